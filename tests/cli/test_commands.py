@@ -30,7 +30,7 @@ def numbers(text):
 
 OPTIONS = [
     ["resnet50"],
-    ["resnet50", "--variant", "v1.5", "--batch", "3", "--format", "fp16"],
+    ["resnet50", "--variant", "v1", "--batch", "3", "--format", "fp16"],
     ["mnist_cnn", "--optimizer", "adam", "--batch", "1"],
     ["vgg16", "--inference", "--batch", "7"],
     ["linear1", "--optimizer", "sgd", "--convention", "cs231n"],
@@ -139,7 +139,7 @@ def test_the_table_has_the_figures_of_the_json(run, as_json, options):
 
 def test_the_headline_reads_as_people_say_it(run):
     _, text, _ = run("plan", "resnet50")
-    assert text.startswith("ResNet-50 v1, batch 32, fp32, SGD with momentum, training\n")
+    assert text.startswith("ResNet-50 v1.5, batch 32, fp32, SGD with momentum, training\n")
 
 
 def test_the_blocks_shown_and_the_others_add_up(run, as_json):

@@ -36,12 +36,12 @@ def test_values(rule, name, variant, values):
 
 
 def test_a4_is_168_mb_together():
-    parts = find("conv-sums").total_bytes(build("resnet50"))
+    parts = find("conv-sums").total_bytes(build("resnet50-v1"))
     assert parts == {"parameters": 4 * 25_557_032, "feature maps": 64_425_984}
 
 
 def test_a5_is_over_2_gb_at_batch_32():
-    assert find("conv-sums").total_bytes(build("resnet50"), 32)["feature maps"] == 2_061_631_488
+    assert find("conv-sums").total_bytes(build("resnet50-v1"), 32)["feature maps"] == 2_061_631_488
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,8 @@ def test_a5_is_over_2_gb_at_batch_32():
     [
         ("vgg16", 528, 58),
         ("vgg19", 548, 63),
-        ("resnet50", 98, 103),
-        ("resnet101", 170, 155),
+        ("resnet50-v1", 98, 103),
+        ("resnet101-v1", 170, 155),
         ("alexnet", 233, 3),
     ],
 )

@@ -22,7 +22,7 @@ from memlab.studies.techniques.case import (
     row,
 )
 
-STEP = memlab.training_step(zoo.resnet50(variant="v1.5"), "momentum")
+STEP = memlab.training_step(zoo.resnet50(), "momentum")
 BYTES = {
     "01": 66_139_818_468,
     "02": 22_049_672_420,

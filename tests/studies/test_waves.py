@@ -30,8 +30,7 @@ from memlab.techniques.recompute.repeats import resequenced
 
 @cache
 def step(name: str) -> Step:
-    variant = "v1.5" if name.startswith("resnet") else None
-    return memlab.training_step(memlab.zoo.build(name, variant=variant))
+    return memlab.training_step(memlab.zoo.build(name))
 
 
 def found(name: str, batch: int = 32) -> Schedules:

@@ -48,7 +48,7 @@ def test_steps_of_any_kind_in_their_own_order(how: str) -> None:
 
 
 def test_a_residual_network_every_fifth_stage_at_batch_32() -> None:
-    before = memlab.training_step(memlab.zoo.build("resnet50", variant="v1.5"))
+    before = memlab.training_step(memlab.zoo.build("resnet50"))
     order = WAYS["every"].order(Wish(before, 5, (), 32, None))
     lives, after = compared(before, order, 32)
     maps = np.array([each.role is Role.FEATURE_MAP for each in Liveness(before, 32).tensors])

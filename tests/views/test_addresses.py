@@ -328,7 +328,7 @@ def test_the_presets():
 def test_real_is_a_network_that_lessons_know():
     view = addresses()
     shown = send(view, ("real", None))
-    step = memlab.in_place(memlab.training_step(memlab.zoo.build("resnet50", variant="v1.5")))
+    step = memlab.in_place(memlab.training_step(memlab.zoo.build("resnet50")))
     arena = memlab.place(step, 16).arena
     assert shown["state"] == f"resnet50|best|{arena}"
     assert "1.28 GiB" in labels(view)

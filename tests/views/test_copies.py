@@ -225,7 +225,7 @@ def test_the_text_of_a_step():
 def test_one_by_one_makes_no_copy():
     text = told(shown("1.2.conv1", "resnet50"))
     assert "1 × 1: the matrix is the input, so no copy is made." in text
-    assert "30 of its 53 convolutions are 1 × 1 with stride 1 and make no copy" in text
+    assert "33 of its 53 convolutions are 1 × 1 with stride 1 and make no copy" in text
     assert "ResNet-50 itself" not in text
     made_up = shown(k=1)
     assert "VGG-16 itself, with nothing made up: 0 of its 13 convolutions" in told(made_up)

@@ -75,14 +75,14 @@ def test_only_what_is_gone_is_dashed() -> None:
 
 def test_the_amounts_stand_beside_ones_own_way_and_where_it_comes_from() -> None:
     start = " ".join(_texts(views.precision()))
-    assert all(each in start for each in ("16 B", "8 B", "409 MB", "204 MB", "2.59 GB", "1.28 GB"))
+    assert all(each in start for each in ("16 B", "8 B", "409 MB", "204 MB", "2.73 GB", "1.35 GB"))
     yours = _texts(views.precision(optimizer_state="8 bits"))
-    assert {"16 B", "10 B", "409 MB", "256 MB", "1.28 GB"} <= {*yours}
-    assert not {"8 B", "204 MB", "2.59 GB"} & {*yours}
+    assert {"16 B", "10 B", "409 MB", "256 MB", "1.35 GB"} <= {*yours}
+    assert not {"8 B", "204 MB", "2.73 GB"} & {*yours}
     assert len(numerals(yours)) <= FEW
     everything = views.precision(optimizer_state="8 bits")
     everything.numbers = True
-    assert {"8 B", "204 MB", "2.59 GB", "step's peak 1.53 GB"} <= {*_texts(everything)}
+    assert {"8 B", "204 MB", "2.73 GB", "step's peak 1.59 GB"} <= {*_texts(everything)}
 
 
 def _texts(view: Any) -> list[str]:

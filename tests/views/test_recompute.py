@@ -33,7 +33,7 @@ def test_the_waves_reach_the_peak_at_its_time_and_end_with_the_step() -> None:
 def test_the_bars_are_the_peaks_of_all_k() -> None:
     chart = charts(recompute(k=5))[0]
     stacks = [mark.places for mark in chart.marks if isinstance(mark, Rects)]
-    step = memlab.training_step(memlab.zoo.build("resnet50", variant="v1.5"))
+    step = memlab.training_step(memlab.zoo.build("resnet50"))
     for k in (1, 7, 20):
         peak = memlab.plan(memlab.recompute(step, "every", k=k)).peak(32)
         assert stacks[-1][k - 1][3] == peak
@@ -146,7 +146,7 @@ def test_a_budget_takes_the_place_of_k() -> None:
 def test_a_budget_is_an_amount_from_python() -> None:
     view = recompute(budget="1.5 GB")
     assert view.budget == 1_500_000_000
-    step = memlab.training_step(memlab.zoo.build("resnet50", variant="v1.5"))
+    step = memlab.training_step(memlab.zoo.build("resnet50"))
     made = memlab.recompute(step, "chain", batch=32, budget="1.5 GB")
     assert view.rows.wave.peak == memlab.plan(made).peak(32)
     texts = [mark.content for mark in charts(view)[0].marks if isinstance(mark, Text)]

@@ -102,7 +102,7 @@ def test_what_was_filled_before_is_dashed():
     (was,) = price.previous
     (now,) = (m for m in price.marks if isinstance(m, Cells))
     assert isinstance(was, Rect)
-    assert now.x1 / was.x1 == pytest.approx(view.rows.nbytes / 80_293_376)
+    assert now.x1 / was.x1 == pytest.approx(view.rows.nbytes / 84_508_160)
 
 
 def test_lanes_of_another_width_are_not_the_same_lanes():
@@ -136,9 +136,9 @@ def test_keys_change_the_batch_walk_the_vectors_and_show_all_numbers():
     before = view.previous
     assert press(view, "KeyN").numbers
     assert view.previous is before
-    assert "80,293,376 B" in view.svg()
-    assert "80,293,376 B" not in press(view, "KeyN").svg()
-    assert "80,293,376 B" in view.text()
+    assert "84,508,160 B" in view.svg()
+    assert "84,508,160 B" not in press(view, "KeyN").svg()
+    assert "84,508,160 B" in view.text()
 
 
 def test_surprising_is_half_precision_at_twice_the_batch():

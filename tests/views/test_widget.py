@@ -159,7 +159,7 @@ def test_a_narrow_page_gets_a_narrow_picture(view):
         ("batch", 64, 0),
         ("optimizer", "adam", "adamw"),
         ("format", "bf16", "int8"),
-        ("variant", "v1.5", "v2"),
+        ("variant", "v1", "v2"),
         ("network", "vgg16", "vgg17"),
         ("rule", "cs231n", "mine"),
         ("training", False, None),
@@ -179,7 +179,7 @@ def test_python_steers_it(view, name, value, wrong):
 
 
 def test_its_code_makes_it_again(view):
-    view.batch, view.variant, view.rule, view.cursor = 48, "v1.5", "everything", 9
+    view.batch, view.variant, view.rule, view.cursor = 48, "v1", "everything", 9
     again = eval(view.code(), {"memlab": memlab})
     assert again.code() == view.code()
     assert again.rows.here == view.rows.here
@@ -215,7 +215,7 @@ def test_a_ledger_and_a_step_are_shown_as_they_are():
 def test_what_is_free_here_is_shown_live_and_never_stored(monkeypatch):
     monkeypatch.setattr(this_machine, "free_memory", lambda: 1_000_000_000)
     view = views.memory("resnet50")
-    assert "Refused here: needs 2.81 GB, free 1.00 GB" in send(view, event("text"))["text"]
+    assert "Refused here: needs 2.94 GB, free 1.00 GB" in send(view, event("text"))["text"]
     bundle, _ = view._repr_mimebundle_() or ({}, {})
     stored = (view.svg(), view.text(), str(view), *map(str, bundle.values()))
     monkeypatch.setattr(this_machine, "free_memory", lambda: 2_000_000_000)
@@ -240,7 +240,7 @@ def test_a_saved_notebook_has_the_picture_and_its_text(view):
 
 
 def test_no_address_in_its_name(view):
-    named = "<memory of a step: ResNet-50 v1, batch 32, fp32, SGD with momentum, training>"
+    named = "<memory of a step: ResNet-50 v1.5, batch 32, fp32, SGD with momentum, training>"
     assert repr(view) == named
     assert "0x" not in view.text()
 
