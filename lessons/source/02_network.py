@@ -120,7 +120,7 @@ total = lesson.predict("02.total")
 
 @total.then
 def counted():
-    return views.memory("resnet50", batch=32, rule="conv-sums", only=("batch",))
+    return views.memory("resnet50-v1", batch=32, rule="conv-sums", only=("batch",))
 
 
 total
@@ -177,7 +177,7 @@ exercise.check(largest_batch)
 # Your function answers for the ResNet-50 of the case, v1.5:
 
 # %%
-lines = memlab.plan(memlab.training_step(zoo.resnet50(variant="v1.5"))).line()
+lines = memlab.plan(memlab.training_step(zoo.resnet50())).line()
 for memory in ("4 GB", "12 GB", "24 GB"):
     print(memory, largest_batch(units.parse(memory), *(line.tolist() for line in lines)))
 
@@ -213,9 +213,11 @@ views.case("02")
 
 # %% tags=["numbers"]
 {
-    "2 GB": "32 * 4 * counting.find('conv-sums').values(zoo.resnet50())",
+    "2 GB": "32 * 4 * counting.find('conv-sums').values(zoo.resnet50(variant='v1'))",
     "26M": "zoo.resnet50().parameters / 1e6",
-    "16M": "counting.find('conv-sums').values(zoo.resnet50()) / 1e6",
-    "10.6M": "min(rule.values(zoo.resnet50()) for rule in counting.CONVENTIONS.values()) / 1e6",
-    "36.1M": "max(rule.values(zoo.resnet50()) for rule in counting.CONVENTIONS.values()) / 1e6",
+    "16M": "counting.find('conv-sums').values(zoo.resnet50(variant='v1')) / 1e6",
+    "10.6M": "min(rule.values(zoo.resnet50(variant='v1')) for rule in counting.CONVENTIONS"
+    ".values()) / 1e6",
+    "36.1M": "max(rule.values(zoo.resnet50(variant='v1')) for rule in counting.CONVENTIONS"
+    ".values()) / 1e6",
 }

@@ -47,7 +47,7 @@ views.memory(tiny, 8, "sgd", networks=(), only=("batch", "training"))
 # its output over an input. memlab refuses where that would change a result. Two networks:
 
 # %%
-resnet = memlab.training_step(zoo.build("resnet50", variant="v1.5"))
+resnet = memlab.training_step(zoo.resnet50())
 gpt = memlab.training_step(zoo.gpt_small())
 
 # %%

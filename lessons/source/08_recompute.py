@@ -29,7 +29,7 @@ lesson.recall("08.fault")
 lesson.recall("08.fault").guess("gradients").reveal()
 
 # %%
-resnet = zoo.build("resnet50", variant="v1.5")
+resnet = zoo.resnet50()
 views.memory(resnet, 32, networks=(), only=("recompute", "batch"))
 
 # %% [markdown]
@@ -215,5 +215,5 @@ views.case("08")
 {
     "21": "len(__import__('memlab.techniques.recompute.step_as_chain', fromlist=['cuts']).cuts("
     "memlab.training_step("
-    "zoo.build('resnet50', variant='v1.5'))).chain(32))",
+    "zoo.resnet50())).chain(32))",
 }

@@ -327,7 +327,7 @@ def test_the_copies_by_window_are_the_plan():
     ledger = memlab.plan(memlab.inference_step(network, algorithm="im2col-batch"))
     copies = {entry.name: entry.size.at(32) for entry in ledger.entries}
     lines = []
-    for k, stride in ((7, 2), (3, 1), (1, 2), (1, 1)):
+    for k, stride in ((7, 2), (3, 2), (3, 1), (1, 2), (1, 1)):
         nodes = [
             node
             for node in network.nodes

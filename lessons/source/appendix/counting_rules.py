@@ -14,7 +14,7 @@
 import memlab
 from memlab import counting, units, zoo
 
-net = zoo.resnet50()
+net = zoo.resnet50(variant="v1")
 for rule in counting.CONVENTIONS.values():
     values = rule.values(net)
     print(f"{rule.name:14} {values:>11,} values  {units.short(4 * values):>7}  {rule.title}")
@@ -68,6 +68,6 @@ for b in (1, 2, 16, 32, 64):
 # %% tags=["numbers"]
 {
     "26M": "zoo.resnet50().parameters / 1e6",
-    "16M": "counting.find('conv-sums').values(zoo.resnet50()) / 1e6",
+    "16M": "counting.find('conv-sums').values(zoo.resnet50(variant='v1')) / 1e6",
     "25M": "zoo.resnet50().parameters // 10**6",
 }

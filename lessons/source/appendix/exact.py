@@ -13,7 +13,7 @@ import memlab
 from memlab import units, zoo
 from memlab.clocks import roofline
 
-resnet = memlab.training_step(zoo.build("resnet50", variant="v1.5"))
+resnet = memlab.training_step(zoo.resnet50())
 for budget in ("2 GB", "1.5 GB", "1 GB"):
     try:
         each = memlab.recompute(resnet, "chain", batch=32, budget=budget)

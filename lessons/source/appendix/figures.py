@@ -48,7 +48,7 @@ print(f"25 MB?  {units.both(4 * small.parameters)}")
 # rounded to millions:
 
 # %%
-net = zoo.resnet50()
+net = zoo.resnet50(variant="v1")
 counts = {"99": net.parameters, "64": counting.find("conv-sums").values(net)}
 for said, count in counts.items():
     for each in (count, round(count, -6)):
@@ -86,8 +86,8 @@ for batch in (1, 32):
     "6.6M": "zoo.mnist_cnn().parameters / 1e6",
     "50,176": "64 * 28 * 28",
     "26M": "zoo.resnet50().parameters / 1e6",
-    "16M": "counting.find('conv-sums').values(zoo.resnet50()) / 1e6",
+    "16M": "counting.find('conv-sums').values(zoo.resnet50(variant='v1')) / 1e6",
     "163": "99 + 64",
     "168 MB": "4 * round(zoo.resnet50().parameters, -6) + 4 * round("
-    "counting.find('conv-sums').values(zoo.resnet50()), -6)",
+    "counting.find('conv-sums').values(zoo.resnet50(variant='v1')), -6)",
 }

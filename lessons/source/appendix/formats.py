@@ -108,8 +108,8 @@ for name, each in ways.items():
     print(f"{name:9} planned {done.planned.peak(32):,} B, measured {done.peak:,} B")
 
 # %% [markdown]
-# It does, at every operation. For these extra passes ResNet-50 reads and writes 67.3 GB, and in
-# fp32 34.4 GB. Hardware that computes in 16 bits has none of them.
+# It does, at every operation. For these extra passes ResNet-50 reads and writes 69.6 GB, and in
+# fp32 35.1 GB. Hardware that computes in 16 bits has none of them.
 #
 # Sources: A13.
 
@@ -118,8 +118,8 @@ for name, each in ways.items():
     "14": "round(1 / formats.find('fp16').smallest_normal).bit_length() - 1",
     "24": "round(1 / formats.find('fp16').smallest).bit_length() - 1",
     "168 MB": "units.parse('168 MB')",
-    "67.3 GB": "sum(op.bytes_moved.at(32) for op in memlab.precision(memlab.training_step("
+    "69.6 GB": "sum(op.bytes_moved.at(32) for op in memlab.precision(memlab.training_step("
     "zoo.resnet50(), 'adam'), 'mixed fp16').ops)",
-    "34.4 GB": "sum(op.bytes_moved.at(32) for op in memlab.training_step(zoo.resnet50(), 'adam')"
+    "35.1 GB": "sum(op.bytes_moved.at(32) for op in memlab.training_step(zoo.resnet50(), 'adam')"
     ".ops)",
 }

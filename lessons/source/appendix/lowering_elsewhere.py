@@ -34,7 +34,7 @@ import math
 import memlab
 from memlab import units, zoo
 
-resnet = zoo.resnet50()
+resnet = zoo.resnet50(variant="v1")
 layers = [node for node in resnet.nodes if node.kind == "conv2d"]
 ledger = memlab.plan(memlab.inference_step(resnet, algorithm="im2col-batch"))
 copies = [e.size.at(32) for e in ledger.entries if e.role == "workspace"]
@@ -78,8 +78,8 @@ for k, s in kinds:
 # %% tags=["numbers"]
 {
     "7.5 GB": "sum(4 * 32 * n.layer.kernel**2 * n.shape[0] * n.shape[1] * n.shape[2]"
-    " for n in zoo.resnet50().nodes if n.kind == 'conv2d' and not n.name.endswith('short'))",
+    " for n in zoo.resnet50(variant='v1').nodes if n.kind == 'conv2d' and not n.name.endswith('short'))",
     "2.66 GB": "sum(4 * 32 * n.layer.kernel**2 * n.input_shapes[0][0] * n.shape[1] * n.shape[2]"
-    " for n in zoo.resnet50().nodes if n.kind == 'conv2d')",
+    " for n in zoo.resnet50(variant='v1').nodes if n.kind == 'conv2d')",
     "12 GB": "units.parse('12 GB')",
 }

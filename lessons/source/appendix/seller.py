@@ -22,7 +22,7 @@ import memlab
 from memlab import counting, formats, units, zoo
 from memlab.lesson import digits
 
-net = zoo.resnet50()
+net = zoo.resnet50(variant="v1")
 values = counting.find("conv-sums").values(net)
 print(f"26M parameters?   {net.parameters:,}")
 print(f"16M activations?  {values:,}")

@@ -56,7 +56,7 @@ for optimizer in counting.COPIES:
 # alive at its peak, batch 32, beside 2 times each count:
 
 # %%
-resnet, rule = zoo.resnet50(), counting.find("cs231n")
+resnet, rule = zoo.resnet50(variant="v1"), counting.find("cs231n")
 roles = memlab.plan(memlab.training_step(resnet)).roles(32)
 alive = roles["feature_map"] + roles["gradient_map"]
 for counts in (rule, counting.find("everything")):

@@ -15,7 +15,7 @@
 import memlab
 from memlab import claims, zoo
 
-resnet = zoo.build("resnet50", variant="v1.5")
+resnet = zoo.resnet50()
 ways = {"as in 2016": claims.chen2016(resnet), "memlab": memlab.training_step(resnet)}
 print("feature and gradient maps, MiB\n              no reuse   in place      reuse       both")
 for name, plain in ways.items():
@@ -56,11 +56,11 @@ print(torch_memory.beside(memlab.in_place(ways["memlab"])))
 # %% tags=["numbers"]
 {
     "1.9": "(lambda s: claims.maps(memlab.no_reuse(s), 32) / claims.maps(memlab.no_reuse("
-    "memlab.in_place(s)), 32))(memlab.training_step(zoo.build('resnet50', variant='v1.5')))",
+    "memlab.in_place(s)), 32))(memlab.training_step(zoo.resnet50()))",
     "2.2": "(lambda s: claims.maps(memlab.no_reuse(s), 32) / claims.maps(memlab.no_reuse("
-    "memlab.in_place(s)), 32))(claims.chen2016(zoo.build('resnet50', variant='v1.5')))",
+    "memlab.in_place(s)), 32))(claims.chen2016(zoo.resnet50()))",
     "3.0": "(lambda s: claims.maps(memlab.no_reuse(s), 32) / claims.maps(memlab.in_place(s), 32))("
-    "memlab.training_step(zoo.build('resnet50', variant='v1.5')))",
+    "memlab.training_step(zoo.resnet50()))",
     "3.6": "(lambda s: claims.maps(memlab.no_reuse(s), 32) / claims.maps(memlab.in_place(s), 32))("
-    "claims.chen2016(zoo.build('resnet50', variant='v1.5')))",
+    "claims.chen2016(zoo.resnet50()))",
 }

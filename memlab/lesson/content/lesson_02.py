@@ -155,6 +155,8 @@ def twice(n: Numbers) -> Truth:
 _STOPS = ("1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7", "1.8", "1.9", "2.0", "2.5", "3.0")
 _VGG = {"network": "vgg16", "optimizer": "adam", "batch": 8}
 _RESNET = {"network": "resnet50", "optimizer": "momentum", "batch": 32}
+_OF_THE_TEXT = {**_RESNET, "network": "resnet50-v1"}
+"""The network as it was when the text was written."""
 
 
 def _words(n: Numbers) -> Numbers:
@@ -218,7 +220,8 @@ def _by_the_rule(n: Numbers) -> int:
     return int(FP32 * n["batch"] * rule.values(zoo.build(n["network"])))
 
 
-@topic("02.total", Kind.CHOICE, _RESNET, None, options=("both", "convolutions", "sums", "neither"),
+@topic("02.total", Kind.CHOICE, _OF_THE_TEXT, None,
+       options=("both", "convolutions", "sums", "neither"),
        words=lambda n: {**_words(n), "counted": at(_by_the_rule(n))},
        gives=("sums are freed", "a sum is freed", "convolutions alone"),
        shows=({"rule": "conv-sums"},))  # fmt: skip
