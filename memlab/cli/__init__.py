@@ -113,10 +113,11 @@ def _parser(word: str = "") -> _Parser:
 def _add_options(parser: _Parser, command: str) -> None:
     add = parser.add_argument
     if command in PLANNING:
-        add("network", metavar="NETWORK", help="a network of the zoo, such as resnet50 or vgg16")
+        named = "a network of the zoo, such as resnet50, resnet50-v1 or vgg16"
+        add("network", metavar="NETWORK", help=named)
         add("--image", metavar="N", help="height and width of the input, in pixels")
         add("--classes", metavar="N", help="how many outputs")
-        add("--variant", metavar="V", help="v1 or v1.5, for residual networks")
+        add("--variant", metavar="V", help="of a residual network: v1.5 (default) or v1")
         add("--format", metavar="F", default="fp32", help="fp64, fp32, bf16 or fp16")
         add("--optimizer", metavar="O", help=f"{optimizers.ONE_OF} (default: momentum)")
         add("--inference", action="store_true", help="forward alone: nothing is kept")

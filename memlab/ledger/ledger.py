@@ -272,7 +272,7 @@ class Ledger:
         return index
 
     def describe(self) -> str:
-        """In a few words: ``'ResNet-50 v1, fp32, SGD with momentum, training'``."""
+        """In a few words: ``'ResNet-50 v1.5, fp32, SGD with momentum, training'``."""
         return describe(self.label, self.format, self.optimizer, self.training, self.notes)
 
     def __repr__(self) -> str:

@@ -17,7 +17,7 @@ from memlab.networks import zoo
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 
-NETWORK, VARIANT, BATCH, THREADS = "resnet50", "v1.5", 16, 2
+NETWORK, BATCH, THREADS = "resnet50", 16, 2
 COMMAND = "memlab bench torch-memory"
 FILE = FOLDER / "pytorch_memory.json"
 """What was recorded for the lessons."""
@@ -31,7 +31,7 @@ def run() -> Result:
         return Result("torch-memory", machine(), (missing,))
     from memlab.measure.torch_storages import at_peak
 
-    found = at_peak(zoo.build(NETWORK, variant=VARIANT), BATCH, THREADS)
+    found = at_peak(zoo.build(NETWORK), BATCH, THREADS)
     lines = tuple(Line(role, nbytes, "B") for role, nbytes in found.items())
     return Result("torch-memory", machine(), lines)
 

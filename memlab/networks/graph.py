@@ -115,7 +115,7 @@ class Network:
 
     @property
     def label(self) -> str:
-        """Title with its variant: ``ResNet-50 v1``."""
+        """Title with its variant: ``ResNet-50 v1.5``."""
         return f"{self.title} {self.variant}".strip()
 
     def __repr__(self) -> str:

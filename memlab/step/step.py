@@ -100,7 +100,7 @@ class Step:
         return number
 
     def describe(self) -> str:
-        """In a few words: ``'ResNet-50 v1, fp32, SGD with momentum, training'``."""
+        """In a few words: ``'ResNet-50 v1.5, fp32, SGD with momentum, training'``."""
         return describe(self.label, self.format, self.optimizer, self.training, self.notes)
 
     def __repr__(self) -> str:
@@ -110,6 +110,6 @@ class Step:
 def describe(
     label: str, format: str, optimizer: str, training: bool, notes: tuple[str, ...] = ()
 ) -> str:
-    """A step in a few words: ``'ResNet-50 v1, fp32, SGD with momentum, training'``."""
+    """A step in a few words: ``'ResNet-50 v1.5, fp32, SGD with momentum, training'``."""
     mode = _("training") if training else _("inference")
     return ", ".join(filter(None, (label, format, title(optimizer), mode, *notes)))

@@ -128,7 +128,7 @@ def hundredths(nbytes: int) -> str:
 
 
 def three(nbytes: int) -> str:
-    """Three digits: ``'2.81 GB'``, ``'102 MB'``, ``'56 B'``."""
+    """Three digits: ``'2.94 GB'``, ``'102 MB'``, ``'56 B'``."""
     unit = next((u for u in ("TB", "GB", "MB", "kB") if abs(nbytes) >= units.DECIMAL[u]), "B")
     return units.in_unit(nbytes, unit, _digits(abs(nbytes) / units.UNITS[unit]) * (unit != "B"))
 

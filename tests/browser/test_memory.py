@@ -41,7 +41,7 @@ def test_keys_move_the_slider_and_each_draws_once(shown):
     assert slider.get_attribute("aria-valuetext") == "batch 64"
     assert page.get_by_label("Batch, any whole number").input_value() == "64"
     sees(page, "at every operation the mountain doubles")
-    sees(page, "Peak 5.40 GB")
+    sees(page, "Peak 5.67 GB")
 
 
 def test_the_axis_stays_while_the_slider_is_dragged(shown):
@@ -245,11 +245,11 @@ def test_a_refused_combination_gets_one_sentence_and_the_picture_stays(shown):
 
 def test_all_numbers_are_one_box_away(shown):
     page = shown("resnet50")
-    assert "2,807,778,532" not in text(page)
+    assert "2,942,651,620" not in text(page)
     page.get_by_label("All numbers").check()
-    sees(page, "2,807,778,532")
+    sees(page, "2,942,651,620")
     page.get_by_label("All numbers").uncheck()
-    wait(page, "!root.querySelector('.ml-picture').textContent.includes('2,807,778,532')")
+    wait(page, "!root.querySelector('.ml-picture').textContent.includes('2,942,651,620')")
 
 
 def test_a_small_step_is_a_picture_of_lifetimes(shown):

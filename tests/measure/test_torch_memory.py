@@ -13,7 +13,7 @@ from memlab.measure.timing import Line
 from memlab.step.tensor import Role
 from tests.oracles.requirement import torch_or_skip
 
-RESNET = zoo.build(torch_memory.NETWORK, variant=torch_memory.VARIANT)
+RESNET = zoo.build(torch_memory.NETWORK)
 
 
 @pytest.fixture(scope="module")

@@ -31,6 +31,7 @@ PARAMETERS = {  # H; linear1 is A1
     "lstm": 4 * (128 * 28 + 128 + 128 * 128) + 128 * 10 + 10,
 }
 RESNETS = [name for name in ZOO if name.startswith("resnet")]
+BOTTLENECKS = ["resnet50", "resnet101", "resnet152", "resnet200"]
 SEQUENCES = ("rnn", "lstm")
 IMAGES = [name for name in ZOO if name not in ("linear1", "gpt2", "gpt_small", *SEQUENCES)]
 
@@ -43,9 +44,19 @@ def test_every_network_has_its_count():
     assert {name: build(name).parameters for name in ZOO} == PARAMETERS
 
 
-@pytest.mark.parametrize("name", ["resnet50", "resnet101", "resnet152", "resnet200"])
+@pytest.mark.parametrize("name", BOTTLENECKS)
 def test_both_variants_have_the_same_parameters(name):
-    assert build(name, variant="v1.5").parameters == PARAMETERS[name]
+    assert build(name, variant="v1").parameters == PARAMETERS[name]
+
+
+@pytest.mark.parametrize("name", BOTTLENECKS)
+def test_a_resnet_is_that_of_torchvision_and_v1_is_asked_for_by_name(name):
+    for net, strides in ((build(name), [1, 2, 1]), (build(f"{name}-v1"), [2, 1, 1])):
+        first = [net.by_name[f"2.1.conv{i}"].layer for i in (1, 2, 3)]
+        assert [layer.stride for layer in first if isinstance(layer, Conv2d)] == strides
+        assert net.name == name
+    assert build(name) == ZOO[name]() == build(f"{name}-v1.5") == build(name, variant="v1.5")
+    assert build(f"{name}-v1") == build(name, variant="v1") == build(f"{name}-v1", variant="v1")
 
 
 @pytest.mark.parametrize(
@@ -203,6 +214,13 @@ BAD = [
     (lambda: build("resnet5"), "unknown network 'resnet5'; did you mean 'resnet50'?"),
     (lambda: build("vgg16", variant="v1"), "vgg16 has no variants; leave variant out"),
     (lambda: build("resnet50", variant="v2"), "unknown variant 'v2'.*Known: v1, v1.5"),
+    (lambda: build("resnet50-v2"), "unknown variant 'v2'.*Known: v1, v1.5"),
+    (lambda: build("resnet50-"), "unknown network 'resnet50-'; did you mean 'resnet50'?"),
+    (lambda: build("vgg16-v1"), "vgg16 has no variants; leave variant out, or try resnet50-v1."),
+    (
+        lambda: build("resnet50-v1", variant="v1.5"),
+        "resnet50-v1 names a variant, and variant 'v1.5'",
+    ),
     (lambda: build("resnet18", variant="v2"), "unknown variant 'v2'"),
     (lambda: build("linear1", image=28), "linear1 has no image; leave it out"),
     (lambda: build("linear1", classes=10), "linear1 has no classes"),

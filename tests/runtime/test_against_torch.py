@@ -35,7 +35,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "vgg11": {"image": 32},
     "googlenet_bn": {"image": 64},
     "resnet18": {"image": 64},
-    "resnet50": {"image": 64, "variant": "v1.5"},
+    "resnet50": {"image": 64},
 }
 """Reduced images: 2x2 or more before the last pooling."""
 CASES = (

@@ -17,6 +17,7 @@ from memlab.frontends.torch import AUTOCAST, OPTIMIZERS
 from memlab.measure.recorded_figures import FOLDER, Recorded
 from memlab.measure.timing import Line, Machine, Result, allow_torch, machine
 from memlab.networks import zoo
+from memlab.networks.graph import Network
 
 if TYPE_CHECKING:
     from memlab.bench.accuracy.predictors import Predictor
@@ -28,7 +29,7 @@ FILE = FOLDER / f"{NAME}.json"
 STEPS = (
     ("alexnet", 32, "adam"),
     ("vgg16", 4, "adam"),
-    ("resnet50", 8, "adam"),
+    ("resnet50-v1", 8, "adam"),
     ("gpt_small", 8, "adam"),
 )
 """A network of the zoo, its batch and its optimizer."""
@@ -91,11 +92,14 @@ def recorded(found: Recorded) -> Accuracy:
 def _of_zoo(steps: Sequence[tuple[str, int, str]], device: str) -> list[Case]:
     from memlab.bench.accuracy.zoo_models import zoo_case
 
-    fused = {"gpt_small": {"attention": "fused"}, "gpt2": {"attention": "fused"}}
     return [
-        zoo_case(zoo.ZOO[name](**fused.get(name, {})), batch, optimizer, device)
+        replace(zoo_case(_network(name), batch, optimizer, device), name=name)
         for name, batch, optimizer in steps
     ]
+
+
+def _network(name: str) -> Network:
+    return zoo.ZOO[name](attention="fused") if name in ("gpt_small", "gpt2") else zoo.build(name)
 
 
 def _own(given: Mapping[str, Any], name: str, device: str) -> Case:

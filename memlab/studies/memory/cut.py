@@ -226,7 +226,7 @@ class Cut(Study):
 
     @property
     def title(self) -> str:
-        """``'ResNet-50 v1, batch 32, fp32, SGD with momentum, training'``."""
+        """``'ResNet-50 v1.5, batch 32, fp32, SGD with momentum, training'``."""
         return ", ".join(self.settings)
 
     def equation(self, few: bool = False) -> tuple[str, list[str]]:

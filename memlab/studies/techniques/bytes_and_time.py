@@ -150,7 +150,7 @@ class TechniqueStudy:
 
     @property
     def title(self) -> str:
-        """``'ResNet-50 v1, batch 8: techniques for one step, bytes against time'``."""
+        """``'ResNet-50 v1.5, batch 8: techniques for one step, bytes against time'``."""
         return _say("title", network=self.network, batch=f"{self.batch:,}")
 
     @property

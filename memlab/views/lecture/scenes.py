@@ -341,7 +341,8 @@ def _glide(slide: Slide, count: int) -> None:
 
 def _pointwise() -> Scene:
     """Under 1 x 1 the matrix is the input, so nothing is made; and how often that is so."""
-    network, other, x, y = slides.pointwise_network(), slides.pointwise_network("v1"), 944, 244
+    network, other = slides.pointwise_network(), slides.pointwise_network("resnet50-v1")
+    x, y = 944, 244
     none, part, whole = convs.by_copy(convs.convolutions(network))
     counts: dict[str, Any] = {
         "all": len(none + part + whole), "none": len(none), "parts": len(part),

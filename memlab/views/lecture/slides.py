@@ -95,9 +95,9 @@ def fits(node: Node) -> int:
 
 
 @cache
-def pointwise_network(variant: str = "v1.5") -> Network:
+def pointwise_network(name: str = "resnet50") -> Network:
     """A network of many 1 x 1 convolutions."""
-    return zoo.resnet50(variant=variant)
+    return zoo.build(name)
 
 
 def say(key: str, /, **values: Any) -> str:
