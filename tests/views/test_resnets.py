@@ -41,7 +41,7 @@ def label(view: Any) -> str:
     chosen = [getattr(each, "network", None) for each in (view, view.state)] + [
         getattr(view.state, "what", None)
     ]
-    shown = next(each for each in chosen if isinstance(each, Network) or hasattr(each, "step"))
+    shown: Any = next(each for each in chosen if isinstance(each, Network) or hasattr(each, "step"))
     return str(shown.label if isinstance(shown, Network) else shown.step.label)
 
 
