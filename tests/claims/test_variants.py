@@ -28,7 +28,8 @@ def test_a_resnet_is_v1_where_the_variant_counts(row: Row, monkeypatch: pytest.M
     """With v1 as what a plain name means, no figure changes but those whose text says v1.5."""
     value = eval(row.call, {"memlab": memlab})
     for make in BOTTLENECKS:
-        monkeypatch.setattr(make, "__kwdefaults__", {**(make.__kwdefaults__ or {}), "variant": "v1"})
+        usual = make.__kwdefaults__ or {}
+        monkeypatch.setattr(make, "__kwdefaults__", {**usual, "variant": "v1"})
     as_v1 = eval(row.call, {"memlab": memlab})
     assert (value == as_v1) is ("v1.5" not in said(row))
 

@@ -78,7 +78,8 @@ for k, s in kinds:
 # %% tags=["numbers"]
 {
     "7.5 GB": "sum(4 * 32 * n.layer.kernel**2 * n.shape[0] * n.shape[1] * n.shape[2]"
-    " for n in zoo.resnet50(variant='v1').nodes if n.kind == 'conv2d' and not n.name.endswith('short'))",
+    " for n in zoo.resnet50(variant='v1').nodes"
+    " if n.kind == 'conv2d' and not n.name.endswith('short'))",
     "2.66 GB": "sum(4 * 32 * n.layer.kernel**2 * n.input_shapes[0][0] * n.shape[1] * n.shape[2]"
     " for n in zoo.resnet50(variant='v1').nodes if n.kind == 'conv2d')",
     "12 GB": "units.parse('12 GB')",
