@@ -73,7 +73,7 @@ columns.guess(1, because="one sample, one column").revise(7).reveal()
 lesson.change("05.fill")
 
 # %% tags=["solution"]
-lesson.change("05.fill").guess("1.28 GB").reveal()
+lesson.change("05.fill").guess("1.35 GB").reveal()
 
 # %% [markdown]
 # ## Does half precision ask for twice the batch?
