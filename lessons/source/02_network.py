@@ -106,13 +106,17 @@ def half_of_resnet():
 resnet
 
 # %% tags=["solution", "picture-resnet"]
-resnet.guess("1.1").revise("1.8").reveal()
+resnet.guess("1.1").revise("1.9").reveal()
 
 # %% [markdown]
 # ## Does a published total say what fits?
 #
 # A text that many quote (Graphcore, 2017) says that ResNet-50 has 26M parameters and 16M
 # activations,<sup>A4</sup> and at batch 32 over 2 GB of activations.<sup>A5</sup>
+#
+# It counts **v1**, the network of the paper. Elsewhere ResNet-50 is v1.5, as torchvision has it:
+# where a block halves height and width, its 3x3 convolution has the stride, and not the 1x1 before
+# it.
 
 # %%
 total = lesson.predict("02.total")

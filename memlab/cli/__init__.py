@@ -113,8 +113,7 @@ def _parser(word: str = "") -> _Parser:
 def _add_options(parser: _Parser, command: str) -> None:
     add = parser.add_argument
     if command in PLANNING:
-        named = "a network of the zoo, such as resnet50, resnet50-v1 or vgg16"
-        add("network", metavar="NETWORK", help=named)
+        add("network", metavar="NETWORK", help="a network of the zoo: vgg16, resnet50, resnet50-v1")
         add("--image", metavar="N", help="height and width of the input, in pixels")
         add("--classes", metavar="N", help="how many outputs")
         add("--variant", metavar="V", help="of a residual network: v1.5 (default) or v1")

@@ -62,6 +62,6 @@ def test_keys_of_the_picture_walk_vectors_and_show_all_numbers(page_with_view):
     words = "convolution, vector 2: columns 33 to 49 of image 1, 15 lanes idle"
     page.locator(f"{ROOT} .ml-tip", has_text=words).wait_for()
     page.keyboard.press("KeyN")
-    page.get_by_text("80,293,376 B").first.wait_for()
+    page.get_by_text("84,508,160 B").first.wait_for()
     page.keyboard.press("ArrowRight")
     settled(page, batch=2, bits=1024, format="fp32")

@@ -8,7 +8,7 @@
 #
 # ## What do the rules count?
 #
-# The same ResNet-50 under every rule that memlab has, per image:
+# The same ResNet-50, v1 as in the texts below, under every rule that memlab has, per image:
 
 # %%
 import memlab

@@ -48,15 +48,15 @@ for name, batch, said in (("alexnet", 128, "1.1 GB"), ("vgg16", 256, "28 GB")):
 # So say the two texts, and for VGG-16 over half.<sup>C9</sup> The shares, by the same counting:
 
 # %%
-names = ["alexnet", "overfeat", "vgg16", "vgg19", "resnet18", "resnet34", "resnet50", "googlenet"]
+names = ["alexnet", "overfeat", "vgg16", "vgg19", "resnet18", "resnet34", "resnet50-v1"]
 batches = (1, 8, 128)
 print("layers with weights, share of maps at batch", *batches)
-for name in [*names, "resnet152"]:
+for name in [*names, "googlenet", "resnet152-v1"]:
     net = zoo.build(name)
     layers = sum(node.kind in ("conv2d", "linear") for node in net.nodes)
     parts = [rule.total_bytes(net, batch) for batch in batches]
     shares = [f"{each['feature maps'] / sum(each.values()):.2f}" for each in parts]
-    print(f"{name:10} {layers:4}  ", *shares)
+    print(f"{name:12} {layers:4}  ", *shares)
 
 # %% [markdown]
 # Often, but depth is not the cause. OverFeat has as many layers as AlexNet and a smaller share;

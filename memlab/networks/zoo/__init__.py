@@ -86,14 +86,14 @@ def split(name: object, variant: str | None = None) -> tuple[str, str | None]:
     Raises:
         InputError: an unknown name, or one with a variant where another one is given.
     """
-    key, _, named = name.partition("-") if isinstance(name, str) else ("", "", "")
-    if not named or key not in ZOO:
+    key, _, suffix = name.partition("-") if isinstance(name, str) else ("", "", "")
+    if not suffix or key not in ZOO:
         return known("network", name, ZOO), variant
-    if variant not in (None, named):
+    if variant not in (None, suffix):
         raise InputError(
             f"{name} names a variant, and variant {shorten(variant)} is given too; leave one out."
         )
-    return key, named
+    return key, suffix
 
 
 def _refusal(name: str, option: str, known: list[str]) -> str:

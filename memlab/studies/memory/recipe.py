@@ -228,7 +228,7 @@ def network_of(name: str, variant: str = "", **sizes: Size) -> Network:
 def name_of(network: Network) -> str:
     """The name by which ``network_of`` makes a network, with its variant where it is not the usual:
     ``"resnet50-v1"``."""
-    usual = _usual(network.name).get("variant") if network.name in zoo.ZOO else None
+    usual = _usual(network.name).get("variant", "") if network.name in zoo.ZOO else network.variant
     return network.name if network.variant in ("", usual) else f"{network.name}-{network.variant}"
 
 
