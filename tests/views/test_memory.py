@@ -204,10 +204,10 @@ def test_the_axis_stays_until_there_is_more_room():
         assert "| before |" in checked(view)
     view.act("batch", 8, False)
     assert "12.5 GB" in checked(view)
-    assert "↑ 21.0 GB" in checked(view)
+    assert "↑ 22.0 GB" in checked(view)
     view.act("more_room", None, False)
     assert "25 GB" in checked(view)
-    assert "↑ 21.0 GB" not in checked(view)
+    assert "↑ 22.0 GB" not in checked(view)
     assert "| before |" in checked(view)
 
 

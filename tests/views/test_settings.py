@@ -9,7 +9,7 @@ from memlab.errors import InputError
 from memlab.units import parse, short
 from memlab.views.draw.page import Page
 from memlab.views.live.setting import Check, Choice, Number, Range, Setting, State, Text
-from memlab.views.live.view import View, maker
+from memlab.views.live.view import ROOM, View, maker
 from memlab.views.live.widget import among
 
 TEXTS = {
@@ -359,7 +359,7 @@ def test_what_belongs_to_this_moment_is_not_stored(demo):
 
 def test_a_page_is_as_wide_as_the_browser_and_a_stored_one_as_wide_as_it_may(demo):
     view = demo()
-    for given, width in ((700, 700), (10, Demo.narrowest), (5000, Demo.widest)):
+    for given, width in ((700, 700), (10, Demo.narrowest), (5000, ROOM)):
         assert f'viewBox="0 0 {width} ' in send(view, "width", given)["svg"]
     assert view.page().width == Demo.widest
     assert view.page(500).width == 500

@@ -45,7 +45,7 @@ def test_a_drag_is_silent_until_it_ends(view):
     assert send(view, event("batch", 7, dragging=True))["says"] == ""
     held = send(view, event("batch", 9, dragging=True))
     assert held["shown"] == 9
-    assert ">↑ 41.7 GB</text>" in held["svg"]
+    assert ">↑ 43.9 GB</text>" in held["svg"]
     assert ">before</text>" in held["svg"]
     released = send(view, event("batch", 9))
     assert released["says"]

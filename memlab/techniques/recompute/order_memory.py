@@ -201,7 +201,7 @@ class _Walk:
         here = self.all.here[which]
         order, again, times = zip(*self.done, strict=True)
         nbytes = self.all.nbytes[which]
-        runs = np.array(order, np.int64), np.array(again, np.bool_), np.array(times, np.int64)
+        runs = np.array(order, np.int64), np.array(again, np.bool_), column(times)
         return Lives(*runs, birth[here], death[here], nbytes[here], which[here])
 
 
