@@ -509,7 +509,9 @@ def _piles(sheet: Sheet) -> Iterator[Mark]:
             yield Rule(y=level, span=(at + 0.03, at + 0.97), look="before", crossed=True)
     room = sheet.gutter + START - 24
     lines = texts.wrap(say("pile"), room, 11) if room > 80 else []
-    beside = max((sheet.peak + sheet.ground) / 2, sheet.peak + 20)
+    beside, tall = max((sheet.peak + sheet.ground) / 2, sheet.peak + 20), 14 * (len(lines) - 1)
+    if beside + tall > sheet.ground + 18:  # a low pile: above its peak
+        beside = sheet.peak - 20 - tall
     for index, line in enumerate(lines):
         yield Text(0, beside, line, 11, "end", dx=-22, dy=14 * index)
 
