@@ -159,7 +159,12 @@ def _card_cells(turns: list[Record]) -> tuple[str, ...]:
 def _reasons(lesson: str, cards: Mapping[str, list[Record]]) -> list[str]:
     """A line for each reason that was given."""
     return [
-        "  " + strings.get("progress.because", card=visible(name.partition(".")[2]), because=visible(turn["because"]))
+        "  "
+        + strings.get(
+            "progress.because",
+            card=visible(name.partition(".")[2]),
+            because=visible(turn["because"]),
+        )
         for name, turns in cards.items()
         for turn in turns
         if name.partition(".")[0] == lesson and turn.get("because")

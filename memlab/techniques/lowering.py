@@ -96,7 +96,7 @@ def _search(
     machine: Machine,
 ) -> Step:  # fmt: skip
     """Every operation by the fastest algorithm of these within the limit."""
-    most = inf if limit is None else units.parse(limit)
+    most = inf if limit is None else units.exact_or_parsed(limit)
     chosen = {
         op.name: _fastest(
             op,

@@ -1,4 +1,4 @@
-"""Variables of the environment that keep a library from working: one sentence names the variable."""
+"""Variables of the environment that keep a library from working: one sentence names each."""
 
 import os
 import signal

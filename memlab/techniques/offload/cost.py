@@ -126,7 +126,7 @@ def optimal(step: Step, algorithms: str, batch: int | None, device: str | Machin
     if known("kind of algorithms", algorithms, KINDS) == "m":
         return lowering(step, Terms(1, 1, roofline.machine(device), algorithms="m").names[0])
     order.check(step, "lowering", but=("offload",))
-    at = terms(step, 1 if batch is None else batch, device, 1)
+    at = terms(step, 1 if batch is None else batch, device, "1 GB/s")
     if batch is None:
         raise InputError(
             "the fastest algorithms are those of a batch; try memlab.offload(step, 'conv', "
