@@ -149,9 +149,11 @@ def link(given: str | float | Link) -> Link:
     if isinstance(given, str) and not given.strip()[:1].isdigit():
         return pick("link", given, LINKS)
     if isinstance(given, str):
+        _check_unit("a link", given)
         speed = units.parse(given.strip().removesuffix("/s"))
     else:
         speed = int(real("link, in bytes per second,", given, 12e9))
+        _check_unit("a link", speed)
     if speed < 1:
         raise InputError(f"nothing moves over a link of {shorten(given)}; try '12 GB/s'.")
     return Link(f"{units.short(speed)}/s", Figure(speed, "stated"), source="as asked")
@@ -163,6 +165,7 @@ def speed(what: str, given: str | float, usual: str) -> int:
     Raises:
         InputError: it is none, or nothing moves at it.
     """
+    _check_unit(what, given)
     if isinstance(given, str):
         try:
             found = units.parse(given.strip().removesuffix("/s"))
@@ -177,6 +180,20 @@ def speed(what: str, given: str | float, usual: str) -> int:
             f"nothing moves at {shorten(given)} bytes per second ({what}); try {usual!r}."
         )
     return found
+
+
+def _check_unit(what: str, given: object) -> None:
+    """Refuse a few bytes per second without a unit: 12 alone may mean 12 GB/s."""
+    try:
+        number = float(given)  # type: ignore[arg-type]  # what is no number is not judged here
+    except (TypeError, ValueError, OverflowError):
+        return
+    if 0 < number < units.DECIMAL["MB"]:
+        shown = f"{number:g}"
+        raise InputError(
+            f"{what} of {shown} has no unit, which rates below 1 MB/s need; try '{shown} GB/s', or "
+            f"'{shown} B/s' for bytes per second."
+        )
 
 
 def load(path: str | Path) -> dict[str, Device]:

@@ -65,11 +65,13 @@ def named(text: str) -> str | None:
     return unit
 
 
-def parse(text: str | int) -> int:
-    """Bytes from ``'12GB'``, ``'7.5 GiB'`` or ``'1,024'``.
+def parse(text: str | int, bare: bool = False) -> int:
+    """Bytes from ``'12GB'``, ``'7.5 GiB'`` or ``'1,048,576'``. Fewer than 1 MB need a unit, since
+    12 alone may mean 12 GB; ``bare`` lets them go without, where bytes are meant.
 
     Raises:
-        InputError: no number, an unknown unit, bits, a negative size, or a fraction of a byte.
+        InputError: no number, few and without a unit, an unknown unit, bits, a negative size, or a
+            fraction of a byte.
     """
     given = printed(text).strip()
     match = _AMOUNT.fullmatch(given)
@@ -78,7 +80,20 @@ def parse(text: str | int) -> int:
         raise InputError(_("{given} is no amount of memory; try 12GB, 512MiB or 1048576.",
                            given=shorten(given)))  # fmt: skip
     size = Fraction(match[1].replace(",", "")) * UNITS[unit]
+    if 0 < size < DECIMAL["MB"] and not match[2] and not bare:
+        raise InputError(_("{given} has no unit, which amounts below 1 MB need; "
+                           "try {given} {unit}, or {given} B for bytes.",
+                           given=given, unit="GB" if size < 1000 else "MB"))  # fmt: skip
     if size.denominator != 1:
         raise InputError(_("{given!r} is not a whole number of bytes; try {whole}.",
                            given=given, whole=int(size)))  # fmt: skip
     return int(size)
+
+
+def exact_or_parsed(given: str | int) -> int:
+    """Bytes as a program has them, however few, or from a text as ``parse``.
+
+    Raises:
+        InputError: as ``parse``.
+    """
+    return parse(given, bare=isinstance(given, int))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from functools import partial
 from math import inf, nan
@@ -22,6 +23,7 @@ from memlab.errors import (
     several,
     shorten,
     unknown,
+    visible,
     whole,
 )
 from tests.strange import STRANGE, mostly_refused, name_of, said
@@ -113,3 +115,34 @@ def test_a_flag_is_a_bool() -> None:
 def test_what_takes_everything_is_found() -> None:
     with pytest.raises(AssertionError):
         mostly_refused(lambda given: None)
+
+
+TERMINAL = "\x1b[31mred\x1b]0;title\x07\x9b2J"
+"""What would colour a terminal, name its window and clear it."""
+
+
+@pytest.mark.parametrize(
+    "text", [TERMINAL, "\ud800", "\uffff", "\u202eabc", "a\nb\0", "\U0010ffff"]
+)
+def test_what_no_screen_shows_is_escaped(text: str) -> None:
+    shown = visible(text)
+    assert shown.isprintable()
+    assert shown.encode()
+    assert ast.literal_eval(f'"{shown}"') == text
+
+
+@pytest.mark.parametrize(
+    "text", ["conv1", "größe · 中文 ²", "1\u00a0kB", "\u0645\u06cc\u200c\u062e"]
+)
+def test_what_a_screen_shows_stays(text: str) -> None:
+    assert visible(text) == text
+
+
+def test_a_message_steers_no_terminal() -> None:
+    class Steering:
+        def __repr__(self) -> str:
+            return TERMINAL
+
+    for message in (f"no file {TERMINAL}", shorten(Steering())):
+        assert str(InputError(message)).isprintable()
+    assert str(InputError("one\ntwo")) == "one\ntwo"

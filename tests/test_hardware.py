@@ -111,6 +111,15 @@ def test_an_unknown_machine_is_refused_with_the_names() -> None:
         hardware.find("nowhere.toml")
 
 
+@pytest.mark.parametrize("given", ["12", 12, 12.0, "0.15"])
+def test_a_slow_rate_needs_its_unit(given: str | float) -> None:
+    shown = f"{float(given):g}"
+    for read in (hardware.link, lambda rate: hardware.speed("disk", rate, "0.15 GB/s")):
+        with pytest.raises(InputError, match=f"of {shown} has no unit.*'{shown} GB/s', or"):
+            read(given)
+    assert hardware.link("12 B/s").speed == hardware.speed("disk", "12 B/s", "0.15 GB/s") == 12
+
+
 @pytest.mark.parametrize("given", ["fast", "GB/s", "nan GB/s"])
 def test_what_is_no_rate_is_told_what_one_is(given: str) -> None:
     with pytest.raises(InputError, match=r"disk is a rate in bytes per second, got .*; try '0.15"):

@@ -42,10 +42,32 @@ def test_mb_and_mib_are_different_words() -> None:
 
 @pytest.mark.parametrize(
     ("text", "nbytes"),
-    [("12GB", 12 * 10**9), ("7.5 GiB", 8_053_063_680), ("1,024", 1024), ("512mib", 2**29)],
+    [
+        ("12GB", 12 * 10**9),
+        ("7.5 GiB", 8_053_063_680),
+        ("1,048,576", 2**20),
+        ("512mib", 2**29),
+        ("12 B", 12),
+        ("500 kB", 500_000),
+        ("1000000", 10**6),
+        ("0", 0),
+    ],
 )
 def test_parse(text: str, nbytes: int) -> None:
     assert units.parse(text) == nbytes
+
+
+@pytest.mark.parametrize("given", ["12", 12, "999,999", "0.5", 300])
+def test_a_few_bytes_need_their_unit(given: str | int) -> None:
+    with pytest.raises(InputError, match=f"{given} has no unit.* or {given} B for bytes"):
+        units.parse(given)
+
+
+def test_bytes_from_a_program_need_none() -> None:
+    """A toy network is planned in a few bytes, and its plan asked what fits them."""
+    assert units.exact_or_parsed(300) == units.parse("300", bare=True) == 300
+    with pytest.raises(InputError, match="has no unit"):
+        units.exact_or_parsed("300")
 
 
 @given(st.integers(0, 10**15))

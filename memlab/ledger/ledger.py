@@ -227,7 +227,7 @@ class Ledger:
         Raises:
             InputError: no amount of memory.
         """
-        budget, valid = units.parse(nbytes), self.batches
+        budget, valid = units.exact_or_parsed(nbytes), self.batches
         fixed, each = (line.tolist() for line in self.line(memory))
         bounds = [
             (budget - a) // b if b else -1

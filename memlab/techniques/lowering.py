@@ -111,7 +111,7 @@ def _search(
     step: Step, batch: int, limit: int | str | None, times: Times, figures: _Figures
 ) -> Step:
     """Every operation by the fastest algorithm of these within the limit."""
-    most = inf if limit is None else units.parse(limit)
+    most = inf if limit is None else units.exact_or_parsed(limit)
     chosen = {
         op.name: _fastest(
             op,

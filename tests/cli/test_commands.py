@@ -472,6 +472,19 @@ def test_where_no_progress_is_wanted_one_sentence_says_so(run, as_json, monkeypa
     assert as_json("progress") is None
 
 
+def test_progress_shows_what_would_steer_a_terminal(run, progress):
+    """Names, guesses and reasons of a file, which anybody may have written."""
+    steering = "\x1b[31m\x1b]0;title\x07\ud800\n"
+    turn = {"at": steering, "guess": steering, "right": True, "because": steering}
+    cards = {f"{steering}.{steering}": [turn]}
+    kept = {"schema": record.SCHEMA, "seed": 1, "cards": cards, "exercises": {}}
+    progress.write_text(json.dumps(kept), encoding="utf-8")
+    code, text, err = run("progress")
+    assert (code, err) == (0, "")
+    assert r"\x1b[31m\x1b]0;title\x07\ud800\n" in text
+    assert text.replace("\n", "").isprintable()
+
+
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe\x00", b"[1, 2]", b'{"schema": "x/1"}'])
 def test_progress_that_cannot_be_read_is_one_sentence(run, progress, content):
     progress.write_bytes(content)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
+import memlab
 from memlab import cli
+from memlab.views.explain.own_model import given_by
 from tests.oracles.requirement import torch_or_skip
 
 pytestmark = pytest.mark.measures  # it records a model
@@ -36,6 +39,17 @@ def module():
 
 def given():
     return {"build": build, "make_batch": make_batch, "batch": 16, "optimizer": "sgd"}
+
+
+def named():
+    def strange():
+        model = nn.Sequential()
+        for name in ("a\\x1b[31m", "b\\uffff", "c\\ud800", "d\\ne", 'f"g', "n" * 10_000):
+            layers = (nn.Linear(64, 64), nn.Sigmoid(), nn.Linear(64, 64), nn.Sigmoid())
+            model.add_module(name, nn.Sequential(*layers))
+        return model
+
+    return strange, lambda B: (torch.randn(B, 64), torch.randint(64, (B,)))
 
 
 def number():
@@ -103,6 +117,26 @@ def test_what_is_missing_gets_one_sentence(
     said = capsys.readouterr().err
     assert said.startswith(f"memlab: {REFUSED[place].format(folder.stem)}")
     assert said.count("\n") == 1
+
+
+def test_modules_of_any_name_are_shown_drawn_and_saved(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["explain", f"{folder.stem}:named", "--batch", "50000", "--memory", "650MB"]
+    assert cli.main([*words, "--picture", "x.svg"]) == 0
+    text = capsys.readouterr().out
+    assert text.replace("\n", "").isprintable()
+    assert r"c\ud800" in text
+    assert all(len(line) < 500 or "wrap(model" in line for line in text.splitlines())
+    assert ElementTree.parse("x.svg").getroot()
+    made = given_by(f"{folder.stem}:named")
+    found = memlab.explain(**made, batch=50_000, memory="650 MB", progress=False)
+    again = next(each for each in found.rows.changes if each.key == "again")
+    model: dict[str, object] = {"model": made["build"]()}
+    exec("\n".join(again.code), model)  # the lines that a user pastes
+    ledger = memlab.plan(again.step)
+    memlab.save(ledger, "x.json")
+    assert memlab.load("x.json") == ledger
 
 
 def test_an_error_of_the_users_own_comes_through(folder: Path) -> None:

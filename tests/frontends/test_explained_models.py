@@ -121,4 +121,4 @@ def test_the_view_of_a_model_says_how_it_is_made_again() -> None:
     assert view.code() == (
         "memlab.explain(build, make_batch, batch=4, optimizer='adam', memory='2 GB')"
     )
-    assert "Nothing to change." in str(view)
+    assert "Nothing has to change." in str(view)

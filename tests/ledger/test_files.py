@@ -6,13 +6,16 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import memlab
 from memlab import InputError
+from memlab.errors import visible
 from memlab.ledger import files
 from memlab.ledger.diff import diff
 from memlab.ledger.entries import UNNAMED, Entry
@@ -30,6 +33,27 @@ from tests.strange import STRANGE, name_of, said
 def test_json_gives_the_same_ledger_back(net: Network) -> None:
     ledger = memlab.plan(memlab.training_step(net))
     assert files.from_dict(json.loads(json.dumps(files.to_dict(ledger)))) == ledger
+
+
+@given(st.text(max_size=8), st.text(max_size=8), st.integers(0, 9), st.integers(0, 9))
+@settings(max_examples=200, deadline=None)
+def test_what_is_saved_is_loaded_or_it_is_not_saved(
+    name: str, layer: str, fixed: int, each: int
+) -> None:
+    """Whatever a plan is called: a file that is written holds the same one."""
+    plain = memlab.plan(memlab.training_step(memlab.zoo.linear1(features=2)))
+    first, *others = plain.entries
+    entry = replace(first, name=name, layer=layer, size=Size(fixed, each))
+    ledger = replace(plain, network=layer, label=name, entries=(entry, *others))
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "plan.json"
+        if visible(name) == name and visible(layer) == layer:
+            memlab.save(ledger, path)
+            assert memlab.load(path) == ledger
+        else:
+            with pytest.raises(InputError, match="cannot be saved"):
+                memlab.save(ledger, path)
+            assert not path.exists()
 
 
 def test_save_and_load(tmp_path: Path) -> None:

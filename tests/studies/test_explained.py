@@ -143,13 +143,14 @@ SENTENCES = {
     (2, "12 GB", "gpt2"): [
         "The peak is 5.95 GB, when forward ends, in loss. A third of it: maps of block.*.softmax.",
         "A card of 12 GB holds batch 2, and at most 4.",
-        "Nothing to change. To fit batch 8: recompute of maps in backward, for 8 % more time "
+        "Nothing has to change. To fit batch 8: recompute of maps in backward, for 8 % more time "
         "(planned).",
     ],
     (1, "500 MB", "mnist_cnn"): [
         "The peak is 108 MB, in backward, in conv2. Half of it: optimizer state.",
         "Not one sample fits a card of 500 MB.",
-        "No change fits batch 1 into 500 MB: the least is 535 MB, optimizer states in 8 bits.",
+        "No change makes batch 1 fit into 500 MB. The least is 535 MB in all, with optimizer "
+        "states in 8 bits.",
     ],
 }
 
@@ -157,6 +158,44 @@ SENTENCES = {
 @pytest.mark.parametrize("case", SENTENCES)
 def test_three_sentences(case: tuple[int, str, str]) -> None:
     assert explained(*case).sentences == SENTENCES[case]
+
+
+@pytest.mark.parametrize("network", ["mnist_cnn", "resnet18", "vgg11"])
+@pytest.mark.parametrize("batch", [1, 3, 32])
+def test_each_sentence_is_about_its_own_batch(network: str, batch: int) -> None:
+    """Around the peak, and far above it: what fits needs no change, and a larger batch is named as
+    one; of a batch that does not fit nothing else is said."""
+    plain = explained(batch, "80 GB", network)
+    for share in (20, 70, 95, 99, 100, 101, 130, 300, 1000):
+        found = explained(batch, f"{plain.total * share // 100} B", network)
+        held, advice = found.held, found.advice
+        assert not any(f"{text} ".count("  ") or "{" in text for text in found.sentences)
+        if found.fits:
+            assert f"holds batch {batch}," in held
+            assert advice.startswith("Nothing has to change.")
+            assert "No change" not in advice
+            assert found.larger is None or f"atch {found.larger:,}" in advice
+        else:
+            assert held.startswith("Not one sample") or held.endswith(f", not {batch}.")
+            assert advice.startswith(("It fits with", f"No change makes batch {batch} fit"))
+
+
+def test_a_larger_batch_that_no_change_helps_is_named_as_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    memory = f"{explained(32, '80 GB', 'mnist_cnn').total} B"
+    batch = explained(32, memory, "mnist_cnn").largest
+    assert batch
+    every = subject("mnist_cnn").changes(2 * batch, units.parse(memory))
+    over = tuple(each for each in every if each.total(2 * batch) > units.parse(memory))
+    assert over
+    for changes, end in (((), "and no change lowers that."), (over, "in all.")):
+        monkeypatch.setattr(Subject, "changes", lambda *_, made=changes: made)
+        found = explained(batch, memory, "mnist_cnn")
+        assert found.held.endswith(f"holds batch {batch}, and no larger one.")
+        said = f"Nothing has to change. Batch {2 * batch} would not fit"
+        assert found.advice.startswith(said)
+        assert found.advice.endswith(end)
 
 
 def test_every_figure_is_in_the_dict() -> None:

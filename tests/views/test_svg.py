@@ -2,9 +2,12 @@
 
 import xml.etree.ElementTree as ET
 from itertools import pairwise, product
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memlab.studies import figures
 from memlab.studies.figures import FLOOR, MOUNTAIN
@@ -33,6 +36,35 @@ def test_lines_break_at_spaces_and_keep_every_word():
 def test_bold_pieces_stay_bold_over_a_break():
     lines = texts.flow([("refused twice here", True), ("fits", False)], 70, 12)
     assert [bold for line in lines for _, bold in line] == [True, True, False]
+
+
+@pytest.mark.parametrize("cut", [texts.fitted, texts.shortened])
+def test_a_long_name_is_cut_in_one_pass(cut, monkeypatch):
+    looked = Mock(wraps=texts._advance)
+    monkeypatch.setattr(texts, "_advance", looked)
+    assert len(cut("n" * 10_000, 200)) < 100
+    assert looked.call_count < 4 * 10_000
+
+
+@given(st.text("mil .…中\u0301", max_size=40), st.floats(-5, 200), st.sampled_from([9, 12, 13.5]))
+def test_as_much_stays_as_fits(text, room, size):
+    kept = [text[:count] for count in range(len(text) + 1)]
+    if texts.width(text, size) > room:
+        most = max((each for each in kept if texts.width(f"{each}…", size) <= room), key=len,
+                   default="")  # fmt: skip
+        assert texts.shortened(text, room, size) == f"{most.rstrip()}…"
+        assert texts.fitted(text[::-1], room, size) == f"…{most[::-1]}"
+    else:
+        assert texts.shortened(text, room, size) == texts.fitted(text, room, size) == text
+
+
+@pytest.mark.parametrize("text", ["\x1b[31m", "\uffff", "\ud800", "a\0b", "<&>\x07"])
+def test_a_picture_is_well_formed_whatever_its_texts_are(text):
+    svg = Svg(100, 50, "x")
+    svg.text(5, 20, text)
+    svg.text(5, 40, [(text, True), (text, False)])
+    svg.add("g", "", data_fact=f"{text}\n{text}")
+    assert ET.fromstring(svg.render(text).encode())
 
 
 @pytest.mark.parametrize(("cut", "end"), [(texts.fitted, "batch"), (texts.shortened, "the ")])

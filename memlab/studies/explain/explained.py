@@ -160,7 +160,7 @@ class Explained(Study):
     def row_name(self, group: Group) -> str:
         """Of a row, for people."""
         if group.rest:
-            return say("rest_of", module=group.name)
+            return say("rest_of", module=modules.ending(group.name))
         return self.subject.module_name(group.name) or say("others", count=group.others)
 
     @property
@@ -290,8 +290,18 @@ class Explained(Study):
                        memory=memory, batch=batch, total=three(self.total))  # fmt: skip
         if largest is None:
             return say("fits.always", memory=memory)
-        key = "none" if largest == 0 else "less" if largest < self.batch else "more"
-        return say(f"fits.{key}", memory=memory, batch=batch, largest=f"{largest:,}")
+        return say(f"fits.{self._holds(largest)}", memory=memory, batch=batch,
+                   largest=f"{largest:,}")  # fmt: skip
+
+    def _holds(self, largest: int) -> str:
+        """The sentence that says what the card holds. Fragments do not grow evenly with the batch,
+        so a batch below the largest may not fit."""
+        if not self.fitting(self.now):
+            return "less" if largest else "none"
+        valid = self.now.ledger.batches
+        if valid is not None and largest + 1 >= valid.stop:
+            return "alone"
+        return "more" if largest > self.batch else "just"
 
     @property
     def advice(self) -> str:
@@ -301,8 +311,8 @@ class Explained(Study):
         if self.best:
             return self._of_change(self.best, "best")
         if self.fits:
-            return " ".join([say("nothing"), self._next])
-        return self._none(self.batch, self.changes)
+            return " ".join(filter(None, (say("nothing"), self._next)))
+        return self._none("none", self.batch, self.changes)
 
     def _of_change(self, change: Change, key: str) -> str:
         """What a change brings, costs and asks for."""
@@ -310,13 +320,15 @@ class Explained(Study):
         said = say(f"advice.{key}", change=change.title, cost=change.cost, total=total)
         return " ".join(filter(None, (said, change.asks)))
 
-    def _none(self, batch: int, changes: Sequence[Change]) -> str:
+    def _none(self, key: str, batch: int, changes: Sequence[Change]) -> str:
         """That no change is enough, and the least that there is."""
         tried = [self.subject.plain, *changes]
         least = min(tried, key=lambda each: each.total(batch))
-        how = least.title if isinstance(least, Change) else say("plain")
-        return say("none_fits", batch=f"{batch:,}", memory=amount(self.memory),
-                   least=three(least.total(batch)), how=how)  # fmt: skip
+        said = {"batch": f"{batch:,}", "memory": amount(self.memory),
+                "least": three(least.total(batch))}  # fmt: skip
+        if isinstance(least, Change):
+            return say(f"{key}_over", how=least.title, **said)
+        return say(f"{key}_plain", **said)
 
     @cached_property
     def larger(self) -> int | None:
@@ -335,7 +347,7 @@ class Explained(Study):
         changes = self.subject.changes(self.larger, self.memory)
         best = next((c for c in changes if c.total(self.larger) <= self.memory), None)
         if best is None:
-            return self._none(self.larger, changes)
+            return self._none("next", self.larger, changes)
         return say("next", batch=f"{self.larger:,}", change=best.title, cost=best.cost)
 
     @property

@@ -20,6 +20,7 @@ from memlab.placement.caching_allocator import CONTEXT, Estimate, estimates
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.studies.cache import Kept
+from memlab.studies.explain.modules import ending
 from memlab.techniques import order
 from memlab.techniques.registry import Use, use
 
@@ -159,6 +160,7 @@ class Change(Planned):
 
 
 def _listed(names: tuple[str, ...]) -> str:
+    names = tuple(map(ending, names))
     if len(names) > NAMED:
         return say("and_more", names=", ".join(names[: NAMED - 1]), count=len(names) - NAMED + 1)
     return say("and", names=", ".join(names[:-1]), last=names[-1]) if names[1:] else "".join(names)

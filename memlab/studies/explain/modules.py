@@ -14,6 +14,8 @@ ANY = "*"
 """Stands for the number of a block."""
 ROWS = 6
 """So many rows at most; the small ones share the last."""
+LONG = 80
+"""Characters of a path in a sentence or a table."""
 LITTLE, NOTHING = 0.1, 0.01
 """What has less of all bytes than this is not taken apart, or shares the last row."""
 
@@ -38,8 +40,13 @@ class Group:
 
 def named(path: str, classes: Mapping[str, str]) -> str:
     """A module that is a number alone with its class: ``'features.3 (ReLU)'``."""
-    kind = classes.get(path, "")
-    return f"{path} ({kind})" if kind and path.rpartition(".")[2].isdigit() else path
+    kind, shown = classes.get(path, ""), ending(path)
+    return f"{shown} ({kind})" if kind and path.rpartition(".")[2].isdigit() else shown
+
+
+def ending(path: str) -> str:
+    """A module for a sentence: of a long path its end, which tells modules apart."""
+    return path if len(path) <= LONG else f"...{path[-LONG:]}"
 
 
 def cut(path: str, depth: int) -> str:

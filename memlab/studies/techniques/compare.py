@@ -66,7 +66,7 @@ def compare_techniques(
             for; a budget below the least peak of the chain; what does not fit or has no kernel,
             before anything runs.
     """
-    limit = None if budget is None else units.parse(budget)
+    limit = None if budget is None else units.exact_or_parsed(budget)
     step, measure = _step(subject), flag("measure", measure)
     number = step.held(batch)
     machine = roofline.machine(device)

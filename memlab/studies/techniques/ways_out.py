@@ -73,7 +73,7 @@ def ways(
     if budget is None and own is None:
         raise InputError(f"nobody says how much memory a card like {machine.title} has; try "
                          "budget='12 GB'.")  # fmt: skip
-    nbytes = own.memory.value if budget is None and own else units.parse(budget)  # type: ignore[arg-type]  # None has a device
+    nbytes = own.memory.value if budget is None and own else units.exact_or_parsed(budget)  # type: ignore[arg-type]  # None has a device
     wire = own.wire if own and link is None else _link(link)
     pick("optimizer", optimizer, OPTIMIZERS)
     return _kept(Maker(built, whole("batch", batch), machine, wire, nbytes, optimizer))

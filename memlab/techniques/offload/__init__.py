@@ -152,7 +152,7 @@ def choose(
                 "batch=256, budget='12 GB', device='titan x', link='12 GB/s')."
             )
     at = terms(step, batch, device, link, in_place, algorithms, prefetch)
-    return search(step, at, units.parse(budget))  # type: ignore[arg-type]  # None was refused
+    return search(step, at, units.exact_or_parsed(budget))  # type: ignore[arg-type]  # None was refused
 
 
 def _check(step: Step) -> Step:

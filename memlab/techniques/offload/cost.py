@@ -113,7 +113,7 @@ def optimal(step: Step, algorithms: str, batch: int | None, device: str | Machin
     order.check(step, "lowering", but=("offload",))
     if device is None and batch is not None:
         return lowering(step, batch=batch)
-    at = terms(step, 1 if batch is None else batch, device, 1)
+    at = terms(step, 1 if batch is None else batch, device, "1 GB/s")
     if batch is None:
         raise InputError(
             "the fastest algorithms are those of a batch; try memlab.offload(step, 'conv', "

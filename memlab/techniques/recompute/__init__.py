@@ -98,7 +98,7 @@ def recompute(
         None if k is None else whole("k", k),
         () if layers is None else order.names(layers),
         1 if batch is None else whole("batch", batch),
-        None if budget is None else units.parse(budget),
+        None if budget is None else units.exact_or_parsed(budget),
         in_place,
         None if device is None else roofline.machine(device),
     )

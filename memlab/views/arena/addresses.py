@@ -121,7 +121,7 @@ def _moved(now: State, given: Any) -> Mapping[str, Any]:
               given=shorten(given))
         )  # fmt: skip
     how, moves = now.hand or (now.how, ())
-    found = {name: units.parse(address) for name, address in given.items()}
+    found = {name: units.parse(address, bare=True) for name, address in given.items()}
     for name, address in found.items():
         packing(now).placement.moved(name, address)  # what cannot be is refused here
     hand = how, tuple((dict(moves) | found).items())

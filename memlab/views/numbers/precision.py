@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar
 
 from memlab import optimizers, units
@@ -110,8 +110,8 @@ class FormatsByRole(SteadyView[Precision]):
         box=True, stays=True, code="always",
     )  # fmt: skip
     guess = Setting(
-        doc="a guess at the bytes of one parameter in mixed precision", check=units.parse,
-        stays=True, code="never",
+        doc="a guess at the bytes of one parameter in mixed precision",
+        check=partial(units.parse, bare=True), stays=True, code="never",
     )  # fmt: skip
     numbers = Check(doc="whether all numbers are shown", stays=True, argument=False, key="KeyN")
     own: Setting[Any] = Setting(

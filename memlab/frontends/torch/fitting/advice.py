@@ -43,21 +43,24 @@ def failure(search: Search, found: Fitted, nbytes: int) -> InputError:
         f"least peak, of sets without one module inside another, is {units.short(peak.nbytes)} "
         f"({proof}), {phase}"
     )
-    return InputError(f"{text}; {_remedy(search, nbytes, peak.row.phase)}.")
+    return InputError(f"{text}; {_remedy(search, nbytes, peak.row.phase, peak.nbytes)}.")
 
 
-def _remedy(search: Search, nbytes: int, phase: Phase) -> str:
-    """What to try, with figures."""
+def _remedy(search: Search, nbytes: int, phase: Phase, least: int) -> str:
+    """A change to try, with its figures; ``least`` is the peak without one."""
     in_update = search.in_update > nbytes or phase is Phase.UPDATE
     tried = list(changes(search, nbytes)) if in_update else []
     fits = next((each for each in tried if each.fits), None)
     if fits is not None:
-        again = f" and {len(fits.modules)} modules {search.what}" if fits.modules else ""
+        count = len(fits.modules)
+        again = f" and {count} module{'s' * (count != 1)} {search.what}" if count else ""
         return f"with {fits.what} instead{again} it takes {units.short(fits.peak)}: {fits.line}"
-    if tried:
-        best = min(tried, key=lambda each: each.peak)
+    best = min(tried, key=lambda each: each.peak, default=None)
+    if best is not None and best.peak < least:
         takes = units.short(best.peak)
-        return f"the least of other optimizers is {best.what}, {takes}: {best.line}"
+        return f"of the other optimizers {best.what} takes the least, {takes}: {best.line}"
+    if search.batch == 1:
+        return "1 is the smallest batch: try a smaller model, or a larger memory"
     return "try a smaller batch with accumulate=, which keeps the gradients of the whole"
 
 

@@ -117,10 +117,9 @@ class Recipe(Fit):
     bound: float
 
     def _takes(self, names: str) -> str:
-        return (
-            f"for about {100 * self.share:.0f} % more time, where {names} run again in backward. "
-            f"{self._bound()}"
-        )
+        percent = round(100 * self.share)
+        cost = f"about {percent} % more time" if percent > 0 else "no more time, as measured here"
+        return f"for {cost}, where {names} run again in backward. {self._bound()}"
 
     def _bound(self) -> str:
         if self.proved:
