@@ -70,19 +70,21 @@ class _After(pytest.Item):
         return self.path, None, self.name
 
 
+def most() -> int:
+    """Bytes that the resident set of a kernel may reach: a GiB, and more where the caches are large,
+    as an array that no cache holds is not small there."""
+    from memlab.measure.memory_reading import LARGE, TOO_FEW
+    from memlab.measure.processor import caches
+
+    return GIB + max(0, TOO_FEW * max(caches().values(), default=0) - LARGE)
+
+
 class Limits(_After):
-    """The seconds of a notebook, and the largest resident set of its kernel: a GiB."""
+    """The seconds of a notebook, and the largest resident set of its kernel."""
 
     def runtest(self) -> None:
         assert time.monotonic() - self.parent.stash[START] <= SECONDS
-        assert int(self.ask(LARGEST)) <= GIB + self.read()
-
-    def read(self) -> int:
-        """An array that no cache holds is not small where the caches are large."""
-        from memlab.measure.memory_reading import LARGE, TOO_FEW
-        from memlab.measure.processor import caches
-
-        return max(0, TOO_FEW * max(caches().values(), default=0) - LARGE)
+        assert int(self.ask(LARGEST)) <= most()
 
 
 class Lock(_After):
