@@ -9,7 +9,7 @@ from __future__ import annotations
 import platform
 import re
 from collections.abc import Collection, Mapping
-from datetime import date
+from datetime import date, timedelta
 from html import unescape
 from typing import Any
 
@@ -93,9 +93,9 @@ def differs(cell: NotebookNode) -> str:
             headed = line.endswith(":") and bool(OWN.search(line))
         if BYTES.search(line) and not OWN.search(line) and not headed:
             return f"shows bytes that are the same everywhere; show {line.strip()!r} in another."
-    named = date.today().isoformat(), (platform.machine(), platform.system())
-    if named[0] not in shown or not any(name and name in shown for name in named[1]):
-        return f"shows {varies[0]!r}; name the machine ({named[1][0]}) and the date ({named[0]})."
+    names, day = (platform.machine(), platform.system()), date.today().isoformat()
+    if not dated(shown) or not any(name and name in shown for name in names):
+        return f"shows {varies[0]!r}; name the machine ({names[0]}) and the date ({day})."
     return ""
 
 
@@ -107,7 +107,13 @@ def varying(tags: Collection[str], shown: str) -> re.Match[str] | None:
 
 def measured(text: str) -> bool:
     """Whether an output of a solution differs from machine to machine, or names the day."""
-    return bool(VARIES.search(text)) or date.today().isoformat() in text
+    return bool(VARIES.search(text)) or dated(text)
+
+
+def dated(text: str) -> bool:
+    """Whether a text names this day, or the day before, as a run may begin before midnight."""
+    today = date.today()
+    return any(day.isoformat() in text for day in (today, today - timedelta(days=1)))
 
 
 def text_of_output(output: Any) -> str:

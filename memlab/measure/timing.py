@@ -15,7 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import date
 from importlib import metadata
 from importlib.util import find_spec
 from time import perf_counter
@@ -207,6 +207,6 @@ def machine() -> Machine:
         this_machine.processor(),
         os.cpu_count() or 1,
         f"{platform.system()} {platform.machine()}",
-        datetime.now(UTC).date().isoformat(),
+        date.today().isoformat(),
         versions,
     )

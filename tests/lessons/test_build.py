@@ -2,7 +2,7 @@
 
 import json
 import platform
-from datetime import date
+from datetime import date, timedelta
 
 import nbformat
 import pytest
@@ -222,6 +222,12 @@ def test_what_differs_has_the_tag_and_names_machine_and_date(text, kind):
     assert named in stored.differs(shown(f"{text}, {date.today()}", stored.DIFFERS))
     full = shown(f"<text>{text} {MACHINE}</text>", stored.DIFFERS, kind=kind)
     assert stored.differs(full) == ""
+
+
+@pytest.mark.parametrize(("ago", "taken"), [(0, True), (1, True), (2, False)])
+def test_a_run_that_began_before_midnight_names_its_day(ago, taken):
+    text = f"took 3 s, {platform.machine()}, {date.today() - timedelta(days=ago)}"
+    assert (stored.differs(shown(text, stored.DIFFERS)) == "") == taken
 
 
 @pytest.mark.parametrize("text", ["7,578 parameters", "26.562 MB (25.331 MiB)", "freed at 3 B", ""])

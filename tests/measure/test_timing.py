@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import date
 
 import pytest
 
-from memlab import InputError, bench
+from memlab import InputError, bench, this_machine
 from memlab.measure import timing
 from memlab.measure.timing import Line, Machine, Result
 
@@ -85,6 +86,19 @@ def test_this_machine_has_a_name_and_a_date():
     assert here.cores >= 1
     assert date.fromisoformat(here.date) >= date(2024, 1, 1)
     assert {"python", "memlab", "numpy"} <= set(here.versions)
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="Windows sets the zone for all programs")
+@pytest.mark.parametrize("zone", ["EAST-14", "WEST+12"])  # in one of them the date is not UTC's
+def test_the_date_is_that_of_the_clock_on_the_wall(monkeypatch, zone):
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        before, dates = date.today(), (timing.machine().date, this_machine.here()[-10:])
+        assert all(before <= date.fromisoformat(day) <= date.today() for day in dates)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_benchmarks_are_found_by_name():
