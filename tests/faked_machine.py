@@ -6,7 +6,7 @@ it is. The processes that tests start are told the same.
 ============  =======================================================================
 cores         that this process may run on
 l3            bytes of the third cache, ``none`` for a system that names no cache
-ram           bytes of memory, of which three quarters are free
+ram           bytes of memory, of which half are free
 without       packages that are not installed: ``without=torch,sklearn``
 shuffle       a number: files, and tests of a file, run in an order drawn with it
 ============  =======================================================================
@@ -91,7 +91,7 @@ def _have_memory(total: int, psutil: Any) -> None:
     asked = psutil.virtual_memory
 
     def virtual_memory() -> Any:
-        return asked()._replace(total=total, available=3 * total // 4, free=3 * total // 4)
+        return asked()._replace(total=total, available=total // 2, free=total // 2)
 
     psutil.virtual_memory = virtual_memory
 
