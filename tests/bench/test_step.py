@@ -74,8 +74,17 @@ def test_both_sides_compute_the_same(torch):
             assert there.step(x.double(), labels) == pytest.approx(loss, rel=1e-9)
 
 
-def test_the_core_of_the_blas_is_named():
-    assert any("BLAS of scipy" in line.name and "core " in line.name for line in processor.blas())
+def test_the_core_of_the_blas_is_named(monkeypatch):
+    wheel = {"user_api": "blas", "internal_api": "openblas", "version": "0.3.29",
+             "filepath": "/lib/scipy.libs/libopenblas.so", "num_threads": 4,
+             "architecture": "Zen"}  # fmt: skip
+    conda = wheel | {"filepath": "/lib/libmkl_rt.so", "internal_api": "mkl"}
+    del conda["architecture"]
+    found = [wheel, conda, wheel | {"user_api": "openmp"}]
+    monkeypatch.setattr(processor, "threadpool_info", lambda: found)
+    lines = [(line.name, line.value) for line in processor.blas()]
+    assert lines == [("BLAS of scipy, openblas 0.3.29, core Zen", 4),
+                     ("BLAS of lib, mkl 0.3.29, core unknown", 4)]  # fmt: skip
 
 
 FAULTS = """
