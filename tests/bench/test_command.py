@@ -14,6 +14,7 @@ from memlab.cli import main
 from memlab.layers import Conv2d
 from memlab.measure import convolution
 from memlab.measure.convolution import Case
+from memlab.measure.timing import Line
 
 LAYER = Case("small", (3, 8, 9), Conv2d(4, 3, pad=1))
 
@@ -24,6 +25,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr(convolution, "freed_memory_kept", nullcontext)
     for module in (convolution, im2col):
         monkeypatch.setattr(module, "SHORTEST", 0.0)
+    monkeypatch.setattr(convolution, "blas", lambda: [Line("BLAS of scipy, core Zen", 4, "")])
     runs = {
         "convolution": lambda: convolution.run(1, [LAYER]),
         "im2col": lambda: im2col.run(1, [im2col.Case("small", (1, 3, 9, 8), 3, 1, 1)]),
@@ -43,7 +45,7 @@ def test_a_plot_is_written_beside_the_figures(name, tmp_path, capsys):
     for said in ("small", facts["machine"]["date"], f"Benchmark {name}"):
         assert said in written
     if name == "convolution":
-        assert "BLAS of scipy" in written
+        assert "BLAS of scipy, core Zen" in written
 
 
 def test_without_a_plot_nothing_is_written(tmp_path, capsys, monkeypatch):
