@@ -13,6 +13,7 @@ shuffle       a number: files, and tests of a file, run in an order drawn with i
 """
 
 import importlib.metadata
+import importlib.util
 import os
 import random
 import sys
@@ -20,7 +21,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.abc import Loader, MetaPathFinder
-from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -97,15 +97,29 @@ def _have_memory(total: int, psutil: Any) -> None:
 
 
 def _lack(packages: list[str]) -> None:
-    version = importlib.metadata.version
+    version, spec = importlib.metadata.version, importlib.util.find_spec
 
-    def installed(name: str) -> str:
+    def version_of(name: str) -> str:
         if name in packages:
             raise importlib.metadata.PackageNotFoundError(name)
         return version(name)
 
-    importlib.metadata.version = installed
-    sys.modules.update(dict.fromkeys(packages))  # type: ignore[arg-type]
+    def spec_of(name: str, package: str | None = None) -> Any:
+        return None if name in packages else spec(name, package)
+
+    importlib.metadata.version, importlib.util.find_spec = version_of, spec_of
+    sys.meta_path.insert(0, _Lacking(packages))
+
+
+class _Lacking(MetaPathFinder):
+    """Packages that are not there: ``None`` in their place would be seen by others."""
+
+    def __init__(self, packages: list[str]) -> None:
+        self.packages = packages
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        if name in self.packages:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 class _Loader(Loader):
@@ -132,7 +146,7 @@ class _Finder(MetaPathFinder):
         if name != self.name:
             return None
         sys.meta_path.remove(self)
-        spec = find_spec(name)
+        spec = importlib.util.find_spec(name)
         if spec is None or spec.loader is None:
             return spec
         sys.meta_path.insert(0, self)

@@ -70,21 +70,12 @@ class _After(pytest.Item):
         return self.path, None, self.name
 
 
-def most() -> int:
-    """Bytes that the resident set of a kernel may reach: a GiB, and more where the caches are large,
-    as an array that no cache holds is not small there."""
-    from memlab.measure.memory_reading import LARGE, TOO_FEW
-    from memlab.measure.processor import caches
-
-    return GIB + max(0, TOO_FEW * max(caches().values(), default=0) - LARGE)
-
-
 class Limits(_After):
-    """The seconds of a notebook, and the largest resident set of its kernel."""
+    """The seconds of a notebook, and the largest resident set of its kernel: a GiB."""
 
     def runtest(self) -> None:
         assert time.monotonic() - self.parent.stash[START] <= SECONDS
-        assert int(self.ask(LARGEST)) <= most()
+        assert int(self.ask(LARGEST)) <= GIB
 
 
 class Lock(_After):

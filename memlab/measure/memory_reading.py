@@ -17,12 +17,11 @@ from memlab.measure.timing import Line, Machine, interleave, machine
 
 READ = ("fp64", "fp32", "bf16", "int8")
 REPEATS = 15
-LEAST = 2**28
-"""Bytes of the array, where no cache is so large."""
-TIMES, TOO_FEW = 8, 4
-"""How many times the largest cache the array is, and how many times it must be."""
-LARGE = 2**29
-"""Bytes from which on it is no more than it must be."""
+LEAST, MOST = 2**28, 2**29
+"""Bytes of the array, if so many are free: a notebook has a GiB, however large the caches are."""
+TIMES, ENOUGH = 8, 4
+"""How many times the largest cache the array is, and from how many times on the cache does not
+count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +55,17 @@ class Reading:
     clock: str
     machine: Machine
 
+    @property
+    def cached(self) -> bool:
+        """Whether so much of the array may stay in the cache that its rate counts."""
+        return self.nbytes < ENOUGH * self.largest
+
 
 def measure(
     formats: Iterable[str] = READ, repeats: int = REPEATS, progress: bool = False
 ) -> Reading:
-    """Read one array, much larger than any cache, as values of each format; about a second.
+    """Read one array as values of each format; about a second. It is much larger than any cache,
+    unless a cache is very large or little memory is free: then the reading is ``cached``.
 
     Values of 16 and 8 bits are added up as whole numbers: reading takes the time.
 
@@ -93,31 +98,30 @@ def measure(
 
 
 def size(largest: int, free: int) -> int:
-    """Bytes of an array that no cache holds, of at most half of what is free.
+    """Bytes of an array that is ``TIMES`` the largest cache, within bounds: at most half of what is
+    free.
 
     Raises:
-        InputError: so many are not free.
+        InputError: half of what is free is less than a MiB.
     """
-    least = TOO_FEW * largest
-    enough = max(LEAST, least, min(TIMES * largest, LARGE))
-    found = min(enough, free // 2) // 2**20 * 2**20
-    if found < max(least, 2**20):
+    nbytes = min(max(LEAST, min(TIMES * largest, MOST)), free // 2) // 2**20 * 2**20
+    if nbytes == 0:
         raise InputError(
-            f"an array of {TOO_FEW} times the largest cache, {units.short(least)}, is "
-            f"read, and may take half of what is free, {units.short(free)}; free some memory."
+            f"an array of at least {units.short(2**20)} is read, and may take half of what is "
+            f"free, {units.short(free)}; free some memory."
         )
-    return found
+    return nbytes
 
 
 def lines(repeats: int = REPEATS) -> list[Line]:
     """The figures of a benchmark."""
     found = measure(repeats=repeats)
-    size = units.short(found.nbytes)
+    size, source = units.short(found.nbytes), "memory and caches" if found.cached else "memory"
     return [
         line
         for each in found.rates
         for line in (
-            Line(f"{each.format}: read {size} from memory", each.bandwidth / 1e9, "GB/s"),
+            Line(f"{each.format}: read {size} from {source}", each.bandwidth / 1e9, "GB/s"),
             Line(f"{each.format}: values read", each.values / 1e9, "G/s"),
         )
     ]

@@ -175,18 +175,32 @@ def test_the_benchmark_measures_both_targets(monkeypatch: Any) -> None:
         (2**25, 2**33, 2**28),
         (2**26, 2**33, 2**29),
         (3 * 2**25, 2**33, 2**29),
-        (2**29, 2**33, 2**31),
+        (300 * 2**20, 2**39, 2**29),
+        (2**30, 2**39, 2**29),
         (2**25, 2**28, 2**27),
+        (2**25, 2**27, 2**26),
     ],
 )
-def test_no_cache_holds_the_array(largest: int, free: int, nbytes: int) -> None:
+def test_the_array_is_large_and_leaves_room(largest: int, free: int, nbytes: int) -> None:
     assert memory_reading.size(largest, free) == nbytes
 
 
-@pytest.mark.parametrize(("largest", "free"), [(2**25, 2**27), (0, 1000)])
-def test_too_little_memory_is_said(largest: int, free: int) -> None:
-    with pytest.raises(InputError, match="free some memory"):
-        memory_reading.size(largest, free)
+def test_too_little_memory_is_said() -> None:
+    with pytest.raises(InputError, match=r"1\.0 MB is read, .* half of what is free, .* free some"):
+        memory_reading.size(0, 2**21 - 1)
+
+
+@pytest.mark.parametrize(("largest", "cached"), [(0, False), (2**18, False), (2**18 + 1, True)])
+def test_a_cache_that_holds_much_of_the_array_is_named(
+    largest: int, cached: bool, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(memory_reading, "LEAST", 2**20)
+    monkeypatch.setattr(memory_reading, "MOST", 2**20)
+    monkeypatch.setattr(memory_reading, "caches", lambda: {"L3": largest})
+    assert memory_reading.measure("fp32", repeats=1).cached == cached
+    names = [line.name for line in memory_reading.lines(repeats=1)]
+    source = "memory and caches" if cached else "memory"
+    assert f"fp32: read 1.0 MB from {source}" in names
 
 
 def test_the_same_bytes_are_read_in_every_format(monkeypatch: Any) -> None:

@@ -13,7 +13,7 @@ from memlab.measure import memory_reading
 from memlab.studies.figures import billions
 from memlab.views import MemoryRate, VectorLanes
 from memlab.views.draw.marks import Fact, Points, Rect
-from tests.views.measurements import FP32, LANES, READINGS
+from tests.views.measurements import FP32, LANES, READINGS, read
 from tests.views.shown import charts, drawn
 
 
@@ -121,6 +121,12 @@ def test_what_is_said_of_reading() -> None:
     assert "int8 against fp64: 0.125 of the bytes for each value, 8.00 times the values." in text
     assert "The array is 8.00 times the largest cache, 33.6 MB." in text
     assert "does not say how large the caches are" in MemoryRate(READINGS["one"]).text()
+
+
+def test_what_is_said_of_reading_where_a_cache_is_large() -> None:
+    view = MemoryRate(read("fp32", largest=2**27))
+    assert view.title == "Reading 268 MB from memory and caches, one core: a processor"
+    assert "only 2.00 times the largest cache, 134 MB: a part of it may stay there" in view.text()
 
 
 def test_a_point_says_its_figures_and_where_it_was_measured() -> None:

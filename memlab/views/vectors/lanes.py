@@ -206,7 +206,8 @@ class MemoryRate(Recordable, Study):
     @property
     def title(self) -> str:
         size, processor = units.short(self.measured.nbytes), self.measured.machine.processor
-        return strings.get("lanes.memory.title", size=size, processor=processor)
+        key = "lanes.memory.title_cached" if self.measured.cached else "lanes.memory.title"
+        return strings.get(key, size=size, processor=processor)
 
     @property
     def sentences(self) -> list[str]:
@@ -225,7 +226,8 @@ class MemoryRate(Recordable, Study):
     @property
     def notes(self) -> list[str]:
         found = self.measured
-        key = "lanes.memory.caches" if found.largest else "lanes.memory.unknown"
+        known = "lanes.memory.cached" if found.cached else "lanes.memory.caches"
+        key = known if found.largest else "lanes.memory.unknown"
         size, cache = units.short(found.nbytes), units.short(found.largest)
         times = ratio(found.nbytes / max(1, found.largest))
         count, clock = len(found.rates[0].samples), strings.get(f"lanes.{found.clock}")
