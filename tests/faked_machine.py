@@ -66,7 +66,7 @@ def fake() -> None:
 def _have_cores(count: int) -> None:
     os.cpu_count = lambda: count
     if hasattr(os, "sched_getaffinity"):
-        os.sched_getaffinity = lambda process: set(range(count))  # type: ignore[assignment]
+        os.sched_getaffinity = lambda process: set(range(count))
     if hasattr(os, "process_cpu_count"):
         os.process_cpu_count = lambda: count
 
@@ -99,10 +99,10 @@ def _have_memory(total: int, psutil: Any) -> None:
 def _lack(packages: list[str]) -> None:
     version, spec = importlib.metadata.version, importlib.util.find_spec
 
-    def version_of(name: str) -> str:
-        if name in packages:
-            raise importlib.metadata.PackageNotFoundError(name)
-        return version(name)
+    def version_of(distribution_name: str) -> str:
+        if distribution_name in packages:
+            raise importlib.metadata.PackageNotFoundError(distribution_name)
+        return version(distribution_name)
 
     def spec_of(name: str, package: str | None = None) -> Any:
         return None if name in packages else spec(name, package)
