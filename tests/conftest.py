@@ -14,7 +14,9 @@ hypothesis.settings.load_profile("memlab")
 
 pytest_plugins = ["tests.quick"]
 
-OWN = ("MEMLAB_PROGRESS", "MEMLAB_SEED", "MEMLAB_LANGUAGE")
+OWN = (
+    "MEMLAB_PROGRESS", "MEMLAB_SEED", "MEMLAB_LANGUAGE", "MEMLAB_RECORD", "MEMLAB_REQUIRE_CARDS",
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from memlab import cli
+from tests.oracles.requirement import torch_or_skip
 
 pytestmark = pytest.mark.measures  # it records a model
 
@@ -61,7 +62,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_text_and_the_json_are_of_one_model(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("torch")
+    torch_or_skip()
     place = f"{folder.stem}:given"
     assert cli.main(["explain", place, "--memory", "1GB", "--picture", "out.svg"]) == 0
     text = capsys.readouterr().out
@@ -79,7 +80,7 @@ def test_the_text_and_the_json_are_of_one_model(
 def test_what_a_function_may_give(
     folder: Path, capsys: pytest.CaptureFixture[str], function: str
 ) -> None:
-    pytest.importorskip("torch")
+    torch_or_skip()
     assert cli.main(["explain", f"{folder.stem}:{function}", "--batch", "8", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["batch"] == 8
 
@@ -97,7 +98,7 @@ REFUSED = {
 def test_what_is_missing_gets_one_sentence(
     folder: Path, capsys: pytest.CaptureFixture[str], place: str
 ) -> None:
-    pytest.importorskip("torch")
+    torch_or_skip()
     assert cli.main(["explain", place.format(folder.stem)]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"memlab: {REFUSED[place].format(folder.stem)}")
@@ -105,6 +106,6 @@ def test_what_is_missing_gets_one_sentence(
 
 
 def test_an_error_of_the_users_own_comes_through(folder: Path) -> None:
-    pytest.importorskip("torch")
+    torch_or_skip()
     with pytest.raises(ZeroDivisionError, match="mine"):
         cli.main(["explain", f"{folder.stem}:broken"])

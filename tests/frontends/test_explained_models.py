@@ -11,8 +11,9 @@ import memlab
 from memlab.errors import InputError
 from memlab.studies.explain.explained import Explained
 from memlab.studies.explain.own_model import OwnModel, own
+from tests.oracles.requirement import torch_or_skip
 
-torch = pytest.importorskip("torch")
+torch = torch_or_skip()
 
 
 def block(width: int) -> Any:

@@ -10,8 +10,9 @@ from memlab.kernels import registry
 from memlab.kernels.registry import Array
 from memlab.layers.losses import Loss
 from tests.kernels_by_case import CASES, Case, Trial, distance
+from tests.oracles.requirement import torch_or_skip
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle")
+torch = torch_or_skip()
 F = torch.nn.functional
 
 CERTAIN = [case for case in CASES if not isinstance(case.layer, L.Dropout)]

@@ -9,6 +9,7 @@ from memlab.kernels.registry import Array, Call, find
 from memlab.optimizers import OPTIMIZERS
 from tests.kernels_by_case import distance, slot
 from tests.oracles.optimizers import oracle
+from tests.oracles.requirement import torch_or_skip
 
 SETTINGS = {
     "rate": 0.05, "momentum": 0.8, "alpha": 0.9, "beta1": 0.85, "beta2": 0.97, "epsilon": 1e-6,
@@ -22,7 +23,7 @@ def drawn(seed: int) -> list[Array]:
 
 
 def theirs(kind: str) -> list[Array]:
-    torch = pytest.importorskip("torch", reason="PyTorch is the oracle")
+    torch = torch_or_skip()
     parameters = [torch.tensor(array, requires_grad=True) for array in drawn(0)]
     optimizer = oracle(kind, parameters, SETTINGS)
     for step in range(1, STEPS + 1):
