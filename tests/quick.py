@@ -16,7 +16,8 @@ from numba.core.dispatcher import Dispatcher
 MARKER = "measures"
 FOLDERS = ("bench", "browser", "frontends", "kernels", "measure", "runtime")
 SECONDS = 10
-"""Of a processor, for a test with its fixtures and all that it imports first."""
+"""Of a processor, for a test with its fixtures and all that it imports first, without the threads
+of a library: they may wait by running, on every core."""
 PROCESSES = ("subprocess.Popen", "os.posix_spawn", "os.fork", "os.system", "os.startfile")
 HERE = Path(__file__).resolve().parent
 START = pytest.StashKey[float]()
@@ -85,7 +86,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Any:
-    item.stash[START] = time.process_time()
+    item.stash[START] = time.thread_time()
     Refusals.now = [] if is_quick(item.config) else None
     return (yield)
 
@@ -94,7 +95,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Any:
 def pytest_runtest_call(item: pytest.Item) -> Any:
     result = yield
     if is_quick(item.config):
-        seconds = time.process_time() - item.stash[START]
+        seconds = time.thread_time() - item.stash[START]
         assert not Refusals.now, f"a quick test {Refusals.now}"
         assert seconds <= SECONDS, f"{seconds:.1f} s; mark it @pytest.mark.{MARKER}"
     return result

@@ -521,9 +521,9 @@ def test_a_redraw_is_quick(view):
     send(view, event("k", 7))
     best = []
     for step in range(50):
-        start = time.process_time()
+        start = time.thread_time()
         send(view, event("step", step))
-        best.append(time.process_time() - start)
+        best.append(time.thread_time() - start)
     assert sorted(best)[25] < 0.05
 
 

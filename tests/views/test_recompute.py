@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from time import process_time
+from time import thread_time
 from typing import Any
 
 import pytest
@@ -192,7 +192,7 @@ def test_a_redraw_is_quick() -> None:
     view = recompute("resnet50", k=1, batch=24)
     seconds = []
     for k in range(2, 12):
-        start = process_time()
+        start = thread_time()
         send(view, k=k)
-        seconds.append(process_time() - start)
+        seconds.append(thread_time() - start)
     assert sorted(seconds)[5] < 0.05

@@ -306,9 +306,9 @@ def test_a_schedule_by_hand() -> None:
 
 def test_a_deep_network_of_unequal_blocks_is_planned_while_one_waits() -> None:
     chain = bottlenecks()
-    start = time.process_time()
+    start = time.thread_time()
     points = frontier(chain)
-    assert time.process_time() - start < 50  # ten seconds at most, five times over
+    assert time.thread_time() - start < 50  # ten seconds at most, five times over
     nbytes, cost = points[len(points) // 2]
     assert simulate(chain, least_time(chain, nbytes)) == Usage(nbytes, cost)
 

@@ -203,9 +203,9 @@ def test_a_graph_of_the_largest_size_is_solved_while_one_waits() -> None:
         for i in range(half)
     ]
     tasks = (*forwards, *backwards)
-    start = time.process_time()
+    start = time.thread_time()
     usage = simulate(tasks, least_time(tasks, 90))
-    assert time.process_time() - start < 60
+    assert time.thread_time() - start < 60
     assert usage.peak <= 90 < simulate(tasks, range(len(tasks))).peak
 
 
