@@ -1,4 +1,4 @@
-"""No test touches a learner's progress or follows a learner's settings."""
+"""No test touches a learner's progress, or follows a learner's settings or terminal."""
 
 import gc
 import os
@@ -16,6 +16,7 @@ pytest_plugins = ["tests.quick"]
 
 OWN = (
     "MEMLAB_PROGRESS", "MEMLAB_SEED", "MEMLAB_LANGUAGE", "MEMLAB_RECORD", "MEMLAB_REQUIRE_CARDS",
+    "FORCE_COLOR", "PYTHON_COLORS",
 )  # fmt: skip
 
 
@@ -24,6 +25,7 @@ def _nobody_in_particular(monkeypatch):
     for name in OWN:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("MEMLAB_MACHINE", "recorded")
+    monkeypatch.setenv("COLUMNS", "80")
 
 
 def pytest_configure(config):
