@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from memlab import bench
 from memlab.bench import placement
 from memlab.placement.placement import arrange
@@ -9,6 +11,7 @@ from memlab.placement.placement import arrange
 SAFETY = 5
 
 
+@pytest.mark.usefixtures("alone")
 def test_ten_thousand_blocks_are_placed_in_time():
     given = placement.of_step(placement.SHORT)
     assert 9_000 < len(given) < 11_000

@@ -7,11 +7,10 @@ copies; ``test_cuda`` runs the device's own.
 from __future__ import annotations
 
 import _thread
-import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -262,14 +261,6 @@ def test_an_interrupted_run_frees_what_it_held(
         with pytest.raises(failure):
             session.step()
         assert meter.live == 0
-
-
-@pytest.fixture
-def heeded() -> Iterator[None]:
-    """Interrupts are raised, also where the shell or an earlier test told to ignore them."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.skipif(not CUDA.simulated, reason="a GPU's threads are not Python's")

@@ -267,6 +267,7 @@ def test_an_interrupted_epoch(
     assert not closed[0].memory.blocks
 
 
+@pytest.mark.usefixtures("heeded")
 def test_ctrl_c_at_any_moment(step: Step, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It arrives wherever the process is just then."""
     memlab.feed(step, folder, BATCH)  # compiles, and looks for libraries

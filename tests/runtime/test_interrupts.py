@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,14 +11,7 @@ import memlab
 from memlab.runtime.metering.meter import Meter
 
 
-@pytest.fixture(autouse=True)
-def _heeded() -> Iterator[None]:
-    """Interrupts are raised, also where the shell or an earlier test told to ignore them."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
+@pytest.mark.usefixtures("heeded")
 def test_one_that_arrives_inside_the_allocator_is_an_interrupt(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
