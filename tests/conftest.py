@@ -1,7 +1,9 @@
 """No test touches a learner's progress, or follows a learner's settings or terminal."""
 
+import atexit
 import gc
 import os
+import tempfile
 
 import hypothesis
 import pytest
@@ -29,7 +31,11 @@ def _nobody_in_particular(monkeypatch):
 
 
 def pytest_configure(config):
-    """On Windows, Jupyter's client warns that it watches its sockets in a thread; so it may."""
+    """IPython finds no settings of a learner's, and needs no home that can be written to. On
+    Windows, Jupyter's client warns that it watches its sockets in a thread; so it may."""
+    own = tempfile.TemporaryDirectory()
+    atexit.register(own.cleanup)  # after IPython, which writes its history at the end
+    os.environ["IPYTHONDIR"] = own.name
     config.addinivalue_line("filterwarnings", "ignore:Proactor event loop:RuntimeWarning")
 
 
