@@ -54,6 +54,12 @@ def test_takes_long(monkeypatch):
 def test_does_nothing():
     pass
 
+def test_looks_for_fonts():
+    try:
+        subprocess.run(["fc-list", "--version"])
+    except OSError:
+        pass
+
 @pytest.mark.measures
 def test_may(opened):
     assert twice(3) == 6
@@ -81,7 +87,7 @@ def outcome(folder, chosen):
 
 
 def test_a_quick_test_is_refused_what_takes_long(tmp_path):
-    assert outcome(tmp_path, f"not {quick.MARKER}") == (REFUSED, 2)
+    assert outcome(tmp_path, f"not {quick.MARKER}") == (REFUSED, 3)
 
 
 def test_a_marked_test_may_do_all_that(tmp_path):

@@ -6,11 +6,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
+from memlab import strings
+
 T = TypeVar("T")
 
 
 class Kept:
-    """The last ``most`` results, by what they were made of.
+    """The last ``most`` results, by what they were made of and the language of their texts.
 
     What cannot be hashed, as a device, is told apart by its identity: it is kept with the result,
     so that no other one gets its number.
@@ -22,7 +24,7 @@ class Kept:
 
     def of(self, made_of: tuple[object, ...], make: Callable[[], T]) -> T:
         """What was made of these things before, or is made now."""
-        key = tuple(map(_key, made_of))
+        key = strings.language(), *map(_key, made_of)
         if key not in self._found:
             self._found[key] = made_of, make()
         self._found.move_to_end(key)

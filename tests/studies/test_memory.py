@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 import memlab
+from memlab import strings
 from memlab.errors import InputError
 from memlab.networks import counting
 from memlab.networks.graph import Network
@@ -274,3 +275,12 @@ def test_a_step_that_offloads_says_what_the_host_holds_and_its_phases_are_whole(
         assert f", {moved.peak(4, 'host'):,} B." in view.text()
         assert "host memory: at most" in " ".join(each.content for each in view.page().svg().labels)
     assert "host memory" not in memlab.views.memory(memlab.plan(plain), 4).text()
+
+
+def test_a_memory_that_is_kept_speaks_the_language_that_is_asked_in(monkeypatch):
+    recipe = Recipe(memlab.zoo.mnist_cnn())
+    with monkeypatch.context() as patch:
+        patch.setattr(strings, "language", lambda: "zh")
+        assert memory_of(recipe).sample == "图像"
+    assert memory_of(recipe).sample == "image"
+    assert memory_of(recipe) is memory_of(recipe)
