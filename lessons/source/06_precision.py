@@ -61,7 +61,7 @@ def weights():
         weight = 1.0
         for _ in range(1000):
             weight = rounding.nearest(weight + 0.001, name)
-        print(name, weight)
+        print(f"{name} {weight:.6g}")
 
 
 update

@@ -134,7 +134,7 @@ address = lesson.predict("07.address")
 def in_the_step_above():
     there = packed.moved("gradient of flatten", packed.address("pool1"))
     other = memlab.run(step, 32, placement=there, poison=False, overlapping=True)
-    print("loss:", right.loss, "and", other.loss)
+    print(f"loss: {right.loss:.6g} and {other.loss:.6g}")
     for name, values in right.gradients.items():
         equal = (other.gradients[name] == values).sum()
         print(f"{name:24} {equal:9,} of {values.size:9,} values are equal")

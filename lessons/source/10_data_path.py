@@ -55,7 +55,8 @@ def at_each_station():
     for batch in (128, 256):
         path = memlab.data_path(step, batch, link="12 GB/s", device="titan x")
         for what, moves in (("step", path.batch_moves()), ("epoch", path.epoch_moves(1_281_167))):
-            print(batch, what, {name: units.short(n) for name, n in moves._asdict().items()})
+            said = (f"{name} {units.short(n)}" for name, n in moves._asdict().items())
+            print(f"batch {batch}, one {what}: {', '.join(said)}")
 
 
 epoch
@@ -122,7 +123,8 @@ with TemporaryDirectory() as folder:
         fed = fastest(count, rate)
         read = f"{fed.schedule.seconds:.2f} s, read {fed.parts['read'] / fed.compute:.1f} of a step"
         waits = f"compute waits {fed.waits:.0%}, planned {fed.clocked().waits:.0%}"
-        print(f"buffers {count}: {read}, {waits};", fed.peaks, "B")
+        peaks = ", ".join(f"{place} {peak:,} B" for place, peak in fed.peaks.items())
+        print(f"buffers {count}: {read}, {waits}; peaks: {peaks}")
 
 # %% [markdown]
 # ## Which way leads out?

@@ -287,11 +287,11 @@ def came_out(turn: Round) -> str:
 
 
 def amount(value: Fraction, kind: Kind) -> str:
-    """Bytes, with every digit and in a larger unit; or a ratio."""
+    """Bytes, with every digit and with three; or a ratio."""
     if kind is Kind.TIMES:
         return times_of(number(value))
     nbytes = round(value)
-    return units.exact(nbytes) + (f" = {units.both(nbytes)}" if nbytes >= 1000 else "")
+    return units.exact(nbytes) + (f" = {units.short(nbytes)}" if nbytes >= 1000 else "")
 
 
 def number(value: Fraction) -> str:

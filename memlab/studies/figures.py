@@ -14,6 +14,8 @@ from memlab import strings, units
 from memlab.step.tensor import Role
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+MOST = 1_000_000
+"""The largest batch that a view takes."""
 SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 
 
@@ -44,6 +46,12 @@ class Study:
         """The same, and every figure."""
         said = {"title": self.title, "sentences": self.sentences, "notes": self.notes}
         return said | asdict(self)
+
+
+def batches(largest: int) -> str:
+    """A largest batch for people, who train with no more than ``MOST`` samples: of a toy network,
+    a card of 12 GB would hold a hundred million."""
+    return f"{largest:,}" if largest <= MOST else strings.get("views.or_more", count=f"{MOST:,}")
 
 
 def columns(cells: Sequence[Sequence[str]], left: int = 1, align: str = "") -> list[str]:

@@ -163,7 +163,7 @@ class Tally:
         """``'as they are'``, ``'times 1,024'``."""
         if self.scale == 1:
             return strings.get("training.gradients.as_they_are")
-        return strings.get("training.gradients.times", scale=f"{self.scale:,.15g}")
+        return strings.get("training.gradients.times", scale=f"{self.scale:,.6g}")
 
 
 @dataclass(frozen=True)

@@ -507,6 +507,11 @@ def _deep() -> Any:
     return memlab.training_step(body.flatten().linear(3).cross_entropy())
 
 
+@case("memory", "a toy on a large card")
+def _() -> Any:
+    return views.memory(network("tiny", features=4).linear(2).squared_error(), 8, "sgd")
+
+
 @case("techniques", "cheap beside every k-th")
 def _() -> Any:
     return views.techniques("resnet50", stop=2)

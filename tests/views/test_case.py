@@ -212,7 +212,8 @@ def test_a_screen_reader_hears_the_finding():
     shown = send(views.case("08"), card="24")
     assert shown["says"] == (
         "Recompute: 6.42 GB instead of 22.0 GB, for 32.8 % more time. "
-        "The result is the same, bit for bit. The card now holds 992 images."
+        "The result is the same, bit for bit. The card now holds 992 images. "
+        "On a processor, as in the frontier above, recompute costs another share of the time."
     )
 
 

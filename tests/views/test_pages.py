@@ -4,6 +4,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator
 from functools import cache
+from html import unescape
 from itertools import chain
 from typing import Any
 
@@ -18,6 +19,7 @@ from memlab.views.draw.table import Below, Beside, Block, Key, Table, Words
 from memlab.views.draw.text import plain
 from memlab.views.live.view import ROOM, View
 from tests.quick import apart
+from tests.raw_texts import raw
 from tests.views.pages import FACTORIES, every, page_of
 
 WIDTHS = (500, 820, ROOM)
@@ -34,6 +36,10 @@ CLASSES = [each for each in PUBLIC if isinstance(each, type)]
 LIVE = [each.made_by for each in CLASSES if issubclass(each, View) and each is not View]
 OF_DIGITS = {"number"}
 """A view whose digits are what it shows."""
+TYPED = "1,000,000.0"
+"""A guess of a case."""
+EXACT = {*OF_DIGITS, "running_sum"}
+"""Views of numbers that a format holds exactly, digit by digit."""
 
 
 @cache
@@ -124,6 +130,15 @@ def test_every_number_of_the_text_is_in_the_picture(factory: str, name: str) -> 
 def test_a_first_level_has_few_numerals(factory: str) -> None:
     texts = [label.content for label in page_of(getattr(views, factory)()).svg().labels]
     assert len(numerals(texts)) <= FEW
+
+
+@pytest.mark.parametrize(("factory", "name"), [e for e in PAGES if e.values[0] not in EXACT])
+def test_no_text_is_as_python_writes_it(factory: str, name: str) -> None:
+    """Save a guess, which is shown as it was typed."""
+    page = shown(factory, name)
+    facts = re.findall(r'data-fact="([^"]*)"', page.render())
+    said = unescape("\n".join([page.text(), *facts]))
+    assert not [place for place in raw(said) if not place.startswith(TYPED)]
 
 
 def test_a_numeral_is_no_part_of_a_name() -> None:

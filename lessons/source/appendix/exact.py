@@ -37,7 +37,7 @@ step = memlab.training_step(joined.conv(4, 1).squared_error(), "sgd")
 for how in ("chain", "exact"):
     each = memlab.recompute(step, how, batch=8)
     repeats = [op.name for op in each.ops if " again" in op.name]
-    print(f"{how}: {memlab.plan(each).peak(8):,} B, {repeats}")
+    print(f"{how}: {memlab.plan(each).peak(8):,} B, {', '.join(repeats)}")
 
 # %% [markdown]
 # `chain` runs a stage again once, without what nobody reads. `exact` lets go of `conv1` in between

@@ -22,7 +22,7 @@ from memlab.studies.explain import modules
 from memlab.studies.explain.explained_changes import Change, Planned, Subject, say
 from memlab.studies.explain.explained_time import Run, Shown
 from memlab.studies.explain.modules import Group
-from memlab.studies.figures import Part, Study, percent, three
+from memlab.studies.figures import Part, Study, batches, percent, three
 from memlab.studies.memory.step_memory import phases
 
 FLOOR = (Role.PARAMETER, Role.BUFFER, Role.OPTIMIZER_STATE, Role.PARAMETER_GRADIENT)
@@ -190,13 +190,13 @@ class Explained(Study):
         """Maps by module, in order of birth: those that the change would remove; where it removes
         no map as a whole, or none is needed, those of the row with the most."""
         if gone := self.removed(shown):
-            return _few(gone, [modules.block(self.path(each)) for each in gone])
+            return _few(gone, [modules.ending(modules.block(self.path(each))) for each in gone])
         named = [row for row in self.rows if row.name]
         if not named:
             return {}
         group = named[0]
         found = [e for e in shown.entries if _map(e) and self.path(e) in set(group.members)]
-        return _few(found, [group.instance(self.path(each)) for each in found])
+        return _few(found, [modules.ending(group.instance(self.path(each))) for each in found])
 
     def removed(self, shown: Shown) -> list[Entry]:
         """The maps that wait for backward in the plain step, and with the change do not."""
@@ -291,7 +291,7 @@ class Explained(Study):
         if largest is None:
             return say("fits.always", memory=memory)
         return say(f"fits.{self._holds(largest)}", memory=memory, batch=batch,
-                   largest=f"{largest:,}")  # fmt: skip
+                   largest=batches(largest))  # fmt: skip
 
     def _holds(self, largest: int) -> str:
         """The sentence that says what the card holds. Fragments do not grow evenly with the batch,

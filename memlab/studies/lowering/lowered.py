@@ -19,7 +19,7 @@ from memlab.hardware import DEVICES
 from memlab.layers.algorithms import pointwise
 from memlab.layers.layer import Node
 from memlab.networks.graph import Network
-from memlab.studies.figures import hundredths
+from memlab.studies.figures import batches, hundredths
 from memlab.studies.lowering.convolutions import (
     WAYS,
     Workspace,
@@ -364,7 +364,7 @@ def verdict(found: Lowering, room: Budget) -> tuple[str, bool]:
     """Whether a budget holds the copy and what it would hold; True where it is refused."""
     largest, over = found.workspace.largest(room.nbytes), found.total > room.nbytes
     key = {None: "always", 0: "none"}.get(largest, "refused" if over else "fits")
-    need, most = amount(found.total), f"{largest or 0:,}"
+    need, most = amount(found.total), batches(largest or 0)
     said = say(f"verdict.{'live_' if room.live else ''}{key}", name=card(room.name),
                free=hundredths(room.nbytes), need=need, largest=most)  # fmt: skip
     return said, over

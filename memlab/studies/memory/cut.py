@@ -257,7 +257,7 @@ class Cut(Study):
             name=found.budget.name,
             free=figures.three(found.budget.nbytes),
             peak=figures.three(self.peak.nbytes),
-            largest="" if largest is None else f"{largest:,}",
+            largest=figures.batches(largest or 0),
         )
 
     @property

@@ -112,7 +112,7 @@ _RULES = (
     "text-rendering:geometricPrecision}",
     "@media(prefers-color-scheme:dark){.memlab-svg{--ink:#e6e6e6;--paper:#111}}",
     ".memlab-svg :is(.page,.chip,.hollow){fill:var(--jp-layout-color0,var(--paper))}",
-    ".memlab-svg .chip{fill-opacity:.86}",
+    ".memlab-svg .chip{fill-opacity:.97}",
     ".memlab-svg .b{font-weight:700}.memlab-svg .dim{fill-opacity:.66}",
     ".memlab-svg .rule{stroke:currentColor;fill:none}",
     ".memlab-svg .faint{stroke-opacity:.5}",
