@@ -182,16 +182,16 @@ def _card_cells(turns: list[Record]) -> tuple[str, ...]:
 
 def _reasons(lesson: str, cards: Mapping[str, list[Record]]) -> list[str]:
     """A line for each reason that was given."""
-    given = [
-        (visible(name.partition(".")[2]), visible(turn["because"]))
+    return [
+        "  " + _because(name.partition(".")[2], turn["because"])
         for name, turns in cards.items()
         for turn in turns
         if name.partition(".")[0] == lesson and turn.get("because")
     ]
-    return [
-        "  " + strings.get("progress.because", card=card, because=because)
-        for card, because in given
-    ]
+
+
+def _because(card: str, reason: str) -> str:
+    return strings.get("progress.because", card=visible(card), because=visible(reason))
 
 
 def _exercise_cells(entry: Record) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from memlab.lesson.card_question import Figure, Kind, Part, Round, Topic
 from memlab.lesson.marked_text import plain
 from memlab.lesson.misconceptions import Cause, Verdict
 from memlab.lesson.typed_guess import Guess
+from memlab.studies.figures import three
 
 ALIKE = Fraction(2, 100)
 """Numbers that a reader takes for the same."""
@@ -291,7 +292,7 @@ def amount(value: Fraction, kind: Kind) -> str:
     if kind is Kind.TIMES:
         return times_of(number(value))
     nbytes = round(value)
-    return units.exact(nbytes) + (f" = {units.short(nbytes)}" if nbytes >= 1000 else "")
+    return units.exact(nbytes) + (f" = {three(nbytes)}" if nbytes >= 1000 else "")
 
 
 def number(value: Fraction) -> str:

@@ -43,7 +43,7 @@ class StepTotals(Still, Totals):
         for row, total in enumerate(self.totals):
             yield Text(0, row + 0.5, name(total), 13, "end", dx=-10, dy=4.5)
             yield from _bar(total, row)
-            yield Text(total.nbytes, row + 0.5, self.amount(total), 13, dx=8, dy=4.5,
+            yield Text(total.nbytes, row + 0.5, self.amount(total), 13, dx=8, dy=4.5, chip=True,
                        bold=True)  # fmt: skip
 
 

@@ -117,7 +117,7 @@ def test_a_picture_gives_no_figure_of_a_lesson_to_come(lesson, show):
 def test_a_row_that_waits_says_where_it_will_be():
     text = views.case("02").text()
     assert "recompute: predict first, in lesson 08." in text
-    assert "offload: predict first, in a later lesson." in text
+    assert "offload: predict first, in lesson 09." in text
     assert "all together: to come." in text
     assert {each for each in views.case("02").rows.lessons if each > "09"} == {*LATER}
 
@@ -142,7 +142,7 @@ def test_the_rows_of_lessons_that_progress_has_as_answered_are_drawn(learner):
     drawn = view.now_["shown"]["svg"]
     assert f"{row('09').peak:,} B" in drawn
     assert "predict first, in lesson 08" in drawn
-    assert not [words for words in ("lesson 06", "later lesson") if words in drawn]
+    assert not [words for words in ("lesson 06", "lesson 09") if words in drawn]
     assert "also" not in [control.name for control in view.controls()]
     assert view.code() == "memlab.views.case('07')"
 

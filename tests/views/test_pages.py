@@ -28,8 +28,8 @@ NAMES = list(MADE)
 PAGES = apart(NAMES, lambda name: name == ("prediction_card", "02.output"))  # it runs a step
 NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 
-NUMERAL = re.compile(r"(?<![\w.-])\d[\d,.]*")
-"""A figure, and no part of a name: not the 50 of ResNet-50."""
+NUMERAL = re.compile(r"(?<![\w.-])(?<!lesson )\d[\d,.]*")
+"""A figure, and no part of a name: neither the 50 of ResNet-50 nor the 09 of lesson 09."""
 FEW = 12
 PUBLIC = [getattr(views, name) for name in views.__all__]
 CLASSES = [each for each in PUBLIC if isinstance(each, type)]
@@ -142,7 +142,13 @@ def test_no_text_is_as_python_writes_it(factory: str, name: str) -> None:
 
 
 def test_a_numeral_is_no_part_of_a_name() -> None:
-    texts = ["ResNet-50, conv1, fp16, batch 32", "1,605,632 B (98.0 %)", "3x3", "2.1 conv2"]
+    texts = [
+        "ResNet-50, conv1, fp16, batch 32",
+        "1,605,632 B (98.0 %)",
+        "3x3",
+        "2.1 conv2",
+        "lesson 09",
+    ]
     assert numerals(texts) == ["32", "1,605,632", "98.0", "3", "2.1"]
 
 

@@ -158,7 +158,7 @@ def test_another_network_chooses_a_new_range() -> None:
         ((100, 500), 500),  # the whole range of the slider: a fifth is shown at first
         ((100, 501), 200),  # less than a fifth: the next stop of a slider has room
         ((100, 501, 400), 400),  # the card
-        ((100, 501, 12_000), 500),  # as much of the card as leaves a fifth
+        ((100, 501, 501), 200),  # less than a fifth of the card
         ((100, 501, 90), 200),  # the step does not fit the card
         ((100, 40), 100),
         ((100, None), 200),

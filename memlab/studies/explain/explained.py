@@ -194,8 +194,8 @@ class Explained(Study):
         named = [row for row in self.rows if row.name]
         if not named:
             return {}
-        group = named[0]
-        found = [e for e in shown.entries if _map(e) and self.path(e) in set(group.members)]
+        group, members = named[0], set(named[0].members)
+        found = [e for e in shown.entries if _map(e) and self.path(e) in members]
         return _few(found, [modules.ending(group.instance(self.path(each))) for each in found])
 
     def removed(self, shown: Shown) -> list[Entry]:

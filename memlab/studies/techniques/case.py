@@ -98,8 +98,6 @@ BESIDE = ("03", "04", "05", "10")
 """Lessons whose row comes last, in their own picture alone."""
 LATER = ("11",)
 """Lessons that are not there yet."""
-AFTER = ("09",)
-"""Lessons whose place is told without their number, of which a picture has enough."""
 MACHINE, LINK = "titan x", "12 GB/s"
 """Whose time is told: a card of that memory, and PCIe 3.0 with 16 lanes, as it is reached."""
 LESSONS = ("00", *sorted(TECHNIQUES))
@@ -301,9 +299,7 @@ class Case(Study):
         """Why a row is not drawn, and where it will be: ``'predict first, in lesson 08'``."""
         if lesson in LATER:
             return say("place.later")
-        after = lesson in AFTER and self.lesson < lesson
-        place = ASKED_IN.get(lesson, lesson)
-        return say("place.after" if after else "place.first", lesson=place)
+        return say("place.first", lesson=ASKED_IN.get(lesson, lesson))
 
     # -- sentences
 

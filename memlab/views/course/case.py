@@ -351,7 +351,8 @@ class Bars:
         edges = [edge for edge in (self.mark, outline) if edge and edge > end]
         room = (texts.width(said, size, True) + 14) * self.pixel
         clear = [x for x in (end, *sorted(edges)) if not any(x < edge < x + room for edge in edges)]
-        return Text(clear[0], at + 0.5, said, size, dx=8, dy=0.36 * size, bold=True)
+        return Text(clear[0], at + 0.5, said, size, dx=8, dy=0.36 * size, bold=True,
+                    chip=True)  # fmt: skip
 
     def _price(self, at: int, row: Row) -> Iterator[Mark]:
         """Its time beside that of plain, and its result; the figure for the own row."""

@@ -2,9 +2,9 @@
 
 A picture that rescales with what it shows hides the growth that it is there to show. So the range
 follows from the state that the view was made with. It holds the whole range of the first control
-where what is shown at first stays readable, ``READABLE`` of the axis or more; else as much of the
-card as that allows, and at least twice what is shown at first, so that the next stop of a slider
-has room. What exceeds it is cut at an open edge with its figure, and one button gives more room.
+where what is shown at first stays readable, ``READABLE`` of the axis or more; else the card, where
+that leaves it readable; else twice what is shown at first, so that the next stop of a slider has
+room. What exceeds it is cut at an open edge with its figure, and one button gives more room.
 Another question, such as another network, chooses a new range.
 """
 
@@ -35,7 +35,7 @@ def room_for(first: int, whole: int | None, card: int | None = None) -> int:
     most = int(first / READABLE)
     if whole is not None and whole <= most:
         return max(first, whole)
-    return max(2 * first, min(card or 0, most))
+    return card if card is not None and 2 * first <= card <= most else 2 * first
 
 
 class SteadyView(View[S]):

@@ -403,7 +403,8 @@ def _stacks(shown: Shown) -> Chart:
     room = (shown.width - APART) * (1 - SHARE) if shown.wide else shown.width
     names = 0 if shown.wide else NAMES
     sums = [texts.width(way.sums[1], 11) + 12 for way in found.ways if shown.numbers]
-    left, right = _margins(room - names, state, maps, max(NOTE - 55, *sums * shown.wide, 0))
+    noted = max(NOTE - 55, texts.width(_maps_note(found), 11) + 14)
+    left, right = _margins(room - names, state, maps, max(noted, *sums * shown.wide, 0))
     pixel = (room - names - left - right) / max(state + maps, 1)
     first, half = found.first.totals[0], found.first.totals[1] / 2
     marks: list[Mark] = [Rule(x=-first), *_heads(shown, state * pixel + left)]
@@ -436,15 +437,18 @@ def _margins(room: float, state: int, maps: int, least: float) -> tuple[float, f
 
 def _heads(shown: Shown, room: float) -> Iterator[Mark]:
     """The line between the two sides, and what each is."""
-    found = shown.found
-    count = "maps_note" if found.batch > 1 else "maps_note_one"
-    state = say("state_note", network=found.network)
-    maps = say(count, batch=f"{found.batch:,}", sample=found.sample)
+    state = say("state_note", network=shown.found.network)
     yield Text(0, 0, say("state_head"), 13, "end", dx=-12, dy=20 - HEAD, bold=True)
     yield Text(0, 0, texts.shortened(state, max(room, NOTE), 11), 11, "end", dx=-12, dy=35 - HEAD,
                dim=True)  # fmt: skip
     yield Text(0, 0, say("maps_head"), 13, dx=10, dy=20 - HEAD, bold=True)
-    yield Text(0, 0, maps, 11, dx=10, dy=35 - HEAD, dim=True)
+    yield Text(0, 0, _maps_note(shown.found), 11, dx=10, dy=35 - HEAD, dim=True)
+
+
+def _maps_note(found: Precision) -> str:
+    """How many samples the maps are of."""
+    count = "maps_note" if found.batch > 1 else "maps_note_one"
+    return say(count, batch=f"{found.batch:,}", sample=found.sample)
 
 
 def _stack(shown: Shown, row: int, way: Way, most: tuple[int, int]) -> Iterator[Mark]:

@@ -139,7 +139,10 @@ def _rates(found: VectorLanes) -> Chart:
         place = curve.knee.lanes, curve.knee.rate / 1e9
         label = strings.get("lanes.ring", lanes=place[0])
         near = [(*place, side, dx, dy) for dy in (30, -16, 48) for side, dx in _SIDES]
-        marks += [Points([place], "ring", 22), Label(label, near, 14, bold=True, kept=True)]
+        marks += [
+            Points([place], "ring", 22),
+            Label(label, near, 14, bold=True, chip=True, kept=True),
+        ]
     ticks = [(each.lanes, str(each.lanes)) for each in points if each.lanes >= last / 16]
     return Chart(
         Linear(0, 1.04 * last, first.lanes), counts_over(top), marks, 250,
