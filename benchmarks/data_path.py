@@ -69,7 +69,7 @@ def _round(step: Step, folder: Path, batch: int, turn: int) -> dict[str, Fed]:
     found = {}
     for name in names:
         buffers, part = SETTINGS[name]
-        found[name] = feed(step, folder, batch, buffers, disk=speed * part)
+        found[name] = feed(step, folder, batch, buffers, disk=f"{speed * part:.0f} B/s")
     return found
 
 
