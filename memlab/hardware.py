@@ -190,9 +190,10 @@ def _check_unit(what: str, given: object) -> None:
         return
     if 0 < number < units.DECIMAL["MB"]:
         shown = f"{number:g}"
+        few = f", or '{shown} B/s' for bytes per second" if number.is_integer() else ""
         raise InputError(
-            f"{what} of {shown} has no unit, which rates below 1 MB/s need; try '{shown} GB/s', or "
-            f"'{shown} B/s' for bytes per second."
+            f"{what} of {shown} has no unit, which rates below 1 MB/s need; try '{shown} GB/s'"
+            f"{few}."
         )
 
 

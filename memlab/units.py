@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Integral
 
 from memlab.errors import InputError, printed, shorten
 from memlab.strings import gettext as _
@@ -81,9 +82,7 @@ def parse(text: str | int, bare: bool = False) -> int:
                            given=shorten(given)))  # fmt: skip
     size = Fraction(match[1].replace(",", "")) * UNITS[unit]
     if 0 < size < DECIMAL["MB"] and not match[2] and not bare:
-        raise InputError(_("{given} has no unit, which amounts below 1 MB need; "
-                           "try {given} {unit}, or {given} B for bytes.",
-                           given=given, unit="GB" if size < 1000 else "MB"))  # fmt: skip
+        raise _unitless(given, size)
     if size.denominator != 1:
         raise InputError(_("{given!r} is not a whole number of bytes; try {whole}.",
                            given=given, whole=int(size)))  # fmt: skip
@@ -96,4 +95,15 @@ def exact_or_parsed(given: str | int) -> int:
     Raises:
         InputError: as ``parse``.
     """
-    return parse(given, bare=isinstance(given, int))
+    return parse(given, bare=isinstance(given, Integral))
+
+
+def _unitless(given: str, size: Fraction) -> InputError:
+    """The error for so few bytes without a unit."""
+    unit = "GB" if size < 1000 else "MB"
+    if size.denominator != 1:
+        return InputError(_("{given} has no unit, which amounts below 1 MB need; "
+                            "try {given} {unit}.", given=given, unit=unit))  # fmt: skip
+    return InputError(_("{given} has no unit, which amounts below 1 MB need; "
+                        "try {given} {unit}, or {given} B for bytes.",
+                        given=given, unit=unit))  # fmt: skip

@@ -97,11 +97,11 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, tuple[Any, ...]]]] =
         "batch": (NONE,), "budget": (NONE,), "device": (NONE,), "link": (NONE,),
         "in_place": (NO,)}),
     "budget": (partial(memlab.offload, MAPS, "best", batch=2, budget="1 GB", link="1 GB/s"), {
-        "batch": (), "budget": (), "device": (NONE,), "link": (1.5, 10**45),
+        "batch": (), "budget": (), "device": (NONE,), "link": (10**45,),
         "in_place": FLAG, "algorithms": (NONE,), "prefetch": ()}),
     "clock": (partial(memlab.clock, step=STEP, batch=2), {
-        "step": (), "batch": (), "device": (NONE,), "link": (NONE, 1.5, 10**45),
-        "disk": (NONE, 1.5, 10**45)}),
+        "step": (), "batch": (), "device": (NONE,), "link": (NONE, 10**45),
+        "disk": (NONE, 10**45)}),
     "no_reuse": (memlab.no_reuse, {"step": ()}),
     "accumulate": (partial(memlab.accumulate, step=STEP), {"step": (), "parts": ()}),
     "place": (partial(memlab.place, step=STEP, batch=2), {
@@ -114,8 +114,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, tuple[Any, ...]]]] =
     "encode": (partial(memlab.rounding.encode, values=[1.0], format="fp16"), {
         "format": (), "rounding": (), "seed": (ZERO,), "scale": (1.5, 10**45)}),
     "data_path": (partial(memlab.data_path, step=MAPS, batch=2), {
-        "step": (), "batch": (), "buffers": (ZERO,), "augment": (), "disk": (1.5, 10**45),
-        "host": (1.5, 10**45), "link": (NONE, 1.5, 10**45), "device": (NONE,), "batches": (),
+        "step": (), "batch": (), "buffers": (ZERO,), "augment": (), "disk": (10**45,),
+        "host": (10**45,), "link": (NONE, 10**45), "device": (NONE,), "batches": (),
         "seconds": (NONE, MAP)}),
     "feed": (partial(_fed, step=MAPS, images=".", batch=2), {
         "step": (), "images": (), "batch": (), "buffers": (), "augment": (), "crop": (),

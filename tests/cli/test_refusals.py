@@ -95,7 +95,7 @@ BAD = {
     "fit resnet50 --memory 8192": "try 8192 MB, or 8192 B",
     "explain train:model --memory 12": "12 has no unit",
     "run resnet50 --recompute chain --budget 2": "2 has no unit",
-    "compare linear1 --budget 2.5": "try 2.5 GB, or 2.5 B",
+    "compare linear1 --budget 2.5": "try 2.5 GB.",
     "plan resnet50 --device recorded --link 12": "try '12 GB/s', or '12 B/s'",
     "run resnet50 --offload best --budget 1GB --link 12": "a link of 12 has no unit",
     "fit resnet50 --memory -12GB": "--memory",

@@ -43,7 +43,7 @@ def explain(
         optimizer: ``"sgd"``, ``"momentum"``, ``"adam"``, ``"adamw"``, or a function that makes one
             of parameters.
         batch: samples of a step.
-        memory: of the card, in bytes or as ``"12 GB"``.
+        memory: of the card, in bytes or as ``"12 GB"``; fewer than 1 MB need a unit.
         progress: whether a bar shows what is being done.
         options: ``autocast="bf16"``, ``accumulate=4`` and the others of
             ``memlab.frontends.torch.observe``.
