@@ -210,7 +210,7 @@ def _none(call: Call) -> None:
 
 def _kernel(op: Op, device: str) -> Kernel:
     """The kernel of an operation in the format that it computes in."""
-    if op.transfers:
+    if op.phase is Phase.COPY or op.kind == LOAD:
         return _none
     formats = [each.format.name for each in op.touched() if each.format.kind == "float"]
     any_format = op.traits.as_stored or op.traits.moves
