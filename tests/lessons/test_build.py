@@ -237,7 +237,14 @@ def test_what_is_the_same_everywhere_has_no_tag(text):
 
 
 @pytest.mark.parametrize(
-    "beside", ["24.725 GB (23.026 GiB) free", "lowered 96 B, 4 ms", "L2 cache 1 MiB", "oneDNN 9 B"]
+    "beside",
+    [
+        "24.725 GB (23.026 GiB) free",
+        "lowered 96 B, 4 ms",
+        "16 B, 968 µs",
+        "L2 cache 1 MiB",
+        "oneDNN 9 B",
+    ],
 )
 def test_bytes_stand_beside_seconds_or_in_another_cell(beside):
     text = f"took 3 s, {MACHINE}\npeak 96 B"
