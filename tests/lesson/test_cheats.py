@@ -21,6 +21,7 @@ from memlab import strings
 from memlab.lesson import exercise_check
 from memlab.lesson.exercise_check import Report
 from memlab.lesson.exercise_task import tasks
+from memlab.lesson.material.allocation import in_bytes
 from tests.lesson.known import MEASURED
 from tests.quick import apart
 
@@ -323,7 +324,7 @@ def test_a_number_that_equals_everything_answers_no_exercise(name: str, kind: Fu
 
 def test_arrays_that_are_kept_are_told() -> None:
     report = check(in_a_module_level_array)
-    kept = say("over_kept", kept="4,000,000 B = 4.000 MB (3.815 MiB)", name="means")
+    kept = say("over_kept", kept=in_bytes(4_000_000), name="means")
     assert kept in report.text()
 
 
