@@ -137,7 +137,7 @@ def fitted(text: str, room: float, size: float = 12) -> str:
     A part that is too long alone is cut at its own end."""
     if width(text, size) <= room:
         return text
-    first, *others = PART.findall(text)
+    first, *others = PART.findall(text) or [text]
     kept = ""
     for part in reversed(others):
         if width(f"…{part}{kept}", size) > room:
