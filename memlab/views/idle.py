@@ -28,7 +28,7 @@ from memlab.views.offload.page import LEFT, RIGHT, Time, after, computing, named
 
 USE = Paint("#009E73", 0.78)
 """A map while an operation reads or writes it."""
-TALL, LANE, NAMED = 310, 30, 15
+TALL, LANE, NAMED = 226, 30, 11
 """Pixels: of the pile, of the lane of compute, of a bar that has its name beside it."""
 NUMBER = 250
 """Pixels that the number takes at the right of the pile."""

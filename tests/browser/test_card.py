@@ -154,7 +154,7 @@ def test_an_amount_is_typed_diagnosed_revised_and_asked_again(shown, findings):
     drawn = picture.text_content()
     assert "Because: It is one image." in drawn
     assert "Exactly 32 times too small: one image? The batch has 32." in drawn
-    assert "Your revision: 16.1 times too small." in drawn
+    assert "Your revision: 16 times too small." in drawn
     name = picture.get_attribute("aria-label")
     assert name.startswith("your guess: 0.2 MB; your revision: 0.4 MB; planned: 6,422,528 B")
     says(page, "It takes 6,422,528 B.")
@@ -178,8 +178,8 @@ def test_a_ratio_is_set_on_the_slider_or_typed(shown, findings):
     box = page.locator(f"{CARD} input[type=text]").first
     assert slider.get_attribute("aria-valuetext") == "not set yet"
     keys(page, "ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft")
-    page.locator(f"{CARD} [aria-valuetext='24 x']").wait_for()
-    assert box.input_value() == "24"
+    page.locator(f"{CARD} [aria-valuetext='16 x']").wait_for()
+    assert box.input_value() == "16"
     assert findings(page, CARD) == []
     keys(page, "Tab", "Control+a")
     page.keyboard.type("32")
@@ -396,5 +396,5 @@ def test_a_click_chooses_the_stop_where_the_slider_stands(shown):
     box = slider.bounding_box()
     assert slider.get_attribute("aria-valuetext") == "not set yet"
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.locator(f"{CARD} [aria-valuetext='8 x']").wait_for()
-    assert page.locator(f"{CARD} input[type=text]").first.input_value() == "8"
+    page.locator(f"{CARD} [aria-valuetext='6 x']").wait_for()
+    assert page.locator(f"{CARD} input[type=text]").first.input_value() == "6"

@@ -14,6 +14,7 @@ from lessons import build
 from memlab import strings
 from memlab.lesson.card_question import Kind, topics
 from memlab.lesson.exercise_task import tasks
+from memlab.lesson.marked_text import plain
 from tests.browser.conftest import ERRORS
 from tests.browser.live import NUMBERS, SIZES, changes, hidden
 
@@ -52,7 +53,7 @@ MOVES = {
     "02": ("batch",),
     "03": ("k", "stride"),
     "04": ("stride",),
-    "05": ("batch", "format"),
+    "05": ("batch",),
     "06": ("parameter", "feature_map"),
     "07": ("in_place",),
     "08": ("k", "budget"),
@@ -207,7 +208,7 @@ class Learner:
         self.run()
         self.enters()
         self.presses(strings.get("exercise.hint", degree=1, text="")[:6])
-        self.card().get_by_text(strings.get(f"task.{name}.hint.1")).wait_for()
+        self.card().get_by_text(plain(strings.get(f"task.{name}.hint.1"))).wait_for()
         self.leaves()
 
     def writes(self, code):

@@ -236,7 +236,7 @@ def test_a_refused_combination_gets_one_sentence_and_the_picture_stays(shown):
     page = shown("mnist_cnn")
     page.locator(f"{ROOT} summary").click()
     page.get_by_label("Format", exact=True).select_option("fp16")
-    sees(page, "fp32 to fp16.")
+    sees(page, "Now fp16 instead of fp32.")
     before = state(page)
     page.get_by_label("Feature maps in").select_option("fp32")
     page.locator(f"{ROOT} .ml-says").get_by_text("leave out its format").wait_for()
