@@ -17,7 +17,7 @@ import numpy as np
 
 from memlab.lesson.content.lesson_04 import cuda
 
-STEPS = 100
+STEPS = 1000
 """Turns of a loop, or numbers of a range, after which a mutant counts as stuck."""
 
 

@@ -245,5 +245,6 @@ def test_what_a_card_looks_for_are_settings_of_a_view(name):
 @pytest.mark.measures
 def test_what_a_card_runs_is_seen_too():
     shown = lock.views_of(build.LESSONS / "solutions/03_lowering.ipynb")
-    revealed = [each for each in shown if each.state.get("stride") == 2]
-    assert [each.how for each in revealed] == ["the view shifted_copies when it opens"]
+    revealed = [each.how for each in shown if each.state.get("stride") == 2]
+    assert "the view shifted_copies when it opens" in revealed
+    assert all("of the view shifted_copies" in how for how in revealed[1:])
