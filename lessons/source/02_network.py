@@ -114,7 +114,7 @@ resnet.guess("1.1").revise("1.9").reveal()
 # A text that many quote (Graphcore, 2017) says that ResNet-50 has 26M parameters and 16M
 # activations,<sup>A4</sup> and at batch 32 over 2 GB of activations.<sup>A5</sup>
 #
-# It counts **v1**, the network of the paper. Elsewhere ResNet-50 is torchvision's v1.5.
+# It counts **v1**; elsewhere ResNet-50 is torchvision's v1.5.
 
 # %%
 total = lesson.predict("02.total")
