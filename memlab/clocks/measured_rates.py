@@ -50,7 +50,7 @@ class Rates:
 
     @property
     def processor(self) -> str:
-        """What the machine computes with: ``'AMD EPYC'``."""
+        """Name of the machine's processor: ``'AMD EPYC'``."""
         return str(self.machine["processor"])
 
     @property

@@ -50,8 +50,8 @@ def rates() -> Rates:
 
 
 def by(machine: Machine | None = None) -> str:
-    """What seconds follow from, in a few words: ``'recorded rates of AMD EPYC'``, ``'rates of titan
-    x'``."""
+    """Source of planned seconds, in a few words: ``'recorded rates of AMD EPYC'``,
+    ``'rates of titan x'``."""
     if isinstance(machine, Device):
         return f"rates of {machine.name}"
     found = machine or rates()

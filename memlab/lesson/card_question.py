@@ -112,7 +112,7 @@ class Topic:
 
     @property
     def rule(self) -> Rule:
-        """How far from its truth a guess may be."""
+        """Rule for the distance of a guess from its truth."""
         if self.counted or not self.near:
             return Rule.COUNT
         return Rule.FACTOR if self.kind is Kind.TIMES else Rule.AMOUNT

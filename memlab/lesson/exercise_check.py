@@ -45,7 +45,7 @@ ASKS: dict[type[Exception], str] = {
     NameError: "exercise.check.unknown_name",
     UnboundLocalError: "exercise.check.unset_name",
 }
-"""What errors that people often meet ask for."""
+"""Questions to the errors that people often meet."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -133,7 +133,7 @@ def check(task: Task, function: Callable[..., Any], seed: int | None = None) -> 
 
 
 def judged(task: Task, function: Callable[..., Any], cases: Sequence[Arguments]) -> Report:
-    """What a check says of a function that gives numbers."""
+    """Report on a function that gives numbers."""
     answers = measured(task, function, cases) if task.plan else asked(task, function, cases)
     held = [hold(task, answer) for answer in answers]
     failing = [one for one in held if not one.right]
@@ -220,7 +220,7 @@ def _bytes(array: Any) -> tuple[Any, bytes]:
 def ask(
     task: Task, function: Callable[..., Any], case: Arguments, given: Arguments | None = None
 ) -> Answer:
-    """What the learner's function did with a case; with ``given``, which is such a case, itself."""
+    """Answer of the learner's function to a case; with ``given``, which is such a case, itself."""
     given = deepcopy(case) if given is None else given
     watch = Watch((Task.call, returned_values.listed, *task.offered), leads=task.run is not None)
     try:

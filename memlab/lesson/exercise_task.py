@@ -31,7 +31,7 @@ SIZES = 5 * (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
 ROUNDS = 100
 """How often a case of each size is drawn again, while some wrong way is not yet shown."""
 TRIES = 5
-"""How often all is drawn anew, where the places are taken before every wrong way is shown."""
+"""Number of new draws where the places are taken before every wrong way is shown."""
 RIGHT = ""
 """The name of the right way among the wrong ones."""
 EDGE = ("an edge", "no edge")
@@ -84,7 +84,7 @@ class Task:
         return self.call(function, deepcopy(case))
 
     def call(self, function: Callable[..., Any], given: Arguments) -> Any:
-        """What a function gives for these very arguments."""
+        """Result of a function for these very arguments."""
         return self.run(function, given) if self.run else function(**given)
 
     @property
@@ -137,7 +137,7 @@ class Task:
         return found, alike
 
     def _apart(self, case: Arguments, alike: set[Pair]) -> set[Pair]:
-        """Those pairs of ways that give different numbers in a case; and whether it is an edge."""
+        """Pairs of ways that give different numbers in a case; and whether it is an edge."""
         pairs, truth = alike - {EDGE}, self.truth(**deepcopy(case))
         ways = {**self.slips, **self.traps}
         given = {

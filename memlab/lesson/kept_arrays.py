@@ -38,7 +38,7 @@ class Kept:
 
 
 def kept_by(function: Callable[..., Any]) -> Kept:
-    """What a function keeps; each array once, whole where it keeps a part."""
+    """Arrays that a function keeps; each once, whole where it keeps a part."""
     owners, threads = dict[int, Any](), False
     for value in _reached(function):
         if isinstance(value, np.ndarray):
@@ -89,7 +89,7 @@ def _home(kind: type) -> str:
 
 
 def _of_function(function: FunctionType) -> Iterator[Any]:
-    """What its code names, and what it carries with it."""
+    """Objects that its code names, and that it carries with it."""
     yield from (function.__closure__, function.__defaults__, function.__kwdefaults__)
     yield vars(function)
     names = set(_named(function.__code__))
@@ -103,7 +103,7 @@ def _of_function(function: FunctionType) -> Iterator[Any]:
 
 
 def _of_module(module: ModuleType, names: set[str], seen: set[int]) -> Iterator[Any]:
-    """What the code may name of a module, as in ``np.place``."""
+    """Attributes of a module that the code may name, as in ``np.place``."""
     for name in names & vars(module).keys():
         value = vars(module)[name]
         if not isinstance(value, ModuleType):

@@ -24,11 +24,11 @@ SLACK = Fraction(1, 100)
 NEAR = Fraction(1, 10)
 """A guess within this share of the truth, of a factor's distance from 1, is right: close."""
 ONE_DECIMAL = Fraction(1, 20)
-"""How far a factor reaches that is typed to 1 decimal."""
+"""Reach of a factor that is typed to 1 decimal."""
 
 
 class Rule(StrEnum):
-    """How far from the truth a guess may be."""
+    """Rule for the distance of a guess from the truth."""
 
     AMOUNT = "amount"
     """10 % of the truth."""
@@ -87,8 +87,8 @@ def judge(
 
 
 def _told(guess: Guess, truth: Fraction, cause: Cause | None) -> Fraction:
-    """How far off a guess is, as it was typed; exactly as its cause where that is a whole number of
-    times and the digits that were typed reach it."""
+    """Ratio of a guess to the truth, as it was typed; exactly as its cause where that is a whole
+    number of times and the digits that were typed reach it."""
     ratio = cause.value / truth if cause and truth else Fraction(0)
     whole = ratio and 1 in (ratio.denominator, ratio.numerator)
     if cause and whole and any(one and one.holds(cause.value) for one in (guess, guess.twin)):

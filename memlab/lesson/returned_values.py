@@ -1,4 +1,4 @@
-"""What a function returned, as numbers: read, compared, put into words.
+"""Numbers that a function returned: read, compared, put into words.
 
 A number is read by its exact type, and a list by the methods of its plain type: a class of the
 learner's own decides neither what a value is nor what it equals.
@@ -25,7 +25,7 @@ LONGEST = 10**5
 LISTED = 100
 """Values of a list whose types are looked at for a sentence."""
 LIBRARIES = {"builtins", "numpy", "fractions", "decimal", "collections", "array", "datetime"}
-"""Where the types come from that everybody knows."""
+"""Modules of the types that everybody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def _read(value: Any) -> Numbers:
 
 
 def _plain(value: Any) -> Any:
-    """What holds numbers in order as a list, by the methods of Python's or NumPy's own type."""
+    """A container of numbers in order as a list, by the methods of Python's or NumPy's own type."""
     numpy = sys.modules.get("numpy")
     if numpy is not None and issubclass(type(value), numpy.ndarray):
         return numpy.ndarray.tolist(value)

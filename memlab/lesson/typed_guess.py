@@ -57,7 +57,7 @@ _ABOUT = re.compile(
 )
 _AMOUNT = re.compile(r"(.*?)[\s\-]*([^\W\d_]*)", re.DOTALL)
 _ARTICLE = re.compile(r"^an? (?=[a-z])|(?<=[a-z\d])(?: of)? an?$", re.IGNORECASE)
-"""Of "a half", and of "half a GB"."""
+"""Words in "a half" and in "half a GB"."""
 _FOLD = re.compile(
     r"\s*(?:(?:x|×|times)(?: (?:as|more|larger|smaller|fewer|less|bigger|faster|slower)[a-z ]*)?"
     r"|-?\s*fold|倍)$|(?<=[a-z]) (?:as|of) [a-z ]+$",
@@ -287,7 +287,7 @@ _JOINED: tuple[tuple[re.Pattern[str], Callable[[Number, Number], Number]], ...] 
     (re.compile(rf"(.+?)[ -]({'|'.join(_SCALES)})s?"), _product),
     (re.compile(rf"([^/]*\d|{'|'.join(WORDS)})[ -](halves|(?:{'|'.join(_SHARES)})s?)"), _product),
 )
-"""How words are put together to numbers."""
+"""Rules that put words together to numbers."""
 
 
 def _factor(text: str) -> Number | None:

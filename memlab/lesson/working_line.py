@@ -58,7 +58,7 @@ class WorkingLine:
 
 
 def here() -> Show | None:
-    """How a line is shown here; None where it would stay in what is stored."""
+    """Display of a line here; None where it would stay in what is stored."""
     if notebook_cells.running() is not None:
         return _in_notebook()
     return _in_terminal if sys.stderr.isatty() else None

@@ -253,7 +253,7 @@ def _rewritten(
 
 
 def _note(limit: int | str | None, timed: bool, figures: _Figures) -> str:
-    """What was chosen, and by whose figures."""
+    """A note on the choice, and by whose figures it was made."""
     by = roofline.by(figures.machine)
     if timed:
         by = "given times" if figures.doubt and limit is None else f"given times and {by}"

@@ -54,7 +54,7 @@ NAMED = {
     "parameter": Part(Role.PARAMETER, False), "optimizer_state": Part(Role.OPTIMIZER_STATE, False),
     "rest": Part(Role.PARAMETER_GRADIENT, False),
 }  # fmt: skip
-"""What the parts of the floor are called."""
+"""Name of the parts of the floor."""
 SHADE, AGAIN = Paint("currentColor", 0.06), Paint("currentColor", 0.9)
 """Where operations run again: behind the waves, and on the strip below them."""
 ANCHORS: tuple[tuple[str, float], ...] = ("middle", 0.0), ("start", -6.0)

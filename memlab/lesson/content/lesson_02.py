@@ -270,7 +270,7 @@ def _growing(a: Arguments) -> list[tuple[int, int]]:
 
 
 def _limits(a: Arguments) -> list[int]:
-    """What fits at each operation that grows: less than 0 where its floor is above the memory."""
+    """Samples that fit at each operation; less than 0 where its floor is above the memory."""
     return [(a["memory"] - f) // b for f, b in _growing(a)]
 
 

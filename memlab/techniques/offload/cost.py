@@ -187,7 +187,7 @@ class Costs:
         return self.back.moves(chosen) if early else needed(self.back.there, chosen)
 
     def rank(self, chosen: Collection[str], budget: float) -> tuple[int, float, int]:
-        """What is to be least: bytes over the budget, then seconds, then bytes that move."""
+        """Order of choices: bytes over the budget, then seconds, then bytes that move."""
         cost = self.of(chosen, budget)
         return cost.over, cost.seconds, sum(self.sizes[name] for name in chosen)
 

@@ -182,7 +182,7 @@ class PredictionCard(Widget):
         return [Line(said) for said in self._known()]
 
     def _known(self) -> list[str]:
-        """What is known before the answer is shown."""
+        """Lines that are known before the answer is shown."""
         turn = self.card.now
         if turn.state in ("locked", "diagnosed"):
             said = [strings.get("card.control.locked", guess=sentences.given(turn))]
@@ -284,7 +284,7 @@ class PredictionCard(Widget):
 
 
 def busy(topic: Topic) -> str:
-    """What stands there while an answer is worked out: how long that takes, where it is long."""
+    """Text while an answer is worked out: how long that takes, where it is long."""
     key = "busy_for" if topic.seconds else "busy"
     return strings.get(f"card.control.{key}", seconds=topic.seconds)
 
@@ -312,7 +312,7 @@ _prediction = cache(PredictionCard)
 
 
 def _finding(turn: Round) -> list[Line]:
-    """What explains the answer, with its bold words and its code."""
+    """Explanation of the answer, with its bold words and its code."""
     return [Line(part, marked=True) for part in sentences.marked_finding(turn)]
 
 

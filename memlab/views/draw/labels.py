@@ -149,7 +149,7 @@ class Label(Mark):
 
 
 def beyond(x: float, end: float, nbytes: int) -> Label:
-    """How much it is that goes on above the end of an axis."""
+    """Label of what goes on above the end of an axis."""
     said = strings.get("draw.beyond", amount=three(nbytes))
     spots = (("middle", 0.0), ("start", 6.0), ("end", -6.0))
     places = [(x, end, anchor, dx, dy) for dy in (22.0, 38.0) for anchor, dx in spots]

@@ -154,7 +154,7 @@ def shortened(text: str, room: float, size: float = 12, bold: bool = False) -> s
 
 
 def _fitting(text: str, room: float, size: float, bold: bool = False) -> int:
-    """How many of the first characters have room beside an ellipsis."""
+    """Number of first characters that have room beside an ellipsis."""
     table = _BOLD if bold else _REGULAR
     ends = accumulate((_advance(char, table) for char in text), initial=_advance("…", table))
     fits = takewhile(lambda end: end * size / 1000 <= room, ends)

@@ -253,7 +253,7 @@ class Mountain:
                 yield Name(name, [middle(low, high)], 12, chip=True, finders=[thickest(low, high)])
 
     def _role_name(self, role: Role) -> str:
-        """Of what a role has below the slabs."""
+        """Name of a role below the slabs."""
         other = role is Role.FEATURE_MAP and bool(self.slabs)
         return say("other_maps") if other else say(f"role.{role}")
 

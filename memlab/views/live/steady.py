@@ -22,15 +22,15 @@ from memlab.views.live.widget import Control
 
 S = TypeVar("S")
 READABLE = Fraction(1, 5)
-"""What is shown at first takes at least this share of the axis."""
+"""Share of the axis that is taken at first, at least."""
 MORE = "more_room"
 """The button."""
 Needs = tuple[int, ...]
-"""What each axis has to hold: whole bytes, or whole nanoseconds."""
+"""Ends that the axes have to hold: whole bytes, or whole nanoseconds."""
 
 
 def room_for(first: int, whole: int | None, card: int | None = None) -> int:
-    """What an axis holds: ``first`` is shown at first, ``whole`` is the most over the range of the
+    """The end of an axis: ``first`` is shown at first, ``whole`` is the most over the range of the
     first control where that is known, ``card`` the memory that is there."""
     most = int(first / READABLE)
     if whole is not None and whole <= most:
@@ -49,7 +49,7 @@ class SteadyView(View[S]):
     # -- what a subclass gives --------------------------------------------------------------
 
     def needs(self, now: State, rows: S) -> Needs:
-        """What each axis has to hold to show a state whole."""
+        """Ends that the axes have to hold to show a state whole."""
         raise NotImplementedError
 
     def most(self, now: State) -> Sequence[int | None]:
@@ -61,7 +61,7 @@ class SteadyView(View[S]):
         return ()
 
     def question(self, now: State) -> object:
-        """What must differ for a change to choose a new range."""
+        """A value that differs where a change chooses a new range."""
         return None
 
     # -- the range --------------------------------------------------------------------------

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 V = TypeVar("V", bound="View[Any]")
 OWN = ("state", "previous", "earlier")
-"""What a view has besides its settings."""
+"""Names that a view has besides its settings."""
 ROOM = 1400
 """Pixels of the widest live page."""
 KEPT = 6

@@ -28,7 +28,7 @@ from memlab.strings import gettext as _
 
 _HERE = Path(__file__).parent
 RENDERINGS = 32
-"""Of one model at most so many are told what was answered: those that asked last."""
+"""Most renderings of a model that are told what was answered: those that asked last."""
 
 
 class Line(NamedTuple):

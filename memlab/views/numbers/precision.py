@@ -446,7 +446,7 @@ def _heads(shown: Shown, room: float) -> Iterator[Mark]:
 
 
 def _maps_note(found: Precision) -> str:
-    """How many samples the maps are of."""
+    """Text that says how many samples the maps are of."""
     count = "maps_note" if found.batch > 1 else "maps_note_one"
     return say(count, batch=f"{found.batch:,}", sample=found.sample)
 

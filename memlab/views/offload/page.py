@@ -114,7 +114,7 @@ class Shown:
 
 
 def needs(found: Offload) -> tuple[int, int, int]:
-    """What the axes have to hold: nanoseconds, bytes of the device and of the host."""
+    """Ends that the axes have to hold: nanoseconds, bytes of the device and of the host."""
     seconds = max(found.now.seconds, found.plain.seconds)
     return ceil(1e9 * seconds), max(found.peak, found.plain_peak), found.host
 
@@ -369,7 +369,7 @@ def _labels(shown: Shown) -> Iterator[Mark]:
 
 
 def _beyond(shown: Shown) -> Iterator[Mark]:
-    """What goes on after the last second, above the device's bytes and below the host's."""
+    """Edges after the last second, above the device's bytes and below the host's."""
     found, y = shown.found, shown.y
     yield from after(found.now.seconds, shown.time, (y.first, y.last))
     yield from _torn(found.mountain, y.last, "top")
@@ -379,7 +379,7 @@ def _beyond(shown: Shown) -> Iterator[Mark]:
 
 
 def after(seconds: float, time: Time, span: tuple[float, float]) -> Iterator[Mark]:
-    """That a step goes on after the last second, and how long it is."""
+    """A mark that a step goes on after the last second, and how long it is."""
     if seconds > time.x.last:
         yield OpenEdge(*span, "right")
         said = strings.get("draw.after", amount=duration(seconds))
@@ -388,7 +388,7 @@ def after(seconds: float, time: Time, span: tuple[float, float]) -> Iterator[Mar
 
 
 def _torn(mountain: Mountain, last: float, side: str) -> Iterator[Mark]:
-    """Where a memory goes on beyond the frame."""
+    """Edge of a memory that goes on beyond the frame."""
     for first, stop in runs(mountain.total[:-1] > last) if mountain.parts else ():
         yield OpenEdge(float(mountain.seconds[first]), float(mountain.seconds[stop]), side)
 

@@ -92,7 +92,7 @@ class Shown:
 
     @property
     def side(self) -> float:
-        """Of the largest square."""
+        """Side of the largest square, in pixels."""
         return min(SIDE * (self.width - 3 * self.pipe), LARGEST)
 
     @property
