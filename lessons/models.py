@@ -11,8 +11,8 @@ from datetime import date
 
 from memlab import units
 from memlab.lesson.material.recorded_models import FOLDER, NAMES
-from memlab.studies.explain import recorded_model
-from memlab.studies.explain.own_model import OwnModel
+from memlab.pictures.explain import recorded_model
+from memlab.pictures.explain.own_model import OwnModel
 
 COMMAND = "python -m lessons.models"
 WHERE = "recorded with PyTorch {version}, {date}, `{command}`"

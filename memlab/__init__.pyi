@@ -24,6 +24,8 @@ from .networks import counting as counting
 from .networks import zoo as zoo
 from .networks.builder import network as network
 from .networks.graph import Network as Network
+from .pictures.explain.report import explain as explain
+from .pictures.ways.remedies import ways as ways
 from .placement.placement import place as place
 from .runtime.loader.feed import Fed as Fed
 from .runtime.loader.feed import feed as feed
@@ -32,7 +34,6 @@ from .runtime.run import run as run
 from .runtime.training import History as History
 from .runtime.training import train as train
 from .step.step import Step as Step
-from .studies.techniques.ways_out import ways as ways
 from .techniques.accumulate import accumulate as accumulate
 from .techniques.in_place import in_place as in_place
 from .techniques.lowering import lowering as lowering
@@ -43,7 +44,6 @@ from .techniques.precision.eight_bit_states import eight_bit_states as eight_bit
 from .techniques.recompute import recompute as recompute
 from .techniques.release import release as release
 from .techniques.relu_masks import relu_masks as relu_masks
-from .views.explain.own_model import explain as explain
 
 __version__: str
 __all__: list[str]

@@ -32,9 +32,10 @@ def show_values() -> None:
 
 
 def _bundle(value: Any) -> Any:
-    return import_module("memlab.views.formatters").bundle(value)
+    shown_by = "course.display" if type(value).__name__ == "Exercise" else "pictures.formatters"
+    return import_module(f"memlab.{shown_by}").bundle(value)
 
 
 def _display(card: Any) -> None:
     """A card, and what follows its answer."""
-    import_module("memlab.views.formatters").show_card(card)
+    import_module("memlab.course.display").show_card(card)

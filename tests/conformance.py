@@ -62,7 +62,7 @@ def _techniques() -> Iterator[tuple[str, object]]:
 def _views() -> Iterator[tuple[str, object]]:
     import memlab
     from memlab import views
-    from tests.views import pages
+    from tests.pictures import pages
 
     for name in NETWORKS:
         for batch in BATCHES:

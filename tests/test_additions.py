@@ -262,13 +262,13 @@ def test_an_example_with_a_text_that_is_cut_off_does_not_pass(copy: Path) -> Non
     view, exported = files("A chart that stands still")[0], copy / "memlab/views/__init__.pyi"
     name = re.findall(r"def (\w+)\(", view[2])[-1]
     wrong = f"""
-from memlab.views.draw.page import Still
+from memlab.pictures.draw.page import Still
 class _Cut(Still):
     def page(self):
-        from memlab.views.draw.chart import Chart
-        from memlab.views.draw.labels import Text
-        from memlab.views.draw.page import Page
-        from memlab.views.draw.scale import Scale
+        from memlab.pictures.draw.chart import Chart
+        from memlab.pictures.draw.labels import Text
+        from memlab.pictures.draw.page import Page
+        from memlab.pictures.draw.scale import Scale
         far = Text(2, 0.5, "a text that is outside")
         return Page("Cut", [Chart(Scale(0, 1), Scale(0, 1), [far], 40, told=["a text"])])
 def {name}_cut(): return _Cut()

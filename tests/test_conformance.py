@@ -12,7 +12,7 @@ import pytest
 
 from memlab import views
 from tests.conformance import TIMED, shown
-from tests.views import pages
+from tests.pictures import pages
 
 pytestmark = pytest.mark.measures
 

@@ -45,7 +45,7 @@ def plan(options: Options) -> int:
     facts |= time
     if picture:
         from memlab import views
-        from memlab.views.files import drawn
+        from memlab.pictures.files import drawn
 
         atomic.write(picture, drawn(views.memory(step, batch, free=False), kind))
     if save:
@@ -89,7 +89,7 @@ def fit(options: Options) -> int:
 
 def compare(options: Options) -> int:
     """Compare techniques on one step in bytes and time, and the ways out of a small card."""
-    from memlab.studies.techniques.compare import compare_techniques
+    from memlab.pictures.techniques.compare import compare_techniques
 
     batch = count("batch", options.batch)
     network, step = built(options)
@@ -140,7 +140,7 @@ def diff(options: Options) -> int:
 def explain(options: Options) -> int:
     """Explain a PyTorch model of yours: its peak, what fits the card, and what makes it fit."""
     from memlab.frontends.torch import OPTIMIZERS
-    from memlab.views.explain.own_model import explain as explained
+    from memlab.pictures.explain.report import explain as explained
 
     (picture,) = _targets(options.picture)
     kind = _kind(picture)
@@ -155,7 +155,7 @@ def explain(options: Options) -> int:
     given.setdefault("progress", _watched())
     view = explained(**given)
     if picture:
-        from memlab.views.files import drawn
+        from memlab.pictures.files import drawn
 
         atomic.write(picture, drawn(view, kind))
     _show(options, {"schema": "memlab.explain/1"} | view.rows.as_dict(), view.text())
@@ -195,7 +195,7 @@ def bench(options: Options) -> int:
     result = benchmark(*given)
     if target:
         from memlab.bench.accuracy.table import Accuracy
-        from memlab.views.accuracy import AccuracyOfEstimates
+        from memlab.pictures.accuracy import AccuracyOfEstimates
 
         assert isinstance(result, Accuracy)
         atomic.write(target, AccuracyOfEstimates(result).svg() + "\n")
@@ -205,7 +205,7 @@ def bench(options: Options) -> int:
 
 def _given(place: str) -> dict[str, Any]:
     """What a function of the user's gives, which may lie in the folder that the shell is in."""
-    from memlab.views.explain.own_model import given_by
+    from memlab.pictures.explain.report import given_by
 
     sys.path.insert(0, os.getcwd())
     return given_by(place)
@@ -213,7 +213,7 @@ def _given(place: str) -> dict[str, Any]:
 
 def _own(place: str) -> dict[str, Any]:
     """A model of the user's, by the arguments of ``memlab.explain``, none of them left out."""
-    from memlab.studies.explain.own_model import builder, usual_loss
+    from memlab.pictures.explain.own_model import builder, usual_loss
 
     given = _given(place)
     loss_fn = given.get("loss_fn") or usual_loss
@@ -239,7 +239,7 @@ def lab(options: Options) -> int:
 
 def lecture(options: Options) -> int:
     """Write a lecture as one page that needs no kernel and no network: k2, the k² of lowering."""
-    from memlab.views.lecture import LECTURES
+    from memlab.course.lecture.lectures import LECTURES
 
     write = pick("lecture", options.name, LECTURES)
     target = _target(f"{options.name}.html" if options.output is None else options.output)

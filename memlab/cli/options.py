@@ -14,8 +14,8 @@ from memlab.techniques.registry import Argument, Kind, Place, Technique, Use, te
 if TYPE_CHECKING:
     from memlab.ledger.ledger import Ledger
     from memlab.networks.graph import Network
+    from memlab.pictures.ways.table import Ways
     from memlab.step.step import Step
-    from memlab.studies.techniques.ways import Ways
 
 Options = argparse.Namespace
 

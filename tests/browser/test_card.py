@@ -44,7 +44,7 @@ card"""
 )
 
 LATE = """import time
-from memlab.views.course.cards import PredictionCard
+from memlab.course.cards import PredictionCard
 
 act = PredictionCard.act
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.views.pages import every, page_of
+from tests.pictures.pages import every, page_of
 
 MADE = every()
 FONTS = {

@@ -10,9 +10,9 @@ from functools import cache
 import pytest
 
 from memlab import views
-from memlab.views.live.view import View
-from memlab.views.live.widget import Widget
-from tests.views.pages import every
+from memlab.pictures.live.view import View
+from memlab.pictures.live.widget import Widget
+from tests.pictures.pages import every
 
 FIRST = {
     each.made_by: getattr(views, each.made_by)

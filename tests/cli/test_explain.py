@@ -10,7 +10,7 @@ import pytest
 
 import memlab
 from memlab import cli
-from memlab.views.explain.own_model import given_by
+from memlab.pictures.explain.report import given_by
 from tests.oracles.requirement import torch_or_skip
 
 pytestmark = pytest.mark.measures  # it records a model

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 import memlab
 from memlab import claims, cli
 from memlab.bench.accuracy.table import Compared, Estimate, accuracy
+from memlab.course.lecture.lectures import LECTURES
 from memlab.ledger import files
 from memlab.measure.timing import Machine
 from memlab.optimizers import OPTIMIZERS
-from memlab.views.lecture import LECTURES
 from tests.cli.parsers import parsers
 from tests.fuzzing import ROUND, search
 
@@ -253,7 +253,9 @@ def bounded(monkeypatch, tmp_path):
     for kind, name in ((claims.Claim, "table"), (claims.Figure, "figures")):
         few = [row for row in rows if isinstance(row, kind)]
         monkeypatch.setattr(f"memlab.claims.{name}", lambda few=few: few)
-    monkeypatch.setattr("memlab.views.lecture.LECTURES", {"k2": lambda run: LECTURES["k2"](False)})
+    monkeypatch.setattr(
+        "memlab.course.lecture.lectures.LECTURES", {"k2": lambda run: LECTURES["k2"](False)}
+    )
     monkeypatch.setattr("memlab.cli.lessons.learners_folder", lambda: tmp_path / "my")
     monkeypatch.setattr("subprocess.Popen", Server)
     monkeypatch.chdir(tmp_path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import memlab
-from memlab.studies.streams.offload import plain_step
+from memlab.pictures.offload.streams import plain_step
 
 CARD = ("path", "googlenet", "--batch", 128, "--device", "titan x", "--link", "12 GB/s")
 

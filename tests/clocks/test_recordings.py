@@ -10,10 +10,10 @@ import pytest
 import memlab
 from memlab import InputError, this_machine
 from memlab.clocks import measured_rates, roofline
-from memlab.studies.explain.explained import Explained
-from memlab.studies.explain.explained_changes import Subject
-from memlab.studies.techniques.compare import compare_techniques
-from memlab.studies.techniques.recompute_waves import schedules, subject
+from memlab.pictures.explain.explained import Explained
+from memlab.pictures.explain.explained_changes import Subject
+from memlab.pictures.recompute.waves import schedules, subject
+from memlab.pictures.techniques.compare import compare_techniques
 
 DATA = {
     "schema": measured_rates.SCHEMA,

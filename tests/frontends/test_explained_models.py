@@ -9,8 +9,8 @@ import pytest
 
 import memlab
 from memlab.errors import InputError
-from memlab.studies.explain.explained import Explained
-from memlab.studies.explain.own_model import OwnModel, own
+from memlab.pictures.explain.explained import Explained
+from memlab.pictures.explain.own_model import OwnModel, own
 from tests.oracles.requirement import torch_or_skip
 
 torch = torch_or_skip()

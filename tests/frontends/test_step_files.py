@@ -10,10 +10,10 @@ from memlab import lesson
 from memlab.errors import InputError
 from memlab.frontends import step_files
 from memlab.lesson.material.recorded_models import NAMES
+from memlab.pictures.explain import recorded_model
+from memlab.pictures.explain.explained import Explained
 from memlab.step.storage import HOST
 from memlab.step.tensor import Role
-from memlab.studies.explain import recorded_model
-from memlab.studies.explain.explained import Explained
 
 BATCHES = (1, 2, 7, 32)
 

@@ -16,9 +16,9 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from syrupy.location import PyTestLocation
 
-from memlab.views.lecture.scenes import scenes
+from memlab.course.lecture.scenes import scenes
+from tests.pictures.pages import golden, page_of
 from tests.quick import apart
-from tests.views.pages import golden, page_of
 
 PAGES = golden()
 RUNS = [("prediction_card", "02.output")]

@@ -6,12 +6,12 @@ from fractions import Fraction
 import pytest
 
 from memlab import lesson, strings
+from memlab.course.cards import PredictionCard
 from memlab.errors import InputError
 from memlab.lesson import progress
 from memlab.lesson.card import Card
 from memlab.lesson.card_question import Figure, Kind, Topic, Truth
 from memlab.lesson.misconceptions import Cause
-from memlab.views.course.cards import PredictionCard
 
 NAME = "09.own"
 TRUTH = Fraction(6_400_000)

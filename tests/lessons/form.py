@@ -6,7 +6,7 @@ from typing import Any
 
 from lessons import stored
 from memlab.lesson.card_question import Part
-from memlab.studies.techniques.case import LESSONS
+from memlab.lesson.one_case import LESSONS
 from tests.lessons.parts import ASKED, CODE, Lesson, sections, tree
 from tests.lessons.structure import LIMITS, NO_BLOCK
 

@@ -225,9 +225,9 @@ RUN = """# %% [markdown]
 
 # %% tags=["nbval-ignore-output", "recorded-bars"]
 from memlab.measure.timing import Line
-from memlab.views.draw.page import Page
-from memlab.views.draw.table import Words
-from memlab.views.recordable import Recordable
+from memlab.pictures.draw.page import Page
+from memlab.pictures.draw.table import Words
+from memlab.pictures.recordable import Recordable
 
 
 class Bars(Recordable):

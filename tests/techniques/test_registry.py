@@ -13,11 +13,11 @@ import pytest
 import memlab
 from memlab import cli
 from memlab.errors import InputError
+from memlab.pictures.memory.choices import BY_ROW
+from memlab.pictures.techniques.compare import compare_techniques
 from memlab.runtime.run import Run
 from memlab.step.step import Step
-from memlab.studies.techniques.compare import compare_techniques
 from memlab.techniques.registry import Kind, Technique, find, later, techniques, use
-from memlab.views.memory.choices import BY_ROW
 from tests import cross
 from tests.staged_networks import NETWORKS, step
 from tests.techniques.same import differences, ran

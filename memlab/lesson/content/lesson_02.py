@@ -28,17 +28,17 @@ from memlab.lesson.content.tools import (
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.material.quantities import feature_map
 from memlab.lesson.misconceptions import Cause, distinct
+from memlab.lesson.one_case import IMAGES
 from memlab.networks import counting, zoo
 from memlab.networks.builder import network
 from memlab.networks.counting import COPIES, bound_parts, find
 from memlab.networks.graph import Network
 from memlab.optimizers import OPTIMIZERS, title
+from memlab.pictures.number_text import three
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role
-from memlab.studies.figures import three
-from memlab.studies.techniques.case import IMAGES
 from memlab.techniques.no_reuse import no_reuse
 
 FP32 = 4

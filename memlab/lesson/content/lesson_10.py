@@ -23,9 +23,9 @@ from memlab.lesson.content.lesson_09 import CARD, LINK, in_place_step, without_w
 from memlab.lesson.content.tools import step_of, with_label
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.networks import zoo
+from memlab.pictures.ways.remedies import ways
 from memlab.step.op import Op, Phase
 from memlab.step.tensor import Role
-from memlab.studies.techniques.ways_out import ways
 
 IMAGES = 1_281_167
 """Images to train with in ImageNet (Russakovsky et al. 2015, arXiv 1409.0575)."""

@@ -8,8 +8,8 @@ from functools import cache
 
 from memlab.errors import known
 from memlab.measure.recorded_figures import FOLDER as DATA
-from memlab.studies.explain import recorded_model
-from memlab.studies.explain.recorded_model import RecordedModel
+from memlab.pictures.explain import recorded_model
+from memlab.pictures.explain.recorded_model import RecordedModel
 
 FOLDER = DATA / "models"
 NAMES = ("words", "kept", "vgg11", "vgg16")

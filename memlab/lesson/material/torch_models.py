@@ -15,7 +15,7 @@ from memlab.bench.accuracy import compare
 from memlab.bench.accuracy.predictors import OWN
 from memlab.bench.accuracy.table import Compared
 from memlab.bench.accuracy.training import Case
-from memlab.studies.explain.own_model import usual_loss
+from memlab.pictures.explain.own_model import usual_loss
 
 VOCABULARY, LENGTH = 32_000, 512
 

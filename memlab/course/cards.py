@@ -1,0 +1,498 @@
+"""Cards as widgets: they know where a card stands, and compute nothing.
+
+A revealed card has a picture: the options, then guesses and figures as bars on one axis.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from html import escape
+from math import ceil
+from typing import Any
+
+from ipywidgets import Output as Slot
+
+from memlab import strings, units
+from memlab.errors import InputError, shorten
+from memlab.lesson import sentences
+from memlab.lesson.card import Card
+from memlab.lesson.card_question import Kind, Part, Round, Topic
+from memlab.lesson.typed_guess import Guess
+from memlab.pictures.draw import text as texts
+from memlab.pictures.draw.chart import Chart
+from memlab.pictures.draw.marks import Fact, symbol
+from memlab.pictures.draw.page import Page
+from memlab.pictures.draw.scale import TIGHT, Scale, bytes_over, counts_over
+from memlab.pictures.draw.svg import Svg
+from memlab.pictures.draw.table import Block, Words
+from memlab.pictures.draw.ways import Bar, bars
+from memlab.pictures.live.outputs import Output, outputs_of
+from memlab.pictures.live.widget import Control, Line, Picture, Widget, among, stop, width
+from memlab.strings import gettext as _
+
+WIDEST, NARROWEST = 820, 480
+INDENT, PITCH = 44, 26
+"""Pixels before the text of an option, and from bar to bar."""
+THOUSANDS = re.compile(r"\d{1,3},\d{3}(?!,?\d)(?!\s*B\b)")
+"""A comma that some people set before decimals."""
+THOUSAND = 1000
+"""Ratios stand on their axis in thousandths: its ends are whole numbers."""
+
+
+# -- prediction cards -----------------------------------------------------------------------------
+
+
+class PredictionCard(Widget):
+    """A card that is answered in the browser; it follows the card when Python changes it."""
+
+    name = "card"
+    classes = "memlab-card"
+    twin = False
+
+    def __init__(self, card: Card) -> None:
+        self.card, self.width = card, WIDEST
+        self._entered: dict[tuple[int, str], str] = {}
+        self._followed: dict[Callable[[], Any], list[Output]] = {}
+        self._slot: Slot | None = None
+        self._filled = self.working = False
+        super().__init__()
+        card.watch(self._follow)
+
+    @property
+    def entered(self) -> str:
+        """What the controls hold and nobody has locked yet: a guess, or its revision."""
+        return self._entered.get(self._place(), "")
+
+    @property
+    def because(self) -> str:
+        """The reason as it stands in its box."""
+        return self._entered.get(self._place("because"), "")
+
+    def page(self, width: float | None = None, alone: bool = True) -> Page:
+        """What came out; one that stands ``alone`` brings the question, what was seen, what
+        explains it, and a line for every asking before."""
+        turn = self.card.now
+        (lead, question), wide = sentences.heading(turn), width or WIDEST
+        blocks: list[Block] = []
+        if alone:
+            blocks.append(Words(f"{lead} {question}", 14, bold=True))
+        if turn.revealed:
+            blocks += _revealed(turn, wide)
+            if alone:
+                blocks.append(Words(sentences.seen(turn), 13, gap=14))
+                blocks += [Words(part, 13, gap=8) for part in sentences.finding(turn)]
+        if alone:
+            blocks.append(Words(sentences.earlier(self.card.rounds)))
+        return Page(question, blocks, wide, titled=False)
+
+    # -- for the widget ---------------------------------------------------------------------
+
+    def heading(self) -> tuple[str, str]:
+        return sentences.heading(self.card.now)
+
+    def controls(self) -> list[Control]:
+        turn, topic = self.card.now, self.card.now.topic
+        asks = topic.part is Part.PREDICT
+        if turn.pending and self.working:
+            return []
+        if turn.open:
+            reason = [_reason(self.because)] if asks else []
+            lock = _button("lock", "lock" if asks else "check", topic)
+            return [*_entry(turn, self.entered), *reason, lock, _button("skip", "skip", topic)]
+        if turn.state == "diagnosed":
+            revise = _button("revise", "revise" if asks else "check", topic)
+            return [*_entry(turn, self.entered), revise, _button("reveal", "answer", topic)]
+        if turn.revealed:
+            return [_button("retry", "retry", topic)] if topic.draw else []
+        return [_button("reveal", "reveal", topic)]
+
+    def next(self) -> str:
+        return next((control.name for control in self.controls()), "")
+
+    def label(self) -> str:
+        return spoken(self.card.now) if self.card.now.revealed else ""
+
+    def draw(self, stored: bool) -> Picture:
+        turn = self.card.now
+        page = self.page(WIDEST if stored else self.width, alone=stored)
+        key = "" if stored else str(self.model_id)
+        return Picture(
+            svg=page.render(key, standalone=stored) if turn.revealed else "",
+            text=self.card.text(),
+            state=turn.state,
+            says=self._says(),
+            status=self._status(),
+            lines=tuple(self._lines()),
+            after=tuple(self._after()),
+        )
+
+    def act(self, name: str, value: Any, dragging: bool) -> None:
+        if name == "width":
+            self.width = min(max(width(value), NARROWEST), WIDEST)
+            return
+        self.card.pressing = True
+        try:
+            self._do(name, value)
+        finally:
+            self.card.pressing = False
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _do(self, name: str, value: Any) -> None:
+        if name in ("lock", "revise"):
+            if not self.entered:
+                raise InputError(strings.get("card.control.nothing"))
+            if name == "lock":
+                self.card.guess(self.entered, self.because)
+            else:
+                self.card.revise(self.entered)
+        elif name in ("skip", "reveal", "retry"):
+            getattr(self.card, name)()
+        elif name in ("guess", "exact"):
+            self._enter(_read(self.card.topic, name, value))
+        elif name == "because":
+            self._entered[self._place(name)] = "" if value is None else str(value)
+
+    def _place(self, what: str = "") -> tuple[int, str]:
+        """Where something is entered: in which round, and whether as a guess or as a revision."""
+        again = self.card.now.state == "diagnosed"
+        return len(self.card.rounds), what or ("revision" if again else "guess")
+
+    def _enter(self, given: str) -> None:
+        self._entered[self._place()] = given
+        if given:
+            self.card.topic.read(given)
+
+    def _follow(self) -> None:
+        """Python changed the card; what the browser did is answered once, at its end."""
+        self._fill()
+        if not self.card.pressing:
+            self.refresh()
+
+    def _lines(self) -> list[Line]:
+        """What is known by now, besides the picture."""
+        turn = self.card.now
+        if turn.revealed:
+            return [Line(sentences.seen(turn)), *_finding(turn)]
+        return [Line(said) for said in self._known()]
+
+    def _known(self) -> list[str]:
+        """Lines that are known before the answer is shown."""
+        turn = self.card.now
+        if turn.state in ("locked", "diagnosed"):
+            said = [strings.get("card.control.locked", guess=sentences.given(turn))]
+            said += [strings.get("card.control.reasoned", because=turn.because)] * bool(
+                turn.because
+            )
+            return [*said, sentences.hint(turn)] if turn.state == "diagnosed" else said
+        return [strings.get("card.control.skipped")] if turn.skipped else []
+
+    def _after(self) -> list[Line]:
+        """The askings before, and what the first one has shown."""
+        first, *others = self.card.rounds
+        before = [Line(said) for said in sentences.earlier(self.card.rounds)]
+        return before + (_finding(first) if others else [])
+
+    def _status(self) -> str:
+        """How an entry was read: an amount in bytes, a number in digits."""
+        topic, now = self.card.topic, self.card.now
+        if self.working:
+            return strings.get("card.control.busy")
+        given = _readable(topic, self.entered) if now.state in ("open", "diagnosed") else None
+        if given is None:
+            return ""
+        typed = self.entered.strip()
+        if topic.kind is not Kind.AMOUNT:
+            plain = typed.replace(",", "") in (
+                given.text.replace(",", ""),
+                f"{float(given.value):g}",
+            )
+            return (
+                "" if plain else strings.get("card.control.number", guess=typed, number=given.text)
+            )
+        nbytes = units.exact(round(given.value))
+        if typed == nbytes:
+            return ""
+        said = strings.get("card.control.read", guess=typed, bytes=nbytes)
+        comma = THOUSANDS.match(typed)
+        return said + (strings.get("card.control.comma", number=comma[0]) if comma else "")
+
+    def _says(self) -> str:
+        """What the ear alone is told: the picture, or the question on new numbers."""
+        turn = self.card.now
+        if turn.revealed:
+            return " ".join([f"{spoken(turn)}.", *sentences.diagnoses(turn)])
+        return sentences.question(turn) if turn.open and turn.again else ""
+
+    def __repr__(self) -> str:
+        return self.card.text()
+
+    # -- what runs once the card is revealed ------------------------------------------------
+
+    @property
+    def slot(self) -> Slot:
+        """Where that is shown below a card which was shown before its answer: empty till then."""
+        self._slot = self._slot or Slot()
+        return self._slot
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """While a cell runs what may take long: the card says so."""
+        self.working = True
+        self.refresh()
+        try:
+            yield
+        finally:
+            self.working = False
+            self.refresh()
+
+    def recall(self) -> None:
+        """Find again what progress has as answered, while the card says that it works."""
+        error = ""
+        try:
+            with self.at_work():
+                self.card.recall()
+        except InputError as refused:
+            error = str(refused)
+        self.refresh(error)
+
+    def followed(self) -> list[Output]:
+        """The outputs of what ``then`` has registered; each function runs once."""
+        for function in self.card.follows.values():
+            if function not in self._followed:
+                self._followed[function] = outputs_of(function, self.card.topic.name)
+        return [each for f in self.card.follows.values() for each in self._followed[f]]
+
+    def _fill(self) -> None:
+        """Below a card that was shown open, its outputs follow with the answer, which comes first:
+        what follows may take its seconds. Where it is interrupted, it runs with the next change."""
+        if self._slot is None or self._filled or not self.card.revealed:
+            return
+        self._slot.outputs = (working(self.card.topic),)
+        shown: tuple[Output, ...] = ()
+        try:
+            self.refresh()
+            shown = tuple(self.followed())
+            self._filled = True
+        finally:
+            self._slot.outputs = shown
+
+
+def busy(topic: Topic) -> str:
+    """Text while an answer is worked out: how long that takes, where it is long."""
+    key = "busy_for" if topic.seconds else "busy"
+    return strings.get(f"card.control.{key}", seconds=topic.seconds)
+
+
+def working(topic: Topic) -> Output:
+    """The same as an output of a cell, with a bar that moves."""
+    said = busy(topic)
+    data = {"text/plain": said, "text/html": f"<p>{escape(said)} <progress></progress></p>"}
+    return {"output_type": "display_data", "data": data, "metadata": {}}
+
+
+def prediction_card(card: Card) -> PredictionCard:
+    """The widget of a card: the same one wherever it is shown.
+
+    Raises:
+        InputError: no card.
+    """
+    if not isinstance(card, Card):
+        raise InputError(_("a card is shown, got {given}; try lesson.predict('02.output').",
+                           given=shorten(card)))  # fmt: skip
+    return _prediction(card)
+
+
+_prediction = cache(PredictionCard)
+
+
+def _finding(turn: Round) -> list[Line]:
+    """Explanation of the answer, with its bold words and its code."""
+    return [Line(part, marked=True) for part in sentences.marked_finding(turn)]
+
+
+# -- its controls ---------------------------------------------------------------------------------
+
+
+def _entry(turn: Round, entered: str) -> list[Control]:
+    """Where a guess is entered, with what has been."""
+    topic, key = turn.topic, "again" if turn.guess else turn.topic.kind
+    label = strings.get(f"card.control.{key}")
+    if topic.kind is Kind.CHOICE:
+        options = tuple((name, sentences.option(turn, name)) for name in topic.options)
+        return [Control("radio", "guess", label, entered, options=options)]
+    if topic.kind is Kind.AMOUNT:
+        example = strings.get("card.control.example.amount")
+        return [Control("text", "guess", label, entered, placeholder=example)]
+    given = _readable(topic, entered)
+    slider = Control(
+        "range",
+        "guess",
+        label,
+        _place(topic, given),
+        least=0,
+        most=len(topic.stops) - 1,
+        spoken=sentences.times_of(given.text) if given else strings.get("card.control.unset"),
+        ends=(topic.stops[0], topic.stops[-1]),
+        unset=given is None,
+    )
+    exact = strings.get("card.control.times_exact")
+    return [slider, Control("text", "exact", exact, entered, beside=True)]
+
+
+def _read(topic: Topic, name: str, value: Any) -> str:
+    """What a control has sent, as a guess is typed."""
+    if topic.kind is Kind.TIMES and name == "guess":
+        return topic.stops[stop(name, value, 0, len(topic.stops) - 1)]
+    return "" if value is None else str(value)
+
+
+def _place(topic: Topic, given: Guess | None) -> float:
+    """Where a ratio lies among the stops; in the middle before anything is entered: a start at 1
+    would suggest an answer."""
+    stops = [Fraction(each) for each in topic.stops]
+    return len(stops) // 2 if given is None else among(stops, given.value)
+
+
+def _readable(topic: Topic, entered: str) -> Guess | None:
+    """What was entered, where it is a number of bytes or times."""
+    try:
+        found = topic.read(entered) if entered else None
+    except InputError:
+        return None
+    return found if isinstance(found, Guess) else None
+
+
+def _reason(entered: str) -> Control:
+    """One line for why somebody guesses so; it may stay empty."""
+    label, example = strings.get("card.control.because"), strings.get("card.control.reason")
+    return Control("text", "because", label, entered, placeholder=example, wide=True)
+
+
+def _button(name: str, label: str, topic: Topic) -> Control:
+    label = strings.get(f"card.control.{label}")
+    works = name in ("lock", "revise", "reveal")
+    waits = busy(topic) if works else label
+    return Control("button", name, label, place="below", busy=waits)
+
+
+# -- what a reveal shows --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Option(Block):
+    """An answer that could be chosen: a ring, filled where it was, and a tick where it is right.
+    The diagnosis stands below one that was chosen."""
+
+    turn: Round
+    answer: str
+    gap: float = 0
+
+    @property
+    def kinds(self) -> list[str]:
+        """What it is besides: ``"guess"``, ``"revision"``, ``"right"``."""
+        turn = self.turn
+        assert turn.truth is not None
+        answers = {"guess": turn.guess, "revision": turn.revision, "right": turn.truth.value}
+        return [kind for kind, answer in answers.items() if answer == self.answer]
+
+    @property
+    def marks(self) -> str:
+        """The same for people: ``"your guess, right answer"``."""
+        return ", ".join(strings.get(f"card.{kind}") for kind in self.kinds)
+
+    @property
+    def diagnosis(self) -> str:
+        """What is said about it where it was guessed first, or in the revision."""
+        turn = self.turn
+        for chosen, verdict in ((turn.guess, turn.verdict), (turn.revision, turn.second)):
+            if self.answer == chosen and verdict:
+                return sentences.diagnosis(turn, verdict, self.answer)
+        return ""
+
+    @property
+    def words(self) -> list[Words]:
+        """The option with what it is besides, and the diagnosis."""
+        besides = [(f"· {self.marks}", True)] if self.marks else []
+        option = (sentences.option(self.turn, self.answer), False)
+        said = [Words([[option, *besides]], 13, left=INDENT)]
+        return said + [Words(self.diagnosis, 13, left=INDENT + 10)] * bool(self.diagnosis)
+
+    def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
+        middle, kinds = y + 8.5, self.kinds
+        if "right" in kinds:
+            svg.path(f"M{x + 2} {middle}l4 5 8-11", class_="rule", stroke_width=2.4)
+        symbol(svg, "ring", x + 28, middle, 11)
+        if "guess" in kinds or "revision" in kinds:
+            symbol(svg, "dot", x + 28, middle, 6)
+        said, *diagnosis = self.words
+        y = said.draw(svg, x, y, width)
+        for each in diagnosis:
+            top, y = y + 2, each.draw(svg, x, y + 2, width)
+            svg.line(x + INDENT + 1, top, x + INDENT + 1, y, class_="rule faint", stroke_width=2)
+        return y + 3
+
+    def text(self) -> list[str]:
+        return [line for each in self.words for line in each.text()]
+
+
+def spoken(turn: Round) -> str:
+    """The picture of a reveal in one line."""
+    options = (Option(turn, answer) for answer in turn.topic.options)
+    marked = [
+        f"{each.marks}: {sentences.option(turn, each.answer).removesuffix('.')}"
+        for each in options
+        if each.marks
+    ]
+    return "; ".join([*marked, *(f"{bar.name}: {bar.label}" for bar in _bars(turn))])
+
+
+def _revealed(turn: Round, width: float) -> Iterator[Block]:
+    """The reason, the options or the diagnosis of a number, then the bars."""
+    if turn.because:
+        said = strings.get("card.control.reasoned", because=turn.because)
+        yield Words(said, 13, dim=True, gap=8)
+    for index, answer in enumerate(turn.topic.options):
+        yield Option(turn, answer, gap=0 if index else 14)
+    if not turn.topic.options:
+        yield Words(sentences.diagnoses(turn), 13, gap=10)
+    if found := _bars(turn):
+        yield _chart(found, turn.topic.kind, width)
+
+
+def _bars(turn: Round) -> list[Bar]:
+    """The guesses, where they are numbers, then the figures."""
+    assert turn.truth is not None
+    kind, found = turn.topic.kind, []
+    guesses = (
+        ("card.guess", turn.guess, sentences.given(turn)),
+        ("card.revision", turn.revision, sentences.revised(turn)),
+    )
+    for key, given, text in guesses:
+        if isinstance(given, Guess):
+            found.append(_bar("guess", given.value, text, strings.get(key), kind))
+    for figure in turn.truth.figures:
+        text = sentences.amount(figure.value, kind)
+        found.append(_bar(figure.origin, figure.value, text, sentences.figure_name(figure), kind))
+    return found
+
+
+def _bar(origin: str, value: Fraction, text: str, name: str, kind: Kind) -> Bar:
+    per = THOUSAND if kind is Kind.TIMES else 1
+    return Bar(float(per * value), origin, text, Fact(name, text), name)
+
+
+def _chart(found: list[Bar], kind: Kind, width: float) -> Chart:
+    """All bars on one axis."""
+    longest = ceil(max(bar.value for bar in found))
+    times = kind is Kind.TIMES
+    scale: Scale = counts_over(longest, "x", THOUSAND) if times else bytes_over(longest, TIGHT)
+    told = [f"{bar.name}: {bar.label}" for bar in found]
+    room = 0.4 * width
+    short = [bar._replace(name=texts.shortened(str(bar.name), room, 12, True)) for bar in found]
+    return bars(short, scale, PITCH, told=told, gap=14)

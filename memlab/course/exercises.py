@@ -1,0 +1,79 @@
+"""Exercises as widgets: hints and a solution, when they are asked for."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from memlab import strings
+from memlab.errors import InputError, shorten
+from memlab.lesson.exercise import HINTS, Exercise
+from memlab.pictures.live.widget import Control, Line, Picture, Widget
+from memlab.strings import gettext as _
+
+
+class ExerciseCard(Widget):
+    """A task with hints, each more direct than the last, and a solution, when they are asked for.
+
+    What was asked for stays below the task.
+    """
+
+    name = "exercise"
+    classes = "memlab-card"
+    twin = False
+
+    def __init__(self, exercise: Exercise) -> None:
+        self.exercise = exercise
+        super().__init__()
+        exercise.watch(self.refresh)
+
+    def heading(self) -> tuple[str, str]:
+        lead = strings.get("exercise.heading", name=self.exercise.task.function)
+        return lead, self.exercise.marked_text().removeprefix(lead).strip()
+
+    def controls(self) -> list[Control]:
+        """A hint as long as there is another one, and the solution."""
+        labels = {"solution": strings.get("card.control.solution")}
+        degree = self.exercise.degree + 1
+        if degree <= HINTS:
+            hint = strings.get("card.control.hint", degree=degree, degrees=HINTS)
+            labels = {"hint": hint} | labels
+        return [
+            Control("button", name, label, place="below", busy=label)
+            for name, label in labels.items()
+        ]
+
+    def next(self) -> str:
+        return "solution"
+
+    def draw(self, stored: bool) -> Picture:
+        """No picture: what was asked for, here or in a cell; code keeps its lines."""
+        given = [note.text() for note in self.exercise.given]
+        lines = tuple(Line(text, code="\n" in text) for text in given)
+        return Picture(svg="", text=self.exercise.text(), lines=lines)
+
+    def act(self, name: str, value: Any, dragging: bool) -> None:
+        if name in ("hint", "solution"):
+            getattr(self.exercise, name)()
+
+    def __repr__(self) -> str:
+        return self.exercise.text()
+
+
+def exercise_card(exercise: Exercise) -> ExerciseCard:
+    """The widget of an exercise: the same one wherever it is shown.
+
+    Raises:
+        InputError: no exercise.
+    """
+    if not isinstance(exercise, Exercise):
+        raise InputError(
+            _(
+                "an exercise is shown, got {given}; try lesson.exercise('02.largest_batch').",
+                given=shorten(exercise),
+            )
+        )
+    return _exercise(exercise)
+
+
+_exercise = cache(ExerciseCard)

@@ -1,0 +1,1 @@
+"""A lecture as one file: scenes that follow a slider without a kernel."""

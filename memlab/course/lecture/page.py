@@ -1,0 +1,310 @@
+"""The page: every slide, its texts and keys in one file that needs nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from memlab import strings, units
+from memlab.course.lecture import slides
+from memlab.course.lecture.scenes import scenes
+from memlab.course.lecture.slides import (
+    ANSWERS,
+    COPIES,
+    HIGH,
+    INPUT,
+    LEFT,
+    MATRIX,
+    RIGHT,
+    TIMES,
+    WIDE,
+    Recorded,
+    Scene,
+    Slide,
+    say,
+)
+from memlab.pictures.copies.convolutions import VALUE, amount, factor, short_times
+from memlab.pictures.copies.small_picture import PITCH, STYLE, Copies, Matrix
+from memlab.pictures.copies.small_values import KERNELS, PIXEL, PLACE, SIZE, SmallPicture, every
+from memlab.pictures.draw import theme
+from memlab.pictures.draw.svg import Box
+
+SHORT = ("question", "fold", "copies", "stride", "size", "need")
+"""The scenes of the short form."""
+HELP = (
+    "next", "back", "kernel", "stride", "padding", "batch", "run", "vote", "count", "pin",
+    "escape", "blank", "full", "text", "notes", "light", "short", "restart",
+)  # fmt: skip
+"""Keys, in the order of their list."""
+_HERE = Path(__file__).parent
+
+
+def html(recorded: Recorded | None = None) -> str:
+    """The whole file, with the run that is given, or with the one that was recorded."""
+    recorded = recorded or Recorded.kept()
+    shown = scenes(recorded)
+    sections = [_scene(number, one, len(shown)) for number, one in enumerate(shown, 1)]
+    sections.append(_sheet("bench", _bench(), _targets(BENCH, HEAD, SMALL)))
+    sections.append(_sheet("run", _run(recorded)))
+    definitions, body = _shared("".join(sections))
+    return Template(_file("page.html")).substitute(
+        language=strings.language(),
+        title=escape(say("page", copies=slides.kernel() ** 2)),
+        css=theme.STYLE + STYLE.replace(".memlab-svg .", ".") + _file("page.css"),
+        definitions=definitions,
+        scenes=body,
+        help=_help(shown),
+        help_title=escape(say("page_text.help")),
+        data=_json(_data(shown, recorded)),
+        script=_file("page.js"),
+    )
+
+
+def _file(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8").strip()
+
+
+def _json(value: object) -> str:
+    """JSON that may stand inside a script element."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")
+
+
+# -- slides as text -------------------------------------------------------------------------------
+
+
+def _scene(number: int, scene: Scene, count: int) -> str:
+    name, last = say("page_text.scene", number=number, count=count), len(scene.slides) - 1
+    ticks = "".join(
+        f'<path class="tick{" now" if at == number - 1 else ""}" d="M{x} 704h9v4h-9z"/>'
+        for at, x in enumerate(range(RIGHT - 12 * count + 3, RIGHT, 12))
+    )
+    targets = _targets(FIELD, slides.TOP, slides.CELL)
+    drawn = "".join(
+        _svg(slide, name, "step last" if step == last else "step", ticks,
+             targets if step < scene.pinned else "")
+        for step, slide in enumerate(scene.slides)
+    )  # fmt: skip
+    return f'<section id="scene-{number}" class="scene">{drawn}</section>\n'
+
+
+def _sheet(key: str, slide: Slide, targets: str = "") -> str:
+    drawn = _svg(slide, say(f"page_text.{key}"), "", "", targets)
+    return f'<section id="{key}" class="sheet">{drawn}</section>\n'
+
+
+def _svg(slide: Slide, name: str, kind: str, ticks: str, targets: str) -> str:
+    """A slide; where in the lecture it is; and what takes the pointer."""
+    return (
+        f'<svg class="memlab-svg {kind}" viewBox="0 0 {WIDE} {HIGH}" '
+        f'role="{"group" if targets else "img"}" aria-label="{escape(name)}">'
+        f"{''.join(slide.parts)}{ticks}{targets}</svg>"
+    )
+
+
+def _targets(corners: dict[str, tuple[int, int]], top: int, cell: int) -> str:
+    """Where a pointer pins a pixel or a place, as large as the largest kernel needs it, and room
+    for the marks."""
+    most = max(KERNELS)
+    sizes = {"copies": (most * PITCH - 1,) * 2, "matrix": (SIZE**2, most**2), "input": (SIZE, SIZE)}
+    rects = "".join(
+        f'<rect x="{corners[name][0]}" y="{corners[name][1]}" width="{wide}" height="{high}" '
+        f'fill="transparent" data-send="{name}"/>'
+        for name, (wide, high) in sizes.items()
+    )
+    place = f"translate({LEFT} {top})scale({cell})"
+    return f'<g class="cells" transform="{place}">{rects}<path class="look-run pins"/></g>'
+
+
+def _shared(text: str) -> tuple[str, str]:
+    """What many slides draw alike is defined once: copies, rows of a matrix, lines of cells. What
+    marks say on hover is left out: on a projector nobody hovers."""
+    text = re.sub(r'<style>.*?</style><defs>.*?</defs>| data-fact="[^"]*"', "", text)
+    found: dict[str, str] = {}
+
+    def use(match: re.Match[str]) -> str:
+        name = found.setdefault(match["body"], f"d{len(found)}")
+        return f'<use href="#{name}"{match["how"]}/>'
+
+    cells = r'(?:<path class="(?:on-run|pale-run|zero-run|mesh|rim)"[^>]*/>)+'
+    body = re.sub(rf"<g(?P<how>[^>]*)>(?P<body>{cells})</g>", use, text)
+    lines = Counter(re.findall(r'<path class="mesh"[^>]*/>', "".join(found)))
+    grids = {line: f"l{at}" for at, line in enumerate(lines)}
+
+    def named(part: str) -> str:
+        return re.sub(
+            r'<path class="mesh"[^>]*/>', lambda line: f'<use href="#{grids[line[0]]}"/>', part
+        )
+
+    definitions = [f'<g id="{name}">{named(part)}</g>' for part, name in found.items()]
+    definitions += [f'<g id="{name}">{line}</g>' for line, name in grids.items()]
+    return "".join(definitions), body
+
+
+# -- two sheets beside the scenes -----------------------------------------------------------------
+
+SMALL, HEAD = 8, 110
+"""The side of a cell of the bench, and where its picture begins."""
+BENCH = {"input": (0, 0), "copies": (17, 0), "matrix": (80, 0)}
+FIELD = {"input": INPUT, "copies": COPIES, "matrix": MATRIX}
+"""Corners in cells, of the bench, where all kernels are drawn on one scale, and of a scene."""
+
+
+def _bench() -> Slide:
+    """Every kernel, stride and padding, of which the page shows one, and what the browser fills
+    in."""
+    slide, matrix = Slide(), LEFT + SMALL * BENCH["matrix"][0]
+    slide.says("title", LEFT, 64, "s42 b")
+    slide.says("bench-keys", RIGHT, 64, "s28 dim", "end")
+    slide.label(LEFT, 98, "label.input")
+    slide.says("copies", LEFT + SMALL * BENCH["copies"][0], 98, "s28")
+    slide.says("matrix", matrix, 98, "s28")
+    for small in every():
+        with slide.group(data_variant=small.key, class_="off"), slide.cells((LEFT, HEAD), SMALL):
+            for part in _parts(small):
+                part.write(slide)
+    for kind, name in ((PIXEL, say("bench.pixels")), (PLACE, say("bench.places"))):
+        x = LEFT + SMALL * BENCH["input" if kind == PIXEL else "copies"][0] - 4
+        box = Box(x, HEAD - 4, x + SIZE * SMALL + 8, HEAD + SIZE * SMALL + 4)
+        slide.rect(box, class_="cursor", data_cursor=kind, tabindex=0, role="application",
+                   aria_label=name)  # fmt: skip
+    for name, x, y, kind in (
+        ("pinned", matrix, 546, "s30 b"), ("pinned2", matrix, 584, "s30"),
+        ("bytes", LEFT, 652, "s56 b"), ("factor", 352, 632, "s30"), ("over", 352, 668, "s30 b"),
+        ("formula", LEFT, 704, "s28 dim"),
+    ):  # fmt: skip
+        slide.says(name, x, y, kind)
+    slide.says("written", RIGHT, 652, "s28", "end")
+    slide.parts.append(
+        f'<foreignObject x="{RIGHT - 220}" y="664" width="220" height="44"><input id="written" '
+        f'type="range" min="0" max="9" value="9" aria-label="{escape(say("bench.slider"))}"/>'
+        "</foreignObject>"
+    )
+    return slide
+
+
+def _parts(small: SmallPicture) -> tuple[Copies, Matrix]:
+    found = slides.lowering(small.k, small.stride, small.pad)
+    copies = Copies(found, BENCH["copies"], None, False, BENCH["input"])
+    return copies, Matrix(found, BENCH["matrix"], None, False)
+
+
+def _run(run: Recorded | None) -> Slide:
+    """One image lowered by memlab's kernel, planned beside measured: two bars of one scale. Without
+    a run the second one stays empty, and says why."""
+    slide, planned = Slide(), slides.lowered(slides.layer(), 1)
+    slide.title("run.title" if run else "run.title_none")
+    slide.say(LEFT, 150, "run.planned", 36, size=units.exact(planned))
+    slide.rect(Box(LEFT, 170, RIGHT, 266), class_="hollow")
+    bar = Box(LEFT, 350, RIGHT, 446)
+    if run is None:
+        slide.say(LEFT, 330, "run.missing", 36)
+        slide.rect(bar, class_="ghost")
+        slide.say(LEFT, 540, "run.here", 44, bold=True)
+        slide.say(LEFT, 600, "run.whole", 34, batch=slides.BATCH)
+        return slide
+    slide.say(LEFT, 330, "run.measured", 36, size=units.exact(run.measured))
+    end = LEFT + (RIGHT - LEFT) * run.measured / run.planned
+    slide.rect(bar._replace(right=end), class_="on")
+    slide.say(LEFT, 540, "run.residual", 56, bold=True, residual=run.residual)
+    left = slide.say(LEFT + 560, 540, "run.time", 56, bold=True, ms=run.ms).left
+    slide.say(left, 586, "run.took", 34, times=TIMES)
+    slide.say(LEFT, 586, "run.whole", 34, batch=slides.BATCH)
+    slide.say(LEFT, 640, "run.slower", 34)
+    slide.say(LEFT, 700, "recorded", 28, dim=True, where=run.where)
+    return slide
+
+
+# -- what the browser fills in --------------------------------------------------------------------
+
+
+def _help(shown: list[Scene]) -> str:
+    numbers = [str(i) for i, one in enumerate(shown, 1) if one.name in SHORT]
+    rows = []
+    for name in HELP:
+        keys, _, does = say(f"help.{name}", scenes=" ".join(numbers)).partition("|")
+        rows.append(f"<dt>{escape(keys)}</dt><dd>{escape(does)}</dd>")
+    return "".join(rows)
+
+
+def _data(shown: list[Scene], recorded: Recorded | None) -> dict[str, Any]:
+    planned = units.exact(slides.lowered(slides.layer(), 1))
+    return {
+        "scenes": [
+            {
+                "steps": len(one.slides),
+                "twins": list(one.twins),
+                "notes": one.notes,
+                "auto": one.auto,
+                "stops": one.stops or list(range(len(one.slides))),
+                "pinned": one.pinned,
+                "short": one.name in SHORT,
+            }
+            for one in shown
+        ],
+        "size": [one.name for one in shown].index("size"),
+        "run": recorded.text() if recorded else say("run.text_none", planned=planned),
+        "batches": slides.BATCHES,
+        "kernels": KERNELS,
+        "answers": ANSWERS,
+        "bench": {small.key: _texts(small) for small in every()},
+        "fields": [FIELD, BENCH],
+        "words": _words(),
+    }
+
+
+def _words() -> dict[str, str]:
+    """Templates that the browser fills in: {n}, {answer}."""
+    keys = (
+        "page_text.votes", "page_text.vote", "page_text.mark", "page_text.far",
+        "page_text.voting", "page_text.counting", "bench.written", "bench.keys", "bench.pixel",
+        "bench.pixel_one", "bench.place", "bench.column", "bench.zeros",
+    )  # fmt: skip
+    return {key.partition(".")[2]: say(key) for key in keys}
+
+
+def _texts(small: SmallPicture) -> dict[str, Any]:
+    """What the bench says of a variant, and of each batch of it."""
+    count, pad = len(small.copies), say(f"bench.{small.pad}")
+    drawn, known = short_times(small.factor), {"k": small.k, "stride": small.stride, "pad": pad}
+    key = "bench.copies_one" if count == 1 else "bench.copies_many"
+    copies = say(key, count=count, cells=f"{small.cells:,}", times=drawn, values=SIZE**2)
+    twin = say("bench.twin", size=SIZE, count=count, places=small.places, zeros=small.zeros,
+               values=small.cells - small.zeros, drawn=drawn, **known)  # fmt: skip
+    return {
+        "title": say("bench.title", **known),
+        "copies": copies if small.made else say("bench.unmade"),
+        "matrix": say("bench.matrix", rows=count, columns=small.places**2),
+        "twin": twin if small.made else say("bench.twin_unmade"),
+        "count": count if small.made else 0,
+        "k": small.k,
+        "places": small.places,
+        "holds": ["".join("~" if n is None else chr(48 + n) for n in c) for c in small.copies],
+        "batches": [_at_batch(small, batch) for batch in slides.BATCHES],
+    }
+
+
+def _at_batch(small: SmallPicture, batch: int) -> dict[str, str]:
+    node = slides.layer(small.k, small.stride, small.pad)
+    size, times = slides.lowered(node, batch), short_times(factor(node))
+    if not size:
+        return {"bytes": amount(0)}
+    channels, (_, rows, columns) = node.input_shapes[0][0], node.shape
+    formula = say("bench.formula", batch=batch, channels=channels, k=small.k, rows=rows,
+                  columns=columns, each=VALUE, size=units.exact(size))  # fmt: skip
+    fits = say("bench.over", card=slides.CARD.name, fits=slides.fits(node))
+    over = fits if size > slides.CARD.memory.value else ""
+    twin = say("bench.twin_batch", network=slides.network().title, layer=slides.LAYER, batch=batch,
+               formula=formula, times=times, over=over and f"{over}.")  # fmt: skip
+    return {
+        "bytes": amount(size),
+        "factor": say("bench.times", times=times, layer=slides.LAYER, batch=batch),
+        "over": over,
+        "formula": formula,
+        "twin": twin,
+    }

@@ -1,0 +1,384 @@
+"""The eleven scenes of the lecture: each a list of slides, the same in words, and what the lecturer
+may say. Those here are states of the shifted copies.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from memlab import units
+from memlab.course.lecture import prices, slides
+from memlab.course.lecture.slides import (
+    ANSWERS,
+    CELL,
+    COPIES,
+    INPUT,
+    LEFT,
+    MATRIX,
+    RIGHT,
+    TEXT,
+    TITLE,
+    Recorded,
+    Scene,
+    Slide,
+    U,
+    lowering,
+    place,
+    say,
+)
+from memlab.pictures.copies import convolutions as convs
+from memlab.pictures.copies.convolutions import amount, part_of, short_times
+from memlab.pictures.copies.page import boxes, filled_box, quarters, together
+from memlab.pictures.copies.small_picture import PITCH, copy, grid, row, runs, single, square
+from memlab.pictures.copies.small_values import PIXEL, SIZE, SmallPicture, kinds, lower
+from memlab.pictures.draw.chart import Chart
+from memlab.pictures.draw.marks import Pen
+from memlab.pictures.draw.scale import Scale
+from memlab.pictures.draw.svg import Box
+
+
+def scenes(recorded: Recorded | None = None) -> list[Scene]:
+    """All of them in order."""
+    return [_question(), _window(), _fold(), _copies(), _pixel(), _stride(), _pointwise(),
+            prices.size(), prices.product(), prices.need(recorded or Recorded.kept()),
+            prices.formula()]  # fmt: skip
+
+
+# -- 1: the question, and the vote ----------------------------------------------------------------
+
+
+def _question() -> Scene:
+    """The answers as four areas."""
+    slide, k, floor = Slide(), slides.kernel(), 536
+    network, layer, sizes = slides.network().title, slides.LAYER, slides.answers()
+    slide.title("question.title")
+    slide.say(
+        LEFT, 120, "question.layer", 30, network=network, layer=layer, k=k, batch=slides.BATCH
+    )
+    slide.say(LEFT, 160, "question.lowering", 30)
+    slide.square(LEFT, 222, 32, class_="on")
+    slide.say(LEFT + 50, 250, "question.input", 34, bold=True, input=amount(sizes[0]))
+    slide.say(LEFT + 50, 290, "question.area", 30, dim=True)
+    with slide.group(class_="tips"):
+        slide.say(RIGHT, 64, "question.keys", 28, dim=True, anchor="end")
+    slide.says("voting", RIGHT, 64, "s28 b", "end")
+    for answer, x, size in zip(ANSWERS, (64, 332, 612, 928), sizes, strict=True):
+        squares = size // sizes[0]
+        columns = {1: 1, k: k}.get(squares) or round(squares**0.5)
+        rows = squares // columns
+        slide.boxes(x, floor - rows * 32, 32, columns, rows, "hollow")
+        right = slide.text(x, 584, answer, 36, bold=True).right
+        slide.text(right + 16, 584, amount(size), 36)
+        slide.say(x, 622, f"question.{answer.lower()}", 30, dim=True)
+        slide.add("rect", x=x, y=640, width=0, height=16, class_="votes", data_bar=answer)
+        slide.add("text", "", x=x, y=692, class_="s32 b", data_votes=answer)
+    a, b, c, d = map(units.exact, sizes)
+    twin = say("question.twin", network=network, layer=layer, k=k, batch=slides.BATCH, a=a, b=b,
+               c=c, d=d)  # fmt: skip
+    return Scene("question", [slide], [twin], say("question.notes"))
+
+
+# -- 2 and 3: a window is a column, a row is a picture --------------------------------------------
+
+SHOWN = (26, 27, 28)
+"""Places in the middle, side by side: their windows share most values."""
+LENS = (312, 236)
+
+
+def _window() -> Scene:
+    """One window becomes one column, three times; then all of them."""
+    small = lower(3)
+    count, columns, same = len(small.copies), small.places**2, slides.shared(small, *SHOWN[:2])
+    drawn = [_lens(small, step, same) for step in range(len(SHOWN))]
+    last = Slide()
+    last.title("window.found", windows=columns)
+    last.input()
+    last.matrix(lowering())
+    last.say(TEXT, 300, "window.all", 56, bold=True, rows=count, columns=columns)
+    last.say(TEXT, 346, "window.textbook", 34)
+    last.say(TEXT, 390, "window.hidden", 34, rows=count)
+    twins = [
+        say("window.twin", row=at // small.places + 1, column=at % small.places + 1, values=count,
+            number=at + 1, columns=columns)
+        for at in SHOWN
+    ]  # fmt: skip
+    twins.append(say("window.twin_all", rows=count, columns=columns, cells=small.cells))
+    return Scene("window", [*drawn, last], twins, say("window.notes", shared=same))
+
+
+def _lens(small: SmallPicture, step: int, same: int) -> Slide:
+    """A window, three times as large between the input and its column of the matrix."""
+    slide, count, big = Slide(), len(small.copies), 3 * 3 * CELL
+    pin = small.pin("place", SHOWN[step])
+    (down, right), (x, y) = small.window(pin.row, pin.column), LENS
+    corner = place((INPUT[0] + right, INPUT[1] + down))
+    left, top = corner[0] + 3 * CELL, corner[1]
+    foot, head = place((MATRIX[0] + pin.number, MATRIX[1]))
+    slide.title("window.title")
+    slide.input()
+    slide.matrix(lowering(step=0))
+    with slide.cells():
+        for at in SHOWN[: step + 1]:
+            stands = [(MATRIX[0] + at, MATRIX[1] + index) for index in range(count)]
+            for name, d in single(zip(stands, small.column(at, count), strict=True)):
+                slide.path(d, class_=name)
+        slide.path(square(INPUT[0] + right, INPUT[1] + down, 3), class_="look")
+        slide.path(square(MATRIX[0] + pin.number, MATRIX[1], 1, count, 0.15), class_="look")
+    with slide.cells(LENS, 3 * CELL):
+        slide.parts.append(runs(small.column(pin.number, count), 3) + grid(3, 3))
+    slide.square(x, y, big, class_="frame")
+    lead = f"M{left} {top}L{x} {y}M{left} {top + 3 * CELL}L{x} {y + big}"
+    slide.path(f"{lead}M{x + big // 2} {y + big}L{foot + CELL // 2} {head - 5}", class_="lead")
+    ends = [(x + 24, y + 34), (x + big - 24, y + big - 14), (foot + 38, 574), (foot + 38, 690)]
+    for (a, b), value in zip(ends, (1, count) * 2, strict=True):
+        slide.text(a, b, str(value), 28, "middle", bold=True, chip=b < 500)
+    key = ("first", "next", "again")[step]
+    slide.say(512, 300, "window.values", 56, bold=True, values=count)
+    slide.say(512, 346, f"window.{key}", 34, shared=same)
+    return slide
+
+
+def _fold() -> Scene:
+    """The matrix read by rows. Row 1 folds into a picture: the input, shifted."""
+    small = lower(3)
+    values, zeros = small.places**2, small.copies[0].count(None)
+    drawn = [Slide(), Slide()]
+    for slide, title in zip(drawn, ("title", "found"), strict=True):
+        slide.title(f"fold.{title}")
+        slide.input()
+        slide.matrix(lowering(), dimmed=True)
+        with slide.cells():
+            slide.add("g", row(small, 0), transform=f"translate({MATRIX[0]} {MATRIX[1]})")
+            slide.path(square(*MATRIX, values, 1, 0.15), class_="look")
+    drawn[0].say(TEXT, 300, "fold.row", 56, bold=True)
+    drawn[0].say(TEXT, 346, "fold.first", 34)
+    _pieces(drawn[1], small)
+    with drawn[1].group(class_="late", style=f"animation-delay:{600 + 60 * small.places}ms"):
+        with drawn[1].cells():
+            drawn[1].path(square(*COPIES, SIZE, out=0.25), class_="look")
+        drawn[1].say(TEXT, 300, "fold.copy", 56, bold=True)
+        drawn[1].say(TEXT, 346, "fold.values", 34, values=values)
+    twins = [
+        say("fold.twin", values=values),
+        say("fold.twin_found", size=small.places, values=values - zeros, zeros=zeros),
+    ]
+    return Scene("fold", drawn, twins, say("fold.notes"))
+
+
+def _pieces(slide: Slide, small: SmallPicture) -> None:
+    """The row breaks into pieces, which go to their places one after the other."""
+    shown, wide = kinds(small.copies[0]), small.places
+    with slide.cells():
+        for at in range(wide):
+            left, top = MATRIX[0] + wide * at - COPIES[0], MATRIX[1] - COPIES[1] - at
+            start = f"--x:{left}px;--y:{top}px;animation-delay:{60 * at}ms"
+            with slide.group(transform=f"translate({COPIES[0]} {COPIES[1] + at})"):
+                piece = runs(shown[at * wide : (at + 1) * wide], wide) + grid(wide, 1)
+                slide.add("g", piece, class_="folds", style=start)
+        edge = square(*COPIES, SIZE)
+        slide.path(edge, class_="edge")
+
+
+# -- 4 and 5: nine copies, and one pixel in all of them -------------------------------------------
+
+ALONE = 3
+"""From this slide on the copies follow by themselves."""
+
+
+def _copies() -> Scene:
+    """Row by row, nine copies of the whole input. Then area is bytes."""
+    count = slides.kernel() ** 2
+    drawn = []
+    for step in range(1, count + 1):
+        slide, found = Slide(), lowering(step=step)
+        done = step == count
+        slide.title("copies.found" if done else "copies.title", k=found.k, copies=count)
+        slide.copies(found, moving=step > 1)
+        slide.matrix(found)
+        slide.hero(f"{step} ×", "copies.input")
+        slide.zeros(430)
+        slide.say(TEXT + 48, 457, "copies.zeros", 32)
+        drawn.append(slide)
+    drawn.append(_area(slides.kernel()))
+    twins = [_copy_twin(step) for step in range(1, count + 1)]
+    copy_, input_ = slides.lowered(slides.layer()), slides.source()
+    twins.append(say("copies.twin_area", input=units.exact(input_), copy=units.exact(copy_),
+                     times=short_times(Fraction(copy_, input_))))  # fmt: skip
+    return Scene("copies", drawn, twins, say("copies.notes"), (ALONE, count - 1))
+
+
+def _area(k: int) -> Slide:
+    """The pixels are gone, and the bytes stay."""
+    slide, (x, y) = Slide(), place(INPUT)
+    input_, copy_ = slides.source(), slides.lowered(slides.layer())
+    slide.title("copies.found", k=k, copies=k * k)
+    slide.area()
+    slide.text(x, y + U + 42, amount(input_), 36)
+    slide.hero(amount(copy_), "copies.times", 322, times=short_times(Fraction(copy_, input_)))
+    for index in range(k * k):
+        ky, kx = divmod(index, k)
+        slide.square(*place((COPIES[0] + 9 * kx, COPIES[1] + 9 * ky)), U, class_="on")
+    slide.say(LEFT, 640, "copies.area", 72, bold=True)
+    slide.motto("motto.layer", layer=slides.LAYER, batch=slides.BATCH)
+    return slide
+
+
+def _copy_twin(step: int) -> str:
+    found = lowering(step=step)
+    pixels, (ky, kx) = found.small.copies[step - 1], divmod(step - 1, found.k)
+    unshifted = say("copies.unshifted") if found.small.shift(step - 1) == (0, 0) else ""
+    return say(
+        "copies.twin", number=step, count=found.count, ky=ky, kx=kx, unshifted=unshifted,
+        values=len(pixels) - pixels.count(None), zeros=pixels.count(None),
+        written=units.exact(found.written), whole=units.exact(found.total),
+        input=units.exact(found.source), now=step, end=short_times(found.end), k=found.k,
+    )  # fmt: skip
+
+
+PINNED = (4 * 8 + 5, 7 * 8 + 2, 7 * 8 + 7)
+"""Pixels inside, at an edge, in a corner."""
+
+
+def _pixel() -> Scene:
+    """Where one pixel stands; why the factor is exact; any other pixel by a click."""
+    found, small = lowering(), lower(3)
+    drawn, twins = [], []
+    for pixel in PINNED:
+        slide, pin = Slide(), small.pin(PIXEL, pixel)
+        count = len(pin.stands)
+        with slide.group(class_="unpinned-only"):
+            slide.title("pixel.title", count=count)
+            slide.hero(f"{count} ×", "pixel.written")
+        slide.copies(found, pin)
+        slide.matrix(found, pin)
+        slide.say(LEFT, 440, "pixel.click", 28, dim=True)
+        _chosen(slide)
+        drawn.append(slide)
+        twins.append(say("pixel.twin", row=pin.row + 1, column=pin.column + 1, count=count))
+    drawn.append(_sorted(small))
+    twins.append(say("pixel.twin_sum", values=small.cells - small.zeros, zeros=small.zeros,
+                     cells=small.cells, count=len(small.copies), all=SIZE**2))  # fmt: skip
+    return Scene("pixel", drawn, twins, say("pixel.notes"), pinned=len(PINNED))
+
+
+def _chosen(slide: Slide) -> None:
+    """What the browser fills in where another pixel is pinned."""
+    with slide.group(class_="pinned-only"):
+        slide.add("text", say("pixel.chosen"), x=LEFT, y=TITLE, class_="s42 b")
+        slide.says("count", TEXT, 306, "s96 b")
+        slide.says("pinned", TEXT, 356, "s32")
+        slide.says("pinned2", TEXT, 396, "s32")
+
+
+def _sorted(small: SmallPicture) -> Slide:
+    """The matrix column by column, its values first and its zeros last."""
+    slide, count, columns = Slide(), len(small.copies), small.places**2
+    values, zeros = small.cells - small.zeros, small.zeros
+    slide.title("pixel.found", count=count)
+    slide.copies(lowering())
+    x, y = place(INPUT)
+    slide.label(x, y + U + 40, "pixel.all", values=SIZE**2)
+    slide.square(TEXT, 250, 32, class_="on")
+    slide.say(TEXT + 50, 283, "pixel.values", 44, bold=True, value=values)
+    slide.zeros(306)
+    slide.say(TEXT + 50, 339, "pixel.zeros", 44, bold=True, value=zeros)
+    slide.path(f"M{TEXT} 360h334", class_="rule")
+    slide.say(TEXT + 50, 413, "pixel.sum", 44, bold=True, cells=small.cells, count=count,
+              values=SIZE**2)  # fmt: skip
+    slide.label(LEFT, 626, "label.sorted")
+    cells = (
+        "#" if at % columns * count + at // columns < values else "0" for at in range(small.cells)
+    )
+    with slide.cells(place(MATRIX)):
+        slide.parts.append(runs("".join(cells), columns) + grid(columns, count))
+        slide.path(square(0, 0, columns, count), class_="edge")
+    return slide
+
+
+# -- 6 and 7: stride, and 1 x 1 -------------------------------------------------------------------
+
+
+def _stride() -> Scene:
+    """At stride 2 each copy is a quarter, and put together they show what is paid."""
+    found, drawn = lowering(stride=2), [Slide(), Slide()]
+    small, whole, times = found.small, SIZE**2, short_times(found.small.factor)
+    part = part_of(Fraction(small.places**2, whole))
+    known = {"stride": found.stride, "copies": found.count, "part": part}
+    drawn[0].title("stride.title", **known)
+    drawn[0].copies(found)
+    drawn[0].hero(f"{found.count} × {part}", "copies.input")
+    drawn[1].title("stride.found", times=times, **known)
+    drawn[1].area()
+    drawn[1].hero(f"{times} ×", "copies.input")
+    x, y = place((COPIES[0], INPUT[1]))
+    together(lowering(stride=2, step=0), CELL, RIGHT - x).draw(drawn[1], x, y, RIGHT - x)
+    _glide(drawn[1], found.count)
+    drawn[1].motto("motto.area")
+    for slide in drawn:
+        slide.say(LEFT, 600, "stride.why", 36, k2=found.count, s2=found.stride**2)
+    zeros = small.zeros
+    twins = [
+        say("stride.twin", size=small.places, values=small.cells - zeros, zeros=zeros,
+            cells=small.cells, **known),
+        say("stride.twin_found", cells=small.cells, times=times, values=whole),
+    ]  # fmt: skip
+    return Scene("stride", drawn, twins, say("stride.notes"))
+
+
+def _glide(slide: Slide, count: int) -> None:
+    """The quarters go from their places in the kernel to those at which they fill inputs."""
+    k, rise = round(count**0.5), INPUT[1] - COPIES[1]
+    with slide.cells(place((COPIES[0], INPUT[1]))):
+        for at, (x, y) in enumerate(quarters(count, k)):
+            left, top = at % k * PITCH - x, at // k * PITCH - rise - y
+            start = f"--x:{left:g}px;--y:{top:g}px;animation-delay:{60 * at}ms"
+            box = Box(0.03, 0.03, SIZE / 2 - 0.03, SIZE / 2 - 0.03)
+            where = slide.group(transform=f"translate({x:g} {y:g})")
+            with where, slide.group(class_="folds", style=start):
+                slide.rect(box, class_="on")
+
+
+def _pointwise() -> Scene:
+    """Under 1 x 1 the matrix is the input, so nothing is made; and how often that is so."""
+    network, other = slides.pointwise_network(), slides.pointwise_network("resnet50-v1")
+    x, y = 944, 244
+    none, part, whole = convs.by_copy(convs.convolutions(network))
+    counts: dict[str, Any] = {
+        "all": len(none + part + whole), "none": len(none), "parts": len(part),
+        "whole": len(whole), "part": part_of(convs.factor(part[0])), "pointwise": len(none + part),
+        "stride": convs.conv(part[0]).stride, "network": network.label,
+    }  # fmt: skip
+    drawn = [Slide(), Slide(), Slide()]
+    for slide in drawn:
+        slide.input()
+    drawn[0].title("pointwise.title")
+    drawn[0].hero(f"{len(lower(1).copies)} ×", "copies.input")
+    with drawn[0].cells((x, y)):
+        drawn[0].parts.append(copy(lower(1), 0))
+    for slide in drawn[1:]:
+        slide.title("pointwise.found")
+        slide.hero(amount(slides.lowered(slides.layer(1))), "pointwise.used")
+        slide.label(x, y - 16, "pointwise.none")
+        slide.square(x, y, U, class_="ghost")
+    _strip(drawn[2], counts, convs.factor(part[0]))
+    twins = [say("pointwise.twin"), say("pointwise.twin_none"), say("pointwise.twin_net", **counts)]
+    others = len(convs.by_copy(convs.convolutions(other))[0])
+    notes = say("pointwise.notes", other=other.label, others=others, **counts)
+    return Scene("pointwise", drawn, twins, notes)
+
+
+def _strip(slide: Slide, counts: dict[str, Any], ratio: Fraction) -> None:
+    """The convolutions of a network in order, filled as far as their copies reach."""
+    slide.say(LEFT, 534, "pointwise.net", 30, **counts)
+    nodes = convs.convolutions(slides.pointwise_network())
+    chart = Chart(
+        Scale(0, len(nodes)), Scale(0, 1), boxes(nodes, slides.BATCH), 44, left=0, right=0
+    )
+    chart.draw(slide, LEFT, 556, RIGHT - LEFT)
+    key = ((LEFT, Fraction(0), "zero"), (460, ratio, "quarter"), (880, Fraction(1), "more"))
+    for x, filled, name in key:
+        pen = Pen(slide, Box(x, 632, x + 22, 664), Scale(0, 1), Scale(0, 1))
+        for mark in filled_box(0, 0, filled, 1):
+            mark.draw(pen)
+        slide.say(x + 34, 659, f"pointwise.{name}", 30, **counts)

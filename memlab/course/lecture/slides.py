@@ -1,0 +1,322 @@
+"""Slides of the lecture: pages of 1280 x 720 with large type, and the figures that they show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from memlab import hardware, strings, units, zoo
+from memlab.layers.layer import Node
+from memlab.lesson.material import quantities
+from memlab.measure import lecture_layer as bench
+from memlab.measure import recorded_figures
+from memlab.measure.convolution import RIVAL
+from memlab.networks.graph import Network
+from memlab.pictures.copies import convolutions as convs
+from memlab.pictures.copies.convolutions import (
+    Workspace,
+    Written,
+    changed,
+    conv,
+    input_bytes,
+    lowered_bytes,
+    workspace,
+)
+from memlab.pictures.copies.lowered import Lowering
+from memlab.pictures.copies.small_picture import Copies, Corner, Matrix, group, letter, square
+from memlab.pictures.copies.small_values import SIZE, Pin, SmallPicture
+from memlab.pictures.draw.svg import Box, Svg
+from memlab.pictures.number_text import duration
+
+# -- figures --------------------------------------------------------------------------------------
+
+NETWORK, LAYER, BATCH = "vgg16", "conv1_2", 128
+BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)
+WAYS = {"im2col-batch": "batch", "im2col-image": "image", "im2col-tile": "tile", "offsets": "table"}
+"""Algorithms, from the most workspace to the least, each by the name that its scene has for it."""
+CARD = hardware.find("12 GB card")
+
+
+@cache
+def network() -> Network:
+    """The network that the question is about."""
+    return zoo.build(NETWORK)
+
+
+@cache
+def layer(k: int = 3, stride: int = 1, pad: str = "same") -> Node:
+    """The layer of the question, or the same with another kernel."""
+    return changed(network().by_name[LAYER], k, stride, pad)
+
+
+def lowering(k: int = 3, stride: int = 1, pad: str = "same", **more: Any) -> Lowering:
+    """The same as the picture shows it: all copies, at the batch of the question."""
+    return Lowering(network(), LAYER, k, stride, pad, **{"batch": BATCH, "step": k * k, **more})
+
+
+def kernel() -> int:
+    """The k of the question."""
+    return conv(network().by_name[LAYER]).kernel
+
+
+def source(batch: int = BATCH) -> int:
+    """Bytes of the input."""
+    return input_bytes(layer(), batch)
+
+
+def lowered(node: Node, batch: int = BATCH) -> int:
+    """Bytes of the lowered copy of a layer's input; 0 where that is the input itself."""
+    return lowered_bytes(node, batch)
+
+
+def mistake(name: str) -> int:
+    """What somebody answers who makes this mistake."""
+    causes = quantities.lowered(layer(), BATCH).causes
+    return int(next(cause.value for cause in causes if cause.name == name))
+
+
+def answers() -> tuple[int, ...]:
+    """The answers of the vote: as large as the input, k, k² and k⁴ times as large."""
+    copy = lowered(layer())
+    return mistake("not_lowered"), mistake("one_k"), copy, mistake("lowered_twice")
+
+
+def way(name: str) -> Workspace:
+    """The workspace of an algorithm for the layer of the question."""
+    return workspace(layer(), name)
+
+
+def fits(node: Node) -> int:
+    """The largest batch whose lowered copy fits on the card."""
+    return CARD.memory.value // lowered(node, 1)
+
+
+@cache
+def pointwise_network(name: str = "resnet50") -> Network:
+    """A network of many 1 x 1 convolutions."""
+    return zoo.build(name)
+
+
+def say(key: str, /, **values: Any) -> str:
+    """A text of the lecture with its values filled in."""
+    return strings.get(f"lecture.{key}", **values)
+
+
+# -- slides ---------------------------------------------------------------------------------------
+
+WIDE, HIGH = 1280, 720
+LEFT, RIGHT = 64, 1216
+CELL = 16
+U = SIZE * CELL
+"""The side of the input. The page is 9 of them wide: 9 copies in a row fill it."""
+TOP = 100
+INPUT, COPIES, MATRIX = (0, 9), (46, 0), (8, 28)
+"""Corners in cells, from the left edge and ``TOP`` on."""
+TEXT = 256
+"""Where texts beside the input begin."""
+TITLE, MOTTO = 64, 700
+"""Baselines."""
+
+
+def place(corner: Corner) -> Corner:
+    """A corner in cells, in pixels of the page."""
+    return LEFT + corner[0] * CELL, TOP + corner[1] * CELL
+
+
+@dataclass
+class Slide(Svg):
+    """One picture of the lecture."""
+
+    width: float = WIDE
+    height: float = HIGH
+    key: str = "k2"
+
+    # -- words
+
+    def say(
+        self, x: float, y: float, key: str, size: float = 34, /, bold: bool = False,
+        dim: bool = False, anchor: str = "start", **values: Any,
+    ) -> Box:  # fmt: skip
+        """A text of the strings file, with its values filled in."""
+        return self.text(x, y, say(key, **values), size, anchor, bold, dim)
+
+    def title(self, key: str, /, **values: Any) -> None:
+        """What the scene finds."""
+        self.say(LEFT, TITLE, key, 42, bold=True, **values)
+
+    def motto(self, key: str = "motto.planned", **values: Any) -> None:
+        """How the picture is to be read, at the foot of the page."""
+        self.say(LEFT, MOTTO, key, 28, dim=True, **values)
+
+    def hero(self, number: str, key: str, y: float = 306, **values: Any) -> None:
+        """The number of the scene, with what it counts below it."""
+        digits, cross, rest = number.partition(" ×")
+        box = self.text(TEXT, y, digits, 96, bold=True)
+        if cross:
+            box = self.text(box.right + 18, y - 1, "×", 72)
+        if rest:
+            self.text(box.right + 18, y, rest.strip(), 96, bold=True)
+        self.say(TEXT, y + 50, key, 36, **values)
+
+    def label(self, x: float, y: float, key: str, **values: Any) -> None:
+        """The name of a part of the picture."""
+        self.say(x, y, key, 30, **values)
+
+    def says(self, name: str, x: float, y: float, kind: str, anchor: str | None = None) -> None:
+        """An empty text that the browser fills in."""
+        self.add("text", "", x=x, y=y, class_=kind, text_anchor=anchor, data_says=name)
+
+    # -- areas
+
+    def square(self, x: float, y: float, side: float, **how: Any) -> None:
+        """A square."""
+        self.rect(Box(x, y, x + side, y + side), **how)
+
+    def boxes(self, x: float, y: float, side: float, columns: int, rows: int, look: str) -> None:
+        """An area in squares of the input's size."""
+        self.rect(Box(x, y, x + columns * side, y + rows * side), class_=look)
+        across = "".join(f"M{x:g} {y + i * side:g}h{columns * side:g}" for i in range(1, rows))
+        down = "".join(f"M{x + i * side:g} {y:g}v{rows * side:g}" for i in range(1, columns))
+        if across or down:
+            self.path(across + down, class_="seam" if look == "on" else "thin")
+
+    def area(self) -> None:
+        """The input as an area."""
+        x, y = place(INPUT)
+        self.label(x, y - 16, "label.input")
+        self.square(x, y, U, class_="on")
+
+    # -- the small picture
+
+    @contextmanager
+    def cells(self, corner: Corner = (LEFT, TOP), cell: float = CELL) -> Iterator[None]:
+        """What is written inside is in cells."""
+        with group(self, *corner, cell):
+            yield
+
+    def input(self) -> None:
+        """The input in its place, as a picture."""
+        x, y = place(INPUT)
+        self.label(x, y - 16, "label.input")
+        with self.cells((x, y)):
+            self.parts.append(letter())
+            self.path(square(0, 0, SIZE), class_="edge input")
+
+    def copies(self, found: Lowering, pin: Pin | None = None, moving: bool = False) -> None:
+        """The input and its copies."""
+        x, y = place(INPUT)
+        self.label(x, y - 16, "label.input")
+        with self.cells():
+            Copies(found, COPIES, pin, False, INPUT, moving).write(self)
+
+    def matrix(self, found: Lowering, pin: Pin | None = None, dimmed: bool = False) -> None:
+        """The matrix below them."""
+        self.label(LEFT, 626, "label.matrix")
+        with self.cells(), self.group(class_="dimmed" if dimmed else None):
+            Matrix(found, MATRIX, pin, False).write(self)
+
+    def bars(self, y: float, found: recorded_figures.Recorded, names: dict[str, str]) -> None:
+        """Bytes and time of some ways, row by row, each column to its longest; what was
+        recorded is hatched."""
+        left, right, high = 340, 820, 44
+        self.say(left, y - 18, "rivals.bytes", 30, dim=True)
+        self.say(right, y - 18, "rivals.time", 30, dim=True)
+        most = max(taken(found, name) for name in names) or 1
+        slowest = max(seconds(found, name) for name in names)
+        for index, (name, text) in enumerate(names.items()):
+            top, nbytes, time = y + 92 * index, taken(found, name), seconds(found, name)
+            self.text(LEFT, top + 34, text, 34, bold=True)
+            wide = 250 * nbytes / most
+            look = "timed" if name == RIVAL else "on"
+            self.rect(Box(left, top, left + max(wide, 1), top + high), class_=look)
+            label = convs.amount(nbytes) if wide > 2 or not nbytes else say("need.small")
+            self.text(left + wide + 14, top + 33, label, 30)
+            end = right + 230 * time / slowest
+            self.rect(Box(right, top, end, top + high), class_="timed")
+            self.text(end + 14, top + 33, duration(time), 30, bold=True)
+        self.say(LEFT, MOTTO, "recorded", 28, dim=True, where=where(found))
+
+    def zeros(self, y: float) -> None:
+        """A sample of added zeros."""
+        with self.cells((TEXT, y), 32):
+            self.path("M0 .5h1", class_="zero-run")
+            self.path(square(0, 0, 1), class_="edge")
+
+
+# -- scenes ---------------------------------------------------------------------------------------
+
+ANSWERS = ("A", "B", "C", "D")
+TIMES = bench.TIMES
+"""How often the copy is written for real; the median is told."""
+
+
+@cache
+def rivals() -> recorded_figures.Recorded | None:
+    """Time and bytes of every way for one image of the layer, as they were recorded; None where
+    that was another layer."""
+    known = (bench.NETWORK, bench.LAYER) == (NETWORK, LAYER)
+    return recorded_figures.load(bench.FILE) if known else None
+
+
+def where(found: recorded_figures.Recorded) -> str:
+    """Machine and date, in short."""
+    machine = found.result.machine
+    return f"{machine.processor}, {machine.cores} cores, {machine.system}, {machine.date}"
+
+
+def seconds(found: recorded_figures.Recorded, name: str) -> float:
+    """The time of a way."""
+    return found.line(name).value
+
+
+def taken(found: recorded_figures.Recorded, name: str) -> int:
+    """The bytes that a way takes beside input, weights and output: planned, a rival's recorded."""
+    rival = f"{RIVAL} with oneDNN, workspace" if name == RIVAL else f"{name}, workspace"
+    return round(found.line(rival).value)
+
+
+@dataclass(frozen=True)
+class Recorded(Written):
+    """The copy of one image as it was written, with machine and date."""
+
+    where: str
+
+    @classmethod
+    def kept(cls) -> Recorded | None:
+        """The one that was recorded, where it is of this layer."""
+        if (found := rivals()) is None:
+            return None
+        size, measured = lowered(layer(), 1), round(found.line(f"{bench.COPY}, measured").value)
+        return cls(size, measured, seconds(found, bench.COPY), where(found))
+
+    def text(self) -> str:
+        """The run in words."""
+        return say("run.text", planned=units.exact(self.planned), residual=self.residual,
+                   measured=units.exact(self.measured), ms=self.ms, where=self.where)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Scene:
+    """``twins`` has a text for each slide. ``auto`` runs by itself from one slide to another,
+    ``stops`` are the slides at which the key for the next one halts, and on the first ``pinned``
+    of them other pixels and places can be pinned."""
+
+    name: str
+    slides: Sequence[Slide]
+    twins: Sequence[str]
+    notes: str
+    auto: tuple[int, int] | None = None
+    stops: Sequence[int] = ()
+    pinned: int = 0
+
+    def __post_init__(self) -> None:
+        assert len(self.twins) == len(self.slides), self.name
+
+
+def shared(small: SmallPicture, first: int, second: int) -> int:
+    """How many values the windows of two places have in common."""
+    here, there = ({copy[place] for copy in small.copies} for place in (first, second))
+    return len((here & there) - {None})

@@ -1,0 +1,1 @@
+"""Lowering a convolution: how often each value is copied."""

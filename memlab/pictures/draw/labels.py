@@ -1,0 +1,339 @@
+"""Texts on a chart: where they stand, or where there is room for them.
+
+A label has places, and stands at the first that is free. A name on curves has finders: each knows a
+kind of place, such as the thickest part of a slice, and takes the best one that is free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
+from typing import Any, ClassVar
+
+import numpy as np
+
+from memlab import strings
+from memlab.arrays import Floats, least, most
+from memlab.pictures.draw import text as texts
+from memlab.pictures.draw.marks import Fact, Mark, Pen
+from memlab.pictures.draw.svg import Box, text_box
+from memlab.pictures.draw.text import Runs
+from memlab.pictures.draw.theme import HA, lined
+from memlab.pictures.number_text import three
+
+LINE = 14
+"""From line to line of a name."""
+
+Spot = tuple[float, float, str, float, float]
+"""An operation, an amount, the end of a text that is there, and pixels to the right and down."""
+
+Finder = Callable[[Pen, float, float], Box | None]
+"""Takes a free place for a name so many pixels wide and tall."""
+
+
+@dataclass(frozen=True)
+class Text(Mark):
+    """A text at a value, moved by ``dx`` and ``dy`` pixels; its baseline is there, and the end
+    that ``anchor`` names: start, middle, end. ``held`` keeps it inside the picture; it is shortened
+    to ``room``, in values of x."""
+
+    x: float
+    y: float
+    content: Runs
+    size: float = 12
+    anchor: str = "start"
+    dx: float = 0
+    dy: float = 0
+    bold: bool = False
+    dim: bool = False
+    chip: bool = False
+    held: bool = False
+    room: float = 0
+    fact: Fact | None = None
+
+    def runs(self, pen: Pen) -> Runs:
+        """The text with its weight."""
+        if not isinstance(self.content, str):
+            return self.content
+        room = abs(pen.x(self.room) - pen.x(0)) if self.room else inf
+        return [(texts.shortened(self.content, room, self.size, self.bold), self.bold)]
+
+    def box(self, pen: Pen) -> Box:
+        """Its pixels."""
+        x, y = pen.x(self.x) + self.dx, pen.y(self.y) + self.dy
+        box = text_box(x, y, self.runs(pen), self.size, self.anchor)
+        if not self.held:
+            return box
+        away = max(0.0, 0.5 - box.left) or min(0.0, pen.svg.width - 1 - box.right)
+        return Box(box.left + away, box.top, box.right + away, box.bottom)
+
+    def draw(self, pen: Pen) -> None:
+        box = self.box(pen)
+        anchors = {"start": box.left, "middle": (box.left + box.right) / 2, "end": box.right}
+        y = pen.y(self.y) + self.dy
+        pen.svg.text(
+            anchors[self.anchor], y, self.runs(pen), self.size, self.anchor, self.bold, self.dim,
+            self.chip,
+        )  # fmt: skip
+
+    def takes(self, pen: Pen) -> Iterator[Box]:
+        yield self.box(pen)
+
+    def on(self, axes: Any) -> None:
+        axes.annotate(
+            texts.plain(self.content), (self.x, self.y), (self.dx, -self.dy),
+            textcoords="offset points", ha=HA[self.anchor], va="baseline", fontsize=self.size,
+            fontweight="bold" if self.bold else "normal", annotation_clip=False,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Label(Mark):
+    """A text at the first of several places that is free: ``(x, y, anchor, dx, dy)``, clear of
+    others by ``apart`` pixels. Where none is free it is left out, or, ``kept``, stands at the
+    first. With ``leader`` it stays inside the frame, and a thin line leads to it where it stands
+    so many pixels higher or lower."""
+
+    content: Runs
+    places: Sequence[tuple[float, float, str, float, float]]
+    size: float = 12
+    bold: bool = False
+    dim: bool = False
+    chip: bool = False
+    kept: bool = False
+    apart: float = 3
+    leader: float = 0
+    fact: Fact | None = None
+    late: ClassVar[bool] = True
+
+    def texts(self) -> list[Text]:
+        """One for each of its places."""
+        return [
+            Text(x, y, self.content, self.size, anchor, dx, dy, self.bold, self.dim, self.chip)
+            for x, y, anchor, dx, dy in self.places
+        ]
+
+    def draw(self, pen: Pen) -> None:
+        tries = self.texts()
+        for each in tries:
+            box = each.box(pen)
+            if self._fits(pen, box) and pen.board.free(box, self.apart):
+                pen.board.take(box)
+                self._lead(pen, each, box)
+                each.draw(pen)
+                return
+        if self.kept and tries:
+            pen.board.take(tries[0].box(pen))
+            tries[0].draw(pen)
+
+    def _fits(self, pen: Pen, box: Box) -> bool:
+        if self.leader and not (pen.box.top <= box.top and box.bottom <= pen.box.bottom):
+            return False
+        return box.left >= 0 and box.right <= pen.svg.width
+
+    def _lead(self, pen: Pen, text: Text, box: Box) -> None:
+        if self.leader and abs(text.dy) > self.leader:
+            x, edge = pen.x(text.x), box.bottom if text.dy < 0 else box.top
+            end = min(max(x, box.left), box.right)
+            pen.svg.line(x, pen.y(text.y), end, edge, class_="rule faint")
+
+    def lower(self, pen: Pen) -> None:
+        pen.svg.charting = False  # where it stands is found here: a figure has it at that place
+        super().lower(pen)
+        pen.svg.charting = True
+
+    def on(self, axes: Any) -> None:
+        """Nothing: the page writes it, as it writes its words."""
+
+
+def beyond(x: float, end: float, nbytes: int) -> Label:
+    """Label of what goes on above the end of an axis."""
+    said = strings.get("draw.beyond", amount=three(nbytes))
+    spots = (("middle", 0.0), ("start", 6.0), ("end", -6.0))
+    places = [(x, end, anchor, dx, dy) for dy in (22.0, 38.0) for anchor, dx in spots]
+    return Label(said, places, 13, bold=True, chip=True, kept=True)
+
+
+@dataclass(frozen=True)
+class Phase(Mark):
+    """A bracket above the chart over some operations, with its name where there is room, and a
+    line where it begins."""
+
+    name: str
+    first: float
+    stop: float
+    dy: float = -14
+
+    def draw(self, pen: Pen) -> None:
+        left, right, y = pen.x(self.first) + 0.7, pen.x(self.stop) - 0.7, pen.box.top + self.dy
+        pen.svg.path(
+            f"M{left:.1f} {y + 9:g}V{y + 5:g}H{right:.1f}V{y + 9:g}", class_="rule", opacity=0.7
+        )
+        middle = (left + right) / 2
+        box = text_box(middle, y, self.name, 12, "middle")
+        if box.right <= pen.svg.width and pen.board.first([box], 2):
+            pen.svg.text(middle, y, self.name, 12, "middle")
+        if self.first:
+            x = pen.x(self.first)
+            pen.svg.line(x, pen.box.top, x, pen.box.bottom, class_="grid")
+
+    def on(self, axes: Any) -> None:
+        top = axes.get_ylim()[1]
+        if self.first:
+            axes.axvline(self.first, **lined("grid"))
+        axes.annotate(
+            self.name, ((self.first + self.stop) / 2, top), (0, -self.dy - 10), ha="center",
+            textcoords="offset points", fontsize=11, annotation_clip=False,
+        )  # fmt: skip
+
+
+# -- names on curves -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Name(Label):
+    """A text of one or more lines at the first place that its finders have for it, or ``instead``
+    another one; ``places`` is where a figure has it. Lines are flush left, or ``right``."""
+
+    finders: Sequence[Finder] = ()
+    instead: Name | None = None
+    right: bool = False
+
+    def draw(self, pen: Pen) -> None:
+        lines = str(self.content).split("\n")
+        wide = max(texts.width(line, self.size, self.bold) for line in lines)
+        tall = LINE * len(lines) if len(lines) > 1 else self.size + 4
+        box = next((box for find in self.finders if (box := find(pen, wide, tall))), None)
+        if box is not None:
+            self._write(pen, box, lines)
+        elif self.instead:
+            self.instead.draw(pen)
+
+    def _write(self, pen: Pen, box: Box, lines: list[str]) -> None:
+        x, anchor = (box.right, "end") if self.right else (box.left, "start")
+        one = len(lines) == 1
+        y = (box.top + box.bottom) / 2 + 0.36 * self.size if one else box.top + self.size - 1
+        for index, line in enumerate(lines):
+            base = y + LINE * index
+            pen.svg.text(x, base, line, self.size, anchor, self.bold, self.dim, self.chip)
+
+
+# -- places ----------------------------------------------------------------------------------------
+
+
+def middle(low: Floats, high: Floats) -> Spot:
+    """The middle of a slice, where that is thickest."""
+    at = int((high - low).argmax())
+    return at + 0.5, float(low[at] + high[at]) / 2, "middle", 0.0, 0.0
+
+
+def thickest(low: Floats, high: Floats, lines: Sequence[Floats] = ()) -> Finder:
+    """Between two curves, where there is the most room; where lines cut the slice apart, in one of
+    its layers, from the top."""
+
+    def find(pen: Pen, wide: float, tall: float) -> Box | None:
+        frame = pen.frame
+        if float((frame.heights(low) - frame.heights(high)).max()) <= tall + 4:
+            return None
+        edges = [low, *(np.minimum(np.maximum(line, low), high) for line in lines), high]
+        layers = list(pairwise(edges))[::-1]
+        boxes = (pen.board.widest(frame, *layer, wide, tall) for layer in layers)
+        return next((box for box in boxes if box), None)
+
+    return find
+
+
+def near(x: float, y: float, curves: Sequence[Floats]) -> Finder:
+    """Around a point, across no curve where that can be."""
+
+    def find(pen: Pen, wide: float, tall: float) -> Box | None:
+        box, at, level = pen.box, pen.x(x), pen.y(y)
+        lefts = np.arange(box.left + 4, box.right - wide - 3, 18).tolist()
+        aside = [(left, max(left - at, at - left - wide, 0)) for left in lefts]
+        tops = ((1.5 * abs(down + 6), level + down - 9) for down in range(-44, 60, 12))
+        places = (
+            (off + along, left, top)
+            for off, top in tops
+            if top > box.top + 9 and top + 12 < box.bottom
+            for left, along in aside
+        )
+        return pen.board.cheapest(pen.frame, places, (wide, 12), curves, 2)
+
+    return find
+
+
+def beside(y: float, curves: Sequence[Floats]) -> Finder:
+    """Above or below a level, at its ends or between them, across no curve where that can be."""
+
+    def find(pen: Pen, wide: float, tall: float) -> Box | None:
+        box, inner = pen.box, pen.box.right - pen.box.left - wide
+        shares = [box.left + inner * part / 6 for part in range(1, 6)]
+        lefts = [box.right - 4 - wide, box.left + 5, *shares]
+        tops = [pen.y(y) - 13.5, pen.y(y) + 4.5]
+        spots = [(left, top) for top in tops for left in lefts]
+        places = (
+            (cost, left, top)
+            for cost, (left, top) in enumerate(spots)
+            if top > box.top and top + 11 < box.bottom
+        )
+        return pen.board.cheapest(pen.frame, places, (wide, 11), curves, 1)
+
+    return find
+
+
+def aside(x: float, dy: float) -> Finder:
+    """Above the frame by ``dy`` pixels: at its right end, beside a pole, or at its left end."""
+
+    def find(pen: Pen, wide: float, tall: float) -> Box | None:
+        left, top, right, _ = pen.box
+        lefts = (right - wide, pen.x(x) + 10, pen.x(x) - 10 - wide, left)
+        places = [Box(at, top + dy - 8, at + wide, top + dy + 2) for at in lefts]
+        return pen.board.first(box for box in places if left <= box.left and box.right <= right)
+
+    return find
+
+
+def flank(sky: Floats, ground: Floats, peak: float) -> Finder:
+    """Over a curve where it stands well above the ground, best before its peak."""
+
+    def find(pen: Pen, wide: float, tall: float) -> Box | None:
+        lefts, bottoms, least, _ = _ledges(pen, sky, ground, wide)
+        good = (least > 12) & (bottoms - tall > pen.box.top + 6)
+        places = _boxes(lefts[good], bottoms[good], wide, tall)
+        return pen.board.first(sorted(places, key=lambda place: place.left > pen.x(peak)))
+
+    return find
+
+
+def shore(sky: Floats, ground: Floats) -> Finder:
+    """Over the ground near the right edge, where nothing else stands on it."""
+
+    def find(pen: Pen, wide: float, tall: float) -> Box | None:
+        lefts, bottoms, _, most = _ledges(pen, sky, ground, wide, last=12)
+        good = (most < 16) & (bottoms - tall > pen.box.top + 4)
+        return pen.board.first(_boxes(lefts[good], bottoms[good], wide, tall)[::-1])
+
+    return find
+
+
+def _ledges(
+    pen: Pen, sky: Floats, ground: Floats, wide: float, last: int | None = None
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Where names could stand on a curve: left and lower edges, and the least and the most that
+    the curve is above the ground there, in pixels. Only the ``last`` ones are asked for, or all."""
+    highest, span = pen.frame.columns(sky), int(wide) + 11
+    if span > len(highest):
+        nothing = np.zeros(0)
+        return nothing, nothing, nothing, nothing
+    first = np.arange(0, len(highest) - span + 1, 5)[-last if last else 0 :]
+    apart = pen.frame.columns(ground) - highest
+    lefts: Floats = (first + (pen.box.left + 5)).astype(np.float64)
+    bottoms = least(highest, span, first) - 7
+    return lefts, bottoms, least(apart, span, first), most(apart, span, first)
+
+
+def _boxes(lefts: Floats, bottoms: Floats, wide: float, tall: float) -> list[Box]:
+    corners = zip(lefts.tolist(), bottoms.tolist(), strict=True)
+    return [Box(left, bottom - tall, left + wide, bottom) for left, bottom in corners]

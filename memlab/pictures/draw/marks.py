@@ -1,0 +1,534 @@
+"""Marks: what a chart is made of, in the values of its scales.
+
+A mark lowers itself twice: ``draw`` onto a pen (SVG), ``on`` onto matplotlib's Axes; ``outline``
+is the mark that shows it where it is the state before. A view may add a mark of its own by the
+same methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from memlab import strings, units
+from memlab.arrays import Floats
+from memlab.pictures.draw import theme
+from memlab.pictures.draw.label_board import Board
+from memlab.pictures.draw.scale import Scale
+from memlab.pictures.draw.staircases import Frame
+from memlab.pictures.draw.svg import Box, Svg, box_path
+from memlab.pictures.draw.theme import Paint, filled, hollow, ink, lined, marked
+
+Send = tuple[str, object]
+"""What a press sends to Python: a name and a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What a mark says on hover and focus: its name, formula, bytes, maker and last reader; what
+    is empty is left out. ``more`` are further sentences."""
+
+    name: str
+    formula: str = ""
+    nbytes: int | None = None
+    maker: str = ""
+    reader: str = ""
+    more: str = ""
+
+    def __str__(self) -> str:
+        size = "" if self.nbytes is None else units.exact(self.nbytes)
+        amount = " = ".join(filter(None, (self.formula, size)))
+        parts = [": ".join(filter(None, (self.name, amount)))]
+        parts += [strings.get("fact.maker", name=self.maker)] if self.maker else []
+        parts += [strings.get("fact.reader", name=self.reader)] if self.reader else []
+        return "; ".join([*parts, *filter(None, [self.more])])
+
+
+@dataclass
+class Pen:
+    """A chart under construction: where values lie in pixels, and what is taken."""
+
+    svg: Svg
+    box: Box
+    across: Scale
+    up: Scale
+    board: Board = field(default_factory=Board)
+
+    def x(self, value: Any) -> Any:
+        """Where a value stands."""
+        return self.box.left + (self.box.right - self.box.left) * self.across.at(value)
+
+    def y(self, value: Any) -> Any:
+        """How high a value stands."""
+        return self.box.bottom - (self.box.bottom - self.box.top) * self.up.at(value)
+
+    @cached_property
+    def frame(self) -> Frame:
+        """The same rectangle for staircases over operations."""
+        return Frame(self.box, int(self.across.last), self.up.last)
+
+    def place(self, x0: float, x1: float, y0: float, y1: float) -> Box:
+        """The pixels of a rectangle of values."""
+        left, right = sorted((self.x(x0), self.x(x1)))
+        top, bottom = sorted((self.y(y0), self.y(y1)))
+        return Box(left, top, right, bottom)
+
+
+class Mark:
+    """The base of all marks. A ``late`` one is drawn when all others are, clear of them."""
+
+    fact: Fact | None = None
+    send: Send | None = None
+    late: ClassVar[bool] = False
+
+    def draw(self, pen: Pen) -> None:
+        """Write it to the pen's picture."""
+        raise NotImplementedError
+
+    def on(self, axes: Any) -> None:
+        """Draw it on matplotlib's Axes, in the values of the scales."""
+        raise NotImplementedError
+
+    def takes(self, pen: Pen) -> Iterable[Box]:
+        """The pixels that no label may cover."""
+        return ()
+
+    def outline(self) -> Mark:
+        """What shows it where it is the state before: its edge, dashed."""
+        return replace(self, look="before", fact=None)  # type: ignore[type-var]  # every mark is a dataclass
+
+    def lower(self, pen: Pen) -> None:
+        """Draw it with its fact and what a press on it sends."""
+        if self.fact is None and self.send is None:
+            self.draw(pen)
+            return
+        with pen.svg.told(str(self.fact or ""), self.send):
+            self.draw(pen)
+
+
+Point = tuple[float, float]
+
+
+# -- staircases over operations -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Area(Mark):
+    """What lies between two curves, a value for each operation."""
+
+    low: Floats
+    high: Floats
+    paint: Paint
+    edge: float = 0.8
+    fact: Fact | None = None
+    send: Send | None = None
+
+    def outline(self) -> Mark:
+        return Stairs(self.high, "before")
+
+    def draw(self, pen: Pen) -> None:
+        if d := pen.frame.area(self.low, self.high):
+            pen.svg.fill(d, self.paint, self.edge)
+
+    def on(self, axes: Any) -> None:
+        edges = np.arange(len(self.high) + 1)
+        low, high = (np.append(curve, curve[-1]) for curve in (self.low, self.high))
+        axes.fill_between(edges, low, high, step="post", **filled(self.paint))
+
+
+@dataclass(frozen=True, eq=False)
+class Stairs(Mark):
+    """The edge of a curve, a value for each operation, by the class of its line. With a ``ridge``
+    it is drawn only where it leaves the ground, at that height."""
+
+    curve: Floats
+    look: str = "rule"
+    ridge: float | None = None
+    width: float | None = None
+    opacity: float | None = None
+    fact: Fact | None = None
+
+    def draw(self, pen: Pen) -> None:
+        frame = pen.frame
+        d = frame.outline(self.curve) if self.ridge is None else frame.ridge(self.curve, self.ridge)
+        pen.svg.path(d, class_=self.look, opacity=self.opacity, stroke_width=self.width)
+
+    def outline(self) -> Mark:
+        return Stairs(self.curve, "before", self.ridge)
+
+    def on(self, axes: Any) -> None:
+        axes.stairs(self.curve, np.arange(len(self.curve) + 1), baseline=None, **lined(self.look))
+
+
+# -- lines and points ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Line(Mark):
+    """Straight pieces from point to point, by the class of the line or in the colour of a way;
+    ``dashed`` also by the dashes of the way."""
+
+    points: Sequence[Point]
+    look: str | int = "rule"
+    dashed: bool = False
+    width: float | None = None
+    fact: Fact | None = None
+
+    def draw(self, pen: Pen) -> None:
+        places = [(pen.x(x), pen.y(y)) for x, y in self.points]
+        d = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+        look = self.look
+        if isinstance(look, str):
+            pen.svg.path(d, class_=look, fill="none", stroke_width=self.width)
+            return
+        pen.svg.path(d, stroke=theme.symbol(look)[1], stroke_width=self.width or 1.8,
+                     stroke_dasharray=self._dashes or None, fill="none")  # fmt: skip
+
+    @property
+    def _dashes(self) -> str:
+        index = self.look if isinstance(self.look, int) and self.dashed else 0
+        return theme.DASHES[index % len(theme.DASHES)]
+
+    def takes(self, pen: Pen) -> Iterator[Box]:
+        places = [(pen.x(x), pen.y(y)) for x, y in self.points]
+        for (x, y), (x1, y1) in pairwise(places):
+            count = int(max(abs(x1 - x), abs(y1 - y)) // 6)
+            for share in (part / max(count, 1) for part in range(count + 1)):
+                at, down = x + share * (x1 - x), y + share * (y1 - y)
+                yield Box(at - 1, down - 1, at + 1, down + 1)
+
+    def on(self, axes: Any) -> None:
+        xs, ys = zip(*self.points, strict=True)
+        axes.plot(xs, ys, **lined(self.look, self._dashes))
+
+
+@dataclass(frozen=True, eq=False)
+class Points(Mark):
+    """Points in the mark of a way, or ``"dot"``, ``"hollow"`` or ``"ring"``, with ``size`` as
+    their diameter in pixels. Many dots are one path: a picture of hundreds stays small."""
+
+    points: Sequence[Point]
+    look: str | int = "dot"
+    size: float = 7.2
+    fact: Fact | None = None
+    send: Send | None = None
+
+    def draw(self, pen: Pen) -> None:
+        places = [(pen.x(x), pen.y(y)) for x, y in self.points]
+        if self.look == "dot" and len(places) > 1:
+            d = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places)
+            pen.svg.path(d, class_="rule", stroke_width=self.size, stroke_linecap="round")
+            return
+        for x, y in places:
+            symbol(pen.svg, self.look, x, y, self.size)
+
+    def outline(self) -> Mark:
+        return replace(self, look="hollow", fact=None, send=None)
+
+    def takes(self, pen: Pen) -> Iterator[Box]:
+        half = self.size / 2 + 1
+        for x, y in ((pen.x(x), pen.y(y)) for x, y in self.points):
+            yield Box(x - half, y - half, x + half, y + half)
+
+    def on(self, axes: Any) -> None:
+        xs, ys = zip(*self.points, strict=True)
+        axes.scatter(xs, ys, zorder=3, clip_on=False, **marked(self.look, self.size))
+
+
+def symbol(svg: Svg, look: str | int, x: float, y: float, size: float = 7.2) -> None:
+    """The mark of a way, a dot, a hollow dot or a ring, at a place of the picture."""
+    if isinstance(look, int):
+        shape, colour, full = theme.symbol(look)
+        place = f"translate({x:.1f} {y:.1f})"
+        fill = {"fill": colour} if full else {"class_": "hollow"}
+        svg.path(theme.SHAPES[shape], stroke=colour, stroke_width=1.6, transform=place, **fill)
+        return
+    kinds: dict[str, dict[str, Any]] = {
+        "dot": {},
+        "hollow": {"class_": "hollow pole"},
+        "ring": {"class_": "rule", "stroke_width": 1.4},
+    }
+    svg.add("circle", cx=x, cy=y, r=size / 2, **kinds[look])
+
+
+# -- rectangles ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rect(Mark):
+    """A rectangle from ``x0`` to ``x1`` and from ``y0`` to ``y1``: a bar, a block, a cell. It is
+    filled by a paint, or has an edge by its class. ``inset`` pixels are kept free on each side;
+    ``thick`` pixels are its height in place of ``y0`` to ``y1``, around their middle. No label may
+    cover a ``solid`` one."""
+
+    x0: float
+    x1: float
+    y0: float
+    y1: float
+    look: Paint | str = "rule"
+    inset: float = 0
+    thick: float | None = None
+    radius: float | None = None
+    edge: float = 0.8
+    solid: bool = False
+    fact: Fact | None = None
+    send: Send | None = None
+
+    def box(self, pen: Pen) -> Box:
+        """Its pixels."""
+        left, top, right, bottom = pen.place(self.x0, self.x1, self.y0, self.y1)
+        if self.thick is not None:
+            middle = (top + bottom) / 2
+            top, bottom = middle - self.thick / 2, middle + self.thick / 2
+        gap = self.inset
+        return Box(left + gap, top + gap, right - gap, bottom - gap)
+
+    def draw(self, pen: Pen) -> None:
+        box = self.box(pen)
+        if isinstance(self.look, Paint):
+            pen.svg.fill(box_path(box), self.look, self.edge)
+        elif self.look == "target":  # it only takes the pointer
+            pen.svg.rect(box, fill="transparent")
+        else:
+            pen.svg.rect(box, class_=self.look, rx=self.radius)
+
+    def takes(self, pen: Pen) -> Iterator[Box]:
+        if self.solid:
+            yield self.box(pen)
+
+    def on(self, axes: Any) -> None:
+        from matplotlib.patches import Rectangle
+
+        if self.look == "target":
+            return
+        style = filled(self.look) if isinstance(self.look, Paint) else hollow(self.look)
+        tall = abs(self.y1 - self.y0) * (1 if self.thick is None else 0.7)
+        low = min(self.x0, self.x1), (self.y0 + self.y1 - tall) / 2
+        axes.add_patch(Rectangle(low, abs(self.x1 - self.x0), tall, **style))
+
+
+@dataclass(frozen=True, eq=False)
+class Rects(Mark):
+    """Many rectangles of one look as one shape; each is ``(x0, x1, y0, y1)``. A ``bar`` is so many
+    pixels of each at its left edge, at most a third."""
+
+    places: Sequence[tuple[float, float, float, float]]
+    look: Paint | str = "rule"
+    inset: float = 0
+    edge: float = 0.8
+    bar: float | None = None
+    fact: Fact | None = None
+
+    def draw(self, pen: Pen) -> None:
+        if not self.places:
+            return
+        d = "".join(
+            f"M{x0:.1f} {y0:.1f}H{x1:.1f}V{y1:.1f}H{x0:.1f}Z" for x0, y0, x1, y1 in self._boxes(pen)
+        )
+        if isinstance(self.look, Paint):
+            pen.svg.fill(d, self.look, self.edge)
+        else:
+            pen.svg.path(d, class_=self.look)
+
+    def _boxes(self, pen: Pen) -> list[tuple[float, float, float, float]]:
+        """The pixels of all of them at once: left, top, right, bottom."""
+        ends = [np.array(each, np.float64) for each in zip(*self.places, strict=True)]
+        (x0, x1), (y0, y1), gap = map(pen.x, ends[:2]), map(pen.y, ends[2:]), self.inset
+        left, top = np.minimum(x0, x1) + gap, np.minimum(y0, y1) + gap
+        right, bottom = np.maximum(x0, x1) - gap, np.maximum(y0, y1) - gap
+        if self.bar is not None:
+            right = left + np.minimum(self.bar, (right - left) / 3)
+        edges = (left, top, right, bottom)
+        return list(zip(*(each.tolist() for each in edges), strict=True))
+
+    def on(self, axes: Any) -> None:
+        for place in self.places if self.bar is None else ():
+            Rect(*place, look=self.look).on(axes)
+
+
+# -- rules, brackets, shapes --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rule(Mark):
+    """A line at one value of ``x`` or of ``y``, over the whole chart or over a ``span`` of the
+    other scale; it reaches ``above`` and ``below`` the frame by so many pixels. Labels may stand
+    on it where it is ``crossed``."""
+
+    x: float | None = None
+    y: float | None = None
+    span: Point | None = None
+    look: str = "grid"
+    above: float = 0
+    below: float = 0
+    width: float | None = None
+    dashes: str | None = None
+    opacity: float | None = None
+    crossed: bool = False
+    fact: Fact | None = None
+
+    def ends(self, pen: Pen) -> tuple[float, float, float, float]:
+        """Its two ends in pixels."""
+        if self.x is not None:
+            low, high = (
+                (pen.y(end) for end in self.span) if self.span else (pen.box.bottom, pen.box.top)
+            )
+            x = pen.x(self.x)
+            return x, high - self.above, x, low + self.below
+        left, right = (
+            (pen.x(end) for end in self.span) if self.span else (pen.box.left, pen.box.right)
+        )
+        y = pen.y(self.y)
+        return left - self.below, y, right + self.above, y
+
+    def draw(self, pen: Pen) -> None:
+        pen.svg.line(
+            *self.ends(pen),
+            class_=self.look,
+            stroke_width=self.width,
+            stroke_dasharray=self.dashes,
+            opacity=self.opacity,
+        )
+
+    def takes(self, pen: Pen) -> Iterator[Box]:
+        if not self.crossed and self.look not in ("grid", "faint"):
+            left, top, right, bottom = self.ends(pen)
+            yield Box(left - 1, min(top, bottom) - 1, right + 1, max(top, bottom) + 1)
+
+    def on(self, axes: Any) -> None:
+        style = lined(self.look, self.dashes or "")
+        if self.x is not None:
+            low, high = self.span or axes.get_ylim()
+            axes.plot([self.x, self.x], [low, high], **style)
+        else:
+            low, high = self.span or axes.get_xlim()
+            axes.plot([low, high], [self.y, self.y], **style)
+
+
+@dataclass(frozen=True, eq=False)
+class Path(Mark):
+    """Points joined to one line or, ``closed``, to one area."""
+
+    points: Sequence[Point]
+    look: Paint | str = "rule"
+    closed: bool = True
+    fact: Fact | None = None
+
+    def draw(self, pen: Pen) -> None:
+        d = "M" + "L".join(f"{pen.x(x):.1f} {pen.y(y):.1f}" for x, y in self.points)
+        pen.svg.style(self.look, d + "Z" * self.closed)
+
+    def on(self, axes: Any) -> None:
+        xs, ys = zip(*[*self.points, *self.points[: self.closed]], strict=True)
+        if isinstance(self.look, Paint):
+            axes.fill(xs, ys, **filled(self.look))
+        else:
+            axes.plot(xs, ys, **lined(self.look))
+
+
+@dataclass(frozen=True)
+class Glyph(Mark):
+    """A shape of pixels at a value: ``d`` is its SVG path around the origin, ``marker`` what
+    stands for it in matplotlib. It is solid where no class says otherwise."""
+
+    x: float
+    y: float
+    d: str
+    look: str | None = None
+    marker: str = "v"
+    dx: float = 0
+    dy: float = 0
+    width: float | None = None
+    fact: Fact | None = None
+
+    def draw(self, pen: Pen) -> None:
+        place = f"translate({pen.x(self.x) + self.dx:.1f} {pen.y(self.y) + self.dy:.1f})"
+        pen.svg.path(self.d, class_=self.look, stroke_width=self.width, transform=place)
+
+    def on(self, axes: Any) -> None:
+        axes.scatter([self.x], [self.y], marker=self.marker, color=ink(), zorder=4, clip_on=False)
+
+
+TOOTH = 8
+"""Pixels of a tooth of an open edge."""
+
+
+@dataclass(frozen=True)
+class OpenEdge(Mark):
+    """Teeth along the top or the bottom of the frame from one value of x to another, or along its
+    right side from one value of y to another: what ends there goes on beyond the axis. ``at`` is
+    where that is no side of the frame."""
+
+    first: float
+    last: float
+    side: str = "top"
+    at: float | None = None
+
+    def draw(self, pen: Pen) -> None:
+        along, across = (pen.y, pen.x) if self.side == "right" else (pen.x, pen.y)
+        edge = getattr(pen.box, self.side) if self.at is None else float(across(self.at))
+        low, high = sorted((float(along(self.first)), float(along(self.last))))
+        count = max(round((high - low) / TOOTH), 1)
+        ends = [low + (high - low) * at / count for at in range(count + 1)]
+        deep = edge + (TOOTH if self.side == "top" else -TOOTH) * 0.75
+        tips = [((a + b) / 2, deep) for a, b in pairwise(ends)]
+        teeth = [
+            point for end, tip in zip(ends, tips, strict=False) for point in ((end, edge), tip)
+        ]
+        places = [*teeth, (high, edge)]
+        corners = [(y, x) for x, y in places] if self.side == "right" else places
+        d = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in corners)
+        pen.svg.path(f"{d}Z", class_="page")
+        pen.svg.path(d, class_="rule thin")
+
+    def on(self, axes: Any) -> None:
+        """Nothing: matplotlib cuts at the end of its axis."""
+
+
+CROSS = "M-8-8L8 8M-8 8L8-8"
+DOWN, UP = "M-5-8h10l-5 8Z", "M-5 8h10l-5-8Z"
+"""Triangles whose tip is at the origin."""
+
+
+@dataclass(frozen=True)
+class Press(Mark):
+    """Where a pointer chooses: a press sends ``name`` and which of ``steps`` equal parts of the
+    rectangle, from left to right, it was in. It covers the chart where no rectangle is given."""
+
+    name: str
+    steps: int
+    place: tuple[float, float, float, float] | None = None
+    below: float = 0
+
+    def draw(self, pen: Pen) -> None:
+        box = pen.place(*self.place) if self.place else pen.box
+        box = box._replace(bottom=box.bottom + self.below)
+        pen.svg.rect(box, fill="transparent", data_send=self.name, data_steps=self.steps)
+
+    def on(self, axes: Any) -> None:
+        """Nothing: a figure takes no presses."""
+
+
+@dataclass(frozen=True)
+class Lift(Mark):
+    """Where a pointer takes hold of what lies at ``at`` and moves it up or down: each move sends
+    ``name`` and, in one text, the ``value`` with the place where it is now."""
+
+    name: str
+    value: str
+    place: tuple[float, float, float, float]
+    at: int
+    send: Send | None = None
+
+    def draw(self, pen: Pen) -> None:
+        per = (pen.up.last - pen.up.first) / (pen.box.bottom - pen.box.top)
+        pen.svg.rect(pen.place(*self.place), fill="transparent", data_lift=self.name,
+                     data_value=self.value, data_at=self.at, data_per=f"{per:.6g}")  # fmt: skip
+
+    def on(self, axes: Any) -> None:
+        """Nothing: a figure takes no presses."""

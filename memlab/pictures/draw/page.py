@@ -1,0 +1,172 @@
+"""A page: a title and blocks one below the other, and its lowerings to SVG, text and matplotlib."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from zlib import crc32
+
+from memlab.errors import visible
+from memlab.pictures.draw import text as texts
+from memlab.pictures.draw import theme
+from memlab.pictures.draw.marks import Glyph
+from memlab.pictures.draw.svg import MARGIN, Label, Svg
+from memlab.pictures.draw.table import Block, Words, paragraphs
+from memlab.pictures.draw.theme import Paint
+from memlab.pictures.study import Study
+
+WIDTH = 820
+"""Of a picture that stands still."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """What is shown. The title is the first line of picture and text, unless it is not
+    ``titled``; ``says`` is what a screen reader hears of the picture."""
+
+    title: str
+    blocks: Sequence[Block]
+    width: float = WIDTH
+    says: str = ""
+    titled: bool = True
+
+    def svg(self, key: str = "") -> Svg:
+        """The picture. Ids come from ``key``, or from what the page says, so that a stored picture
+        is the same each time."""
+        svg = Svg(self.width, 0, key or f"p{crc32(self.text().encode()):08x}")
+        y = 0.0
+        if self.titled:
+            svg.text(0, 12, texts.shortened(self.title, self.width, 12), 12, dim=True)
+            y = 19
+        for block in self.blocks:
+            y = block.draw(svg, 0, y + block.gap, self.width)
+        svg.height = y + 2
+        return svg
+
+    def render(self, key: str = "", standalone: bool = True) -> str:
+        """The picture as an SVG element."""
+        return self.svg(key).render(self.says or self.title, standalone)
+
+    def alone(self, key: str = "") -> str:
+        """The picture as a file: what marks say on hover, the browser itself shows."""
+        return _FACT.sub(_titled, self.render(key))
+
+    def text(self) -> str:
+        """The same in words."""
+        lines = paragraphs(self.blocks)
+        if self.titled:
+            head = self.title if self.title[-1:] in ".!?:。" else f"{self.title}."
+            apart = [""] if self.blocks and self.blocks[0].alone else []
+            lines = [head, *apart, *lines]
+        return visible("\n".join(lines), "\n")
+
+    def figure(self) -> Any:
+        """The same as a matplotlib ``Figure``: its charts are Axes in the values of their scales,
+        its words and swatches stand where they stand in the picture. A pixel is a point.
+
+        Raises:
+            InputError: matplotlib cannot be loaded.
+        """
+        theme.load_matplotlib()
+        from matplotlib.figure import Figure
+
+        svg = self.svg("figure")
+        wide, tall = svg.width + 2 * MARGIN, svg.height + 2 * MARGIN
+        figure = Figure(figsize=(wide / 72, tall / 72), dpi=72)
+        sheet = figure.add_axes((0, 0, 1, 1), label="words", zorder=5)
+        sheet.set_axis_off()
+        sheet.set(xlim=(-MARGIN, wide - MARGIN), ylim=(tall - MARGIN, -MARGIN))
+        for label in svg.words:
+            _write(sheet, label)
+        for look, x, base in svg.samples:
+            _sample(sheet, look, x, base)
+        for chart, box in svg.charts:
+            left, bottom = (box.left + MARGIN) / wide, (svg.height + MARGIN - box.bottom) / tall
+            size = (box.right - box.left) / wide, (box.bottom - box.top) / tall
+            axes = figure.add_axes((left, bottom, *size), label=chart.name or "chart")
+            chart.on(axes)
+            axes.set_title("", loc="left")  # the words of the page say it
+        return figure
+
+
+def _write(sheet: Any, label: Label) -> None:
+    """A text as wide as it is in the picture: matplotlib's own font is wider than Arial."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+
+    weight = "bold" if label.bold else "normal"
+    text = label.content.replace("$", r"\$")
+    found = TextPath((0, 0), text, label.size, FontProperties(weight=weight)).get_extents().width
+    size = label.size * min(1.0, (label.box.right - label.box.left) / max(found, 1))
+    base = label.box.bottom - 0.22 * label.size
+    sheet.text(label.box.left, base, text, fontsize=size, fontweight=weight, va="baseline")
+
+
+def _sample(sheet: Any, look: Any, x: float, base: float) -> None:
+    from matplotlib.patches import Rectangle
+
+    if isinstance(look, Paint):
+        sheet.add_patch(Rectangle((x, base - 9.5), 14, 11, **theme.filled(look)))
+    elif isinstance(look, Glyph):
+        sheet.scatter([x + 7], [base - 4], marker=look.marker, color=theme.ink())
+    elif isinstance(look, int) or look in ("dot", "hollow", "ring"):
+        sheet.scatter([x + 7], [base - 4], **theme.marked(look, 7.2))
+    else:
+        sheet.plot([x, x + 15], [base - 4, base - 4], **theme.lined(look))
+
+
+# -- views that stand still -----------------------------------------------------------------------
+
+_FACT = re.compile(r"""<g data-fact=(?:"([^"]*)"|'([^']*)')([^>]*)>""")
+
+
+class Still:
+    """A notebook shows the picture, ``print`` the text, ``figure`` is for slides and papers. A
+    subclass gives the page."""
+
+    def page(self) -> Page:
+        """What is shown."""
+        raise NotImplementedError
+
+    def svg(self) -> str:
+        """The picture, which stands alone."""
+        return self.page().alone()
+
+    def text(self) -> str:
+        """The same in words."""
+        return self.page().text()
+
+    def figure(self) -> Any:
+        """The same as a matplotlib ``Figure``, whose Axes can be changed before it is saved."""
+        return self.page().figure()
+
+    def __str__(self) -> str:
+        return self.text()
+
+    __repr__ = __str__
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        page = self.page()
+        return {"image/svg+xml": page.alone(), "text/plain": page.text()}
+
+
+def _titled(group: re.Match[str]) -> str:
+    return f"<g{group[3]}><title>{group[1] or group[2]}</title>"
+
+
+def report(
+    study: Study, *blocks: Block, size: int = 13, bold: int = 1, marked: bool = False
+) -> Page:
+    """The first sentences in bold and the others of a study, some blocks, and its notes.
+
+    Where it is ``marked``, each sentence says of one way what its marks are.
+    """
+    first, others = study.sentences[:bold], study.sentences[bold:]
+    said = [Words(first, size, bold=True), Words(others, min(size, 13))]
+    if marked:
+        said = [Words(each, 12, mark=index) for index, each in enumerate(study.sentences)]
+    notes = Words(study.notes, 11, dim=True, gap=8)
+    says = " ".join([f"{study.title}.", *study.sentences])
+    return Page(study.title, [*said, *blocks, notes], says=says)

@@ -1,0 +1,249 @@
+"""A small SVG writer that knows where its texts are, so that a test can see them collide."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import combinations
+from typing import Any, NamedTuple
+from xml.sax.saxutils import escape
+
+from memlab.errors import visible
+from memlab.pictures.draw import text as texts
+from memlab.pictures.draw import theme
+from memlab.pictures.draw.text import Runs
+from memlab.pictures.draw.theme import Paint
+
+_SHIFT = {"start": 0.0, "middle": 0.5, "end": 1.0}
+_SPECIAL = re.compile(r"""[&<>"\n\r\t]""")
+_ENTITIES = {'"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+MARGIN = 12
+"""Around a picture that stands alone."""
+
+
+class Box(NamedTuple):
+    """A rectangle, y downwards."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def meets(self, other: Box, margin: float = 0) -> bool:
+        """Whether the two overlap, or come closer than ``margin``."""
+        return (
+            self.left < other.right + margin
+            and other.left < self.right + margin
+            and self.top < other.bottom + margin
+            and other.top < self.bottom + margin
+        )
+
+
+class Label(NamedTuple):
+    """A text that was drawn, and the rectangle that it fills."""
+
+    content: str
+    box: Box
+    size: float
+    bold: bool = False
+    chart: bool = False
+
+
+def text_box(
+    x: float, y: float, content: Runs, size: float, anchor: str = "start", bold: bool = False
+) -> Box:
+    """Where a line of text stands whose baseline is ``y``; digits and capitals fill its height."""
+    wide = texts.measure(content, size, bold)
+    left = x - wide * _SHIFT[anchor]
+    return Box(left, y - 0.75 * size, left + wide, y + 0.22 * size)
+
+
+@dataclass
+class Svg:
+    """A picture under construction. ``key`` keeps the ids of several pictures on a page apart."""
+
+    width: float
+    height: float
+    key: str
+    parts: list[str] = field(default_factory=list)
+    labels: list[Label] = field(default_factory=list)
+    charts: list[tuple[Any, Box]] = field(default_factory=list)
+    """The charts of the page, each with its frame."""
+    samples: list[tuple[Any, float, float]] = field(default_factory=list)
+    """The marks beside texts: what each is of, its left end and its baseline."""
+    charting: bool = False
+    """A chart is being drawn: the texts are its own, and stand at values."""
+    patterns: dict[Paint, str] = field(default_factory=dict)
+    shapes: int = 0
+
+    def add(self, tag: str, body: str | None = None, /, **attributes: Any) -> None:
+        """An element; ``stroke_width=2`` becomes ``stroke-width="2"``, None is left out."""
+        closing = "/>" if body is None else f">{body}</{tag}>"
+        self.parts.append(f"<{tag}{_written(attributes)}{closing}")
+
+    @contextmanager
+    def group(self, **attributes: Any) -> Iterator[None]:
+        """Elements written inside belong together."""
+        self.parts.append(f"<g{_written(attributes)}>")
+        yield
+        self.parts.append("</g>")
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, **attributes: Any) -> None:
+        """A straight line."""
+        ends = f'x1="{_value(x1)}" y1="{_value(y1)}" x2="{_value(x2)}" y2="{_value(y2)}"'
+        self.parts.append(f"<line {ends}{_written(attributes)}/>")
+
+    def rect(self, box: Box, **attributes: Any) -> None:
+        """A rectangle."""
+        left, top, right, bottom = box
+        self.add("rect", x=left, y=top, width=right - left, height=bottom - top, **attributes)
+
+    def path(self, d: str, **attributes: Any) -> None:
+        """A path."""
+        self.add("path", d=d, **attributes)
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        content: Runs,
+        size: float = 12,
+        anchor: str = "start",
+        bold: bool = False,
+        dim: bool = False,
+        chip: bool = False,
+    ) -> Box:
+        """One line of text on the baseline ``y``; ``chip`` puts the page's colour behind it.
+
+        The width that it was given is written down: in another font it fits too.
+        """
+        if not isinstance(content, str) and len(content) == 1:
+            ((content, bold),) = content
+        left, top, right, bottom = box = text_box(x, y, content, size, anchor, bold)
+        if chip:
+            self.rect(Box(left - 3, top - 2, right + 3, bottom + 2), rx=2.5, class_="chip")
+        if isinstance(content, str):
+            body = _safe(content)
+        else:
+            bold = False
+            body = "".join(f"<tspan class='b'>{_safe(piece)}</tspan>" if heavy else _safe(piece)
+                           for piece, heavy in content)  # fmt: skip
+        kinds = f"s{size:g}{' b' if bold else ''}{' dim' if dim else ''}"
+        end = "" if anchor == "start" else f' text-anchor="{anchor}"'
+        fit = f'textLength="{right - left:.1f}" lengthAdjust="spacingAndGlyphs"'
+        place = f'x="{_value(x)}" y="{_value(y)}" class="{kinds}"{end}'
+        self.parts.append(f"<text {place} {fit if body else ''}>{body}</text>")
+        self.labels.append(Label(texts.plain(content), box, size, bold, self.charting))
+        return box
+
+    def fill(self, d: str, paint: Paint, edge: float = 0.8) -> None:
+        """A closed path in the colour, tint and pattern of a role, with a thin edge."""
+        look: dict[str, Any] = {"fill": paint.colour, "fill_opacity": paint.tint}
+        if edge:
+            look |= {"stroke": paint.colour, "stroke_width": edge}
+        if not paint.pattern:
+            self.path(d, **look)
+            return
+        self.shapes += 1
+        name = f"{self.key}-{self.shapes}"
+        self.add("defs", f'<path id="{name}" d="{d}"/>')
+        self.add("use", href=f"#{name}", **look)
+        self.add("use", href=f"#{name}", fill=f"url(#{self._pattern(paint)})")
+
+    def style(self, look: Paint | str, d: str) -> None:
+        """A closed path as a role is filled, or with the edge of a class: ``"before"``."""
+        if isinstance(look, Paint):
+            self.fill(d, look)
+        else:
+            self.path(d, class_=look)
+
+    @contextmanager
+    def told(self, fact: str, send: tuple[str, object] | None = None) -> Iterator[None]:
+        """What is written inside says a fact on hover and focus, and sends a press to Python."""
+        if not fact and send is None:
+            yield
+            return
+        name, value = send or (None, None)
+        with self.group(data_fact=fact or None, data_send=name, data_value=value):
+            yield
+
+    def swatch(self, x: float, y: float, paint: Paint) -> None:
+        """A small sample of a role, as tall as a line of text with the baseline ``y``."""
+        self.fill(box_path(Box(x, y - 9.5, x + 14, y + 1.5)), paint)
+
+    def _pattern(self, paint: Paint) -> str:
+        return self.patterns.setdefault(paint, f"{self.key}-p{len(self.patterns)}")
+
+    def collisions(self) -> list[tuple[str, str]]:
+        """Pairs of texts that overlap."""
+        pairs = combinations(self.labels, 2)
+        return [(a.content, b.content) for a, b in pairs if a.box.meets(b.box, -0.5)]
+
+    def outside(self) -> list[str]:
+        """Texts that reach over the edge of the picture."""
+        return [
+            label.content
+            for label in self.labels
+            if label.box.left < 0
+            or label.box.top < 0
+            or label.box.right > self.width
+            or label.box.bottom > self.height
+        ]
+
+    @property
+    def words(self) -> list[Label]:
+        """The texts that stand at no value of a chart."""
+        return [label for label in self.labels if not label.chart]
+
+    def render(self, title: str = "", standalone: bool = True) -> str:
+        """The whole picture. Standing alone it brings its size, a page to stand on and a margin."""
+        margin = MARGIN if standalone else 0
+        width, height = self.width + 2 * margin, self.height + 2 * margin
+        size = f' width="{width:g}" height="{height:g}"' if standalone else ""
+        sheet = f'x="-{margin}" y="-{margin}" width="{width:g}" height="{height:g}"'
+        page = f'<rect class="page" {sheet}/>' if standalone else ""
+        hatches = "".join(theme.pattern(name, paint) for paint, name in self.patterns.items())
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="memlab-svg" role="img"{size} '
+            f'viewBox="{-margin} {-margin} {width:g} {height:g}"><title>{_safe(title)}</title>'
+            f"<style>{theme.STYLE}</style><defs>{hatches}</defs>{page}{''.join(self.parts)}</svg>"
+        )
+
+
+def box_path(box: Box) -> str:
+    """A rectangle as a closed path."""
+    left, top, right, bottom = (_value(value) for value in box)
+    return f"M{left} {top}H{right}V{bottom}H{left}Z"
+
+
+def _written(attributes: dict[str, Any]) -> str:
+    """Attributes as they stand in an element, after a space each."""
+    return "".join(
+        [
+            f' {_attribute(name)}="{_escaped(value) if isinstance(value, str) else _value(value)}"'
+            for name, value in attributes.items()
+            if value is not None
+        ]
+    )
+
+
+@cache
+def _attribute(name: str) -> str:
+    return name.rstrip("_").replace("_", "-")
+
+
+def _safe(text: str) -> str:
+    """A text as it stands in an element."""
+    return escape(visible(text))
+
+
+def _escaped(value: str) -> str:
+    value = visible(value, "\n\r\t")
+    return escape(value, _ENTITIES) if _SPECIAL.search(value) else value
+
+
+def _value(value: object) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)

@@ -1,0 +1,259 @@
+"""One palette for every view: a role, a way or an origin is told by colour, pattern and shape.
+
+Solid is a value that is kept, diagonal is a gradient; the floor is cool, the mountain green and
+orange. Neighbours in a stack differ in grey too. Pictures follow the page: its colours in
+JupyterLab, the reader's theme anywhere else.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from memlab.errors import InputError, library, shorten
+from memlab.pictures.mountain.stack_parts import Part
+from memlab.step.tensor import Role
+
+
+@dataclass(frozen=True, slots=True)
+class Paint:
+    """How an area is filled: a colour, how much of it covers the page, a pattern over it."""
+
+    colour: str
+    tint: float
+    pattern: str = ""
+
+
+# -- roles --------------------------------------------------------------------------------------
+
+PAINTS: dict[Role, Paint] = {
+    Role.PARAMETER: Paint("#0072B2", 0.62),
+    Role.OPTIMIZER_STATE: Paint("#56B4E9", 0.30, "level"),
+    Role.BUFFER: Paint("#999999", 0.30, "level"),
+    Role.INPUT: Paint("#999999", 0.30, "dots"),
+    Role.FEATURE_MAP: Paint("#009E73", 0.38),
+    Role.PARAMETER_GRADIENT: Paint("#CC79A7", 0.28, "rising"),
+    Role.WORKSPACE: Paint("#F0E442", 0.75, "grid"),
+    Role.GRADIENT_MAP: Paint("#D55E00", 0.34, "falling"),
+}
+"""The colours of Okabe and Ito, which people with any colour vision can tell apart."""
+
+STATISTICS = Paint("#009E73", 0.16, "level")
+"""Kept values that do not grow: means and deviations of batch norm, the loss."""
+
+
+def paint(part: Part) -> Paint:
+    """How a slice of the stack is filled."""
+    odd = part.role is Role.FEATURE_MAP and not part.grows
+    return STATISTICS if odd else PAINTS[part.role]
+
+
+FREE = Paint("currentColor", 0.0, "free")
+"""What no block takes."""
+
+IDLE = Paint("#009E73", 0.0, "idle")
+"""A map that nothing reads or writes meanwhile."""
+WAIT = Paint("currentColor", 0.0, "wait")
+"""Time in which nothing is computed."""
+
+# -- where a figure comes from ------------------------------------------------------------------
+
+PLANNED = Paint("currentColor", 0.20)
+ORIGINS: dict[str, Paint | str] = {
+    "planned": PLANNED,
+    "measured": Paint("currentColor", 0.04, "dots"),
+    "recorded": Paint("currentColor", 0.04, "level"),
+    "simulated": Paint("currentColor", 0.04, "falling"),
+    "guess": "before",
+    "": "rule",
+}
+"""Filled where a plan stands behind it, patterned where a run does; hollow, by the class of its
+edge, where neither does: a guess, and what a question gives."""
+
+
+def origin(name: str) -> Paint | str:
+    """The look of a figure by where it comes from; what is no plan and no guess was measured."""
+    return ORIGINS.get(name, ORIGINS["measured"])
+
+
+# -- several ways -------------------------------------------------------------------------------
+
+SHAPES = {
+    "circle": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0Z",
+    "square": "M-3.6-3.6h7.2v7.2h-7.2Z",
+    "triangle": "M0-4.6L4.5 3.4H-4.5Z",
+    "diamond": "M0-5L5 0L0 5L-5 0Z",
+    "wedge": "M0 4.6L4.5-3.4H-4.5Z",
+}
+SYMBOLS = (
+    ("circle", "#0072B2", True), ("square", "#D55E00", True), ("triangle", "#009E73", True),
+    ("diamond", "#E69F00", True), ("circle", "#CC79A7", False), ("square", "#56B4E9", False),
+    ("triangle", "#999999", False), ("diamond", "#0072B2", False), ("wedge", "#D55E00", True),
+    ("wedge", "#009E73", False),
+)  # fmt: skip
+"""A mark for each of several ways: shape, colour, whether it is filled. None needs its colour."""
+DASHES = ("", "7 3", "2 2.5", "10 3 2 3", "4 2")
+"""Of the lines of several ways, where they are told apart by more than their marks."""
+
+
+def symbol(index: int) -> tuple[str, str, bool]:
+    """Shape, colour and filling of the way with that number."""
+    return SYMBOLS[index % len(SYMBOLS)]
+
+
+# -- style --------------------------------------------------------------------------------------
+
+_SIZES = (11, 12, 13, 14, 16, 20)
+_RULES = (
+    ".memlab-svg{--ink:#161616;--paper:#fff;"
+    "color:var(--jp-content-font-color1,var(--ink));"
+    "font-family:Arial,'Liberation Sans',Helvetica,sans-serif;fill:currentColor;"
+    "text-rendering:geometricPrecision}",
+    "@media(prefers-color-scheme:dark){.memlab-svg{--ink:#e6e6e6;--paper:#111}}",
+    ".memlab-svg :is(.page,.chip,.hollow){fill:var(--jp-layout-color0,var(--paper))}",
+    ".memlab-svg .chip{fill-opacity:.97}",
+    ".memlab-svg .b{font-weight:700}.memlab-svg .dim{fill-opacity:.66}",
+    ".memlab-svg .rule{stroke:currentColor;fill:none}",
+    ".memlab-svg .faint{stroke-opacity:.5}",
+    ".memlab-svg .chosen{stroke-width:2.2;stroke-dasharray:6 3}",
+    ".memlab-svg .pole{stroke:currentColor;stroke-width:1.6}",
+    ".memlab-svg .grid{stroke:currentColor;stroke-opacity:.16;fill:none}",
+    ".memlab-svg .limit{stroke:currentColor;stroke-width:2.6;fill:none;stroke-linejoin:round}",
+    ".memlab-svg .before{stroke:currentColor;stroke-opacity:.55;stroke-width:1.6;"
+    "stroke-dasharray:5 3;fill:none}",
+    ".memlab-svg .thin{stroke-width:1.1;stroke-dasharray:4 2.5}",
+    *(f".memlab-svg .s{size}{{font-size:{size}px}}" for size in _SIZES),
+)
+STYLE = "".join(_RULES)
+"""Every rule begins with the class of the picture: a style inside a page holds for all of it."""
+
+GRID_INK = "#7a6f00"
+
+_PATTERNS: dict[str, tuple[int, int, str]] = {
+    "level": (4, 0, '<path d="M0 2H4" stroke="{ink}" stroke-width="1.3"/>'),
+    "rising": (6, 45, '<path d="M3 0V6" stroke="{ink}" stroke-width="1.6"/>'),
+    "falling": (5, -45, '<path d="M2.5 0V5" stroke="{ink}" stroke-width="1.5"/>'),
+    "grid": (5, 0, '<path d="M0 2.5H5M2.5 0V5" stroke="{ink}" stroke-width="0.9"/>'),
+    "free": (7, 45, '<path d="M3.5 0V7" stroke="{ink}" stroke-opacity=".2"/>'),
+    "idle": (9, 45, '<path d="M4.5 0V9" stroke="{ink}" stroke-width="1"/>'),
+    "wait": (7, 45, '<path d="M3.5 0V7" stroke="{ink}" stroke-width="2.8"/>'),
+    "dots": (5, 0, '<circle cx="2.5" cy="2.5" r="1" fill="{ink}"/>'),
+}
+"""Tile in pixels, turn in degrees, marks."""
+HATCHES = {"level": "---", "rising": "///", "falling": "\\\\\\", "grid": "+++", "dots": "...",
+           "free": "/", "idle": "/", "wait": "////"}  # fmt: skip
+"""The same patterns in matplotlib."""
+LINES: dict[str, dict[str, object]] = {
+    "rule": {"linewidth": 1.0},
+    "grid": {"linewidth": 0.8, "alpha": 0.16},
+    "limit": {"linewidth": 2.6},
+    "pole": {"linewidth": 1.6},
+    "before": {"linewidth": 1.6, "alpha": 0.55, "linestyle": (0, (5, 3))},
+    "thin": {"linewidth": 1.1, "linestyle": (0, (4, 2.5))},
+    "faint": {"alpha": 0.5},
+    "chosen": {"linewidth": 2.2, "linestyle": (0, (6, 3))},
+}
+"""The classes of lines above, in matplotlib."""
+
+
+def pattern(name: str, paint: Paint) -> str:
+    """The definition of a pattern, lines or dots over a tint."""
+    tile, turn, marks = _PATTERNS[paint.pattern]
+    ink = GRID_INK if paint.pattern == "grid" else paint.colour
+    turned = f' patternTransform="rotate({turn})"' if turn else ""
+    return (
+        f'<pattern id="{name}" width="{tile}" height="{tile}" patternUnits="userSpaceOnUse"'
+        f"{turned}>{marks.format(ink=ink)}</pattern>"
+    )
+
+
+# -- in matplotlib -------------------------------------------------------------------------------
+
+HA = {"start": "left", "middle": "center", "end": "right"}
+_MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "wedge": "v"}
+
+
+BACKEND = "MPLBACKEND"
+
+
+def load_matplotlib() -> None:
+    """Load matplotlib, which reads a variable of the environment then.
+
+    Raises:
+        InputError: it is not installed, or that variable names no backend.
+    """
+    try:
+        library("matplotlib", "a figure or a picture of pixels")
+    except InputError:
+        raise
+    except ValueError:
+        backend = os.environ.get(BACKEND)
+        if not backend:
+            raise
+        raise InputError(
+            f"matplotlib knows no backend {shorten(backend)}, which {BACKEND} names; unset it in "
+            f"the environment, or set {BACKEND}=agg."
+        ) from None
+
+
+def ink() -> Any:
+    """The colour of texts, by the style that the reader has chosen."""
+    import matplotlib as mpl
+
+    return mpl.rcParams["text.color"]
+
+
+def sheet() -> Any:
+    """The colour behind a chart, by the same style."""
+    import matplotlib as mpl
+
+    return mpl.rcParams["axes.facecolor"]
+
+
+def colour(name: str) -> Any:
+    """A colour of ours; the page's own where it is the current one, and what stands for a variable
+    of a style: ``"var(--copy-on,#0072B2)"``."""
+    name = name.removeprefix("var(").removesuffix(")").rpartition(",")[2]
+    return ink() if name == "currentColor" else name
+
+
+def filled(paint: Paint) -> dict[str, Any]:
+    """How an area is filled."""
+    from matplotlib.colors import to_rgba
+
+    known = colour(paint.colour)
+    hatch = HATCHES.get(paint.pattern)
+    edge = GRID_INK if paint.pattern == "grid" else known
+    return {"facecolor": to_rgba(known, paint.tint), "edgecolor": edge, "hatch": hatch,
+            "linewidth": 0.6}  # fmt: skip
+
+
+def hollow(look: str) -> dict[str, Any]:
+    """How a rectangle is drawn of which there is only the edge."""
+    if look in ("chip", "hollow"):
+        return {"facecolor": "none", "edgecolor": "none"}
+    if look == "page":
+        return {"facecolor": sheet(), "edgecolor": "none"}
+    style = lined(look)
+    return {"facecolor": "none", "edgecolor": style.pop("color"), **style}
+
+
+def lined(look: str | int, dashes: str = "") -> dict[str, Any]:
+    """How a line is drawn."""
+    style: dict[str, Any] = {"color": ink() if isinstance(look, str) else symbol(look)[1]}
+    for name in look.split() if isinstance(look, str) else ():
+        style |= LINES.get(name, {})
+    if dashes:
+        style["linestyle"] = (0, tuple(float(part) for part in dashes.split()))
+    return style
+
+
+def marked(look: str | int, size: float) -> dict[str, Any]:
+    """How points are drawn."""
+    if isinstance(look, str):
+        face = ink() if look == "dot" else "none"
+        return {"marker": "o", "s": size**2, "facecolors": face, "edgecolors": ink()}
+    shape, name, full = symbol(look)
+    return {"marker": _MARKERS[shape], "s": 50, "facecolors": name if full else "none",
+            "edgecolors": name}  # fmt: skip

@@ -1,0 +1,1 @@
+"""A recorded model explained: its peak, what fits, and changes that help."""

@@ -1,0 +1,118 @@
+"""A plan over the time of a step: its blocks in columns, and the modules that run in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from memlab.arrays import Column, alive, column
+from memlab.ledger.ledger import Entry
+from memlab.pictures.explain.explained_changes import Planned
+from memlab.pictures.memory.step_memory import Curve
+from memlab.pictures.recompute.waves import columns
+from memlab.step.op import Phase
+from memlab.step.storage import DEVICE
+from memlab.techniques.order import PART
+
+
+class Run(NamedTuple):
+    """Operations one after another, from those of a module to those of another one; ``back`` is
+    whether they are of backward. ``begin`` and ``end`` are operations, both counted."""
+
+    first: str
+    last: str
+    back: bool
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """A plan at a batch over ``count`` columns of time, which last ``longest`` seconds together."""
+
+    planned: Planned
+    batch: int
+    longest: float
+    count: int
+
+    @cached_property
+    def held(self) -> int:
+        """The batch of its plan."""
+        return self.planned.held(self.batch)
+
+    @cached_property
+    def timeline(self) -> Column:
+        """Bytes inside every operation."""
+        return np.array(self.planned.ledger.timeline(self.held), np.int64)
+
+    @cached_property
+    def order(self) -> Column:
+        """The operations as they run: parts that the step does not write out run as its second
+        one does."""
+        ops, parts = self.planned.step.ops, self.planned.parts
+        if parts == 1:
+            return np.arange(len(ops))
+        late = [op.phase is Phase.UPDATE for op in ops]
+        second = [i for i, op in enumerate(ops) if op.attributes.get(PART, 1) > 1 and not late[i]]
+        others = [i for i, op in enumerate(ops) if op.attributes.get(PART, 1) == 1 and not late[i]]
+        updates = [i for i, each in enumerate(late) if each]
+        return np.array([*others, *second * (parts - 1), *updates], np.int64)
+
+    @cached_property
+    def times(self) -> Column:
+        """Seconds of what runs, one after the other."""
+        return np.array(self.planned.times(self.batch), np.float64)[self.order]
+
+    @cached_property
+    def ends(self) -> Column:
+        """Where each of it ends, in columns."""
+        return np.cumsum(self.times) * (self.count / self.longest)
+
+    @cached_property
+    def operations(self) -> Column:
+        """The operation that stands for each column: that of the most bytes; -1 after the last."""
+        found = columns(self.ends, self.timeline[self.order], self.count)
+        return np.where(found < 0, -1, self.order[np.where(found < 0, 0, found)])
+
+    @cached_property
+    def _places(self) -> tuple[dict[int, float], dict[int, float]]:
+        """Where each operation begins first, and where it ends last."""
+        begins, ends, begin = dict[int, float](), dict[int, float](), 0.0
+        for index, end in zip(self.order.tolist(), self.ends.tolist(), strict=True):
+            begins.setdefault(index, begin)
+            ends[index] = begin = end
+        return begins, ends
+
+    def begin(self, index: int) -> float:
+        """The column in which an operation begins."""
+        return self._places[0][index]
+
+    def end(self, index: int) -> float:
+        """The column in which it ends."""
+        return self._places[1][index]
+
+    def line(self, entries: Sequence[Entry]) -> Curve:
+        """The bytes of some blocks in every column."""
+        sizes = column([each.size.at(self.held) for each in entries])
+        births = np.array([each.birth for each in entries], np.int64)
+        deaths = np.array([each.death for each in entries], np.int64)
+        found = alive(sizes, births, deaths, len(self.timeline))
+        shown = self.operations
+        here = found[np.where(shown < 0, 0, shown)]
+        return np.where(shown < 0, 0, here).astype(np.float64)
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """Its blocks on the device."""
+        return [each for each in self.planned.ledger.entries if each.memory == DEVICE]
+
+    @cached_property
+    def backward(self) -> int:
+        """The first operation of backward, or the one after the last."""
+        rows = self.planned.ledger.rows
+        found = (i for i, row in enumerate(rows) if row.phase is Phase.BACKWARD)
+        return next(found, len(rows))

@@ -1,0 +1,145 @@
+"""The view of a model that may not fit its card: its settings, its keys, what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from memlab.build.step import training_step
+from memlab.errors import InputError, shorten
+from memlab.networks.graph import Network
+from memlab.pictures.draw.page import Page
+from memlab.pictures.explain.explained import Explained, amount
+from memlab.pictures.explain.explained_changes import Subject, budget, say
+from memlab.pictures.explain.page import needs, page
+from memlab.pictures.live.setting import Check, Choice, Range, Setting, State, Text
+from memlab.pictures.live.steady import Needs, SteadyView
+from memlab.pictures.live.view import Scene, maker
+from memlab.pictures.live.widget import Line
+from memlab.pictures.recipe import network_of
+from memlab.step.step import Step
+from memlab.strings import gettext as _
+
+MOST = 100_000
+"""The largest batch that is drawn."""
+STOPS = tuple(2**power for power in range(11))
+
+
+def subject_of(given: object) -> Subject:
+    """What is explained: a step or a network as they are, or a network of the zoo by its name, with
+    Adam.
+
+    Raises:
+        InputError: none of these.
+    """
+    if isinstance(given, Subject):
+        return given
+    if isinstance(given, str):
+        return _named(given)
+    step = training_step(given, "adam") if isinstance(given, Network) else given
+    if not isinstance(step, Step):
+        raise InputError(_("give a step, a network or its name, got {given}; for a model of "
+                           "PyTorch there is memlab.explain.", given=shorten(given)))  # fmt: skip
+    if not step.training:
+        raise InputError("explain needs a training step, got one of inference; try "
+                         "memlab.training_step(network).")  # fmt: skip
+    return Subject(step)
+
+
+@lru_cache(maxsize=8)
+def _named(name: str) -> Subject:
+    return Subject(training_step(network_of(name), "adam"), repr(name))
+
+
+class ExplainedModel(SteadyView[Explained]):
+    """Where a training step's peak is, what fits the card, and what makes the batch fit.
+
+    ``view.rows`` has the exact figures; ``view.change`` puts a change on.
+    """
+
+    name, made_by = "explain", "explain"
+    positional = ("what", "batch", "memory")
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+
+    what = Setting[Subject](
+        doc="a step, a network, or a name of ``memlab.zoo``", default="gpt2", check=subject_of,
+        code="plain", fixed=True, write=lambda found: found.code,
+    )  # fmt: skip
+    batch = Range(1, MOST, doc="the mini-batch size", default=8, stops=STOPS, box=True,
+                  code="always")  # fmt: skip
+    memory = Text(
+        doc='of the card, in bytes or as ``"12 GB"``', default="12 GB", check=budget, show=amount,
+        write=lambda nbytes: repr(_exactly(nbytes)), code="always",
+    )  # fmt: skip
+    changed_by = Choice(
+        lambda now: {"": say("none")} | {each.key: each.title for each in _found(now).helping},
+        doc="the change that is on: a key of ``view.rows.helping``", default="",
+        what="change", when=lambda now: bool(_found(now).helping),
+    )  # fmt: skip
+    numbers = Check(doc="whether every number is shown", argument=False, stays=True, key="KeyN")
+    picture_keys = ("KeyC",)
+
+    def study(self, now: State) -> Explained:
+        return Explained(now.what, now.batch, now.memory, now.changed_by)
+
+    def settle(self, new: State, was: State | None) -> State:
+        keys = [each.key for each in _found(new.replace(changed_by="")).helping]
+        return new if new.changed_by in keys else new.replace(changed_by="")
+
+    def needs(self, now: State, rows: Explained) -> Needs:
+        return needs(rows)
+
+    def most(self, now: State) -> Needs:
+        return (now.what.plain.peak(max(now.batch, STOPS[-1])),)
+
+    def card(self, now: State) -> tuple[int]:
+        return (now.memory,)
+
+    def question(self, now: State) -> object:
+        return now.memory
+
+    def described(self, now: State) -> object:
+        return now.replace(numbers=False)
+
+    def buttons(self, now: State) -> Mapping[str, str]:
+        return {"start": "start", "copy": "copy"}
+
+    def do(self, now: State, name: str, value: Any) -> State | None:
+        helping = self.rows_of(now).helping
+        if name == "key" and value == "KeyC" and helping:
+            return self.changed(now, changed_by="" if now.changed_by else helping[0].key)
+        return None
+
+    def code(self) -> str:
+        return self.state.what.call(self.state.batch, _exactly(self.state.memory)) or super().code()
+
+    def line(self, now: State) -> str:
+        found = self.rows_of(now)
+        largest = "" if found.largest is None else found.largest
+        return f"{found.peak.nbytes}|{found.total}|{largest}|{now.changed_by}"
+
+    def after(self, scene: Scene) -> tuple[Line, ...]:
+        """The lines to paste, to be copied: in the picture they are cut where they are long."""
+        code = self.rows_of(scene.now).code
+        return (Line("\n".join(code), code=True),) if code else ()
+
+    def says(self, scene: Scene) -> str:
+        return " ".join(self.rows_of(scene.now).sentences)
+
+    def compose(self, scene: Scene) -> Page:
+        now = scene.now
+        return page(self.rows_of(now), now.room, scene.width, now.numbers)
+
+
+explain = maker(ExplainedModel)
+
+
+def _found(now: State) -> Explained:
+    return Explained(now.what, now.batch, now.memory)
+
+
+def _exactly(nbytes: int) -> str:
+    """A memory as it may be asked for again."""
+    said = amount(nbytes)
+    return said if budget(said) == nbytes else f"{nbytes} B"

@@ -1,0 +1,112 @@
+"""A live view as a file: a picture, or a page whose slider needs no kernel and no network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from html import escape
+from io import BytesIO
+from string import Template
+from typing import Any
+
+from memlab import strings
+from memlab.errors import InputError
+from memlab.pictures.draw.page import Page
+from memlab.pictures.live.setting import Range, State, of
+from memlab.pictures.live.view import Scene, View
+from memlab.pictures.live.widget import Labels
+
+DOTS = 200
+"""Of a png, to an inch."""
+
+HTML = Template("""<!doctype html>
+<html lang="$language">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>$title</title>
+<style>
+:root { color-scheme: light dark }
+body { margin: 24px auto; max-width: ${width}px; padding: 0 12px; background: #fff; color: #161616;
+  font: 16px/1.4 Arial, "Liberation Sans", Helvetica, sans-serif }
+@media (prefers-color-scheme: dark) { body { background: #111; color: #e6e6e6 } }
+label { display: flex; flex-wrap: wrap; gap: 4px 12px; align-items: center }
+input { width: min(420px, 100%); height: 32px; margin: 0; accent-color: #0072b2 }
+output { font-weight: 700 }
+svg { display: block; width: 100%; height: auto }
+pre { overflow-x: auto; font-size: 13px }
+[hidden] { display: none !important }
+</style>
+</head>
+<body>
+$control
+<main>
+$frames
+</main>
+<script>
+const slider = document.querySelector("input"), frames = document.querySelectorAll("main > div");
+function show() {
+  frames.forEach((frame, i) => { frame.hidden = i !== Number(slider.value); });
+  const said = frames[slider.value].dataset.says;
+  document.querySelector("output").textContent = said;
+  slider.setAttribute("aria-valuetext", said);
+}
+if (slider) { slider.addEventListener("input", show); show(); }
+</script>
+</body>
+</html>
+""")
+
+
+def drawn(view: View[Any], kind: str) -> bytes:
+    """A view as a file of that kind: ``"svg"``, ``"png"``, ``"pdf"``, or ``"html"``, where its
+    first slider moves through pictures that were drawn before."""
+    if kind == "html":
+        return _page(view).encode()
+    if kind == "svg":
+        return f"{view.page().alone()}\n".encode()
+    file = BytesIO()
+    dates = {"CreationDate": None} if kind == "pdf" else None
+    view.figure().savefig(file, format=kind, dpi=DOTS, metadata=dates)
+    return file.getvalue()
+
+
+def _page(view: View[Any]) -> str:
+    """Every frame, of which the slider shows one. Without a script it is the state of now."""
+    slider = next(each for each in view.settings.values() if isinstance(each, Range))
+    found = list(_frames(view, slider))
+    labels = Labels(view.name, view.values(view.state))
+    here = [state for state, _ in found].index(view.state)
+    frames = [
+        f'<div data-says="{escape(slider.said(state, labels))}"{"" if at == here else " hidden"}>'
+        f"{page.alone(f'f{at}')}<details><summary>{escape(strings.get('widget.text'))}</summary>"
+        f"<pre>{escape(page.text())}</pre></details></div>"
+        for at, (state, page) in enumerate(found)
+    ]
+    control = (
+        f'<label>{escape(labels(slider.name))}<input type="range" min="0" '
+        f'max="{len(found) - 1}" value="{here}"><output></output></label>'
+    )
+    return HTML.substitute(
+        language=strings.language(), title=escape(view.page().title), width=view.widest + 24,
+        control=control if len(found) > 1 else "", frames="\n".join(frames),
+    )  # fmt: skip
+
+
+def _frames(view: View[Any], slider: Range) -> Iterator[tuple[State, Page]]:
+    """The states of a slider up to twice its value of now, each with its page beside the stop
+    before it."""
+    states = list(_states(view, slider))
+    for at, state in enumerate(states):
+        beside = states[at - 1] if at else states[1] if states[1:] else None
+        scene = Scene(state, beside, states[-1], dragging=beside is not None, width=view.widest)
+        yield state, view.compose(scene)
+
+
+def _states(view: View[Any], slider: Range) -> Iterator[State]:
+    own = slider.standing(view.state)
+    for stop in sorted({own, *(each for each in of(slider.stops, view.state) if each <= 2 * own)}):
+        with suppress(InputError):  # a step that was made for some batches alone
+            state = view.changed(view.state, **{slider.name: stop})
+            view.rows_of(state)
+            yield state

@@ -1,0 +1,181 @@
+"""How long each feature map lies idle: a pile of bars, whose area is bytes times seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import ceil
+from typing import Any, ClassVar
+
+from memlab.errors import InputError, flag, real, shorten
+from memlab.pictures.draw import text as texts
+from memlab.pictures.draw.chart import Chart
+from memlab.pictures.draw.labels import Text
+from memlab.pictures.draw.marks import UP, Fact, Glyph, Mark, OpenEdge, Rect
+from memlab.pictures.draw.page import Page
+from memlab.pictures.draw.scale import Scale
+from memlab.pictures.draw.table import Block, Table, Words
+from memlab.pictures.draw.text import emphasized
+from memlab.pictures.draw.theme import IDLE, PAINTS, Paint
+from memlab.pictures.idle_values import Idle, Row, idle_maps, say
+from memlab.pictures.live.setting import Setting, State
+from memlab.pictures.live.steady import Needs, SteadyView
+from memlab.pictures.live.view import Scene, maker
+from memlab.pictures.number_text import duration, share
+from memlab.pictures.offload.page import LEFT, RIGHT, Time, after, computing, named, phases
+from memlab.pictures.offload.view import of_batches, of_devices, of_networks
+from memlab.step.tensor import Role
+from memlab.strings import gettext as _
+
+USE = Paint("#009E73", 0.78)
+"""A map while an operation reads or writes it."""
+TALL, LANE, NAMED = 226, 30, 11
+"""Pixels: of the pile, of the lane of compute, of a bar that has its name beside it."""
+NUMBER = 250
+"""Pixels that the number takes at the right of the pile."""
+ABOVE = 84
+"""Pixels that it takes above the pile."""
+AT_EDGE = 0.4
+"""A guess that is so near to an end has its words there."""
+
+
+def _guess(given: object) -> float:
+    found = real("guess", given, 0.5)
+    if not 0 <= found <= 1:
+        raise InputError(_("a guess is a share from 0 to 1, got {given}; try 0.5.",
+                           given=shorten(given)))  # fmt: skip
+    return found
+
+
+class IdleMaps(SteadyView[Idle]):
+    """The feature maps of a step: as long as they live, as thick as they have bytes, in use or
+    idle."""
+
+    name, made_by = "idle", "idle"
+    positional = ("network", "batch", "device")
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "surprise": {"network": "resnet50", "batch": 32}
+    }
+
+    network = of_networks()
+    batch = of_batches(256, box=True)
+    device = of_devices()
+    asked = Setting[bool](
+        doc="whether it asks how much is in use, and shows no answer", default=False,
+        check=lambda given: flag("asked", given), stays=True,
+    )  # fmt: skip
+    guess = Setting[float | None](
+        doc="a guess at the share that is in use, from 0 to 1", default=None, check=_guess,
+        stays=True,
+    )  # fmt: skip
+
+    def study(self, now: State) -> Idle:
+        return idle_maps(now.network, now.batch, now.device, now.asked)
+
+    def needs(self, now: State, rows: Idle) -> Needs:
+        return (ceil(1e9 * rows.now.seconds),)
+
+    def question(self, now: State) -> object:
+        return now.network, now.device
+
+    def described(self, now: State) -> object:
+        return None
+
+    def line(self, now: State) -> str:
+        found = self.rows_of(now)
+        told = "" if found.asked else f"{found.share:.6f}"
+        return "|".join((now.network.name, str(now.batch), now.device.name, told))
+
+    def says(self, scene: Scene) -> str:
+        found = self.rows_of(scene.now)
+        return " ".join([f"{found.title}", *found.lines()])
+
+    def compose(self, scene: Scene) -> Page:
+        found = self.rows_of(scene.now)
+        heads, rows = found.table()
+        time = Time(scene.now.room[0], scene.width)
+        blocks: list[Block] = [
+            Words([emphasized(found.finding)], 20),
+            Words(found.sentences, 13, gap=3),
+            _lane(found, time),
+            _pile(found, time, scene.now.guess),
+            Words(found.notes, 11, dim=True, gap=6),
+            Words(found.lines(), drawn=False, gap=1),
+            Table(heads, rows, "<>>>>"[: len(heads)], drawn=False, gap=1),
+        ]
+        return Page(found.title, blocks, scene.width, self.says(scene), titled=False)
+
+
+idle = maker(IdleMaps)
+
+
+def _lane(found: Idle, time: Time) -> Chart:
+    """What computes."""
+    marks: list[Mark] = [
+        *phases(found.backward, found.now.seconds, -22),
+        *computing(found.slots, (0, LANE), time.x.last),
+        *named(LANE / 2, say("compute"), say("operations")),
+        *after(found.now.seconds, time, (0, LANE)),
+    ]
+    return Chart(time.x, Scale(0, LANE), marks, LANE, left=LEFT,
+                 right=RIGHT, above=32, name=say("compute"), gap=8)  # fmt: skip
+
+
+def _pile(found: Idle, time: Time, guess: float | None) -> Chart:
+    """A bar for each map, the first at the bottom."""
+    total = sum(row.nbytes for row in found.rows)
+    marks: list[Mark] = []
+    low = 0
+    for row in found.rows:
+        marks += _bar(found, row, low, TALL * row.nbytes / total)
+        low += row.nbytes
+    if not found.asked:
+        marks += _number(found, time, guess)
+    if found.now.seconds > time.x.last:
+        marks.append(OpenEdge(0, total, "right"))
+    above = ABOVE * (not found.asked)
+    return Chart(time.x, Scale(0, total), marks, TALL, time.axis, left=LEFT, right=RIGHT,
+                 above=12 + above, name=say("unused"))  # fmt: skip
+
+
+def _bar(found: Idle, row: Row, low: int, tall: float) -> Iterator[Mark]:
+    """A map, with its name where it is thick enough."""
+    high, edge = low + row.nbytes, 0.8 if tall > 3 else 0.2
+    if found.asked:
+        fact = Fact(row.name, nbytes=row.nbytes, more=say("seconds", seconds=duration(row.alive)))
+        green = PAINTS[Role.FEATURE_MAP]
+        yield Rect(row.start, row.end, low, high, green, edge=edge, fact=fact)
+    else:
+        told = say("fact", alive=duration(row.alive), used=duration(row.in_use),
+                   idle=share(row.idle))  # fmt: skip
+        fact = Fact(row.name, nbytes=row.nbytes, more=told, reader=row.reads)
+        for start, end in row.gaps:
+            yield Rect(start, end, low, high, IDLE, edge=edge)
+        for start, end in row.used:
+            yield Rect(start, end, low, high, USE, edge=edge)
+        yield Rect(row.start, row.end, low, high, "target", fact=fact)
+    if tall >= NAMED:
+        yield Text(0, (low + high) / 2, row.name, 12, "end", dx=-10, dy=4)
+
+
+def _number(found: Idle, time: Time, guess: float | None) -> Iterator[Mark]:
+    """Above the pile, at the right: the share that is idle, in digits and as a bar with the
+    guess."""
+    end, top = time.x.last, 1.0 * sum(row.nbytes for row in found.rows)
+    left, pixel = end - NUMBER * time.pixel, top / TALL
+    used, digits = left + (1 - found.share) * (end - left), found.number
+    top += ABOVE * pixel
+    wide = texts.width(digits, 20, bold=True) + 10
+    yield Text(left, top, digits, 20, dy=18, bold=True)
+    yield Text(left, top, say("of_area"), 12, dx=wide, dy=9)
+    yield Text(left, top, say("nobody"), 12, dx=wide, dy=24)
+    high, low = top - 38 * pixel, top - 54 * pixel
+    yield Rect(used, end, low, high, IDLE)
+    yield Rect(left, used, low, high, USE)
+    if guess is None or guess > AT_EDGE:
+        yield Text(left, low, say("used"), 12, dy=16)
+    if guess is None or guess < 1 - AT_EDGE:
+        yield Text(end, low, say("unused"), 12, "end", dy=16)
+    if guess is not None:
+        x = left + guess * (end - left)
+        yield Glyph(x, low, UP, "hollow pole", "^", dy=3)
+        yield Text(x, low, say("guess"), 12, "middle", dy=25, bold=True, held=True)

@@ -1,0 +1,483 @@
+"""A setting of a live view, declared once in its class: all that is known of it follows from there.
+
+    class WarpMemory(View[Warp]):
+        stride = Choice(STRIDES, doc="how far the window moves")
+        warp = Range(0, last, default=inner, box=True, follows=["stride"], doc="its number")
+
+From this come the property ``view.warp`` and its setter, the argument of the factory with its line
+of documentation, the native control with its label (``<view>.control.warp`` in the texts), the
+check of what Python sets and of what a browser sends, and its part in the line of code. What a
+setting needs to know of the others it asks of the state: wherever a value may stand, a function
+``state -> value`` may stand too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
+
+from memlab.errors import LARGEST, flag, known, whole
+from memlab.pictures.live.widget import Control, Labels, among, one_of, stop, typed
+
+if TYPE_CHECKING:
+    from typing import Self
+
+T = TypeVar("T")
+
+
+# -- what is chosen -------------------------------------------------------------------------------
+
+
+class State:
+    """What the user chose, and nothing else: one value for each setting, which never changes."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        object.__setattr__(self, "_values", dict(values))
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self._values[name]
+        except KeyError:
+            raise AttributeError(f"no setting is called {name}") from None
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a state never changes: state.replace({name}=...) makes another one")
+
+    def replace(self, **changes: Any) -> State:
+        """The same with other values, which are taken as they are."""
+        return State(self._values | changes)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, State) and self._values == other._values
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._values))
+
+    def __repr__(self) -> str:
+        return f"State({', '.join(f'{name}={value!r}' for name, value in self._values.items())})"
+
+
+class _Changed(Protocol):
+    """What a setting belongs to."""
+
+    state: State
+
+    def change(self, **changes: Any) -> None: ...
+
+
+def always(now: State) -> bool:
+    """In every state."""
+    return True
+
+
+def of(value: Any, now: State) -> Any:
+    """A value, or what a function makes of the state."""
+    return value(now) if callable(value) else value
+
+
+# -- kinds ---------------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True, eq=False)
+class Setting(Generic[T]):
+    """A setting without a control: an argument, or what keys and buttons change.
+
+    Attributes:
+        doc: what it is, for the property and for the argument.
+        default: its first value, or a function of the state. Where that is a function, None or
+            ``""``, None stands for it, and for the argument that is not given.
+        check: makes the value of what Python gives, or raises InputError.
+        follows: settings with which it becomes its default again.
+        stands: whether it stays, whatever it follows, where another value was chosen since the view
+            was made.
+        when: whether its control is offered in a state.
+        place: of its control, ``"main"`` or ``"more"``, or a function of the state.
+        what: its name in an error, where that is not its own.
+        label: that of its control, where the texts of the view have none.
+        argument: whether the factory takes it.
+        fixed: whether it stays as the factory was given it.
+        stays: whether presets leave it as it is.
+        stored: False where it belongs to this machine and this moment: a stored picture has its
+            default.
+        code: when the line of Python names it: ``"changed"`` from its default, ``"always"``,
+            ``"plain"`` (always, and without its name), ``"never"``, or a function of the state.
+        write: how that line writes it.
+        get, put: for a setting that holds no value of its own: its value in a state, and the
+            changes ``(state, value) -> {name: value}`` that choosing one makes.
+        brief: what the label of the disclosure says of it, a function of the state.
+    """
+
+    doc: str = ""
+    default: Any = None
+    check: Callable[[Any], T] | None = None
+    follows: Iterable[str] = ()
+    stands: bool = False
+    when: Callable[[State], bool] = always
+    place: str | Callable[[State], str] = "main"
+    what: str = ""
+    label: str = ""
+    argument: bool = True
+    fixed: bool = False
+    stays: bool = False
+    stored: bool = True
+    code: str | Callable[[State], bool] = "changed"
+    write: Callable[[T], str] = repr
+    get: Callable[[State], T] | None = None
+    put: Callable[[State, T], Mapping[str, Any]] | None = None
+    brief: Callable[[State], str] | None = None
+    name: str = field(default="", init=False)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name, self.__doc__ = name, self.doc
+
+    @overload
+    def __get__(self, view: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, view: _Changed, owner: type) -> T: ...
+    def __get__(self, view: _Changed | None, owner: type) -> Self | T:
+        return self if view is None else self.value(view.state)
+
+    def __set__(self, view: _Changed, given: Any) -> None:
+        if not self.settable:
+            raise AttributeError(f"{self.name} cannot be set; make another view")
+        view.change(**{self.name: given})
+
+    # -- its value --------------------------------------------------------------------------
+
+    @property
+    def settable(self) -> bool:
+        """Whether Python may set it: what only keys and buttons change has nothing to check it."""
+        inner = type(self) is Setting and not (self.argument or self.check or self.put)
+        return not (self.fixed or inner)
+
+    @property
+    def optional(self) -> bool:
+        """Whether None stands for its default."""
+        return callable(self.default) or self.default is None or self.default == ""
+
+    @property
+    def usual(self) -> Any:
+        """Its default, where no state is needed to tell it."""
+        return None if callable(self.default) else self.default
+
+    def value(self, now: State) -> T:
+        """Its value in a state."""
+        found: T = self.get(now) if self.get else getattr(now, self.name)
+        return found
+
+    def first(self, now: State) -> T:
+        """Its default in a state; one that is no function is checked as what Python gives."""
+        found: T = of(self.default, now)
+        return found if self.optional else self.allowed(found, now)
+
+    def checked(self, given: Any, now: State) -> T:
+        """What Python gave, as a value of this setting.
+
+        Raises:
+            InputError: it is none.
+        """
+        if given is None and self.optional:
+            return self.first(now)
+        return self.allowed(given, now)
+
+    def allowed(self, given: Any, now: State) -> T:
+        """The same for what is not None."""
+        found: T = self.check(given) if self.check else given
+        return found
+
+    # -- in the browser -----------------------------------------------------------------------
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """The names of the events of its controls: its own, and that of a box beside it."""
+        return () if type(self) is Setting else (self.name, f"{self.name}_number")
+
+    def read(self, event: str, value: Any, now: State) -> Any:
+        """What an event of the browser chooses, to be checked as if Python had given it.
+
+        Raises:
+            InputError: no such value can be sent.
+        """
+        return value
+
+    def controls(self, now: State, labels: Labels) -> list[Control]:
+        """Its controls, with the value of a state."""
+        return []
+
+    # -- in words -----------------------------------------------------------------------------
+
+    def told(self, now: State, labels: Labels) -> str:
+        """Its value in words, where the disclosure hides it."""
+        return self.brief(now) if self.brief else self.said(now, labels)
+
+    def said(self, now: State, labels: Labels) -> str:
+        """Its value in words."""
+        return str(self.value(now))
+
+    def written(self, now: State) -> str:
+        """Its part of the line of Python; empty where that leaves it out."""
+        value, mode = self.value(now), self.code
+        shown = mode(now) if callable(mode) else mode in ("always", "plain")
+        if mode == "changed":
+            shown = value != self.first(now)
+        if not (self.argument and shown):
+            return ""
+        return self.write(value) if mode == "plain" else f"{self.name}={self.write(value)}"
+
+
+@dataclass(eq=False)
+class Choice(Setting[T]):
+    """One of several values, as a select, or where they are ``few`` side by side. ``options`` are
+    the values, or their labels by value; the text ``<view>.control.<name>_<value>`` is a label
+    too, else the value itself is.
+
+    Without a default it is the first. A text or a whole number is refused by a sentence that names
+    the options.
+    """
+
+    options: Sequence[T] | Mapping[T, str] | Callable[[State], Sequence[T] | Mapping[T, str]]
+    default: Any = field(default=..., kw_only=True)
+    few: bool = field(default=False, kw_only=True)
+
+    @property
+    def usual(self) -> Any:
+        first = self.default is ... and not callable(self.options)
+        return next(iter(self.options)) if first else super().usual  # type: ignore[arg-type]  # not callable
+
+    def first(self, now: State) -> T:
+        found: T = next(iter(of(self.options, now))) if self.default is ... else super().first(now)
+        return found
+
+    def allowed(self, given: Any, now: State) -> T:
+        given = super().allowed(given, now)
+        allowed = of(self.options, now)
+        if all(isinstance(each, int) for each in allowed):
+            return one_of(self.what or self.name, given, list(allowed))  # type: ignore[return-value]  # one of those allowed
+        empty = [""] if self.default == "" else []
+        return known(self.what or self.name, given, [*empty, *allowed])  # type: ignore[return-value]  # one of those allowed
+
+    def read(self, event: str, value: Any, now: State) -> Any:
+        allowed = list(of(self.options, now))
+        if allowed and all(isinstance(each, int) for each in allowed):
+            return typed(self.what or self.name, value, usual=allowed[len(allowed) // 2])
+        return str(value)
+
+    def labelled(self, now: State, labels: Labels) -> dict[T, str]:
+        """The label of every option."""
+        options = of(self.options, now)
+        if isinstance(options, Mapping):
+            return dict(options)
+        keys = {each: f"{self.name}_{each}" for each in options}
+        return {each: labels(key) if labels.has(key) else str(each) for each, key in keys.items()}
+
+    def said(self, now: State, labels: Labels) -> str:
+        value = self.value(now)
+        return self.labelled(now, labels).get(value, str(value))
+
+    def controls(self, now: State, labels: Labels) -> list[Control]:
+        options = self.labelled(now, labels)
+        if not options:
+            return []
+        listed = tuple((str(value), text) for value, text in options.items())
+        value, kind = str(self.value(now)), "radio" if self.few else "select"
+        return [Control(kind, self.name, labels(self.name), value, of(self.place, now), listed)]
+
+
+@dataclass(eq=False)
+class ByName(Choice[Any]):
+    """One of several things that have a name and a title, or another one of their kind: ``check``
+    makes it of what Python gives, or of a name; ``options`` are titles by name."""
+
+    def allowed(self, given: Any, now: State) -> Any:
+        return Setting.allowed(self, given, now)
+
+    def labelled(self, now: State, labels: Labels) -> dict[Any, str]:
+        value, found = self.value(now), super().labelled(now, labels)
+        return found if value.name in found else {value.name: value.title} | found
+
+    def said(self, now: State, labels: Labels) -> str:
+        return str(self.value(now).title)
+
+    def controls(self, now: State, labels: Labels) -> list[Control]:
+        name = self.value(now).name
+        return [replace(control, value=name) for control in super().controls(now, labels)]
+
+
+@dataclass(eq=False)
+class Number(Setting[int]):
+    """A whole number from ``least`` to ``most``, typed into a box."""
+
+    least: int | Callable[[State], int] = 1
+    most: int | Callable[[State], int] = LARGEST
+    default: Any = field(default=1, kw_only=True)
+
+    def allowed(self, given: Any, now: State) -> int:
+        least, most = self.span(now)
+        return whole(self.what or self.name, super().allowed(given, now), least, most)
+
+    def read(self, event: str, value: Any, now: State) -> int:
+        least, _ = self.span(now)
+        usual = self.default if isinstance(self.default, int) else least
+        return typed(self.what or self.name, value, usual, least)
+
+    def span(self, now: State) -> tuple[int, int]:
+        """The smallest value and the largest."""
+        return of(self.least, now), of(self.most, now)
+
+    def controls(self, now: State, labels: Labels) -> list[Control]:
+        return [self._box(self.name, now, labels)]
+
+    def _box(self, name: str, now: State, labels: Labels, beside: bool = False) -> Control:
+        """The box that it is typed into."""
+        least, most = self.span(now)
+        high = most if most < LARGEST else None
+        value, place = self.value(now), of(self.place, now)
+        key = f"{self.name}_example"
+        example = labels(key) if labels.has(key) else ""
+        return Control("number", name, labels(name), value, place, least=least, most=high,
+                       beside=beside, placeholder=example)  # fmt: skip
+
+
+@dataclass(eq=False)
+class Range(Number):
+    """A slider from ``least`` to ``most``, with a ``box`` beside it that takes any number.
+
+    Where it has ``stops``, or a function of the state that gives them, it stops at these values
+    only, which grow, and another value stands between them as its logarithm does. ``at`` is where
+    it stands while the value is None. ``show`` writes a value.
+    The text ``<view>.control.<name>_spoken`` says the value, which it names as ``{value}``, with
+    ``{least}`` and ``{most}``; ``<name>_number`` is the label of the box, and ``<name>_example``
+    stands in it while the value is None.
+    """
+
+    box: bool = field(default=False, kw_only=True)
+    stops: Sequence[int] | Callable[[State], Sequence[int]] = field(default=(), kw_only=True)
+    at: Callable[[State], int] | None = field(default=None, kw_only=True)
+    show: Callable[[int], str] = field(default="{:,}".format, kw_only=True)
+
+    def read(self, event: str, value: Any, now: State) -> int:
+        if event != self.name:
+            return super().read(event, value, now)
+        place = stop(self.what or self.name, value, *self.ends(now))
+        stops = of(self.stops, now)
+        return stops[place] if stops else place
+
+    def ends(self, now: State) -> tuple[int, int]:
+        """The ends of the slider: values, or numbers of stops."""
+        stops = of(self.stops, now)
+        return (0, len(stops) - 1) if stops else self.span(now)
+
+    def where(self, now: State) -> float:
+        """Where the slider stands; between two stops that is no whole number."""
+        value, stops = self.standing(now), of(self.stops, now)
+        return among(stops, value) if stops else value
+
+    def standing(self, now: State) -> int:
+        """Its value, or the one that stands for None."""
+        value: int | None = self.value(now)
+        return value if value is not None else self.at(now) if self.at else self.span(now)[0]
+
+    def said(self, now: State, labels: Labels) -> str:
+        least, most = map(self.show, self.span(now))
+        value = self.show(self.standing(now))
+        key = f"{self.name}_spoken"
+        return labels(key, value=value, least=least, most=most) if labels.has(key) else value
+
+    def controls(self, now: State, labels: Labels) -> list[Control]:
+        least, most = self.ends(now)
+        label = labels(self.name, most=f"{self.span(now)[1]:,}")
+        slider = Control("range", self.name, label, self.where(now), of(self.place, now),
+                         least=least, most=most, spoken=self.said(now, labels))  # fmt: skip
+        beside = f"{self.name}_number"
+        return [slider, *([self._box(beside, now, labels, True)] if self.box else [])]
+
+
+@dataclass(eq=False)
+class Text(Setting[T]):
+    """What is typed, as ``check`` reads it and ``show`` writes it. The text
+    ``<view>.control.<name>_example`` stands in the empty field; an empty field is None where that
+    is allowed."""
+
+    show: Callable[[T], str] = field(default=str, kw_only=True)
+
+    def read(self, event: str, value: Any, now: State) -> Any:
+        text = "" if value is None else str(value)
+        return None if self.optional and not text.strip() else text
+
+    def said(self, now: State, labels: Labels) -> str:
+        value = self.value(now)
+        return "" if value is None else self.show(value)
+
+    def controls(self, now: State, labels: Labels) -> list[Control]:
+        example = labels(f"{self.name}_example") if labels.has(f"{self.name}_example") else ""
+        value = self.said(now, labels)
+        return [Control("text", self.name, labels(self.name), value, of(self.place, now),
+                        placeholder=example)]  # fmt: skip
+
+
+@dataclass(eq=False)
+class Check(Setting[bool]):
+    """Yes or no, as a checkbox; or as a select, where the texts ``<view>.control.<name>_yes`` and
+    ``<name>_no`` name the two. ``key`` is a key of the picture that turns it."""
+
+    default: Any = field(default=False, kw_only=True)
+    key: str = field(default="", kw_only=True)
+
+    def allowed(self, given: Any, now: State) -> bool:
+        return flag(self.what or self.name, super().allowed(given, now))
+
+    def read(self, event: str, value: Any, now: State) -> bool:
+        return value is True or value == "yes"
+
+    def said(self, now: State, labels: Labels) -> str:
+        words = self._words(labels) or {"yes": labels(self.name), "no": ""}
+        return words["yes" if self.value(now) else "no"]
+
+    def controls(self, now: State, labels: Labels) -> list[Control]:
+        value, label = self.value(now), labels(self.name)
+        if not (words := self._words(labels)):
+            return [Control("checkbox", self.name, label, value, of(self.place, now))]
+        chosen = "yes" if value else "no"
+        place, options = of(self.place, now), tuple(words.items())
+        return [Control("select", self.name, label, chosen, place, options)]
+
+    def _words(self, labels: Labels) -> dict[str, str]:
+        """The names of the two, where they have any."""
+        if not labels.has(f"{self.name}_yes"):
+            return {}
+        return {"yes": labels(f"{self.name}_yes"), "no": labels(f"{self.name}_no")}
+
+
+# -- a state in the making -------------------------------------------------------------------------
+
+
+class Draft(State):
+    """A state in the making: a value that another one asks for is worked out first."""
+
+    __slots__ = ("_given", "_settings")
+
+    def __init__(
+        self,
+        settings: Mapping[str, Setting[Any]],
+        kept: Mapping[str, Any],
+        given: Mapping[str, Any],
+    ) -> None:
+        super().__init__(kept)
+        object.__setattr__(self, "_settings", settings)
+        object.__setattr__(self, "_given", given)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._values and name in self._settings:
+            setting = self._settings[name]
+            given = name in self._given
+            self._values[name] = (
+                setting.checked(self._given[name], self) if given else setting.first(self)
+            )
+        return super().__getattr__(name)
+
+    def state(self) -> State:
+        """The state, once every value is there."""
+        return State({name: getattr(self, name) for name in self._settings})

@@ -1,0 +1,122 @@
+"""A view whose axes stay: their range is chosen when the view is made, and never by a slider.
+
+A picture that rescales with what it shows hides the growth that it is there to show. So the range
+follows from the state that the view was made with. It holds the whole range of the first control
+where what is shown at first stays readable, ``READABLE`` of the axis or more; else the card, where
+that leaves it readable; else twice what is shown at first, so that the next stop of a slider has
+room. What exceeds it is cut at an open edge with its figure, and one button gives more room.
+Another question, such as another network, chooses a new range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import zip_longest
+from typing import Any, TypeVar
+
+from memlab import strings
+from memlab.pictures.live.setting import Range, Setting, State, of
+from memlab.pictures.live.view import View
+from memlab.pictures.live.widget import Control
+
+S = TypeVar("S")
+READABLE = Fraction(1, 5)
+"""Share of the axis that is taken at first, at least."""
+MORE = "more_room"
+"""The button."""
+Needs = tuple[int, ...]
+"""Ends that the axes have to hold: whole bytes, or whole nanoseconds."""
+
+
+def room_for(first: int, whole: int | None, card: int | None = None) -> int:
+    """The end of an axis: ``first`` is shown at first, ``whole`` is the most over the range of the
+    first control where that is known, ``card`` the memory that is there."""
+    most = int(first / READABLE)
+    if whole is not None and whole <= most:
+        return max(first, whole)
+    return card if card is not None and 2 * first <= card <= most else 2 * first
+
+
+class SteadyView(View[S]):
+    """A view with axes that stay. A subclass says what they need; its picture takes their ranges
+    from ``state.room``."""
+
+    room: Setting[Needs] = Setting(
+        doc="what each axis holds", default=lambda now: (), argument=False, code="never"
+    )
+
+    # -- what a subclass gives --------------------------------------------------------------
+
+    def needs(self, now: State, rows: S) -> Needs:
+        """Ends that the axes have to hold to show a state whole."""
+        raise NotImplementedError
+
+    def most(self, now: State) -> Sequence[int | None]:
+        """The same over the range of the first control, where that is known before it is shown."""
+        return ()
+
+    def card(self, now: State) -> Sequence[int | None]:
+        """The memory that is there, for axes of bytes."""
+        return ()
+
+    def question(self, now: State) -> object:
+        """A value that differs where a change chooses a new range."""
+        return None
+
+    # -- the range --------------------------------------------------------------------------
+
+    def exceeds(self, now: State) -> bool:
+        """Whether something goes on beyond an axis."""
+        needs = self.needs(now, self.rows_of(now))
+        return any(need > room for need, room in zip(needs, now.room, strict=True))
+
+    def changed(self, now: State, **changes: Any) -> State:
+        new = super().changed(now, **changes)
+        asked = now.room and self.question(new) != self.question(now)
+        return self._roomy(new) if asked else new
+
+    def controls(self) -> list[Control]:
+        found = super().controls()
+        if self.exceeds(self.state):
+            label = strings.get(f"widget.{MORE}")
+            found.append(Control("button", MORE, label, place="buttons"))
+        return found
+
+    def act(self, name: str, value: Any, dragging: bool) -> None:
+        if name == MORE:
+            self.state = self._with(self.state, self._larger(self.state))
+        else:
+            super().act(name, value, dragging)
+
+    def _made(self, kept: Mapping[str, Any], given: Mapping[str, Any]) -> State:
+        return self._roomy(super()._made(kept, given))
+
+    def _roomy(self, now: State) -> State:
+        """A state with the range that is chosen for it."""
+        needs = self.needs(now, self.rows_of(now))
+        ends = zip_longest(needs, self.most(now), self.card(now))
+        return self._with(now, tuple(room_for(*each) for each in ends))
+
+    def _larger(self, now: State) -> Needs:
+        """Twice the room, until all of a state fits."""
+        needs = self.needs(now, self.rows_of(now))
+        return tuple(_doubled(room, need) for need, room in zip(needs, now.room, strict=True))
+
+    def _with(self, now: State, room: Needs) -> State:
+        """A state with another range; its figures are those that are there."""
+        new = now.replace(room=room)
+        self._kept.append((new, self.rows_of(now)))
+        return new
+
+
+def _doubled(room: int, need: int) -> int:
+    while room < need:
+        room = max(2 * room, 1)
+    return room
+
+
+def extremes(setting: Range, now: State) -> list[State]:
+    """The states at both ends of a slider that has stops."""
+    stops = of(setting.stops, now)
+    return [now.replace(**{setting.name: end}) for end in (stops[0], stops[-1])] if stops else []

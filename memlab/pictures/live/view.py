@@ -1,0 +1,508 @@
+"""The base of every live view: a page that is made from settings, and the history of them.
+
+A view is a class with its settings, a study and a page; the rest is here. What follows shows all
+that a view may say:
+
+    class WarpMemory(View[Warp]):
+        '''The memory that moves while one warp lowers.'''   # first line of the factory's text too
+
+        name, made_by = "warp", "warp_memory"     # the table of its texts; memlab.views.warp_memory
+        positional = ("network", "layer")         # arguments that need no name
+        presets = {"surprise": {"stride": 4}}     # buttons: settings as Python gives them, or a
+                                                  # function of the state that returns them
+        picture_keys = ("ArrowLeft", "KeyR")      # keys that the picture takes
+
+        network = Setting(doc="a network", check=network_of, code="plain", fixed=True)
+        stride = Choice((1, 2, 4), doc="how far the window moves")
+        warp = Range(0, last, default=inner, box=True, follows=["stride"], doc="its number")
+
+        def study(self, now): ...       # the exact figures of a state: view.rows; kept for each
+        def compose(self, scene): ...   # the Page of a scene; self.rows_of(scene.now) are its rows
+        def line(self, now): ...        # data-state: "1|8"
+        def says(self, scene): ...      # what a screen reader hears after a change
+
+    warp_memory = maker(WarpMemory)
+
+``settle(new, was)`` checks settings against each other, or mends them. ``described(now)`` is what
+must differ for the state before to become the dashed outline. ``do(now, name, value)`` answers
+what is no setting: a button (``buttons``), a press on what the picture sends (``send=`` of a
+mark), and its keys (``name`` is ``"key"``). It returns a state: ``now.replace(...)`` for what keys
+and presses choose, ``self.changed(now, ...)`` for what is checked as a control is.
+``fact(scene)`` tells the mark that the view's own keys are on: by its fact, or by what a press on
+it sends, ``"name:value"``.
+
+Every view takes ``examples=False``, which leaves out the buttons of its presets, and
+``only=("batch",)``, which leaves out them and the controls of all other settings: for a page that
+asks later what they would show. Python still sets everything.
+
+History never is in the state. ``scene.previous`` is the state before the last change;
+``scene.before`` the scene that it was seen in. The axes of a ``SteadyView`` follow no slider.
+Where a drag ends where it began, what was there before is back.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from memlab import strings
+from memlab.errors import InputError, flag, listed, several, unknown
+from memlab.pictures.live.arguments import explained, signature
+from memlab.pictures.live.setting import Check, Draft, Range, Setting, State, of
+from memlab.pictures.live.widget import Control, Labels, Line, Picture, Widget, width
+
+if TYPE_CHECKING:
+    from memlab.pictures.draw.page import Page
+
+S = TypeVar("S")
+V = TypeVar("V", bound="View[Any]")
+OWN = ("state", "previous", "earlier")
+"""Names that a view has besides its settings."""
+ROOM = 1400
+"""Pixels of the widest live page."""
+KEPT = 6
+"""Studies of so many states are kept: now, before, and both as they are stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a page is made from: the state of now, and what was there before.
+
+    ``previous`` is the state before the last change of what is described, ``earlier`` the one
+    before that. ``news`` says that this change has just been made, so that it may be seen to
+    happen. ``live`` pages may show what is free on this machine now; others are stored. ``width``
+    is in pixels.
+    """
+
+    now: State
+    previous: State | None = None
+    earlier: State | None = None
+    dragging: bool = False
+    news: bool = False
+    live: bool = False
+    width: float = 820
+
+    @property
+    def before(self) -> Scene | None:
+        """The scene in which the previous state was seen."""
+        if self.previous is None:
+            return None
+        return Scene(self.previous, self.earlier, live=self.live, width=self.width)
+
+
+class View(Widget, Generic[S]):
+    """A page that follows its settings. Set one from Python, and the picture follows; ``print``
+    shows the picture in words, ``rows`` are the exact figures, ``figure()`` is for matplotlib."""
+
+    examples = Setting[bool](
+        doc="whether it has the buttons of its examples, as Surprising and Break it",
+        default=True,
+        check=lambda given: flag("examples", given),
+        fixed=True,
+    )
+    only = Setting[tuple[str, ...]](
+        doc="the settings that have a control, without any example; all if not given",
+        default=(),
+        check=lambda given: tuple(listed("only", given, "batch")),
+        fixed=True,
+    )
+    settings: ClassVar[dict[str, Setting[Any]]] = {"examples": examples, "only": only}
+    _turned: ClassVar[dict[str, Check]] = {}
+    made_by: ClassVar[str] = ""
+    positional: ClassVar[Sequence[str]] = ()
+    presets: ClassVar[Mapping[str, Mapping[str, Any] | Callable[[State], Mapping[str, Any]]]] = {}
+    narrowest: ClassVar[int] = 480
+    widest: ClassVar[int] = 960
+    """A page is as wide as the browser has room for, within these; a stored one is the widest. A
+    view that has not less than others is ``ROOM`` wide where a screen has it."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own = {name: part for name, part in vars(cls).items() if isinstance(part, Setting)}
+        if taken := own.keys() & set(dir(View)):
+            raise TypeError(f"a view has its own {', '.join(sorted(taken))}; rename the setting")
+        last = {name: cls.settings[name] for name in View.settings}
+        cls.settings = {n: s for n, s in cls.settings.items() if n not in last} | own | last
+        checks = (each for each in cls.settings.values() if isinstance(each, Check) and each.key)
+        cls._turned = {each.key: each for each in checks}
+        cls.picture_keys = tuple(dict.fromkeys([*cls.picture_keys, *cls._turned]))
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        given = signature(type(self)).bind(*args, **kwargs).arguments
+        self._kept: deque[tuple[State, S]] = deque(maxlen=KEPT)
+        self._events = {name: part for part in self.settings.values() for name in part.events}
+        self._origin: Scene | None = None
+        self._news = self._told = False
+        self._width = self.widest
+        self.widest_drawn = ROOM if self.widest >= View.widest else self.widest
+        self.previous: State | None = None
+        self.earlier: State | None = None
+        self.state = self._start = self._made({}, given)
+        several("setting", self.state.only, [n for n, s in self.settings.items() if s.events])
+        self.rows_of(self.state)
+        super().__init__()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set a setting, a trait or what is private: a name that is none of them is a slip."""
+        if not (name.startswith("_") or name in OWN or hasattr(type(self), name)):
+            raise unknown("setting", name, [n for n, s in self.settings.items() if s.settable])
+        super().__setattr__(name, value)
+
+    # -- what a subclass gives --------------------------------------------------------------
+
+    def study(self, now: State) -> S:
+        """The exact figures of a state.
+
+        Raises:
+            InputError: settings that nothing can be shown for; they are refused.
+        """
+        raise NotImplementedError
+
+    def compose(self, scene: Scene) -> Page:
+        """The page of a scene, as wide as that says."""
+        raise NotImplementedError
+
+    def line(self, now: State) -> str:
+        """The machine-readable line for tests."""
+        return ""
+
+    def says(self, scene: Scene) -> str:
+        """What a screen reader hears."""
+        return ""
+
+    def fact(self, scene: Scene) -> str:
+        """The mark that the view's own keys have come to: its fact, or ``"name:value"``."""
+        return ""
+
+    def status(self, scene: Scene) -> str:
+        """What stands above the picture."""
+        return ""
+
+    def lines(self, scene: Scene) -> Sequence[Line]:
+        """What stands below the picture."""
+        return ()
+
+    def after(self, scene: Scene) -> Sequence[Line]:
+        """What comes last."""
+        return ()
+
+    def settle(self, new: State, was: State | None) -> State:
+        """A state whose settings go together; ``was`` is None for the first one, and for presets.
+
+        Raises:
+            InputError: they do not go together.
+        """
+        return new
+
+    def described(self, now: State) -> object:
+        """What must differ for a change to leave an outline of the state before."""
+        return now
+
+    def values(self, now: State) -> Mapping[str, object]:
+        """What the labels of controls name in braces, besides values and ends."""
+        return {}
+
+    def buttons(self, now: State) -> Mapping[str, str]:
+        """The buttons, each with the key of its label; ``<key>_busy`` is its text at work."""
+        return {name: name for name in ("start", *self.presets, "copy")}
+
+    def do(self, now: State, name: str, value: Any) -> State | None:
+        """Answer a button, a key or a press on the picture; None where nothing changes.
+
+        Raises:
+            InputError: it is not allowed; the sentence is shown, and nothing changes.
+        """
+        return None
+
+    # -- from Python ------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> S:
+        """The figures on display, exact."""
+        return self.rows_of(self.state)
+
+    def rows_of(self, now: State) -> S:
+        """The figures of a state; those of the last few states are kept."""
+        for state, found in self._kept:
+            if state is now:
+                return found
+        self._kept.append((now, self.study(now)))
+        return self._kept[-1][1]
+
+    def change(self, **changes: Any) -> None:
+        """Choose other values for some settings, all at once; where one is refused, all stay.
+
+        Raises:
+            InputError: a value that is not allowed, a name that is no setting, or a setting that
+                only another view, or a key or a button of this one, changes.
+        """
+        for name in changes:
+            setting = self._setting(name)
+            if not setting.settable:
+                key = "fixed" if setting.fixed else "pressed"
+                raise InputError(strings.get(f"widget.{key}", name=name))
+        self._set(**changes)
+
+    def scene(self, width: float | None = None, live: bool = False) -> Scene:
+        """What is on display, or what is stored of it."""
+        wide = width or (self._width if live else self.widest)
+        held, news = self._origin is not None, self._news and live
+        now, previous, earlier = self.state, self.previous, self.earlier
+        if not live:
+            now = self._stored(now)
+            previous = previous and self._stored(previous)
+            earlier = earlier and self._stored(earlier)
+        return Scene(now, previous, earlier, held, news, live, wide)
+
+    def page(self, width: float | None = None) -> Page:
+        """What is on display, as it is stored; ``width`` is in pixels."""
+        return self.compose(self.scene(width))
+
+    def text(self) -> str:
+        return self.page().text()
+
+    def svg(self) -> str:
+        return self.page().render()
+
+    def figure(self) -> Any:
+        """The same as a matplotlib ``Figure``, whose Axes can be changed before it is saved."""
+        return self.page().figure()
+
+    def code(self) -> str:
+        """The line of Python that makes this view again."""
+        parts = [part for each in self._written() if (part := each.written(self.state))]
+        return f"memlab.views.{self.made_by}({', '.join(parts)})"
+
+    def changed(self, now: State, **changes: Any) -> State:
+        """The state after a change: checked, and what follows what has changed is its default.
+
+        Raises:
+            InputError: a value that is not allowed.
+        """
+        wanted = {n: v for n, v in self._spread(now, changes).items() if not _same(v, now, n)}
+        if not wanted:
+            return now
+        gone = self._followers(now, set(wanted)) | set(wanted)
+        kept = {name: getattr(now, name) for name in self._held() if name not in gone}
+        return self.settle(Draft(self._held(), kept, wanted).state(), now)
+
+    # -- for the widget ---------------------------------------------------------------------
+
+    def controls(self) -> list[Control]:
+        now = self.state
+        labels = self._labels(now)
+        shown = [each for each in self.settings.values() if self._offers(each)]
+        found = [control for each in shown for control in each.controls(now, labels)]
+        if now.only:  # nothing is to be looked for
+            found = [replace(control, place="main") for control in found]
+        for name, key in self.buttons(now).items():
+            if name in self.presets and not self._exemplary:
+                continue
+            busy = labels(f"{key}_busy") if labels.has(f"{key}_busy") else ""
+            found.append(Control("button", name, labels(key), place="buttons", busy=busy))
+        return found
+
+    def _labels(self, now: State) -> Labels:
+        others = {name: each.label for name, each in self.settings.items() if each.label}
+        return Labels(self.name, self.values(now), others)
+
+    def more(self) -> str:
+        now = self.state
+        labels = self._labels(now)
+        hidden = [each for each in self.settings.values() if of(each.place, now) == "more"]
+        shown = [each for each in hidden if each.when(now) and each.controls(now, labels)]
+        told = filter(None, (each.told(now, labels) for each in shown))
+        offered = shown and not now.only
+        return strings.get("widget.more", values=", ".join(told)) if offered else ""
+
+    def draw(self, stored: bool) -> Picture:
+        scene = self.scene(live=not stored)
+        page = self.compose(scene)
+        return Picture(
+            svg=page.render("" if stored else str(self.model_id), standalone=stored),
+            text=page.text() if stored or self._told else "",
+            shown=self.shown(scene.now),
+            state=self.line(scene.now),
+            says="" if scene.dragging else self.says(scene),
+            fact=self.fact(scene),
+            status=self.status(scene),
+            lines=tuple(self.lines(scene)),
+            after=tuple(self.after(scene)),
+            code=self.code(),
+        )
+
+    def shown(self, now: State) -> int:
+        """Where the first slider stands."""
+        sliders = (each for each in self.settings.values() if isinstance(each, Range))
+        first = next(sliders, None)
+        return round(first.where(now)) if first else 0
+
+    def refresh(self, error: str = "") -> None:
+        super().refresh(error)
+        self._news = False
+
+    def act(self, name: str, value: Any, dragging: bool) -> None:
+        now = self.state
+        if name == "width":
+            self._width = min(max(width(value), self.narrowest), self.widest_drawn)
+        elif name == "text":
+            self._told = True
+        elif name in self._events:
+            setting = self._events[name]
+            if self._offers(setting):
+                chosen = {setting.name: setting.read(name, value, now)}
+                self._slide(self.changed(now, **chosen), dragging)
+        elif name == "key" and (check := self._turned.get(str(value))):
+            self._go(self.changed(now, **{check.name: not check.value(now)}))
+        elif name in self.presets and self._exemplary:
+            self._renew(self._made(self._staying(), of(self.presets[name], now)))
+        elif name == "start":
+            self._renew(self._start.replace(**self._staying()))
+        elif (state := self.do(now, name, value)) is not None:
+            self._slide(state, dragging)
+
+    def _set(self, **changes: Any) -> None:
+        """The same for all settings: a view's own methods check what they set."""
+        undo = self._undo()
+        try:
+            self._go(self.changed(self.state, **changes))
+            self.refresh()
+        except BaseException:
+            undo()
+            raise
+
+    def _undo(self) -> Callable[[], None]:
+        names = ("state", "previous", "earlier", "_origin", "_news")
+        kept = {name: getattr(self, name) for name in names}
+        return lambda: self.__dict__.update(kept)
+
+    # -- history ------------------------------------------------------------------------------
+
+    def _go(self, state: State) -> None:
+        """To another state; the one before is kept where what it describes has changed."""
+        self.rows_of(state)  # what cannot be shown is refused here
+        if self.described(state) != self.described(self.state):
+            self.previous, self.earlier = self.state, self.previous
+            self._news = True
+        self.state, self._origin = state, None
+
+    def _slide(self, state: State, dragging: bool) -> None:
+        """While a slider is held, what was there when it was taken stays the state before."""
+        origin = self._origin
+        if origin is None and not dragging:
+            self._go(state)
+            return
+        self.rows_of(state)
+        if origin is None:
+            self._origin = Scene(self.state, self.previous, self.earlier)
+            self.previous, self.earlier = self.state, self.previous
+        elif not dragging:
+            self._origin, self._news = None, True
+            if state == origin.now:
+                state, self.previous, self.earlier = origin.now, origin.previous, origin.earlier
+        self.state = state
+
+    def _renew(self, state: State) -> None:
+        """To a state that has nothing to do with those before."""
+        self.rows_of(state)
+        self.state, self.previous, self.earlier, self._origin = state, None, None, None
+        self._news = True
+
+    # -- inside -------------------------------------------------------------------------------
+
+    @property
+    def _exemplary(self) -> bool:
+        """Whether the buttons of the presets are there."""
+        return self.state.examples and not self.state.only
+
+    def _offers(self, setting: Setting[Any]) -> bool:
+        """Whether a setting has its control now."""
+        now = self.state
+        return setting.when(now) and (not now.only or setting.name in now.only)
+
+    def _setting(self, name: str) -> Setting[Any]:
+        if name not in self.settings:
+            raise unknown("setting", name, self.settings)
+        return self.settings[name]
+
+    def _held(self) -> dict[str, Setting[Any]]:
+        """The settings that hold a value of their own."""
+        return {name: each for name, each in self.settings.items() if each.put is None}
+
+    def _written(self) -> list[Setting[Any]]:
+        """The settings in the order of the line of code."""
+        return sorted(self.settings.values(), key=lambda each: each.code != "plain")
+
+    def _staying(self) -> dict[str, Any]:
+        """What a preset leaves as it is."""
+        return {name: getattr(self.state, name) for name, each in self._held().items()
+                if each.fixed or each.stays}  # fmt: skip
+
+    def _made(self, kept: Mapping[str, Any], given: Mapping[str, Any]) -> State:
+        own = {name: value for name, value in given.items() if name in self._held()}
+        kept = {name: value for name, value in kept.items() if name not in own}
+        state = self.settle(Draft(self._held(), kept, own).state(), None)
+        others = {name: given[name] for name in given if name not in own}
+        return self.changed(state, **{n: v for n, v in others.items() if v is not None})
+
+    def _spread(self, now: State, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """The changes of settings that hold a value of their own."""
+        found: dict[str, Any] = {}
+        for name, value in changes.items():
+            setting = self._setting(name)
+            put = setting.put
+            found |= put(now, setting.checked(value, now)) if put else {name: value}
+        return found
+
+    def _followers(self, now: State, changed: set[str]) -> set[str]:
+        """What becomes its default again with these, and with what follows them."""
+        found: set[str] = set()
+        while more := {
+            name
+            for name, each in self._held().items()
+            if name not in changed | found
+            and (changed | found) & set(each.follows)
+            and not self._stands(each, now)
+        }:
+            found |= more
+        return found
+
+    def _stands(self, setting: Setting[Any], now: State) -> bool:
+        """Whether its value was chosen since the view was made, and stays."""
+        if not setting.stands:
+            return False
+        start = getattr(self, "_start", now)
+        return getattr(now, setting.name) not in (
+            setting.first(now), getattr(start, setting.name)
+        )  # fmt: skip
+
+    def _stored(self, state: State) -> State:
+        """The same without what belongs to this machine and this moment."""
+        passing = {name: each for name, each in self._held().items() if not each.stored}
+        if not passing:
+            return state
+        return state.replace(**{name: each.first(state) for name, each in passing.items()})
+
+    def __repr__(self) -> str:
+        return f"<{self._named('name').lower()}: {self.page().title}>"
+
+
+def maker(view: type[V]) -> Callable[..., V]:
+    """The function that makes a view; its arguments are the settings."""
+
+    def make(*args: Any, **kwargs: Any) -> V:
+        return view(*args, **kwargs)
+
+    make.__name__ = make.__qualname__ = view.made_by
+    make.__module__ = view.__module__
+    make.__signature__ = signature(view)  # type: ignore[attr-defined]  # functions have one
+    make.__doc__ = explained(view)
+    return make
+
+
+def _same(value: object, now: State, name: str) -> bool:
+    """Whether that is what is chosen already."""
+    was = getattr(now, name)
+    return value is was or (type(value) is type(was) and value == was)

@@ -1,0 +1,265 @@
+"""What can be chosen of the step that the memory view shows, and the step of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from memlab.errors import InputError, known, shorten
+from memlab.formats import STORED
+from memlab.ledger.ledger import Ledger
+from memlab.networks import counting
+from memlab.networks.graph import Network
+from memlab.pictures import recipe
+from memlab.pictures.live import setting
+from memlab.pictures.live.setting import Check, Choice, Range, Setting, State
+from memlab.pictures.live.widget import Control, Labels
+from memlab.pictures.memory.snapshot import say
+from memlab.pictures.memory.step_memory import StepMemory
+from memlab.pictures.recipe import Called, Recipe, network_of, sizes_of
+from memlab.step.step import Step
+from memlab.step.tensor import Role
+from memlab.strings import gettext as _
+from memlab.techniques.recompute import segments
+from memlab.techniques.recompute.step_as_chain import cuts
+from memlab.techniques.registry import Use, techniques, use
+
+SIDES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+IMAGES = (32, 64, 96, 128, 160, 192, 224, 256, 320, 384, 448, 512)
+KS = (*range(1, 11), 12, 16, 20, 24, 32, 48, 64)
+DEEPEST, WIDEST = 96, 4096
+"""The largest depth, and size of a layer or an image, that is drawn."""
+OWN = ("precision", "eight_bit_states", "lowering", "recompute")
+"""Techniques whose settings are the view's own."""
+BY_ROW = tuple(name for name, row in techniques().items()
+                if row.built and name not in OWN and (row.values or not row.choice))  # fmt: skip
+"""All others that have a list of values, or are done or not: each has a setting."""
+CHOSEN = ("batch", "image", "depth", "inputs", "outputs", "optimizer", "training", "format",
+          "algorithm", "recompute", "k", "budget", *BY_ROW)  # fmt: skip
+"""What a function that makes a step may take."""
+ROLES = (Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE, Role.FEATURE_MAP,
+         Role.GRADIENT_MAP)  # fmt: skip
+EIGHT_BITS = "8 bits"
+"""Of the optimizer's state, in blocks with a scale each (``memlab.eight_bit_states``)."""
+
+
+# -- what is shown ---------------------------------------------------------------------------------
+
+
+def what_of(given: object) -> Network | Step | Ledger | Callable[..., object]:
+    """A network of the zoo by its name, or what was given: a network, a step, a ledger, or a
+    function that makes a step of settings.
+
+    Raises:
+        InputError: it is none of them, or a function that takes something else.
+    """
+    if isinstance(given, str):
+        return network_of(given)
+    if isinstance(given, Network | Step | Ledger):
+        return given
+    if callable(given) and not isinstance(given, type):
+        recipe.arguments(given, CHOSEN)
+        return given
+    raise InputError(
+        _("give a network, a step, a ledger or a function that makes a step, got {given}; try "
+          "'vgg16'.", given=shorten(given))
+    )  # fmt: skip
+
+
+def of_network(now: State) -> bool:
+    """Whether a network is shown, and no step that is there already."""
+    return isinstance(now.what, Network)
+
+
+def taken(now: State) -> Mapping[str, Any]:
+    """The settings that the step follows, with those that a function has by itself."""
+    if of_network(now):
+        return dict.fromkeys(CHOSEN)
+    made = isinstance(now.what, Step | Ledger)
+    return {} if made else recipe.arguments(now.what, CHOSEN)
+
+
+def network_in(now: State) -> Network:
+    """The network with the sizes that are chosen; as it was given where they are its own."""
+    network: Network = now.what
+    own = sizes_of(network)
+    chosen = {name: getattr(now, name) for name in own}
+    return network if chosen == own else network_of(network.name, **chosen)
+
+
+def memory_of(now: State) -> StepMemory:
+    """The memory of the step that the settings make, or of the one that was given."""
+    if isinstance(now.what, Step | Ledger):
+        return recipe.memory_of(now.what)
+    if not of_network(now):
+        return recipe.memory_of(Called(now.what, {name: getattr(now, name) for name in taken(now)}))
+    formats = {role: getattr(now, role) for role in map(str, ROLES)}
+    roles = tuple((role, each) for role, each in formats.items() if each not in ("", EIGHT_BITS))
+    made = network_in(now), now.optimizer, now.training, now.format, roles, now.algorithm
+    return recipe.memory_of(Recipe(*made, tuple(uses_in(now))))
+
+
+def uses_in(now: State) -> Iterator[Use]:
+    """The techniques that are chosen, but for formats and the algorithm of convolutions."""
+    if now.optimizer_state == EIGHT_BITS:
+        yield use("eight_bit_states")
+    if now.recompute:
+        needs = {"every": ("k",), "chain": ("batch", "budget")}.get(now.recompute, ())
+        yield use("recompute", now.recompute, **{name: getattr(now, name) for name in needs})
+    for name in BY_ROW:
+        if value := getattr(now, name):
+            yield use(name, *((value,) if techniques()[name].choice else ()))
+
+
+def root(now: State) -> int:
+    """The k of the rule: the root of the number of stages."""
+    return _root(memory_of(now.replace(recompute="", in_place=False))) if of_network(now) else 1
+
+
+@lru_cache(maxsize=8)
+def _root(memory: StepMemory) -> int:
+    return 1 if memory.step is None else segments.root(len(cuts(memory.step).parts))
+
+
+def networks_of(now: State) -> tuple[str, ...]:
+    """The networks to choose from; the one that the view was made for is one of them."""
+    if not isinstance(now.own, Network):
+        return ()
+    names: tuple[str, ...] = now.networks
+    return names if now.own.name in names else (now.own.name, *names)
+
+
+def find(now: State, name: str) -> Network:
+    """One of the networks to choose from; the view's own as it was given."""
+    own: Network = now.own
+    return own if name == own.name else network_of(name)
+
+
+def rules_of(now: State) -> dict[str, str]:
+    """The counting rules and their titles, and none."""
+    return {"": say("no_rule")} | {rule.name: rule.title for rule in counting.CONVENTIONS.values()}
+
+
+def label(now: State) -> str:
+    """The name of what is shown."""
+    return now.what.label if of_network(now) else memory_of(now).label
+
+
+# -- kinds of settings -----------------------------------------------------------------------------
+
+
+class NetworkChoice(Choice[Any]):
+    """The network: chosen by its name, or given."""
+
+    def allowed(self, given: Any, now: State) -> Any:
+        if isinstance(given, Network):
+            return given
+        return find(now, known("network", given, networks_of(now)))
+
+    def controls(self, now: State, labels: Labels) -> list[Control]:
+        names = networks_of(now)
+        if len(names) < 2:
+            return []
+        options = tuple((name, find(now, name).title) for name in names)
+        place = setting.of(self.place, now)
+        return [Control("select", self.name, labels(self.name), now.what.name, place, options)]
+
+
+class VariantChoice(Choice[str]):
+    """The published form, where there are several."""
+
+    def allowed(self, given: Any, now: State) -> str:
+        if "variant" not in size_names(now):
+            raise InputError(
+                _("{name} has no variants; leave variant as it is.", name=label(now))
+            )  # fmt: skip
+        return super().allowed(given, now)
+
+
+class Detail(Choice[str]):
+    """How much is shown, as a checkbox."""
+
+    def read(self, event: str, value: Any, now: State) -> str:
+        return "all" if value is True else "first"
+
+    def controls(self, now: State, labels: Labels) -> list[Control]:
+        return [Control("checkbox", self.name, labels(self.name), now.detail == "all")]
+
+
+def size_names(now: State) -> Mapping[str, Any]:
+    """The sizes that can be chosen, with those of the network as it was given."""
+    if of_network(now):
+        return sizes_of(now.what)
+    return {name: value for name, value in taken(now).items() if name in recipe.SIZES}
+
+
+def placed(name: str) -> Callable[[State], str]:
+    """In front where that is asked for, else behind the disclosure."""
+    return lambda now: "main" if name in now.control else "more"
+
+
+def never(now: State) -> bool:
+    """In no state: a setting without a control."""
+    return False
+
+
+class Size(Range):
+    """A size of a network, where that has it."""
+
+    def allowed(self, given: Any, now: State) -> int:
+        if self.name not in size_names(now):
+            raise InputError(
+                _("{name} has no {what}; leave it as it is.", name=label(now), what=self.name)
+            )  # fmt: skip
+        return super().allowed(given, now)
+
+
+def size(name: str, stops: Sequence[int], usual: int, most: int, doc: str) -> Range:
+    """A size of a network of the zoo."""
+
+    def first(now: State) -> Any:
+        return size_names(now).get(name) or usual
+
+    def moved(now: State) -> bool:
+        return bool(getattr(now, name) != first(now))
+
+    def brief(now: State) -> str:
+        return say(f"chosen.size.{name}", value=getattr(now, name)) if moved(now) else ""
+
+    return Size(
+        1, most, doc=doc, stops=stops, box=True, follows=["what"], place=placed(name), code=moved,
+        default=first,
+        when=lambda now: name in size_names(now), brief=brief,
+    )  # fmt: skip
+
+
+def stored(role: Role) -> Choice[str]:
+    """The format of one role."""
+    more = (EIGHT_BITS,) if role is Role.OPTIMIZER_STATE else ()
+    name = role.value.replace("_", " ")
+    return Choice(
+        lambda now: {"": say("as_format")} | {each: each for each in (*STORED, *more)},
+        doc=f"of a {name}, where that is another one: ``{STORED[-1]!r}``",
+        default="", what=f"format of a {name}", when=of_network, place=placed(role.value),
+        brief=lambda now: "",
+    )  # fmt: skip
+
+
+def technique(name: str) -> dict[str, Any]:
+    """What the settings of a technique have in common."""
+    return {"place": placed(name), "when": lambda now: name in taken(now)}
+
+
+def offered(name: str) -> Setting[Any]:
+    """The setting of a technique, made from its row."""
+    row = techniques()[name]
+    free = [value for value in row.values if not row.takes(value).needs]
+    common = technique(name) | {
+        "doc": f"{row.note} (``memlab.{name}``)",
+        "label": row.label[0].upper() + row.label[1:],
+        "brief": lambda now: " ".join(recipe.chosen(u) for u in uses_in(now) if u.name == name),
+    }
+    if not row.values:
+        return Check(**common)
+    return Choice({"": say("off")} | {value: value for value in free}, default="", **common)

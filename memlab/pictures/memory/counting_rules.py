@@ -1,0 +1,178 @@
+"""What published counting rules count of a network, beside what is alive of it in a step.
+
+A rule counts outputs of forward, each once, also those that a step has freed or never kept: so no
+rule is a plan. Each output is counted by some set of rules, and outputs of the same set are one
+segment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from memlab import strings, units
+from memlab.formats import FORMATS
+from memlab.ledger.ledger import Entry
+from memlab.networks import counting
+from memlab.networks.counting import Convention
+from memlab.networks.graph import INPUT, Network
+from memlab.pictures import number_text as figures
+from memlab.pictures.memory.snapshot import Cut, say
+from memlab.pictures.memory.step_memory import Blocks, Curve
+from memlab.pictures.study import Study
+
+CHAIN = ("conv-only", "conv-sums", "relu-in-place", "everything")
+"""Counting rules: each of these counts all that the one before it counts."""
+RULES = (*CHAIN, *(name for name in counting.CONVENTIONS if name not in CHAIN))
+"""All of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Outputs that the same rules count: values per sample, bytes, and bytes of them alive."""
+
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    rules: frozenset[str]
+    values: int
+    nbytes: int
+    alive: int
+
+    @property
+    def label(self) -> str:
+        """The kinds of outputs in it."""
+        return ", ".join(dict.fromkeys(strings.get(f"kind.{kind}") for kind in self.kinds))
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRow:
+    """A counting rule: what it counts per sample and at this batch, what of it is alive, and what
+    of the mountain it misses."""
+
+    rule: Convention
+    values: int
+    nbytes: int
+    alive: int
+    missed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Tally(Study):
+    """All outputs of forward of a network at a cut; ``name`` is the rule that is told of."""
+
+    cut: Cut
+    network: Network
+    name: str
+
+    @cached_property
+    def segments(self) -> tuple[Segment, ...]:
+        """All outputs of forward, by the rules that count them; those of every rule first."""
+        groups: dict[frozenset[str], list[tuple[str, str, int]]] = {}
+        for name, kind, values, rules in _outputs(self.network):
+            groups.setdefault(rules, []).append((name, kind, values))
+        found = [self._segment(rules, members) for rules, members in groups.items()]
+        found.sort(key=lambda each: (-len(each.rules & {*CHAIN}), -len(each.rules)))
+        return tuple(found)
+
+    def _segment(self, rules: frozenset[str], members: list[tuple[str, str, int]]) -> Segment:
+        names, kinds, counts = zip(*members, strict=True)
+        alive = (self._alive[name] for name in names if name in self._alive)
+        width = FORMATS[self.cut.memory.ledger.format].bits // 8
+        nbytes = sum(counts) * width * self.cut.batch
+        here = sum(entry.size.at(self.cut.batch) for entry in alive)
+        return Segment(names, tuple(dict.fromkeys(kinds)), rules, sum(counts), nbytes, here)
+
+    @cached_property
+    def _alive(self) -> dict[str, Entry]:
+        return {_output(entry): entry for entry in self.cut.memory.ledger.alive(self.cut.at)}
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of everything that forward makes, at this batch."""
+        return sum(segment.nbytes for segment in self.segments)
+
+    @cached_property
+    def rules(self) -> tuple[RuleRow, ...]:
+        """Every counting rule, those of the chain first."""
+        mountain = sum(row.nbytes for row in self.cut.mountain)
+        found = []
+        for name in RULES:
+            inside = [segment for segment in self.segments if name in segment.rules]
+            values, nbytes, alive = (
+                sum(getattr(segment, each) for segment in inside)
+                for each in ("values", "nbytes", "alive")
+            )
+            missed = mountain - alive
+            found.append(RuleRow(counting.CONVENTIONS[name], values, nbytes, alive, missed))
+        return tuple(found)
+
+    @property
+    def chosen(self) -> RuleRow:
+        """The counting rule that is told of."""
+        return next(row for row in self.rules if row.rule.name == self.name)
+
+    @cached_property
+    def curve(self) -> Curve:
+        """Bytes inside every operation that the rule counts."""
+        inside = (each.names for each in self.segments if self.name in each.rules)
+        names = {name for group in inside for name in group}
+        memory = self.cut.memory
+        entries = [entry for entry in memory.ledger.entries if _output(entry) in names]
+        return self.cut.batch * Blocks(entries, memory.operations).line.astype(np.float64)
+
+    # -- in words ---------------------------------------------------------------------------
+
+    @property
+    def title(self) -> str:
+        """What is counted."""
+        return say("counted.title")
+
+    def headline(self, few: bool = False) -> list[tuple[str, bool]]:
+        """What the rule counts, alive here and freed: they add up as they are written."""
+        row = self.chosen
+        parts = [row.alive, row.nbytes - row.alive]
+        total, (alive, freed) = (figures.few if few else figures.sum_of)(row.nbytes, parts)
+        return [(say("counted.headline", counted=total), True),
+                (say("counted.parts", alive=alive, freed=freed), False)]  # fmt: skip
+
+    @property
+    def heads(self) -> list[str]:
+        """What the numbers of a counting rule are."""
+        batch = f"{self.cut.batch:,}"
+        return say("counted.heads", sample=self.cut.memory.sample, batch=batch).split("|")
+
+    @property
+    def sentences(self) -> list[str]:
+        """What the chosen rule misses."""
+        values = units.short(self.nbytes), units.short(self.chosen.missed)
+        return [say("counted.missed", all=values[0], missed=values[1])]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same for JSON."""
+        return {
+            row.rule.name: {"values": row.values, "bytes": row.nbytes, "alive": row.alive}
+            for row in self.rules
+        }
+
+
+def _outputs(network: Network) -> list[tuple[str, str, int, frozenset[str]]]:
+    """Everything that some rule counts: name, kind, values per sample, the rules."""
+    rules = counting.CONVENTIONS
+    inputs = frozenset(name for name, rule in rules.items() if rule.counts_input)
+    found = [(INPUT, INPUT, prod(network.input_shape), inputs)]
+    for node in network.nodes:
+        counts = frozenset(name for name, rule in rules.items() if rule.counts(node))
+        if counts:
+            found.append((node.name, node.kind, prod(node.shape), counts))
+    return found
+
+
+def _output(entry: Entry) -> str:
+    """The output that a block holds; the loss stands for its probabilities."""
+    if entry.name in ("loss.probabilities", "prediction"):
+        return "loss"
+    return "" if entry.name == "loss" else entry.name

@@ -1,0 +1,363 @@
+"""A step at one batch, cut through at one operation: what is alive there, and whose it is.
+
+By part of the stack, by block and by stage; ``counting_rules`` has the rules of texts. Printed, it
+is exact to the byte; ``cut_changes`` says what changed from one cut to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from memlab import optimizers, strings, units
+from memlab.ledger.ledger import BEFORE, Entry, Peak
+from memlab.pictures import number_text as figures
+from memlab.pictures import recipe
+from memlab.pictures.memory.step_memory import Budget, Curve, Slice, StepMemory, Verdict, band
+from memlab.pictures.mountain.stack_parts import FLOOR, MOUNTAIN, Part
+from memlab.pictures.study import Study
+from memlab.step.storage import HOST
+from memlab.step.tensor import Role
+
+LARGEST = 5
+"""So many blocks are listed."""
+
+
+def say(key: str, **values: object) -> str:
+    """A text about the memory of a network."""
+    return strings.get(f"memory.{key}", **values)
+
+
+# -- lines of its tables ---------------------------------------------------------------------------
+
+
+class Line(NamedTuple):
+    """A part of the stack, or a sum of several: its bytes inside the operation, and what each
+    sample adds to them."""
+
+    part: Part | None
+    name: str
+    nbytes: int
+    each: int
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRow:
+    """One block alive there. ``first`` and ``last`` count operations from 1; ``first`` is 0 for
+    what was there before the step, ``last`` is 0 for what stays after it."""
+
+    name: str
+    role: Role
+    formula: str
+    nbytes: int
+    first: int
+    last: int
+    made: str
+    needed: str
+
+    @property
+    def story(self) -> str:
+        """Who made it and who waits for it."""
+        key = ("made" if self.first else "before") + ("_needed" if self.last else "_stays")
+        return say(f"largest.{key}", made=self.made, needed=self.needed)
+
+    @property
+    def life(self) -> str:
+        """The same with its name."""
+        return f"{self.name}: {self.story}"
+
+
+@dataclass(frozen=True, slots=True)
+class SliceRow:
+    """What one stage or layer has on the mountain inside the operation, in how many blocks."""
+
+    part: Slice
+    nbytes: int
+    blocks: int
+    stage: bool
+
+    @property
+    def in_blocks(self) -> str:
+        """In how many blocks it is."""
+        return say("twin.block" if self.blocks == 1 else "twin.blocks", count=self.blocks)
+
+
+# -- the cut ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Cut(Study):
+    """What is alive inside operation ``at``, counted from 0, of a step at a batch.
+
+    ``stage`` is the one whose layers are told apart; without one the stages are.
+    """
+
+    memory: StepMemory
+    batch: int
+    peak: Peak
+    at: int
+    budgets: tuple[Budget, ...] = ()
+    stage: str = ""
+
+    # -- bytes ------------------------------------------------------------------------------
+
+    @property
+    def peak_floor(self) -> int:
+        """The part of the peak that does not depend on the batch."""
+        return int(self.memory.floor[self.peak.index])
+
+    @property
+    def peak_each(self) -> int:
+        """What each sample adds to the peak."""
+        return int(self.memory.mountain[self.peak.index])
+
+    @property
+    def peak_mountain(self) -> int:
+        """The part of the peak that grows with the batch."""
+        return self.batch * self.peak_each
+
+    @cached_property
+    def stack(self) -> list[tuple[Part, Curve]]:
+        """The parts that have bytes, from the bottom up, each with its upper edge."""
+        return self.memory.stack(self.batch)
+
+    @property
+    def curve(self) -> Curve:
+        """The whole stack over the operations."""
+        return self.stack[-1][1] if self.stack else self.memory.ground
+
+    @cached_property
+    def roles(self) -> tuple[Line, ...]:
+        """One line for every part of the stack that has one, from the bottom up."""
+        values = ((part, int(self.memory.lines[part][self.at])) for part in self.memory.parts)
+        return tuple(
+            Line(part, part.label, value * (self.batch if part.grows else 1), value * part.grows)
+            for part, value in values
+        )
+
+    @property
+    def floor(self) -> tuple[Line, ...]:
+        """The lines of what stays, from the bottom up."""
+        return tuple(row for row in self.roles if row.part in FLOOR)
+
+    @property
+    def mountain(self) -> tuple[Line, ...]:
+        """The lines of what grows, from the bottom up."""
+        return tuple(row for row in self.roles if row.part in MOUNTAIN)
+
+    @property
+    def here(self) -> int:
+        """Bytes alive inside the operation."""
+        return sum(row.nbytes for row in self.roles)
+
+    @cached_property
+    def blocks(self) -> tuple[BlockRow, ...]:
+        """The largest blocks alive."""
+        found = self.memory.blocks.largest(self.at, self.batch, LARGEST)
+        return tuple(self.block(entry) for entry in found)
+
+    @cached_property
+    def alive(self) -> int:
+        """How many blocks are alive."""
+        return self.memory.blocks.count(self.at)
+
+    @property
+    def others(self) -> int:
+        """Bytes alive in the blocks that are not listed."""
+        return self.here - sum(row.nbytes for row in self.blocks)
+
+    @cached_property
+    def slices(self) -> tuple[SliceRow, ...]:
+        """The mountain by stage, or one stage by layer."""
+        return tuple(
+            SliceRow(
+                part,
+                self.batch * part.blocks.per_sample(self.at),
+                part.blocks.count(self.at),
+                part.name in self.memory.stages,
+            )
+            for part in self.memory.slices(self.stage)
+        )
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """Whether the peak fits into each budget, and the largest batch that would."""
+        return [self.judged(each) for each in self.budgets]
+
+    def judged(self, budget: Budget) -> Verdict:
+        """Whether the peak fits into a budget, and the largest batch that would."""
+        fits, largest = self.peak.nbytes <= budget.nbytes, self.memory.largest_batch(budget.nbytes)
+        return Verdict(budget, fits, largest)
+
+    def block(self, entry: Entry) -> BlockRow:
+        """A block with its formula in numbers and the operations it is alive between."""
+        ledger = self.memory.ledger
+        return BlockRow(
+            entry.name,
+            entry.role,
+            entry.formula(self.batch),
+            entry.size.at(self.batch),
+            0 if entry.birth == BEFORE else entry.birth + 1,
+            0 if entry.death >= self.memory.operations else entry.death + 1,
+            ledger.made_by(entry),
+            ledger.needed_by(entry),
+        )
+
+    @cached_property
+    def largest(self) -> dict[Part, Entry]:
+        """The block that has the most of each part of the stack that has bytes."""
+        return self.memory.blocks.largest_of_each(self.at)
+
+    # -- in words ---------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> list[str]:
+        """The network, its sizes, the batch, the format, the optimizer, the kind of step, and what
+        else was chosen."""
+        memory, ledger = self.memory, self.memory.ledger
+        kind = strings.get("step.training" if ledger.training else "step.inference")
+        batch = say("batch", batch=f"{self.batch:,}")
+        sizes = recipe.unusual(memory.network) if memory.network else []
+        optimizer = optimizers.title(ledger.optimizer)
+        words = [memory.label, *sizes, batch, memory.format, optimizer, kind]
+        notes = ledger.notes if memory.chosen is None else memory.chosen
+        return [each for each in (*words, *notes) if each]
+
+    @property
+    def title(self) -> str:
+        """``'ResNet-50 v1.5, batch 32, fp32, SGD with momentum, training'``."""
+        return ", ".join(self.settings)
+
+    def equation(self, few: bool = False) -> tuple[str, list[str]]:
+        """The peak with its unit, and its floor and mountain, which add up as they are written in
+        three decimals; for ``few``, three digits of the peak."""
+        parts = [self.peak_floor, self.peak_mountain]
+        return (figures.few if few else figures.sum_of)(self.peak.nbytes, parts)
+
+    def headline(self, few: bool = False) -> list[tuple[str, bool]]:
+        """The equation of the peak, of which the peak is bold."""
+        total, (floor, mountain) = self.equation(few)
+        right = say("equation", floor=floor, mountain=mountain, unit=total.split()[-1])
+        binary = "" if few else figures.binary(self.peak.nbytes)
+        return [(say("headline", peak=total), True), (f"({binary}) {right}" if binary else right,
+                                                      False)]  # fmt: skip
+
+    def verdict(self, found: Verdict) -> str:
+        """Whether a budget holds the peak and what it would hold."""
+        live, largest = found.budget.live, found.largest
+        if self.memory.ledger.batches is not None:
+            key = "holds" if found.fits else "over"
+        elif found.fits:
+            key = "always" if largest is None else "fits"
+        else:
+            key = "refused" if largest else "none"
+        return say(
+            f"budget.{'live_' if live else ''}{key}",
+            name=found.budget.name,
+            free=figures.three(found.budget.nbytes),
+            peak=figures.three(self.peak.nbytes),
+            largest=figures.batches(largest or 0),
+        )
+
+    @property
+    def sentences(self) -> list[str]:
+        """The peak to the byte in two sentences, the verdicts, and where each phase is."""
+        peak, sample = self.peak, self.memory.sample
+        where = say(
+            "exact.peak",
+            bytes=units.exact(peak.nbytes),
+            index=f"{peak.index + 1:,}",
+            count=f"{self.memory.operations:,}",
+            name=peak.row.name,
+        )
+        floor, mountain, each = map(
+            units.exact, (self.peak_floor, self.peak_mountain, self.peak_each)
+        )
+        parts = say("exact.floor", floor=floor, mountain=mountain, each=each, sample=sample)
+        bands = ", ".join(band(*each) for each in self.memory.phases)
+        host = [self.host] if self.host else []
+        return [where, parts, *host, say("exact.bands", bands=bands)]
+
+    @cached_property
+    def host(self) -> str:
+        """What waits in host memory; empty where the step has none there."""
+        both = f"{figures.three(self._there)}, {units.exact(self._there)}"
+        return say("host", bytes=both) if self._there else ""
+
+    @property
+    def waiting(self) -> str:
+        """The same in three digits."""
+        return say("host", bytes=figures.three(self._there)) if self._there else ""
+
+    @cached_property
+    def _there(self) -> int:
+        """The most bytes in host memory."""
+        ledger = self.memory.ledger
+        there = any(entry.memory == HOST for entry in ledger.entries)
+        return ledger.peak(self.batch, HOST) if there else 0
+
+    @property
+    def lines(self) -> list[Line]:
+        """The stack from its top down, with the sums of its mountain, of its floor and of both."""
+        mountain, floor, alive = (
+            Line(None, say(f"table.{name}"), sum(r.nbytes for r in rows), sum(r.each for r in rows))
+            for name, rows in
+            (("mountain", self.mountain), ("floor", self.floor), ("alive", self.roles))
+        )  # fmt: skip
+        return [*self.mountain[::-1], mountain, floor, *self.floor[::-1], alive]
+
+    @property
+    def blocks_title(self) -> str:
+        """How many blocks are listed, of how many, and the bytes of the others."""
+        count = self.alive - len(self.blocks)
+        if not count:
+            return say("largest.all", alive=self.alive)
+        others = say("largest.others", count=f"{count:,}", amount=units.exact(self.others))
+        return say("largest.title", count=len(self.blocks), alive=f"{self.alive:,}", others=others)
+
+    @property
+    def slices_title(self) -> str:
+        """What is told apart below."""
+        if self.stage:
+            return say("rows.title_layers", stage=self.stage)
+        return say("rows.title" if self.memory.stages else "rows.title_no_stages")
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same for JSON; operations are counted from 1."""
+        return {
+            "title": self.title,
+            "batch": self.batch,
+            "operation": self.at + 1,
+            "bytes": self.here,
+            "peak": {"operation": self.peak.index + 1, "bytes": self.peak.nbytes},
+            "roles": [
+                {"role": part.role.value, "grows": part.grows, "bytes": row.nbytes}
+                for part, row in zip(self.memory.parts, self.roles, strict=True)
+            ],
+            "blocks": [asdict(row) | {"role": row.role.value} for row in self.blocks],
+            "slices": [{"name": row.part.name, "bytes": row.nbytes} for row in self.slices],
+            "budgets": [
+                {**asdict(each.budget), "fits": each.fits, "largest": each.largest}
+                for each in self.verdicts
+            ],
+        }
+
+
+def cut(
+    memory: StepMemory,
+    batch: int,
+    at: int | None = None,
+    budgets: Iterable[Budget] = (),
+    stage: str = "",
+) -> Cut:
+    """What is alive of a step at a batch inside operation ``at``, counted from 0; at its peak if
+    not given, inside its last one if there are fewer.
+
+    Raises:
+        InputError: a batch that the plan does not hold for.
+    """
+    peak = memory.ledger.peak_at(batch)
+    index = peak.index if at is None else min(at, memory.operations - 1)
+    return Cut(memory, batch, peak, index, tuple(budgets), stage)

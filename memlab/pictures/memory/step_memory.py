@@ -1,0 +1,348 @@
+"""Where the bytes of a step are, before a batch is chosen: by part of the stack, stage and block.
+
+Every figure is a line: bytes inside each operation that stay, or that each sample adds.
+``memlab.pictures.memory.snapshot`` has what is alive inside one operation at one batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import accumulate, groupby
+from time import monotonic
+
+import numpy as np
+
+from memlab import hardware, strings, this_machine, units
+from memlab.arrays import Column, Floats, alive
+from memlab.ledger.ledger import Entry, Ledger, Line, Row, column, evaluate
+from memlab.networks.graph import Network
+from memlab.pictures.mountain.stack_parts import FLOOR, MOUNTAIN, STACK, Part
+from memlab.step.op import Phase
+from memlab.step.step import Step
+from memlab.step.storage import DEVICE
+from memlab.step.tensor import Role
+
+Curve = Floats
+"""Bytes inside every operation, for drawing only."""
+
+ROLES = list(Role)
+ROWS = 6
+"""The mountain is cut into so many slices at most; the small ones share the last."""
+
+
+# -- blocks ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Some blocks of a ledger as columns of numbers: thousands of them are looked through at once.
+
+    ``entries`` are in order of birth.
+    """
+
+    entries: Sequence[Entry]
+    operations: int
+
+    @cached_property
+    def _columns(self) -> tuple[Column, Column, Column, Column]:
+        birth, death = ([e.birth for e in self.entries], [e.death for e in self.entries])
+        fixed = column([e.size.fixed for e in self.entries])
+        each = column([e.size.per_sample for e in self.entries])
+        return np.array(birth, np.int64), np.array(death, np.int64), fixed, each
+
+    def count(self, at: int) -> int:
+        """How many are alive inside an operation."""
+        return int(self._alive(at).sum())
+
+    def per_sample(self, at: int) -> int:
+        """Bytes that each sample adds inside an operation."""
+        return int(self._columns[3][self._alive(at)].sum())
+
+    def largest(self, at: int, batch: int, most: int) -> list[Entry]:
+        """The largest alive inside an operation; of equal ones those that were born first."""
+        birth, _, fixed, each = self._columns
+        alive = np.flatnonzero(self._alive(at))
+        alive = alive[np.argsort(birth[alive], kind="stable")]
+        sizes = evaluate((fixed[alive], each[alive]), batch)
+        order = np.argsort(-sizes, kind="stable")[:most]
+        return [self.entries[index] for index in alive[order].tolist()]
+
+    def largest_of_each(self, at: int) -> dict[Part, Entry]:
+        """The block that has the most of each part of the stack inside an operation."""
+        _, _, fixed, each = self._columns
+        alive, found = np.flatnonzero(self._alive(at)), dict[Part, Entry]()
+        for grows, sizes in ((False, fixed[alive]), (True, each[alive])):
+            order = alive[np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]]
+            codes, first = np.unique(self._roles[order], return_index=True)
+            for code, index in zip(codes.tolist(), order[first].tolist(), strict=True):
+                found[Part(ROLES[code], grows)] = self.entries[index]
+        return found
+
+    @cached_property
+    def _roles(self) -> Column:
+        return np.array([ROLES.index(entry.role) for entry in self.entries], np.int64)
+
+    @cached_property
+    def line(self) -> Column:
+        """Bytes that each sample adds, inside every operation."""
+        birth, death, _, each = self._columns
+        return alive(each, birth, death, self.operations)
+
+    def _alive(self, at: int) -> Column:
+        birth, death, _, _ = self._columns
+        return (birth <= at) & (at <= death)
+
+
+@dataclass(frozen=True, eq=False)
+class Slice:
+    """What one stage, or one layer, puts on the mountain."""
+
+    name: str
+    blocks: Blocks
+
+    @cached_property
+    def line(self) -> Curve:
+        """Bytes per sample inside every operation."""
+        return self.blocks.line.astype(np.float64)
+
+    @cached_property
+    def values(self) -> Curve:
+        """Bytes per sample of what is no gradient."""
+        found = [entry for entry in self.blocks.entries if entry.role is not Role.GRADIENT_MAP]
+        return Blocks(found, self.blocks.operations).line.astype(np.float64)
+
+    @cached_property
+    def highest(self) -> int:
+        """The most bytes per sample inside one operation."""
+        return int(self.blocks.line.max(initial=0))
+
+
+# -- a step ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class StepMemory:
+    """The ledger of one step, and where there is one the network that it was built from.
+
+    ``mixed`` is the name of its mixed precision, of which the ledger knows the small format alone;
+    ``step`` knows who reads each block, of which the ledger knows the last reader alone; ``chosen``
+    is what was chosen beside network, format and optimizer, in words: the notes of the step where
+    nobody says.
+    """
+
+    ledger: Ledger
+    network: Network | None = None
+    mixed: str = ""
+    step: Step | None = None
+    chosen: tuple[str, ...] | None = None
+    _fits: dict[int, int | None] = field(default_factory=dict)
+    _slices: dict[str, tuple[Slice, ...]] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """Its name for people."""
+        return self.ledger.label or self.ledger.network
+
+    @property
+    def format(self) -> str:
+        """The format of its arrays, or the name of its mixed precision."""
+        return self.mixed or self.ledger.format
+
+    @property
+    def operations(self) -> int:
+        """How many operations the step has."""
+        return len(self.ledger.rows)
+
+    @cached_property
+    def sample(self) -> str:
+        """What a batch is made of, in one word."""
+        inputs = [entry for entry in self.ledger.entries if entry.role is Role.INPUT]
+        images = any(name == "H" for entry in inputs for name, _ in entry.axes)
+        return strings.get("memory.image" if images else "memory.sample")
+
+    @cached_property
+    def stages(self) -> tuple[str, ...]:
+        """The stages, in the order of forward; none where nothing names them."""
+        return tuple(dict.fromkeys(row.stage for row in self.ledger.rows if row.stage))
+
+    @cached_property
+    def phases(self) -> tuple[tuple[Phase, int, int], ...]:
+        """The phases with their first and last operation."""
+        return phases(self.ledger.rows)
+
+    @cached_property
+    def lines(self) -> dict[Part, Column]:
+        """For every part of the stack, bytes or bytes per sample inside every operation."""
+        nothing: Line = (np.zeros(self.operations, np.int64),) * 2
+        found = {role: self.ledger.role_lines.get((DEVICE, role), nothing) for role in Role}
+        return {part: found[part.role][int(part.grows)] for part in STACK}
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts that have a line in the table, from the bottom up."""
+        return tuple(part for part in STACK if part.usual or self.lines[part].any())
+
+    @cached_property
+    def floor(self) -> Column:
+        """The bytes inside every operation that do not depend on the batch."""
+        return self._sum(FLOOR)
+
+    @cached_property
+    def mountain(self) -> Column:
+        """The bytes inside every operation that each sample adds."""
+        return self._sum(MOUNTAIN)
+
+    def _sum(self, parts: tuple[Part, ...]) -> Column:
+        return sum((self.lines[part] for part in parts), np.zeros(self.operations, np.int64))
+
+    def at(self, operation: int, batch: int) -> int:
+        """Bytes inside one operation."""
+        return int(self.floor[operation]) + batch * int(self.mountain[operation])
+
+    @cached_property
+    def _levels(self) -> tuple[list[tuple[Part, Curve]], Curve, list[tuple[Part, Curve]]]:
+        """The upper edges of the floor's parts, their last one, and those over it per sample."""
+        edges = []
+        for parts in (FLOOR, MOUNTAIN):
+            level, found = self.nothing, list[tuple[Part, Curve]]()
+            for part in (part for part in parts if self.lines[part].any()):
+                level = level + self.lines[part].astype(np.float64)
+                found.append((part, level))
+            edges.append(found)
+        return edges[0], edges[0][-1][1] if edges[0] else self.nothing, edges[1]
+
+    def stack(self, batch: int) -> list[tuple[Part, Curve]]:
+        """The parts that have bytes, from the bottom up, each with its upper edge at a batch."""
+        floor, level, mountain = self._levels
+        return [*floor, *((part, level + batch * edge) for part, edge in mountain)]
+
+    @cached_property
+    def nothing(self) -> Curve:
+        """0 inside every operation."""
+        return np.zeros(self.operations)
+
+    @cached_property
+    def ground(self) -> Curve:
+        """The upper edge of the floor, as ``stack`` has it."""
+        return self._levels[1]
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """All blocks on the device."""
+        found = [entry for entry in self.ledger.entries if entry.memory == DEVICE]
+        return Blocks(found, self.operations)
+
+    def largest_batch(self, nbytes: int) -> int | None:
+        """The largest batch that fits into so many bytes (``Ledger.fit``)."""
+        if nbytes not in self._fits:
+            self._fits[nbytes] = self.ledger.fit(nbytes).batch
+        return self._fits[nbytes]
+
+    def slices(self, stage: str = "") -> tuple[Slice, ...]:
+        """The mountain by stage, or one stage by the layer whose operation made each block.
+
+        Where the network names no stages it is cut by layer at once.
+        """
+        if stage not in self._slices:
+            self._slices[stage] = self._few(self._cut(stage))
+        return self._slices[stage]
+
+    def _cut(self, stage: str) -> list[Slice]:
+        first = self.stages[0] if self.stages else ""
+        groups: dict[str, list[Entry]] = {}
+        for entry in self.blocks.entries:
+            place = entry.stage or first
+            if entry.size.per_sample and stage in ("", place):
+                name = entry.layer or entry.name if stage or not first else place
+                groups.setdefault(name, []).append(entry)
+        return [Slice(name, Blocks(group, self.operations)) for name, group in groups.items()]
+
+    def _few(self, slices: list[Slice]) -> tuple[Slice, ...]:
+        if len(slices) <= ROWS:
+            return tuple(slices)
+        large = sorted(slices, key=lambda each: -each.highest)[: ROWS - 1]
+        small = [each for each in slices if each not in large]
+        entries = [entry for each in small for entry in each.blocks.entries]
+        name = strings.get("memory.others", count=len(small))
+        rest = Slice(name, Blocks(entries, self.operations))
+        return (*(each for each in slices if each in large), rest)
+
+
+def phases(rows: Sequence[Row]) -> tuple[tuple[Phase, int, int], ...]:
+    """The phases of some operations, each with its first and last one, counted from 0; a copy is
+    part of the phase around it."""
+    parts = accumulate((row.phase for row in rows), _around)
+    runs = [(phase, [index for index, _ in run]) for phase, run in groupby(enumerate(parts), _one)]
+    return tuple((phase, run[0], run[-1]) for phase, run in runs)
+
+
+def band(phase: Phase, first: int, last: int) -> str:
+    """One of them in words: ``'forward 1 to 12'``."""
+    return strings.get(
+        "memory.twin.band" if last > first else "memory.twin.one",
+        phase=strings.get(f"phase.{phase}"),
+        first=f"{first + 1:,}",
+        last=f"{last + 1:,}",
+    )
+
+
+def _around(before: Phase, here: Phase) -> Phase:
+    return before if here is Phase.COPY else here
+
+
+def _one(numbered: tuple[int, Phase]) -> Phase:
+    return numbered[1]
+
+
+# -- what it is held against -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """So much memory and no more. A live one was read on this machine a moment ago."""
+
+    name: str
+    nbytes: int
+    live: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether the peak fits into a budget. ``largest`` is the largest batch that does: 0 where
+    not one sample fits, None where every batch does."""
+
+    budget: Budget
+    fits: bool
+    largest: int | None
+
+
+STEP = 10**7
+"""What is free here is read in steps of 10 MB: the last digits never stand still."""
+
+
+def budget(name: str | int) -> Budget:
+    """A budget by the name of a device, or by an amount such as ``'8 GB'``.
+
+    Raises:
+        InputError: neither a device nor an amount.
+    """
+    if isinstance(name, str) and name in hardware.DEVICES:
+        return Budget(name, hardware.DEVICES[name].memory.value)
+    nbytes = units.parse(name)
+    return Budget(units.short(nbytes), nbytes)
+
+
+def free_here() -> list[Budget]:
+    """What is free on this machine now, where it can be asked; it is read at most four times a
+    second."""
+    if not this_machine.measurable():
+        return []
+    nbytes = _free(this_machine.free_memory, int(4 * monotonic())) // STEP * STEP
+    return [Budget("free", nbytes, live=True)]
+
+
+@lru_cache(maxsize=1)
+def _free(read: Callable[[], int], moment: int) -> int:
+    return read()

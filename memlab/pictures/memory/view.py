@@ -1,0 +1,479 @@
+"""The memory view: its settings, its keys, and how a change is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from memlab import optimizers, units
+from memlab.errors import InputError, known, listed, whole
+from memlab.layers import algorithms
+from memlab.ledger.ledger import Ledger
+from memlab.networks import counting, zoo
+from memlab.networks.graph import Network
+from memlab.networks.zoo.resnets import VARIANTS
+from memlab.pictures import lifetimes as small
+from memlab.pictures import lifetimes_values as study
+from memlab.pictures.draw.page import Page
+from memlab.pictures.live import setting
+from memlab.pictures.live.setting import Check, Choice, Range, Setting, State
+from memlab.pictures.live.steady import Needs, SteadyView, extremes
+from memlab.pictures.live.view import Scene, maker
+from memlab.pictures.live.widget import Control, stop
+from memlab.pictures.memory.choices import (
+    BY_ROW,
+    DEEPEST,
+    IMAGES,
+    KS,
+    ROLES,
+    SIDES,
+    WIDEST,
+    Detail,
+    NetworkChoice,
+    VariantChoice,
+    memory_of,
+    network_in,
+    networks_of,
+    never,
+    of_network,
+    offered,
+    placed,
+    root,
+    rules_of,
+    size,
+    size_names,
+    stored,
+    taken,
+    technique,
+    what_of,
+)
+from memlab.pictures.memory.counting_rules import RULES
+from memlab.pictures.memory.page import news_of, page
+from memlab.pictures.memory.snapshot import Cut, cut, say
+from memlab.pictures.memory.stack import Shown, cursor_words, needs
+from memlab.pictures.memory.step_memory import Budget, budget, free_here
+from memlab.pictures.recipe import OFFERED, RECOMPUTES, network_of
+from memlab.step.step import Step
+from memlab.step.tensor import Role
+from memlab.strings import gettext as _
+
+STOPS = tuple(2**power for power in range(10))
+"""The batches that the slider stops at."""
+MOST = 1_000_000
+"""The largest batch that is drawn."""
+PRESETS: dict[str, dict[str, Any]] = {
+    "surprise": {"what": "vgg16", "batch": 8, "optimizer": "adam"},
+    "break": {"what": "resnet50", "batch": 512, "optimizer": "momentum"},
+}
+"""The first is nearly all floor; the second fits few machines."""
+FRONT = ("network", "batch")
+OF_NETWORKS = ("optimizer", "algorithm", "recompute", *BY_ROW, *map(str, ROLES))
+"""What a step that is there already does not follow."""
+
+
+# -- the view --------------------------------------------------------------------------------------
+
+
+class Memory(SteadyView[Cut]):
+    """Bytes over the operations of one step: lifetimes of a small one, else floor and mountain.
+
+    Set a setting from Python, such as ``view.batch``, and the picture follows; ``view.rows`` has
+    the exact figures.
+    """
+
+    name, made_by = "memory", "memory"
+    positional = ("what", "batch", "optimizer")
+    presets = PRESETS
+    picture_keys = (
+        *("ArrowLeft", "ArrowRight", "Home", "End", "KeyP", "KeyN"),
+        *("ArrowDown", "ArrowUp", "Enter", "Escape"),
+    )
+
+    what = Setting(
+        doc="a name of ``memlab.zoo``, a network of yours, a step or ledger as it is, or a "
+        "function that makes a step: ``lambda batch, k: ...`` is called with these settings",
+        default=lambda now: network_of("mnist_cnn"),
+        check=what_of,
+        code="plain",
+        write=lambda found: repr(found.name) if isinstance(found, Network)
+        else getattr(found, "__name__", type(found).__name__.lower()).strip("<>"),
+    )  # fmt: skip
+    network = NetworkChoice(
+        networks_of,
+        doc="the network; set it by name. None where a step is shown",
+        when=of_network,
+        place=placed("network"),
+        argument=False,
+        code="never",
+        brief=lambda now: now.what.title,
+        get=lambda now: network_in(now) if of_network(now) else None,
+        put=lambda now, found: {"what": found},
+    )
+    batch = Range(
+        1, MOST, doc="the mini-batch size", default=32, stops=STOPS, box=True, code="always",
+        place=placed("batch"), brief=lambda now: say("batch", batch=f"{now.batch:,}"),
+    )  # fmt: skip
+    variant = VariantChoice(
+        lambda now: VARIANTS if "variant" in size_names(now) else (),
+        doc='``"v1"`` or ``"v1.5"``, for residual networks',
+        default=lambda now: size_names(now).get("variant", ""),
+        follows=["what"],
+        place=placed("variant"),
+        code=lambda now: "variant" in size_names(now),
+    )
+    image = size("image", IMAGES, 224, WIDEST, "height and width of the image, in pixels")
+    depth = size("depth", (), 12, DEEPEST, "blocks of a transformer")
+    inputs = size("inputs", SIDES, 1, WIDEST, "features that go into a single layer")
+    outputs = size("outputs", SIDES, 1, WIDEST, "features that come out of it")
+    optimizer = Choice(
+        {name: optimizers.title(name) for name in optimizers.OPTIMIZERS},
+        doc=optimizers.ONE_OF,
+        default="momentum",
+        code=lambda now: "optimizer" in taken(now) and now.training,
+        brief=lambda now: optimizers.title(memory_of(now).ledger.optimizer, short=True),
+        **technique("optimizer"),
+    )
+    training = Check(
+        doc="a training step; False shows inference",
+        default=True,
+        code=lambda now: "training" in taken(now) and not now.training,
+        get=lambda now: memory_of(now).ledger.training,
+        **technique("training"),
+    )
+    format = Choice(
+        OFFERED,
+        doc='of every array, ``"fp32"``, ``"fp64"``, ``"bf16"`` or ``"fp16"`` on a device that '
+        'computes in it; or ``"mixed fp16"`` or ``"mixed bf16"`` (``memlab.precision``)',
+        default="fp32",
+        code=lambda now: "format" in taken(now) and now.format != "fp32",
+        get=lambda now: memory_of(now).format if of_network(now) else now.format,
+        **technique("format"),
+    )
+    parameter = stored(Role.PARAMETER)
+    parameter_gradient = stored(Role.PARAMETER_GRADIENT)
+    optimizer_state = stored(Role.OPTIMIZER_STATE)
+    feature_map = stored(Role.FEATURE_MAP)
+    gradient_map = stored(Role.GRADIENT_MAP)
+    algorithm = Choice(
+        {name: each.title for name, each in algorithms.ALGORITHMS.items()},
+        doc="how convolutions are computed: a name of ``memlab.algorithms``",
+        default=algorithms.DEFAULT,
+        brief=lambda now: "",
+        **technique("algorithm"),
+    )
+    recompute = Choice(
+        {"": say("off")} | {name: say(f"recompute.{name}") for name in RECOMPUTES},
+        doc='``"every"`` k-th stage is kept, ``"cheap"`` maps are made again, or the ``"chain"`` '
+        "of least bytes or within a budget (``memlab.recompute``)",
+        default="",
+        what="way to recompute",
+        brief=lambda now: "",
+        **technique("recompute"),
+    )
+    k = Range(
+        1, 1000,
+        doc='stages in a segment of ``recompute="every"``; the root of their number if not given',
+        default=lambda now: None if of_network(now) else taken(now).get("k") or 1,
+        at=root, stops=KS, box=True, place=placed("k"), brief=lambda now: "",
+        when=lambda now: "k" in taken(now) and (not of_network(now) or now.recompute == "every"),
+    )  # fmt: skip
+    budget = setting.Text(
+        doc='the most bytes of the peak for ``recompute="chain"``, such as ``"1.5 GB"``; the least '
+        "peak if not given", default=None, check=units.parse, show=units.short,
+        place=placed("budget"), brief=lambda now: "",
+        when=lambda now: "budget" in taken(now)
+        and (not of_network(now) or now.recompute == "chain"),
+    )  # fmt: skip
+    vars().update({name: offered(name) for name in BY_ROW})  # the other techniques, by their rows
+    rule = Choice(
+        rules_of,
+        doc="a counting rule (``memlab.counting``) to outline",
+        default="",
+        what="counting rule",
+        place=placed("rule"),
+        when=lambda now: of_network(now) and now.rules,
+        brief=lambda now: counting.find(now.rule).title if now.rule else "",
+    )
+    detail = Detail(
+        ("first", "all"), doc='``"first"`` for what one sees at once, ``"all"`` for every number',
+        stays=True,
+    )  # fmt: skip
+    cursor = Setting(
+        doc="the operation to cut, counted from 1; None for the peak",
+        check=lambda given: whole("operation", given),
+    )
+    guess = Setting(
+        doc='a guess at the peak, in bytes or as ``"1.4 GB"``', check=units.parse, stays=True,
+        code="never",
+    )  # fmt: skip
+    control = Setting(
+        doc='the settings that stand in front, such as ``("in_place", "batch")``; the others are '
+        "behind More",
+        default=lambda now: FRONT,
+        check=lambda given: tuple(known("control", each, CONTROLS) for each in
+                                  ((given,) if isinstance(given, str) else
+                                   listed("control", given, "batch"))),
+        fixed=True,
+    )  # fmt: skip
+    budgets = Setting(
+        doc="names of ``memlab.hardware``, or amounts; a card of 12 GB if not given",
+        default=lambda now: (budget("12 GB card"),),
+        check=lambda given: tuple(map(budget, listed("budgets", given, "12 GB card"))),
+        fixed=True,
+        code="never",
+    )
+    free = Check(
+        doc="also show what is free on this machine; never in stored pictures",
+        default=True, when=never, fixed=True, code="never",
+    )  # fmt: skip
+    networks = Setting(
+        doc="the names to choose from; all of the zoo if not given",
+        default=lambda now: tuple(zoo.ZOO),
+        check=lambda given: tuple(
+            known("network", name, zoo.ZOO) for name in listed("networks", given, "vgg16")
+        ),
+        fixed=True,
+        code="never",
+    )
+    rules = Check(
+        doc="offer the counting rules", default=True, when=never, fixed=True, code="never"
+    )
+    own: Setting[Any] = Setting(
+        doc="what the view was made for", default=lambda now: now.what, fixed=True, argument=False,
+    )  # fmt: skip
+    unfolded = Choice(
+        lambda now: memory_of(now).stages, doc="a stage whose layers are told apart", default="",
+        when=never, argument=False,
+    )  # fmt: skip
+    chosen: Setting[str] = Setting(
+        doc="the line that the keyboard is on", default="", fixed=True, argument=False
+    )
+
+    _seen: tuple[Scene, Shown] | None = None
+
+    # -- what is shown ----------------------------------------------------------------------
+
+    def study(self, now: State) -> Cut:
+        at = None if now.cursor is None else now.cursor - 1
+        return cut(memory_of(now), now.batch, at, now.budgets, now.unfolded)
+
+    def settle(self, new: State, was: State | None) -> State:
+        if new.rule and not of_network(new):
+            raise InputError(_("a counting rule needs a network, got a step; leave rule out."))
+        chosen = (name for name in OF_NETWORKS if getattr(new, name) != self.settings[name].default)
+        made = was is None and isinstance(new.what, Step | Ledger)
+        if made and (ignored := next(chosen, "")):
+            raise InputError(_("{what} is chosen where a network is given, got a step as it is; "
+                               "leave {what} out, or change the step.",
+                               what=ignored))  # fmt: skip
+        if was is None or memory_of(new).ledger.rows == memory_of(was).ledger.rows:
+            return new
+        return new.replace(cursor=None, unfolded="", chosen="")
+
+    def described(self, now: State) -> object:
+        return id(memory_of(now)), now.batch
+
+    def values(self, now: State) -> Mapping[str, object]:
+        return {"sample": memory_of(now).sample}
+
+    def controls(self) -> list[Control]:
+        """Those in front in the order that was asked for."""
+        order = {name: index for index, name in enumerate(self.state.control)}
+        return sorted(super().controls(), key=lambda each: order.get(
+            each.name.removesuffix("_number"), len(order)))  # fmt: skip
+
+    def shown(self, now: State) -> int:
+        return round(self._slider(now).where(now))
+
+    def _slider(self, now: State) -> Range:
+        """The first slider in front."""
+        sliders = (self.settings[name] for name in (*now.control, "batch"))
+        return next(each for each in sliders if isinstance(each, Range))
+
+    # -- the axes ---------------------------------------------------------------------------
+
+    def needs(self, now: State, rows: Cut) -> Needs:
+        own = (0, 0, 0)
+        if study.fits(rows.memory):
+            own = small.needs(study.lifetimes(rows.memory, now.batch))
+        return *needs(rows, now.guess), *own
+
+    def most(self, now: State) -> Needs:
+        found = []
+        for each in extremes(self._slider(now), now):
+            step = now if each.batch != now.batch else each  # no search for another batch
+            with suppress(InputError):  # not every step can be made at both ends
+                found.append(self.needs(each, cut(memory_of(step), each.batch)))
+        return tuple(map(max, zip(*found, strict=True)))
+
+    def card(self, now: State) -> tuple[int]:
+        return (max((each.nbytes for each in now.budgets), default=0),)
+
+    def question(self, now: State) -> object:
+        return now.what
+
+    def buttons(self, now: State) -> Mapping[str, str]:
+        names = networks_of(now)
+        offered = [key for key, preset in PRESETS.items() if preset["what"] in names[1:] + names]
+        return {name: name for name in ("start", *(offered if len(names) > 1 else ()), "copy")}
+
+    def compose(self, scene: Scene) -> Page:
+        now = scene.now
+        if not is_small(now):
+            return page(self.shown_in(scene), scene.width)
+        was = scene.previous
+        old = lives(was) if was and is_small(was) else None
+        at = None if now.cursor is None else self.rows_of(now).at
+        many = now.detail == "all"
+        return small.page(lives(now), old, at, focus(now), many, scene.width, now.room[2:])
+
+    def shown_in(self, scene: Scene) -> Shown:
+        """All that the picture of a scene depends on; that of the last one is kept."""
+        if self._seen is None or self._seen[0] is not scene:
+            live = free_here() if scene.now.free and scene.live else []
+            self._seen = scene, self._shown(scene, live)
+        return self._seen[1]
+
+    def _shown(self, scene: Scene, live: Sequence[Budget] = ()) -> Shown:
+        now, before = scene.now, scene.previous
+        return Shown(
+            self.rows_of(now),
+            now.room[:2],
+            self.rows_of(before) if before and before.rule == now.rule else None,
+            [*now.budgets, *live],
+            now.rule,
+            now.guess,
+            now.chosen,
+            now.detail == "first",
+        )
+
+    def line(self, now: State) -> str:
+        found = self.rows_of(now)
+        ledger = found.memory.ledger
+        mode = ledger.optimizer if ledger.training else "inference"
+        return f"{ledger.network}|{now.batch}|{mode}|{found.peak.nbytes}"
+
+    # -- what is heard ----------------------------------------------------------------------
+
+    def says(self, scene: Scene) -> str:
+        """News after a change of the bytes, else what the keyboard has come to."""
+        now, found = scene.now, self.rows_of(scene.now)
+        if is_small(now) and not scene.news:
+            return lives(now).says(found.at, focus(now))
+        shown = self.shown_in(scene)
+        here = "" if scene.news else self._place(now, found, shown)
+        verdicts = [found.verdict(each) for each in shown.verdicts]
+        return here or " ".join([f"{found.equation(few=True)[0]}.", news_of(shown), *verdicts])
+
+    def fact(self, scene: Scene) -> str:
+        return f"choose:{scene.now.chosen}"
+
+    def _place(self, now: State, found: Cut, shown: Shown) -> str:
+        """The line in focus, or the operation of the cursor."""
+        if block := shown.block:
+            return f"{block.life}. {block.formula}"
+        names = [row.part.name for row in found.slices]
+        if (name := now.chosen.removeprefix("slice:")) in names:
+            return f"{name}: {units.short(found.slices[names.index(name)].nbytes)}"
+        return cursor_words(found) if now.cursor else ""
+
+    # -- keys and presses -------------------------------------------------------------------
+
+    def help(self) -> str:
+        now = self.state
+        walked = "rules" if now.rule else "stages" if _folded(now, self.rows_of(now)) else "blocks"
+        return say("help", lines=say(f"walked.{walked}"))
+
+    def do(self, now: State, name: str, value: Any) -> State | None:
+        found = self.rows_of(now)
+        last = found.memory.operations
+        if name == "operation":
+            return now.replace(cursor=1 + stop(name, value, 0, last - 1))
+        if name not in ("key", "choose"):
+            return None
+        moves = {"ArrowLeft": max(found.at, 1), "ArrowRight": min(found.at + 2, last),
+                 "Home": 1, "End": last, "KeyP": None}  # fmt: skip
+        lines = lines_of(now, found)
+        if value in moves:
+            return now.replace(cursor=moves[value])
+        if value == "KeyN":
+            return now.replace(detail="first" if now.detail == "all" else "all", chosen="")
+        if value in ("ArrowDown", "ArrowUp"):
+            return _choose(now, _next(now, lines, 1 if value == "ArrowDown" else -1))
+        if value == "Enter" or (value == now.chosen and value in lines):
+            return _enter(now, found)
+        if value == "Escape":
+            return _back(now)
+        return _choose(now, value) if value in lines else None
+
+
+memory = maker(Memory)
+CONTROLS: tuple[str, ...] = tuple(
+    name for name, each in Memory.settings.items() if callable(each.place)
+)
+"""The settings that can stand in front."""
+
+
+# -- keys ------------------------------------------------------------------------------------------
+
+
+def is_small(now: State) -> bool:
+    """Whether each block has a bar of its own."""
+    return not now.rule and bool(study.fits(memory_of(now)))
+
+
+def lives(now: State) -> study.Lifetimes:
+    """The blocks of a small step."""
+    return study.lifetimes(memory_of(now), now.batch)
+
+
+def focus(now: State) -> str:
+    """The block that the keyboard is on."""
+    return str(now.chosen.removeprefix("block:")) if now.chosen.startswith("block:") else ""
+
+
+def lines_of(now: State, found: Cut) -> list[str]:
+    """The lines that keys walk through and a press chooses."""
+    if now.rule:
+        return [f"rule:{name}" for name in RULES]
+    if is_small(now):
+        return [f"block:{name}" for name in small.blocks(lives(now))]
+    stages = [] if now.detail == "first" else [f"slice:{row.part.name}" for row in found.slices]
+    return [*stages, *(f"block:{block.name}" for block in found.blocks)]
+
+
+def _choose(now: State, line: str) -> State:
+    """The state with the keyboard on a line; a rule is outlined as soon as it is chosen."""
+    kind, _, name = line.partition(":")
+    return now.replace(rule=name) if kind == "rule" else now.replace(chosen=line)
+
+
+def _next(now: State, lines: Sequence[str], way: int) -> str:
+    """The line before or after the one in focus."""
+    here = f"rule:{now.rule}" if now.rule else now.chosen
+    if here not in lines:
+        return lines[0 if way > 0 else -1]
+    return lines[min(max(lines.index(here) + way, 0), len(lines) - 1)]
+
+
+def _folded(now: State, found: Cut) -> list[str]:
+    """The stages that keys come to and that can be unfolded."""
+    names = [row.part.name for row in found.slices if row.stage and not now.unfolded]
+    lines = lines_of(now, found)
+    return [name for name in names if f"slice:{name}" in lines]
+
+
+def _enter(now: State, found: Cut) -> State:
+    """Into a stage."""
+    name = now.chosen.removeprefix("slice:")
+    if name in _folded(now, found):
+        return now.replace(unfolded=name, chosen="")
+    return now
+
+
+def _back(now: State) -> State:
+    """Out of a stage, off a line, to the peak."""
+    if now.unfolded:
+        return now.replace(unfolded="", chosen="")
+    return now.replace(chosen="") if now.chosen else now.replace(cursor=None)

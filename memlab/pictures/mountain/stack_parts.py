@@ -1,0 +1,37 @@
+"""The slices of a stack of bytes, by which whoever sums up a ledger names its bytes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from memlab import strings
+from memlab.step.tensor import Role
+
+
+class Part(NamedTuple):
+    """One slice of a stack: the part of a role that grows with the batch, or the part that does
+    not. A usual slice has its line in every table; another only where a plan has such bytes."""
+
+    role: Role
+    grows: bool
+
+    @property
+    def usual(self) -> bool:
+        """Whether a learner expects it, so that its absence is worth a line."""
+        return self.grows is (self.role in _GROW) and self.role is not Role.BUFFER
+
+    @property
+    def label(self) -> str:
+        """Its name for people, in the plural."""
+        side = "grows" if self.grows else "stays"
+        return strings.get(f"role.{self.role.value}.{side}")
+
+
+_GROW = (Role.INPUT, Role.FEATURE_MAP, Role.GRADIENT_MAP)
+_STAY = (Role.PARAMETER, Role.OPTIMIZER_STATE, Role.BUFFER)
+_PASS = (Role.PARAMETER_GRADIENT, Role.WORKSPACE)
+
+FLOOR = tuple(Part(role, False) for role in (*_STAY, *_GROW, *_PASS))
+MOUNTAIN = tuple(Part(role, True) for role in (*reversed(_PASS), *_STAY, *_GROW))
+STACK = (*FLOOR, *MOUNTAIN)
+"""From the bottom of a stack to its top."""

@@ -1,0 +1,1 @@
+"""Offload: feature maps that wait in host memory."""

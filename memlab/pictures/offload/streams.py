@@ -1,0 +1,476 @@
+"""A step whose maps wait in host memory, in seconds: who waits for which copy, and both memories.
+
+Beside it stands the same step without offload. ``Mountain`` has the bytes of a memory by role over
+time, ``Copy`` each way of a map: under what it goes, how long it takes, how much of that compute
+hides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from memlab import optimizers, strings, units
+from memlab.arrays import Floats, Integers
+from memlab.build.step import training_step
+from memlab.clocks.streams import COMPUTE, IN, OUT, Schedule, Slot, clock
+from memlab.hardware import Device
+from memlab.networks.graph import Network
+from memlab.pictures.mountain.stack_parts import Part
+from memlab.pictures.number_text import columns, duration, three
+from memlab.pictures.study import Study
+from memlab.step.op import Op, Phase
+from memlab.step.step import Step
+from memlab.step.storage import DEVICE, HOST
+from memlab.step.tensor import Role, Tensor
+from memlab.techniques.in_place import in_place
+from memlab.techniques.offload import offload
+
+ALGORITHM = "implicit-gemm"
+"""Convolutions without a workspace: the plan depends on the maps alone."""
+SEARCHED = ("dynamic", "best")
+"""Policies that look for what fits the budget."""
+ROLES = (
+    Role.PARAMETER, Role.OPTIMIZER_STATE, Role.BUFFER, Role.PARAMETER_GRADIENT, Role.WORKSPACE,
+    Role.INPUT, Role.FEATURE_MAP, Role.GRADIENT_MAP,
+)  # fmt: skip
+"""From the bottom of the mountain to its top."""
+GROW = (Role.INPUT, Role.FEATURE_MAP, Role.GRADIENT_MAP)
+SLOW = 0.2
+"""Where compute waits for more than this share of the time, that is what there is to say."""
+LITTLE = 0.0005
+"""A share of the time that is none on the page."""
+
+Seconds = Floats
+Span = tuple[float, float]
+
+
+class Copy(NamedTuple):
+    """One way of a map: ``under`` is the operation with which it starts, ``hidden`` how many
+    seconds of it compute works, ``waits`` how many it stands still for it, ``needed`` the operation
+    that reads the map next, on the way back."""
+
+    name: str
+    out: bool
+    nbytes: int
+    start: float
+    end: float
+    under: str
+    hidden: float
+    waits: float
+    needed: str
+
+    @property
+    def seconds(self) -> float:
+        """On the link."""
+        return self.end - self.start
+
+
+class Slab(NamedTuple):
+    """A map in host memory: from the start of its way out to the end of its way back, above
+    ``low`` bytes of those that went before it."""
+
+    name: str
+    nbytes: int
+    start: float
+    end: float
+    low: int
+
+
+@dataclass(frozen=True, eq=False)
+class Mountain:
+    """Bytes of a memory by role, from each of some seconds on; the last is the end of the step."""
+
+    seconds: Seconds
+    parts: dict[Role, Integers]
+
+    @property
+    def total(self) -> Integers:
+        """Of all roles."""
+        found: Integers = np.sum([*self.parts.values()], axis=0)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Offload(Study):
+    """A step under a policy at a batch, on a device and over a link, against a budget."""
+
+    network: Network
+    optimizer: str
+    policy: str
+    device: Device
+    link: int
+    budget: int
+    plain: Schedule
+    now: Schedule
+
+    # -- figures --------------------------------------------------------------------------------
+
+    @property
+    def batch(self) -> int:
+        """Samples."""
+        return self.now.batch
+
+    @cached_property
+    def peak(self) -> int:
+        """Bytes of the device."""
+        return self.now.peak()
+
+    @cached_property
+    def plain_peak(self) -> int:
+        """That of the step without offload."""
+        return self.plain.peak()
+
+    @cached_property
+    def host(self) -> int:
+        """The most bytes in host memory."""
+        return self.now.peak(HOST)
+
+    @property
+    def fits(self) -> bool:
+        """Whether the peak is within the budget."""
+        return self.peak <= self.budget
+
+    @property
+    def card(self) -> str:
+        """The budget: ``'12 GB'``."""
+        return f"{self.budget / 1e9:.4g} GB"
+
+    @property
+    def longer(self) -> float:
+        """The share of the plain step's time that is added: 0.06 for 6 % more."""
+        return self.now.seconds / self.plain.seconds - 1
+
+    @property
+    def waiting(self) -> float:
+        """The share of the time for which compute stands still."""
+        return self.now.stalled() / self.now.seconds
+
+    @cached_property
+    def waits(self) -> list[Span]:
+        """When compute stands still."""
+        return [(s.start - s.stall, s.start) for s in self._of(COMPUTE) if s.stall > 0]
+
+    @cached_property
+    def longest(self) -> list[Span]:
+        """The waits, the longest first."""
+        return sorted(self.waits, key=lambda wait: wait[0] - wait[1])
+
+    def wait(self, span: Span) -> tuple[str, str]:
+        """The map whose copy ends with a wait, and the wait in words."""
+        copy = min(self.copies, key=lambda copy: abs(copy.end - span[1]))
+        return copy.name, say(
+            "wait", seconds=duration(span[1] - span[0]), name=copy.name,
+            way=say("out" if copy.out else "back"), link=duration(copy.seconds),
+            hidden=duration(copy.hidden), under=copy.under,
+        )  # fmt: skip
+
+    @cached_property
+    def copies(self) -> list[Copy]:
+        """Both ways of every map, in the order of time."""
+        found = [self._copy(at) for at, s in enumerate(self.now.slots) if s.op.stream in (OUT, IN)]
+        return sorted(found, key=lambda copy: (copy.start, copy.end))
+
+    @cached_property
+    def slabs(self) -> list[Slab]:
+        """The maps in host memory, those that went first at the bottom."""
+        found, low = [], 0
+        for stay in sorted(self.now.stays(HOST), key=lambda stay: stay.start):
+            name = self._blocks[_base(stay.tensor)]
+            found.append(Slab(name, stay.nbytes, stay.start, stay.end, low))
+            low += stay.nbytes
+        return found
+
+    @property
+    def nested(self) -> bool:
+        """Whether what went first comes back last, so that every map keeps its level."""
+        ends = [slab.end for slab in self.slabs]
+        return ends == sorted(ends, reverse=True)
+
+    @cached_property
+    def mountain(self) -> Mountain:
+        """The device's memory."""
+        return mountain(self.now, DEVICE)
+
+    @cached_property
+    def plain_mountain(self) -> Mountain:
+        """That of the step without offload."""
+        return mountain(self.plain, DEVICE)
+
+    @cached_property
+    def host_mountain(self) -> Mountain:
+        """The host's."""
+        return mountain(self.now, HOST)
+
+    @cached_property
+    def backward(self) -> float:
+        """When backward begins."""
+        return next(s.start for s in self._of(COMPUTE) if s.op.phase is Phase.BACKWARD)
+
+    @property
+    def at_peak(self) -> str:
+        """The peak in words: its operation, and the largest map that is back before its time."""
+        total = self.mountain.total
+        second = float(self.mountain.seconds[int(total.argmax())])
+        slots = self._of(COMPUTE)
+        under = next((s.op.name for s in slots if s.end > second), slots[-1].op.name)
+        told = say("at_peak", bytes=three(self.peak), under=under)
+        starts = {slot.op.name: slot.start for slot in slots}
+        early = [copy for copy in self.copies if not copy.out and copy.end <= second
+                 and starts.get(copy.needed, 0.0) > second]  # fmt: skip
+        if not early:
+            return told
+        most = max(early, key=lambda copy: copy.nbytes)
+        return f"{told} " + say("early", name=most.name, bytes=three(most.nbytes),
+                                needed=most.needed)  # fmt: skip
+
+    @cached_property
+    def _blocks(self) -> dict[str, str]:
+        """The block of each map that moves: its name stays, where an operation in place renames
+        the map."""
+        moves = (slot.op for slot in self._of(OUT))
+        tensors = (next(iter(op.reads.values())) for op in moves)
+        return {_base(tensor): tensor.storage.name for tensor in tensors}
+
+    def _of(self, stream: str) -> list[Slot]:
+        return [slot for slot in self.now.slots if slot.op.stream == stream]
+
+    def _copy(self, at: int) -> Copy:
+        slot = self.now.slots[at]
+        out = slot.op.stream == OUT
+        tensor = next(iter((slot.op.reads if out else slot.op.writes).values()))
+        beside = range(at - 1, -1, -1) if out else range(at + 1, len(self.now.slots))
+        under = next(self.now.slots[i].op for i in beside if self._computes(i))
+        needed = "" if out else self._reader(at, tensor.storage.name)
+        busy = ((s.start, s.end) for s in self._of(COMPUTE))
+        return Copy(
+            self._blocks[_base(tensor)], out, tensor.storage.size.at(self.batch),
+            slot.start, slot.end, under.name, _shared((slot.start, slot.end), busy),
+            _shared((slot.start, slot.end), self.waits), needed,
+        )  # fmt: skip
+
+    def _computes(self, at: int) -> bool:
+        return self.now.slots[at].op.stream == COMPUTE
+
+    def _reader(self, at: int, storage: str) -> str:
+        """The first operation that reads a block after one of them."""
+        later = (slot.op for slot in self.now.slots[at + 1 :])
+        return next((op.name for op in later if storage in _reads(op)), "")
+
+    # -- said -----------------------------------------------------------------------------------
+
+    @property
+    def title(self) -> str:
+        """Without its bold."""
+        return self.finding.replace("*", "")
+
+    @property
+    def finding(self) -> str:
+        """What is seen, its bold part between asterisks."""
+        fits = "fits" if self.fits else "over"
+        if not self.copies:
+            return say(f"title.none_{fits}")
+        if self.waiting > SLOW:
+            return say(f"title.slow_{fits}", share=round(100 * self.waiting))
+        if self.longer < LITTLE:
+            return say(f"title.free_{fits}")
+        return say(f"title.{fits}", longer=percent(self.longer))
+
+    @property
+    def sentences(self) -> list[str]:
+        if not self.copies:
+            return [say("see.none")]
+        longest = max(self.copies, key=lambda copy: copy.waits)
+        if longest.waits < LITTLE * self.now.seconds:
+            return [say("see.hidden")]
+        return [say("see.waits", name=longest.name)]
+
+    @property
+    def notes(self) -> list[str]:
+        return [
+            say("planned", network=self.network.title, batch=f"{self.batch:,}",
+                optimizer=optimizers.title(self.optimizer), device=short(self.device))
+        ]  # fmt: skip
+
+    def fact(self, name: str) -> str:
+        """All that there is to say of a map on its way."""
+        out, back = (self._way(name, out) for out in (True, False))
+        return say(
+            "copy", name=name, bytes=three(out.nbytes), under=out.under,
+            link=duration(out.seconds), hidden=duration(out.hidden),
+            back=back.under, needed=back.needed,
+        )  # fmt: skip
+
+    def _way(self, name: str, out: bool) -> Copy:
+        return next(copy for copy in self.copies if copy.name == name and copy.out is out)
+
+    def lines(self) -> list[str]:
+        """Peaks, averages, seconds."""
+        plain, now = self.plain, self.now
+        found = [say("twin.memory", peak=three(self.peak), plain=three(self.plain_peak),
+                     average=three(round(now.average())), before=three(round(plain.average())),
+                     host=three(self.host)),
+                 say("twin.budget", budget=self.card, exact=units.exact(self.budget),
+                     left=units.exact(abs(self.budget - self.peak)),
+                     how=say("left" if self.fits else "missing"))]  # fmt: skip
+        late = sum(copy.waits > 0 for copy in self.copies)
+        found.append(
+            say("twin.time", seconds=duration(now.seconds), longer=percent(self.longer),
+                plain=duration(plain.seconds), stalled=_seconds(now.stalled()), late=late,
+                copies=len(self.copies), link=speed(self.link))
+        )  # fmt: skip
+        found += [self.wait(span)[1] for span in self.longest[:2]]
+        return found
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """A row for every copy, with its heads."""
+        heads = [say(f"head.{name}") for name in
+                 ("map", "bytes", "way", "under", "link", "hidden", "waits", "needed")]  # fmt: skip
+        return heads, [
+            [copy.name, three(copy.nbytes), say("out" if copy.out else "back"), copy.under,
+             duration(copy.seconds), _seconds(copy.hidden), _seconds(copy.waits), copy.needed]
+            for copy in self.copies
+        ]  # fmt: skip
+
+    def text(self) -> str:
+        heads, rows = self.table()
+        table = columns([heads, *rows], align="<><<>>><") if rows else []
+        return "\n".join([f"{self.title}.", *self.sentences, *self.lines(), *table, *self.notes])
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "title": self.title, "sentences": self.sentences, "notes": self.notes,
+            "network": self.network.name, "batch": self.batch, "optimizer": self.optimizer,
+            "policy": self.policy, "device": self.device.name, "link": self.link,
+            "budget": self.budget, "fits": self.fits, "peak": self.peak, "host": self.host,
+            "plain_peak": self.plain_peak, "average": self.now.average(),
+            "plain_average": self.plain.average(), "seconds": self.now.seconds,
+            "plain_seconds": self.plain.seconds, "stalled": self.now.stalled(),
+            "copies": [copy._asdict() for copy in self.copies],
+        }  # fmt: skip
+
+
+# -- how it is made -------------------------------------------------------------------------------
+
+
+def offloaded(
+    network: Network, batch: int, policy: str, link: int, device: Device, optimizer: str,
+    budget: int,
+) -> Offload:  # fmt: skip
+    """A step under a policy beside the plain one, both in place; ``link`` is in bytes per second.
+
+    Raises:
+        InputError: an unknown policy or optimizer; a device without the figures that are needed; a
+            budget below the least peak, where the policy asks for one.
+    """
+    plain = now = clock(plain_step(network, optimizer), batch, device)
+    if policy in SEARCHED:
+        step = offload(
+            built_step(network, optimizer), policy, algorithms="m", batch=batch, budget=budget,
+            device=device, link=link, in_place=True,
+        )  # fmt: skip
+        now = clock(in_place(step), batch, device, link)
+    elif policy != "none":
+        now = clock(_step(network, optimizer, policy), batch, device, link)
+    return Offload(network, optimizer, policy, device, link, budget, plain, now)
+
+
+def plain_step(network: Network, optimizer: str) -> Step:
+    """The step without offload, in place."""
+    return _step(network, optimizer, "none")
+
+
+@lru_cache(maxsize=8)
+def _step(network: Network, optimizer: str, policy: str) -> Step:
+    return in_place(offload(built_step(network, optimizer), policy))
+
+
+@lru_cache(maxsize=8)
+def built_step(network: Network, optimizer: str) -> Step:
+    """The step as it is built, not in place: its convolutions have no workspace."""
+    return training_step(network, optimizer, algorithm=ALGORITHM)
+
+
+# -- mountains ------------------------------------------------------------------------------------
+
+
+def mountain(schedule: Schedule, memory: str) -> Mountain:
+    """The bytes of a memory by role; at each second as they are once all has changed then."""
+    changes = sorted(_changes(schedule, memory), key=lambda change: change[0])
+    at = np.array([change[0] for change in changes])
+    seconds = np.unique(np.append(at, [0.0, schedule.seconds]))
+    place = np.searchsorted(seconds, at)
+    parts = {}
+    for role in ROLES:
+        step = np.zeros(len(seconds), np.int64)
+        for index, (_, its, nbytes) in zip(place.tolist(), changes, strict=True):
+            if its is role:
+                step[index] += nbytes
+        if step.any():
+            parts[role] = np.cumsum(step)
+    return Mountain(seconds, parts)
+
+
+def _changes(schedule: Schedule, memory: str) -> Iterator[tuple[float, Role, int]]:
+    """Seconds, and the bytes of a role that come or go then."""
+    for stay in schedule.stays(memory):
+        yield stay.start, stay.tensor.role, stay.nbytes
+        if stay.end < schedule.seconds:
+            yield stay.end, stay.tensor.role, -stay.nbytes
+    for slot in schedule.slots:
+        for tensor in slot.op.workspace.values():
+            if tensor.storage.memory == memory:
+                size = tensor.storage.size.at(schedule.batch)
+                yield slot.start, Role.WORKSPACE, size
+                yield slot.end, Role.WORKSPACE, -size
+
+
+def _base(tensor: Tensor) -> str:
+    """The name of a map, wherever it is."""
+    return tensor.name.removesuffix(" on the host").removesuffix(" back")
+
+
+def _shared(span: Span, others: Iterator[Span] | Sequence[Span]) -> float:
+    """Seconds of a span that lie in others, which do not meet."""
+    return sum(max(0.0, min(span[1], end) - max(span[0], start)) for start, end in others)
+
+
+def _reads(op: Op) -> set[str]:
+    return {tensor.storage.name for tensor in (*op.reads.values(), *op.updates.values())}
+
+
+# -- words ----------------------------------------------------------------------------------------
+
+
+def role_name(role: Role) -> str:
+    """``'feature maps'``."""
+    return Part(role, role in GROW).label
+
+
+def short(device: Device) -> str:
+    """Its title without the year, and without the words that many share."""
+    title = device.title.partition(",")[0]
+    return title.removeprefix("GeForce ").removeprefix("GTX ")
+
+
+def speed(link: int) -> str:
+    """``'12 GB/s'``."""
+    return f"{link / 1e9:.12g} GB/s"
+
+
+def _seconds(value: float) -> str:
+    return duration(value) if value >= 1e-9 else "0 s"
+
+
+def percent(part: float) -> str:
+    """``'6'``, and ``'0.4'`` where it is less than one."""
+    return f"{100 * part:.0f}" if part >= 0.01 else f"{100 * part:.1f}"
+
+
+def say(key: str, **values: object) -> str:
+    """A text of the picture."""
+    return strings.get(f"offload.{key}", **values)

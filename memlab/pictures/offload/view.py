@@ -1,0 +1,171 @@
+"""Offload over time: what computes, what is copied under it, and both memories in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, ClassVar
+
+from memlab import hardware, optimizers, units
+from memlab.networks import zoo
+from memlab.pictures.draw.page import Page
+from memlab.pictures.live.setting import ByName, Choice, Range, Setting, State
+from memlab.pictures.live.setting import Text as Typed
+from memlab.pictures.live.steady import Needs, SteadyView
+from memlab.pictures.live.view import Scene, maker
+from memlab.pictures.number_text import three
+from memlab.pictures.offload import focus
+from memlab.pictures.offload.page import NEAR, Shown, needs, page
+from memlab.pictures.offload.streams import Offload, offloaded, short, speed
+from memlab.pictures.recipe import name_of, named_or_given, network_of
+
+SPEEDS = tuple(10**9 * each for each in (1, 2, 3, 4, 6, 8, 12, 16, 25, 32, 50, 64, 100, 200, 450))
+"""Bytes per second at which the slider of the link stops."""
+
+
+# -- settings --------------------------------------------------------------------------------------
+
+
+@cache
+def networks() -> dict[str, str]:
+    """Titles of the zoo by name: of what has a convolution, so that there is a map to move."""
+    return {name: network_of(name).title for name in zoo.ZOO}
+
+
+def devices() -> dict[str, str]:
+    """Titles of the machines whose figures say how long a step in fp32 takes, by name."""
+    return {
+        name: short(each)
+        for name, each in hardware.DEVICES.items()
+        if each.bandwidth and "fp32" in each.flops
+    }
+
+
+def of_networks(
+    titles: Callable[[], Mapping[str, str]] = networks, default: str = "vgg16", **given: Any
+) -> ByName:
+    """The setting of the network; ``titles`` are those that are offered, by name."""
+    return ByName(lambda now: titles(), doc="a name of ``memlab.zoo``, or a network of yours",
+                  default=default, check=named_or_given, code="plain",
+                  write=lambda found: repr(name_of(found)), **given)  # fmt: skip
+
+
+def of_devices(**given: Any) -> ByName:
+    """The setting of the device."""
+    return ByName(lambda now: devices(), doc="a machine by name (``memlab.hardware``), or a file",
+                  default="titan x", check=hardware.find,
+                  write=lambda found: repr(found.name), **given)  # fmt: skip
+
+
+def of_batches(default: int, **given: Any) -> Range:
+    """The setting of the batch."""
+    return Range(1, 1_000_000, doc="the mini-batch size", default=default, code="always",
+                 stops=tuple(2**n for n in range(11)), **given)  # fmt: skip
+
+
+def of_links(way: str, **given: Any) -> Range:
+    """The setting of the link that bytes go over on their ``way``."""
+    return Range(1, 10**15, default=lambda now: now.device.wire.speed,
+                 check=lambda given: hardware.link(given).speed,
+                 doc=f'bytes per second {way}, ``"12 GB/s"`` or ``"PCIe 4.0 x16"``; those of the '
+                 "device if not given", show=speed, stops=SPEEDS, follows=["device"], stands=True,
+                 write=lambda value: repr(speed(value)), **given)  # fmt: skip
+
+
+def of_memories(**given: Any) -> Typed[int]:
+    """The setting of the card's memory."""
+    return Typed(doc="the bytes of the card; those of the device if not given",
+                 default=lambda now: now.device.room, check=units.parse, follows=["device"],
+                 stands=True, **given)  # fmt: skip
+
+
+def of_optimizers() -> Choice[str]:
+    """The setting of the optimizer."""
+    titles = {name: optimizers.title(name) for name in optimizers.OPTIMIZERS}
+    return Choice(titles, default="sgd", doc=optimizers.ONE_OF, place="more")
+
+
+class Offloaded(SteadyView[Offload]):
+    """A step whose maps wait in host memory: compute and copies over time, and both memories."""
+
+    name, made_by = "offload", "offload"
+    positional = ("network", "batch", "policy")
+    picture_keys = focus.KEYS
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "surprise": {"policy": "all"}, "break": {"link": "3 GB/s"}
+    }  # fmt: skip
+    """More maps go, and the peak stays; a link that is too slow."""
+
+    policy = Choice(
+        ("none", "conv", "all", "dynamic", "best"), default="conv", code="always",
+        doc="which maps go (``memlab.offload``); searches keep the algorithms of the others",
+    )  # fmt: skip
+    link = of_links("between both memories", code="always")
+    batch = of_batches(256)
+    device = of_devices(place="more", brief=lambda now: now.device.name)
+    budget = of_memories(place="more", show=three)
+    network = of_networks(place="more")
+    optimizer = of_optimizers()
+    chosen: Setting[str] = Setting(
+        doc="the copy, map or wait that is in focus, or the peak", default="", argument=False,
+        code="never",
+    )  # fmt: skip
+    pinned: Setting[str] = Setting(
+        doc="what stays outlined beside it", default="", argument=False, code="never"
+    )
+
+    def study(self, now: State) -> Offload:
+        return offloaded(now.network, now.batch, now.policy, now.link, now.device, now.optimizer,
+                         now.budget)  # fmt: skip
+
+    def needs(self, now: State, rows: Offload) -> Needs:
+        return needs(rows)
+
+    def most(self, now: State) -> tuple[int | None, ...]:
+        _, device, host = self.needs(now, self.rows_of(now))  # the link changes seconds alone
+        return None, now.budget if device < now.budget < NEAR * device else device, host
+
+    def question(self, now: State) -> object:
+        return now.network, now.policy, now.device, now.optimizer
+
+    def values(self, now: State) -> Mapping[str, object]:
+        return {"link": speed(now.link), "batch": f"{now.batch:,}"}
+
+    def described(self, now: State) -> object:
+        return now.replace(chosen="", pinned="")
+
+    def line(self, now: State) -> str:
+        found = self.rows_of(now)
+        return "|".join(map(str, (now.network.name, now.batch, now.policy, now.link, found.peak,
+                                  found.host, f"{found.now.seconds:.6f}")))  # fmt: skip
+
+    def says(self, scene: Scene) -> str:
+        found, place = self.rows_of(scene.now), self._place(scene.now)
+        if place and not scene.news:
+            return focus.sentence(found, place)
+        return f"{found.title}. {found.sentences[0]}"
+
+    def do(self, now: State, name: str, value: Any) -> State | None:
+        found, here = self.rows_of(now), self._place(now)
+        if name == "choose" and focus.known(found, str(value)):
+            return now.replace(chosen="" if value == here else value)
+        if name != "key":
+            return None
+        if value == "Enter":
+            return now.replace(pinned="" if here == now.pinned else here)
+        if value == "Escape":
+            return now.replace(chosen="") if here else now.replace(pinned="")
+        return now.replace(chosen=focus.moved(found, here, value))
+
+    def compose(self, scene: Scene) -> Page:
+        now, found = scene.now, self.rows_of(scene.now)
+        pinned = focus.known(found, now.pinned)
+        shown = Shown(found, now.room, self._place(now), pinned, scene.width)
+        return page(shown, self.says(scene))
+
+    def _place(self, now: State) -> str:
+        """What is in focus, where it is still there."""
+        return focus.known(self.rows_of(now), now.chosen)
+
+
+offload = maker(Offloaded)

@@ -1,0 +1,1 @@
+"""The data path: disk, RAM, pinned memory, device."""

@@ -1,0 +1,315 @@
+"""The stations of the data path: the bytes that wait in each at a moment, and the pipes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from typing import NamedTuple
+
+from memlab import units
+from memlab.pictures.draw import text as texts
+from memlab.pictures.draw.chart import Chart
+from memlab.pictures.draw.labels import Text
+from memlab.pictures.draw.marks import Fact, Glyph, Mark, OpenEdge, Rect, Rule
+from memlab.pictures.draw.scale import Scale
+from memlab.pictures.draw.theme import PAINTS, Paint
+from memlab.pictures.number_text import three
+from memlab.pictures.offload.page import Time
+from memlab.pictures.offload.streams import speed
+from memlab.pictures.path.values import CARD, PINNED, RAM, DataPath, Held, letter, say
+from memlab.step.tensor import Role, Tensor
+
+TURNS = 2.1
+"""So many batches, of which one follows the other, are in the picture at least; twice as many at
+first."""
+PLACE = 0.42
+"""The share of the axis at which the moment stands that nobody has chosen."""
+LIGHT, DARK = Paint("currentColor", 0.20), Paint("currentColor", 0.36)
+"""What is read, and what is done with it."""
+SHARES = (0.20, 0.17, 0.27, 0.36)
+"""Of the disk, RAM, pinned memory and the device, in what the pipes leave."""
+LEAST, MOST = 64, 96
+"""How long a pipe is, in pixels."""
+SIDE, LARGEST = 0.09, 62
+"""The side of a batch in fp32: a share of what the pipes leave, and at most so many pixels."""
+ROOM = 60
+"""Pixels of a station above and below two rows of batches."""
+
+
+FULL = Paint("currentColor", 0.9)
+INPUT = PAINTS[Role.INPUT]
+TRIANGLE = "M-6-7L7 0L-6 7Z"
+PER_GB, THIN, WIDE = 4.0, 1.2, 16
+"""How thick a pipe is for each gigabyte in a second beside the largest batches, how thick at least,
+and where it has a triangle."""
+APART = 8.0
+"""Pixels from one row of batches to the next."""
+
+Span = tuple[float, float]
+"""The left and the right end of a station or of a pipe, in pixels."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the picture is made from; there is ``room`` for so many nanoseconds, and in a square for
+    so many bytes. ``before`` is the state that was seen before this one."""
+
+    found: DataPath
+    room: tuple[int, ...]
+    before: DataPath | None
+    chosen: int | None
+    moment: float | None
+    width: float
+
+    @cached_property
+    def time(self) -> Time:
+        """The axis of time."""
+        return Time(self.room[0], self.width)
+
+    @property
+    def now(self) -> float:
+        """The second that is shown above."""
+        last = min(self.time.x.last, self.found.jobs[-1].end)
+        return PLACE * last if self.moment is None else min(self.moment, self.time.x.last)
+
+    # -- stations, in pixels ----------------------------------------------------------------
+
+    @property
+    def pipe(self) -> float:
+        """How long each of the three pipes is."""
+        return min(max(0.095 * self.width, LEAST), MOST)
+
+    @cached_property
+    def spans(self) -> list[Span]:
+        """The left and the right end of each station."""
+        room, left, found = self.width - 3 * self.pipe - 1, 0.5, []
+        for share in SHARES:
+            found.append((left, left + share * room))
+            left += share * room + self.pipe
+        return found
+
+    @property
+    def side(self) -> float:
+        """Side of the largest square, in pixels."""
+        return min(SIDE * (self.width - 3 * self.pipe), LARGEST)
+
+    @property
+    def tall(self) -> float:
+        """Of a station."""
+        return 2 * self.side + ROOM
+
+    def square(self, place: Tensor) -> float:
+        """The side of a place: its area is its bytes, as far as there is room."""
+        nbytes = place.storage.size.at(self.found.batch)
+        return self.side * sqrt(min(nbytes / self.room[1], 1))
+
+
+def largest(found: DataPath) -> int:
+    """The bytes of a batch as the device computes on it."""
+    return found.station(CARD)[-1].storage.size.at(found.batch)
+
+
+def told(found: DataPath, batch: int, place: Tensor | None = None) -> Fact:
+    """What a batch says: its bytes in a place, or as the device computes on it, and its times."""
+    place = place or found.station(CARD)[-1]
+    return Fact(say("batch", name=letter(batch)), place.formula(found.batch),
+                place.storage.size.at(found.batch), more=found.fact(batch))  # fmt: skip
+
+
+# -- stations --------------------------------------------------------------------------------------
+
+
+def stations(shown: Shown) -> Chart:
+    """Disk, RAM, pinned memory and device, with pipes between them."""
+    names = ("disk", RAM, PINNED, CARD)
+    marks: list[Mark] = [*_pipes(shown)]
+    for name, span in zip(names, shown.spans, strict=True):
+        marks += _station(shown, name, span)
+    words = [_words(shown, name) for name in names]
+    return Chart(Scale(0, shown.width), Scale(shown.tall, 0), marks, shown.tall, left=0, right=0,
+                 above=22, told=words, name=say("stations"), gap=8)  # fmt: skip
+
+
+def _words(shown: Shown, name: str) -> str:
+    """A station in words."""
+    said = f"{say(name)}: {say(f'holds.{name}')}"
+    return f"{said}." if name == "disk" else f"{said}, {texts.plain(_bytes_of(shown, name))}."
+
+
+def _bytes_of(shown: Shown, name: str) -> list[tuple[str, bool]]:
+    return [(f"{_short(shown.found.reserved(name))} ", True), (say("reserved"), False)]
+
+
+def _short(nbytes: int) -> str:
+    """Three digits, and two of what is less than 100: ``'19 MB'``."""
+    unit = three(nbytes).rpartition(" ")[2]
+    value = nbytes / units.UNITS[unit]
+    return f"{value:.0f} {unit}" if value >= 9.5 else f"{value:.2g} {unit}"
+
+
+def _station(shown: Shown, name: str, span: Span) -> Iterator[Mark]:
+    left, right = span
+    yield Rect(left, right, 0.5, shown.tall - 0.5, "rule faint", radius=5)
+    yield Text(left, 0, say(name), 13, dy=-7, bold=True)
+    note, top = say(f"holds.{name}"), 8
+    if texts.width(note, 11) < right - left - 12:
+        top = 22
+        yield Text(left, 0, note, 11, dx=7, dy=16, dim=True)
+    if name == "disk":
+        yield from _on_disk(shown, span)
+        return
+    reserved = _reserved(shown, name, span)
+    bottom = shown.tall - (24 if len(reserved) == 1 else 36)
+    rows = _rows(shown, name, span, (top + bottom) / 2)
+    for row in rows:
+        for place in row:
+            yield from _square(shown, place)
+    if name == CARD:
+        if len(rows) > 1:
+            yield from _converted(rows[0][0], span)
+        yield from _states(shown, rows[-1], span)
+    yield from reserved
+
+
+def _reserved(shown: Shown, name: str, span: Span) -> list[Text]:
+    """The bytes of a station at its bottom, in two lines where one is too long."""
+    (left, right), low, said = span, shown.tall, _bytes_of(shown, name)
+    if texts.measure(said, 12) < right - left - 10:
+        return [Text(left, low, said, 12, dx=7, dy=-8)]
+    (amount, _), (word, _) = said
+    return [Text(left, low, amount.strip(), 12, dx=5, dy=-20, bold=True),
+            Text(left, low, word, 11, dx=5, dy=-7, dim=True)]  # fmt: skip
+
+
+# -- places of a batch -----------------------------------------------------------------------------
+
+
+class Place(NamedTuple):
+    """A place at a moment: its middle, and half of its side."""
+
+    held: Held
+    x: float
+    y: float
+    half: float
+
+
+def _rows(shown: Shown, name: str, span: Span, middle: float) -> list[list[Place]]:
+    """Places of one size beside each other, at most two in a row, the smaller ones above."""
+    sizes: dict[str, list[Held]] = {}
+    for held in shown.found.held(name, shown.now):
+        sizes.setdefault(held.tensor.format.name, []).append(held)
+    rows = [each[i : i + 2] for each in sizes.values() for i in range(0, len(each), 2)]
+    halves = [shown.square(row[0].tensor) / 2 for row in rows]
+    y, found = middle - sum(halves) - APART * (len(rows) - 1) / 2, []
+    for row, half in zip(rows, halves, strict=True):
+        pitch = min((span[1] - span[0]) / len(row), 1.7 * shown.side)
+        first = sum(span) / 2 - pitch * (len(row) - 1) / 2
+        found.append([Place(held, first + pitch * index, y + half, half)
+                      for index, held in enumerate(row)])  # fmt: skip
+        y += 2 * half + APART
+    return found
+
+
+def _square(shown: Shown, place: Place, pressed: bool = True) -> Iterator[Mark]:
+    """A place: dashed where it is empty, filled from below, with a thick frame in use; ``pressed``
+    takes the pointer where it is empty too."""
+    held, x, y, half = place
+    box = x - half, x + half, y - half, y + half
+    if held.part < 1:
+        yield Rect(*box, "before")
+    if held.tensor.storage.size.at(shown.found.batch) > shown.room[1]:
+        yield OpenEdge(x - half, x + half, at=y - half)
+    if held.batch is None:
+        return
+    fact, send = told(shown.found, held.batch, held.tensor), ("choose", letter(held.batch))
+    full = x - half, x + half, y + half - 2 * half * held.part, y + half
+    yield Rect(*full, INPUT, fact=fact, send=send)
+    if held.used:
+        yield Rect(*box, "limit")
+    if held.batch == shown.chosen:
+        yield Rect(*box, "rule", inset=-4, radius=3)
+    size = 13 if half > 11 else 11
+    yield Text(x, y, letter(held.batch), size, "middle", dy=0.36 * size, bold=True, chip=half > 11)
+    if pressed:
+        yield Rect(*box, "target", fact=fact, send=send)
+
+
+def _on_disk(shown: Shown, span: Span) -> Iterator[Mark]:
+    """The next batches, as many as there is room for."""
+    left, right = span
+    raw = shown.found.station(RAM)[0]
+    side = shown.square(raw)
+    pitch = max(side + 9, 20)
+    across, down = min(max(int((right - left - 4) / pitch), 1), 3), 2
+    waiting = shown.found.waiting_on_disk(shown.now)[: across * down]
+    x0, y0 = (left + right - pitch * (across - 1)) / 2, shown.tall / 2 - pitch / 2
+    for index, batch in enumerate(waiting):
+        x, y = x0 + pitch * (index % across), y0 + pitch * (index // across)
+        place = Place(Held(raw, batch, 1, used=False), x, y, side / 2)
+        yield from _square(shown, place, pressed=False)
+    if waiting:
+        yield Text((left + right) / 2, y0 + 1.5 * pitch, say("and_so_on"), 11, "middle", dy=12,
+                   dim=True)  # fmt: skip
+
+
+def _converted(place: Place, span: Span) -> Iterator[Mark]:
+    """Beside what came in bytes, that it becomes fp32 here."""
+    x = sum(span) / 2 + place.half + 8
+    for number, key in enumerate(("convert", "convert_more")):
+        said = say(f"pipe.{key}")
+        if texts.width(said, 11) < span[1] - x - 4:
+            yield Text(x, place.y - 3 + 13 * number, said, 11, dim=True)
+
+
+def _states(shown: Shown, row: list[Place], span: Span) -> Iterator[Mark]:
+    """Below the places of the device: which batch is in use, which is next, or that none is."""
+    if shown.found.waiting(shown.now):
+        low = row[0].y + row[0].half
+        yield Text(sum(span) / 2, low, say("compute_waits"), 12, "middle", dy=16, bold=True)
+        return
+    for held, x, y, half in row:
+        if held.used:
+            yield Text(x, y + half, say("in_use"), 12, "middle", dy=16, bold=True)
+        elif held.batch is not None and held.part >= 1:
+            yield Text(x, y + half, say("next"), 12, "middle", dy=16)
+
+
+# -- pipes ----------------------------------------------------------------------------------------
+
+
+def _pipes(shown: Shown) -> Iterator[Mark]:
+    """As thick as their rate; the one that a batch takes longest to pass in full ink."""
+    found = shown.found
+    rates = dict(zip(("disk", "host", "link"), found.pipes, strict=True))
+    for index, (rate, kind) in enumerate(rates.items()):
+        left, right = shown.spans[index][1], shown.spans[index + 1][0]
+        yield from _pipe(shown, kind, found.rates[rate], (left, right))
+
+
+def _pipe(shown: Shown, kind: str, rate: int, span: Span) -> Iterator[Mark]:
+    slow = kind == shown.found.slowest
+    x, y = sum(span) / 2, shown.tall / 2
+    wanted = rate / 1e9 * PER_GB * shown.side / LARGEST
+    thick = min(max(wanted, THIN), shown.tall - 66)
+    fact = Fact(f"{say(f'pipe.{kind}')}, {speed(rate)}",
+                more=say("pipe.takes", seconds=shown.found.took(kind)))  # fmt: skip
+    if wanted > thick:  # it is thicker than the picture
+        for edge in (y - thick / 2, y + thick / 2):
+            yield Rule(y=edge, span=span, look="before thin", crossed=True)
+    look = LIGHT if not slow else DARK if thick > WIDE else FULL
+    yield Rect(*span, y - thick / 2, y + thick / 2, look, edge=0, fact=fact)
+    if thick > WIDE:
+        yield Glyph(x, y, TRIANGLE, marker=">")
+    lines = _fits(speed(rate), span[1] - span[0] - 6, slow)
+    for number, line in enumerate(reversed(lines)):
+        yield Text(x, y - thick / 2, line, 12, "middle", dy=-7 - 14 * number, bold=slow)
+    said = [say(f"pipe.{kind}"), *([say("pipe.convert_more")] if kind == "convert" else [])]
+    for number, line in enumerate(said):
+        yield Text(x, y + thick / 2, line, 11, "middle", dy=15 + 13 * number, dim=True)
+
+
+def _fits(said: str, room: float, heavy: bool) -> list[str]:
+    """In one line, or in one for the number and one for its unit."""
+    return [said] if texts.width(said, 12, heavy) <= room else said.split(" ")

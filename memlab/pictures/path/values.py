@@ -1,0 +1,437 @@
+"""The data path in seconds: what waits in each station at a moment, and for what compute waits.
+
+A batch has a letter. It is read from the disk into RAM, converted into pinned memory, copied over
+the link to the device, and computed on. ``Visit`` is a batch in a place of a station, from the
+start of what writes it there to the end of what reads it there last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from string import ascii_uppercase
+from typing import Any, NamedTuple
+
+from memlab import strings, units
+from memlab.clocks.data_path import Path, data_path
+from memlab.clocks.streams import COMPUTE, Slot, clock
+from memlab.hardware import Device
+from memlab.networks.graph import Network
+from memlab.pictures.cache import Kept
+from memlab.pictures.number_text import SECONDS, duration
+from memlab.pictures.offload.streams import LITTLE, plain_step, short, speed
+from memlab.pictures.study import Study
+from memlab.step.storage import HOST
+from memlab.step.tensor import Tensor
+
+BUFFERS = (0, 1, 2, 4)
+"""How many places in pinned memory are compared; without a buffer there is one, as with one."""
+BATCHES = len(ascii_uppercase)
+KEPT = 32
+"""So many ways are kept."""
+RAM, PINNED, CARD = "ram", "pinned", "device"
+
+Span = tuple[float, float]
+
+
+class Job(NamedTuple):
+    """One operation on a batch: it is read, converted, linked or computed on."""
+
+    kind: str
+    batch: int
+    start: float
+    end: float
+    lane: str
+
+
+class Visit(NamedTuple):
+    """A batch in a place: filled from ``start`` to ``full``, there until ``end``."""
+
+    batch: int
+    start: float
+    full: float
+    end: float
+    uses: tuple[Span, ...]
+
+
+class Held(NamedTuple):
+    """A place at a moment: the batch in it, how much of it is there already, and whether the device
+    computes on it."""
+
+    tensor: Tensor
+    batch: int | None
+    part: float
+    used: bool
+
+
+@dataclass(frozen=True, eq=False)
+class DataPath(Study):
+    """The way of the batches of a network to a device; ``others`` are the same way with other
+    numbers of buffers."""
+
+    network: Network
+    device: Device
+    augment: str
+    rates: Mapping[str, int]
+    path: Path
+    others: Mapping[int, Path]
+
+    # -- figures --------------------------------------------------------------------------------
+
+    @property
+    def buffers(self) -> int:
+        """Places in pinned memory; 0 is one thread for all."""
+        return self.path.buffers
+
+    @property
+    def batch(self) -> int:
+        """Images."""
+        return self.path.batch
+
+    @cached_property
+    def jobs(self) -> list[Job]:
+        """Every operation, in the order of the step."""
+        return [_job(slot) for slot in self.path.schedule.slots]
+
+    @cached_property
+    def by_batch(self) -> list[dict[str, Job]]:
+        """Of each batch its operations by kind."""
+        found: list[dict[str, Job]] = [{} for _ in range(1 + max(job.batch for job in self.jobs))]
+        for job in self.jobs:
+            found[job.batch][job.kind] = job
+        return found
+
+    @cached_property
+    def events(self) -> list[float]:
+        """Every second at which an operation starts or ends."""
+        return sorted({round(end, 12) for job in self.jobs for end in (job.start, job.end)})
+
+    @cached_property
+    def stalls(self) -> list[tuple[int, float, float]]:
+        """When compute stands still, and for which batch."""
+        found, free = [], 0.0
+        for job in self.jobs:
+            if job.lane != COMPUTE:
+                continue
+            if job.start - free > 1e-12:
+                found.append((job.batch, free, job.start))
+            free = job.end
+        return found
+
+    @property
+    def ceases(self) -> bool:
+        """Whether compute waits for the first batch alone."""
+        after = sum(end - start for batch, start, end in self.stalls if batch)
+        return after < LITTLE * self.jobs[-1].end
+
+    @cached_property
+    def visits(self) -> dict[Tensor, list[Visit]]:
+        """Of each place, the batches that come one after the other."""
+        found: dict[Tensor, dict[int, list[Slot]]] = {}
+        for slot in self.path.schedule.slots:
+            for tensor in slot.op.touched():
+                found.setdefault(tensor, {}).setdefault(_number(slot), []).append(slot)
+        return {
+            tensor: [_visit(k, slots) for k, slots in by.items()] for tensor, by in found.items()
+        }
+
+    def station(self, name: str) -> list[Tensor]:
+        """The places of RAM, of pinned memory or of the device."""
+        return [tensor for tensor in self.visits if _where(tensor) == name]
+
+    def reserved(self, name: str) -> int:
+        """Bytes of all places of a station, full or not."""
+        return sum(each.storage.size.at(self.batch) for each in self.station(name))
+
+    def held(self, name: str, moment: float) -> list[Held]:
+        """The places of a station at a moment."""
+        return [self._held(tensor, moment) for tensor in self.station(name)]
+
+    def waiting_on_disk(self, moment: float) -> list[int]:
+        """Batches whose reading has not begun."""
+        return [job.batch for job in self.jobs if job.kind == "read" and job.start > moment + 1e-12]
+
+    def busy(self, moment: float) -> str:
+        """The letter of the batch that is computed on, or that compute waits for."""
+        works = (job for job in self.jobs if job.kind == "compute")
+        return letter(next((j.batch for j in works if j.end > moment + 1e-12), 0))
+
+    def took(self, kind: str) -> str:
+        """How long an operation on a batch takes: ``'128 ms'``."""
+        return duration(self.seconds[kind])
+
+    def waiting(self, moment: float) -> str:
+        """For what compute stands still, in words; empty where it does not."""
+        for batch, start, end in self.stalls:
+            if start <= moment + 1e-12 < end:
+                return say("wait", seconds=duration(end - start), batch=letter(batch))
+        return ""
+
+    def _held(self, tensor: Tensor, moment: float) -> Held:
+        now = moment + 1e-12
+        for visit in self.visits[tensor]:
+            if visit.start <= now < visit.end:
+                part = min(1.0, (moment - visit.start) / max(visit.full - visit.start, 1e-15))
+                used = any(start <= now < end for start, end in visit.uses)
+                return Held(tensor, visit.batch, max(part, 0.0), used)
+        return Held(tensor, None, 0.0, False)
+
+    # -- who is slow ----------------------------------------------------------------------------
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Seconds that each operation on a batch takes."""
+        return {kind: job.end - job.start for kind, job in self.by_batch[0].items()}
+
+    @property
+    def pipes(self) -> list[str]:
+        """The operations between two stations: read, convert or copy, link."""
+        return [kind for kind, job in self.by_batch[0].items() if job.lane != COMPUTE]
+
+    @property
+    def slowest(self) -> str:
+        """The pipe that a batch takes longest to pass."""
+        return max(self.pipes, key=self.seconds.__getitem__)
+
+    @property
+    def limit(self) -> str:
+        """What takes longer for a batch than compute does, where anything does: the disk, the host
+        that converts, the loader that does both, or the link."""
+        seconds = self.seconds
+        work = sum(seconds[kind] for kind in seconds if kind not in self.pipes)
+        host = sum(seconds[kind] for kind in ("copy", "convert") if kind in self.pipes)
+        limits = {"loader": seconds["read"] + host, "link": seconds["link"]}
+        name = max(limits, key=limits.__getitem__)
+        if limits[name] <= work * (1 + LITTLE):
+            return ""
+        alone = {"disk": seconds["read"], "host": host}
+        worst = max(alone, key=alone.__getitem__)
+        return worst if name == "loader" and alone[worst] > work else name
+
+    @property
+    def fewest(self) -> int:
+        """The fewest buffers that are as fast on the page."""
+        rate = images(self.path)
+        return min(count for count, each in self.others.items() if images(each) == rate)
+
+    # -- said -----------------------------------------------------------------------------------
+
+    @property
+    def title(self) -> str:
+        """Without its bold."""
+        return self.finding.replace("*", "")
+
+    @property
+    def finding(self) -> str:
+        """What is seen, its bold part between asterisks."""
+        now, none = images(self.path), images(self.others[0])
+        values = {"many": say(f"many.{self.buffers}"), "now": now, "none": none,
+                  "waits": percent(self.path.waits)}  # fmt: skip
+        if not self.buffers:
+            return say("title.none", **values)
+        if self.limit:
+            return say(f"title.slow_{self.limit}", **values)
+        kind = "never" if self.ceases else "little"
+        return say(f"title.{kind}{'' if now != none else '_alike'}", **values)
+
+    @property
+    def sentences(self) -> list[str]:
+        if not self.buffers:
+            return [say(f"see.none_{self.augment}", waits=percent(self.path.waits))]
+        if self.limit:
+            return [say("see.slow")]
+        if not self.ceases:
+            kind = f"one_{self.augment}" if self.buffers == 1 else "all"
+            return [say(f"see.waits_{kind}")]
+        return [self._price]
+
+    @property
+    def _price(self) -> str:
+        """What the buffers cost, and whether fewer would do."""
+        fewest = self.fewest
+        if not fewest:
+            return say("see.without")
+        if fewest < self.buffers:
+            less = units.short(_reserved(self.path) - _reserved(self.others[fewest]))
+            return say("see.fewer", many=say(f"many.{fewest}"), bytes=less)
+        if self.buffers == 1:
+            return say("see.one")
+        return say(f"see.more_{self.augment}", many=say(f"some.{self.buffers}"))
+
+    @property
+    def notes(self) -> list[str]:
+        return [say("planned", network=self.network.title, batch=f"{self.batch:,}",
+                    device=short(self.device))]  # fmt: skip
+
+    def fact(self, batch: int) -> str:
+        """All that there is to say of a batch on its way."""
+        jobs = self.by_batch[batch]
+        at = self.second
+        return say("fact", read=at(jobs["read"].start), until=at(jobs["read"].end),
+                   there=at(jobs["link"].end), end=at(jobs["compute"].end))  # fmt: skip
+
+    def lines(self, moment: float) -> list[str]:
+        """The settings, the rates, the bytes, and the moment."""
+        seconds, path = self.seconds, self.path
+        return [
+            say("twin.settings", network=self.network.title, batch=f"{self.batch:,}",
+                buffers=self.buffers, device=short(self.device), augment=say(f"on.{self.augment}"),
+                **{name: speed(rate) for name, rate in self.rates.items()}),
+            say("twin.rate", images=images(path), each=duration(path.seconds_each),
+                works=duration(path.seconds_each * (1 - path.waits)), waits=percent(path.waits)),
+            say("twin.stages", stages=", ".join(
+                say(f"twin.{kind}", seconds=duration(seconds[kind])) for kind in seconds)),
+            say("twin.bytes", **{name: " + ".join(self._places(name))
+                                 for name in (RAM, PINNED, CARD)}),
+            self.at(moment),
+        ]  # fmt: skip
+
+    def _places(self, name: str) -> list[str]:
+        """Of each size of a station: ``'2 x 77,070,336'``."""
+        sizes = [each.storage.size.at(self.batch) for each in self.station(name)]
+        return [f"{sizes.count(size)} x {units.exact(size)}" for size in dict.fromkeys(sizes)]
+
+    def at(self, moment: float) -> str:
+        """Where the batches are at a moment."""
+        parts = []
+        for name in (RAM, PINNED, CARD):
+            here = [_named(each) for each in self.held(name, moment) if each.batch is not None]
+            parts.append(say(f"here.{name}", batches=", ".join(here) or say("here.nothing")))
+        return say("here.at", moment=self.second(moment), parts="; ".join(parts))
+
+    def second(self, moment: float) -> str:
+        """All in one unit: ``'0.880 s'``."""
+        unit = "s" if self.turn > 0.1 else "ms" if self.turn > 1e-4 else "µs"
+        return f"{moment / SECONDS[unit]:,.3f} {unit}"
+
+    @property
+    def turn(self) -> float:
+        """Seconds from one batch to the next where one thread does everything in turn: no number
+        of buffers changes it."""
+        return self.others[0].seconds_each
+
+    def _ends(self, job: Job) -> str:
+        return say("to", start=self.second(job.start), end=self.second(job.end))
+
+    def table(self, until: float) -> tuple[list[str], list[list[str]]]:
+        """When each batch is where, of those that are read before a second; with its heads."""
+        waited = {batch: end - start for batch, start, end in self.stalls}
+        kinds = list(self.seconds)
+        heads = [say("head.batch"), *(say(f"head.{kind}") for kind in kinds), say("head.waited")]
+        rows = []
+        for batch, jobs in enumerate(self.by_batch):
+            if jobs["read"].start < until:
+                ends = [self._ends(jobs[kind]) for kind in kinds]
+                rows.append([letter(batch), *ends, self.second(waited.get(batch, 0.0))])
+        return heads, rows
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "title": self.title, "sentences": self.sentences, "notes": self.notes,
+            "network": self.network.name, "device": self.device.name, "augment": self.augment,
+            "rates": dict(self.rates), "images_per_second": self.path.images_per_second,
+            "waits": self.path.waits, "batch": self.batch, "buffers": self.buffers,
+            "reserved": {name: self.reserved(name) for name in (RAM, PINNED, CARD)},
+            "jobs": [job._asdict() for job in self.jobs],
+        }  # fmt: skip
+
+
+# -- how it is made -------------------------------------------------------------------------------
+
+
+def data_path_of(
+    network: Network, batch: int, buffers: int, augment: str, disk: int, host: int, link: int,
+    device: Device,
+) -> DataPath:  # fmt: skip
+    """The way of a network's batches, with every number of buffers; rates in bytes per second.
+
+    The step is trained by SGD, in place, its convolutions by implicit products. The last ways are
+    kept, and the seconds of their steps.
+
+    Raises:
+        InputError: a network that reads no images; a device without the figures that are needed.
+    """
+    made = (network, batch, augment, device, disk, host, link)
+    paths = _PATHS.of(made, lambda: _paths(*made))
+    rates = {"disk": disk, "host": host, "link": link}
+    return DataPath(network, device, augment, rates, paths[buffers], paths)
+
+
+def _paths(
+    network: Network, batch: int, augment: str, device: Device, disk: int, host: int, link: int
+) -> dict[int, Path]:
+    """By the number of buffers."""
+    step = plain_step(network, "sgd")
+    made = (network, batch, device)
+    seconds = _SECONDS.of(made, lambda: clock(step, batch, device).seconds)
+    return {
+        each: data_path(step, batch, each, augment, disk, host, link, device, BATCHES,
+                        {"compute": seconds})
+        for each in BUFFERS
+    }  # fmt: skip
+
+
+_PATHS, _SECONDS = Kept(KEPT), Kept(KEPT)
+
+
+def _job(slot: Slot) -> Job:
+    kind = slot.op.name.rpartition(" ")[0]
+    return Job(kind, _number(slot), slot.start, slot.end, slot.op.stream)
+
+
+def _number(slot: Slot) -> int:
+    """The number of the batch that an operation is for."""
+    return int(slot.op.name.rpartition(" ")[2])
+
+
+def _visit(batch: int, slots: list[Slot]) -> Visit:
+    uses = tuple((s.start, s.end) for s in slots if s.op.stream == COMPUTE)
+    return Visit(batch, slots[0].start, slots[0].end, max(slot.end for slot in slots), uses)
+
+
+def _reserved(path: Path) -> int:
+    """Bytes of all places but those of the disk."""
+    return sum(station.reserved for station in path.stations)
+
+
+def _where(tensor: Tensor) -> str:
+    """The station that a place belongs to."""
+    if tensor.storage.memory != HOST:
+        return CARD
+    return RAM if tensor.name.startswith("RAM") else PINNED
+
+
+# -- words ----------------------------------------------------------------------------------------
+
+
+def letter(batch: int) -> str:
+    """The name of a batch: ``'A'``."""
+    return ascii_uppercase[batch]
+
+
+def images(path: Path) -> str:
+    """Images in a second: ``'514'``."""
+    rate = path.images_per_second
+    return f"{rate:,.0f}" if rate >= 99.5 else f"{rate:.3g}"
+
+
+def percent(part: float) -> str:
+    """``'37'``, ``'2.5'``, ``'0'``."""
+    if part < LITTLE:
+        return "0"
+    return f"{100 * part:.0f}" if part >= 0.0995 else f"{100 * part:.1f}"
+
+
+def _named(held: Held) -> str:
+    """A batch, and whether it is in use or on its way."""
+    assert held.batch is not None
+    name = letter(held.batch)
+    if held.used:
+        return say("here.used", batch=name)
+    return name if held.part >= 1 else say("here.part", batch=name, part=percent(held.part))
+
+
+def say(key: str, **values: object) -> str:
+    """A text of the picture."""
+    return strings.get(f"path.{key}", **values)

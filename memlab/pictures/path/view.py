@@ -1,0 +1,225 @@
+"""The data path: what waits in disk, RAM, pinned memory and device, and who waits for whom."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from math import ceil
+from string import ascii_uppercase
+from typing import Any, ClassVar
+
+from memlab import hardware
+from memlab.errors import InputError, real, shorten
+from memlab.networks import zoo
+from memlab.networks.graph import Network
+from memlab.pictures.draw.page import Page
+from memlab.pictures.live.setting import Choice, Number, Range, Setting, State
+from memlab.pictures.live.steady import Needs, SteadyView
+from memlab.pictures.live.view import Scene, maker
+from memlab.pictures.live.widget import Control, Labels
+from memlab.pictures.offload.view import of_devices, of_networks
+from memlab.pictures.path.page import page
+from memlab.pictures.path.stations import TURNS, Shown, largest
+from memlab.pictures.path.values import BUFFERS, DataPath, data_path_of, say
+from memlab.pictures.recipe import name_of, network_of
+from memlab.strings import gettext as _
+
+GB = 10**9
+DISKS = (.01, .02, .03, .05, .07, .1, .15, .2, .3, .5, .7, 1, 2, 3, 5, 7, 10)  # fmt: skip
+LINKS = (.5, 1, 2, 3, 4, 6, 8, 12, 16, 25, 32)  # fmt: skip
+"""Gigabytes per second at which the sliders stop."""
+KEYS = ("ArrowLeft", "ArrowRight", "Home", "End", "KeyW", "ArrowUp", "ArrowDown", "Escape")
+
+
+# -- settings --------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Rate(Range):
+    """Gigabytes per second, on a slider with a box. Kept in whole bytes per second; a number, or a
+    text without a unit, is in GB/s."""
+
+    def allowed(self, given: Any, now: State) -> int:
+        value = given
+        if isinstance(given, str):
+            try:
+                value = float(given)
+            except ValueError:
+                return hardware.link(given).speed
+        found = round(real(f"{self.name}, in GB/s,", value, 0.15, above=0.0, below=1e6) * GB)
+        if not found:
+            raise InputError(_("nothing moves at {given} GB/s; try 0.15.", given=shorten(given)))
+        return found
+
+    def read(self, event: str, value: Any, now: State) -> Any:
+        if event == self.name:
+            return super().read(event, value, now) / GB
+        return "" if value is None else str(value)
+
+    def _box(self, name: str, now: State, labels: Labels, beside: bool = False) -> Control:
+        box = super()._box(name, now, labels, beside)
+        return replace(box, kind="text", value=_gigabytes(self.value(now)))
+
+
+def _gigabytes(rate: int) -> str:
+    return f"{rate / GB:.9g}"
+
+
+def _rate(usual: Any, stops: tuple[float, ...], doc: str, **given: Any) -> Rate:
+    return Rate(
+        1, 10**15, default=usual, stops=tuple(round(each * GB) for each in stops), box=True,
+        doc=doc, code=given.pop("code", "always"), write=_gigabytes,
+        show=lambda rate: f"{_gigabytes(rate)} GB/s", **given,
+    )  # fmt: skip
+
+
+@cache
+def networks() -> dict[str, str]:
+    """Titles by name of the networks of the zoo that read images."""
+    found = {name: network_of(name) for name in zoo.ZOO}
+    return {name: each.title for name, each in found.items() if len(each.input_shape) == 3}
+
+
+class DataPathView(SteadyView[DataPath]):
+    """The way of the images to the device: the bytes that wait in each station, and when compute
+    waits for them."""
+
+    name, made_by = "path", "path"
+    classes = "memlab-view memlab-path"
+    positional = ("network", "batch", "buffers")
+    picture_keys = KEYS
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "surprise": {"buffers": 2}, "break": {"buffers": 2, "disk": 0.05}
+    }  # fmt: skip
+    """The device never waits again; a disk that no buffer makes faster."""
+
+    buffers = Choice(
+        BUFFERS, default=0, code="always", few=True,
+        doc="places in pinned memory that a second thread fills; 0: one thread does all in turn",
+    )  # fmt: skip
+    disk = _rate(0.15, DISKS, 'what the disk reads, in GB/s, or ``"150 MB/s"``')
+    link = _rate(
+        lambda now: now.device.wire.speed, LINKS,
+        'what the link carries, in GB/s, or ``"PCIe 4.0 x16"``; that of the device if not given',
+        follows=["device"], stands=True,
+    )  # fmt: skip
+    augment = Choice(
+        ("host", "device"), default="host", place="more",
+        brief=lambda now: say(f"short.{now.augment}"),
+        doc='where images become fp32: ``"host"``, or ``"device"``, and bytes cross the link',
+    )  # fmt: skip
+    batch = Number(1, 100_000, default=128, code="always", doc="the mini-batch size", place="more",
+                   brief=lambda now: say("short.batch", batch=f"{now.batch:,}"))  # fmt: skip
+    network = of_networks(networks, default="googlenet", place="more")
+    image = Number(
+        1, 10_000, default=lambda now: now.network.input_shape[-1], follows=["network"],
+        brief=lambda now: "",
+        doc="height and width of the images; those of the network if not given", place="more",
+    )  # fmt: skip
+    host = _rate(10, (1, 2, 5, 10, 20, 50), "what a thread of the host reads and writes, in GB/s",
+                 code="changed", place="more", brief=lambda now: "")  # fmt: skip
+    device = of_devices(place="more", brief=lambda now: "")
+    moment: Setting[float | None] = Setting(
+        doc="the second that is shown, in seconds; within the picture if not given", default=None,
+        check=lambda given: real("moment, in seconds,", given, 0.88, 0.0),
+        follows=["network", "batch", "image", "device"],
+    )  # fmt: skip
+    chosen: Setting[str] = Setting(
+        doc="the letter of the batch that is in focus", default="", argument=False, code="never"
+    )
+
+    def study(self, now: State) -> DataPath:
+        network = _sized(now.network, now.image)
+        return data_path_of(network, now.batch, now.buffers, now.augment, now.disk, now.host,
+                            now.link, now.device)  # fmt: skip
+
+    def needs(self, now: State, rows: DataPath) -> Needs:
+        return ceil(1e9 * TURNS * rows.turn), largest(rows)
+
+    def question(self, now: State) -> object:
+        return now.network, now.image, now.device
+
+    def described(self, now: State) -> object:
+        return now.replace(moment=None, chosen="")
+
+    def line(self, now: State) -> str:
+        found = self.rows_of(now)
+        return "|".join(map(str, (
+            now.network.name, now.batch, now.buffers, now.disk, now.link, now.augment,
+            f"{found.path.images_per_second:.3f}", f"{found.path.waits:.4f}",
+            f"{self._shown(self.scene()).now:.6f}", now.chosen,
+        )))  # fmt: skip
+
+    def says(self, scene: Scene) -> str:
+        found, shown = self.rows_of(scene.now), self._shown(scene)
+        told = [] if shown.moment is None else [found.at(shown.now), found.waiting(shown.now)]
+        told += [] if shown.chosen is None else [found.fact(shown.chosen)]
+        if told and not scene.news:
+            return " ".join(filter(None, told))
+        return f"{found.title}. {found.sentences[0]}"
+
+    def do(self, now: State, name: str, value: Any) -> State | None:
+        shown = self._shown(self.scene())
+        if name == "moment":
+            step = min(max(int(real("moment", value, 0)), 0), 999)
+            return now.replace(moment=(step + 0.5) / 1000 * shown.time.x.last)
+        if name == "choose" and value in tuple(ascii_uppercase):
+            return now.replace(chosen="" if value == now.chosen else value)
+        if name == "key" and value in ("ArrowUp", "ArrowDown", "Escape"):
+            return now.replace(chosen=_beside(shown, now.chosen, value))
+        if name == "key" and value in KEYS:
+            return now.replace(moment=_moment(shown, value))
+        return None
+
+    def compose(self, scene: Scene) -> Page:
+        return page(self._shown(scene), self.says(scene))
+
+    def _shown(self, scene: Scene) -> Shown:
+        found, now = self.rows_of(scene.now), scene.now
+        before = self.rows_of(scene.previous) if scene.previous else None
+        chosen = ascii_uppercase.index(now.chosen) if now.chosen else None
+        return Shown(found, now.room, before, chosen, now.moment, scene.width)
+
+
+path = maker(DataPathView)
+
+
+def _sized(network: Network, image: int) -> Network:
+    """The network for images of that size.
+
+    Raises:
+        InputError: the images of a network of one's own have another one.
+    """
+    if network.input_shape[-1] == image:
+        return network
+    if network.name not in zoo.ZOO:
+        raise InputError(_("the images of {name} are {size} pixels wide; make the network for "
+                           "{image}, and give that.", name=network.name,
+                           size=network.input_shape[-1], image=image))  # fmt: skip
+    return network_of(name_of(network), image=image)
+
+
+def _moment(shown: Shown, key: str) -> float:
+    """The second that a key leads to: an event, or the beginning of a wait."""
+    last, now = shown.time.x.last, shown.now
+    if key == "KeyW":
+        waits = [start for _, start, _ in shown.found.stalls if start < last]
+        return next((start for start in waits if start > now + 1e-9), waits[0] if waits else now)
+    events = [event for event in shown.found.events if event <= last]
+    if key in ("Home", "End"):
+        return events[0 if key == "Home" else -1]
+    if key == "ArrowRight":
+        return events[min(bisect_right(events, now + 1e-9), len(events) - 1)]
+    return events[max(bisect_left(events, now - 1e-9) - 1, 0)]
+
+
+def _beside(shown: Shown, here: str, key: str) -> str:
+    """The batch before or after the one in focus; first the one that is computed on."""
+    if key == "Escape":
+        return ""
+    if not here:
+        return shown.found.busy(shown.now)
+    at = ascii_uppercase.index(here) + (1 if key == "ArrowDown" else -1)
+    return ascii_uppercase[min(max(at, 0), len(shown.found.by_batch) - 1)]

@@ -1,0 +1,1 @@
+"""Recomputation: the forward pass that runs again, and the memory it frees."""

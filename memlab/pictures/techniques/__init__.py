@@ -1,0 +1,1 @@
+"""Every technique with its bytes and its time."""

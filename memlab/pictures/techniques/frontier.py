@@ -1,0 +1,184 @@
+"""What recomputing costs for what it saves: bytes against time, in three stops.
+
+First every k-th stage is kept; then only what is cheap is dropped; then the best schedules of whole
+stages, as a line (fact E6). ``memlab compare`` has the other techniques beside them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from memlab import strings, units
+from memlab.pictures.number_text import change, three
+from memlab.pictures.recompute.waves import Schedules, Wave
+from memlab.pictures.study import Study
+from memlab.pictures.techniques.bytes_and_time import TechniqueStudy
+from memlab.techniques.recompute.ways import WAYS, Wish
+
+EVERY, CHEAP, LINE = STOPS = (1, 2, 3)
+"""What is shown: every k-th; beside it cheap; beside both the line."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One schedule on the picture: its name, and the call that makes its step."""
+
+    name: str
+    wave: Wave
+    call: str
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier(Study):
+    """The schedules of a step up to a stop; with a ``budget``, the best one within it, and with
+    ``others`` all techniques.
+
+    Raises:
+        InputError: no schedule fits into the budget, or the chain is too long for the search.
+    """
+
+    all: Schedules
+    stop: int
+    budget: int | None = None
+    others: TechniqueStudy | None = None
+
+    def __post_init__(self) -> None:
+        if self.stop == LINE:
+            self.all.within(self.budget or self.all.plain.peak)
+
+    # -- figures ----------------------------------------------------------------------------
+
+    def extra(self, wave: Wave) -> float:
+        """How much longer than the plain step it takes, in percent."""
+        return 100 * (wave.cost / self.all.plain.cost - 1)
+
+    @cached_property
+    def cheap(self) -> Wave:
+        """Only what computes little for each byte that it writes is made again."""
+        wish = Wish(self.all.step, None, (), self.all.batch, None)
+        return self.all.wave(WAYS["cheap"].order(wish))
+
+    @property
+    def fastest(self) -> Wave:
+        """The k that takes the least time; of equal ones the least bytes."""
+        waves = self.all.every.values()
+        return min(waves, key=lambda wave: (wave.cost, wave.peak))
+
+    @property
+    def least(self) -> Wave:
+        """The least peak of the line."""
+        return self.all.frontier[0]
+
+    @property
+    def middle(self) -> int:
+        """The bytes halfway from the least peak of the line to the plain one."""
+        return (self.least.peak + self.all.plain.peak) // 2
+
+    @property
+    def half(self) -> Wave:
+        """The fastest that saves at least half."""
+        return self.all.within(self.middle)
+
+    @property
+    def chosen(self) -> Wave | None:
+        """The best within the budget."""
+        return None if self.budget is None else self.all.within(self.budget)
+
+    @property
+    def points(self) -> list[Point]:
+        """Those that have a name, from plain on."""
+        all_, batch = self.all, self.all.batch
+        found = [Point(say("plain"), all_.plain, "step")]
+        if self.stop == EVERY:
+            found += [self._every(wave) for wave in all_.every.values()]
+        else:
+            found.append(self._every(all_.best))
+            found.append(Point(say("cheap"), self.cheap, 'memlab.recompute(step, "cheap")'))
+        if self.stop == LINE:
+            call = f'memlab.recompute(step, "chain", batch={batch}'
+            found.append(Point(say("half"), self.half, f"{call}, budget={self.middle})"))
+            found.append(Point(say("whole"), self.least, f"{call})"))
+        return found
+
+    def _every(self, wave: Wave) -> Point:
+        call = f'memlab.recompute(step, "every", k={wave.k})'
+        return Point(say("k", k=wave.k), wave, call)
+
+    # -- in words -----------------------------------------------------------------------------
+
+    @property
+    def title(self) -> str:
+        return say(f"title.{self._case}", **self._values)
+
+    @property
+    def _case(self) -> str:
+        if self.stop < LINE:
+            return str(self.stop)
+        saves = self.least.peak < self.all.plain.peak
+        return "one" if not saves else "3" if self.budget is None else "budget"
+
+    @property
+    def sentences(self) -> list[str]:
+        return [say(f"see.{self._case}")]
+
+    @property
+    def _values(self) -> dict[str, object]:
+        plain = self.all.plain.peak
+        if self.stop < LINE:
+            wave = self.all.best if self.stop == EVERY else self.cheap
+            tenths = 0 if self.stop == EVERY else 1
+            return {"saved": three(plain - wave.peak), "more": self.percent(wave, tenths)}
+        values: dict[str, object] = {"half": self.percent(self.half, 1)}
+        values["whole"] = self.percent(self.least, 1)
+        if self.chosen:
+            peak, more = three(self.chosen.peak), self.percent(self.chosen, 1)
+            values |= {"limit": three(self.budget or 0), "peak": peak, "more": more}
+        return values
+
+    def percent(self, wave: Wave, digits: int) -> str:
+        """Its extra time: ``'6.7 %'``."""
+        return f"{self.extra(wave):.{digits}f} %"
+
+    def rows(self) -> list[list[str]]:
+        """Every point with its bytes, its time and its call; the line, where it is shown."""
+        heads = [say(f"head.{key}") for key in ("name", "bytes", "time", "call")]
+        rows = [[each.name, *self._figures(each.wave), each.call] for each in self.points]
+        if self.stop == LINE:
+            rows += [[say("best"), *self._figures(wave), ""] for wave in self.all.frontier]
+        if self.chosen:
+            call = f'memlab.recompute(step, "chain", batch={self.all.batch}, budget={self.budget})'
+            rows.append([say("within"), *self._figures(self.chosen), call])
+        return [heads, *rows]
+
+    def _figures(self, wave: Wave) -> tuple[str, str]:
+        return units.exact(wave.peak), change(self.all.plain.cost, wave.cost)
+
+    @property
+    def notes(self) -> list[str]:
+        notes = [f"{self.all.subject}.", self.all.planned]
+        if self.stop == LINE:
+            count = len(self.all.frontier)
+            counted = {"count": count, "all": self.all.points, "stages": self.all.stages}
+            notes.append(say("line", **counted))
+        return notes
+
+    def as_dict(self) -> dict[str, Any]:
+        found = {each.name: each.wave for each in self.points}
+        line = self.all.frontier if self.stop == LINE else ()
+        return {
+            "network": self.all.label, "batch": self.all.batch, "stop": self.stop,
+            "budget_bytes": self.budget,
+            "points": {name: _facts(wave) for name, wave in found.items()},
+            "line": [_facts(wave) for wave in line],
+        }  # fmt: skip
+
+
+def _facts(wave: Wave) -> dict[str, Any]:
+    return {"peak_bytes": wave.peak, "planned_seconds": wave.cost / 1e9}
+
+
+def say(key: str, /, **values: object) -> str:
+    """A text about the frontier."""
+    return strings.get(f"frontier.{key}", **values)

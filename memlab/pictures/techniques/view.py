@@ -1,0 +1,465 @@
+"""What recomputing costs for what it saves, in three stops: bytes to the right, time upwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from math import ceil
+from typing import Any, ClassVar
+
+import numpy as np
+
+from memlab import units
+from memlab.pictures.draw.chart import Axis, Chart
+from memlab.pictures.draw.labels import Label, Text
+from memlab.pictures.draw.marks import UP, Fact, Glyph, Line, Mark, Path, Pen, Points, Rule
+from memlab.pictures.draw.page import Page
+from memlab.pictures.draw.scale import TIGHT, Linear, Scale, Tick, bytes_over
+from memlab.pictures.draw.staircases import Frame
+from memlab.pictures.draw.svg import Box
+from memlab.pictures.draw.table import Block, Key, Table, Words
+from memlab.pictures.draw.theme import FREE, PAINTS
+from memlab.pictures.live.setting import Check, Choice, Number, Range, State
+from memlab.pictures.live.view import Scene, View, maker
+from memlab.pictures.number_text import three
+from memlab.pictures.recompute.view import MADE, of_subjects, stops
+from memlab.pictures.recompute.waves import Schedules, Wave, schedules
+from memlab.pictures.recompute.waves import say as waves
+from memlab.pictures.techniques.bytes_and_time import RAN, SHORT, TechniqueStudy
+from memlab.pictures.techniques.compare import compare_techniques
+from memlab.pictures.techniques.frontier import CHEAP, EVERY, LINE, STOPS, Frontier, say
+from memlab.step.tensor import Role
+
+TALL, NARROW, SIDE = 300, 760, 236
+"""Pixels: of the chart; below what width it has no side; what the side takes."""
+SMALL, LARGE = (78, 36), (210, 96)
+"""The pixels of a mountain beside its point, and of that of the budget."""
+AROUND = (
+    (0, -34), (0, 34), (70, -30), (-70, -30), (70, 30), (-70, 30), (0, -62), (0, 66), (95, -50),
+    (-95, -50), (95, 50), (-95, 50), (120, -70), (-120, -70), (0, 100), (0, -100),
+    (50, -72), (-50, -72), (30, -88), (60, -96), (-30, -88), (-60, -96), (0, -130), (80, -130),
+)  # fmt: skip
+"""Where the middle of a mountain may stand, in pixels from its point."""
+UPPER, SQUARE, DIAMOND = UP.replace("8l", "4l"), "M-4.5-4.5h9v9h-9Z", "M0-6L6 0L0 6L-6 0Z"
+PERCENTS = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10**4, 10**9)
+"""Distances of the lines of the axis of time."""
+SHOWN = ("plain", "every", "cheap", "within", "chain")
+"""Techniques that the three stops show already."""
+GUESSES = {"all": (1, 1), "more": (0.55, 1), "half": (0.45, 0.55), "less": (0, 0.45)}
+"""Guesses at the price of half of the saving, as the card of lesson 08 has them: from and to what
+part of the price of all of it."""
+Place = tuple[float, float]
+
+
+class Techniques(View[Frontier]):
+    """Ways to recompute by bytes and time: every k-th, cheap, and the best schedules as a line."""
+
+    name, made_by, widest = "frontier", "techniques", 960
+    positional = ("network", "batch")
+    picture_keys = ("Digit1", "Digit2", "Digit3")
+
+    network = of_subjects(fixed=True)
+    batch = Number(
+        doc="the mini-batch size",
+        default=32,
+        place="more",
+        code="always",
+        brief=lambda now: say("batch", batch=f"{now.batch:,}"),
+    )
+    stop = Choice(
+        STOPS,
+        doc="1: every k-th stage kept; 2: cheap beside it; 3: the line of the best schedules",
+    )
+    budget = Range(
+        doc="the most bytes of the peak, or ``'2 GB'``, for a point on the line of the third stop",
+        default=None,
+        check=units.parse,
+        stops=lambda now: stops(schedules(now.network, now.batch)),
+        at=lambda now: Frontier(schedules(now.network, now.batch), LINE).middle,
+        follows=["batch", "stop"],
+        when=lambda now: now.stop == LINE,
+    )
+    measure = Check(
+        doc="also run every technique on this machine, and list what the runs used",
+        fixed=True,
+        when=lambda now: False,
+    )
+    guess = Choice(
+        tuple(GUESSES),
+        doc='a guess at the part of the added time that half of the saving takes: ``"all"``, '
+        '``"more"`` than half of it, ``"half"`` or ``"less"``',
+        default="",
+        stays=True,
+        when=lambda now: False,
+        code="never",
+    )
+    others = Check(
+        doc="list the other techniques too: in place, placed, all of them together",
+        default=lambda now: now.measure,
+        when=lambda now: False,
+    )
+    numbers = Check(doc="whether every point is listed", argument=False, stays=True, key="KeyN")
+
+    def settle(self, new: State, was: State | None) -> State:
+        """A budget is of the third stop."""
+        return new.replace(stop=LINE) if new.budget is not None else new
+
+    def study(self, now: State) -> Frontier:
+        found = Frontier(schedules(now.network, now.batch), now.stop, now.budget)
+        if not now.others:
+            return found
+        step, budget = now.network.step, now.budget
+        all_ = compare_techniques(step, now.batch, budget, now.measure, progress=False)
+        return Frontier(found.all, now.stop, budget, all_)
+
+    def described(self, now: State) -> object:
+        return now.replace(numbers=False)
+
+    def buttons(self, now: State) -> dict[str, str]:
+        return {"all": "fewer" if now.others else "others", "start": "start", "copy": "copy"}
+
+    def do(self, now: State, name: str, value: object) -> State | None:
+        if name == "all":
+            return self.changed(now, others=not now.others)
+        if name == "key" and str(value).startswith("Digit"):
+            return self.changed(now, stop=int(str(value)[-1]))
+        return None
+
+    def line(self, now: State) -> str:
+        found = self.rows_of(now)
+        shown = found.chosen or (found.half if now.stop == LINE else found.all.best)
+        return "|".join(map(str, (now.stop, now.budget, shown.peak, shown.cost)))
+
+    def shown(self, now: State) -> int:
+        return super().shown(now) if now.stop == LINE else now.stop
+
+    def says(self, scene: Scene) -> str:
+        found = self.rows_of(scene.now)
+        return f"{found.all.subject}. {found.title}."
+
+    def compose(self, scene: Scene) -> Page:
+        found, listed = self.rows_of(scene.now), scene.now.numbers
+        heads, *rows = found.rows()
+        chart = FrontierChart(found, scene.width >= NARROW, scene.now.guess)
+        blocks: list[Block] = [
+            Words(found.title, 20, bold=True, gap=3),
+            Words(found.sentences, 13),
+            chart.points(),
+            *chart.halves(),
+            Key([(paint, waves(name)) for name, paint in SHADES.items()], gap=6),
+            Words(chart.guessed, drawn=False),
+            Words(found.notes, 11, dim=True, drawn=listed, gap=8),
+            Table(heads, rows, "<>><", drawn=listed, gap=8),
+            *_all(found.others),
+        ]
+        return Page(found.title, blocks, scene.width, self.says(scene), titled=False)
+
+
+techniques = maker(Techniques)
+
+
+def _all(study: TechniqueStudy | None) -> Iterator[Block]:
+    """All techniques as a table, and what is exact about them in words."""
+    if study is None:
+        return
+    yield Words(study.headline, 13, bold=True, gap=12)
+    for keys in (SHORT, RAN) if study.measured else (SHORT,):
+        heads, *rows = study.cells("technique", *keys)
+        facts = [Fact(study.name(row), more=f"{study.about(row)}: {row.call}")
+                 for row in study.rows]  # fmt: skip
+        yield Table(heads, rows, "<" + ">" * (len(keys) - 1) + "<", lead=True, facts=facts, gap=8)
+    for lines in (study.table(), study.distances(), study.calls()):
+        yield Words(lines, drawn=False, gap=1)
+    yield Words(study.notes(), 11, dim=True, gap=10)
+
+
+# -- the chart ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FrontierChart:
+    """The points of a study, and the line; ``wide`` has room for a mountain at its side, and
+    ``guess`` is one of the learner's, or empty."""
+
+    found: Frontier
+    wide: bool
+    guess: str
+
+    @cached_property
+    def x(self) -> Linear:
+        """Bytes, from 0: the same for every stop."""
+        return bytes_over(self.found.all.plain.peak, TIGHT)
+
+    @cached_property
+    def ticks(self) -> list[Tick]:
+        """Round percents from 0, the last above all that is drawn."""
+        waves = [*self.found.all.every.values()]
+        waves += self.found.all.frontier[:1] if self.found.stop == LINE else ()
+        most = max(1.0, *map(self.found.extra, waves))
+        step = next(each for each in PERCENTS if most <= 4 * each)
+        ends = range(0, step * ceil(most / step) + 1, step)
+        return [(at, f"+{at} %" if at else "0") for at in ends]
+
+    @property
+    def top(self) -> float:
+        """The end of the axis of time, in percent."""
+        return self.ticks[-1][0]
+
+    def place(self, wave: Wave) -> Place:
+        """Bytes and percent."""
+        return wave.peak, self.found.extra(wave)
+
+    def points(self) -> Chart:
+        """Bytes against time."""
+        marks = [*self._line(), *self._dots(), *self._mountains(), *self._others(), *self._side()]
+        return Chart(
+            self.x, Scale(0, self.top), marks, TALL, Axis(say("bytes"), grid=False),
+            Axis(say("time"), ticks=self.ticks), left=56, right=SIDE if self.wide else 40, gap=8,
+        )  # fmt: skip
+
+    # -- every k-th
+
+    def _dots(self) -> Iterator[Mark]:
+        """A dot for every k, and a ring for the least."""
+        best = self.found.all.best
+        for k, wave in self.found.all.every.items():
+            fact = self._fact(say("k", k=k), wave)
+            look, size = ("hollow", 10) if wave is best else ("dot", 6.5)
+            yield Points([self.place(wave)], look, size, fact=fact)
+
+    def _fact(self, name: str, wave: Wave) -> Fact:
+        return Fact(name, nbytes=wave.peak, more=say("more", percent=self.found.percent(wave, 1)))
+
+    # -- names and mountains
+
+    def _mountains(self) -> Iterator[Mark]:
+        found, all_ = self.found, self.found.all
+        yield self._mountain(say("plain"), all_.plain, SQUARE, ((62, -34), (-60, -34), (-60, -60)))
+        if found.stop == EVERY:
+            kinds = {all_.best.k: say("k_least", k=all_.best.k)}
+            for wave in (all_.every[all_.rule], found.fastest) if all_.rule in all_.every else ():
+                kinds.setdefault(wave.k, say("k", k=wave.k))
+            for k, name in kinds.items():
+                yield self._mountain(name, all_.every[k])
+        else:
+            best = self.place(all_.best)
+            places = [(*best, "end", -9.0, 4.0), (*best, "middle", 0.0, -10.0)]
+            yield Label(say("every"), places, 12, chip=True)
+        if found.stop == LINE:
+            yield from self._ends()
+        if found.stop >= CHEAP:
+            name = say("cheap_line" if found.stop == LINE and self.wide else "cheap")
+            yield self._mountain(name, found.cheap, DIAMOND)
+
+    def _mountain(
+        self, name: str, wave: Wave, glyph: str = "", around: Sequence[Place] = AROUND
+    ) -> Mark:
+        fact = self._fact(name, wave)
+        return Mountain(wave, self.found.all, self.place(wave), name, glyph, around, fact=fact)
+
+    # -- the line
+
+    def _corners(self) -> list[Place]:
+        """The line: within so many bytes, no less time."""
+        corners = [self.place(wave) for wave in self.found.all.frontier]
+        rest = [((x, above), (x, y)) for (_, above), (x, y) in pairwise(corners)]
+        return [corners[0], *(corner for both in rest for corner in both)]
+
+    def _line(self) -> Iterator[Mark]:
+        """The line, and what lies below it, where no schedule of whole stages gets."""
+        if self.found.stop < LINE:
+            return
+        corners = self._corners()
+        (left, _), (right, _) = corners[0], corners[-1]
+        yield Path([(0, 0), (0, self.top), (left, self.top), *corners, (right, 0)], FREE)
+        for index, line in enumerate(say("nobody").split("\n")):
+            yield Text(left / 2, self.top / 3, line, 11, "middle", dy=15 * index, chip=True)
+        if len(corners) > 1:
+            yield Line(corners, width=2.6)
+
+    def _ends(self) -> Iterator[Mark]:
+        """Half of the saving and all of it, and what half would cost if the price were even."""
+        found = self.found
+        if found.least.peak == found.all.plain.peak:
+            return
+        for wave, around in ((found.least, ((-70, 20), (-70, 50))), (found.half, AROUND[1:])):
+            x, y = self.place(wave)
+            yield Glyph(x, y, UPPER, marker="^")
+            said = say("more", percent=found.percent(wave, 1))
+            places = [(x, y, "start", 9.0, 4.0), (x, y, "start", 9.0, -10.0)]
+            yield Label(said, places, 13, bold=True, chip=True, kept=True)
+            yield self._mountain("", wave, "", around)
+        yield from self._guess()
+        for at in (found.least.peak, found.middle, found.all.plain.peak):
+            yield Rule(x=at, span=(0, 0), look="rule", below=64, dashes="1.5 3", crossed=True)
+        if found.chosen:
+            place = self.place(found.chosen)
+            yield Rule(x=found.budget, look="rule", width=1.4, crossed=True)
+            yield Points([place], "ring", 13, fact=self._fact(say("within"), found.chosen))
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The price of half of the saving as it is guessed, in percent from and to; that of half
+        the price where nobody has."""
+        low, high = GUESSES.get(self.guess, (0.5, 0.5))
+        return low * self.found.extra(self.found.least), high * self.found.extra(self.found.least)
+
+    def _guess(self) -> Iterator[Mark]:
+        """The guess at half of the saving: a triangle at its upper end, a line down to the lower
+        one."""
+        x, y = float(self.found.middle), self.span[1]
+        yield Rule(x=x, span=self.span, look="rule", crossed=True)
+        yield Glyph(x, y, "M0 5L-5-4H5Z", "hollow pole", marker="v")
+        said = say("guessed" if self.guess else "guess")
+        places = [(x, y, "middle", 0.0, -10.0), (x, y, "end", -9.0, 4.0), (x, y, "start", 9.0, 4.0),
+                  *((x, y, "middle", 0.0, dy) for dy in (-24.0, -40.0, -56.0))]  # fmt: skip
+        yield Label(said, places, 11, chip=True)
+
+    @property
+    def guessed(self) -> str:
+        """The guess in words; empty without one, and where its picture is not shown."""
+        if not self.guess or self.found.stop < LINE:
+            return ""
+        ends = dict.fromkeys(f"{end:.1f}" for end in self.span)
+        return say("twin_guess", price="–".join(ends))
+
+    def halves(self) -> Iterator[Chart]:
+        """Below the axis: half of what can be saved, and the other half."""
+        found = self.found
+        if found.stop < LINE or found.least.peak == found.all.plain.peak:
+            return
+        ends = (found.all.plain.peak, found.middle, found.least.peak)
+        names = say("half"), say("other_half")
+        marks: list[Mark] = []
+        for (right, left), name in zip(pairwise(ends), names, strict=True):
+            marks += [
+                Rule(y=18, span=(left, right), width=1.4),
+                Glyph(left, 18, "M2 0L9-3.5V3.5Z", marker="<"),
+                Label(name, [((left + right) / 2, 3, "middle", 0.0, 0.0)], 12, bold=True),
+            ]
+        yield Chart(self.x, Scale(0, 24), marks, 24, left=56, right=SIDE if self.wide else 40,
+                    told=[say("bytes")])  # fmt: skip
+
+    # -- beside
+
+    def _others(self) -> Iterator[Mark]:
+        """The other techniques, hollow; what lies beyond the edge is written there."""
+        study = self.found.others
+        rows = [] if study is None else study.rows
+        for row in (row for row in rows if row.key not in SHOWN):
+            assert study is not None
+            name, y = study.name(row), study.extra(row.cost)
+            if row.peak > self.x.last:
+                said = say("beyond", name=name, bytes=three(row.peak))
+                yield Text(self.x.last, self.top, said, 11, "end", dy=-6)
+                continue
+            fact = Fact(name, nbytes=row.peak, more=f"{study.time(row)}; {study.distance(row)}")
+            yield Points([(row.peak, y)], "hollow", 8, fact=fact)
+            places = [(row.peak, y, side, dx, dy) for dy in (4.0, -9.0, 18.0, -24.0, 32.0)
+                      for side, dx in (("start", 9.0), ("end", -9.0))]  # fmt: skip
+            yield Label(name, places, 11, chip=True)
+
+    def _side(self) -> Iterator[Mark]:
+        """How to read the chart, and the mountain of the budget."""
+        if not self.wide:
+            return
+        x, all_, chosen = self.x.last, self.found.all, self.found.chosen
+        for index, key in enumerate(("left", "down")):
+            yield Text(x, self.top, say(key), 12, dx=22, dy=10 + 17 * index)
+        wave = chosen or all_.every.get(all_.rule, all_.best)
+        name = say("within" if chosen else "large")
+        yield Mountain(wave, all_, (x, self.top), name, "", ((22 + LARGE[0] / 2, 110),), LARGE,
+                       lead=False)  # fmt: skip
+        for index, line in enumerate(_halved(say("each"))):
+            yield Text(x, self.top, line, 12, dx=22, dy=190 + 17 * index)
+
+
+def _halved(said: str) -> tuple[str, str]:
+    """A sentence on two lines."""
+    words = said.split()
+    middle = len(words) // 2
+    return " ".join(words[:middle]), " ".join(words[middle:])
+
+
+# -- mountains ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Mountain(Mark):
+    """The bytes of a schedule over time, small, with the plain step dashed, on one scale for all of
+    a step; beside its point at the first place that is free, with a line to it. Where there is
+    none its name stands alone."""
+
+    wave: Wave
+    all: Schedules
+    place: Place
+    name: str = ""
+    glyph: str = ""
+    around: Sequence[Place] = AROUND
+    size: tuple[int, int] = SMALL
+    lead: bool = True
+    fact: Fact | None = None
+    late: ClassVar[bool] = True
+
+    def draw(self, pen: Pen) -> None:
+        x, y = pen.x(self.place[0]), pen.y(self.place[1])
+        wide, tall = self.size[0] + 4, self.size[1] + 17 * bool(self.name)
+        tries = [Box(x + dx - wide / 2, y + dy - tall / 2, x + dx + wide / 2, y + dy + tall / 2)
+                 for dx, dy in self.around]  # fmt: skip
+        inside = [box for box in tries if box.left >= 0 and box.right <= pen.svg.width
+                  and (not self.lead or pen.box.top - 8 <= box.top)
+                  and (not self.lead or box.bottom <= pen.box.bottom - 1)]  # fmt: skip
+        box = pen.board.first(inside, 4)
+        if box is not None:
+            self._draw(pen, box, (x, y))
+        elif self.name:
+            places = [(*self.place, side, dx, dy) for dy in (-9.0, 4.0, -24.0, -40.0, 18.0)
+                      for side, dx in (("middle", 0.0), ("end", -9.0), ("start", 9.0))]  # fmt: skip
+            Label(self.name, places, 12, bold=True, chip=True).draw(pen)
+        if self.glyph:
+            pen.svg.path(self.glyph, transform=f"translate({x:.1f} {y:.1f})")
+
+    def _draw(self, pen: Pen, box: Box, point: Place) -> None:
+        if self.lead:
+            end = min(max(point[0], box.left), box.right), min(max(point[1], box.top), box.bottom)
+            pen.svg.line(*point, *end, class_="rule faint")
+        pen.svg.rect(box, class_="chip")
+        foot = box.top + self.size[1]
+        self._mountain(pen, Box(box.left + 2, box.top + 1, box.right - 2, foot))
+        if self.name:
+            middle = (box.left + box.right) / 2
+            pen.svg.text(middle, foot + 13, self.name, 12, "middle", bold=True)
+
+    def _mountain(self, pen: Pen, box: Box) -> None:
+        count = self.size[0] // 2
+        frame = Frame(box, count, self.all.plain.peak)
+        edges = self.wave.edges(self.all.longest, count)
+        low = np.zeros(count)
+        for name, paint in _PAINTS.items():
+            if d := frame.area(low, edges[name]):
+                pen.svg.fill(d, paint, 0.4)
+            low = edges[name]
+        pen.svg.path(frame.ridge(low), class_="rule", stroke_width=0.9)
+        before = self.all.plain.edges(self.all.longest, count)["gradient_map"]
+        if self.wave is not self.all.plain:
+            pen.svg.path(frame.ridge(before), class_="before thin")
+        pen.svg.line(box.left, box.bottom, box.right, box.bottom, class_="rule faint")
+
+    def on(self, axes: Any) -> None:
+        axes.annotate(self.name, self.place, (8, 6), textcoords="offset points", fontsize=10)
+        if self.lead:
+            axes.scatter(*self.place, marker="s", s=18, color="0.3")
+
+
+_PAINTS = {
+    "rest": PAINTS[Role.PARAMETER], "kept": PAINTS[Role.FEATURE_MAP], "again": MADE,
+    "gradient_map": PAINTS[Role.GRADIENT_MAP],
+}  # fmt: skip
+"""The floor as one, and what lies on it."""
+SHADES = {
+    "floor": _PAINTS["rest"], "kept": _PAINTS["kept"], "made": MADE,
+    "gradients": _PAINTS["gradient_map"],
+}  # fmt: skip
+"""The same by the names that the waves have."""

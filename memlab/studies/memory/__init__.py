@@ -1,1 +1,0 @@
-"""Studies of one step: its bytes by part, block and moment."""

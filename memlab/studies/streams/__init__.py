@@ -1,1 +1,0 @@
-"""Studies of a step in seconds: who waits for what."""

@@ -1,1 +1,0 @@
-"""Studies of what techniques do to a step."""

@@ -1,0 +1,30 @@
+"""Every picture and every widget of memlab; the first one loads anywidget and ipywidgets.
+
+>>> view = memlab.views.memory("resnet50", batch=32)
+>>> print(view)
+"""
+
+import ast
+from importlib import import_module
+from pathlib import Path
+
+_STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+_PLACES = {
+    alias.name: f"memlab.{node.module}"
+    for node in _STUB.body
+    if isinstance(node, ast.ImportFrom)
+    for alias in node.names
+}
+"""The module of each name, as ``views.pyi`` lists them for who reads and for who checks types."""
+__all__ = sorted(_PLACES)
+
+
+def __getattr__(name):  # typed in the stub
+    if name not in _PLACES:
+        raise AttributeError(f"memlab.views has no {name!r}; it has {', '.join(__all__)}.")
+    globals()[name] = value = getattr(import_module(_PLACES[name]), name)
+    return value
+
+
+def __dir__():
+    return __all__

@@ -1,1 +1,0 @@
-"""What only a course has: cards, exercises, and the one case."""

@@ -1,0 +1,261 @@
+"""The picture of the one case: what is drawn, what waits, its controls, and what runs."""
+
+import re
+import sys
+from itertools import product
+
+import pytest
+
+from memlab import InputError, views
+from memlab.course.case import BAR, SHOWN
+from memlab.lesson import progress
+from memlab.lesson.card_question import Part, topics
+from memlab.lesson.one_case import CARDS, LATER, LESSONS, TECHNIQUES, row
+from memlab.pictures.draw.chart import Chart
+from memlab.pictures.draw.marks import Line, Rect, Rule
+from memlab.pictures.recompute.view import MADE
+from tests.pictures.shown import send
+from tests.pictures.test_pages import numerals
+
+SPINE = ("01", "02", "07", "08")
+
+
+def chart(view, width=960):
+    (found,) = (block for block in view.page(width).blocks if isinstance(block, Chart))
+    return found
+
+
+def bars(view, at):
+    """The bars of the row with that number, without its dashed outline."""
+    rects = [mark for mark in chart(view).marks if isinstance(mark, Rect) and mark.thick == BAR]
+    return [mark for mark in rects if mark.y0 == at and mark.look != "before"]
+
+
+def at(view, lesson):
+    return view.rows.lessons.index(lesson)
+
+
+# -- bars -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_bar_is_as_long_as_its_bytes_and_a_row_that_waits_has_none(lesson):
+    view = views.case(lesson)
+    for each in view.rows.lessons:
+        ends = [mark.x1 for mark in bars(view, at(view, each))]
+        found = view.rows.rows.get(each)
+        assert ends[-1:] == ([found.peak] if found else [])
+        assert ends == sorted(ends)
+
+
+def test_a_row_that_waits_has_a_dotted_line_to_the_card():
+    view = views.case("02", card=24)
+    lines = [mark for mark in chart(view).marks if isinstance(mark, Line)]
+    assert len(lines) == len(view.rows.lessons) - 2
+    assert {line.points[1][0] for line in lines} == {24 * 10**9}
+
+
+def test_maps_that_are_made_again_have_dots():
+    view = views.case("08")
+    (dots,) = (mark for mark in bars(view, at(view, "08")) if mark.look is MADE)
+    assert dots.x1 - dots.x0 == row("08").again
+
+
+def test_dashed_is_what_a_row_is_compared_with():
+    marks = {each: chart(views.case(each)).marks for each in ("02", "03", "08")}
+    dashed = {lesson: [m for m in found if isinstance(m, Rect) and m.look == "before"]
+              for lesson, found in marks.items()}  # fmt: skip
+    assert [mark.x1 for mark in dashed["02"]] == [row("01").peak]
+    assert dashed["03"] == []
+    assert [mark.x1 for mark in dashed["08"]] == [row("02").peak] * 2
+
+
+@pytest.mark.parametrize("card", CARDS)
+def test_another_card_moves_the_line_alone(card):
+    one, other = chart(views.case("08")), chart(views.case("08", card=card))
+    assert one.x == other.x
+    (line,) = (m for m in other.marks if isinstance(m, Rule) and m.look == "limit")
+    assert line.x == card * 10**9
+    assert bars(views.case("08"), 0) == bars(views.case("08", card=card), 0)
+
+
+def test_images_are_bars_too():
+    view = views.case("08", also=True, show="images")
+    found = {each: bars(view, at(view, each))[-1].x1 for each in view.rows.rows}
+    assert found == {"01": 45, "02": 138, "07": 138, "06": 274, "08": 489}
+    assert "489 images on the card that held 138" in view.text()
+
+
+@pytest.mark.parametrize(("lesson", "card", "show"), [*product(LESSONS, CARDS, SHOWN)])
+def test_a_first_level_has_few_numerals_and_all_stand_apart(lesson, card, show):
+    view = views.case(lesson, card=card, show=show)
+    for width in (480, 820, 960):
+        svg = view.page(width).svg()
+        assert len(numerals(label.content for label in svg.labels)) <= 12
+        assert (svg.collisions(), svg.outside()) == ([], [])
+
+
+# -- what is not told -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("lesson", "show"), [*product(LESSONS, SHOWN)])
+def test_a_picture_gives_no_figure_of_a_lesson_to_come(lesson, show):
+    view = views.case(lesson, show=show)
+    view.numbers = True
+    shown = " ".join([view.text(), view.svg(), str(view.now_["layout"]), view.code()])
+    drawn = view.rows.rows
+    peaks = [each.peak for each in drawn.values()]
+    for other in TECHNIQUES.keys() - drawn.keys():
+        if (peak := row(other).peak) not in peaks:
+            assert f"{peak:,}" not in shown
+        if (short := f"{peak / 1e9:.3g} GB") not in [f"{each / 1e9:.3g} GB" for each in peaks]:
+            assert short not in shown
+    written = re.sub(r'="[^"]*"', "", shown)  # an attribute may be 489 pixels
+    assert ("489" in written) == (lesson in ("08", "09"))
+
+
+def test_a_row_that_waits_says_where_it_will_be():
+    text = views.case("02").text()
+    assert "recompute: predict first, in lesson 08." in text
+    assert "offload: predict first, in lesson 09." in text
+    assert "all together: to come." in text
+    assert {each for each in views.case("02").rows.lessons if each > "09"} == {*LATER}
+
+
+@pytest.fixture
+def learner(tmp_path, monkeypatch):
+    """`learner("06")` has answered every prediction of these lessons."""
+    monkeypatch.setenv("MEMLAB_PROGRESS", str(tmp_path / "progress.json"))
+
+    def answers(*lessons):
+        for name, topic in topics().items():
+            if topic.part is Part.PREDICT and name.partition(".")[0] in lessons:
+                progress.answered(name, "", None)
+
+    return answers
+
+
+def test_the_rows_of_lessons_that_progress_has_as_answered_are_drawn(learner):
+    learner("06", "09")
+    view = views.case("07")
+    assert tuple(view.rows.rows) == ("01", "02", "07", "06", "09")
+    drawn = view.now_["shown"]["svg"]
+    assert f"{row('09').peak:,} B" in drawn
+    assert "predict first, in lesson 08" in drawn
+    assert not [words for words in ("lesson 06", "lesson 09") if words in drawn]
+    assert "also" not in [control.name for control in view.controls()]
+    assert view.code() == "memlab.views.case('07')"
+
+
+def test_a_lesson_with_one_open_prediction_is_not_answered(learner):
+    first = next(n for n, t in topics().items() if n[:2] == "06" and t.part is Part.PREDICT)
+    learner()
+    progress.answered(first, "", None)
+    assert "06" not in views.case("07").rows.rows
+
+
+def test_a_stored_picture_does_not_depend_on_the_learner(learner):
+    before = views.case("07").stored()
+    learner("06", "08", "09")
+    assert views.case("07").stored() == before
+
+
+def test_the_row_of_an_elective_is_drawn_where_that_is_chosen():
+    view = views.case("08")
+    assert tuple(view.rows.rows) == SPINE
+    send(view, also=True)
+    assert "06" in view.rows.rows
+    assert view.code() == "memlab.views.case('08', also=True)"
+
+
+@pytest.mark.parametrize("lesson", [each for each in LESSONS if each < "07"])
+def test_no_choice_draws_a_row_before_its_lesson(lesson):
+    view = views.case(lesson, also=True)
+    assert "also" not in [control.name for control in view.controls()]
+    assert view.rows.rows.keys() == views.case(lesson).rows.rows.keys()
+
+
+# -- settings and keys ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"lesson": "11"}, {"lesson": 7}, {"lesson": "07", "also": ["06"]}, {"card": 16},
+     {"show": "time"}],
+)  # fmt: skip
+def test_what_is_no_picture_is_refused_in_a_sentence(given):
+    with pytest.raises(InputError, match=r"\.$"):
+        views.case(**given)
+
+
+def test_a_line_of_code_makes_the_picture_again():
+    view = views.case("08", card=24, show="images", also=True)
+    assert view.code() == "memlab.views.case('08', card=24, show='images', also=True)"
+    assert views.case().code() == "memlab.views.case('10')"
+    assert eval(view.code(), {"memlab": __import__("memlab")}).text() == view.text()
+
+
+def test_a_key_turns_bytes_to_images_and_another_shows_all_numbers():
+    view = views.case("07")
+    assert send(view, key="KeyB")["state"].startswith("07|12|images|")
+    assert send(view, key="KeyB")["state"].startswith("07|12|bytes|")
+    assert "21,949,009,124" not in _drawn(view)
+    send(view, key="KeyN")
+    assert "21,949,009,124" in _drawn(view)
+
+
+def _drawn(view):
+    return " ".join(label.content for label in view.page().svg().labels)
+
+
+def test_a_screen_reader_hears_the_finding():
+    shown = send(views.case("08"), card="24")
+    assert shown["says"] == (
+        "Recompute: 6.42 GB instead of 22.0 GB, for 32.8 % more time. "
+        "The result is the same, bit for bit. The card now holds 992 images. "
+        "On a processor, as in the frontier above, recompute costs another share of the time."
+    )
+
+
+def test_a_row_says_its_slices_its_batch_its_time_and_its_call():
+    (fact,) = (str(m.fact) for m in chart(views.case("08")).marks
+               if m.fact and str(m.fact).startswith("recompute"))  # fmt: skip
+    for part in ("6.42 GB = 6,420,810,980 B", "feature maps 5,138,022,400 B", "489 images fit",
+                 "+32.8 % time, planned",
+                 'memlab.recompute(step, "chain", batch=256)'):  # fmt: skip
+        assert part in fact
+
+
+# -- measured -------------------------------------------------------------------------------------
+
+
+@pytest.mark.measures
+def test_the_rows_that_are_drawn_run_small_and_need_what_was_planned():
+    view = views.case("07")
+    done = view.measure()
+    assert done.held
+    assert [each.lesson for each in done.runs] == ["01", "02", "07"]
+    head, *lines = done.lines()
+    assert head == (
+        "Measured here, small: ResNet-14 v1.5, 64 pixels, 16 images. Every byte as planned."
+    )
+    assert all(line in view.text() and line in _drawn(view) for line in (head, *lines))
+    assert "measured" not in view.code()
+
+
+def test_the_button_runs_it_and_nothing_is_left_when_another_row_comes(monkeypatch):
+    from memlab.lesson.small_case import Measured, SmallRun
+
+    asked = []
+
+    def measured(lessons):
+        asked.append(lessons)
+        return Measured("ResNet-14", tuple(SmallRun(each, 8, 8, 0, True) for each in lessons))
+
+    monkeypatch.setattr(sys.modules["memlab.course.case"], "measured", measured)
+    view = views.case("08")
+    send(view, small=None)
+    assert asked == [SPINE]
+    assert "recompute: planned 8 B, measured 8 B" in view.text()
+    send(view, also=True)
+    assert "measured 8 B" not in view.text()

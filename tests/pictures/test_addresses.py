@@ -1,0 +1,524 @@
+"""The address map: what it shows, what settings, keys and presses do, and what runs with it."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import memlab
+from lessons import stored
+from memlab.errors import InputError
+from memlab.pictures import number_text as figures
+from memlab.pictures.arena.address_map import SMALL, TALL, paint
+from memlab.pictures.arena.packing import MOST
+from memlab.pictures.draw.marks import Rect, Rects
+from memlab.pictures.draw.theme import PAINTS
+from memlab.placement.placement import TOY, arrange
+from memlab.step.tensor import Role
+from memlab.views import addresses
+from tests.pictures.pages import MAP_STEP as STEP
+from tests.pictures.pages import small_network
+
+MIB = 2**20
+ORDERS = ("no reuse", "birth", "biggest", "best fit", "exact")
+
+
+# -- picture and text ---------------------------------------------------------------------------
+
+
+def labels(view):
+    return [label.content for label in view.page(960).svg().labels]
+
+
+@pytest.mark.parametrize("how", ORDERS)
+def test_the_toy_in_characters_is_the_map(how):
+    view = addresses(how=how)
+    text, found = view.text(), view.rows.packing
+    levels = [line.split() for line in text.splitlines() if re.match(r" +\d+  [.A-F]", line)]
+    assert "      1 2 3 4 5 6 7 8\n" in text
+    assert len(levels) == found.placement.arena // MIB
+    for level, *cells in levels:
+        for at, cell in enumerate(cells):
+            here = [p.name for p in found.at(at) if p.address <= int(level) * MIB < p.top]
+            assert here == ([] if cell == "." else [cell])
+
+
+def test_the_rectangles_of_the_map_are_the_addresses():
+    view = addresses(how="biggest")
+    boxes = {
+        group.attrib["data-value"]: (float(rect.attrib["width"]), float(rect.attrib["height"]))
+        for group in ET.fromstring(view.now_["shown"]["svg"]).iter()
+        if group.get("data-send") == "choose"
+        for rect in group
+    }
+    assert set(boxes) == set("ABCDEF")
+    one, _ = boxes["D"]
+    for name, (wide, tall) in boxes.items():
+        placed = view.rows.packing.by_name[name]
+        lives = placed.block.death - placed.block.birth + 1
+        assert tall == pytest.approx(17 * placed.size / MIB - 2, abs=0.2)
+        assert wide == pytest.approx(lives * (one + 2) - 2, abs=0.5)
+
+
+def test_every_block_says_its_facts():
+    view = addresses("mnist_cnn", how="best")
+    svg, found = view.now_["shown"]["svg"], view.rows.packing
+    facts = dict(re.findall(r'data-fact="([^"]*)" data-send="choose" data-value="([^"]*)"', svg))
+    said = {name: fact for fact, name in facts.items()}
+    assert set(said) == {placed.name for placed in found.large}
+    pool1 = found.by_name["pool1"]
+    assert said["pool1"].startswith(
+        "pool1: B·C·H·W·4 B = 1,605,632 B; made by pool1; last read by backward of conv2; "
+        f"feature map, kept for backward; born at operation {pool1.block.birth + 1}, "
+        f"freed after {pool1.block.death + 1}; address {pool1.address:,} to {pool1.top:,}; "
+    )
+
+
+def test_the_toy_in_order_of_birth_shows_holes_that_are_too_small():
+    view = addresses(how="birth")
+    assert "Nothing is shared" in view.text()
+    shown = labels(view)
+    assert shown.count("hole of 3 MiB,") == shown.count("too small for F") == 2
+    assert "hole of 3 MiB," not in labels(addresses(how="biggest"))
+
+
+NUMERAL = re.compile(r"(?<![\w.-])\d[\d,.]*")
+FIRST: list[dict[str, Any]] = [
+    {"how": "birth"},
+    {"how": "birth", "beside": "biggest"},
+    {"what": "resnet50", "batch": 16, "how": "best", "in_place": True},
+    {"what": "mnist_cnn", "how": "best", "cursor": 4},
+    {"what": "vgg16", "batch": 8, "how": "no reuse"},
+]
+
+
+@pytest.mark.parametrize("given", FIRST)
+def test_a_first_level_has_few_numerals_of_three_digits_and_no_table(given):
+    view = addresses(**given)
+    found = [text for label in labels(view) for text in NUMERAL.findall(label)]
+    assert len(found) <= 12
+    assert all(len(re.sub(r"\D", "", text)) <= 3 for text in found)
+    assert view.page(960).svg().height <= 480
+    view.numbers = True
+    exact = f"{view.placement.arena:,} B"
+    assert any(exact in label for label in labels(view))
+    assert not any(exact in label for label in labels(addresses(**given)))
+
+
+def rects(view):
+    """What is filled, by its look: the rectangles of the map."""
+    (chart,) = (c for c, _ in view.page(960).svg().charts if c.height == TALL)
+    return chart.y, [mark for mark in chart.marks if isinstance(mark, Rect | Rects)]
+
+
+def test_what_lies_outside_the_arena_is_below_address_0_on_the_same_scale():
+    view = addresses(STEP, 3, how="best")
+    scale, marks = rects(view)
+    plan = memlab.plan(STEP)
+    assert (scale.first, scale.last) == (-plan.before(3)[0], view.placement.arena)
+    below = [mark for mark in marks if isinstance(mark, Rect) and mark.y0 < 0]
+    assert sum(mark.y1 - mark.y0 for mark in below) == plan.before(3)[0]
+    assert max(mark.y1 for mark in below) == 0
+    inputs = [mark for mark in below if mark.look == PAINTS[Role.INPUT]]
+    read = {max(n for n, op in enumerate(STEP.ops) if tensor in op.reads.values()) + 1
+            for tensor in STEP.live_in if tensor.role is Role.INPUT}  # fmt: skip
+    assert {mark.x1 for mark in inputs} == read
+
+
+def test_a_block_is_as_tall_as_its_true_bytes():
+    view = addresses(STEP, 3, how="best")
+    _, marks = rects(view)
+    tall = {y1 - y0 for mark in marks if isinstance(mark, Rects) for *_, y0, y1 in mark.places}
+    assert {block.nbytes for block in view.placement.blocks} == tall
+    assert any(nbytes % 64 for nbytes in tall)
+
+
+def test_an_overlap_is_crossed_and_said():
+    view = addresses(how="birth", moved={"D": 0}, chosen="D")
+    said = "B and D both live at operation 5."
+    assert said in view.text()
+    assert said in labels(view)
+    assert view.svg().count('stroke-width="2.2"') == 1
+    assert addresses(how="birth").svg().count('stroke-width="2.2"') == 0
+
+
+def test_nothing_is_told_by_colour_alone():
+    kinds = ("kept", "short", "gradient_map", "parameter_gradient", "workspace")
+    looks = [(look.tint, look.pattern) for look in (*map(paint, kinds), SMALL)]
+    assert len(set(looks)) == len(looks)
+
+
+def test_stored_pictures_are_small_and_the_same_each_time():
+    view = addresses("resnet50", how="best", in_place=True)
+    assert len(view.svg()) < 50_000
+    assert view.svg().count("<rect") <= MOST
+    assert view.svg() == addresses("resnet50", how="best", in_place=True).svg()
+    assert not stored.VARIES.search(view.text())
+    assert set(view.stored()) == {"image/svg+xml", "text/plain"}
+
+
+# -- the widget ---------------------------------------------------------------------------------
+
+
+def send(view, *events):
+    listed = [{"name": name, "value": value} for name, value in events]
+    view._receive(view, {"number": 1, "events": listed}, [])
+    json.dumps(view.now_)
+    return view.now_["shown"]
+
+
+def press(view, *codes):
+    return send(view, *(("key", code) for code in codes))
+
+
+def control(view, name):
+    return next(each for each in view.now_["layout"]["controls"] if each["name"] == name)
+
+
+MIB = 2**20
+
+
+def drag(view, value, dragging=True):
+    event = {"name": "put", "value": value, "dragging": dragging}
+    view._receive(view, {"events": [event]}, [])
+    return view.now_["shown"]["error"]
+
+
+def test_a_block_is_dragged_to_the_next_whole_unit_and_no_further_than_the_picture():
+    view = addresses(how="birth")
+    assert drag(view, f"E {MIB}") == ""
+    assert view.moved == {}  # outside Move mode nothing is moved
+    send(view, ("move", None))
+    before = view.state
+    for place, at in ((3.4 * MIB, 3), (3.6 * MIB, 4), (-5 * MIB, 0), (10**12, 11)):
+        assert drag(view, f"E {round(place)}") == ""
+        assert view.placement.address("E") == at * MIB
+        assert view.previous is before
+    assert view.scene().dragging
+    drag(view, f"E {2 * MIB}", dragging=False)
+    assert (view.scene().dragging, view.previous) == (False, before)
+
+
+@pytest.mark.parametrize("value", ["", "E", "E x", "nope 3", None, 5, "E 1e9", "E " + "9" * 5000])
+def test_what_no_drag_sends_is_a_sentence_and_moves_nothing(value):
+    view = addresses(how="birth")
+    send(view, ("move", None))
+    before = view.state
+    assert len(drag(view, value).splitlines()) == 1
+    assert view.state is before
+
+
+def test_the_controls_change_what_is_shown():
+    view = addresses()
+    assert view.now_["shown"]["state"] == "toy|no reuse|13631488"
+    assert send(view, ("how", "birth"))["state"] == "toy|birth|13631488"
+    assert send(view, ("how", "biggest"))["state"] == "toy|biggest|8388608"
+    assert send(view, ("cursor", 3))["shown"] == 3
+    assert view.cursor == 3
+    assert send(view, ("at", 0))["shown"] == 1
+    assert not any(each["name"] == "cursor_number" for each in view.now_["layout"]["controls"])
+    assert send(view, ("packed", 2))["state"] == "toy|biggest|8388608"
+    assert view.packed == 2
+    assert "D needs 3 MiB." in view.text()
+    assert "2 of 6 blocks lie: 4 MiB so far" in view.text()
+    assert control(view, "packed")["spoken"] == "2 of 6 blocks packed"
+    send(view, ("packed", 6))
+    assert view.packed is None
+    shown = send(view, ("what", "mnist_cnn"))
+    assert shown["state"].startswith("mnist_cnn|")
+    assert view.cursor is None
+    before = view.placement.total
+    send(view, ("in_place", True))
+    assert view.placement.total < before
+    send(view, ("batch", "8"))
+    assert view.batch == 8
+    assert view.now_["layout"]["more"] == "More: in place, batch 8"
+    assert "1 MiB" not in labels(addresses())
+    assert send(view, ("numbers", True))["error"] == ""
+    assert view.numbers
+
+
+def scale(view):
+    """The addresses that the live picture has room for."""
+    page = view.compose(view.scene(960, live=True))
+    return next(chart.y for chart, _ in page.svg().charts if chart.height == TALL)
+
+
+def test_the_axis_stays_while_a_slider_moves():
+    view = addresses("mnist_cnn")
+    end = scale(view)
+    for operation in (1, 9, 20):
+        send(view, ("cursor", operation))
+        assert scale(view) == end
+    for count in (0, 3, 9):
+        send(view, ("packed", count))
+        assert scale(view) == end
+    toy = addresses()
+    for how in ORDERS:
+        toy.how = how
+        assert scale(toy).last == 13 * MIB
+
+
+def test_the_axis_holds_the_arena_before():
+    view = addresses("resnet50", 16)
+    before = view.placement.arena
+    svg = send(view, ("how", "best"))["svg"]
+    assert view.placement.arena < before == scale(view).last
+    assert svg.count('class="before"') == 2
+    assert 'class="before"' not in view.svg()
+
+
+def test_keys_walk_over_blocks_and_operations():
+    view = addresses(how="birth")
+    press(view, "ArrowRight")
+    assert view.chosen == "A"
+    press(view, "ArrowRight", "ArrowRight")
+    assert view.chosen == "C"
+    press(view, "ArrowUp")
+    assert view.chosen == "D"
+    assert "D. lives for one operation" in view.now_["shown"]["says"]
+    assert view.now_["shown"]["fact"].startswith("D: 3,145,728 B; lives for one operation; born at")
+    press(view, "ArrowLeft", "ArrowDown")
+    assert view.chosen == "B"
+    view.cursor = 6
+    press(view, "KeyP")
+    assert view.cursor is None
+    assert view.now_["shown"]["shown"] == 5
+    press(view, "KeyN")
+    assert view.numbers
+    press(view, "Escape")
+    assert view.chosen == ""
+
+
+def test_a_learner_packs_the_toy_and_is_scored():
+    view = addresses()
+    press(view, "KeyM")
+    assert view.now_["layout"]["controls"][-1]["name"] == "copy"
+    names = [each["name"] for each in view.now_["layout"]["controls"]]
+    assert {"leave", "score"} <= set(names)
+    for name, wanted in {"F": 0, "D": 0, "B": 3, "E": 5, "A": 0, "C": 7}.items():
+        send(view, ("choose", name))
+        placed = view.rows.packing.by_name[name]
+        way = "ArrowUp" if wanted * MIB > placed.address else "ArrowDown"
+        press(view, *[way] * (abs(wanted * MIB - placed.address) // MIB))
+        assert view.rows.packing.by_name[name].address == wanted * MIB
+    assert view.how == "by hand"
+    assert view.rows.packing.overlaps == ()
+    shown = press(view, "Enter")
+    assert shown["state"] == "toy|by hand|8388608"
+    score = "Your top: 8 MiB. Lower bound: 8 MiB. Exact optimum: 8 MiB. No map is smaller."
+    assert score in view.page().text() or score in view.text()
+    assert score in shown["says"]
+    assert view.score() == score
+    send(view, ("how", "birth"))
+    assert (view.how, view.moved) == ("birth", {})
+
+
+def test_overlaps_are_said_and_do_not_count():
+    view = addresses(how="birth")
+    send(view, ("move", None), ("choose", "D"))
+    shown = press(view, *["ArrowDown"] * 4)
+    assert view.rows.packing.by_name["D"].address == 0
+    assert "B and D both live at operation 5." in shown["says"]
+    assert "blocks overlap" in view.score()
+    assert press(view, *["ArrowDown"] * 3)["error"] == ""
+    assert view.rows.packing.by_name["D"].address == 0
+    press(view, *["ArrowUp"] * 40)
+    assert view.rows.packing.by_name["D"].top == 13 * MIB
+
+
+def test_a_moved_block_slides_and_the_top_before_stays_as_an_outline():
+    view = addresses(how="birth")
+    svg = send(view, ("how", "biggest"))["svg"]
+    moved = [each for each in TOY if arrange(TOY, "birth").address(each.name)
+             != arrange(TOY, "biggest").address(each.name)]  # fmt: skip
+    assert svg.count('class="slides"') == len(moved)
+    assert svg.count('class="before"') == 2
+    svg = send(view, ("cursor", 2))["svg"]
+    assert 'class="slides"' not in svg
+    assert svg.count('class="before"') == 2
+    assert 'class="slides"' not in view.svg()
+    assert 'class="before"' not in view.svg()
+
+
+def test_the_presets():
+    view = addresses(how="biggest")
+    shown = send(view, ("surprise", None))
+    assert shown["state"] == "toy|birth|13631488"
+    assert "13 MiB or 8 MiB" in shown["svg"]
+    assert "Arena 8 MiB (8,388,608 B), lower bound 8 MiB (8,388,608 B), waste 0 B." in view.text()
+    assert send(view, ("start", None))["state"] == "toy|biggest|8388608"
+    names = {each["name"] for each in view.now_["layout"]["controls"]}
+    assert {"start", "surprise", "break", "real"} <= names
+
+
+# -- a network -----------------------------------------------------------------------------------
+
+
+def test_real_is_a_network_that_lessons_know():
+    view = addresses()
+    shown = send(view, ("real", None))
+    step = memlab.in_place(memlab.training_step(memlab.zoo.build("resnet50")))
+    arena = memlab.place(step, 16).arena
+    assert shown["state"] == f"resnet50|best|{arena}"
+    assert "1.28 GiB" in labels(view)
+    there = memlab.plan(step).before(16)[0]
+    assert figures.in_binary(there + arena) == "1,518.4 MiB"
+    assert "with the arena 1,518.4 MiB." in view.text()
+
+
+def test_two_tensors_in_one_place_have_both_names_and_a_notch():
+    view = addresses("mnist_cnn", how="best", in_place=True)
+    assert "conv1 → conv1.relu" in labels(view)
+    notch = 'd="M-6.0 0L0 6.0L6.0 0"'
+    assert notch in view.svg()
+    view.in_place = False
+    assert notch not in view.svg()
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("in_place", [False, True])
+def test_a_recomputed_step_is_placed_and_runs(in_place):
+    view = addresses(memlab.recompute(STEP, "cheap"), 2, how="best", in_place=in_place)
+    assert any("again" in each.name for each in view.rows.packing.blocks)
+    assert "recompute (cheap)" in view.text()
+    ran = view.run()
+    assert ran.arena == view.placement.arena
+    assert ran.same_loss
+    assert ran.wrong == ()
+
+
+# -- running ------------------------------------------------------------------------------------
+
+
+def test_what_does_not_run_says_so():
+    with pytest.raises(InputError, match="no arithmetic"):
+        addresses().run()
+    assert "no arithmetic" in press(addresses(), "KeyR")["error"]
+    with pytest.raises(InputError, match="GFLOP"):
+        addresses("vgg16", how="birth").run()
+
+
+@pytest.mark.measures
+def test_what_came_of_a_run_stands_beside_its_map_alone():
+    view = addresses(STEP, 2, how="best fit")
+    ran = view.run()
+    assert ran.placement == view.placement
+    shown = view.now_["shown"]
+    assert [line[0] for line in shown["lines"]] == ran.sentences()
+    assert [line[0] for line in send(view, ("cursor", 3))["lines"]] == ran.sentences()
+    assert send(view, ("how", "birth"))["lines"] == ()
+    assert "measured" not in view.text()
+
+
+@pytest.mark.measures
+def test_break_it_shows_the_fault_and_what_came_of_it():
+    view = addresses()
+    shown = send(view, ("break", None))
+    assert shown["error"] == ""
+    assert shown["state"].startswith("mnist_cnn|by hand|")
+    (fault,) = view.rows.packing.overlaps
+    assert f"both live at operation {fault.first + 1}" in shown["says"]
+    lines = [line[0] for line in shown["lines"]]
+    assert any(re.match(r".*conv1.*: [\d,]+ of [\d,]+ values differ\.", line) for line in lines)
+    assert control(view, "break")["busy"]
+    assert eval(view.code(), {"memlab": memlab}).text() == view.text()
+
+
+# -- bad input ----------------------------------------------------------------------------------
+
+BAD: list[Any] = [
+    ({"how": "bigest"}, "did you mean 'biggest'"),
+    ({"how": "by hand"}, "unknown placing 'by hand'. Known: no reuse,"),
+    ({"beside": "worst"}, "unknown placing 'worst'. Known: no reuse,"),
+    ({"what": "resnet5"}, "did you mean"),
+    ({"what": 3}, "give the toy, a network or a step"),
+    ({"what": "mnist_cnn", "batch": 0}, "batch must be at least 1"),
+    ({"what": "mnist_cnn", "batch": 10**9}, "batch must be at most"),
+    ({"what": "mnist_cnn", "beside": "birth"}, "only the toy"),
+    ({"in_place": True}, "the toy has no operations"),
+    ({"cursor": 0}, "cursor must be at least 1"),
+    ({"cursor": 9}, "cursor must be at most 8, got 9"),
+    ({"chosen": "G"}, "unknown block 'G'. Known: A, B,"),
+    ({"packed": 7}, "packed must be at most 6, got 7"),
+    ({"moved": {"G": 0}}, "unknown block 'G'"),
+    ({"moved": {"A": 65}}, "multiple of 64"),
+    ({"moved": "A"}, "moved are addresses by the names of blocks, got 'A'; try {'A': '3 MiB'}."),
+]
+
+
+@pytest.mark.parametrize(("wrong", "says"), BAD)
+def test_bad_arguments_get_one_sentence(wrong, says):
+    with pytest.raises(InputError, match=re.escape(says)) as caught:
+        addresses(**wrong)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [("how", "x"), ("what", "x"), ("cursor", "x"), ("cursor", None), ("choose", "Z")],
+)  # fmt: skip
+def test_bad_events_get_one_sentence_and_the_picture_stays(event):
+    view = addresses()
+    before = view.svg()
+    assert send(view, event)["error"]
+    assert view.svg() == before
+    assert send(addresses("mnist_cnn"), ("batch", "0"))["error"]
+
+
+def test_python_steers_it_and_its_code_makes_it_again():
+    view = addresses("mnist_cnn", 16, how="birth")
+    view.in_place = True
+    view.cursor = 5
+    view.numbers = True
+    again = eval(view.code(), {"memlab": memlab})
+    assert again.text() == view.text()
+    assert again.svg() == view.svg()
+    view.what = "toy"
+    assert not view.in_place
+    view.beside = "biggest"
+    assert eval(view.code(), {"memlab": memlab}).text() == view.text()
+    view.move("A", "3 MiB")
+    view.move("B", 0)
+    assert (view.how, view.moved) == ("by hand", {"A": 3 * MIB, "B": 0})
+    again = eval(view.code(), {"memlab": memlab})
+    assert (again.text(), again.placement) == (view.text(), view.placement)
+    with pytest.raises(InputError, match="unknown block"):
+        view.move("Z", 0)
+    assert repr(view).startswith("<address map: six tensors")
+
+
+def test_a_network_and_a_step_of_ones_own_are_shown():
+    for subject in (small_network(), STEP):
+        view = addresses(subject, 2)
+        shown = view.now_["shown"]
+        assert shown["state"].startswith("small|no reuse|")
+        assert view.code().startswith("memlab.views.addresses(subject, ")
+        send(view, ("what", "toy"))
+        send(view, ("what", "small"))
+        assert view.now_["shown"]["state"].startswith("small|")
+        options = dict(control(view, "what")["options"])
+        assert list(options) == [
+            "small",
+            "toy",
+            "mnist_cnn",
+            "vgg16",
+            "resnet50",
+        ]
+
+
+def test_the_map_of_the_plan_is_the_map_by_hand_with_the_same_addresses():
+    view = addresses("mnist_cnn", how="best fit")
+    first = view.rows.packing.blocks[0]
+    view.move(first.name, first.address)
+    assert view.placement.arena == addresses("mnist_cnn", how="best fit").placement.arena
+    assert "Moved by hand: –." in view.text()
+    view.in_place = True
+    assert (view.how, view.moved) == ("best fit", {})
+    view.in_place = False
+    view.move(first.name, 0)
+    other = replace(view.placement, addresses=(64, *view.placement.addresses[1:]))
+    assert other != view.placement

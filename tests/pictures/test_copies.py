@@ -1,0 +1,618 @@
+"""The shifted copies: drawn from the index map, told in the words of the study, steered by hand."""
+
+import json
+import re
+import time
+import xml.etree.ElementTree as ET
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import memlab
+from memlab import strings, this_machine, views
+from memlab.errors import InputError
+from memlab.pictures.copies import convolutions as convs
+from memlab.pictures.copies.convolutions import WAYS, Written, amount, times
+from memlab.pictures.copies.lowered import BATCHES, Lowering, card, of_layer, why
+from memlab.pictures.copies.page import CARD, Shown, page_of
+from memlab.pictures.copies.small_picture import CLASSES, PITCH, Copies, runs
+from memlab.pictures.copies.small_values import KERNELS, LETTER, PADS, every, kinds, lower
+from memlab.pictures.copies.view import LAYERS
+from memlab.pictures.memory.step_memory import Budget
+from memlab.pictures.number_text import hundredths
+from memlab.pictures.recipe import network_of
+from tests.pictures.test_pages import numerals
+from tests.pictures.values.test_lowering import by_windows
+
+FREE = 4_200_000_000
+DONE = Written(115_605_504, 115_605_504, 0.0093)
+NS = "{http://www.w3.org/2000/svg}"
+
+
+def lowering(layer="conv1_2", network="vgg16", **given):
+    return Lowering(**of_layer(network_of(network), layer, given))
+
+
+def shown(layer="conv1_2", network="vgg16", free=FREE, pin="", **given):
+    """What a page is made from: settings of the layer, and those of the page."""
+    page = {key: given.pop(key) for key in ("done", "moving", "width", "numbers") if key in given}
+    found = lowering(layer, network, **given)
+    budgets = (CARD, Budget("free", free, live=True)) if free is not None else (CARD,)
+    return Shown(found, found.small.parse(pin), budgets=budgets, **page)
+
+
+def drawn(one):
+    return page_of(one).svg()
+
+
+def labels(one):
+    return [label.content for label in drawn(one).labels]
+
+
+def told(one):
+    return page_of(one).text()
+
+
+@pytest.fixture
+def view():
+    return views.shifted_copies(free=False)
+
+
+def send(view, *events):
+    view._receive(view, {"number": 1, "events": [event("text"), *events]}, [])
+    return view.now_["shown"]
+
+
+def event(name, value=None, dragging=False):
+    return {"name": name, "value": value, "dragging": dragging}
+
+
+# -- drawn ----------------------------------------------------------------------------------------
+
+SETTINGS: list[dict[str, Any]] = [
+    *({"step": step} for step in range(10)),
+    *({"k": k, "stride": s, "pad": p} for k in KERNELS for s in (1, 2) for p in PADS),
+    *({"how": how, "numbers": True, "k": k} for how in WAYS for k in (1, 3, 5)),
+    *({"pin": pin, "stride": s, "step": 4} for pin in ("pixel:0", "place:15") for s in (1, 2)),
+    {"pin": "pixel:63", "k": 1, "pad": "none", "stride": 2},
+    {"batch": 1},
+    {"batch": 1_000_000},
+    {"done": DONE},
+    {"done": Written(0, 0, 0.0)},
+    {"free": 0},
+    {"free": 15_000_000_000, "k": 7},
+    {"free": 10**12},
+    {"how": "im2col-tile", "pin": "place:9", "moving": True},
+    *({"numbers": True, "k": k, "how": how} for k in (3, 7) for how in WAYS),
+    {"moving": True, "step": 3},
+    {"layer": "1.2.conv1", "network": "resnet50"},
+    {"layer": "conv1", "network": "googlenet"},
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=lambda one: str(one)[:60])
+@pytest.mark.parametrize("width", [480, 659, 660, 820])
+def test_every_setting_is_drawn_without_collisions(settings, width):
+    svg = drawn(shown(**settings, width=width))
+    assert svg.collisions() == []
+    assert svg.outside() == []
+    assert min(label.size for label in svg.labels) >= 11
+    ET.fromstring(svg.render("title"))
+
+
+def test_one_scale_for_every_kernel():
+    """7 x 7 is as large beside 3 x 3 as it is."""
+    for width in (480, 820):
+        wide = shown(width=width)
+        assert wide.cell == shown(width=width, k=7).cell
+        assert wide.left + (7 * PITCH - 1) * wide.cell <= width
+        assert 64 * wide.cell <= width
+    heights = [drawn(shown(k=k)).height for k in KERNELS[1:]]
+    assert heights == sorted(set(heights))
+
+
+def test_drawn_cells_are_those_of_the_copy():
+    """The runs of a row, put back together from the path."""
+    cells = kinds(lower(3).copies[0])
+    assert read_back(ET.fromstring(f"<g>{runs(cells, 8)}</g>"), 8) == cells
+
+
+def read_back(found, columns):
+    names = {f"{name}-run": kind for kind, name in CLASSES.items()}
+    drawn = {}
+    for path in found:
+        kind = names.get(path.get("class"))
+        for x, y, wide in re.findall(r"M(\d+) (\d+)\.5h(\d+)", path.get("d", "") if kind else ""):
+            for i in range(int(wide)):
+                drawn[int(y) * columns + int(x) + i] = kind
+    return "".join(drawn[i] or "" for i in sorted(drawn))
+
+
+@pytest.mark.parametrize("small", every()[2:], ids=lambda one: one.key)
+def test_drawn_copies_and_rows_are_those_of_the_oracle(small):
+    svg = drawn(shown(k=small.k, stride=small.stride, pad=small.pad)).render()
+    cells = [part for part in ET.fromstring(svg).iter(f"{NS}g") if part.get("data-copy")]
+    letter = "".join(LETTER)
+    half = len(cells) // 2
+    for index, copy in enumerate(by_windows(small.k, small.stride, small.pad).tolist()):
+        wanted = "".join("0" if n < 0 else letter[n] for n in copy)
+        ky, kx = divmod(index, small.k)
+        x, y = map(float, re.findall(r"[\d.]+", cells[index].get("transform", "")))
+        assert (x - 19, y) == (kx * PITCH, ky * PITCH)
+        assert read_back(cells[index], small.places) == wanted
+        assert read_back(cells[half + index], small.places**2) == wanted
+
+
+TOKEN = re.compile(r"\d[\d,.]*\d|\d")
+
+
+def tokens(text):
+    return set(TOKEN.findall(text))
+
+
+def drawn_and_told(one):
+    """Numbers of the picture, and those that it may show: of the text, and its axes."""
+    text = told(one)
+    exact = [int(n.replace(",", "")) for n in re.findall(r"[\d,]*\d(?= B)", text)]
+    known = tokens(text) | tokens(" ".join(amount(n) for n in exact))
+    axis = tokens("0 4 8 12 16") | {str(n) for n in range(one.found.k)}
+    rooms = "".join(hundredths(room.nbytes) for room in one.budgets) + card("12 GB card")
+    return tokens(" | ".join(labels(one))), known | axis | tokens(rooms)
+
+
+@pytest.mark.parametrize(
+    "settings", [s for s in SETTINGS if s.get("k") != 7], ids=lambda one: str(one)[:60]
+)
+def test_the_picture_shows_the_numbers_of_the_text(settings):
+    in_picture, known = drawn_and_told(shown(**settings))
+    assert in_picture - known == set()
+
+
+def test_a_wrong_number_in_the_picture_would_be_seen():
+    wrong = tokens(" | ".join(labels(shown(batch=77))))
+    assert wrong - drawn_and_told(shown())[1]
+
+
+def test_the_bar_breaks_where_the_ruler_ends():
+    assert "80.56 GB →" in labels(shown(k=7))
+    assert "80.56 GB: 5.04 times this ruler of 16 GB →" in labels(shown(k=7, numbers=True))
+    refused = "Refused here: the copy needs 80.56 GB, free 4.20 GB. Largest batch that fits: 6."
+    assert refused in told(shown(k=7))
+    assert "drawn, too small to see" in labels(shown(how="im2col-tile"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({}, ""),
+        ({"stride": 2}, ""),
+        ({"pad": "none"}, "the edge counts more here"),
+        ({"how": "im2col-image"}, "above: the copy of 1 image, the input of 128"),
+        ({"how": "im2col-image", "batch": 1}, ""),
+        ({"how": "im2col-image", "batch": 1, "pad": "none"}, "the edge counts more here"),
+        ({"how": "im2col-tile"}, "a tile is a larger part here"),
+        ({"pad": "none", "step": 0}, ""),
+        ({"layer": "4.2.conv2", "network": "resnet50", "pad": "none"}, "the edge counts less here"),
+    ],
+)
+def test_two_factors_on_a_picture_are_told_apart(settings, reason):
+    one = shown(**settings)
+    found, text = one.found, " ".join(labels(shown(**settings, numbers=True)))
+    assert f"this 8 × 8 picture: {times(found.covered)} ×" in text
+    assert bool(reason) == (times(found.covered) != times(found.now))
+    assert why(found) == reason
+    assert reason in " ".join(labels(one))
+    assert len(numerals(labels(shown(free=None, **settings)))) <= 12
+    assert f"times the 64 of the picture{f': {reason}' if reason else '.'}" in told(one)
+
+
+def test_the_text_of_a_step():
+    assert "Up to this step 8,220,835,840 B of 14,797,504,512 B." in told(shown(step=5))
+    bare = told(shown(pad="none", free=None))
+    assert "9.00" not in bare
+    assert "9²" not in bare
+    assert "≈ 8.84" in bare
+    assert "324 cells of 324, 5.06 times the 64 of the picture" in bare
+    text = told(shown(step=0, k=7, done=DONE))
+    assert "Step 0 of 49: nothing is copied in the picture yet." in text
+    assert "1 image was written here in 9.3 ms: planned 115,605,504 B" in text
+    assert "the copy alone does not fit" in text
+    assert "in the layer 48 of 50,176" in told(shown(how="im2col-tile"))
+
+
+def test_one_by_one_makes_no_copy():
+    text = told(shown("1.2.conv1", "resnet50"))
+    assert "1 × 1: the matrix is the input, so no copy is made." in text
+    assert "33 of its 53 convolutions are 1 × 1 with stride 1 and make no copy" in text
+    assert "ResNet-50 itself" not in text
+    made_up = shown(k=1)
+    assert "VGG-16 itself, with nothing made up: 0 of its 13 convolutions" in told(made_up)
+    heading = "VGG-16 itself, with nothing made up, its 13 convolutions in order"
+    assert heading in labels(made_up)
+    assert ": 1 copy of 4 × 4, " in told(shown("1.2.conv1", "resnet50", stride=2))
+
+
+# -- what a mark says -----------------------------------------------------------------------------
+
+
+def facts(one):
+    found = ET.fromstring(drawn(one).render()).iter()
+    return [part.get("data-fact") for part in found if part.get("data-fact")]
+
+
+def test_bars_say_their_bytes_and_cells_where_they_stand():
+    said = facts(shown())
+    assert "input: 128·64·224·224·4 B = 1,644,167,168 B" in said
+    assert "lowered copy: 128·64·3²·224·224·4 B = 14,797,504,512 B" in said
+    assert "12 GB card (2015): 12,000,000,000 B" in said
+    assert "input pixel, row 5, column 6: in 9 copies" in said
+    assert "input pixel, row 1, column 1: in 4 copies" in said
+    copy = "copy 1 (ky=0, kx=0): the picture, moved 1 down and 1 right; 49 values, 15 zeros"
+    assert copy in said
+    assert "1.2.conv1: 0 B" in facts(shown("1.2.conv1", "resnet50"))
+
+
+def test_the_bytes_before_are_a_dashed_outline(view):
+    assert 'class="before"' not in view.svg()
+    view.k = 5
+    assert 'class="before"' in view.svg()
+
+
+# -- pins -----------------------------------------------------------------------------------------
+
+
+def test_a_pin_in_words():
+    text = told(shown(pin="pixel:3", step=2))
+    assert "This pixel, row 1, column 4, stands 6 times." in text
+    assert "Written so far: 2." in text
+    place = told(shown(pin="place:8"))
+    assert "Output place 9, row 2, column 1: its window of 3 × 3 is column 9" in place
+    assert "6 values and 3 zeros." in place
+
+
+@pytest.mark.parametrize("pin", ["pixel:37", "pixel:0", "place:8"])
+def test_marks_stand_on_the_cells_of_the_oracle(pin):
+    one = shown(pin=pin)
+    where = np.argwhere(by_windows(3, 1, "same") == int(pin[6:]))
+    if pin == "place:8":
+        where = np.array([(index, 8) for index in range(9)])
+    marks = Copies(one.found, (19, 0), one.pin).marks()
+    ring = dict(marks)["thin-look"]
+    spots = {(float(x), float(y)) for x, y in re.findall(r"M([-\d.]+) ([-\d.]+)h", ring)}
+    for index, place in where.tolist():
+        x, y = 19 + index % 3 * PITCH + place % 8, index // 3 * PITCH + place // 8
+        assert (x - 0.4, y - 0.4) in {(round(a, 1), round(b, 1)) for a, b in spots}
+
+
+def keyed(view, *keys):
+    send(view, *(event("key", key) for key in keys))
+    return view.pin
+
+
+def test_keys_move_a_pin(view):
+    assert keyed(view, "ArrowRight") == "pixel:36"
+    moves = [("ArrowRight", 37), ("ArrowDown", 45), ("ArrowLeft", 44), ("ArrowUp", 36)]
+    assert [keyed(view, key) for key, _ in moves] == [f"pixel:{number}" for _, number in moves]
+    assert keyed(view, "Home") == keyed(view, "ArrowUp") == "pixel:0"
+    assert keyed(view, "End") == keyed(view, "ArrowDown") == "pixel:63"
+    assert keyed(view, "Escape", "ArrowRight", "Enter") == "place:36"
+    assert keyed(view, "Enter") == "pixel:36"
+    assert keyed(view, "Escape") == ""
+    view.stride = 2
+    assert keyed(view, "Enter") == "place:10"
+
+
+def test_a_click_pins_what_is_there(view):
+    view.stride = 2
+    for sent, pin in (
+        (event("pixel", 29), "pixel:29"),
+        (event("places-2", 9 + 3), "place:11"),
+        (event("column", 7), "place:7"),
+    ):
+        send(view, sent)
+        assert view.pin == pin
+    send(view, event("places-2", 9 + 4))  # beside the copy
+    assert view.pin == "place:7"
+    assert "got" in send(view, event("column", 16))["error"]
+
+
+def test_a_pin_goes_with_its_place(view):
+    for pin, stays in (("place:60", ""), ("place:3", "place:3"), ("pixel:60", "pixel:60")):
+        view.stride, view.pin = 1, pin
+        view.stride = 2
+        assert view.pin == stays
+
+
+# -- as a widget ----------------------------------------------------------------------------------
+
+
+def test_the_slider_is_the_first_control_and_one_step_is_one_copy(view):
+    control = view.controls()[0]
+    assert (control.kind, control.name, control.least, control.most) == ("range", "step", 0, 9)
+    shown = send(view, event("step", 5))
+    assert (view.step, shown["shown"]) == (5, 5)
+    assert shown["state"] == "vgg16.conv1_2|3|1|same|128|im2col-batch|5|8220835840"
+    assert shown["says"].startswith("Copy 5 of 9: the unshifted picture.")
+    assert view.controls()[0].spoken == "5 of 9 copies written"
+
+
+@pytest.mark.parametrize("step", [0, 1, 5, 9])
+@pytest.mark.parametrize(("k", "stride"), [(3, 1), (3, 2), (5, 1)])
+def test_a_first_level_is_small_and_a_key_brings_all_numbers(k, stride, step):
+    view = views.shifted_copies(k=k, stride=stride, step=step, free=False)
+    page = view.page()
+    svg = page.svg()
+    assert len(numerals(label.content for label in svg.labels)) <= 12
+    assert svg.height < 530
+    view.act("key", "KeyN", False)
+    more = view.page()
+    assert set(page.text().splitlines()) <= set(more.text().splitlines())
+    assert "224" in " ".join(label.content for label in more.svg().labels) or not view.rows.count
+    view.act("numbers", False, False)
+    assert view.page().render() == page.render()
+
+
+def test_the_matrix_has_the_area_of_the_copies_beside_it():
+    """At 3 x 3 its cells are as large as theirs."""
+    cells = re.findall(r"translate\([^)]*\)scale\(([\d.]+)\)", drawn(shown()).render())
+    assert len(cells) == 2
+    assert cells[0] == cells[1]
+
+
+def test_a_copy_is_seen_to_come_where_it_is_the_next(view):
+    send(view, event("step", 0))
+    comes = 'class="print"'
+    assert comes in send(view, event("step", 1))["svg"]
+    assert comes not in send(view, event("key", "ArrowRight"))["svg"]
+    assert comes not in send(view, event("step", 4))["svg"]
+    assert comes not in send(view, event("step", 5, dragging=True))["svg"]
+    send(view, event("step", 6))
+    assert comes not in view.svg()
+
+
+def test_a_drag_is_silent_until_it_ends(view):
+    send(view, event("step", 0))
+    assert send(view, event("step", 4, dragging=True))["says"] == ""
+    assert send(view, event("step", 4))["says"]
+    assert send(view, event("batch", 3, dragging=True))["says"] == ""
+    assert view.batch == 8
+    assert send(view, event("batch", 3))["says"]
+
+
+def test_a_screen_reader_hears_a_pin_and_then_the_steps_again(view):
+    assert "stands 9 times" in send(view, event("pixel", 36))["says"]
+    assert send(view, event("step", 3))["says"].startswith("Copy 3 of 9")
+    assert "column 10 of the matrix" in send(view, event("column", 9))["says"]
+
+
+def test_presets(view):
+    send(view, event("surprise"))
+    assert (view.k, view.stride, view.step) == (3, 2, 9)
+    assert view.rows.end == Fraction(9, 4)
+    send(view, event("pointwise"))
+    assert view.rows.total == 0
+    assert (view.network.name, view.rows.made_up) == ("resnet50", False)
+    send(view, event("break"))
+    assert (view.k, view.batch, view.rows.total) == (7, 128, 80_564_191_232)
+    assert "12 GB card (2015): the copy alone does not fit; the largest batch is 19." in str(view)
+    send(view, event("how", "im2col-tile"))
+    assert view.rows.total < 2**20
+
+
+def test_start_is_where_the_view_was_made():
+    shown = views.shifted_copies("vgg16", "conv3_2", batch=8, k=5, step=7, free=False)
+    made, code = shown.svg(), shown.code()
+    send(shown, event("break"), event("pixel", 18), event("width", 600))
+    send(shown, event("start"))
+    assert (shown.svg(), shown.code()) == (made, code)
+    assert shown.scene(live=True).width == 600
+
+
+def test_controls_change_what_they_say(view):
+    send(view, event("k", "5"), event("stride", "2"), event("pad", "none"))
+    assert (view.k, view.stride, view.pad, view.step) == (5, 2, "none", 25)
+    shown = send(view, event("real", "vgg16/conv3_2"))
+    assert (view.layer, view.k, view.stride, view.pad, view.step) == ("conv3_2", 3, 1, "same", 9)
+    assert shown["state"].startswith("vgg16.conv3_2|3|1|same|128")
+    assert view.more() == "More: VGG-16 conv3_2, batch 128, same padding"
+    options = dict(next(c.options for c in view.controls() if c.name == "real"))
+    assert len(options) == len(LAYERS)
+    assert options["resnet50/conv1"] == "ResNet-50 conv1, 7 × 7"
+
+
+def test_a_layer_of_another_network_can_be_chosen_beside_the_others():
+    shown = views.shifted_copies("googlenet", "conv1", free=False)
+    options = dict(next(c.options for c in shown.controls() if c.name == "real"))
+    assert options["googlenet/conv1"] == "GoogLeNet conv1"
+    send(shown, event("real", "resnet50/conv1"))
+    send(shown, event("pad", "none"))
+    assert shown.more().startswith("More: ResNet-50 conv1, made up")
+
+
+def test_what_is_not_lowered_has_no_steps(view):
+    shown = send(view, event("how", "direct"), event("step", 0))
+    assert (shown["shown"], view.controls()[0].name) == (0, "k")
+    assert "nothing is lowered" in shown["text"]
+    send(view, event("how", "im2col-batch"))
+    assert view.rows.step == 9
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wrong"),
+    [
+        ("step", 4, 10),
+        ("k", 5, 4),
+        ("stride", 2, 3),
+        ("pad", "none", 1),
+        ("batch", 48, 0),
+        ("how", "im2col-tile", "fft"),
+        ("network", "resnet50", "resnet5"),
+        ("layer", "conv3_2", "relu1_1"),
+        ("pin", "place:12", "place:64"),
+    ],
+)
+def test_python_steers_it(view, name, value, wrong):
+    before = view.svg()
+    setattr(view, name, value)
+    assert view.svg() != before
+    if wrong is not None:
+        now = view.state
+        with pytest.raises(InputError) as refused:
+            setattr(view, name, wrong)
+        assert str(refused.value).count("\n") == 0
+        assert view.state == now
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"k": 4}, "k must be 1, 3, 5 or 7, got 4; try 5."),
+        ({"k": "three"}, "k must be a whole number, got 'three'; try 1."),
+        ({"stride": 3}, "stride must be 1 or 2, got 3; try 2."),
+        ({"pad": 1}, "unknown pad 1. Known: same, none."),
+        ({"step": 10}, "step must be at most 9, got 10; try 9."),
+        ({"batch": 2_000_000}, "batch must be at most 1,000,000, got 2,000,000; try 1,000,000."),
+        ({"how": "im2col"}, "unknown way of lowering 'im2col'; did you mean 'im2col-tile'?"),
+        ({"layer": "conv1"}, "unknown convolution 'conv1'; did you mean"),
+        ({"network": "linear1"}, "Single linear layer has no convolution; try vgg16."),
+        ({"network": 16}, "give a network or its name, got 16; try 'vgg16'."),
+        ({"network": "alexnet", "layer": "conv1"}, "conv1 is 11x11"),
+    ],
+)
+def test_bad_input_gets_one_sentence(given, sentence):
+    with pytest.raises(InputError) as refused:
+        views.shifted_copies(**given)
+    assert str(refused.value).startswith(sentence)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_layer_with_settings_of_its_own_is_drawn_with_others():
+    shown = views.shifted_copies("alexnet", "conv1", k=3, stride=1, pad="same", free=False)
+    assert shown.rows.made_up
+    assert eval(shown.code(), {"memlab": memlab}).svg() == shown.svg()
+    with pytest.raises(InputError, match="dilation 2"):
+        views.shifted_copies(_dilated(), "wide")
+
+
+def _dilated():
+    x = memlab.network("holes", image=(3, 32, 32)).conv(8, 3, dilation=2, name="wide")
+    return x.flatten().linear(10).cross_entropy()
+
+
+def test_its_code_makes_it_again(view):
+    view.k, view.stride, view.pad, view.batch, view.how = 5, 2, "none", 48, "im2col-image"
+    view.step = 7
+    assert view.code() == (
+        "memlab.views.shifted_copies('vgg16', 'conv1_2', step=7, k=5, stride=2, "
+        "how='im2col-image', batch=48, pad='none')"
+    )
+    assert eval(view.code(), {"memlab": memlab}).svg() == view.svg()
+
+
+def test_what_is_sent_is_json_and_not_large(view):
+    view.k = 7
+    assert len(json.dumps(view.now_)) < 150_000
+
+
+def test_a_redraw_is_quick(view):
+    """Under 10 ms on a laptop; five times that is a mistake anywhere."""
+    send(view, event("k", 7))
+    best = []
+    for step in range(50):
+        start = time.thread_time()
+        send(view, event("step", step))
+        best.append(time.thread_time() - start)
+    assert sorted(best)[25] < 0.05
+
+
+# -- what a page keeps ----------------------------------------------------------------------------
+
+
+@pytest.mark.measures
+def test_what_only_this_machine_knows_is_shown_live_and_never_stored(monkeypatch):
+    monkeypatch.setattr(this_machine, "free_memory", lambda: 3_000_000_000)
+    view = views.shifted_copies(layer="conv5_1", batch=1)
+    view.write()
+    live = send(view)
+    for text in (live["text"], live["status"]):
+        assert re.search(r"\bms\b", text)
+    assert "Free here now, 3.00 GB" in live["text"]
+    assert "free here now: 3.00 GB" in live["svg"]
+    bundle, _ = view._repr_mimebundle_() or ({}, {})
+    stored = [view.svg(), view.text(), str(view), repr(view)]
+    stored += [bundle["image/svg+xml"], bundle["text/plain"]]
+    for text in stored:
+        assert not re.search(r"\bms\b|free here", text, re.I)
+    assert "measured here" in stored[0]
+    assert "0x" not in repr(view)
+    monkeypatch.setattr(this_machine, "free_memory", lambda: 2_000_000_000)
+    view.step = 9
+    assert "Free here now, 2.00 GB" in view.now_["shown"]["text"]
+    assert view.svg() == stored[0]
+
+
+# -- written for real -----------------------------------------------------------------------------
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize(
+    "changes", [{}, {"k": 5}, {"stride": 2}, {"pad": "none"}, {"how": "im2col-image"}]
+)
+def test_one_image_is_written_and_measured(view, changes):
+    view.layer = "conv3_2"
+    for name, value in changes.items():
+        setattr(view, name, value)
+    done = view.write()
+    assert done.planned == done.measured == convs.lowered_bytes(view.rows.node, 1)
+    assert done.residual == 0
+    assert 0 < done.seconds < 10
+    assert f"1 image was written: {done!r}." in view.text()
+    assert view.now_["shown"]["status"] == f"1 image was written here in {done.ms} ms: {done!r}."
+    assert "residual 0 B" in view.text()
+    view.k = 1
+    assert view.state.done is None
+
+
+def test_where_nothing_is_copied_nothing_is_written(view):
+    view.how = "direct"
+    assert repr(view.write()) == "0 B: nothing to write"
+    assert send(view, event("pointwise"), event("write"))["status"] == "0 B: nothing to write."
+    assert "measured" not in view.svg()
+
+
+def test_the_guard_comes_first(view, monkeypatch):
+    monkeypatch.setattr(this_machine, "free_memory", lambda: 10**8)
+    with pytest.raises(InputError, match=r"^the run needs 128 MB and 100 MB are free; close a"):
+        view.write()
+    shown = send(view, event("key", "KeyR"))
+    assert shown["error"].startswith("the run needs 128 MB")
+    view.how = "im2col-tile"
+    assert "choose the whole batch or one image" in send(view, event("write"))["error"]
+
+
+def test_texts_hold_no_figure():
+    for key, text in strings.table().items():
+        if key.startswith("copies."):
+            said = set(re.findall(r"\d+", re.sub(r"\{\w+\}", "", text)))
+            assert said <= {"0", "1"}, key
+
+
+def test_the_batches_of_the_slider():
+    assert BATCHES == (1, 2, 4, 8, 16, 32, 64, 128)
+
+
+def test_a_page_that_asks_later_shows_no_formula_and_one_control():
+    view = views.shifted_copies("vgg16", "conv3_2", step=1, only=("step",))
+    assert "Factor now 1.00, at the end 9.00.\n" in view.text()
+    assert not [formula for formula in ("k²", "Ho", "3²") if formula in view.text()]
+    names = [control.name for control in view.controls()]
+    assert names == ["step", "start", "write", "copy"]
+
+
+def test_where_no_copy_is_made_no_slider_counts_them():
+    view = views.shifted_copies("vgg16", "conv1_2", k=1)
+    assert "step" not in [control.name for control in view.controls()]
+    view.k = 3
+    assert "step" in [control.name for control in view.controls()]

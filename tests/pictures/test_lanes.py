@@ -1,0 +1,167 @@
+"""Vector lanes and reading memory: picture and text say the same, of made-up measurements."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from memlab import InputError, views
+from memlab.measure import memory_reading
+from memlab.pictures.draw.marks import Fact, Points, Rect
+from memlab.pictures.number_text import billions
+from memlab.views import MemoryRate, VectorLanes
+from tests.pictures.measurements import FP32, LANES, READINGS, read
+from tests.pictures.shown import charts, drawn
+
+
+def facts(view: Any) -> list[Fact]:
+    return [mark.fact for chart in charts(view) for mark in chart.marks if mark.fact]
+
+
+# -- lanes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", LANES)
+def test_every_loop_is_in_the_text_and_those_around_the_end_of_the_gain_are_points(
+    name: str,
+) -> None:
+    view, (curve,) = VectorLanes(LANES[name]), LANES[name].curves
+    (chart,) = charts(view)
+    lines = [line.split() for line in view.text().split("\n")]
+    for each in curve.points:
+        assert [str(each.lanes), billions(each.rate)] in lines
+    points = [mark.points[0] for mark in chart.marks if isinstance(mark, Points) and mark.fact]
+    assert [x for x, _ in points] == [each.lanes for each in view.points]
+    assert points[-1][0] <= max(16, 2 * curve.knee.lanes)
+    for (x, y), each in zip(points, view.points, strict=True):
+        assert y == each.rate / 1e9
+        assert 0 < chart.x.at(x) <= 1
+        assert 0 < chart.y.at(y) <= 1
+    assert chart.x.at(8) == 2 * chart.x.at(4)  # linear, from 0
+    assert chart.y.at(8) == 2 * chart.y.at(4)
+
+
+@pytest.mark.parametrize("name", LANES)
+def test_one_ring_stands_where_the_gain_ends(name: str) -> None:
+    view, (curve,) = VectorLanes(LANES[name]), LANES[name].curves
+    (chart,) = charts(view)
+    rings = [m.points for m in chart.marks if isinstance(m, Points) and m.look == "ring"]
+    assert rings == [[(curve.knee.lanes, curve.knee.rate / 1e9)]] * curve.ends
+    label = f"no gain from here: {curve.knee.lanes} lanes"
+    assert drawn(view).count(label) == curve.ends
+
+
+def test_a_point_says_its_figures() -> None:
+    said = "1 lanes of the vector: 14.0 billion operations per second; 3 samples, measured here: "
+    assert str(facts(VectorLanes(FP32))[0]) == f"{said}a processor, 2026-01-31"
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("fp32", "Up to 16 lanes, twice the lanes bring twice the operations: 512 bits at once."),
+        ("fp32", "A register holds 512 bits, 16 lanes: the features of this processor name "
+                 "avx512f. Measurement and registers agree."),
+        ("fp32", "Off a straight line by at most 0.0 % up to there; at most 1.0 % more beyond."),
+        ("fp32", "The compiler itself chose 512 bits for a plain loop, a + b in fp32: zmm 16 "
+                 "times, ymm 4 times."),
+        ("parts", "this processor computes them in 2 parts of 256 bits"),
+        ("forced", "compiled for avx2"),
+        ("forced", "it was forced, avx2 is the widest that it has. Measurement and"),
+        ("forced", "At 64 lanes it falls to 0.51 times that: too few sums of so many lanes fit the "
+                   "16 registers."),
+        ("lost", "At 8 lanes it falls to 0.50 times that"),
+        ("narrow", "The compiler itself made no vectors of a known width"),
+        ("unbroken", "Up to 64 lanes, the most that were measured, twice the lanes"),
+        ("wider", "no feature of this processor names a wider one. The curve rises beyond one "
+                  "register: this processor computes 2 of them at a time."),
+        ("wider", "time on the wall"),
+    ],
+)  # fmt: skip
+def test_what_is_said(name: str, says: str) -> None:
+    assert says in VectorLanes(LANES[name]).text()
+
+
+@pytest.mark.parametrize(("name", "says"), [("fp32", "falls"), ("unbroken", "agree")])
+def test_what_is_not_said(name: str, says: str) -> None:
+    assert says not in VectorLanes(LANES[name]).text()
+
+
+def test_the_picture_has_the_finding_and_no_footnotes() -> None:
+    seen = " ".join(drawn(VectorLanes(FP32)))
+    assert "Measured here: a processor" in seen
+    for note in ("Best of", "compiler", "Off a straight line"):
+        assert note in VectorLanes(FP32).text()
+        assert note not in seen
+
+
+# -- memory -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_reading_says_the_same_in_picture_and_text(name: str) -> None:
+    view = MemoryRate(READINGS[name])
+    labels, text = drawn(view), view.text()
+    (chart,) = charts(view)
+    bars = [m for m in chart.marks if isinstance(m, Rect)]
+    for each, bar in zip(READINGS[name].rates, bars, strict=True):
+        figures = f"{billions(each.values)} billion values/s,  {billions(each.bandwidth)} GB/s"
+        assert figures in labels
+        assert f"{each.format}: {each.bits // 8} B each, {figures}." in text
+        assert chart.x.at(bar.x1) == pytest.approx(each.values / 1e9 / chart.x.last)
+
+
+def test_what_is_said_of_reading() -> None:
+    text = MemoryRate(READINGS["all"]).text()
+    assert "Reading 268 MB from memory" in text
+    assert "30.0 to 30.0 GB/s in every format" in text
+    assert "int8 against fp64: 0.125 of the bytes for each value, 8.00 times the values." in text
+    assert "The array is 8.00 times the largest cache, 33.6 MB." in text
+    assert "does not say how large the caches are" in MemoryRate(READINGS["one"]).text()
+
+
+def test_what_is_said_of_reading_where_a_cache_is_large() -> None:
+    view = MemoryRate(read("fp32", largest=2**27))
+    assert view.title == "Reading 268 MB from memory and caches, one core: a processor"
+    assert "only 2.00 times the largest cache, 134 MB: a part of it may stay there" in view.text()
+
+
+def test_a_point_says_its_figures_and_where_it_was_measured() -> None:
+    assert str(facts(MemoryRate(READINGS["one"]))[0]) == (
+        "fp32: 4 B each; 2 samples, measured here: a processor, 2026-01-31"
+    )
+
+
+@pytest.mark.measures
+def test_a_real_reading_is_shown(monkeypatch: Any) -> None:
+    monkeypatch.setattr(memory_reading, "LEAST", 2**20)
+    monkeypatch.setattr(memory_reading, "caches", dict)
+    found = views.memory_rate(("fp32", "int8"), progress=False)
+    assert [each.format for each in found.measured.rates] == ["fp32", "int8"]
+    drawn(found)
+
+
+@pytest.mark.parametrize("view", [VectorLanes(FP32), MemoryRate(READINGS["all"])])
+def test_a_notebook_gets_picture_and_text(view: Any) -> None:
+    assert str(view) == repr(view) == view.text()
+    assert view._repr_mimebundle_() == {"image/svg+xml": view.svg(), "text/plain": view.text()}
+    values = json.loads(json.dumps(view.as_dict(), default=str))
+    assert values["title"] == view.title
+    assert values.keys() - {"title", "sentences", "notes"} == {*vars(view)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"format": "fp16"}, "unknown format of vectors 'fp16'"),
+        ({"target": "avx1024"}, "unknown target 'avx1024'"),
+    ],
+)
+def test_bad_input_gives_one_sentence(arguments: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=re.escape(says)):
+        views.vector_lanes(**arguments)
+    with pytest.raises(InputError, match="less than a byte"):
+        views.memory_rate(("int4",))

@@ -1,0 +1,573 @@
+"""The memory view: its pictures at every setting, and how it answers."""
+
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import pytest
+
+import memlab
+from memlab import this_machine, views
+from memlab.errors import InputError
+from memlab.networks import counting, zoo
+from memlab.pictures.memory.view import CONTROLS, STOPS
+from memlab.pictures.recipe import OFFERED
+from tests.pictures.test_pages import NUMBER, numerals
+
+
+@pytest.fixture(autouse=True)
+def free(monkeypatch):
+    """So much is free on every machine."""
+    monkeypatch.setattr(this_machine, "free_memory", lambda: 4_200_000_000)
+
+
+def checked(view, width=960):
+    """The live picture: it parses, no text overlaps another or the edge, none is too small."""
+    page = view.compose(view.scene(width, live=True))
+    svg = page.svg()
+    assert svg.collisions() == []
+    assert svg.outside() == []
+    assert min(label.size for label in svg.labels) >= 11
+    ET.fromstring(page.render())
+    return " | ".join(label.content for label in svg.labels)
+
+
+# -- picture ------------------------------------------------------------------------------------
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("name", sorted(zoo.ZOO))
+def test_every_network_is_drawn_without_collisions(name):
+    view = views.memory(name)
+    for batch in (1, 2, 32, 64, 512, 1024):
+        view.batch = batch
+        checked(view)
+
+
+@pytest.mark.parametrize("width", [480, 600, 720, 819, 820, 868, 940, 960, 1200])
+@pytest.mark.parametrize("name", ["mnist_cnn", "resnet152", "vgg16", "googlenet"])
+def test_every_width_is_drawn_without_collisions(name, width):
+    view = views.memory(name, 128, "adam")
+    checked(view, width)
+    view.act("batch", 9, True)
+    checked(view, width)
+    view.act("batch", 7, False)
+    view.change(batch=7, guess=10**9)
+    checked(view, width)
+    view.rule = "cs231n"
+    checked(view, width)
+
+
+SETTINGS = [
+    {"optimizer": "sgd"},
+    {"optimizer": "adam"},
+    {"format": "bf16"},
+    {"format": "mixed fp16", "rule": "everything"},
+    {"format": "mixed bf16", "optimizer": "adam"},
+    {"format": "fp64"},
+    {"training": False},
+    {"cursor": 1},
+    {"cursor": 10**6},
+    {"unfolded": "stage 2"},
+    {"in_place": True},
+    {"recompute": "every", "k": 3},
+    {"recompute": "cheap", "in_place": True},
+    {"feature_map": "fp8_e5m2", "optimizer_state": "8 bits", "optimizer": "adam"},
+    {"algorithm": "im2col-batch"},
+    {"image": 96, "variant": "v1"},
+    {"network": "vgg16"},
+    {"guess": 3_000_000_000},
+    {"guess": 10**15},
+    *({"rule": name} for name in counting.CONVENTIONS),
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_every_setting_is_drawn_without_collisions(settings):
+    for batch, detail in ((1, "first"), (64, "first"), (64, "all")):
+        view = views.memory("resnet50", batch, detail=detail)
+        view.change(**settings)
+        checked(view)
+
+
+@pytest.mark.parametrize("line", ["slice:stage 1", "slice:head", "block:conv1", "block:1.1.relu"])
+def test_every_line_in_focus_is_drawn_without_collisions(line):
+    view = views.memory("resnet50", cursor=200, detail="all")
+    view.act("choose", line, False)
+    assert view.state.chosen == line
+    checked(view)
+
+
+def test_every_cursor_is_drawn_without_collisions():
+    for name in ("mnist_cnn", "resnet18"):
+        view = views.memory(name)
+        view.batch = 64
+        for at in range(1, view.rows.memory.operations + 1, 1 if name == "mnist_cnn" else 7):
+            view.cursor = at
+            checked(view)
+
+
+def test_the_largest_batch_is_drawn():
+    checked(views.memory("resnet50", 1_000_000))
+    with pytest.raises(InputError, match="at most 1,000,000"):
+        views.memory("resnet50", 1_000_001)
+
+
+def test_a_ledger_alone_is_drawn():
+    ledger = memlab.plan(memlab.training_step(memlab.zoo.vgg11()))
+    view = views.memory(ledger, 16)
+    assert view.rows.peak.nbytes == ledger.peak(16)
+    checked(view)
+    with pytest.raises(InputError, match="counting rule needs a network"):
+        views.memory(ledger, rule="everything")
+    with pytest.raises(InputError, match="recompute is chosen where a network is given, got a st"):
+        views.memory(ledger, recompute="every")
+
+
+# -- what a mark says ---------------------------------------------------------------------------
+
+
+def test_every_slice_says_its_bytes_and_its_largest_block():
+    view = views.memory("resnet50", free=False)
+    svg = view.svg()
+    for part, row in zip(view.rows.memory.parts, view.rows.roles, strict=True):
+        name = f"{row.name}, operation 179: {row.nbytes:,} B"
+        block = view.rows.largest.get(part)
+        more = f"; the largest is {block.name}, {block.formula(32)}" if block else ""
+        assert f'data-fact="{name}{more}"' in svg
+
+
+def test_every_block_says_its_formula_its_maker_and_its_last_reader():
+    svg = views.memory("resnet50", free=False, detail="all").svg()
+    assert (
+        "conv1.relu: 32·64·112·112·4 B = 102,760,448 B; "
+        "made by conv1.relu; last read by backward of conv1.relu"
+    ) in svg
+
+
+def test_every_stage_says_its_bytes():
+    view = views.memory("resnet50", free=False, detail="all")
+    for row in view.rows.slices:
+        assert f'data-fact="{row.part.name}: {row.nbytes:,} B; {row.in_blocks}"' in view.svg()
+
+
+# -- picture and text agree -----------------------------------------------------------------------
+
+
+def test_the_text_has_every_byte_at_both_levels():
+    view = views.memory("vgg16", 8, "adam", guess="3 GB", free=False)
+    view.batch = 4
+    paragraphs = view.text().split("\n\n")
+    assert paragraphs[0].splitlines() == [
+        "VGG-16, batch 4, fp32, Adam, training.",
+        "Peak 2.49 GB = floor 2.329 + mountain 0.157 GB",
+        "Batch 8 to 4: at every operation the mountain halves and the floor stays. "
+        "The peak falls by 219 MB and moves to another operation.",
+        "In percent: −8.1 %; floor +122 MB, mountain −341 MB. "
+        "The peak was at operation 57 and is at 76.",
+        "12 GB card: fits, up to batch 153.",
+        "The peak is 2,485,868,164 B at operation 76 of 94, backward of conv1_2.",
+        "Floor 2,329,319,044 B, grows 0 B per image; "
+        "mountain 156,549,120 B, grows 39,137,280 B per image.",
+        "Operations: forward 1 to 38, loss 39, backward 40 to 78, update 79 to 94.",
+        "Your guess: 3,000,000,000 B.",
+    ]
+    table = " ".join(paragraphs[1].split())
+    for line in view.rows.lines:
+        assert f"{line.name} {line.nbytes:,}" in table
+    assert all(block.formula in view.text() and block.story in view.text()
+               for block in view.rows.blocks)  # fmt: skip
+    assert all(f"{row.nbytes:,} B" in paragraphs[2] for row in view.rows.slices)
+    assert paragraphs[-1] == (
+        "Before this change: VGG-16, batch 8, fp32, Adam, training. "
+        "Peak 2.705 GB = 2,704,815,492 B at operation 57, backward of conv4_3."
+    )
+    exact = set(NUMBER.findall(view.text()))
+    view.detail = "all"
+    assert exact <= set(NUMBER.findall(view.text())) | {"2.49", "2.33", "0.16"}
+
+
+def test_a_text_begins_at_the_start():
+    text = views.memory("vgg16").text()
+    assert text.endswith("Before this change: nothing, this is the start.")
+    assert "Free here" not in text
+
+
+# -- changes --------------------------------------------------------------------------------------
+
+
+def test_the_axis_stays_until_there_is_more_room():
+    view = views.memory("resnet50", 32, detail="all")
+    assert "12.5 GB" in checked(view)
+    for place in (6, 7, 8):
+        view.act("batch", place, True)
+        assert "12.5 GB" in checked(view)
+        assert "| before |" in checked(view)
+    view.act("batch", 8, False)
+    assert "12.5 GB" in checked(view)
+    assert "↑ 22.0 GB" in checked(view)
+    view.act("more_room", None, False)
+    assert "25 GB" in checked(view)
+    assert "↑ 22.0 GB" not in checked(view)
+    assert "| before |" in checked(view)
+
+
+def test_a_drag_that_comes_back_changes_nothing():
+    view = views.memory("resnet50", 32, free=False)
+    view.batch = 64
+    before = view.svg()
+    view.act("batch", 7, True)
+    view.act("batch", 6, True)
+    view.act("batch", 6, False)
+    assert view.svg() == before
+
+
+CHANGES = [
+    {"optimizer": "adam"},
+    {"format": "mixed fp16"},
+    {"format": "mixed bf16"},
+    {"in_place": True},
+    {"recompute": "every"},
+    {"recompute": "every", "k": 2},
+    {"recompute": "cheap"},
+    {"feature_map": "fp16"},
+    {"algorithm": "im2col-batch"},
+    {"image": 128},
+    {"training": False},
+    {"network": "vgg16"},
+    {"network": "mnist_cnn"},
+]
+
+
+def timeline(view):
+    """The bytes inside each operation by its name, of the plan."""
+    ledger = view.rows.memory.ledger
+    names = [row.name for row in ledger.rows]
+    return dict(zip(names, ledger.timeline(view.batch), strict=True))
+
+
+def outline(view):
+    """The state before as a curve."""
+    line = view.shown_in(view.scene()).outline
+    assert line is not None
+    return line
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=str)
+def test_the_state_before_is_outlined_at_every_setting(change):
+    """Operations of the same name stand for each other, also where there are more of them now."""
+    for there, back in ((change, None), ({}, change)):
+        view = views.memory("resnet50", free=False)
+        view.change(**there)
+        if back:
+            view.change(**back)
+        was = timeline(view)
+        usual = {"network": "resnet50", "optimizer": "momentum", "format": "fp32", "k": None,
+                 "image": 224, "feature_map": "", "algorithm": "im2col-image",
+                 "training": True, "in_place": False, "recompute": ""}  # fmt: skip
+        view.change(**{name: usual[name] for name in reversed(change)})
+        line = outline(view)
+        rows = view.rows.memory.ledger.rows
+        assert len(line) == len(rows)
+        drawn = checked(view)
+        assert "before" in drawn
+        if "network" not in change:
+            shared = [(line[at], was[row.name]) for at, row in enumerate(rows) if row.name in was]
+            assert len(shared) >= 100
+            assert all(drawn >= planned for drawn, planned in shared)
+            if len(was) <= len(rows):
+                assert all(drawn == planned for drawn, planned in shared)
+        if view.rows.memory.ledger.training and len(was) > 200:
+            assert max(line) == max(was.values())
+
+
+def test_a_network_is_outlined_phase_by_phase():
+    view = views.memory("resnet50", free=False)
+    was = view.rows
+    view.network = "vgg16"
+    line = outline(view)
+    phases = {phase: (first, last) for phase, first, last in was.memory.phases}
+    for phase, first, last in view.rows.memory.phases:
+        old = was.curve[phases[phase][0] : phases[phase][1] + 1]
+        assert line[first : last + 1].max() == old.max()
+        assert line[first : last + 1].min() >= old.min()
+
+
+def test_before_is_a_level_where_nothing_ran():
+    view = views.memory("mnist_cnn", free=False)
+    was = timeline(view)
+    view.recompute = "every"
+    line = outline(view)
+    names = [row.name for row in view.rows.memory.ledger.rows]
+    again = [at for at, name in enumerate(names) if name not in was]
+    assert len(again) == 6
+    assert all(line[at] == line[at - 1] for at in again)
+
+
+def test_a_rule_is_compared_with_no_state_before():
+    view = views.memory("resnet50", detail="all")
+    view.batch = 64
+    view.rule = "conv-sums"
+    assert "| before |" not in checked(view)
+    assert "A counting rule changes no bar" in checked(view)
+    view.batch = 32
+    assert "| before |" in checked(view)
+
+
+@pytest.mark.parametrize(
+    ("what", "changes", "walked"),
+    [
+        ("resnet50", {}, "blocks"),
+        ("resnet50", {"detail": "all"}, "stages and blocks, Enter = unfold a stage"),
+        ("resnet50", {"detail": "all", "unfolded": "stage 2"}, "blocks"),
+        ("resnet50", {"rule": "conv-sums"}, "counting rules"),
+        ("linear1", {}, "blocks"),
+        ("linear1", {"detail": "all"}, "blocks"),
+    ],
+)
+def test_the_line_of_keys_names_enter_only_where_it_unfolds(what, changes, walked):
+    view = views.memory(what, free=False)
+    for name, value in changes.items():
+        setattr(view, name, value)
+    assert f"Down and Up = {walked}, Escape = back." in view.now_["layout"]["help"]
+    view.act("key", "ArrowDown", dragging=False)
+    before = view.state.unfolded
+    view.act("key", "Enter", dragging=False)
+    assert (view.state.unfolded != before) == ("Enter" in walked)
+
+
+def test_what_the_operations_of_another_network_are_is_not_kept():
+    view = views.memory("resnet50", cursor=300)
+    view.unfolded = "stage 2"
+    view.network = "vgg16"
+    assert view.state.cursor is None
+    assert view.state.unfolded == ""
+
+
+def test_the_live_view_offers_the_modes_and_makes_itself_again():
+    view = views.memory("mnist_cnn", free=False)
+    select = next(control for control in view.controls() if control.name == "format")
+    assert [name for name, _ in select.options] == list(OFFERED)
+    for name in OFFERED:
+        view.act("format", name, dragging=False)
+        assert view.format == name
+        assert name in view.more()
+        again = eval(view.code(), {"memlab": memlab})
+        assert (again.format, again.rows.peak) == (name, view.rows.peak)
+
+
+def test_stops_are_the_powers_of_two_to_512():
+    assert STOPS == (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+
+
+def test_a_figure_has_the_plot_and_the_stages():
+    view = views.memory("resnet50", free=False, detail="all")
+    view.batch = 64
+    axes = {each.get_label(): each for each in view.figure().axes}
+    assert "The mountain, cut apart by stage" in axes
+    plot = axes["operations of one step, in order"]
+    assert plot.get_xlim() == (0, 388)
+    assert plot.get_ylim() == (0, 12.5e9)
+
+
+# -- the first level ------------------------------------------------------------------------------
+
+STATES: dict[str, tuple[str, list[dict[str, Any]]]] = {
+    "start": ("resnet50", [{}]),
+    "larger": ("resnet50", [{"batch": 64}]),
+    "smaller": ("vgg16", [{"batch": 8, "optimizer": "adam"}, {"batch": 4}]),
+    "refused": ("resnet50", [{"batch": 512}]),
+    "in place": ("mnist_cnn", [{"in_place": True}]),
+    "recomputed": ("resnet50", [{"recompute": "every", "k": 5}]),
+    "a network": ("resnet50", [{"network": "vgg16"}]),
+    "by role": ("resnet50", [{"feature_map": "fp16"}]),
+    "a cursor": ("resnet50", [{"cursor": 300}]),
+    "a rule": ("resnet50", [{"rule": "conv-sums"}]),
+    "one layer": ("linear1", [{"batch": 8, "optimizer": "sgd"}]),
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_a_first_level_has_few_numerals_and_fits_a_screen(name):
+    network, changes = STATES[name]
+    view = views.memory(network)
+    for change in changes:
+        view.change(**change)
+    for width in (820, 960):
+        page = view.compose(view.scene(width, live=True))
+        svg = page.svg()
+        assert len(numerals(label.content for label in svg.labels)) <= 12
+        assert svg.height <= 480
+    everything = views.memory(network, detail="all")
+    assert len(everything.page().svg().labels) > len(svg.labels) or network == "linear1"
+
+
+def test_all_numbers_are_a_key_and_a_box_away():
+    view = views.memory("resnet50", free=False)
+    exact = f"{view.rows.here:,}"
+    assert exact not in view.svg().split("data-fact")[0]
+    view.act("key", "KeyN", False)
+    assert view.detail == "all"
+    assert f">{exact}</text>" in view.svg()
+    view.act("detail", False, False)
+    assert view.detail == "first"
+    assert exact in view.text()
+
+
+def test_what_does_not_fit_comes_before_what_changed():
+    view = views.memory("resnet50", free=False)
+    view.batch = 512
+    drawn = checked(view)
+    assert "12 GB card: refused, at most batch 138." in drawn
+    assert "doubles" not in drawn
+    assert "the mountain is 16 times as large" in view.text()
+
+
+# -- settings -------------------------------------------------------------------------------------
+
+
+def front(view):
+    return [control.name for control in view.controls() if control.place == "main"]
+
+
+@pytest.mark.parametrize("name", CONTROLS)
+def test_any_setting_is_the_first_control(name):
+    network = {"inputs": "linear1", "outputs": "linear1", "depth": "vit_s"}.get(name, "resnet50")
+    more: dict[str, dict[str, Any]] = {
+        "k": {"recompute": "every"},
+        "budget": {"recompute": "chain", "batch": 4},
+    }
+    view = views.memory(network, control=name, networks=(network, "vgg16"), **more.get(name, {}))
+    assert front(view)[0] == name
+    assert name == "batch" or "batch" not in front(view)
+    again = eval(view.code(), {"memlab": memlab})
+    assert front(again) == front(view)
+
+
+def test_settings_in_front_keep_their_order():
+    view = views.memory("resnet50", control=("in_place", "batch"))
+    assert front(view) == ["in_place", "batch", "batch_number", "detail"]
+    assert view.more().startswith("More: ResNet-50, ")
+    with pytest.raises(InputError, match="unknown control 'stride'"):
+        views.memory("resnet50", control="stride")
+
+
+def test_every_choice_is_the_plan_of_the_techniques():
+    view = views.memory("resnet50", 8, "adam", free=False)
+    net = memlab.zoo.build("resnet50", image=128, variant="v1")
+    view.change(image=128, variant="v1", feature_map="fp16", recompute="every", k=4,
+                algorithm="direct", in_place=True)  # fmt: skip
+    step = memlab.training_step(net, "adam", algorithm="direct")
+    step = memlab.recompute(memlab.precision(step, feature_map="fp16"), "every", k=4)
+    wanted = memlab.plan(memlab.in_place(step)).peak_at(8)
+    assert view.rows.peak == wanted
+    assert view.page().title == (
+        "ResNet-50 v1, image 128, batch 8, fp32, Adam, training, direct, feature maps in fp16, "
+        "recomputed, k = 4, in place"
+    )
+    again = eval(view.code(), {"memlab": memlab})
+    assert again.rows.peak == wanted
+
+
+def test_a_budget_recomputes_within_it():
+    view = views.memory("resnet50", 8, free=False, recompute="chain", budget="500 MB")
+    step = memlab.training_step(memlab.zoo.build("resnet50"))
+    wanted = memlab.recompute(step, "chain", batch=8, budget="500 MB")
+    assert view.rows.peak == memlab.plan(wanted).peak_at(8)
+    assert "12 GB card: fits, planned for this batch alone." in view.text()
+    view.batch = 4
+    assert view.rows.peak.nbytes <= 500_000_000
+
+
+def test_the_single_layer_has_inputs_and_outputs():
+    view = views.memory("linear1", 1, "sgd", inputs=3, outputs=2, control=("inputs", "outputs"))
+    step = memlab.training_step(memlab.zoo.linear1(features=3, outputs=2), "sgd")
+    assert view.rows.peak.nbytes == memlab.plan(step).peak(1)
+    view.inputs = 5
+    assert view.rows.peak.nbytes == memlab.plan(
+        memlab.training_step(memlab.zoo.linear1(features=5, outputs=2), "sgd")
+    ).peak(1)
+
+
+def test_a_network_of_yours_keeps_its_sizes():
+    small = memlab.zoo.build("resnet50", image=64, classes=10)
+    view = views.memory(small, 4)
+    assert view.network is small
+    assert "image" not in [control.name for control in view.controls()]
+    assert "image" in [control.name for control in views.memory("resnet50").controls()]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"image": 0}, "image must be at least 1"),
+        ({"format": "fp16", "feature_map": "fp32"}, "leave out its format"),
+        ({"recompute": "chain", "budget": "1 MB"}, "the least that one takes"),
+        ({"optimizer": "sgd", "optimizer_state": "8 bits"}, "state"),
+        ({"recompute": "slots"}, "unknown way to recompute"),
+        ({"inputs": 3}, "no inputs"),
+    ],
+)
+def test_a_combination_that_cannot_be_gets_a_sentence_and_changes_nothing(change, says):
+    view = views.memory("resnet50", 4, free=False)
+    before = view.svg()
+    with pytest.raises(InputError, match=says):
+        view.change(**change)
+    assert view.svg() == before
+
+
+# -- a function that makes a step -----------------------------------------------------------------
+
+
+def chain(k, in_place):
+    step = memlab.recompute(memlab.training_step(memlab.zoo.mnist_cnn()), "every", k=k)
+    return memlab.in_place(step) if in_place else step
+
+
+def test_a_function_is_called_with_the_settings_that_it_takes():
+    view = views.memory(chain, 8, k=2, control=("k", "in_place"), free=False)
+    assert front(view) == ["k", "k_number", "in_place", "detail"]
+    assert view.rows.peak == memlab.plan(chain(2, False)).peak_at(8)
+    view.act("in_place", True, False)
+    assert view.rows.peak == memlab.plan(chain(2, True)).peak_at(8)
+    assert "k = 2, in_place = True" in view.page().title
+    assert "optimizer" not in [control.name for control in view.controls()]
+
+
+def test_a_function_is_not_asked_for_what_it_has_by_itself():
+    view = views.memory(lambda batch, k=2, image=28: chain(k, False), 8)
+    assert (view.k, view.image) == (2, 28)
+    assert view.rows.peak == memlab.plan(chain(2, False)).peak_at(8)
+    assert view.code().startswith("memlab.views.memory(lambda, batch=8")
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda stride: None, "takes 'stride', which is no setting; name its arguments"),
+        (lambda batch: 3, "makes 3 and no step; return a step"),
+        (int, "try 'vgg16'"),
+        (3, "a function that makes a step, got 3"),
+    ],
+)
+def test_another_function_is_refused_in_a_sentence(make, says):
+    with pytest.raises(InputError, match=says):
+        views.memory(make)
+
+
+# -- small steps ----------------------------------------------------------------------------------
+
+
+def test_a_small_step_shows_lifetimes():
+    view = views.memory("linear1", 1, "sgd", free=False)
+    assert view.rows.peak.nbytes == 28
+    view.batch = 8
+    assert "5 times the peak" in view.text()
+    view.act("key", "ArrowDown", False)
+    assert view.state.chosen.startswith("block:")
+    view.act("key", "Home", False)
+    assert view.cursor == 1
+    view.act("key", "KeyP", False)
+    assert view.cursor is None
+    view.act("key", "Escape", False)
+    assert view.state.chosen == ""
+    checked(view)

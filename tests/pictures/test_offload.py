@@ -1,0 +1,155 @@
+"""The views of offload and of idle maps: settings, keys, and what is drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import memlab
+from memlab import views
+from memlab.errors import InputError
+from memlab.pictures.draw.labels import Label, Text
+from memlab.pictures.draw.marks import OpenEdge
+from tests.pictures.shown import charts, drawn
+
+GB = 10**9
+
+
+def test_a_link_is_a_speed_or_a_name() -> None:
+    assert views.offload(link="PCIe 4.0 x16").link == 25_000_000_000
+    assert views.offload(link=3e9).link == 3_000_000_000
+    with pytest.raises(InputError, match="nothing moves over a link"):
+        views.offload(link="0 GB/s")
+    view = views.offload()
+    label = next(each.label for each in view.controls() if each.name == "link")
+    assert label == "Link: 12 GB/s"
+
+
+def test_its_code_makes_it_again() -> None:
+    view = views.offload("alexnet", 128, link="6 GB/s", device="v100", budget="2 GB")
+    assert eval(view.code(), {"memlab": memlab}).text() == view.text()
+
+
+def test_a_slow_link_makes_compute_wait_and_moves_no_byte() -> None:
+    view: Any = views.offload()
+    peak, host = view.rows.peak, view.rows.host
+    view.act("break", None, False)
+    assert (view.rows.peak, view.rows.host) == (peak, host)
+    assert view.rows.title == "It fits the card, but compute waits 48 % of the time"
+
+
+def pressed(view: Any, *keys: str) -> str:
+    for key in keys:
+        view.act("key", key, False)
+    return str(view.chosen)
+
+
+def test_keys_walk_the_copies_in_time_and_the_maps_on_the_host() -> None:
+    view: Any = views.offload()
+    assert pressed(view, "ArrowRight", "ArrowRight") == "out:conv1_1"
+    assert pressed(view, *["ArrowRight"] * 23) == "back:conv1_1"
+    assert pressed(view, "ArrowDown") == "map:conv1_1"
+    assert any("conv1_1 waits here" in line for line in drawn(view))
+    assert pressed(view, "ArrowDown", "ArrowLeft", "ArrowLeft") == "out:conv1_1"
+    assert pressed(view, "ArrowUp", "ArrowUp", "ArrowUp") == "map:input"
+    assert pressed(view, "Escape") == ""
+
+
+def test_keys_find_the_longest_waits_and_the_peak() -> None:
+    view: Any = views.offload()
+    assert pressed(view, "KeyW") == "wait:0"
+    assert "Compute waits 130 ms for conv1_1 on its way" in " ".join(drawn(view))
+    assert pressed(view, "KeyW", "KeyW", "KeyW", "KeyW") == "wait:0"
+    pressed(view, "KeyP")
+    said = "The peak, 12.0 GB, is in backward of pool1. conv1_1 is back by then, 3.29 GB"
+    assert said in " ".join(drawn(view))
+
+
+def test_what_is_pinned_stays_beside_the_focus() -> None:
+    view: Any = views.offload()
+    view.act("choose", "out:pool1", False)
+    assert "Leaves under conv2_1" in " ".join(drawn(view))
+    assert pressed(view, "Enter", "ArrowRight") == "out:conv2_1"
+    assert {"pool1", "conv2_1"} <= {line.partition(":")[0] for line in drawn(view)}
+    pressed(view, "Escape", "Escape")
+    assert not any(line.startswith("pool1:") for line in drawn(view))
+    view.act("choose", "map:nothing", False)
+    assert view.chosen == ""
+
+
+def test_a_focus_that_is_gone_is_none() -> None:
+    view: Any = views.offload("googlenet", 64, "all")
+    for key in ("ArrowRight", "ArrowDown", "KeyW", "KeyP", "Enter"):
+        pressed(view, key)
+        view.page()
+    assert view.pinned == "peak"
+    pressed(view, "ArrowLeft")
+    view.policy = "none"
+    assert view.page().title == view.rows.title
+    assert pressed(view, "KeyW") == ""
+
+
+def test_an_axis_of_seconds_stays_until_there_is_more_room() -> None:
+    view: Any = views.offload()
+    last = charts(view)[0].x.last
+    for place in (8, 0):
+        view.act("link", place, True)
+        view.act("link", place, False)
+        assert charts(view)[0].x.last == last
+    assert view.rows.now.seconds > last
+    edges = [mark for mark in charts(view)[1].marks if isinstance(mark, OpenEdge)]
+    assert [edge.side for edge in edges] == ["right"]
+    view.act("more_room", None, False)
+    assert charts(view)[0].x.last >= view.rows.now.seconds
+
+
+def test_a_budget_far_above_is_said_and_not_drawn() -> None:
+    texts = [m.content for m in charts(views.offload("resnet50", 32))[1].marks
+             if isinstance(m, Text | Label)]  # fmt: skip
+    assert "↑ 12 GB card" in texts
+
+
+def test_what_is_asked_is_not_shown() -> None:
+    asked, seen = views.idle(asked=True, only=("batch",)), views.idle()
+    assert not any("idle" in line for line in drawn(asked))
+    assert "88 %" in drawn(seen)
+    assert {each.name for each in asked.controls()} == {"batch", "batch_number", "start", "copy"}
+
+
+def test_a_guess_is_a_share() -> None:
+    assert "your guess" in drawn(views.idle(guess=0.5))
+    with pytest.raises(InputError):
+        views.idle(guess=50)
+
+
+@pytest.mark.parametrize("name", ["offload", "ways", "path"])
+def test_memory_and_link_follow_the_device_unless_they_were_chosen(name: str) -> None:
+    view: Any = getattr(views, name)()
+    sized = name != "path"
+    assert (view.link, view.budget if sized else None) == (12 * GB, 12 * GB if sized else None)
+    view.device = "h100"
+    assert view.link == 52_800_000_000
+    assert not sized or view.budget == 80 * GB
+    view.device = "a100"
+    assert view.link == 25 * GB
+    view.link = "3 GB/s"
+    if sized:
+        view.budget = "16 GB"
+    view.device = "h100"
+    assert view.link == 3 * GB
+    assert not sized or view.budget == 16 * GB
+
+
+def test_a_larger_device_has_its_memory_and_its_link_in_the_picture() -> None:
+    view: Any = views.offload("vgg16", 256, link="3 GB/s", only=("link", "device"))
+    assert "12 GB card" in view.svg()
+    view.device = "h100"
+    assert "80 GB card" in view.svg()
+    assert "12 GB card" not in view.svg()
+    assert view.link == 52_800_000_000
+
+
+def test_a_link_that_is_given_with_the_device_is_taken() -> None:
+    view: Any = views.offload(device="h100", link="3 GB/s", budget="16 GB")
+    assert (view.link, view.budget) == (3 * GB, 16 * GB)

@@ -1,0 +1,34 @@
+"""Figures as text: durations, ratios, powers."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from memlab.pictures.number_text import duration, figure, raised, ratio
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (0.0, "0"), (0.01352, "0.0135"), (2.0, "2"), (1234.0, "1,230"), (1e-7, "10⁻⁷"),
+        (2.64e-7, "2.64·10⁻⁷"), (math.inf, "infinity"), (math.nan, "NaN"),
+    ],
+)  # fmt: skip
+def test_a_figure_has_three_digits(value: float, says: str) -> None:
+    assert figure(value) == says
+
+
+@pytest.mark.parametrize(
+    ("seconds", "says"),
+    [(1.834, "1.83 s"), (0.99951, "1.00 s"), (0.0342, "34.2 ms"), (0.00052, "520 µs")],
+)
+def test_a_duration_has_three_digits(seconds: float, says: str) -> None:
+    assert duration(seconds) == says
+
+
+def test_ratios_have_three_digits_and_powers_are_raised() -> None:
+    assert [ratio(value) for value in (1.254, 57.04, 200_704.0)] == ["1.25", "57.0", "200,704"]
+    assert raised(-24) == "2⁻²⁴"
+    assert raised(7, 10) == "10⁷"
