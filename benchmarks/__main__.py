@@ -12,7 +12,7 @@ import benchmarks
 from memlab import atomic
 from memlab.bench import find, listing
 from memlab.errors import InputError
-from memlab.pictures.lowering.times import BenchmarkTimes
+from memlab.pictures.algorithm_times import BenchmarkTimes
 
 
 def main(words: Sequence[str] | None = None) -> int:

@@ -25,8 +25,8 @@ from memlab.errors import InputError
 from memlab.measure import recorded_figures
 from memlab.measure.recorded_figures import Recorded
 from memlab.measure.timing import Line, Machine, Result
-from memlab.pictures.number_text import duration, ratio
-from memlab.pictures.recordable import FIGURES
+from memlab.pictures.values.number_text import duration, ratio
+from memlab.pictures.values.recordable import FIGURES
 
 BUSY = 0.5
 """Processes that compute, on average in the last minute, from which on a machine is busy."""

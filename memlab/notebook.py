@@ -32,10 +32,9 @@ def show_values() -> None:
 
 
 def _bundle(value: Any) -> Any:
-    shown_by = "course.display" if type(value).__name__ == "Exercise" else "pictures.formatters"
-    return import_module(f"memlab.{shown_by}").bundle(value)
+    return import_module("memlab.display").bundle(value)
 
 
 def _display(card: Any) -> None:
     """A card, and what follows its answer."""
-    import_module("memlab.course.display").show_card(card)
+    import_module("memlab.display").show_card(card)

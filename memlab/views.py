@@ -2,6 +2,8 @@
 
 >>> view = memlab.views.memory("resnet50", batch=32)
 >>> print(view)
+
+``views.pyi`` lists them for who reads and for who checks types.
 """
 
 import ast
@@ -15,7 +17,7 @@ _PLACES = {
     if isinstance(node, ast.ImportFrom)
     for alias in node.names
 }
-"""The module of each name, as ``views.pyi`` lists them for who reads and for who checks types."""
+"""The module of each name."""
 __all__ = sorted(_PLACES)
 
 

@@ -4,7 +4,7 @@ a batch with which nobody trains."""
 import re
 from collections.abc import Iterator
 
-from memlab.pictures.number_text import MOST
+from memlab.pictures.values.number_text import MOST
 
 DIGITS = 6
 """The most digits of a number with a point."""

@@ -19,7 +19,7 @@ WRITING = re.compile(
 STREAMS = (
     "memlab/cli/__init__.py",
     "memlab/measure/torch_lowering.py",
-    "memlab/pictures/files.py",
+    "memlab/pictures/draw/files.py",
     "memlab/runtime/loader/images.py",
 )
 """What opens the null device, what has a stream already, what draws into one, and what fills a

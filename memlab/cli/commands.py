@@ -45,7 +45,7 @@ def plan(options: Options) -> int:
     facts |= time
     if picture:
         from memlab import views
-        from memlab.pictures.files import drawn
+        from memlab.pictures.draw.files import drawn
 
         atomic.write(picture, drawn(views.memory(step, batch, free=False), kind))
     if save:
@@ -155,7 +155,7 @@ def explain(options: Options) -> int:
     given.setdefault("progress", _watched())
     view = explained(**given)
     if picture:
-        from memlab.pictures.files import drawn
+        from memlab.pictures.draw.files import drawn
 
         atomic.write(picture, drawn(view, kind))
     _show(options, {"schema": "memlab.explain/1"} | view.rows.as_dict(), view.text())
@@ -195,7 +195,7 @@ def bench(options: Options) -> int:
     result = benchmark(*given)
     if target:
         from memlab.bench.accuracy.table import Accuracy
-        from memlab.pictures.accuracy import AccuracyOfEstimates
+        from memlab.pictures.explain.accuracy import AccuracyOfEstimates
 
         assert isinstance(result, Accuracy)
         atomic.write(target, AccuracyOfEstimates(result).svg() + "\n")

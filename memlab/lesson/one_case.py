@@ -20,8 +20,8 @@ from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.networks import zoo
 from memlab.pictures.mountain.stack_parts import STACK, Part
-from memlab.pictures.number_text import percent, three
-from memlab.pictures.study import Study
+from memlab.pictures.values.number_text import percent, three
+from memlab.pictures.values.study import Study
 from memlab.step.step import Step
 from memlab.step.storage import HOST
 from memlab.step.tensor import Role

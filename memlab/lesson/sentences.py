@@ -12,7 +12,7 @@ from memlab.lesson.card_question import Figure, Kind, Part, Round, Topic
 from memlab.lesson.marked_text import plain
 from memlab.lesson.misconceptions import Cause, Verdict
 from memlab.lesson.typed_guess import Guess
-from memlab.pictures.number_text import three
+from memlab.pictures.values.number_text import three
 
 ALIKE = Fraction(2, 100)
 """Numbers that a reader takes for the same."""

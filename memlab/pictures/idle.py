@@ -20,9 +20,9 @@ from memlab.pictures.idle_values import Idle, Row, idle_maps, say
 from memlab.pictures.live.setting import Setting, State
 from memlab.pictures.live.steady import Needs, SteadyView
 from memlab.pictures.live.view import Scene, maker
-from memlab.pictures.number_text import duration, share
 from memlab.pictures.offload.page import LEFT, RIGHT, Time, after, computing, named, phases
 from memlab.pictures.offload.view import of_batches, of_devices, of_networks
+from memlab.pictures.values.number_text import duration, share
 from memlab.step.tensor import Role
 from memlab.strings import gettext as _
 

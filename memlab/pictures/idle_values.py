@@ -14,9 +14,9 @@ from memlab import optimizers, strings
 from memlab.clocks.streams import COMPUTE, Schedule, Slot, Stay, clock
 from memlab.hardware import Device
 from memlab.networks.graph import Network
-from memlab.pictures.number_text import columns, duration, share, three
 from memlab.pictures.offload.streams import plain_step, short
-from memlab.pictures.study import Study
+from memlab.pictures.values.number_text import columns, duration, share, three
+from memlab.pictures.values.study import Study
 from memlab.step.op import Phase
 from memlab.step.tensor import Role
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from memlab import strings, units
 from memlab.errors import InputError, shorten
 from memlab.ledger.ledger import Row
-from memlab.pictures import number_text as figures
 from memlab.pictures.memory.step_memory import band, phases
-from memlab.pictures.study import Study
+from memlab.pictures.values import number_text as figures
+from memlab.pictures.values.study import Study
 from memlab.runtime.run import Run
 
 EACH = 30

@@ -14,8 +14,8 @@ from memlab.pictures.draw.page import Page, Still, report
 from memlab.pictures.draw.scale import Scale, bytes_over
 from memlab.pictures.draw.table import Table
 from memlab.pictures.draw.theme import PAINTS
-from memlab.pictures.recipe import network_of
 from memlab.pictures.totals_values import Total, Totals, name, part, say
+from memlab.pictures.values.recipe import network_of
 
 PITCH, BAR = 40, 24
 """Pixels from bar to bar, and of a bar."""

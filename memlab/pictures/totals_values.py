@@ -16,7 +16,7 @@ from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.networks import counting
 from memlab.networks.graph import Network
-from memlab.pictures.study import Study
+from memlab.pictures.values.study import Study
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
 

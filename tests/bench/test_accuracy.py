@@ -21,7 +21,7 @@ from memlab.cli import main
 from memlab.measure import recorded_figures
 from memlab.measure.timing import Line, Machine
 from memlab.networks.graph import Network
-from memlab.pictures.accuracy import AccuracyOfEstimates
+from memlab.pictures.explain.accuracy import AccuracyOfEstimates
 from tests.oracles.requirement import torch_or_skip
 
 MACHINE = Machine("a processor", 2, "Linux x86_64", "2026-01-31", {"torch": "2.13.0"})

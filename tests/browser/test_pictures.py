@@ -3,7 +3,7 @@
 import pytest
 
 from memlab import views
-from memlab.pictures.files import drawn
+from memlab.pictures.draw.files import drawn
 
 SHOWN = """() => [...document.querySelectorAll("main > div")]
     .filter((frame) => !frame.hidden).map((frame) => frame.dataset.says)"""

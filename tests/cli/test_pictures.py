@@ -7,7 +7,7 @@ import pytest
 
 import memlab
 from memlab import units, views
-from memlab.pictures.files import drawn
+from memlab.pictures.draw.files import drawn
 
 PLAN = "plan", "mnist_cnn", "--batch", "32"
 HEADS = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF"}
@@ -84,7 +84,7 @@ def test_nothing_is_left_of_a_picture_that_cannot_be_drawn(run, tmp_path, monkey
     target, plan = tmp_path / "out.svg", tmp_path / "plan.json"
     target.write_text("old", encoding="utf-8")
     monkeypatch.setattr(
-        "memlab.pictures.files.drawn", lambda *_: (_ for _ in ()).throw(OSError(28, "no"))
+        "memlab.pictures.draw.files.drawn", lambda *_: (_ for _ in ()).throw(OSError(28, "no"))
     )
     code, out, err = run(*PLAN, "--picture", target, "--save", plan)
     assert (code, out, err.count("\n")) == (2, "", 1)

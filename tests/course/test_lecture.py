@@ -24,10 +24,10 @@ from memlab.course.lecture.scenes import scenes
 from memlab.course.lecture.slides import Recorded
 from memlab.errors import InputError
 from memlab.lesson.material import quantities
-from memlab.pictures.copies import convolutions as convs
-from memlab.pictures.copies import small_values as windows
-from memlab.pictures.copies.convolutions import amount, convolutions, factor
 from memlab.pictures.draw.svg import Box
+from memlab.pictures.shifted_copies import convolutions as convs
+from memlab.pictures.shifted_copies import small_values as windows
+from memlab.pictures.shifted_copies.convolutions import amount, convolutions, factor
 from tests.lessons import instructed
 from tests.lessons import test_instructor as pages
 from tests.lessons.structure import FORBIDDEN

@@ -227,7 +227,7 @@ RUN = """# %% [markdown]
 from memlab.measure.timing import Line
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.table import Words
-from memlab.pictures.recordable import Recordable
+from memlab.pictures.values.recordable import Recordable
 
 
 class Bars(Recordable):

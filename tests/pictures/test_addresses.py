@@ -11,11 +11,11 @@ import pytest
 import memlab
 from lessons import stored
 from memlab.errors import InputError
-from memlab.pictures import number_text as figures
-from memlab.pictures.arena.address_map import SMALL, TALL, paint
-from memlab.pictures.arena.packing import MOST
+from memlab.pictures.addresses.address_map import SMALL, TALL, paint
+from memlab.pictures.addresses.packing import MOST
 from memlab.pictures.draw.marks import Rect, Rects
 from memlab.pictures.draw.theme import PAINTS
+from memlab.pictures.values import number_text as figures
 from memlab.placement.placement import TOY, arrange
 from memlab.step.tensor import Role
 from memlab.views import addresses

@@ -13,7 +13,7 @@ from memlab import InputError, views
 from memlab.layers import Conv2d
 from memlab.measure import batch_times, recorded_figures
 from memlab.measure.convolution import Case
-from memlab.pictures.vectors import batches
+from memlab.pictures import batch_times as batches
 from memlab.views import BatchTimes
 from tests.pictures.measurements import GPU, ODD, SWEEPS, USUAL, curve, sweep
 from tests.pictures.shown import charts, drawn

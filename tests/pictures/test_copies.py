@@ -13,16 +13,16 @@ import pytest
 import memlab
 from memlab import strings, this_machine, views
 from memlab.errors import InputError
-from memlab.pictures.copies import convolutions as convs
-from memlab.pictures.copies.convolutions import WAYS, Written, amount, times
-from memlab.pictures.copies.lowered import BATCHES, Lowering, card, of_layer, why
-from memlab.pictures.copies.page import CARD, Shown, page_of
-from memlab.pictures.copies.small_picture import CLASSES, PITCH, Copies, runs
-from memlab.pictures.copies.small_values import KERNELS, LETTER, PADS, every, kinds, lower
-from memlab.pictures.copies.view import LAYERS
 from memlab.pictures.memory.step_memory import Budget
-from memlab.pictures.number_text import hundredths
-from memlab.pictures.recipe import network_of
+from memlab.pictures.shifted_copies import convolutions as convs
+from memlab.pictures.shifted_copies.convolutions import WAYS, Written, amount, times
+from memlab.pictures.shifted_copies.lowered import BATCHES, Lowering, card, of_layer, why
+from memlab.pictures.shifted_copies.page import CARD, Shown, page_of
+from memlab.pictures.shifted_copies.small_picture import CLASSES, PITCH, Copies, runs
+from memlab.pictures.shifted_copies.small_values import KERNELS, LETTER, PADS, every, kinds, lower
+from memlab.pictures.shifted_copies.view import LAYERS
+from memlab.pictures.values.number_text import hundredths
+from memlab.pictures.values.recipe import network_of
 from tests.pictures.test_pages import numerals
 from tests.pictures.values.test_lowering import by_windows
 

@@ -11,7 +11,7 @@ import pytest
 from memlab import InputError, views
 from memlab.measure import memory_reading
 from memlab.pictures.draw.marks import Fact, Points, Rect
-from memlab.pictures.number_text import billions
+from memlab.pictures.values.number_text import billions
 from memlab.views import MemoryRate, VectorLanes
 from tests.pictures.measurements import FP32, LANES, READINGS, read
 from tests.pictures.shown import charts, drawn

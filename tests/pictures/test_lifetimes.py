@@ -10,15 +10,15 @@ import pytest
 
 import memlab
 from memlab import zoo
-from memlab.pictures import lifetimes as view
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.labels import Text
 from memlab.pictures.draw.marks import Mark, Points, Rect, Rects, Rule
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.text import plain
 from memlab.pictures.draw.theme import PAINTS, STATISTICS
-from memlab.pictures.lifetimes_values import Lifetimes, lifetimes
-from memlab.pictures.recipe import memory_of
+from memlab.pictures.memory import lifetimes as view
+from memlab.pictures.memory.lifetimes_values import Lifetimes, lifetimes
+from memlab.pictures.values.recipe import memory_of
 from memlab.step.tensor import Role
 from tests.pictures.test_pages import FEW, numerals
 

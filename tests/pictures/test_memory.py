@@ -10,7 +10,7 @@ from memlab import this_machine, views
 from memlab.errors import InputError
 from memlab.networks import counting, zoo
 from memlab.pictures.memory.view import CONTROLS, STOPS
-from memlab.pictures.recipe import OFFERED
+from memlab.pictures.values.recipe import OFFERED
 from tests.pictures.test_pages import NUMBER, numerals
 
 

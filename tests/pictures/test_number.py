@@ -13,8 +13,8 @@ from lessons import stored
 from memlab import rounding
 from memlab.errors import InputError
 from memlab.formats import NUMBERS
-from memlab.pictures.numbers.number import PAINTS, NumberBits, number
-from memlab.pictures.numbers.number_formats import STEPS, Number, brief, parse, shown
+from memlab.pictures.number import PAINTS, NumberBits, number
+from memlab.pictures.number_values import STEPS, Number, brief, parse, shown
 from tests.pictures.shown import send
 
 TYPED = (

@@ -15,7 +15,7 @@ from memlab.networks import zoo
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.labels import Text
 from memlab.pictures.draw.marks import Glyph, Rect
-from memlab.pictures.numbers.precision import Cells
+from memlab.pictures.precision import Cells
 from memlab.step.tensor import Role
 from tests.pictures.shown import send
 from tests.pictures.test_pages import FEW, flat, numerals

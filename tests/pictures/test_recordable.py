@@ -8,7 +8,7 @@ from memlab import views
 from memlab.measure import recorded_figures
 from memlab.measure.recorded_figures import Recorded
 from memlab.measure.timing import Line, Machine, Result
-from memlab.pictures.recordable import FIGURES, Recordable
+from memlab.pictures.values.recordable import FIGURES, Recordable
 from tests.pictures import measurements, trainings
 
 CASES = measurements.CASES | trainings.CASES

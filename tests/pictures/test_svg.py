@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memlab.pictures import number_text as figures
 from memlab.pictures.draw import scale
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.label_board import Board
@@ -17,6 +16,7 @@ from memlab.pictures.draw.staircases import Frame
 from memlab.pictures.draw.svg import Box, Svg
 from memlab.pictures.draw.theme import PAINTS, paint
 from memlab.pictures.mountain.stack_parts import FLOOR, MOUNTAIN
+from memlab.pictures.values import number_text as figures
 
 
 def test_a_text_is_as_wide_as_in_the_font():

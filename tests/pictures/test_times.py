@@ -16,13 +16,13 @@ from memlab.layers.algorithms import on
 from memlab.measure.convolution import RIVAL
 from memlab.measure.timing import Timing
 from memlab.networks.graph import Network
+from memlab.pictures.algorithm_times import BenchmarkTimes, rows_of
 from memlab.pictures.draw import theme
 from memlab.pictures.draw.marks import Line, Points, Rect
 from memlab.pictures.draw.scale import Log
-from memlab.pictures.lowering import timings
-from memlab.pictures.lowering.times import BenchmarkTimes, rows_of
-from memlab.pictures.lowering.timings import Algorithms
-from memlab.pictures.number_text import duration
+from memlab.pictures.values import timings
+from memlab.pictures.values.number_text import duration
+from memlab.pictures.values.timings import Algorithms
 from memlab.views import AlgorithmTimes
 from tests.pictures.measurements import ALGORITHMS, FALLING, LIBRARIES, MACHINE, PLOTS, result
 from tests.pictures.shown import charts, drawn

@@ -14,10 +14,10 @@ import pytest
 
 import memlab
 from memlab import InputError, formats, views
+from memlab.pictures import training_values as training
 from memlab.pictures.draw.marks import CROSS, Glyph, Points, Rect
 from memlab.pictures.draw.scale import Log, ratios_around
-from memlab.pictures.number_text import figure, share
-from memlab.pictures.numbers import training_values as training
+from memlab.pictures.values.number_text import figure, share
 from memlab.runtime.run import Run
 from tests.pictures.shown import charts, drawn
 from tests.pictures.trainings import COUNTED, HISTORIES, MANY, NAN, SPREAD, SUMMED, history

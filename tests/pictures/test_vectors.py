@@ -9,8 +9,8 @@ from memlab import InputError, views, zoo
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.marks import Glyph, Points, Rect
 from memlab.pictures.draw.table import Beside
-from memlab.pictures.vectors.filled import MAP, SHOWN, TALL, Cells
-from memlab.pictures.vectors.values import STOPS
+from memlab.pictures.vectors import MAP, SHOWN, TALL, Cells
+from memlab.pictures.vectors_values import STOPS
 from tests.pictures.shown import send
 
 

@@ -14,11 +14,11 @@ from memlab import zoo
 from memlab.errors import InputError
 from memlab.kernels import cuda as on_device
 from memlab.networks.builder import network
+from memlab.pictures import warp_memory_values as study
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.marks import Rects
-from memlab.pictures.lowering import warps as study
-from memlab.pictures.lowering.warp import warp_memory
-from memlab.pictures.lowering.warps import ORDERS, Warp, Warps, span, threads, warps
+from memlab.pictures.warp_memory import warp_memory
+from memlab.pictures.warp_memory_values import ORDERS, Warp, Warps, span, threads, warps
 from tests.pictures.shown import send
 from tests.pictures.test_pages import flat, numerals
 

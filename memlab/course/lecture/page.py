@@ -28,11 +28,18 @@ from memlab.course.lecture.slides import (
     Slide,
     say,
 )
-from memlab.pictures.copies.convolutions import VALUE, amount, factor, short_times
-from memlab.pictures.copies.small_picture import PITCH, STYLE, Copies, Matrix
-from memlab.pictures.copies.small_values import KERNELS, PIXEL, PLACE, SIZE, SmallPicture, every
 from memlab.pictures.draw import theme
 from memlab.pictures.draw.svg import Box
+from memlab.pictures.shifted_copies.convolutions import VALUE, amount, factor, short_times
+from memlab.pictures.shifted_copies.small_picture import PITCH, STYLE, Copies, Matrix
+from memlab.pictures.shifted_copies.small_values import (
+    KERNELS,
+    PIXEL,
+    PLACE,
+    SIZE,
+    SmallPicture,
+    every,
+)
 
 SHORT = ("question", "fold", "copies", "stride", "size", "need")
 """The scenes of the short form."""

@@ -23,15 +23,15 @@ from memlab.course.lecture.slides import (
 )
 from memlab.measure.convolution import RIVAL
 from memlab.measure.recorded_figures import Recorded as Figures
-from memlab.pictures.copies.convolutions import amount
-from memlab.pictures.copies.page import CopyBar
-from memlab.pictures.copies.small_picture import Matrix, grid, spots, square
-from memlab.pictures.copies.small_values import KERNELS, SmallPicture, kinds, lower
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.scale import Scale
 from memlab.pictures.draw.svg import Box
-from memlab.pictures.lowering.timings import rival
-from memlab.pictures.number_text import duration
+from memlab.pictures.shifted_copies.convolutions import amount
+from memlab.pictures.shifted_copies.page import CopyBar
+from memlab.pictures.shifted_copies.small_picture import Matrix, grid, spots, square
+from memlab.pictures.shifted_copies.small_values import KERNELS, SmallPicture, kinds, lower
+from memlab.pictures.values.number_text import duration
+from memlab.pictures.values.timings import rival
 
 # -- 8: the real layer, batch by batch ------------------------------------------------------------
 

@@ -27,15 +27,23 @@ from memlab.course.lecture.slides import (
     place,
     say,
 )
-from memlab.pictures.copies import convolutions as convs
-from memlab.pictures.copies.convolutions import amount, part_of, short_times
-from memlab.pictures.copies.page import boxes, filled_box, quarters, together
-from memlab.pictures.copies.small_picture import PITCH, copy, grid, row, runs, single, square
-from memlab.pictures.copies.small_values import PIXEL, SIZE, SmallPicture, kinds, lower
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.marks import Pen
 from memlab.pictures.draw.scale import Scale
 from memlab.pictures.draw.svg import Box
+from memlab.pictures.shifted_copies import convolutions as convs
+from memlab.pictures.shifted_copies.convolutions import amount, part_of, short_times
+from memlab.pictures.shifted_copies.page import boxes, filled_box, quarters, together
+from memlab.pictures.shifted_copies.small_picture import (
+    PITCH,
+    copy,
+    grid,
+    row,
+    runs,
+    single,
+    square,
+)
+from memlab.pictures.shifted_copies.small_values import PIXEL, SIZE, SmallPicture, kinds, lower
 
 
 def scenes(recorded: Recorded | None = None) -> list[Scene]:

@@ -15,8 +15,9 @@ from memlab.measure import lecture_layer as bench
 from memlab.measure import recorded_figures
 from memlab.measure.convolution import RIVAL
 from memlab.networks.graph import Network
-from memlab.pictures.copies import convolutions as convs
-from memlab.pictures.copies.convolutions import (
+from memlab.pictures.draw.svg import Box, Svg
+from memlab.pictures.shifted_copies import convolutions as convs
+from memlab.pictures.shifted_copies.convolutions import (
     Workspace,
     Written,
     changed,
@@ -25,11 +26,17 @@ from memlab.pictures.copies.convolutions import (
     lowered_bytes,
     workspace,
 )
-from memlab.pictures.copies.lowered import Lowering
-from memlab.pictures.copies.small_picture import Copies, Corner, Matrix, group, letter, square
-from memlab.pictures.copies.small_values import SIZE, Pin, SmallPicture
-from memlab.pictures.draw.svg import Box, Svg
-from memlab.pictures.number_text import duration
+from memlab.pictures.shifted_copies.lowered import Lowering
+from memlab.pictures.shifted_copies.small_picture import (
+    Copies,
+    Corner,
+    Matrix,
+    group,
+    letter,
+    square,
+)
+from memlab.pictures.shifted_copies.small_values import SIZE, Pin, SmallPicture
+from memlab.pictures.values.number_text import duration
 
 # -- figures --------------------------------------------------------------------------------------
 

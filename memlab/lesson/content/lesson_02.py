@@ -34,7 +34,7 @@ from memlab.networks.builder import network
 from memlab.networks.counting import COPIES, bound_parts, find
 from memlab.networks.graph import Network
 from memlab.optimizers import OPTIMIZERS, title
-from memlab.pictures.number_text import three
+from memlab.pictures.values.number_text import three
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import Size

@@ -21,7 +21,7 @@ from memlab.pictures.draw.marks import Fact, Mark, Pen
 from memlab.pictures.draw.svg import Box, text_box
 from memlab.pictures.draw.text import Runs
 from memlab.pictures.draw.theme import HA, lined
-from memlab.pictures.number_text import three
+from memlab.pictures.values.number_text import three
 
 LINE = 14
 """From line to line of a name."""

@@ -15,7 +15,7 @@ from memlab.pictures.draw.marks import Glyph
 from memlab.pictures.draw.svg import MARGIN, Label, Svg
 from memlab.pictures.draw.table import Block, Words, paragraphs
 from memlab.pictures.draw.theme import Paint
-from memlab.pictures.study import Study
+from memlab.pictures.values.study import Study
 
 WIDTH = 820
 """Of a picture that stands still."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from memlab import units
-from memlab.pictures.number_text import SECONDS, unit_of
+from memlab.pictures.values.number_text import SECONDS, unit_of
 
 Tick = tuple[float, str]
 """A value and its label."""

@@ -12,7 +12,7 @@ from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.svg import Box, Svg
 from memlab.pictures.draw.text import Runs
 from memlab.pictures.draw.theme import Paint
-from memlab.pictures.number_text import columns
+from memlab.pictures.values.number_text import columns
 
 READ = 960
 """Pixels of the longest line of words, on a page that is wider."""

@@ -21,8 +21,8 @@ from memlab.pictures.explain.explained_time import Run, Shown
 from memlab.pictures.explain.modules import Group
 from memlab.pictures.memory.step_memory import phases
 from memlab.pictures.mountain.stack_parts import Part
-from memlab.pictures.number_text import batches, percent, three
-from memlab.pictures.study import Study
+from memlab.pictures.values.number_text import batches, percent, three
+from memlab.pictures.values.study import Study
 from memlab.step.op import Phase
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role

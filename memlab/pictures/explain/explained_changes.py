@@ -16,8 +16,8 @@ from memlab.clocks import roofline
 from memlab.errors import InputError
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
-from memlab.pictures.cache import Kept
 from memlab.pictures.explain.modules import ending
+from memlab.pictures.values.cache import Kept
 from memlab.placement.caching_allocator import CONTEXT, Estimate, estimates
 from memlab.step.op import Phase
 from memlab.step.step import Step

@@ -45,7 +45,7 @@ from memlab.pictures.explain.explained_changes import say
 from memlab.pictures.explain.explained_time import Run
 from memlab.pictures.explain.explained_time import Shown as Plan
 from memlab.pictures.explain.modules import span
-from memlab.pictures.number_text import three
+from memlab.pictures.values.number_text import three
 from memlab.step.tensor import Role
 
 COLUMNS = 640

@@ -16,7 +16,7 @@ from memlab.pictures.draw.theme import FREE, PAINTS, Paint
 from memlab.pictures.explain.explained import FLOOR, Explained
 from memlab.pictures.explain.explained_changes import say
 from memlab.pictures.explain.mountain import Mountain
-from memlab.pictures.number_text import percent, three
+from memlab.pictures.values.number_text import percent, three
 from memlab.step.tensor import Role
 
 WIDE, SIDE, APART = 800, 230, 22

@@ -17,7 +17,7 @@ from memlab.pictures.live.setting import Check, Choice, Range, Setting, State, T
 from memlab.pictures.live.steady import Needs, SteadyView
 from memlab.pictures.live.view import Scene, maker
 from memlab.pictures.live.widget import Line
-from memlab.pictures.recipe import network_of
+from memlab.pictures.values.recipe import network_of
 from memlab.step.step import Step
 from memlab.strings import gettext as _
 

@@ -11,13 +11,13 @@ from memlab.formats import STORED
 from memlab.ledger.ledger import Ledger
 from memlab.networks import counting
 from memlab.networks.graph import Network
-from memlab.pictures import recipe
 from memlab.pictures.live import setting
 from memlab.pictures.live.setting import Check, Choice, Range, Setting, State
 from memlab.pictures.live.widget import Control, Labels
 from memlab.pictures.memory.snapshot import say
 from memlab.pictures.memory.step_memory import StepMemory
-from memlab.pictures.recipe import Called, Recipe, network_of, sizes_of
+from memlab.pictures.values import recipe
+from memlab.pictures.values.recipe import Called, Recipe, network_of, sizes_of
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.strings import gettext as _

@@ -20,10 +20,10 @@ from memlab.ledger.ledger import Entry
 from memlab.networks import counting
 from memlab.networks.counting import Convention
 from memlab.networks.graph import INPUT, Network
-from memlab.pictures import number_text as figures
 from memlab.pictures.memory.snapshot import Cut, say
 from memlab.pictures.memory.step_memory import Blocks, Curve
-from memlab.pictures.study import Study
+from memlab.pictures.values import number_text as figures
+from memlab.pictures.values.study import Study
 
 CHAIN = ("conv-only", "conv-sums", "relu-in-place", "everything")
 """Counting rules: each of these counts all that the one before it counts."""

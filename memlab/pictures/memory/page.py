@@ -8,7 +8,6 @@ from itertools import groupby
 import numpy as np
 
 from memlab import units
-from memlab.pictures import number_text as figures
 from memlab.pictures.draw import scale, theme
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Axis, Chart
@@ -21,6 +20,7 @@ from memlab.pictures.memory.counting_rules import CHAIN, RuleRow, Tally
 from memlab.pictures.memory.snapshot import BlockRow, say
 from memlab.pictures.memory.snapshot_diff import details, news
 from memlab.pictures.memory.stack import LEFT, Shown, chart, stack, under
+from memlab.pictures.values import number_text as figures
 from memlab.step.storage import HOST
 from memlab.step.tensor import Role
 

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from memlab import optimizers, strings, units
 from memlab.ledger.ledger import BEFORE, Entry, Peak
-from memlab.pictures import number_text as figures
-from memlab.pictures import recipe
 from memlab.pictures.memory.step_memory import Budget, Curve, Slice, StepMemory, Verdict, band
 from memlab.pictures.mountain.stack_parts import FLOOR, MOUNTAIN, Part
-from memlab.pictures.study import Study
+from memlab.pictures.values import number_text as figures
+from memlab.pictures.values import recipe
+from memlab.pictures.values.study import Study
 from memlab.step.storage import HOST
 from memlab.step.tensor import Role
 

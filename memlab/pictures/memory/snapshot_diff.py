@@ -10,9 +10,9 @@ from itertools import chain
 import numpy as np
 
 from memlab.arrays import Integers
-from memlab.pictures import number_text as figures
 from memlab.pictures.memory.snapshot import Cut, say
 from memlab.pictures.memory.step_memory import Curve, StepMemory
+from memlab.pictures.values import number_text as figures
 
 Spans = Integers
 """Of two operations each: the first of a span, and the one after its last."""

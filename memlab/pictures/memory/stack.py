@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from memlab import strings
-from memlab.pictures import number_text as figures
 from memlab.pictures.draw import scale, theme
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Axis, Chart
@@ -55,6 +54,7 @@ from memlab.pictures.memory.snapshot import BlockRow, Cut, say
 from memlab.pictures.memory.snapshot_diff import before
 from memlab.pictures.memory.step_memory import Budget, Curve, Verdict
 from memlab.pictures.mountain.stack_parts import Part
+from memlab.pictures.values import number_text as figures
 
 HEIGHT, FIRST, RULED, LEFT = 256, 280, 188, 72
 """Of the frame, beside a table, alone on the first level, and above the bar of counting rules, and

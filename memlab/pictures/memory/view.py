@@ -13,14 +13,14 @@ from memlab.ledger.ledger import Ledger
 from memlab.networks import counting, zoo
 from memlab.networks.graph import Network
 from memlab.networks.zoo.resnets import VARIANTS
-from memlab.pictures import lifetimes as small
-from memlab.pictures import lifetimes_values as study
 from memlab.pictures.draw.page import Page
 from memlab.pictures.live import setting
 from memlab.pictures.live.setting import Check, Choice, Range, Setting, State
 from memlab.pictures.live.steady import Needs, SteadyView, extremes
 from memlab.pictures.live.view import Scene, maker
 from memlab.pictures.live.widget import Control, stop
+from memlab.pictures.memory import lifetimes as small
+from memlab.pictures.memory import lifetimes_values as study
 from memlab.pictures.memory.choices import (
     BY_ROW,
     DEEPEST,
@@ -53,7 +53,7 @@ from memlab.pictures.memory.page import news_of, page
 from memlab.pictures.memory.snapshot import Cut, cut, say
 from memlab.pictures.memory.stack import Shown, cursor_words, needs
 from memlab.pictures.memory.step_memory import Budget, budget, free_here
-from memlab.pictures.recipe import OFFERED, RECOMPUTES, network_of
+from memlab.pictures.values.recipe import OFFERED, RECOMPUTES, network_of
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.strings import gettext as _

@@ -33,9 +33,9 @@ from memlab.pictures.draw.staircases import runs
 from memlab.pictures.draw.table import Block, Key, Table, Words
 from memlab.pictures.draw.text import emphasized
 from memlab.pictures.draw.theme import IDLE, PAINTS, WAIT, Paint
-from memlab.pictures.number_text import duration, three
 from memlab.pictures.offload import focus
 from memlab.pictures.offload.streams import Copy, Mountain, Offload, percent, role_name, say
+from memlab.pictures.values.number_text import duration, three
 from memlab.step.op import Phase as StepPhase
 from memlab.step.tensor import Role
 

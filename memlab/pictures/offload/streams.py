@@ -21,8 +21,8 @@ from memlab.clocks.streams import COMPUTE, IN, OUT, Schedule, Slot, clock
 from memlab.hardware import Device
 from memlab.networks.graph import Network
 from memlab.pictures.mountain.stack_parts import Part
-from memlab.pictures.number_text import columns, duration, three
-from memlab.pictures.study import Study
+from memlab.pictures.values.number_text import columns, duration, three
+from memlab.pictures.values.study import Study
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, HOST

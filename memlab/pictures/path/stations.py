@@ -15,10 +15,10 @@ from memlab.pictures.draw.labels import Text
 from memlab.pictures.draw.marks import Fact, Glyph, Mark, OpenEdge, Rect, Rule
 from memlab.pictures.draw.scale import Scale
 from memlab.pictures.draw.theme import PAINTS, Paint
-from memlab.pictures.number_text import three
 from memlab.pictures.offload.page import Time
 from memlab.pictures.offload.streams import speed
 from memlab.pictures.path.values import CARD, PINNED, RAM, DataPath, Held, letter, say
+from memlab.pictures.values.number_text import three
 from memlab.step.tensor import Role, Tensor
 
 TURNS = 2.1

@@ -18,10 +18,10 @@ from memlab.clocks.data_path import Path, data_path
 from memlab.clocks.streams import COMPUTE, Slot, clock
 from memlab.hardware import Device
 from memlab.networks.graph import Network
-from memlab.pictures.cache import Kept
-from memlab.pictures.number_text import SECONDS, duration
 from memlab.pictures.offload.streams import LITTLE, plain_step, short, speed
-from memlab.pictures.study import Study
+from memlab.pictures.values.cache import Kept
+from memlab.pictures.values.number_text import SECONDS, duration
+from memlab.pictures.values.study import Study
 from memlab.step.storage import HOST
 from memlab.step.tensor import Tensor
 

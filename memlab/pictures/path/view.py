@@ -23,7 +23,7 @@ from memlab.pictures.offload.view import of_devices, of_networks
 from memlab.pictures.path.page import page
 from memlab.pictures.path.stations import TURNS, Shown, largest
 from memlab.pictures.path.values import BUFFERS, DataPath, data_path_of, say
-from memlab.pictures.recipe import name_of, network_of
+from memlab.pictures.values.recipe import name_of, network_of
 from memlab.strings import gettext as _
 
 GB = 10**9

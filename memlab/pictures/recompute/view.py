@@ -32,7 +32,6 @@ from memlab.pictures.draw.theme import PAINTS, Paint
 from memlab.pictures.live.setting import Check, Choice, Number, Range, Setting, State
 from memlab.pictures.live.view import Scene, View, maker
 from memlab.pictures.mountain.stack_parts import Part
-from memlab.pictures.number_text import three
 from memlab.pictures.recompute.waves import (
     FLOOR,
     PARTS,
@@ -43,6 +42,7 @@ from memlab.pictures.recompute.waves import (
     schedules,
     subject,
 )
+from memlab.pictures.values.number_text import three
 from memlab.step.op import Phase
 from memlab.step.tensor import Role
 

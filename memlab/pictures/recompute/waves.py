@@ -22,9 +22,9 @@ from memlab.clocks import roofline
 from memlab.errors import InputError, shorten, whole
 from memlab.networks.graph import Network
 from memlab.pictures.memory.step_memory import Curve
-from memlab.pictures.number_text import change, three
-from memlab.pictures.recipe import network_of
-from memlab.pictures.study import Study
+from memlab.pictures.values.number_text import change, three
+from memlab.pictures.values.recipe import network_of
+from memlab.pictures.values.study import Study
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role

@@ -12,7 +12,7 @@ from memlab import strings, units
 from memlab.clocks import roofline
 from memlab.clocks.roofline import Machine
 from memlab.hardware import Device
-from memlab.pictures.number_text import columns, duration
+from memlab.pictures.values.number_text import columns, duration
 from memlab.placement.placement import Placement
 from memlab.step.step import Step
 from memlab.techniques.registry import find

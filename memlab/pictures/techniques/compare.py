@@ -16,7 +16,6 @@ from memlab.clocks.roofline import Machine
 from memlab.errors import InputError, flag, shorten
 from memlab.ledger.plan import plan
 from memlab.networks.graph import Network
-from memlab.pictures.recipe import network_of
 from memlab.pictures.techniques.bytes_and_time import (
     BEST,
     Floor,
@@ -25,6 +24,7 @@ from memlab.pictures.techniques.bytes_and_time import (
     TechniqueStudy,
     Trade,
 )
+from memlab.pictures.values.recipe import network_of
 from memlab.placement import exact_packing
 from memlab.placement.placement import Block, Placement, arrange, blocks, booked
 from memlab.step.step import Step

@@ -11,10 +11,10 @@ from functools import cached_property
 from typing import Any
 
 from memlab import strings, units
-from memlab.pictures.number_text import change, three
 from memlab.pictures.recompute.waves import Schedules, Wave
-from memlab.pictures.study import Study
 from memlab.pictures.techniques.bytes_and_time import TechniqueStudy
+from memlab.pictures.values.number_text import change, three
+from memlab.pictures.values.study import Study
 from memlab.techniques.recompute.ways import WAYS, Wish
 
 EVERY, CHEAP, LINE = STOPS = (1, 2, 3)

@@ -19,9 +19,9 @@ from memlab.ledger.plan import plan
 from memlab.networks.graph import Network
 from memlab.networks.zoo import ZOO
 from memlab.optimizers import OPTIMIZERS
-from memlab.pictures.cache import Kept
 from memlab.pictures.offload.streams import ALGORITHM, built_step
-from memlab.pictures.recipe import named_or_given, network_of
+from memlab.pictures.values.cache import Kept
+from memlab.pictures.values.recipe import named_or_given, network_of
 from memlab.pictures.ways import searches
 from memlab.pictures.ways.table import CHIP, LEANER, Way, Ways, images, number, say
 from memlab.step.step import Step

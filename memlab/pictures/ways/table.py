@@ -16,11 +16,11 @@ from memlab.clocks.roofline import Machine
 from memlab.errors import pick
 from memlab.hardware import Device, Link
 from memlab.networks.graph import Network
-from memlab.pictures.number_text import columns, duration, three
 from memlab.pictures.offload.streams import LITTLE, short, speed
 from memlab.pictures.offload.streams import role_name as plural
-from memlab.pictures.recipe import network_of
-from memlab.pictures.study import Study
+from memlab.pictures.values.number_text import columns, duration, three
+from memlab.pictures.values.recipe import network_of
+from memlab.pictures.values.study import Study
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 

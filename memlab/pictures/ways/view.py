@@ -24,7 +24,6 @@ from memlab.pictures.draw.theme import IDLE, PAINTS, PLANNED, Paint
 from memlab.pictures.live.setting import Choice, Setting, State
 from memlab.pictures.live.steady import Needs, SteadyView
 from memlab.pictures.live.view import Scene, maker
-from memlab.pictures.number_text import three
 from memlab.pictures.offload.streams import ROLES, speed
 from memlab.pictures.offload.view import (
     of_batches,
@@ -34,6 +33,7 @@ from memlab.pictures.offload.view import (
     of_networks,
     of_optimizers,
 )
+from memlab.pictures.values.number_text import three
 from memlab.pictures.ways.remedies import ways as ways_of
 from memlab.pictures.ways.table import SORTS, Way, Ways, card, role_name, say
 

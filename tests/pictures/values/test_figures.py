@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from memlab.pictures.number_text import duration, figure, raised, ratio
+from memlab.pictures.values.number_text import duration, figure, raised, ratio
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from memlab.pictures.cache import Kept
+from memlab.pictures.values.cache import Kept
 
 
 def test_the_last_few_are_kept_by_what_they_were_made_of() -> None:

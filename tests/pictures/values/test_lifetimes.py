@@ -9,8 +9,8 @@ import pytest
 import memlab
 from memlab import zoo
 from memlab.optimizers import OPTIMIZERS
-from memlab.pictures.lifetimes_values import Lifetimes, fits, lifetimes
-from memlab.pictures.recipe import memory_of
+from memlab.pictures.memory.lifetimes_values import Lifetimes, fits, lifetimes
+from memlab.pictures.values.recipe import memory_of
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 

@@ -13,11 +13,18 @@ from memlab.errors import InputError
 from memlab.kernels.cpu.conv.im2col import im2col
 from memlab.lesson.material import quantities
 from memlab.networks import zoo
-from memlab.pictures.copies import convolutions
-from memlab.pictures.copies import small_values as small_picture
-from memlab.pictures.copies.convolutions import WAYS
-from memlab.pictures.copies.lowered import Lowering, formula, lines, of_layer, ratio, title
-from memlab.pictures.copies.small_values import LETTER, every, kinds, lower
+from memlab.pictures.shifted_copies import convolutions
+from memlab.pictures.shifted_copies import small_values as small_picture
+from memlab.pictures.shifted_copies.convolutions import WAYS
+from memlab.pictures.shifted_copies.lowered import (
+    Lowering,
+    formula,
+    lines,
+    of_layer,
+    ratio,
+    title,
+)
+from memlab.pictures.shifted_copies.small_values import LETTER, every, kinds, lower
 
 
 def lowering(layer="conv1_2", network="vgg16", **given):

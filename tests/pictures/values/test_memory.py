@@ -14,7 +14,7 @@ from memlab.pictures.memory.snapshot import Cut, cut
 from memlab.pictures.memory.snapshot_diff import before, details, news
 from memlab.pictures.memory.step_memory import Budget, StepMemory, budget, phases
 from memlab.pictures.mountain.stack_parts import Part
-from memlab.pictures.recipe import MIXED, Recipe, memory_of, network_of
+from memlab.pictures.values.recipe import MIXED, Recipe, memory_of, network_of
 from memlab.step.tensor import Role
 from memlab.techniques.registry import use
 

@@ -8,7 +8,7 @@ import memlab
 from memlab import hardware
 from memlab.pictures.idle_values import idle_maps
 from memlab.pictures.offload.streams import Offload, offloaded
-from memlab.pictures.recipe import network_of
+from memlab.pictures.values.recipe import network_of
 from memlab.step.storage import DEVICE, HOST
 
 CARD = 12_000_000_000

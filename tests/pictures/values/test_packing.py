@@ -11,8 +11,7 @@ import memlab
 from memlab import strings
 from memlab.errors import InputError
 from memlab.networks.builder import network
-from memlab.pictures import number_text as figures
-from memlab.pictures.arena.packed_step import (
+from memlab.pictures.addresses.packed_step import (
     OFFERED,
     TOY_NAME,
     Subject,
@@ -21,7 +20,8 @@ from memlab.pictures.arena.packed_step import (
     say_how,
     subject_of,
 )
-from memlab.pictures.arena.packing import MOST, SHARE, Packing, shortly
+from memlab.pictures.addresses.packing import MOST, SHARE, Packing, shortly
+from memlab.pictures.values import number_text as figures
 from memlab.placement.placement import HOWS, TOY, arrange
 
 MIB = 2**20

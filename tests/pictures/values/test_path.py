@@ -9,7 +9,7 @@ import pytest
 import memlab
 from memlab import hardware
 from memlab.pictures.path.values import BUFFERS, CARD, PINNED, RAM, DataPath, data_path_of, images
-from memlab.pictures.recipe import network_of
+from memlab.pictures.values.recipe import network_of
 from memlab.step.storage import DEVICE, HOST
 
 GB = 10**9

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import memlab
-from memlab.pictures.numbers.precision_values import (
+from memlab.pictures.precision_values import (
     EIGHT,
     MAPS,
     NONE,
@@ -21,7 +21,7 @@ from memlab.pictures.numbers.precision_values import (
     recipe,
     states_of,
 )
-from memlab.pictures.recipe import Recipe, network_of
+from memlab.pictures.values.recipe import Recipe, network_of
 
 
 @cache

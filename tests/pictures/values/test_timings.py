@@ -7,7 +7,7 @@ import json
 import pytest
 
 from memlab.measure.convolution import RIVAL
-from memlab.pictures.lowering.timings import Algorithms
+from memlab.pictures.values.timings import Algorithms
 from tests.pictures.measurements import ALGORITHMS, FALLING, compared
 
 

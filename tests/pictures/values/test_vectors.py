@@ -8,9 +8,9 @@ import pytest
 import memlab
 from memlab import InputError, zoo
 from memlab.formats import FORMATS
-from memlab.pictures.vectors import values as study
-from memlab.pictures.vectors.filled import OFFERED
-from memlab.pictures.vectors.values import Vectors, layers_of, sizes
+from memlab.pictures import vectors_values as study
+from memlab.pictures.vectors import OFFERED
+from memlab.pictures.vectors_values import Vectors, layers_of, sizes
 from memlab.step.tensor import Role
 
 RESNET = zoo.resnet50()

@@ -1,0 +1,115 @@
+"""How a notebook shows the values of memlab: pictures and tables beside their own text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any
+
+from IPython.display import publish_display_data
+
+from memlab import strings
+from memlab.course.cards import PredictionCard, prediction_card
+from memlab.course.exercises import exercise_card
+from memlab.layers.layer import text
+from memlab.ledger.ledger import Ledger
+from memlab.lesson.card import Card
+from memlab.lesson.exercise import Exercise
+from memlab.networks.graph import INPUT, Network
+from memlab.pictures.live.outputs import publish
+from memlab.pictures.live.widget import Widget
+from memlab.pictures.memory import lifetimes
+from memlab.pictures.memory import lifetimes_values as small
+from memlab.pictures.memory.page import page
+from memlab.pictures.memory.snapshot import cut
+from memlab.pictures.memory.stack import Shown, needs
+from memlab.pictures.memory.step_memory import StepMemory, budget
+
+if TYPE_CHECKING:
+    from memlab.runtime.run import Run
+
+BATCH = 32
+"""The batch of a ledger that is shown as it is, or the nearest one that it holds for."""
+WIDTH = 960
+WIDGET = "application/vnd.jupyter.widget-view+json"
+HEADS = ("layer", "kind", "settings", "output", "parameters")
+
+
+def bundle(value: Any) -> dict[str, Any]:
+    """A value as a notebook shows it, by media type; its text is there where it differs."""
+    return next((show for kind, show in SHOWN.items() if isinstance(value, kind)), _run)(value)
+
+
+def show_card(card: Card) -> None:
+    """A card, and below it what follows its answer: now, or in an empty slot until then. One that
+    was answered before the kernel began is shown first, as its truth may take long to find."""
+    view = prediction_card(card)
+    if card.now.pending:
+        _recall(view)
+    else:
+        publish_display_data(_widget(view))  # type: ignore[no-untyped-call]  # IPython has no types
+    if card.revealed and card.follows:
+        with view.at_work():
+            followed = view.followed()
+        publish(followed)
+    elif card.follows:
+        publish_display_data({WIDGET: view.slot.get_view_spec()})  # type: ignore[no-untyped-call]  # IPython has no types
+
+
+def _recall(view: PredictionCard) -> None:
+    """Show a card as it is, then as it was answered, which is stored."""
+    transient = {"display_id": token_hex(8)}
+    publish_display_data(_widget(view), transient=transient)  # type: ignore[no-untyped-call]  # IPython has no types
+    view.recall()
+    publish_display_data(_widget(view), transient=transient, update=True)  # type: ignore[no-untyped-call]  # IPython has no types
+
+
+def ledger_svg(ledger: Ledger) -> str:
+    """The lifetimes of a small step, else the floor and the mountain."""
+    batches = ledger.batches or range(1, BATCH + 1)
+    batch = max(batches[0], min(batches[-1], BATCH))
+    memory, card = StepMemory(ledger), budget("12 GB card")
+    if small.fits(memory):
+        found = small.lifetimes(memory, batch)
+        return lifetimes.page(found, None, None, "", False, WIDTH).render()
+    now = cut(memory, batch)
+    return page(Shown(now, needs(now), budgets=[card]), WIDTH).render()
+
+
+def network_html(network: Network) -> str:
+    """The layers as a table: settings, output per sample, parameters."""
+    heads = [strings.get(f"layers.{key}") for key in HEADS]
+    lines = [(INPUT, "", "", text(network.input_shape), "")]
+    for node in network.nodes:
+        count = sum(array.count for array in node.parameters)
+        lines.append((node.name, node.kind, node.settings, text(node.shape), f"{count:,}"))
+    total = strings.get("layers.total")
+    lines.append((total, "", "", "", f"{network.parameters:,}"))
+    head = "".join(f"<th scope='col'>{escape(cell)}</th>" for cell in heads)
+    cells = ("".join(f"<td>{escape(cell)}</td>" for cell in line) for line in lines)
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
+    caption = f"<caption>{escape(network.label)}</caption>"
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _widget(view: Widget) -> dict[str, Any]:
+    """A live widget, with its text and picture for where no Python runs."""
+    data, _ = view._repr_mimebundle_() or (view.stored(), {})
+    return data
+
+
+def _run(run: Run) -> dict[str, Any]:
+    """A run beside its plan; where no NumPy runs one, nobody has one to show."""
+    from memlab.pictures.planned_and_measured import planned_and_measured
+
+    bundle: dict[str, Any] = planned_and_measured(run)._repr_mimebundle_()
+    return bundle
+
+
+SHOWN: dict[type, Callable[[Any], dict[str, Any]]] = {
+    Ledger: lambda ledger: {"image/svg+xml": ledger_svg(ledger)},
+    Network: lambda network: {"text/html": network_html(network)},
+    Exercise: lambda exercise: _widget(exercise_card(exercise)),
+}
+"""What has a picture or a widget beside a run, and how each is shown."""

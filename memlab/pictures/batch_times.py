@@ -1,0 +1,258 @@
+"""What a larger batch buys: time per sample, measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil, prod
+
+from memlab import strings, units
+from memlab.layers.layer import text as dims
+from memlab.measure import batch_times as experiment
+from memlab.measure import recorded_figures
+from memlab.measure.batch_times import Curve, Sweep
+from memlab.measure.recorded_figures import Recorded
+from memlab.measure.timing import Line
+from memlab.pictures.draw.chart import Axis, Chart
+from memlab.pictures.draw.labels import Text
+from memlab.pictures.draw.marks import Fact, Mark, Rule
+from memlab.pictures.draw.page import Page, report
+from memlab.pictures.draw.scale import Log, powers_around
+from memlab.pictures.draw.table import Words
+from memlab.pictures.draw.ways import Names, Way, drawn
+from memlab.pictures.values import timings
+from memlab.pictures.values.number_text import columns, duration, ratio
+from memlab.pictures.values.recordable import Recordable
+from memlab.pictures.values.study import Study
+
+WAYS = ("linear-4096", "samples", "pixels", "loop", "one-lane")
+MOST = 5
+"""Samples of each way at each batch."""
+FLAT = 1.25
+"""Times are the same where the largest is at most so many times the least."""
+INSET = 0.028
+"""Of the axis of batches, free before the first and after the last."""
+ROOM = 11
+"""Doublings that an axis has labels for; of more it names every other one."""
+
+
+@dataclass(frozen=True, repr=False)
+class BatchTimes(Recordable, Study):
+    """Time per sample of several ways at growing batches, beside what was recorded on a GPU; a
+    notebook shows the picture, ``print`` the text."""
+
+    measured: Sweep
+    gpu: Recorded | None = None
+
+    @property
+    def lines(self) -> list[Line]:
+        return [line for curve in self.measured.curves for line in experiment.lines(curve)]
+
+    @property
+    def title(self) -> str:
+        head, case = strings.get("batch.title"), self.measured.case
+        if all(curve.name.startswith("linear") for curve in self.measured.curves):
+            return head
+        settings, shape = case.layer.describe(), dims(case.shape)
+        return strings.get("batch.convolution", title=head, settings=settings, shape=shape)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What the figures of each way say."""
+        case = self.measured.case
+        places = prod(case.layer.output(case.shape)[1:])
+        return [reading(curve, self.measured.lanes, places) for curve in self.measured.curves]
+
+    @property
+    def notes(self) -> list[str]:
+        found = self.measured
+        samples = [each for curve in found.curves for each in curve.samples.values()]
+        return [
+            *timings.taken(samples, processor=True),
+            timings.where(found.machine),
+            *timings.products(found.blas),
+            *on_gpu(self.gpu),
+        ]
+
+    def page(self) -> Page:
+        axis = [(strings.get("batch.time"), True), (strings.get("batch.ratios"), False)]
+        return report(self, Words([axis], told=False, gap=16), _per_sample(self), marked=True)
+
+
+def way(curve: Curve) -> str:
+    """A way as people call it; a recorded one as it was recorded."""
+    key = f"batch.way.{curve.name}"
+    return strings.get(key) if strings.has(key) else curve.name
+
+
+def each_sample(curve: Curve, size: int) -> str:
+    """Time per sample at a batch: ``'99.3 µs'``."""
+    return duration(curve.at(size))
+
+
+def against(curve: Curve, size: int) -> str:
+    """The same by the least of all batches: ``'13.6'``."""
+    return ratio(curve.at(size) / curve.least)
+
+
+def ends(curve: Curve) -> str:
+    """``'1.35 ms to 99.3 µs: 13.6 ×'``."""
+    first, last = curve.batches[0], _best(curve)
+    times = {"first": each_sample(curve, first), "last": each_sample(curve, last)}
+    return strings.get("batch.ends", **times, ratio=against(curve, first))
+
+
+def reading(curve: Curve, lanes: int = 0, places: int = 0) -> str:
+    """What the figures of one way say. What it was chosen to show is said only where they show it:
+    by a text of its own for that verdict."""
+    kind = "linear" if curve.name.startswith("linear-") else curve.name
+    full = filling(curve, lanes) if kind == "samples" else None
+    verdict = "full" if full else judged(curve)
+    first = curve.batches[0]
+    last = curve.batches[-1] if verdict == "uneven" else _best(curve)
+    own = f"batch.reading.{kind}_{verdict}"
+    return strings.get(
+        own if strings.has(own) else f"batch.reading.{verdict}",
+        name=way(curve),
+        ratio=against(curve, first),
+        spread=ratio(_spread(curve, curve.batches)),
+        percent=_percent(curve, [size for size in curve.batches if size >= (full or 0)]),
+        first=f"{first:,}",
+        last=f"{last:,}",
+        weights=_weights(curve),
+        lanes=lanes,
+        full=full,
+        places=places,
+        room=ceil(places / max(1, lanes)) * lanes,
+    )
+
+
+def judged(curve: Curve) -> str:
+    """``flat`` where the time per sample is the same at every batch, ``falls`` or ``uneven``."""
+    if _spread(curve, curve.batches) <= FLAT:
+        return "flat"
+    return "falls" if curve.fall > FLAT else "uneven"
+
+
+def filling(curve: Curve, lanes: int) -> int | None:
+    """The first batch that fills the lanes, where the time falls up to it and is the same from
+    there on."""
+    onward = [size for size in curve.batches if size >= lanes]
+    if len(onward) < 2 or onward[0] == curve.batches[0]:
+        return None
+    falls = curve.at(curve.batches[0]) > FLAT * curve.at(onward[0])
+    return onward[0] if falls and _spread(curve, onward) <= FLAT else None
+
+
+def on_gpu(found: Recorded | None) -> list[str]:
+    """What recorded figures say, or that there are none."""
+    lines = experiment.curves(found.result.lines) if found else []
+    if found is None or not lines:
+        return [strings.get("batch.unrecorded", command=recorded_figures.COMMAND)]
+    where = strings.get("recorded.where", command=found.command, where=found.where)
+    return [*(strings.get("batch.recorded", reading=reading(c)) for c in lines), f"{where}."]
+
+
+def _weights(curve: Curve) -> str:
+    """The bytes of weights that are read for a sample, at both ends."""
+    least, most = curve.batches[0], curve.batches[-1]
+    first, last = (units.short(curve.weights // size) for size in (least, most))
+    values = {"first": first, "last": last, "least": f"{least:,}", "most": f"{most:,}"}
+    return strings.get("batch.weights", **values)
+
+
+def _best(curve: Curve) -> int:
+    """The last batch with the least time per sample."""
+    return min(reversed(curve.batches), key=curve.at)
+
+
+def _spread(curve: Curve, sizes: Iterable[int]) -> float:
+    times = [curve.at(size) for size in sizes]
+    return max(times) / min(times)
+
+
+def _percent(curve: Curve, sizes: Sequence[int]) -> int:
+    return ceil(round(100 * _spread(curve, sizes) - 100, 6))
+
+
+def _per_sample(found: BatchTimes) -> Chart:
+    curves = found.measured.curves
+    sizes = sorted({size for curve in curves for size in curve.batches})
+    most = max(curve.at(size) / curve.least for curve in curves for size in curve.batches)
+    edge = (sizes[-1] / sizes[0]) ** INSET
+    up = powers_around([1, most], label="{:,g} ×".format)
+    ways = [_way(found, curve) for curve in curves]
+    return Chart(
+        Log(sizes[0] / edge, sizes[-1] * edge, label="{:,g}".format, marked=tuple(sizes)),
+        up,
+        [*_filled(found, sizes, up.last), *drawn(ways), Names(ways, -40, 34)],
+        max(270, 34 * len(curves)),
+        Axis(strings.get("batch.batch")),
+        Axis(side="right"),
+        left=236,
+        right=64,
+        above=16,
+        told=_by_batch(found),
+        gap=6,
+    )
+
+
+def _filled(found: BatchTimes, sizes: list[int], top: float) -> list[Mark]:
+    """The batch that fills a vector of this processor, where samples do."""
+    full = found.measured.lanes
+    if all(curve.name != "samples" for curve in found.measured.curves):
+        return []
+    if not sizes[0] <= full <= sizes[-1]:
+        return []
+    label = strings.get("batch.full", lanes=full)
+    rule = Rule(full, look="rule faint", above=4)
+    return [rule, Text(full, top, label, 11, "middle", dy=-10, held=True)]
+
+
+def _way(found: BatchTimes, curve: Curve) -> Way:
+    """Name and ends of a way, beside its first point."""
+    points, facts = [(size, curve.at(size) / curve.least) for size in curve.batches], []
+    for size in curve.batches:
+        name = f"{way(curve)}, {strings.get('batch.batch')} {size:,}"
+        value = f"{each_sample(curve, size)}, {against(curve, size)} ×"
+        facts.append(
+            Fact(name, value, more=timings.origin(curve.samples[size], found.measured.machine))
+        )
+    label = [(way(curve), True)]
+    return Way([label, ends(curve)], points, facts, points[0])
+
+
+def _by_batch(found: BatchTimes) -> list[str]:
+    """A line for every way, then one for every batch: time per sample, and by the least."""
+    curves = found.measured.curves
+    cells = [[strings.get("batch.batch"), *(curve.name for curve in curves)]]
+    for size in curves[0].batches:
+        pairs = ((each_sample(c, size), against(c, size)) for c in curves)
+        cells.append([f"{size:,}", *(f"{time} {ratio:>5} x" for time, ratio in pairs)])
+    names = [f"{curve.name}: {way(curve)}" for curve in curves]
+    return [*names, "", *columns(cells, left=0)]
+
+
+def batch_times(
+    ways: Iterable[str] = WAYS,
+    batches: Iterable[int] = experiment.BATCHES,
+    *,
+    progress: bool = True,
+) -> BatchTimes:
+    """Time linear layers and convolutions at growing batches, here and now.
+
+    It takes about 10 s, by processor time of one thread. Figures that ``make gpu`` recorded on a
+    GPU stand beside them.
+
+    Args:
+        ways: ``linear-1024`` and ``linear-4096`` are linear layers by BLAS; ``samples`` and
+            ``pixels`` are a convolution whose lanes are samples, or places of one sample; ``loop``
+            and ``one-lane`` are plain loops over the samples.
+        batches: at least two batch sizes.
+        progress: show what is timed, where it takes more than a second.
+
+    Raises:
+        InputError: a value that is not allowed, or more bytes than are free.
+    """
+    found = experiment.measure(ways, batches, MOST, progress)
+    return BatchTimes(found, recorded_figures.latest())

@@ -1,1 +1,0 @@
-"""Views of a lowering on a GPU, and of ways to convolve in time and bytes."""

@@ -1,1 +1,0 @@
-"""Views of formats: a number, a step, a training."""

@@ -1,0 +1,496 @@
+"""A format for each role: one parameter in cells, model state and maps of a step as bars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, ClassVar
+
+from memlab import optimizers, units
+from memlab.networks import zoo
+from memlab.pictures.draw import text as texts
+from memlab.pictures.draw.chart import Chart
+from memlab.pictures.draw.labels import Label, Text
+from memlab.pictures.draw.marks import UP, Fact, Glyph, Mark, OpenEdge, Pen, Rect, Rule
+from memlab.pictures.draw.page import Page
+from memlab.pictures.draw.scale import Band, Scale
+from memlab.pictures.draw.svg import Box
+from memlab.pictures.draw.table import Beside, Block, Key, Table, Words
+from memlab.pictures.draw.theme import PAINTS
+from memlab.pictures.live.setting import Check, Choice, Range, Setting, State, always
+from memlab.pictures.live.steady import Needs, SteadyView
+from memlab.pictures.live.view import Scene, maker
+from memlab.pictures.precision_values import (
+    COPY,
+    EIGHT,
+    MAPS,
+    OFFERED,
+    STARTS,
+    STATE,
+    Precision,
+    Way,
+    listed,
+    precision_of,
+    say,
+    states_of,
+    usual,
+)
+from memlab.pictures.values.number_text import three
+from memlab.pictures.values.recipe import name_of, named_or_given, network_of
+from memlab.step.tensor import Role
+
+NAMES, TOTAL, AMOUNT = 122, 76, 66
+"""Pixels: for the names of rows, for the bytes of one parameter, for an amount at a bar."""
+TALL, PITCH, PARTS, HEAD = 34, 62, 16, 38
+"""Of a bar, from row to row, for the line of parts below it, for the heads."""
+NARROW, APART, SHARE = 760, 20, 0.43
+"""Below that width the halves stand one below the other; beside each other the left one has so much
+of the width."""
+PALE = 0.26
+NOTE = 205
+"""For what stands under a head."""
+ROLES = (*STATE, *MAPS)
+KEYS = ("ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "Escape")
+
+
+# -- settings --------------------------------------------------------------------------------------
+
+
+def _format(role: str, doc: str, when: Callable[[State], bool] = always) -> Choice[str]:
+    """The setting of what one role is stored in; that of the start until it is chosen."""
+    return Choice(OFFERED[role], doc=doc, default=lambda now: usual(now.start_from)[role],
+                  follows=["start_from"], what="format", when=when)  # fmt: skip
+
+
+@cache
+def _titles() -> dict[str, str]:
+    """Of the zoo, by name."""
+    return {name: network_of(name).title for name in zoo.ZOO}
+
+
+class FormatsByRole(SteadyView[Precision]):
+    """Bytes of one parameter, of the model state and of the maps, with a format for each role."""
+
+    name, made_by = "precision", "precision"
+    positional = ("what", "batch", "optimizer")
+    picture_keys = KEYS
+
+    what = Setting(
+        doc="a name of ``memlab.zoo``, or a network of yours", default="resnet50",
+        check=named_or_given, stays=True, code="plain",
+        write=lambda found: repr(name_of(found)),
+    )  # fmt: skip
+    start_from = Choice(
+        STARTS,
+        doc='the formats to start from: ``"fp32"``, ``"mixed fp16"`` or ``"bf16"``',
+        default="mixed fp16",
+    )
+    parameter = _format(Role.PARAMETER, "of the parameters; that of the start if not given")
+    parameter_gradient = _format(Role.PARAMETER_GRADIENT, "of their gradients")
+    master = _format(COPY, 'of the copy of the parameters: ``"fp32"``, or ``"none"``')
+    optimizer_state = _format(
+        Role.OPTIMIZER_STATE, "of the optimizer's state, or ``\"8 bits\"`` (``eight_bit_states``)",
+        lambda now: states_of(now.optimizer) > 0,
+    )  # fmt: skip
+    feature_map = _format(Role.FEATURE_MAP, "of the feature maps")
+    gradient_map = _format(Role.GRADIENT_MAP, "of the gradient maps")
+    network = Choice(
+        lambda now: {now.own.name: now.own.title} | _titles(), doc="the network; set it by name",
+        place="more", argument=False, stays=True, code="never", get=lambda now: now.what.name,
+        put=lambda now, name: {"what": now.own if name == now.own.name else network_of(name)},
+    )  # fmt: skip
+    optimizer = Choice(
+        {name: optimizers.title(name) for name in optimizers.OPTIMIZERS},
+        doc=optimizers.ONE_OF, default="adam", place="more", stays=True,
+        code="always",
+    )  # fmt: skip
+    batch = Range(
+        1, 1_000_000, doc="the mini-batch size", default=32, stops=tuple(2**n for n in range(11)),
+        box=True, stays=True, code="always",
+    )  # fmt: skip
+    guess = Setting(
+        doc="a guess at the bytes of one parameter in mixed precision",
+        check=partial(units.parse, bare=True), stays=True, code="never",
+    )  # fmt: skip
+    numbers = Check(doc="whether all numbers are shown", stays=True, argument=False, key="KeyN")
+    own: Setting[Any] = Setting(
+        doc="what the view was made for", default=lambda now: now.what, fixed=True, argument=False
+    )
+    chosen: Setting[str] = Setting(
+        doc="the row and the role that the keyboard is on", default="", argument=False, code="never"
+    )
+    presets: ClassVar = {"surprise": {"optimizer_state": EIGHT}}
+
+    def study(self, now: State) -> Precision:
+        chosen = {role: getattr(now, role) for role in OFFERED}
+        return precision_of(now.what, now.optimizer, now.batch, now.start_from, chosen)
+
+    def needs(self, now: State, rows: Precision) -> Needs:
+        return tuple(max(way.totals[side] for way in rows.ways) for side in (0, 1))
+
+    def most(self, now: State) -> Needs:
+        return (max(way.totals[0] for way in self.rows_of(now).ways),)  # no batch changes it
+
+    def question(self, now: State) -> object:
+        return now.what, now.optimizer
+
+    def described(self, now: State) -> object:
+        return self.rows_of(now)
+
+    def buttons(self, now: State) -> Mapping[str, str]:
+        states = {"surprise": "surprise"} if states_of(now.optimizer) else {}
+        return {"start": "start", **states, "copy": "copy"}
+
+    def line(self, now: State) -> str:
+        found = self.rows_of(now)
+        totals = map(str, found.now.totals)
+        return "|".join((now.what.name, str(now.batch), found.now.name, *totals))
+
+    def says(self, scene: Scene) -> str:
+        """The finding after a change, else what the keyboard has come to."""
+        found, here = self.rows_of(scene.now), scene.now.chosen
+        if scene.news or here not in _places(found):
+            return f"{found.title}. {found.line(found.now)}"
+        row, _, role = here.partition(":")
+        way = found.ways[int(row)]
+        return (
+            f"{way.name}, {say(f'role.{role}')}: {units.exact((way.state | way.maps)[Role(role)])}"
+        )
+
+    def fact(self, scene: Scene) -> str:
+        return f"choose:{scene.now.chosen}"
+
+    def do(self, now: State, name: str, value: Any) -> State | None:
+        if value == "Escape":
+            return now.replace(chosen="")
+        places = _places(self.rows_of(now))
+        if name == "choose" and value in places:
+            return now.replace(chosen="" if value == now.chosen else value)
+        return now.replace(chosen=_next(places, now.chosen, value)) if name == "key" else None
+
+    def compose(self, scene: Scene) -> Page:
+        found, now = self.rows_of(scene.now), scene.now
+        role = now.chosen.partition(":")[2]
+        shown = Shown(found, now.room, scene.width, now.numbers, role, now.guess)
+        return Page(found.title, list(_blocks(shown)), scene.width, self.says(scene), titled=False)
+
+
+precision = maker(FormatsByRole)
+
+
+def _places(found: Precision) -> list[str]:
+    """Row and role of all that has bytes, from left to right and from top to bottom."""
+    return [
+        f"{row}:{role}"
+        for row, way in enumerate(found.ways)
+        for role, nbytes in (*way.state.items(), *way.maps.items())
+        if nbytes
+    ]
+
+
+def _next(places: list[str], here: str, key: str) -> str:
+    """Where an arrow leads to from there."""
+    if here not in places:
+        return places[0]
+    row, _, role = here.partition(":")
+    way = -1 if key in ("ArrowUp", "ArrowLeft") else 1
+    if key in ("ArrowUp", "ArrowDown"):
+        there = f"{int(row) + way}:{role}"
+        return there if there in places else here
+    at = places.index(here) + way
+    return places[min(max(at, 0), len(places) - 1)]
+
+
+# -- the page --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the picture is made from; ``room`` is what its scale holds: bytes of the model state,
+    and of the maps."""
+
+    found: Precision
+    room: tuple[int, ...]
+    width: float
+    numbers: bool
+    role: str
+    guess: int | None
+
+    @property
+    def wide(self) -> bool:
+        """Whether both halves stand beside each other."""
+        return self.width >= NARROW
+
+    @property
+    def pitch(self) -> float:
+        """From row to row."""
+        return PITCH + PARTS * self.numbers * (1 if self.wide else 2)
+
+    @property
+    def rows(self) -> Band:
+        """The first row is on top."""
+        return Band(len(self.found.ways), 0)
+
+    @property
+    def height(self) -> float:
+        """Of the frame of both halves."""
+        return self.pitch * len(self.found.ways)
+
+    def counted(self, way: Way) -> bool:
+        """Whether the bytes of a way are written: beside one's own way, where one has come from."""
+        found = self.found
+        return self.numbers or not found.changed or way in (found.origin, found.now)
+
+    def old(self, way: Way) -> Way:
+        """What one's own way is held against; any other against itself."""
+        return self.found.origin if way is self.found.now else way
+
+
+def _blocks(shown: Shown) -> Iterator[Block]:
+    found = shown.found
+    what, finding = found.finding
+    yield Words([[(what, False), (finding, True)]], 20)
+    yield Words(found.sentences, 13, gap=3)
+    yield Key([(PAINTS[role], say(f"role.{role}")) for role in ROLES], gap=8)
+    halves = _cells(shown), _stacks(shown)
+    beside = Beside([(halves[0], SHARE), (halves[1], 1 - SHARE)], APART)
+    yield from [beside] if shown.wide else halves
+    names = [way.name for way in found.ways]
+    kinds = ("values", "gradients", "copy", "states", "sum")
+    yield Table([say("table.parameter"), *(say(f"table.{kind}") for kind in kinds)],
+                [way.cells for way in found.ways], drawn=False)  # fmt: skip
+    yield Table([say("table.bytes"), *names], found.table, drawn=False)
+    yield Words(found.notes, drawn=False, gap=1)
+
+
+# -- one parameter ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cells(Rect):
+    """A bar that is cut into cells of the same size, or not; a pale one steps back."""
+
+    cells: int = 1
+    pale: bool = False
+
+    def draw(self, pen: Pen) -> None:
+        box = self.box(pen)
+        wide = (box.right - box.left) / self.cells
+        with pen.svg.group(opacity=PALE if self.pale else None):
+            super().draw(pen)
+            for x in (box.left + index * wide for index in range(1, self.cells)):
+                pen.svg.rect(Box(x - 0.9, box.top, x + 0.9, box.bottom), class_="page")
+
+
+@dataclass(frozen=True)
+class Arrow(Mark):
+    """Above the frame, a text in an arrow from ``left`` pixels to ``right`` pixels past its end."""
+
+    content: str
+    left: float
+    right: float
+    dy: float
+
+    def draw(self, pen: Pen) -> None:
+        left, right = pen.box.left + self.left, pen.box.right + self.right
+        y, half = pen.box.top + self.dy, texts.width(self.content, 12) / 2 + 8
+        middle = (left + right) / 2
+        d = f"M{left:.1f} {y:.1f}H{middle - half:.1f}M{middle + half:.1f} {y:.1f}H{right:.1f}"
+        pen.svg.path(f"{d}m-6 -4l6 4l-6 4", class_="rule faint")
+        pen.svg.text(middle, y + 4, self.content, 12, "middle")
+
+    def on(self, axes: Any) -> None:
+        """Nothing: it leads from one chart to the next."""
+
+
+def _cells(shown: Shown) -> Chart:
+    """For each way, one parameter as blocks of a role, each a cell for a byte."""
+    found = shown.found
+    most = float(max(way.per_parameter for way in found.ways))
+    marks: list[Mark] = [
+        Rule(x=float(found.first.per_parameter)),
+        Text(0, 0, say("one"), 13, dy=20 - HEAD, bold=True),
+        Text(0, 0, say("cell"), 11, dy=35 - HEAD, dim=True),
+    ]
+    if shown.wide:
+        one = texts.width(say("one"), 13, bold=True) + 12
+        marks.append(Arrow(say("times", count=found.count), one, TOTAL + APART, 16 - HEAD))
+    for row, way in enumerate(found.ways):
+        marks += [*_name(shown, row, way), *_parameter(shown, row, way)]
+    if shown.guess is not None:
+        x, dy, said = min(shown.guess, most), TALL / 2, Fact(say("guess"), nbytes=shown.guess)
+        text = say("guess") + " →" * (shown.guess > most)
+        marks.append(Glyph(x, 1.5, UP, "hollow pole", "^", dy=dy + 2, fact=said))
+        marks.append(Text(x, 1.5, text, 11, dx=9, dy=dy + 13))
+    return Chart(Scale(0, most), shown.rows, marks, shown.height, left=NAMES, right=TOTAL,
+                 above=HEAD, told=list(_told(shown)), name=say("one"), gap=4)  # fmt: skip
+
+
+def _name(shown: Shown, row: int, way: Way) -> Iterator[Mark]:
+    """The name of a way, and in what it differs."""
+    y, own = row + 0.5, shown.found.changed
+    note = say(f"note.row.{way.name.replace(' ', '_')}") if way.name in STARTS else listed(own)
+    lines = texts.wrap(note, NAMES - 10, 11)
+    if len(lines) > 2:
+        lines = [say("changes", count=len(own))]
+    yield Text(0, y, way.name, 13, dx=-NAMES, dy=-2, bold=True)
+    for index, line in enumerate(lines):
+        yield Text(0, y, line, 11, dx=-NAMES, dy=13 + 13 * index, dim=True)
+    if shown.numbers:
+        yield Text(0, y, way.said_peak, 11, dx=-NAMES, dy=13 + 13 * len(lines))
+
+
+def _parameter(shown: Shown, row: int, way: Way) -> Iterator[Mark]:
+    """The blocks of one row, its total, and what stands above and below them."""
+    y, x = row + 0.5, 0
+    for array in way.arrays:
+        name = say("copy") if array.copy else say(f"role.{array.role}")
+        said = say("fact", bytes=units.exact(array.nbytes), format=array.format)
+        whole = units.exact(way.state[array.role])
+        fact = Fact(f"{way.name}, {name}", said, more=say("whole", bytes=whole))
+        end = x + array.nbytes
+        yield _bar(shown, row, (x, end), array.role, fact, array.nbytes)
+        if shown.numbers:
+            yield Text((x + end) / 2, y, str(array.nbytes), 12, "middle", dy=4, chip=True)
+        if array.copy:
+            yield Text((x + end) / 2, y, name, 11, "middle", dy=-TALL / 2 - 5, bold=True)
+        x = end
+    if not row and (states := states_of(shown.found.optimizer)):
+        middle = x - states * way.arrays[-1].nbytes / 2
+        name = say(f"states.{shown.found.optimizer}")
+        yield Text(middle, y, name, 11, "middle", dy=-TALL / 2 - 5)
+    now, old = float(way.per_parameter), float(shown.old(way).per_parameter)
+    yield from _gone(row, now, old)
+    if shown.counted(way):
+        total = say("total", bytes=way.digits)
+        yield Text(max(old, now), y, total, 20, dx=12, dy=7, bold=True, chip=True)
+
+
+def _told(shown: Shown) -> Iterator[str]:
+    """The amounts that are written, and the guess."""
+    for way in filter(shown.counted, shown.found.ways):
+        yield shown.found.line(way)
+        if shown.numbers:
+            state, maps = way.sums
+            yield say("parts", name=way.name, state=state, maps=maps, peak=way.said_peak)
+    if shown.guess is not None:
+        yield say("guessed", bytes=shown.guess, name=STARTS[1])
+
+
+def _bar(
+    shown: Shown, row: int, ends: tuple[float, float], role: Role, fact: Fact, cells: int = 0
+) -> Cells:
+    """A block of a role in a row; a press chooses the role, and the others step back."""
+    pale, inset = shown.role not in ("", role), 0.6 if cells else 0
+    return Cells(*ends, row, row + 1, PAINTS[role], inset, TALL, fact=fact,
+                 send=("choose", f"{row}:{role}"), cells=max(cells, 1), pale=pale)  # fmt: skip
+
+
+def _gone(row: int, end: float, old: float) -> Iterator[Mark]:
+    """What the way that one has come from had in this row, dashed."""
+    if abs(old - end) > 0.004 * abs(old) and abs(old) > abs(end):
+        yield Rect(min(end, old), max(end, old), row, row + 1, "before", 1.5, TALL)
+
+
+# -- a whole step ----------------------------------------------------------------------------------
+
+
+def _stacks(shown: Shown) -> Chart:
+    """For each way the model state to the left of a line and the maps to its right, on one
+    scale."""
+    found, (state, maps) = shown.found, shown.room
+    room = (shown.width - APART) * (1 - SHARE) if shown.wide else shown.width
+    names = 0 if shown.wide else NAMES
+    sums = [texts.width(way.sums[1], 11) + 12 for way in found.ways if shown.numbers]
+    noted = max(NOTE - 55, texts.width(_maps_note(found), 11) + 14)
+    left, right = _margins(room - names, state, maps, max(noted, *sums * shown.wide, 0))
+    pixel = (room - names - left - right) / max(state + maps, 1)
+    first, half = found.first.totals[0], found.first.totals[1] / 2
+    marks: list[Mark] = [Rule(x=-first), *_heads(shown, state * pixel + left)]
+    if half <= maps:
+        place = (half, 0.5, "middle", 0.0, -TALL / 2 - 5)
+        marks += [Rule(x=half), Label(say("half"), [place], 11, dim=True)]
+    for row, way in enumerate(found.ways):
+        if names:
+            at = -left - state * pixel - names
+            marks.append(Text(0, row + 0.5, way.name, 13, dx=at + 0.5, dy=5, bold=True))
+        marks += [
+            *_stack(shown, row, way, (state, maps)),
+            *_written(shown, row, way, (state, maps), pixel),
+        ]
+    marks.append(Rule(x=0, look="limit", above=HEAD - 8))
+    return Chart(Scale(-state, maps), shown.rows, marks, shown.height, left=names + left,
+                 right=right, above=HEAD, name=say("state_head"), gap=4)  # fmt: skip
+
+
+def _margins(room: float, state: int, maps: int, least: float) -> tuple[float, float]:
+    """What stays free to the left and to the right of the bars: for amounts, and so that the right
+    side has at ``least`` so many pixels."""
+    part = state / max(state + maps, 1)
+    right = 8.0
+    if (room - AMOUNT - right) * (1 - part) + right < least:
+        right = (least - (room - AMOUNT) * (1 - part)) / part
+    left = max(float(AMOUNT), 100 - (room - AMOUNT - right) * part)
+    return left, right
+
+
+def _heads(shown: Shown, room: float) -> Iterator[Mark]:
+    """The line between the two sides, and what each is."""
+    state = say("state_note", network=shown.found.network)
+    yield Text(0, 0, say("state_head"), 13, "end", dx=-12, dy=20 - HEAD, bold=True)
+    yield Text(0, 0, texts.shortened(state, max(room, NOTE), 11), 11, "end", dx=-12, dy=35 - HEAD,
+               dim=True)  # fmt: skip
+    yield Text(0, 0, say("maps_head"), 13, dx=10, dy=20 - HEAD, bold=True)
+    yield Text(0, 0, _maps_note(shown.found), 11, dx=10, dy=35 - HEAD, dim=True)
+
+
+def _maps_note(found: Precision) -> str:
+    """Text that says how many samples the maps are of."""
+    count = "maps_note" if found.batch > 1 else "maps_note_one"
+    return say(count, batch=f"{found.batch:,}", sample=found.sample)
+
+
+def _stack(shown: Shown, row: int, way: Way, most: tuple[int, int]) -> Iterator[Mark]:
+    """The roles of a way in the order of its cells, and then its maps as far as the scale goes."""
+    (low, high), x = (-most[0], most[1]), -way.totals[0]
+    for role, nbytes in (*way.state.items(), *way.maps.items()):
+        fact = Fact(f"{way.name}, {say(f'role.{role}')}", nbytes=nbytes)
+        ends = min(max(x, low), high), min(max(x + nbytes, low), high)
+        if ends[1] > ends[0]:
+            yield _bar(shown, row, ends, role, fact)
+        x += nbytes
+    if way.totals[1] > high:
+        tall = TALL / 2 / shown.pitch
+        yield OpenEdge(row + 0.5 - tall, row + 0.5 + tall, "right", high)
+    old = shown.old(way).totals
+    yield from _gone(row, max(-way.totals[0], low), max(-old[0], low))
+    yield from _gone(row, min(way.totals[1], high), min(old[1], high))
+
+
+def _written(
+    shown: Shown, row: int, way: Way, most: tuple[int, int], pixel: float
+) -> Iterator[Mark]:
+    """The amounts of a way."""
+    y, (state, maps), old = row + 0.5, way.totals, shown.old(way).totals
+    if shown.counted(way):
+        text, left = three(maps) + " →" * (maps > most[1]), -min(max(state, old[0]), most[0])
+        wide = texts.width(text, 13, bold=True) + 16 < min(maps, most[1]) * pixel
+        right = 0 if wide else min(max(maps, old[1]), most[1])
+        yield Text(
+            left,
+            y,
+            "← " * (state > most[0]) + three(state),
+            13,
+            "end",
+            dx=-8,
+            dy=5,
+            bold=True,
+            chip=True,
+        )
+        yield Text(right, y, text, 13, dx=8, dy=5, bold=True, chip=True)
+    if shown.numbers:
+        (left_sum, right_sum), dy = way.sums, TALL / 2 + 14
+        low = 0 if shown.wide else 14
+        yield Text(0, y, left_sum, 11, "end", dx=-8, dy=dy, chip=True, held=True)
+        yield Text(0, y, right_sum, 11, dx=8, dy=dy + low, chip=True, held=True)

@@ -1,0 +1,439 @@
+"""The page of the shifted copies: the bytes of the real layer, then the small picture, and below
+both what is asked for. Each block draws its part and tells it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from memlab import strings, units
+from memlab.layers.layer import Node
+from memlab.pictures.draw import text as texts
+from memlab.pictures.draw import theme
+from memlab.pictures.draw.chart import Axis, Chart
+from memlab.pictures.draw.labels import Label, Text
+from memlab.pictures.draw.marks import Fact, Glyph, Mark, Pen, Rect, Rule
+from memlab.pictures.draw.page import Page
+from memlab.pictures.draw.scale import Linear, Scale
+from memlab.pictures.draw.svg import Box, Svg, box_path
+from memlab.pictures.draw.table import Below, Beside, Block, Words
+from memlab.pictures.draw.theme import Paint
+from memlab.pictures.memory.step_memory import Budget, budget
+from memlab.pictures.shifted_copies import convolutions as convs
+from memlab.pictures.shifted_copies import lowered as told
+from memlab.pictures.shifted_copies.convolutions import Written, amount, times
+from memlab.pictures.shifted_copies.lowered import Lowering, say
+from memlab.pictures.shifted_copies.small_picture import PITCH, Copies, Corner, Matrix
+from memlab.pictures.shifted_copies.small_values import SIZE, Pin
+from memlab.pictures.values.number_text import hundredths
+
+CARD = budget("12 GB card")
+RULER = Linear(0, 16 * 10**9, 4 * 10**9, "GB", 10**9)
+"""It holds the layer of the question at its batch, and the card. What is longer breaks it."""
+OVER = Paint("#D55E00", 0, "falling")
+"""What does not fit."""
+ON, PALE, ZERO = (
+    Paint("var(--copy-on,#0072B2)", 1),
+    Paint("var(--copy-pale,#bfdcef)", 1),
+    Paint("var(--copy-zero,#E69F00)", 0, "rising"),
+)
+"""Values of the letter and around it, and added zeros, where they are no cells."""
+APART = 22
+"""Between two parts."""
+TOP, LOW = 33, 55
+"""Of the bar of the copy, below that of the input, in pixels from the top of the ruler."""
+WIDE, LEAST = 660, 3
+"""From the first on a cell of the picture is larger; one of the matrix has at least the second
+beside the copies, else it stands below them."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a page is made from: a layer that is lowered, and what else is chosen. ``moving`` says
+    that the last copy has just come; ``before`` is what was lowered before; ``formulas`` whether
+    the text has them, which a page that asks for one leaves out."""
+
+    found: Lowering
+    pin: Pin | None = None
+    done: Written | None = None
+    budgets: Sequence[Budget] = (CARD,)
+    moving: bool = False
+    width: float = 820
+    before: Lowering | None = None
+    numbers: bool = False
+    formulas: bool = True
+
+    @property
+    def cell(self) -> int:
+        """The side of a cell, whatever k is: 7 x 7 is as large beside 3 x 3 as it is."""
+        return 7 if self.width >= WIDE else 6
+
+    @property
+    def left(self) -> int:
+        """Where copies and bars begin."""
+        return self.cell * (19 if self.width >= WIDE else 18)
+
+
+def page_of(shown: Shown) -> Page:
+    """From top to bottom: the bytes of the real layer, then the small picture, and below both what
+    is asked for."""
+    found = shown.found
+    blocks: list[Block] = [
+        *_head(shown),
+        *_written(shown),
+        *_picture(shown),
+        Words(told.pinned(found, shown.pin), drawn=False, gap=1),
+        *(_details(shown) if shown.numbers else []),
+        *([_counts(shown)] if shown.numbers and found.count else []),
+        *(strip(found) if found.pointwise else []),
+        Words(shown.done.text() if shown.done else "", drawn=False, gap=1),
+    ]
+    return Page(told.title(found), blocks, shown.width, titled=False)
+
+
+def note(content: str | Sequence[texts.Runs], size: int = 13, **how: Any) -> Words:
+    """Words of the picture; the text says the same in its own order."""
+    return Words(content, size, told=False, **how)
+
+
+# -- the real layer -------------------------------------------------------------------------------
+
+
+def _head(shown: Shown) -> list[Block]:
+    """How much is written, what the small picture shows of it, and the bars."""
+    found = shown.found
+    beyond = f"{_beyond(found)}." if _beyond(found) else ""
+    fits = [text for text, _ in _fits(shown)]
+    return [
+        note([_amounts(found)], 20),
+        note(told.headline(found), 14),
+        Words([*told.lines(found, shown.formulas), beyond, *fits], drawn=False),
+        _ruler(shown),
+    ]
+
+
+def _fits(shown: Shown) -> list[tuple[str, bool]]:
+    """What each budget holds of the copy, in bold where it is refused."""
+    return [told.verdict(shown.found, room) for room in shown.budgets] if shown.found.total else []
+
+
+def _details(shown: Shown) -> list[Block]:
+    """Layer, formulas, and what fits, in full."""
+    found = shown.found
+    factor = told.factor_line(found, "head.factor" if found.end == found.factor else "head.once")
+    counter = say("head.counter", step=found.copies, count=found.count) if found.count else ""
+    lines = [told.title(found), told.formula(found), factor, counter, _beyond(found)]
+    return [note(lines, gap=10), note([_fits(shown)]), note(told.tile(found))]
+
+
+def _amounts(found: Lowering) -> list[tuple[str, bool]]:
+    """What is written of what, and how many times the input that is."""
+    if not found.count:
+        return [(amount(0), True), (f" {say('head.unmade')}", False)]
+    of = f" {say('head.of', total=amount(found.total))}" if found.copies < found.count else ""
+    now = say("head.times", now=times(found.now))
+    return [(amount(found.written), True), (f"{of} · ", False), (now, True),
+            (say("head.input"), False)]  # fmt: skip
+
+
+def _ruler(shown: Shown) -> Block:
+    """Input, copy, card and what is free here on one ruler, whose length never changes."""
+    found, end, width = shown.found, RULER.last, shown.width - shown.left
+    pixels = (width - 18) / end
+    names = say("ruler.input"), say(f"ruler.{found.how}")
+    whole = Fact(names[0], convs.input_formula(found.node, found.batch), found.source)
+    copy = Fact(names[1], found.workspace.formula(found.batch), found.total)
+    bar: list[Mark] = [CopyBar(found, TOP, LOW, CARD.nbytes, copy)]
+    if found.count and found.total * pixels < 2:
+        bar = _bar(found.written, TOP, LOW, pixels, copy)
+    rooms = (mark for each in shown.budgets if each.live for mark in _free(each))
+    box = _card(shown) if found.total else []
+    marks = [*_bar(found.source, 2, 12, pixels, whole), *bar, *box, *rooms]
+    was = shown.before.total if shown.before else found.total
+    previous = [Rect(0, min(was, end), TOP, LOW)] if was != found.total else []
+    axis = Axis(grid=False, labels=shown.numbers)
+    chart = Chart(RULER, Scale(LOW, 0), marks, LOW, axis, left=0, right=18, previous=previous)
+    source = [(f"{names[0]} ", False), (amount(found.source), True)]
+    labels = Below([note([source], 12), note(names[1], 12, gap=19)])
+    return Beside([(labels, shown.left), (chart, width)], apart=0, gap=6)
+
+
+def _bar(nbytes: int, top: float, bottom: float, pixels: float, fact: Fact) -> list[Mark]:
+    """A bar from the left edge on; what is thinner than a line gets a pointer."""
+    end, middle = max(nbytes, 0.6 / pixels), (top + bottom) / 2
+    bar = Rect(0, end, top, bottom, ON, edge=0, fact=fact)
+    if end * pixels >= 2:
+        return [bar]
+    pointer = Glyph(end, middle, "M3 0l7-3.5v7z", marker="<")
+    return [bar, pointer, Text(end, middle, say("ruler.small"), 11, dx=14, dy=4, dim=True)]
+
+
+def _card(shown: Shown) -> list[Mark]:
+    """A box that is filled, not a mark on an axis; what does not fit, and what leaves the ruler."""
+    found, end, last = shown.found, CARD.nbytes, RULER.last
+    card = told.card(CARD.name)
+    marks: list[Mark] = [
+        Rect(0, end, TOP, LOW, "limit", inset=-1.5, fact=Fact(card, nbytes=end)),
+        Text(0, TOP, card if shown.numbers else CARD.name, 11, dx=-2, dy=-7),
+    ]
+    if end < found.total <= last:
+        marks.append(Text(end, TOP, say("ruler.over"), 11, dx=6, dy=-7, bold=True))
+    if found.total > last:
+        beyond = f"{_beyond(found) if shown.numbers else amount(found.total)} →"
+        marks.append(Text(last, TOP, beyond, 11, "end", dx=14, dy=-7, bold=True, held=True))
+    return marks
+
+
+@dataclass(frozen=True)
+class CopyBar(Mark):
+    """The copies side by side, filled as far as they are written; what will not fit into a room
+    is hollow and hatched. A bar that is longer than the scale breaks at its end."""
+
+    found: Lowering
+    top: float
+    bottom: float
+    room: int
+    fact: Fact | None = None
+    over: Paint | str = OVER
+
+    def draw(self, pen: Pen) -> None:
+        found, end = self.found, pen.across.last
+        written, total = min(found.written, end), min(found.total, end)
+        box = pen.place(0, total, self.top, self.bottom)
+        inside = pen.x(min(written, self.room))
+        pen.svg.fill(box_path(box._replace(right=inside)), ON, 0)
+        if written > self.room:
+            pen.svg.style(self.over, box_path(box._replace(left=inside, right=pen.x(written))))
+        if written < total:
+            rest = Box(pen.x(written) + 1, box.top + 2, box.right, box.bottom - 2)
+            pen.svg.rect(rest, class_="ghost")
+        self._seams(pen, box)
+        if found.total > end:
+            _break(pen.svg, box)
+
+    def _seams(self, pen: Pen, box: Box) -> None:
+        """Between two copies a line in the colour of the page."""
+        each = self.found.total / max(self.found.count, 1)
+        xs = [pen.x(each * n) for n in range(1, self.found.copies)]
+        if pen.x(each) - pen.x(0) >= 4:
+            d = "".join(f"M{x:.1f} {box.top:g}V{box.bottom:g}" for x in xs if x < box.right - 1)
+            pen.svg.path(d, class_="seam")
+
+    def on(self, axes: Any) -> None:
+        for nbytes, look in ((self.found.written, ON), (self.found.total, "before")):
+            Rect(0, nbytes, self.top, self.bottom, look).on(axes)
+
+
+def _break(svg: Svg, box: Box) -> None:
+    x, step = box.right, (box.bottom - box.top) / 4
+    zigzag = "".join(f"l{6 if i % 2 == 0 else -6} {step:g}" for i in range(4))
+    svg.path(f"M{x - 3:g} {box.top:g}{zigzag}h14v-{box.bottom - box.top:g}z", class_="hollow")
+    svg.path(f"M{x - 3:g} {box.top:g}{zigzag}", class_="edge")
+
+
+def _free(found: Budget) -> list[Mark]:
+    """What this machine has left, live only: a dashed line through the ruler."""
+    text, end = say("ruler.free", free=hundredths(found.nbytes)), RULER.last
+    if found.nbytes > end:
+        return [Text(end, 12, f"{text} →", 11, "end", 14, dim=True, held=True)]
+    line = Rule(x=found.nbytes, span=(LOW, 14), look="before", below=5)
+    places = [("middle", 0), ("start", 6), ("end", -6), ("start", 160)]
+    beside = [(found.nbytes, 12, anchor, dx, 0) for anchor, dx in places]
+    return [line, Label(text, beside, 11, chip=True)]
+
+
+def _beyond(found: Lowering) -> str:
+    """How far the bar goes beyond the ruler; empty where it ends on it."""
+    if found.total <= RULER.last:
+        return ""
+    ratio = times(Fraction(found.total, int(RULER.last)))
+    return say("ruler.beyond", total=amount(found.total), times=ratio, ruler=RULER.end)
+
+
+# -- one image, written for real ------------------------------------------------------------------
+
+
+def _written(shown: Shown) -> list[Block]:
+    """Planned and measured on one scale, so that a difference would be seen."""
+    run = shown.done
+    if run is None or not run.planned:
+        return []
+    sizes = {"planned": run.planned, "measured": run.measured}
+    longest = max(sizes.values())
+    marks: list[Mark] = []
+    for index, (name, nbytes) in enumerate(sizes.items()):
+        top, origin = 34 * index, strings.get(f"run.origin.{name}")
+        marks += [
+            Text(0, top, origin, 11, dx=-shown.left, dy=6),
+            Text(0, top, units.exact(nbytes), 12, dx=-shown.left, dy=20, bold=True),
+            Rect(0, nbytes, top, top + 16, theme.origin(name), fact=Fact(origin, nbytes=nbytes)),
+        ]
+    residual = say("write.residual", residual=units.exact(run.residual))
+    marks.append(Text(longest, 20, residual, 16, dx=12, bold=True))
+    if run.seconds:
+        marks.append(Text(longest, 36, say("write.time", ms=run.ms), 11, dx=12, dim=True))
+    chart = Chart(Scale(0, longest / 0.55), Scale(52, 0), marks, 52, left=shown.left, right=4)
+    heading = say("write.title")
+    return [note(heading, bold=True, gap=6), replace(chart, gap=8)]
+
+
+# -- the small picture ----------------------------------------------------------------------------
+
+
+def _picture(shown: Shown) -> list[Block]:
+    """Input and copies, and beside or below them their values, the matrix and what is pinned."""
+    found, cell, start = shown.found, shown.cell, shown.left / shown.cell
+    rim, across = found.small.rim, found.k * PITCH - 1
+    high = max(across, SIZE + rim + 3)
+    marks: list[Mark] = [
+        Text(3, SIZE, say("ruler.input"), 12, dy=16 + rim * cell),
+        Text(start, 0, say("found.example"), 13, dy=-10 - 14 * shown.numbers, dim=True),
+        Copies(found, (start, 0), shown.pin, input=(3, 0), moving=shown.moving,
+               headed=shown.numbers),
+    ]  # fmt: skip
+    if not found.count:
+        marks.append(Text(start, SIZE, say("matrix.unmade"), 12, dy=16))
+    chart = Chart(Scale(0, start + across), Scale(high, 0), marks, high * cell, left=0,
+                  right=0, above=max(rim * cell + 4, 24 + 14 * shown.numbers), gap=4)  # fmt: skip
+    wide = shown.left + across * cell
+    room, said = shown.width - 4 - wide - 24, told.drawn(found)
+    words = Words([*said, told.tile(found) * (not shown.pin), *told.beside(found)], drawn=False,
+                  gap=1)  # fmt: skip
+    if room >= LEAST * SIZE**2:
+        notes = _notes(shown, room, gap=chart.above - 2)
+        return [Beside([(chart, wide), (notes, room)], apart=24), words]
+    alone = Beside([(chart, wide), (Words(""), shown.width - wide)], apart=0)
+    return [alone, _notes(shown, shown.width - 4, gap=10), words]
+
+
+def _notes(shown: Shown, width: float, gap: float) -> Below:
+    """How many values and zeros the copies hold, the same as the matrix, and what is pinned."""
+    found = shown.found
+    first, *others = told.pinned(found, shown.pin) or [""]
+    if not found.count:
+        return Below([], gap=gap)
+    blocks: list[Block] = [
+        _legend(found, width, shown.numbers),
+        note(told.why(found)),
+        *_matrix(shown, width),
+    ]
+    if 4 * found.small.places**2 == SIZE**2 and not found.tiled:
+        blocks += [note(say("panel.together"), gap=8), together(found, shown.cell, width)]
+    if shown.numbers:
+        blocks.append(note(say("panel.times", size=SIZE, now=times(found.covered)), gap=8))
+    return Below([*blocks, note(first, bold=True, gap=8), note(others)], gap=gap)
+
+
+def _legend(found: Lowering, width: float, numbers: bool) -> Chart:
+    """Values, of the letter and around it, and added zeros; with all numbers, how many."""
+    values = say("panel.values", values=f"{found.values:,}") if numbers else say("panel.value")
+    zeros = say("panel.zeros", zeros=f"{found.zeros:,}") if numbers else say("panel.zero")
+    marks: list[Mark] = [
+        Rect(0, 0.6, 0.2, 0.8, ON),
+        Rect(0.75, 1.35, 0.2, 0.8, PALE),
+        Text(1.75, 0.8, values, 13),
+        Rect(0, 0.6, 1.2, 1.8, ZERO),
+        Text(1.75, 1.8, zeros if found.small.rim else say("panel.no_zeros"), 13),
+    ]
+    return Chart(Scale(0, width / 19), Scale(2, 0), marks, 38, left=0, right=0)
+
+
+def quarters(count: int, across: int) -> list[Corner]:
+    """The corners of quarters that make squares, so many of which stand beside each other."""
+    half = SIZE / 2
+    squares = [(n // 4 % across * PITCH, n // 4 // across * PITCH) for n in range(count)]
+    return [(x + half * (n % 2), y + half * (n % 4 // 2)) for n, (x, y) in enumerate(squares)]
+
+
+def together(found: Lowering, cell: float, width: float) -> Chart:
+    """Quarters put together to squares of the size of the input, all in cells."""
+    across, half = max(1, int((width / cell + 1) // PITCH)), SIZE / 2
+    squares = quarters(found.count, across)[::4]
+    marks: list[Mark] = [Rect(x, x + SIZE, y, y + SIZE, "ghost") for x, y in squares]
+    for x, y in quarters(found.count, across)[: found.copies]:
+        marks.append(Rect(x, x + half, y, y + half, ON, inset=0.5, edge=0))
+    high = squares[-1][1] + SIZE
+    return Chart(Scale(0, width / cell), Scale(high, 0), marks, high * cell, left=0, right=0)
+
+
+# -- below it -------------------------------------------------------------------------------------
+
+
+def _matrix(shown: Shown, width: float) -> list[Block]:
+    """A copy is a row of it, a window is a column; its cells are as large as there is room for."""
+    found, columns = shown.found, shown.found.small.places**2
+    cell = min(float(shown.cell), width / columns)
+    name = say("matrix.name", rows=found.count, columns=columns) if shown.numbers else ""
+    chart = Chart(Scale(0, width / cell), Scale(found.count, 0), [Matrix(found, (0, 0), shown.pin)],
+                  found.count * cell, left=0, right=0, gap=4)  # fmt: skip
+    named = [(name or say("matrix.plain"), True), (f" · {say('matrix.read')}", False)]
+    return [note([named], 12, gap=10), chart]
+
+
+def strip(found: Lowering) -> list[Block]:
+    """A box for each convolution of the network, filled as far as its copy reaches, and how many
+    need no copy."""
+    nodes = convs.convolutions(found.network)
+    none, part, whole = convs.by_copy(nodes)
+    name = found.network.label
+    name = say("strip.itself", network=name) if found.made_up else name
+    counts = {"all": len(nodes), "none": len(none), "parts": len(part), "whole": len(whole)}
+    entries = [(Fraction(0), "strip.zero"), (Fraction(1), "strip.more")]
+    entries[1:1] = [(convs.factor(part[0]), "strip.quarter")] if part else []
+    heading = say("strip.title", network=name, all=len(nodes))
+    marks = boxes(nodes, found.batch)
+    text = [say("twin.strip", network=name, **counts)]
+    chart = Chart(Scale(0, max(len(nodes), 24)), Scale(0, 1), marks, 30, left=1, right=4, gap=4,
+                  told=text)  # fmt: skip
+    key: list[Mark] = []
+    for at, (filled, entry) in enumerate(entries):
+        key += [
+            *filled_box(0, at + 0.95, filled, -0.7),
+            Text(1, at + 0.9, say(entry, **counts), 13),
+        ]
+    high = len(entries)
+    legend = Chart(Scale(0, 40), Scale(high, 0), key, 19 * high, left=1, right=4)
+    return [note(heading, bold=True, gap=APART), chart, legend]
+
+
+def boxes(nodes: Sequence[Node], batch: int) -> list[Mark]:
+    """A box for each of some convolutions, which says its copy."""
+    marks: list[Mark] = []
+    for at, node in enumerate(nodes):
+        need = convs.workspace(node, convs.WAYS[0]).formula(batch)
+        fact = Fact(node.name, need, convs.lowered_bytes(node, batch))
+        marks += filled_box(at, 0, min(convs.factor(node), Fraction(1)), 1, fact)
+    return marks
+
+
+def filled_box(
+    x: float, y: float, part: Fraction, high: float, fact: Fact | None = None
+) -> list[Mark]:
+    """A convolution, filled as far as its copy reaches."""
+    inside = Rect(x, x + 0.72, y, y + float(part) * high, ON, edge=0)
+    return [inside, Rect(x, x + 0.72, y, y + high, "edge", fact=fact)]
+
+
+def _counts(shown: Shown) -> Block:
+    """How often each pixel of the small picture is written: a table of the size of the picture,
+    and what it adds up to."""
+    found, side = shown.found, 19
+    counts = found.small.counts(found.copies)
+    heading = say("counts.title_so_far" if found.copies < found.count else "counts.title")
+    marks: list[Mark] = []
+    for pixel, count in enumerate(counts):
+        y, x = divmod(pixel, SIZE)
+        tint = round(0.06 + 0.34 * count / max(*counts, 1), 3)
+        marks.append(Rect(x, x + 1, y, y + 1, replace(ON, tint=tint), edge=0.3))
+        marks.append(Text(x + 0.5, y + 1, str(count), 11, "middle", dy=-5.5))
+    rows = [counts[row * SIZE : (row + 1) * SIZE] for row in range(SIZE)]
+    table = ["  " + " ".join(f"{count:2}" for count in row) for row in rows]
+    sums = told.sums(found)
+    text = [f"{heading}:", *table, *(f"{line}." for line in sums)]
+    chart = Chart(Scale(0, SIZE), Scale(SIZE, 0), marks, SIZE * side, left=1, right=0, told=text)
+    wide = SIZE * side + 1
+    parts = [(chart, wide), (note([say("counts.rule"), *sums]), shown.width - wide - 24)]
+    return Below([note(heading, bold=True), Beside(parts, apart=24)], gap=APART)

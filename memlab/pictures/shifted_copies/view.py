@@ -1,0 +1,301 @@
+"""What lowering writes, as a live view: the k² shifted copies of a small picture, and the bytes of
+a real layer beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from memlab import units
+from memlab.errors import InputError, flag, printed
+from memlab.pictures.draw.page import Page
+from memlab.pictures.live.setting import Check, Choice, Range, Setting, State
+from memlab.pictures.live.view import Scene, View, maker
+from memlab.pictures.live.widget import typed
+from memlab.pictures.memory.step_memory import free_here
+from memlab.pictures.shifted_copies import convolutions as convs
+from memlab.pictures.shifted_copies import lowered as told
+from memlab.pictures.shifted_copies.convolutions import WAYS, Written, amount, conv, times
+from memlab.pictures.shifted_copies.lowered import BATCHES, MOST, Lowering, of_layer, say
+from memlab.pictures.shifted_copies.page import CARD, Shown, page_of
+from memlab.pictures.shifted_copies.small_picture import PITCH
+from memlab.pictures.shifted_copies.small_values import (
+    KERNELS,
+    PADS,
+    PIXEL,
+    PLACE,
+    STRIDES,
+    SmallPicture,
+)
+from memlab.pictures.values.recipe import name_of, named_or_given, network_of
+
+MOVES = {"ArrowLeft": (0, -1), "ArrowRight": (0, 1), "ArrowUp": (-1, 0), "ArrowDown": (1, 0)}
+LAYERS = (
+    ("vgg16", "conv1_2"),
+    ("vgg16", "conv3_2"),
+    ("resnet50", "conv1"),
+    ("resnet50", "1.2.conv1"),
+)
+"""The real layers to choose from: 3 x 3 large and small, 7 x 7 at stride 2, 1 x 1."""
+
+
+def _first(now: State) -> str:
+    """The layer of the question, or the first of a network that can be drawn."""
+    nodes = convs.convolutions(now.network)
+    names = [node.name for node in nodes if convs.settings(node)]
+    usual = [name for network, name in LAYERS if network == now.network.name]
+    return [*usual, *names][0] if names else convs.find(now.network, None).name
+
+
+def _own(name: str) -> Callable[[State], Any]:
+    """The kernel, stride or padding of the layer; None where it is not drawn."""
+    return lambda now: convs.settings(convs.find(now.network, now.layer)).get(name)
+
+
+def _lowering(now: State) -> Lowering:
+    names = ("k", "stride", "pad")
+    given = {name: value for name in names if (value := getattr(now, name)) is not None}
+    chosen = of_layer(now.network, now.layer, given)
+    step = chosen["k"] ** 2 if now.written is None else min(now.written, chosen["k"] ** 2)
+    return Lowering(**{**chosen, "step": step}, batch=now.batch, how=now.how)
+
+
+def _layers(now: State) -> dict[str, str]:
+    """The real layers by network and name, with the one that is shown."""
+    found = {}
+    for network, name in LAYERS:
+        built = network_of(network)
+        kernel = say("kernel", k=conv(built.by_name[name]).kernel)
+        found[f"{network}/{name}"] = f"{built.title} {name}, {kernel}"
+    return found | {f"{now.network.name}/{now.layer}": told.layer_name(_lowering(now))}
+
+
+def _chosen(now: State, value: str) -> dict[str, Any]:
+    network, _, layer = value.partition("/")
+    return {"network": now.network if network == now.network.name else network, "layer": layer}
+
+
+def _preset(at: int, **changes: Any) -> Mapping[str, Any]:
+    """A layer of the list, and what is not its own."""
+    return dict(zip(("network", "layer"), LAYERS[at], strict=True)) | changes
+
+
+class ShiftedCopies(View[Lowering]):
+    """What lowering writes: k² copies of the input, on a small picture and in bytes of a layer.
+
+    Set ``step``, ``k``, ``stride``, ``pad``, ``batch``, ``how``, ``network``, ``layer`` or
+    ``pin`` from Python, and the picture follows. ``print(view)`` is the picture in words;
+    ``view.rows`` has the exact figures, ``view.write()`` lowers one image for real.
+    """
+
+    name, made_by, widest = "copies", "shifted_copies", 820
+    positional = ("network", "layer", "batch", "k", "stride", "pad", "how")
+    picture_keys = (*MOVES, "Home", "End", "Enter", "Escape", "KeyR")
+    presets: ClassVar = {
+        "surprise": _preset(0, stride=2),
+        "pointwise": _preset(3),
+        "break": _preset(0, k=7),
+    }
+    made_of: ClassVar = ("network", "layer", "k", "stride", "pad", "how")
+
+    network = Setting(
+        doc="a name of ``memlab.zoo``, or a network of yours; ``'vgg16'`` if not given",
+        default=lambda now: network_of("vgg16"),
+        check=named_or_given,
+        code="plain",
+        write=lambda network: repr(name_of(network)),
+    )
+    layer: Setting[str] = Setting(
+        doc="the name of a convolution in it; ``'conv1_2'`` of VGG-16, or its first, if not given",
+        default=_first,
+        follows=["network"],
+        code="plain",
+    )
+    step = Range(
+        0,
+        lambda now: _lowering(now).count,
+        doc="how many copies are written; all of them if not given",
+        default=None,
+        get=lambda now: _lowering(now).copies,
+        put=lambda now, step: {"written": None if step == _lowering(now).count else step},
+        code=lambda now: now.written is not None,
+        when=lambda now: _lowering(now).count > 0,
+    )
+    written: Setting[int | None] = Setting(
+        doc="the same, or None for all", default=None, argument=False
+    )
+    k = Choice(
+        lambda now: {k: say("kernel", k=k) for k in KERNELS},
+        doc="the side of the kernel, 1, 3, 5 or 7; the layer's own if not given",
+        default=_own("k"),
+        follows=["network", "layer"],
+    )
+    stride = Choice(
+        STRIDES,
+        doc="1 or 2; the layer's own if not given",
+        default=_own("stride"),
+        follows=["network", "layer"],
+    )
+    how = Choice(
+        lambda now: {name: say(f"how.{name}") for name in WAYS},
+        doc="how much is lowered at once: ``'im2col-batch'``, ``'im2col-image'``, "
+        "``'im2col-tile'`` or ``'direct'`` for nothing",
+        default=WAYS[0],
+        what="way of lowering",
+    )
+    real = Choice(
+        _layers,
+        doc="the real layer by network and name: ``'vgg16/conv1_2'``",
+        get=lambda now: f"{now.network.name}/{now.layer}",
+        put=_chosen,
+        argument=False,
+        place="more",
+        code="never",
+        brief=lambda now: told.layer_name(_lowering(now)),
+    )
+    batch = Range(
+        1, MOST, doc="the mini-batch size", default=128, stops=BATCHES, place="more", code="always"
+    )
+    pad = Choice(
+        lambda now: {name: say(name) for name in PADS},
+        doc="``'same'`` or ``'none'``; the layer's own if not given",
+        default=_own("pad"),
+        follows=["network", "layer"],
+        place="more",
+    )
+    numbers = Check(doc="whether all numbers are shown", argument=False, stays=True, key="KeyN")
+    pin: Setting[str] = Setting(
+        doc="what is pinned: ``'pixel:12'``, ``'place:5'``, or nothing",
+        default="",
+        check=printed,  # settle says where that is no place of the picture
+        argument=False,
+    )
+    done: Setting[Written | None] = Setting(
+        doc="one image, as it was written", argument=False, follows=made_of
+    )
+    free = Setting(
+        doc="also show what is free on this machine; never in stored pictures",
+        default=True,
+        check=lambda given: flag("free", given),
+        code="never",
+        fixed=True,
+    )
+
+    # -- what is shown ----------------------------------------------------------------------
+
+    def study(self, now: State) -> Lowering:
+        return _lowering(now)
+
+    def settle(self, new: State, was: State | None) -> State:
+        small = self.rows_of(new).small
+        try:
+            small.parse(new.pin)
+        except InputError:
+            if was is None or new.pin != was.pin:
+                raise
+            return new.replace(pin="")  # it goes with its place
+        return new
+
+    def compose(self, scene: Scene) -> Page:
+        now, found = scene.now, self.rows_of(scene.now)
+        done = now.done if scene.live or not now.done else replace(now.done, seconds=0.0)
+        budgets = (CARD, *(free_here() if scene.live and now.free else []))
+        pin, moving = found.small.parse(now.pin), scene.news and self._came(scene)
+        before = self.rows_of(scene.previous) if scene.previous else None
+        return page_of(Shown(found, pin, done, budgets, moving, scene.width, before,
+                             now.numbers, not now.only))  # fmt: skip
+
+    def _came(self, scene: Scene) -> bool:
+        """Whether one more copy is written than before."""
+        was, now = scene.previous, scene.now
+        if was is None or scene.dragging or was.replace(written=now.written) != now:
+            return False
+        return self.rows_of(was).copies + 1 == self.rows_of(now).copies
+
+    def line(self, now: State) -> str:
+        found = self.rows_of(now)
+        place = f"{now.network.name}.{now.layer}"
+        chosen = (place, found.k, found.stride, found.pad, found.batch, found.how, found.copies)
+        return "|".join(map(str, (*chosen, found.written)))
+
+    def says(self, scene: Scene) -> str:
+        now, found = scene.now, self.rows_of(scene.now)
+        pinned = " ".join(told.pinned(found, found.small.parse(now.pin)))
+        if scene.previous and scene.previous.pin != now.pin and pinned:
+            return pinned
+        if not found.count:
+            return f"{told.headline(found)}. {units.exact(found.total)}."
+        counter = say("head.counter", step=found.copies, count=found.count)
+        whole = say("head.of", total=amount(found.total))
+        factor = say("head.times", now=times(found.now)) + say("head.input")
+        news = f"{told.headline(found)}. {counter}: {amount(found.written)} {whole}, {factor}."
+        fits = [told.verdict(found, room) for room in (CARD, *(free_here() if now.free else []))]
+        return " ".join([news, *(text for text, refused in fits if refused)])
+
+    def fact(self, scene: Scene) -> str:
+        return str(scene.now.pin)
+
+    def status(self, scene: Scene) -> str:
+        return scene.now.done.text() if scene.now.done else ""
+
+    # -- what is done -----------------------------------------------------------------------
+
+    def buttons(self, now: State) -> Mapping[str, str]:
+        return {name: name for name in ("start", *self.presets, "write", "copy")}
+
+    def do(self, now: State, name: str, value: Any) -> State | None:
+        small = self.rows_of(now).small
+        if name == "write" or (name, value) == ("key", "KeyR"):
+            return now.replace(done=self._write(now))
+        if name == "key":
+            return now.replace(pin=_pressed(small, now.pin, str(value)))
+        number, (kind, _, row) = typed("place", value, usual=0, least=0), name.partition("-")
+        if kind == "places":  # a row of places in copies that have a free cell between them
+            column = number % PITCH
+            number = typed("row", row, usual=0, least=0) * small.places + column
+            if column >= small.places:
+                return None
+        kind = {"places": PLACE, "column": PLACE, PIXEL: PIXEL}.get(kind, "")
+        pin = small.parse(f"{kind}:{number}") if kind else None
+        return now.replace(pin=pin.name) if pin else None
+
+    def write(self) -> Written:
+        """Lower one image of the layer with memlab's kernel, and measure what that takes.
+
+        Raises:
+            InputError: so much memory is not free, or only a tile is lowered at a time.
+        """
+        done = self._write(self.state)
+        self._set(done=done)
+        return done
+
+    def _write(self, now: State) -> Written:
+        found = self.rows_of(now)
+        if found.tiled:
+            raise InputError(say("write.tile"))
+        if not found.count:
+            return Written(0, 0, 0.0)
+        return convs.write(found.node, say("write.otherwise"))
+
+
+def _pressed(small: SmallPicture, pinned: str, key: str) -> str:
+    """What is pinned after a key: move, first, last; pixel or place; unpin."""
+    if key == "Escape":
+        return ""
+    pin = small.parse(pinned)
+    if pin is None:
+        kind = PLACE if key == "Enter" else PIXEL
+        size = small.size(kind)
+        return f"{kind}:{size // 2 * size + size // 2}"  # in the middle, where the letter is
+    if key == "Enter":
+        kind, number = small.opposite(pin)
+        return f"{kind}:{number}"
+    size, by = small.size(pin.kind), MOVES.get(key, (0, 0))
+    row, column = (min(max(at, 0), size - 1) for at in (pin.row + by[0], pin.column + by[1]))
+    number = {"Home": 0, "End": size**2 - 1}.get(key, row * size + column)
+    return f"{pin.kind}:{number}"
+
+
+shifted_copies = maker(ShiftedCopies)

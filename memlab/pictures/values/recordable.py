@@ -1,0 +1,50 @@
+"""Pictures of what was measured here. `make record` keeps them with their figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from memlab import strings
+from memlab.measure import recorded_figures, timing
+from memlab.measure.timing import Line
+from memlab.pictures.draw.page import Page, Still
+from memlab.pictures.draw.table import Words
+from memlab.pictures.values import timings
+
+FIGURES = "application/vnd.memlab.figures+json"
+"""The media type of the figures of a picture: threads, machine and lines, as JSON has them."""
+
+
+class Recordable(Still):
+    """A subclass gives the page and its figures. While they are recorded, the picture says at its
+    foot where and when, and a notebook is given the figures beside it."""
+
+    @property
+    def lines(self) -> Sequence[Line]:
+        """The figures of the picture, each with its samples, where there are some."""
+        raise NotImplementedError
+
+    @property
+    def threads(self) -> int:
+        """On which it was measured."""
+        return 1
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        if not recorded_figures.command():
+            return super()._repr_mimebundle_(**kwargs)
+        machine = timing.machine()
+        page = with_foot(self.page(), machine, self.threads)
+        lines = [asdict(line) for line in self.lines]
+        figures = {"threads": self.threads, "machine": asdict(machine), "lines": lines}
+        return {"image/svg+xml": page.alone(), "text/plain": page.text(), FIGURES: figures}
+
+
+def with_foot(page: Page, machine: timing.Machine, threads: int) -> Page:
+    """A page that says below everything that it was recorded, how, where and when."""
+    count, command = timings.on_threads(threads), recorded_figures.command()
+    head = strings.get("recorded.head", date=machine.date)
+    there = str(machine).removesuffix(f"; {machine.date}")
+    said = strings.get("recorded.foot", command=command, threads=count, machine=there)
+    return replace(page, blocks=[*page.blocks, Words([[(head, True), (said, False)]], 11, gap=8)])

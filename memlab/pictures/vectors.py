@@ -1,0 +1,353 @@
+"""Vectors filled like glasses: batch, vector width and format, and their price in feature maps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from memlab.pictures.draw.chart import Axis, Chart
+from memlab.pictures.draw.labels import Text
+from memlab.pictures.draw.marks import Fact, Glyph, Line, Mark, Path, Pen, Points, Rect, Rule
+from memlab.pictures.draw.page import Page
+from memlab.pictures.draw.scale import Log, Scale
+from memlab.pictures.draw.table import Beside, Block, Table, Words
+from memlab.pictures.draw.theme import FREE, PAINTS, SHAPES, Paint, colour
+from memlab.pictures.live.setting import ByName, Check, Choice, Range, Setting, State
+from memlab.pictures.live.view import Scene, View, maker
+from memlab.pictures.values.number_text import three
+from memlab.pictures.values.recipe import name_of, named_or_given, network_of
+from memlab.pictures.vectors_values import (
+    CHANNELS,
+    FORMATS,
+    FP32,
+    SOURCES,
+    STOPS,
+    WIDTHS,
+    Filled,
+    Vectors,
+    say,
+    sizes,
+)
+from memlab.step.tensor import Role
+
+OFFERED = ("mnist_cnn", "alexnet", "vgg16", "googlenet", "resnet18", "resnet50", "resnet152")
+MOST = 1_000_000
+"""The largest batch that is drawn."""
+TALL, HEAD, FOOT = 208, 74, 34
+"""Pixels: a vector, and what stands above and below it."""
+WIDE, GAP, SHOWN = 58, 5, 49
+"""A vector where there is room, what is free between two; more of them than that are not drawn."""
+APART, CELL, SIDE = 20, 8, 7
+"""Between the parts of the picture; a place of the map, and how many of them are drawn."""
+BRACKET = 96
+"""Room for what a vector is, beside those of the linear layer."""
+NARROW = 740
+"""Below it the curves stand below the vectors."""
+LABEL, BAR, THIN = 100, 24, 1.5
+"""Room behind the price, how tall it is, and a cell in it at least, in pixels."""
+MAP = PAINTS[Role.FEATURE_MAP]
+SQUARE = SHAPES["square"]
+LARGE = "M-6-6h12v12h-12Z"
+
+
+def _networks(now: State) -> dict[str, str]:
+    """The titles to choose from by name, and that of what is shown."""
+    titles = {name: network_of(name).title for name in OFFERED}
+    return titles | {now.network.name: now.network.title}
+
+
+class FilledVectors(View[Vectors]):
+    """The lanes that a linear layer and a convolution fill, and what the batch costs."""
+
+    name, made_by = "vectors", "vectors"
+    positional = ("network", "batch")
+    presets: ClassVar = {
+        "surprise": lambda now: {"network": now.network, "batch": 64, "format": "fp16"}
+    }
+    picture_keys = ("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Enter", "Escape")
+
+    network = ByName(
+        _networks,
+        doc="a name of ``memlab.zoo``, or a network of yours",
+        default="resnet50",
+        check=named_or_given,
+        place="more",
+        code="plain",
+        write=lambda network: repr(name_of(network)),
+    )
+    batch = Range(
+        1, MOST, doc="the mini-batch size", default=1, stops=STOPS, box=True, code="always"
+    )
+    bits = Choice(WIDTHS, doc="of a vector: 128, 256, 512 or 1024", default=1024, code="always")
+    format = Choice(FORMATS, doc="of each value", default=FP32, code="always")
+    convolution = Choice(
+        lambda now: {size: say("outputs", size=size) for size in sizes(now.network)},
+        doc='the output of the convolution, such as ``"14x14"``; the smallest if not given',
+        default=lambda now: sizes(now.network)[0],
+        follows=["network"],
+    )
+    source = Choice(
+        SOURCES, doc='what fills the lanes, ``"columns"`` or output ``"channels"``', place="more"
+    )
+    numbers = Check(doc="whether all numbers are shown", argument=False, stays=True, key="KeyN")
+    chosen: Setting[str] = Setting(
+        doc="the vector that the keyboard is on", default="", argument=False, fixed=True
+    )
+
+    def study(self, now: State) -> Vectors:
+        return Vectors(now.network, now.batch, now.bits, now.format, now.convolution, now.source)
+
+    def described(self, now: State) -> object:
+        return now.replace(numbers=False, chosen="")
+
+    def line(self, now: State) -> str:
+        found = self.rows_of(now)
+        idle = (each.idle for each in found.both)
+        return "|".join(map(str, (now.batch, now.bits, now.format, now.convolution, now.source,
+                                  *idle, found.nbytes)))  # fmt: skip
+
+    def says(self, scene: Scene) -> str:
+        found = self.rows_of(scene.now)
+        return self.fact(scene) or f"{found.sentences[0]} {found.sentence(self._old(scene))}"
+
+    def fact(self, scene: Scene) -> str:
+        index, _, vector = scene.now.chosen.partition(":")
+        if not vector:
+            return ""
+        found = self.rows_of(scene.now)
+        layer = found.both[int(index)]
+        return found.said(layer, min(int(vector), layer.vectors - 1))
+
+    def do(self, now: State, name: str, value: Any) -> State | None:
+        if name != "key":
+            return None
+        stops = {"ArrowLeft": [s for s in STOPS if s < now.batch][-1:],
+                 "ArrowRight": [s for s in STOPS if s > now.batch][:1]}  # fmt: skip
+        if value in stops:
+            return self.changed(now, batch=(*stops[value], now.batch)[0])
+        if value in ("ArrowUp", "ArrowDown"):
+            return now.replace(chosen=f"{int(value == 'ArrowDown')}:0")
+        if value == "Enter":
+            index, _, vector = (now.chosen or "0:-1").partition(":")
+            count = self.rows_of(now).both[int(index)].vectors
+            return now.replace(chosen=f"{index}:{(int(vector) + 1) % count}")
+        return now.replace(chosen="") if value == "Escape" else None
+
+    def _old(self, scene: Scene) -> Vectors | None:
+        return self.rows_of(scene.previous) if scene.previous else None
+
+    def compose(self, scene: Scene) -> Page:
+        found, old = self.rows_of(scene.now), self._old(scene)
+        runs = [(part, bool(at % 2)) for at, part in enumerate(found.headline.split("*")) if part]
+        blocks: list[Block] = [
+            Words([found.title], drawn=False),
+            Words([runs], 16, gap=3),
+            Words(found.sentence(old), 13),
+            *_lanes(found, old, scene.width),
+            *_price(found, old, scene.width),
+            Words(say("told", price=found.price), drawn=scene.now.numbers, gap=6),
+            Table(*found.table(), drawn=scene.now.numbers, gap=6),
+            Table(*found.by_batch(), drawn=scene.now.numbers, gap=6),
+        ]
+        return Page(found.title, blocks, scene.width, self.says(scene), titled=False)
+
+
+vectors = maker(FilledVectors)
+
+
+# -- vectors --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cells(Mark):
+    """``across`` bars side by side, ``gap`` pixels apart, each with a line between the ``up`` cells
+    that it is made of."""
+
+    x0: float
+    x1: float
+    y0: float
+    y1: float
+    across: int = 1
+    up: int = 1
+    gap: float = 0
+    look: Paint = MAP
+
+    def draw(self, pen: Pen) -> None:
+        left, top, right, bottom = pen.place(self.x0, self.x1, self.y0, self.y1)
+        pitch, tall = (right - left + self.gap) / self.across, (bottom - top) / self.up
+        wide = pitch - self.gap
+        bars = (f"M{left + pitch * i:.1f} {top:.1f}h{wide:.2f}V{bottom:.1f}h-{wide:.2f}Z"
+                for i in range(self.across))  # fmt: skip
+        pen.svg.fill("".join(bars), self.look, 0.8 if self.look.tint else 0.4)
+        lines = "".join(f"M{left:.1f} {top + tall * i:.1f}H{right:.1f}" for i in range(1, self.up))
+        if lines:
+            pen.svg.path(lines, stroke=self.look.colour, stroke_width=min(0.8, tall / 5),
+                         stroke_dasharray=f"{wide:.2f} {self.gap:.2f}",
+                         stroke_opacity=None if self.look.tint else 0.3)  # fmt: skip
+
+    def on(self, axes: Any) -> None:
+        pitch, tall = (self.x1 - self.x0 + self.gap) / self.across, (self.y1 - self.y0) / self.up
+        for index in range(self.across):
+            x = self.x0 + pitch * index
+            Rect(x, x + pitch - self.gap, self.y0, self.y1, self.look).on(axes)
+            axes.hlines([self.y0 + tall * i for i in range(1, self.up)], x, x + pitch - self.gap,
+                        linewidth=0.4, color=colour(self.look.colour))  # fmt: skip
+
+
+def _lanes(found: Vectors, old: Vectors | None, width: float) -> Iterator[Block]:
+    """A linear layer, a convolution, and both at any batch."""
+    narrow = width < NARROW
+    room = width - APART * (1 if narrow else 2)
+    shares = (0.36, 0.64) if narrow else (0.24, 0.50)
+    rooms = [share * room for share in shares]
+    linear, convolution = found.both
+    pitch = min(WIDE + GAP, rooms[1] / min(convolution.vectors, SHOWN),
+                (rooms[0] - BRACKET) / min(linear.vectors, 12))  # fmt: skip
+    same = old is not None and (old.lanes, old.source) == (found.lanes, found.source)
+    before = old.both if old and same else (None, None)
+    glasses: list[tuple[Block, float]] = [
+        (_layer(found, each, was, pitch, wide), wide)
+        for each, was, wide in zip(found.both, before, rooms, strict=True)
+    ]
+    if narrow:
+        yield Beside(glasses, APART, gap=12)
+        yield _curves(found, 120)
+    else:
+        yield Beside([*glasses, (_curves(found, TALL), room - sum(rooms))], APART, gap=12)
+
+
+def _layer(found: Vectors, each: Filled, was: Filled | None, pitch: float, room: float) -> Chart:
+    """The vectors of a layer; at most as many as there is room for, and the last one."""
+    linear = each is found.both[0]
+    gap = min(GAP, 0.2 * pitch)
+    fits = int((room - BRACKET * linear + gap + 0.01) / pitch)
+    cut = each.vectors > fits
+    shown = fits - 3 if cut else each.vectors - 1
+    last = pitch * (fits - 1 if cut else shown)
+    wide = pitch - gap
+    full = [Cells(0, pitch * shown - gap, 0, TALL, shown, each.lanes, gap)] if shown > 0 else []
+    marks = [*_head(found, each), *full, *_last(each, last, wide)]
+    if cut:
+        marks.append(Text(last - pitch - gap / 2, TALL / 2, "…", 12, "middle"))
+    places = {**{i: pitch * i for i in range(shown)}, each.vectors - 1: last}
+    for index, x in places.items():
+        fact = Fact(found.said(each, index))
+        marks.append(Rect(x, x + wide, 0, TALL, "target", fact=fact))
+    if linear:
+        marks += _bracket(found, last + wide + 5)
+    old = list(_outlines(was, pitch, gap, fits)) if was and was != each else []
+    return Chart(Scale(0, room), Scale(0, TALL), marks, TALL, left=0, right=0, above=HEAD,
+                 below=FOOT, previous=old)  # fmt: skip
+
+
+def _outlines(was: Filled, pitch: float, gap: float, fits: int) -> Iterator[Mark]:
+    """What the state before filled, as far as there is room for it."""
+    full = min(was.count // was.lanes, fits)
+    if full:
+        yield Rect(0, pitch * full - gap, 0, TALL)
+    if was.idle and full < fits:
+        level = TALL * was.inside(was.vectors - 1) / was.lanes
+        yield Rect(pitch * full, pitch * (full + 1) - gap, 0, level)
+
+
+def _last(each: Filled, x: float, wide: float) -> Iterator[Mark]:
+    """The only one that can have idle lanes."""
+    inside = each.inside(each.vectors - 1)
+    level = TALL * inside / each.lanes
+    yield Cells(x, x + wide, 0, level, 1, inside)
+    if inside < each.lanes:
+        yield Cells(x, x + wide, level, TALL, 1, each.lanes - inside, look=FREE)
+
+
+def _head(found: Vectors, each: Filled) -> Iterator[Mark]:
+    """What one image gives, as places of its map; idle lanes and vectors below."""
+    layer, top = each.layer, TALL + HEAD
+    channels = found.source == CHANNELS
+    count = layer.channels if channels else layer.columns
+    places = "1x1" if channels or not layer.size else layer.size
+    rows, wide = (min(int(side), SIDE) for side in places.split("x"))
+    right = CELL * wide
+    yield Cells(0, right, top - CELL * rows, top, wide, rows)
+    if rows * wide < layer.columns and not channels:
+        yield Text(right + 3, top - CELL * rows, "…", 11, dim=True)
+    key = "channels" if channels else "columns_one" if count == 1 else "columns"
+    yield Text(right + 10, top, layer.kind.capitalize(), 13, dy=11, bold=True)
+    yield Text(right + 10, top, say(f"gives.{key}", count=f"{count:,}"), 12, dy=29)
+    idle = [(each.share, True), (f" {say('idle')}", False)]
+    key = "vectors_one" if each.vectors == 1 else "vectors"
+    yield Text(0, 0, idle, 16, dy=24)
+    yield Text(92, 0, say(f"gives.{key}", count=f"{each.vectors:,}"), 12, dy=24)
+
+
+def _bracket(found: Vectors, x: float) -> Iterator[Mark]:
+    """What one bar is."""
+    yield Path([(x, 0), (x + 5, 0), (x + 5, TALL), (x, TALL)], "rule", closed=False)
+    yield Text(x + 12, TALL / 2, say("one_vector"), 12, bold=True)
+    yield Text(x + 12, TALL / 2, say("lanes.count", count=found.lanes), 12, dy=16)
+
+
+# -- at any batch ---------------------------------------------------------------------------------
+
+
+def _curves(found: Vectors, tall: float) -> Chart:
+    """How far the lanes are filled, on the scale of the bars."""
+    batches = sorted({*STOPS, min(found.batch, STOPS[-1])})
+    at = {batch: found.at(batch) for batch in batches}
+    marks: list[Mark] = list(_legend(found, tall))
+    if found.batch <= STOPS[-1]:
+        marks.append(Rule(found.batch, look="rule", opacity=0.5))
+    for index in (0, 1):
+        marks.append(Line([(b, float(at[b][index].part)) for b in batches], width=1.6))
+    for batch in batches:
+        for index in (1, 0):
+            marks.append(_point(at[batch][index], batch, batch == found.batch, index))
+    ticks = [(1, "1"), (8, say("batch")), (64, "64")]
+    edge = 2**0.4
+    return Chart(Log(1 / edge, 64 * edge), Scale(0, 1), marks, tall, Axis(grid=False, ticks=ticks),
+                 left=0, right=0, above=HEAD)  # fmt: skip
+
+
+def _point(each: Filled, batch: int, here: bool, index: int) -> Mark:
+    fact = Fact(f"{each.layer.kind}, {say('batch')} {batch:,}", f"{each.share} {say('idle')}")
+    y = float(each.part)
+    if index:
+        return Glyph(batch, y, LARGE if here else SQUARE, marker="s", fact=fact)
+    return Points([(batch, y)], "hollow", 11 if here else 7.2, fact)
+
+
+def _legend(found: Vectors, tall: float) -> Iterator[Mark]:
+    """What the curves are; which is which."""
+    left, top = 2**-0.4, 1 + HEAD / tall
+    yield Rule(y=1)
+    yield Text(left, top, say("any"), 13, dy=11, bold=True)
+    yield Text(left, top, say("any_note"), 12, dy=29)
+    yield Text(left, 1, say("all"), 11, dy=-11, dim=True)
+    linear, convolution = found.both
+    key = top - 42 / tall
+    yield Glyph(left * 2**0.15, key, SQUARE, marker="s")
+    yield Text(left * 2**0.15, key, convolution.layer.kind, 12, dx=9, dy=4)
+    yield Points([(left * 2**3.2, key)], "hollow", 7.2)
+    yield Text(left * 2**3.2, key, linear.layer.kind, 12, dx=9, dy=4)
+
+
+# -- the price ------------------------------------------------------------------------------------
+
+
+def _price(found: Vectors, old: Vectors | None, width: float) -> Iterator[Block]:
+    """The feature maps of a training step, an image a cell: 64 in fp32 reach to the end."""
+    room = width - LABEL
+    most = replace(found, batch=STOPS[-1], format=FP32).nbytes
+    long, before = (room * each.nbytes / most if each else 0 for each in (found, old))
+    cells = found.batch if min(long, room) / found.batch > THIN else 1
+    notes = [say("price_note", network=found.network.title), say("cell") * (cells == found.batch)]
+    head = [(say("price"), True), *((note, False) for note in notes if note)]
+    label = say("unpriced", format=found.format)
+    if found.priced:
+        label = "… " * (long > room) + three(found.nbytes)
+    bar = [Cells(0, min(long, room), 0, BAR, cells)] if found.priced else []
+    text = Text(min(long, room) + 8 * found.priced, BAR / 2, label, 14, dy=5, bold=found.priced)
+    outline = [Rect(0, min(before, room), -3, BAR + 3)] if before else []
+    yield Words([head] if found.priced else [head[:1]], 12, gap=8)
+    yield Chart(Scale(0, width), Scale(0, BAR), [*bar, text], BAR, left=0, right=0, below=2,
+                previous=outline, told=[label], gap=6)  # fmt: skip

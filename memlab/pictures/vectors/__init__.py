@@ -1,1 +1,0 @@
-"""Views of vectors and mini-batches."""
