@@ -3,7 +3,8 @@
 >>> view = memlab.views.memory("resnet50", batch=32)
 >>> print(view)
 
-``views.pyi`` lists them for who reads and for who checks types.
+What stands directly in ``memlab/pictures`` is a picture, and its module has the name of its
+function. ``views.pyi`` lists the others, and tells the types of all.
 """
 
 import ast
@@ -11,12 +12,17 @@ from importlib import import_module
 from pathlib import Path
 
 _STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
-_PLACES = {
+_FOUND = {
+    module.stem: f"memlab.pictures.{module.stem}"
+    for module in (Path(__file__).parent / "pictures").glob("[!_]*.py")
+}
+_LISTED = {
     alias.name: f"memlab.{node.module}"
     for node in _STUB.body
     if isinstance(node, ast.ImportFrom)
     for alias in node.names
 }
+_PLACES = _FOUND | _LISTED
 """The module of each name."""
 __all__ = sorted(_PLACES)
 

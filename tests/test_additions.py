@@ -1,6 +1,6 @@
 """The examples of CONTRIBUTING work: a layer takes 2 files of the library, a format 1, a way to
 convolve 2 and its rates, a device its row and its folders, a technique its file and its line in the
-façade, a still chart 3, a live view 4.
+façade, a picture, still or live, its module and its texts.
 
 The package is copied to a temporary folder, the example is written there as it stands on the page,
 and the tests that hold for every layer, or for every page, are run on it.
@@ -27,7 +27,7 @@ PAGE = ROOT / "CONTRIBUTING.md"
 BLOCK = re.compile(
     r"```(?:python|toml)\n# ((?:memlab|tests)/\S+?)(, added|, after \S+)?\n(.*?)```", re.DOTALL
 )
-VIEWS = {"A chart that stands still": 3, "A live view": 4}
+PICTURES = {"A chart that stands still": 2, "A live view": 2}
 LAYERS = {"A leaky ReLU": 2}
 FORMATS = {"A float of 6 bits": 1}
 WAYS = {"A second way for 1x1": 2}
@@ -36,7 +36,7 @@ TECHNIQUES = {"Updates as early as they can be": 2}
 """The headings of the examples, and how many files of the library each may touch: a way to convolve
 its module and its kernel, beside the rates that are measured; a device its row and its folder in
 kernels and in runtime."""
-PAGES = ("views/test_pages.py",)
+PAGES = ("pictures/test_pages.py",)
 OF_A_LAYER = (
     "layers", "step/test_staging.py", "networks/test_arguments.py",
     *(f"kernels/test_{part}.py"
@@ -152,12 +152,12 @@ def passed(result: subprocess.CompletedProcess[str]) -> int:
     return int(ran[1])
 
 
-@pytest.mark.parametrize("heading", VIEWS)
-def test_an_example_is_a_view_that_passes_every_test_of_pages(copy: Path, heading: str) -> None:
+@pytest.mark.parametrize("heading", PICTURES)
+def test_an_example_is_a_picture_that_passes_every_test_of_pages(copy: Path, heading: str) -> None:
     found = files(heading)
-    assert 0 < len(of_library(found)) <= VIEWS[heading]
+    assert 0 < len(of_library(found)) <= PICTURES[heading]
     write(copy, found)
-    (name,) = re.findall(r"from \.(\w+) import \1 as", "".join(text for _, _, text in found))
+    (name,) = re.findall(r"memlab/pictures/(\w+)\.py", " ".join(path for path, _, _ in found))
     assert passed(conform(copy, name, PAGES)) >= 6
 
 
@@ -259,8 +259,7 @@ def test_a_layer_without_its_formulas_does_not_pass(copy: Path) -> None:
 
 
 def test_an_example_with_a_text_that_is_cut_off_does_not_pass(copy: Path) -> None:
-    view, exported = files("A chart that stands still")[0], copy / "memlab/views/__init__.pyi"
-    name = re.findall(r"def (\w+)\(", view[2])[-1]
+    name = "largest_maps"
     wrong = f"""
 from memlab.pictures.draw.page import Still
 class _Cut(Still):
@@ -273,9 +272,7 @@ class _Cut(Still):
         return Page("Cut", [Chart(Scale(0, 1), Scale(0, 1), [far], 40, told=["a text"])])
 def {name}_cut(): return _Cut()
 """
-    (copy / f"memlab/views/{name}_cut.py").write_text(wrong, "utf-8")
-    line = f"from .{name}_cut import {name}_cut as {name}_cut\n"
-    exported.write_text(exported.read_text("utf-8") + line, "utf-8")
+    (copy / f"memlab/pictures/{name}_cut.py").write_text(wrong, "utf-8")
     result = conform(copy, f"{name}_cut", PAGES)
     assert result.returncode == 1
     assert "test_nothing_collides_or_is_cut_off" in result.stdout
