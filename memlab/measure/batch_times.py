@@ -25,12 +25,11 @@ from memlab.measure.processor import (
     Samples,
     Way,
     blas,
-    keep_freed_memory,
     limited,
     prepared,
     settled,
 )
-from memlab.measure.timing import Line, Machine, Result, line, machine, median
+from memlab.measure.timing import Line, Machine, line, machine, median
 from memlab.networks.builder import network
 from memlab.step.op import Op
 
@@ -99,15 +98,6 @@ class Layer(NamedTuple):
     weights: int
     each: int
     prepare: Callable[[int], Way]
-
-
-def run(most: int = MOST, batches: Iterable[int] = BATCHES) -> Result:
-    """Time a linear layer and a convolution per sample at growing batches, one thread."""
-    keep_freed_memory()
-    found = measure(batches=batches, most=most)
-    made = [line for curve in found.curves for line in lines(curve)]
-    lanes = Line(f"a vector here holds {found.lanes} fp32 values", found.lanes, "")
-    return Result("batch", machine(), (*made, lanes, *blas()))
 
 
 def measure(

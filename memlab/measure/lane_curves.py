@@ -12,8 +12,8 @@ from memlab.measure.timing import Machine
 
 GAIN = 1.4
 """Twice the lanes are worth it while they give at least so many times the operations."""
-LINEAR, BEYOND = 10, 15
-"""Per cent: how far from linear up to the width, at most; what is gained beyond it, at most."""
+BEYOND = 15
+"""Per cent: what is gained beyond the width, at most."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from memlab import strings, this_machine, units
 from memlab.errors import InputError, whole
 from memlab.layers import Conv2d
 from memlab.measure import convolution
-from memlab.measure.convolution import RIVAL, Case
-from memlab.measure.timing import Line, Machine, Result, allow_torch, machine
+from memlab.measure.convolution import Case
+from memlab.measure.timing import Machine, allow_torch, machine
 from memlab.step.op import Op
 
 CASES = (
@@ -71,19 +71,6 @@ class TorchLowering:
         return self.text()
 
     __repr__ = __str__
-
-
-def run() -> Result:
-    """Measure what PyTorch's own convolution takes beside input and output."""
-    found = measure()
-    lines = [
-        Line(f"{row.name}: {what} against the input", nbytes / row.input, "x")
-        for row in found.rows
-        for what, nbytes in (("without oneDNN", row.lowered), ("with oneDNN", row.onednn))
-        if nbytes is not None
-    ]
-    missing = Line(f"{RIVAL} is not installed: no comparison", 0, "")
-    return Result("torch-lowering", found.machine, tuple(lines or [missing]))
 
 
 def measure(cases: Iterable[Case] = CASES, batch: int = 2) -> TorchLowering:

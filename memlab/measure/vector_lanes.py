@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,9 +19,9 @@ from tqdm import tqdm
 
 from memlab import this_machine
 from memlab.errors import InputError, pick, several, whole
-from memlab.measure.lane_curves import BEYOND, LINEAR, Curve, Measured, Point, ratios, read
+from memlab.measure.lane_curves import Curve, Measured, Point, read
 from memlab.measure.processor import CLOCKS, clock, set_apart
-from memlab.measure.timing import Line, Result, interleave, machine
+from memlab.measure.timing import interleave, machine
 
 if TYPE_CHECKING:
     from memlab.kernels.cpu.experiments.vector_arithmetic import MicroKernel
@@ -45,16 +45,6 @@ TARGETS = {
     "sse2": Target("x86-64", ("sse2",)),
 }
 """What code for this processor can be compiled for instead, where it is an x86-64."""
-
-
-def run(repeats: int = REPEATS) -> Result:
-    """Time vectors of 1 to 64 lanes, and reading from memory, by number format."""
-    from memlab.measure import memory_reading
-
-    here = measure(repeats=repeats)
-    found = [here, forced("avx2", repeats=repeats)] if here.feature == "avx512f" else [here]
-    lines = [line for each in found for line in _lines(each)]
-    return Result("lanes", machine(), (*lines, *memory_reading.lines()))
 
 
 def measure(
@@ -174,32 +164,6 @@ def _compilers_choice() -> tuple[dict[str, int], int]:
     loop(values, values, np.empty_like(values), False, ())
     found = assembly.registers(loop)
     return found, assembly.width(found)
-
-
-# -- the figures --------------------------------------------------------------------------------
-
-
-def _lines(found: Measured) -> Iterator[Line]:
-    where = f"forced {found.target}: " if found.target else ""
-    yield Line(f"{where}bits in a vector, by {found.feature or 'default'}", found.bits, "bit")
-    yield Line(f"{where}bits the compiler chose for a plain loop", found.chosen_bits, "bit")
-    for curve in found.curves:
-        yield from _of(curve, f"{where}{curve.format}")
-    first = found.curves[0].format
-    for name, value in list(ratios(found).items())[1:]:
-        yield Line(f"{where}{name} against {first}, operations", value, "x")
-    for name in found.missing:
-        yield Line(f"{where}{name} is not computed in vectors here", 0, "")
-
-
-def _of(curve: Curve, name: str) -> Iterator[Line]:
-    first, knee = curve.points[0], curve.knee
-    yield Line(f"{name}: {first.lanes} lanes, operations", first.rate / 1e9, "G/s")
-    yield Line(f"{name}: {knee.lanes} lanes, operations", knee.rate / 1e9, "G/s")
-    yield Line(f"{name}: width, measured", curve.width, "bit")
-    yield Line(f"{name}: worst deviation from linear, to it", 100 * curve.deviation, "%", LINEAR)
-    if curve.ends:
-        yield Line(f"{name}: largest gain beyond it", 100 * curve.gain, "%", BEYOND)
 
 
 def main() -> None:
