@@ -35,8 +35,11 @@ USUAL: dict[str, Any] = {
 
 
 def methods() -> dict[str, Callable[..., Any]]:
-    found = {name: method for name, method in vars(Handle).items() if inspect.isfunction(method)}
-    return found | {"stage": Handle.stage, "then": Handle.then}
+    return {
+        name: method
+        for name, method in vars(Handle).items()
+        if inspect.isfunction(method) and not name.startswith("_") and name != "close"
+    }
 
 
 def whole_of(made: Any) -> Network:
