@@ -153,12 +153,8 @@ def _batches(given: Iterable[int]) -> list[int]:
 def _check(layers: Iterable[Layer], batches: list[int]) -> None:
     """All batches take turns, so all operands are there at once."""
     need = sum(layer.weights + layer.each * sum(batches) for layer in layers)
-    free = this_machine.free_memory()
-    if need > free:
-        raise InputError(
-            f"refused before anything was allocated: the batches {shorten(batches)} need "
-            f"{units.short(need)}, {units.short(free)} are free; try smaller batches."
-        )
+    said = f"the batches {shorten(batches)} need {units.short(need)}"
+    this_machine.admit(need, said, "try smaller batches")
 
 
 # -- what is measured ---------------------------------------------------------------------------

@@ -155,13 +155,8 @@ def _check(case: Case, batch: int, ops: dict[str, Op]) -> None:
     one = next(iter(ops.values()))
     operands = sum(each.size.at(batch) for each in {**one.reads, **one.writes}.values())
     need = operands + sum(workspace(op, batch) for op in ops.values())
-    free = this_machine.free_memory()
-    if need > free:
-        raise InputError(
-            f"refused before anything was allocated: {case.name} at batch {batch} needs "
-            f"{units.short(need)} for all its algorithms, {units.short(free)} are free; "
-            "try a smaller batch or fewer algorithms."
-        )
+    said = f"{case.name} at batch {batch} needs {units.short(need)} for all its algorithms"
+    this_machine.admit(need, said, "try a smaller batch or fewer algorithms")
 
 
 def _compile(case: Case, algorithms: Iterable[str], threads: int) -> None:

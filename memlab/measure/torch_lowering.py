@@ -116,12 +116,8 @@ def _measured(case: Case, batch: int) -> Scratch:
     op = convolution.operation(case, "im2col-batch")
     planned, size = convolution.workspace(op, batch), op.reads["x"].size.at(batch)
     need = planned + 3 * sum(each.size.at(batch) for each in op.touched())
-    if need > this_machine.free_memory():
-        raise InputError(
-            f"refused before anything was allocated: {case.name} at batch {batch} needs "
-            f"{units.short(need)}, {units.short(this_machine.free_memory())} are free; "
-            "try a smaller batch."
-        )
+    said = f"{case.name} at batch {batch} needs {units.short(need)}"
+    this_machine.admit(need, said, "try a smaller batch")
     has = torch.backends.mkldnn.is_available()
     onednn = _scratch(case.layer, op, batch, True) if has else None
     return Scratch(case.name, size, planned, _scratch(case.layer, op, batch, False), onednn)

@@ -22,7 +22,6 @@ from memlab.techniques.recompute.chain import Chain, Schedule, simulate
 from memlab.techniques.recompute.order_memory import Liveness
 from memlab.techniques.recompute.repeats import made, names_of
 from memlab.techniques.recompute.step_as_chain import cuts
-from memlab.techniques.recompute.step_as_tasks import tasks_of
 
 Order = list[int]
 
@@ -93,7 +92,7 @@ def _chained(
 
 
 def _exact(wish: Wish) -> Order:
-    inputs, tasks, fixed = tasks_of(wish.step, wish.batch, wish.machine)
+    inputs, tasks, fixed = exact_order.tasks_of(wish.step, wish.batch, wish.machine)
     graph = [*inputs, *tasks]
 
     def order(found: Sequence[int]) -> Order:
