@@ -75,7 +75,7 @@ def measure(
     this_machine.require_kernels()
     import numpy as np
 
-    from memlab.kernels.cpu.experiments.array_sum import total
+    from memlab.kernels.cpu.experiments import total
 
     chosen = [FORMATS[name] for name in several("format", formats, FORMATS)]
     for each in chosen:

@@ -24,7 +24,7 @@ from memlab.measure.processor import CLOCKS, clock, set_apart
 from memlab.measure.timing import interleave, machine
 
 if TYPE_CHECKING:
-    from memlab.kernels.cpu.experiments.vector_arithmetic import MicroKernel
+    from memlab.kernels.cpu.experiments import MicroKernel
 
 FORMATS = ("fp64", "fp32", "bf16", "int8")
 LANES = tuple(2**power for power in range(7))
@@ -59,7 +59,7 @@ def measure(
         InputError: no such format, none that this processor computes, or no such number of lanes.
     """
     this_machine.require_kernels()
-    from memlab.kernels.cpu.experiments.vector_arithmetic import ARITHMETIC, available
+    from memlab.kernels.cpu.experiments import ARITHMETIC, available
     from memlab.kernels.cpu.vectors import WIDTH
 
     asked = several("format of vectors", formats, ARITHMETIC)
@@ -87,7 +87,7 @@ def forced(
     Raises:
         InputError: no such target, or this processor cannot run its code.
     """
-    from memlab.kernels.cpu.experiments.vector_arithmetic import ARITHMETIC
+    from memlab.kernels.cpu.experiments import ARITHMETIC
     from memlab.kernels.cpu.vectors import FEATURES
 
     chosen = pick("target", target, TARGETS)
@@ -117,7 +117,7 @@ def forced(
 def _points(
     formats: list[str], lanes: list[int], repeats: int, clock: Callable[[], float], progress: bool
 ) -> dict[str, tuple[Point, ...]]:
-    from memlab.kernels.cpu.experiments.vector_arithmetic import ARITHMETIC, micro_kernel
+    from memlab.kernels.cpu.experiments import ARITHMETIC, micro_kernel
 
     kernels: dict[str, MicroKernel] = {}
     steps: dict[str, int] = {}
