@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from memlab import units
 from memlab.measure import batch_times, memory_reading, vector_lanes
-from memlab.measure.lane_curves import BEYOND, Curve, Measured, ratios
 from memlab.measure.processor import MOST, blas, keep_freed_memory
 from memlab.measure.timing import Line, Result, machine
+from memlab.measure.vector_lanes import BEYOND, Curve, Measured, ratios
 
 LINEAR = 10
 """Per cent: how far from linear up to the width, at most."""

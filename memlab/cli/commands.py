@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from memlab.networks.graph import Network
     from memlab.step.step import Step
 
-
 OUTPUT = "the standard output"
 PICTURES = ("svg", "png", "pdf", "html")
 """What a picture can be; an html page has a slider over the batch."""

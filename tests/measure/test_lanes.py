@@ -12,9 +12,9 @@ from benchmarks import BENCHMARKS
 from benchmarks import vectors as benchmark
 from memlab import InputError
 from memlab.kernels.cpu import vectors
-from memlab.measure import lane_curves, memory_reading, vector_lanes
-from memlab.measure.lane_curves import Curve, Measured, Point
+from memlab.measure import memory_reading, vector_lanes
 from memlab.measure.timing import Machine
+from memlab.measure.vector_lanes import Curve, Measured, Point
 
 MACHINE = Machine("a processor", 2, "Linux x86_64", "2026-01-31", {"numba": "0.68.1"})
 
@@ -90,7 +90,7 @@ def test_lines_have_the_aims_of_every_format() -> None:
 
 def test_a_measurement_survives_json() -> None:
     found = measured(curve(10, 20, 20), missing=("int8",), target="avx2")
-    assert lane_curves.read(json.loads(json.dumps(asdict(found)))) == found
+    assert vector_lanes.read(json.loads(json.dumps(asdict(found)))) == found
     assert found.curve("fp32").knee.lanes == 2
     with pytest.raises(InputError, match="unknown measured format 'fp64'"):
         found.curve("fp64")
