@@ -10,8 +10,8 @@ from pathlib import Path
 
 import benchmarks
 from memlab import atomic
-from memlab.bench import find, listing
-from memlab.errors import InputError
+from memlab.bench import listing
+from memlab.errors import InputError, pick
 from memlab.pictures.algorithm_times import BenchmarkTimes
 
 
@@ -38,7 +38,7 @@ def _run(name: str | None, as_json: bool, plot: Path | None) -> str:
     if name is None:
         listed = list(benchmarks.BENCHMARKS)
         return json.dumps(listed) if as_json else listing(benchmarks.BENCHMARKS)
-    benchmark = find(name, benchmarks.BENCHMARKS)
+    benchmark = pick("benchmark", name, benchmarks.BENCHMARKS)
     if plot is not None:
         atomic.place(plot)  # what cannot be written is refused before the run
     result = benchmark()

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import im2col
+from benchmarks.convolution import LAYERS
 from memlab.errors import InputError
 from memlab.kernels import registry
 from memlab.kernels.registry import Call
@@ -37,7 +38,7 @@ OF_FILL, OF_RIVAL = 1 / 0.75, 1.0
 """The time of the coalesced im2col, at most this many times the fill's and PyTorch's."""
 SIZES = (1024, 4096)
 """Rows and columns of square matrices."""
-GROWING = convolution.LAYERS[3]
+GROWING = LAYERS[3]
 """The convolution whose time per sample is measured at every batch, beside linear layers."""
 DRAWN = 4_194_301
 """Different values of an operand; a prime, so that no row of an image repeats another."""
@@ -56,7 +57,7 @@ def run(repeats: int = 11) -> Result:
 
 def lines(
     repeats: int, cases: Iterable[im2col.Case] = im2col.CASES, sizes: Sequence[int] = SIZES,
-    layers: Iterable[convolution.Case] = convolution.LAYERS,
+    layers: Iterable[convolution.Case] = LAYERS,
     growing: convolution.Case = GROWING, batches: Sequence[int] = BATCHES,
 ) -> Iterator[Line]:  # fmt: skip
     """Every figure: of lowering, of products of square matrices, and of convolutions."""

@@ -57,7 +57,7 @@ def _in_torch(network: Network, session: Session, threads: int, x: Array, labels
     """PyTorch's step from the same parameters and inputs."""
     import torch
 
-    from memlab.measure.torch_step import started
+    from benchmarks.torch_step import started
 
     torch.set_num_threads(threads)
     there = started(network, session)

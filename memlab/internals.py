@@ -2,10 +2,7 @@
 
 No package promises to keep such a thing. So it is asked for by name, where it is needed: another
 version that lacks it gets one sentence there, and the rest of memlab works. All that memlab takes
-from one package stands in one module:
-
-torch      ``memlab.frontends.torch.torch_internals``      its operators, calls and fake tensors
-========== =========================================== ==============================
+from one package stands in one module, such as ``memlab.frontends.torch.torch_internals``;
 ``tests/test_internals.py`` asks for each of them.
 """
 

@@ -60,6 +60,19 @@ def free_memory(root: Path = Path("/")) -> int:
     return room(root).nbytes
 
 
+def admit(nbytes: int, said: str, hint: str) -> None:
+    """Let arrays of so many bytes be made; ``said`` is who needs them.
+
+    Raises:
+        InputError: fewer are free; the message ends with the hint.
+    """
+    free = free_memory()
+    if nbytes > free:
+        raise InputError(
+            f"refused before anything was allocated: {said}, {units.short(free)} are free; {hint}."
+        )
+
+
 def measurable() -> bool:
     """Whether what is free can be asked here."""
     return _installed("psutil")

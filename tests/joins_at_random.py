@@ -60,7 +60,7 @@ def _all(end: Handle) -> set[Handle]:
         handle = todo.pop()
         if handle not in found:
             found.add(handle)
-            todo += [each for each in handle.inputs if isinstance(each, Handle)]
+            todo += handle.inputs
     return found
 
 

@@ -103,6 +103,7 @@ def copied(folder: Path, leave: tuple[str, ...] = ()) -> None:
     shutil.copytree(ROOT / "tests", folder / "tests", ignore=ignored)
     ignored = shutil.ignore_patterns("__pycache__", *leave)
     shutil.copytree(ROOT / "memlab", folder / "memlab", ignore=ignored)
+    shutil.copytree(ROOT / "benchmarks", folder / "benchmarks", ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", folder)
 
 
@@ -204,7 +205,7 @@ RATED = """
 import json
 from pathlib import Path
 import memlab
-from memlab.bench import rates
+from benchmarks import rates
 from memlab.clocks import roofline
 from memlab.clocks import measured_rates
 shape, layer = next(pair for pair in rates.LAYERS if pair[1].kernel == 1)

@@ -21,7 +21,6 @@ from memlab.claims import (
     of_offload,
     of_plans,
     of_runs,
-    selection,
     transformers,
 )
 from memlab.claims.table import Claim, Figure, Row
@@ -523,11 +522,11 @@ def test_an_unknown_claim_names_the_rows() -> None:
 
 
 def test_rows_are_picked_by_text_and_verdict() -> None:
-    assert {row.id for row in selection.rows(text="synced", verdict="differs").rows} == {
+    assert {row.id for row in as_text.rows(text="synced", verdict="differs").rows} == {
         "C2.alexnet.linear_layers", "C2.vgg16.conv_layers",
     }  # fmt: skip
-    assert all(isinstance(row, Figure) for row in selection.rows("A4", own=True).rows)
-    assert {type(row) for row in selection.rows("A4").rows} == {Claim, Figure}
+    assert all(isinstance(row, Figure) for row in as_text.rows("A4", own=True).rows)
+    assert {type(row) for row in as_text.rows("A4").rows} == {Claim, Figure}
 
 
 @pytest.mark.parametrize(
@@ -541,7 +540,7 @@ def test_rows_are_picked_by_text_and_verdict() -> None:
 )
 def test_what_is_none_is_refused(given: dict[str, object], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        selection.rows(**given)  # type: ignore[arg-type]  # wrong on purpose
+        as_text.rows(**given)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_the_list_runs_nothing_unless_it_is_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:

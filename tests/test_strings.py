@@ -66,7 +66,7 @@ INVENTED = (
     "addresses.result.first",
     "number.control.title.long",
     "exercise.page_width",
-    "role.parameter",
+    "role.hyperparameter",
     "phase.forward.one",
     "techniques.table.memory",
 )

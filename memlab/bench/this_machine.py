@@ -17,12 +17,12 @@ from statistics import median
 from time import perf_counter, process_time
 from typing import Any
 
-from memlab.bench import rates
 from memlab.build.step import training_step
 from memlab.clocks import measured_rates, roofline
 from memlab.kernels import registry
 from memlab.layers.algorithms import DEFAULT, on
-from memlab.measure.processor import blas, freed_memory_kept, limited, set_apart
+from memlab.measure.processor import Way, blas, freed_memory_kept, limited, set_apart
+from memlab.measure.processor import timed as timed_in_turns
 from memlab.measure.timing import Line, Result, machine
 from memlab.networks import zoo
 from memlab.networks.builder import network
@@ -100,7 +100,7 @@ def measure(
     registry.load()
     gc.collect()
     with limited(), freed_memory_kept(), set_apart():
-        found = Found(rates.product(rounds), rates.copy(rounds))
+        found = Found(product(rounds), copy(rounds))
         for name, image, batch in steps:
             step = training_step(zoo.build(name, image=image))
             for op, seconds in timed(step, batch, rounds):
@@ -115,6 +115,28 @@ def measure(
         "command": measured_rates.COMMAND,
         **found.as_dict(),
     }
+
+
+def product(rounds: int, size: int = 2048) -> float:
+    """Operations per second of a product of square matrices."""
+    import numpy as np
+
+    from memlab.kernels.cpu.blas import gemm
+
+    a, b, out = (np.ones((size, size), np.float32) for _ in range(3))
+    return 2 * size**3 / _median(lambda: gemm(a, b, out), rounds)
+
+
+def copy(rounds: int, size: int = 2**26) -> float:
+    """Bytes per second of a copy, which reads and writes each."""
+    import numpy as np
+
+    source, target = np.ones(size, np.uint8), np.ones(size, np.uint8)
+    return 2 * size / _median(lambda: np.copyto(target, source), rounds)
+
+
+def _median(way: Way, rounds: int) -> float:
+    return median(timed_in_turns({"it": way}, rounds)["it"])
 
 
 def layers(image: int, widths: Iterable[int]) -> Network:

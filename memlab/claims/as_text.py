@@ -1,13 +1,17 @@
-"""The table as text: a line for each row, or a paragraph where a row was asked for."""
+"""The rows that ``memlab claims`` was asked for, as text: a line for each, or a paragraph where one
+was asked for by its id."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from textwrap import TextWrapper
 
 from memlab.claims import verdicts
-from memlab.claims.table import SURE, Claim, Figure, text
+from memlab.claims.table import SURE, Claim, Figure, figures, find, of_text, table, text
+from memlab.claims.verdicts import VERDICTS
+from memlab.errors import InputError, known, shorten
 
 NARROW, WIDE = 60, 120
 """Columns: no fewer and no more are used."""
@@ -102,3 +106,53 @@ def _fill(words: str, width: int, first: int = 0, further: int | None = None) ->
     wrapper.initial_indent = " " * first
     wrapper.subsequent_indent = " " * (first if further is None else further)
     return wrapper.fill(words)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Rows, and whether they are told in full: where one was asked for by its id."""
+
+    rows: Sequence[Claim | Figure]
+    run: bool
+    full: bool
+    own: bool
+
+    def printed(self, width: int) -> str:
+        """As text of so many columns."""
+        if self.full:
+            return paragraphs(self.rows, width)
+        if self.own:
+            return own([row for row in self.rows if isinstance(row, Figure)], width, self.run)
+        found = [row for row in self.rows if isinstance(row, Claim)]
+        return listing(found, width, self.run)
+
+
+def rows(
+    id: str | None = None,
+    text: str | None = None,
+    verdict: str | None = None,
+    own: bool = False,
+    measure: bool = False,
+) -> Asked:
+    """The claims, and with an id our figures of that row as well; ``own`` leaves these alone.
+
+    Raises:
+        InputError: no such id, text or verdict, none that is all of them, or a verdict of our own.
+    """
+    if own and verdict is not None:
+        raise InputError("figures of memlab's own have no verdict; leave out --verdict, or --own.")
+    found: list[Claim | Figure] = [*(figures() if own else table())]
+    if id is not None:
+        found = [row for row in find(id) if isinstance(row, Figure) or not own]
+    run = measure or id is not None
+    if text is not None:
+        found = of_text(found, text)
+    if verdict is not None:
+        wanted = known("verdict", verdict, VERDICTS)
+        due = (row for row in found if isinstance(row, Claim) and (run or not row.runs))
+        found = [row for row in due if row.verdict == wanted]
+    if not found:
+        given = {"id": id, "--text": text, "--verdict": verdict, "--own": own or None}
+        words = " and ".join(f"{name} {shorten(what)}" for name, what in given.items() if what)
+        raise InputError(f"no row is all of {words}; leave one of them out.")
+    return Asked(found, run, id is not None, own)

@@ -108,19 +108,6 @@ def internal_schedule(t: int, m: int) -> Schedule:
     return _checked(steps, internal_state(steps, slots), _internal(steps, slots))
 
 
-def hidden_schedule(t: int, m: int) -> Schedule:
-    """The schedule of ``hidden_state(t, m)`` forward steps.
-
-    >>> hidden_schedule(3, 2)
-    (1, 2, 3, -3, 2, -2, 1, -1)
-
-    Raises:
-        InputError: no whole numbers of at least 1, or more than ten million entries.
-    """
-    steps, slots = whole("t (steps)", t), whole("m (slots)", m)
-    return _checked(steps, hidden_state(steps, slots), _hidden(steps, slots))
-
-
 def _checked(t: int, forwards: int, schedule: Iterator[int]) -> Schedule:
     if t + forwards > LONGEST:
         raise InputError(
@@ -142,18 +129,6 @@ def _internal(t: int, m: int) -> Iterator[int]:
         kept = first + _advance(last - first + 2, slots) - 1
         yield from range(first, kept + 1)
         todo += [(first, kept - 1, slots), (kept, kept, 0), (kept + 1, last, slots - 1)]
-
-
-def _hidden(t: int, m: int) -> Iterator[int]:
-    todo = [(1, t, m)]
-    while todo:
-        first, last, slots = todo.pop()
-        if first == last:
-            yield from (first, -first)
-        else:
-            kept = first + _advance(last - first + 1, slots)  # its input goes into a slot
-            yield from range(first, kept)
-            todo += [(first, kept - 1, slots), (kept, last, slots - 1)]
 
 
 def _revolve(length: int, slots: int) -> int:

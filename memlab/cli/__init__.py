@@ -15,41 +15,25 @@ from contextlib import suppress
 from typing import Any, NoReturn, TextIO
 
 from memlab import optimizers, this_machine
-from memlab.cli.commands import (
-    OUTPUT,
-    Options,
-    bench,
-    claims,
-    compare,
-    diff,
-    doctor,
-    explain,
-    fit,
-    lab,
-    lecture,
-    path,
-    plan,
-    progress,
-    run,
-    show,
-)
+from memlab.cli import commands
+from memlab.cli.commands import OUTPUT, Options, lab, show
 from memlab.cli.options import add_techniques
 from memlab.errors import InputError, unknown, visible
 
 EXAMPLES = {
-    plan: "plan resnet50 --batch 32",
-    run: "run mnist_cnn --batch 32",
-    fit: "fit resnet50 --memory 12GB",
-    compare: "compare resnet50 --batch 8",
-    path: "path googlenet --batch 128 --device 'titan x' --link '12 GB/s'",
-    diff: "diff before.json after.json",
-    explain: "explain train:model --batch 32 --memory 12GB",
-    claims: "claims A4",
-    bench: "bench machine",
-    doctor: "doctor",
-    lab: "lab --no-browser",
-    lecture: "lecture k2 -o k2.html",
-    progress: "progress",
+    commands.plan: "plan resnet50 --batch 32",
+    commands.run: "run mnist_cnn --batch 32",
+    commands.fit: "fit resnet50 --memory 12GB",
+    commands.compare: "compare resnet50 --batch 8",
+    commands.path: "path googlenet --batch 128 --device 'titan x' --link '12 GB/s'",
+    commands.diff: "diff before.json after.json",
+    commands.explain: "explain train:model --batch 32 --memory 12GB",
+    commands.claims: "claims A4",
+    commands.bench: "bench machine",
+    commands.doctor: "doctor",
+    commands.lab: "lab --no-browser",
+    commands.lecture: "lecture k2 -o k2.html",
+    commands.progress: "progress",
 }
 """Every command, with the line that its help and its errors offer."""
 PLANNING = ("plan", "run", "fit", "compare", "path")
@@ -95,10 +79,10 @@ def _parser(word: str = "") -> _Parser:
     parser.description = "Where the memory goes while a network trains."
     parser.epilog = "try: memlab plan resnet50"
     parser.add_argument("--version", action="version", version=f"memlab {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND")
+    subparsers = parser.add_subparsers(metavar="COMMAND")
     for command, example in EXAMPLES.items():
         about = command.__doc__ or ""
-        one = commands.add_parser(
+        one = subparsers.add_parser(
             command.__name__, help=about.rstrip("."), description=about, allow_abbrev=False
         )
         one.epilog = f"try: memlab {example}"

@@ -25,12 +25,11 @@ from memlab.measure.processor import (
     Samples,
     Way,
     blas,
-    keep_freed_memory,
     limited,
     prepared,
     settled,
 )
-from memlab.measure.timing import Line, Machine, Result, line, machine, median
+from memlab.measure.timing import Line, Machine, line, machine, median
 from memlab.networks.builder import network
 from memlab.step.op import Op
 
@@ -101,15 +100,6 @@ class Layer(NamedTuple):
     prepare: Callable[[int], Way]
 
 
-def run(most: int = MOST, batches: Iterable[int] = BATCHES) -> Result:
-    """Time a linear layer and a convolution per sample at growing batches, one thread."""
-    keep_freed_memory()
-    found = measure(batches=batches, most=most)
-    made = [line for curve in found.curves for line in lines(curve)]
-    lanes = Line(f"a vector here holds {found.lanes} fp32 values", found.lanes, "")
-    return Result("batch", machine(), (*made, lanes, *blas()))
-
-
 def measure(
     ways: Iterable[str] | None = None, batches: Iterable[int] = BATCHES, most: int = MOST,
     progress: bool = False,
@@ -163,12 +153,8 @@ def _batches(given: Iterable[int]) -> list[int]:
 def _check(layers: Iterable[Layer], batches: list[int]) -> None:
     """All batches take turns, so all operands are there at once."""
     need = sum(layer.weights + layer.each * sum(batches) for layer in layers)
-    free = this_machine.free_memory()
-    if need > free:
-        raise InputError(
-            f"refused before anything was allocated: the batches {shorten(batches)} need "
-            f"{units.short(need)}, {units.short(free)} are free; try smaller batches."
-        )
+    said = f"the batches {shorten(batches)} need {units.short(need)}"
+    this_machine.admit(need, said, "try smaller batches")
 
 
 # -- what is measured ---------------------------------------------------------------------------

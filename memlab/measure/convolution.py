@@ -6,7 +6,6 @@ on the wall.
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -30,10 +29,8 @@ from memlab.measure.processor import (
     settled,
 )
 from memlab.measure.timing import (
-    Group,
     Line,
     Machine,
-    Result,
     Timing,
     allow_torch,
     line,
@@ -45,9 +42,6 @@ from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.step.op import Op
 
-AIM = 1 / 0.9
-"""The time of the best algorithm, at most this many times PyTorch's: over the layers, the geometric
-mean."""
 SHORTEST = 0.02
 """Seconds of a sample: short calls are repeated."""
 RIVAL, BEST = "PyTorch", "the best against PyTorch is "
@@ -59,15 +53,6 @@ class Case(NamedTuple):
     name: str
     shape: Shape
     layer: Conv2d
-
-
-LAYERS = (
-    Case("VGG-16 conv1_2", (64, 224, 224), Conv2d(64, 3, pad=1)),
-    Case("VGG-16 conv3_2", (256, 56, 56), Conv2d(256, 3, pad=1)),
-    Case("ResNet-50 conv1", (3, 224, 224), Conv2d(64, 7, 2, 3)),
-    Case("ResNet-50 3x3", (64, 56, 56), Conv2d(64, 3, pad=1)),
-    Case("ResNet-50 1x1", (256, 56, 56), Conv2d(64, 1)),
-)
 
 
 @dataclass(frozen=True)
@@ -85,26 +70,6 @@ class Comparison:
     machine: Machine
     blas: tuple[str, ...]
     caches: Mapping[str, int]
-
-
-def run(most: int = MOST, cases: Iterable[Case] = LAYERS) -> Result:
-    """Time every algorithm on five convolutions of VGG-16 and ResNet-50, one thread."""
-    return _result("convolution", most, cases)
-
-
-def resnet50(most: int = MOST) -> Result:
-    """Time every algorithm on each different convolution of ResNet-50, one thread."""
-    return _result("convolution-resnet50", most, of("resnet50"))
-
-
-def of(name: str) -> list[Case]:
-    """Each different convolution of a network, named after the first layer of its kind."""
-    found: dict[tuple[Shape, Conv2d], Case] = {}
-    for node in zoo.build(name).nodes:
-        if isinstance(node.layer, Conv2d):
-            case = Case(node.name, node.input_shapes[0], node.layer)
-            found.setdefault((case.shape, case.layer), case)
-    return list(found.values())
 
 
 def find(source: str | Network, layer: str) -> Case:
@@ -149,22 +114,6 @@ def measure(
     return Comparison(case, batch, threads, timings, left_out, machine(), libraries, caches())
 
 
-# -- the benchmarks -----------------------------------------------------------------------------
-
-
-def _result(name: str, most: int, cases: Iterable[Case]) -> Result:
-    found = [measure(case, most=most) for case in cases]
-    made = [line for each in found for line in lines(each)]
-    best = [each.value for each in made if BEST in each.name]
-    if best:
-        mean = statistics.geometric_mean(best)
-        made.append(Line(f"the best against {RIVAL}, geometric mean", mean, "x", AIM))
-    else:
-        made.append(Line(f"{RIVAL} is not installed: no comparison", 0, ""))
-    groups = tuple(Group(each.case.name, each.timings) for each in found)
-    return Result(name, machine(), (*made, *blas()), groups)
-
-
 def lines(found: Comparison) -> list[Line]:
     """Time and workspace of every way, and the best of them."""
     name, made = found.case.name, []
@@ -206,13 +155,8 @@ def _check(case: Case, batch: int, ops: dict[str, Op]) -> None:
     one = next(iter(ops.values()))
     operands = sum(each.size.at(batch) for each in {**one.reads, **one.writes}.values())
     need = operands + sum(workspace(op, batch) for op in ops.values())
-    free = this_machine.free_memory()
-    if need > free:
-        raise InputError(
-            f"refused before anything was allocated: {case.name} at batch {batch} needs "
-            f"{units.short(need)} for all its algorithms, {units.short(free)} are free; "
-            "try a smaller batch or fewer algorithms."
-        )
+    said = f"{case.name} at batch {batch} needs {units.short(need)} for all its algorithms"
+    this_machine.admit(need, said, "try a smaller batch or fewer algorithms")
 
 
 def _compile(case: Case, algorithms: Iterable[str], threads: int) -> None:

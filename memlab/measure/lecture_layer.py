@@ -7,12 +7,10 @@ of MEC, which had a kernel then and is planned only now.
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter, process_time
+from time import perf_counter
 
-from memlab.measure import convolution, torch_lowering
-from memlab.measure.convolution import RIVAL, Case
+from memlab.measure.convolution import Case
 from memlab.measure.recorded_figures import FOLDER
-from memlab.measure.timing import Line, Result, line
 
 FILE = FOLDER / "lowering.json"
 NETWORK, LAYER = "vgg16", "conv1_2"
@@ -43,20 +41,3 @@ def copied(
             im2col(image, *chosen, out=copy)
             seconds.append(clock() - start)
     return meter.peak, seconds
-
-
-def run() -> Result:
-    """Lower one image of VGG-16 conv1_2, and convolve it in every way, one thread."""
-    case = convolution.find(NETWORK, LAYER)
-    found = convolution.measure(case)
-    measured, seconds = copied(case, TIMES, process_time)
-    lines = [line(COPY, tuple(seconds)), Line(f"{COPY}, measured", measured, "B")]
-    for each in found.timings:
-        lines.append(line(each.name, each.samples))
-        if each.workspace is not None:
-            lines.append(Line(f"{each.name}, workspace", each.workspace, "B"))
-    for row in torch_lowering.measure([case], 1).rows:
-        taken = {"without oneDNN": row.lowered, "with oneDNN": row.onednn}
-        known = {how: nbytes for how, nbytes in taken.items() if nbytes is not None}
-        lines += [Line(f"{RIVAL} {how}, workspace", n, "B") for how, n in known.items()]
-    return Result("lowering", found.machine, tuple(lines))

@@ -13,7 +13,7 @@ from memlab.errors import InputError, several, whole
 from memlab.formats import FORMATS, Format
 from memlab.kernels.registry import Array
 from memlab.measure.processor import CLOCKS, caches, clock, set_apart
-from memlab.measure.timing import Line, Machine, interleave, machine
+from memlab.measure.timing import Machine, interleave, machine
 
 READ = ("fp64", "fp32", "bf16", "int8")
 REPEATS = 15
@@ -75,7 +75,7 @@ def measure(
     this_machine.require_kernels()
     import numpy as np
 
-    from memlab.kernels.cpu.experiments.array_sum import total
+    from memlab.kernels.cpu.experiments import total
 
     chosen = [FORMATS[name] for name in several("format", formats, FORMATS)]
     for each in chosen:
@@ -111,20 +111,6 @@ def size(largest: int, free: int) -> int:
             f"free, {units.short(free)}; free some memory."
         )
     return nbytes
-
-
-def lines(repeats: int = REPEATS) -> list[Line]:
-    """The figures of a benchmark."""
-    found = measure(repeats=repeats)
-    size, source = units.short(found.nbytes), "memory and caches" if found.cached else "memory"
-    return [
-        line
-        for each in found.rates
-        for line in (
-            Line(f"{each.format}: read {size} from {source}", each.bandwidth / 1e9, "GB/s"),
-            Line(f"{each.format}: values read", each.values / 1e9, "G/s"),
-        )
-    ]
 
 
 def _check(format: Format) -> None:

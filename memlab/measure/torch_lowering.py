@@ -18,8 +18,8 @@ from memlab import strings, this_machine, units
 from memlab.errors import InputError, whole
 from memlab.layers import Conv2d
 from memlab.measure import convolution
-from memlab.measure.convolution import RIVAL, Case
-from memlab.measure.timing import Line, Machine, Result, allow_torch, machine
+from memlab.measure.convolution import Case
+from memlab.measure.timing import Machine, allow_torch, machine
 from memlab.step.op import Op
 
 CASES = (
@@ -73,19 +73,6 @@ class TorchLowering:
     __repr__ = __str__
 
 
-def run() -> Result:
-    """Measure what PyTorch's own convolution takes beside input and output."""
-    found = measure()
-    lines = [
-        Line(f"{row.name}: {what} against the input", nbytes / row.input, "x")
-        for row in found.rows
-        for what, nbytes in (("without oneDNN", row.lowered), ("with oneDNN", row.onednn))
-        if nbytes is not None
-    ]
-    missing = Line(f"{RIVAL} is not installed: no comparison", 0, "")
-    return Result("torch-lowering", found.machine, tuple(lines or [missing]))
-
-
 def measure(cases: Iterable[Case] = CASES, batch: int = 2) -> TorchLowering:
     """Convolve with PyTorch and book what its allocator gives out; without PyTorch, nothing.
 
@@ -129,12 +116,8 @@ def _measured(case: Case, batch: int) -> Scratch:
     op = convolution.operation(case, "im2col-batch")
     planned, size = convolution.workspace(op, batch), op.reads["x"].size.at(batch)
     need = planned + 3 * sum(each.size.at(batch) for each in op.touched())
-    if need > this_machine.free_memory():
-        raise InputError(
-            f"refused before anything was allocated: {case.name} at batch {batch} needs "
-            f"{units.short(need)}, {units.short(this_machine.free_memory())} are free; "
-            "try a smaller batch."
-        )
+    said = f"{case.name} at batch {batch} needs {units.short(need)}"
+    this_machine.admit(need, said, "try a smaller batch")
     has = torch.backends.mkldnn.is_available()
     onednn = _scratch(case.layer, op, batch, True) if has else None
     return Scratch(case.name, size, planned, _scratch(case.layer, op, batch, False), onednn)

@@ -12,28 +12,13 @@ from memlab import strings, units
 from memlab.ledger.plan import plan
 from memlab.measure import recorded_figures
 from memlab.measure.recorded_figures import FOLDER, Recorded
-from memlab.measure.timing import Line, Result, allow_torch, machine
-from memlab.networks import zoo
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 
-NETWORK, BATCH, THREADS = "resnet50", 16, 2
+BATCH = 16
 COMMAND = "python -m benchmarks torch-memory"
 FILE = FOLDER / "pytorch_memory.json"
 """What was recorded for the lessons."""
-RIVAL = "PyTorch"
-
-
-def run() -> Result:
-    """Measure what PyTorch holds at the peak of a training step of ResNet-50, role by role."""
-    if not allow_torch():
-        missing = Line(f"{RIVAL} is not installed: no comparison", 0, "")
-        return Result("torch-memory", machine(), (missing,))
-    from memlab.measure.torch_storages import at_peak
-
-    found = at_peak(zoo.build(NETWORK), BATCH, THREADS)
-    lines = tuple(Line(role, nbytes, "B") for role, nbytes in found.items())
-    return Result("torch-memory", machine(), lines)
 
 
 @dataclass(frozen=True)

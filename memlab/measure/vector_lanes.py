@@ -10,21 +10,146 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tqdm import tqdm
 
 from memlab import this_machine
 from memlab.errors import InputError, pick, several, whole
-from memlab.measure.lane_curves import BEYOND, LINEAR, Curve, Measured, Point, ratios, read
 from memlab.measure.processor import CLOCKS, clock, set_apart
-from memlab.measure.timing import Line, Result, interleave, machine
+from memlab.measure.timing import Machine, interleave, machine
 
 if TYPE_CHECKING:
-    from memlab.kernels.cpu.experiments.vector_arithmetic import MicroKernel
+    from memlab.kernels.cpu.experiments import MicroKernel
+
+GAIN = 1.4
+"""Twice the lanes are worth it while they give at least so many times the operations."""
+BEYOND = 15
+"""Per cent: what is gained beyond the width, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Samples of one loop in seconds, and the operations done in each."""
+
+    lanes: int
+    operations: int
+    samples: tuple[float, ...]
+
+    @property
+    def rate(self) -> float:
+        """Operations per second, of the best sample."""
+        return self.operations / min(self.samples)
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The loops of one format, each with twice the lanes of the one before."""
+
+    format: str
+    bits: int
+    points: tuple[Point, ...]
+
+    @property
+    def knee(self) -> Point:
+        """The widest loop up to which every doubling is worth it."""
+        for one, other in pairwise(self.points):
+            if other.rate < GAIN * one.rate:
+                return one
+        return self.points[-1]
+
+    @property
+    def ends(self) -> bool:
+        """Whether wider loops were measured, so that the knee is one."""
+        return self.knee.lanes < self.points[-1].lanes
+
+    @property
+    def width(self) -> int:
+        """Bits that are computed at a time, by this measurement."""
+        return self.bits * self.knee.lanes
+
+    def linear(self, lanes: int) -> float:
+        """The rate if each lane added as much as those of the first loop."""
+        first = self.points[0]
+        return first.rate * lanes / first.lanes
+
+    @property
+    def deviation(self) -> float:
+        """The largest distance from linear up to the knee, as a part of linear."""
+        inner = [each for each in self.points if each.lanes <= self.knee.lanes]
+        return max(abs(each.rate / self.linear(each.lanes) - 1) for each in inner)
+
+    @property
+    def falls(self) -> bool:
+        """Whether a wider loop loses as much as the aim allows to gain."""
+        knee = self.knee
+        wider = [each.rate for each in self.points if each.lanes > knee.lanes]
+        return bool(wider) and min(wider) < (1 - BEYOND / 100) * knee.rate
+
+    @property
+    def gain(self) -> float:
+        """The most that any wider loop gains, as a part of the knee's rate."""
+        knee = self.knee
+        beyond = [each.rate / knee.rate - 1 for each in self.points if each.lanes > knee.lanes]
+        return max(0.0, *beyond) if beyond else 0.0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Curves of several formats on one processor.
+
+    Its registers hold ``registers`` vectors of ``bits`` bits, as ``feature`` says. ``target`` is
+    the older processor that was compiled for, or empty. ``missing`` are formats that were asked for
+    and that it does not compute. ``chosen`` counts the registers in the assembly of an ordinary
+    loop, which the compiler made vectors of; the widest has ``chosen_bits``.
+    """
+
+    curves: tuple[Curve, ...]
+    bits: int
+    registers: int
+    feature: str
+    target: str
+    missing: tuple[str, ...]
+    chosen: Mapping[str, int]
+    chosen_bits: int
+    clock: str
+    machine: Machine
+
+    def curve(self, format: str) -> Curve:
+        """That of one format.
+
+        Raises:
+            InputError: it was not measured.
+        """
+        return pick("measured format", format, {each.format: each for each in self.curves})
+
+
+def read(facts: dict[str, Any]) -> Measured:
+    """What ``dataclasses.asdict`` made of a measurement, after JSON."""
+    curves = [
+        Curve(
+            each["format"], each["bits"],
+            tuple(Point(p["lanes"], p["operations"], tuple(p["samples"])) for p in each["points"]),
+        )
+        for each in facts["curves"]
+    ]  # fmt: skip
+    others = {
+        "curves": tuple(curves),
+        "missing": tuple(facts["missing"]),
+        "machine": Machine(**facts["machine"]),
+    }
+    return Measured(**(facts | others))
+
+
+def ratios(found: Measured) -> dict[str, float]:
+    """The rate of each format at its knee, by that of the first."""
+    first = found.curves[0].knee.rate
+    return {each.format: each.knee.rate / first for each in found.curves}
+
 
 FORMATS = ("fp64", "fp32", "bf16", "int8")
 LANES = tuple(2**power for power in range(7))
@@ -47,16 +172,6 @@ TARGETS = {
 """What code for this processor can be compiled for instead, where it is an x86-64."""
 
 
-def run(repeats: int = REPEATS) -> Result:
-    """Time vectors of 1 to 64 lanes, and reading from memory, by number format."""
-    from memlab.measure import memory_reading
-
-    here = measure(repeats=repeats)
-    found = [here, forced("avx2", repeats=repeats)] if here.feature == "avx512f" else [here]
-    lines = [line for each in found for line in _lines(each)]
-    return Result("lanes", machine(), (*lines, *memory_reading.lines()))
-
-
 def measure(
     formats: Iterable[str] = FORMATS, lanes: Iterable[int] = LANES, repeats: int = REPEATS,
     progress: bool = False,
@@ -69,7 +184,7 @@ def measure(
         InputError: no such format, none that this processor computes, or no such number of lanes.
     """
     this_machine.require_kernels()
-    from memlab.kernels.cpu.experiments.vector_arithmetic import ARITHMETIC, available
+    from memlab.kernels.cpu.experiments import ARITHMETIC, available
     from memlab.kernels.cpu.vectors import WIDTH
 
     asked = several("format of vectors", formats, ARITHMETIC)
@@ -97,7 +212,7 @@ def forced(
     Raises:
         InputError: no such target, or this processor cannot run its code.
     """
-    from memlab.kernels.cpu.experiments.vector_arithmetic import ARITHMETIC
+    from memlab.kernels.cpu.experiments import ARITHMETIC
     from memlab.kernels.cpu.vectors import FEATURES
 
     chosen = pick("target", target, TARGETS)
@@ -127,7 +242,7 @@ def forced(
 def _points(
     formats: list[str], lanes: list[int], repeats: int, clock: Callable[[], float], progress: bool
 ) -> dict[str, tuple[Point, ...]]:
-    from memlab.kernels.cpu.experiments.vector_arithmetic import ARITHMETIC, micro_kernel
+    from memlab.kernels.cpu.experiments import ARITHMETIC, micro_kernel
 
     kernels: dict[str, MicroKernel] = {}
     steps: dict[str, int] = {}
@@ -174,32 +289,6 @@ def _compilers_choice() -> tuple[dict[str, int], int]:
     loop(values, values, np.empty_like(values), False, ())
     found = assembly.registers(loop)
     return found, assembly.width(found)
-
-
-# -- the figures --------------------------------------------------------------------------------
-
-
-def _lines(found: Measured) -> Iterator[Line]:
-    where = f"forced {found.target}: " if found.target else ""
-    yield Line(f"{where}bits in a vector, by {found.feature or 'default'}", found.bits, "bit")
-    yield Line(f"{where}bits the compiler chose for a plain loop", found.chosen_bits, "bit")
-    for curve in found.curves:
-        yield from _of(curve, f"{where}{curve.format}")
-    first = found.curves[0].format
-    for name, value in list(ratios(found).items())[1:]:
-        yield Line(f"{where}{name} against {first}, operations", value, "x")
-    for name in found.missing:
-        yield Line(f"{where}{name} is not computed in vectors here", 0, "")
-
-
-def _of(curve: Curve, name: str) -> Iterator[Line]:
-    first, knee = curve.points[0], curve.knee
-    yield Line(f"{name}: {first.lanes} lanes, operations", first.rate / 1e9, "G/s")
-    yield Line(f"{name}: {knee.lanes} lanes, operations", knee.rate / 1e9, "G/s")
-    yield Line(f"{name}: width, measured", curve.width, "bit")
-    yield Line(f"{name}: worst deviation from linear, to it", 100 * curve.deviation, "%", LINEAR)
-    if curve.ends:
-        yield Line(f"{name}: largest gain beyond it", 100 * curve.gain, "%", BEYOND)
 
 
 def main() -> None:

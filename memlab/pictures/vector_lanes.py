@@ -9,8 +9,8 @@ from math import ceil
 from memlab import strings, units
 from memlab.measure import memory_reading, timing
 from memlab.measure import vector_lanes as experiment
-from memlab.measure.lane_curves import Curve, Measured, Point
 from memlab.measure.memory_reading import Rate, Reading
+from memlab.measure.vector_lanes import Curve, Measured, Point
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.labels import Label
 from memlab.pictures.draw.marks import Fact, Line, Mark, Points

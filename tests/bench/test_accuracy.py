@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from benchmarks import accuracy as recording
 from memlab import InputError, bench, network, zoo
 from memlab.bench import accuracy
-from memlab.bench.accuracy import __main__ as recording
 from memlab.bench.accuracy.table import Accuracy, Compared, Estimate
 from memlab.bench.accuracy.table import accuracy as result_of
 from memlab.cli import main

@@ -9,7 +9,7 @@ import pytest
 
 import memlab
 from benchmarks import planned_seconds
-from memlab.bench import rates, this_machine
+from memlab.bench import this_machine
 from memlab.clocks import measured_rates, roofline
 from memlab.layers.algorithms import DEFAULT, on
 
@@ -22,7 +22,7 @@ MEASURE = this_machine.measure
 def tiny(monkeypatch, tmp_path):
     monkeypatch.setenv(measured_rates.PLACE, str(tmp_path / "machine.json"))
     for name in ("product", "copy"):
-        monkeypatch.setattr(rates, name, lambda rounds: 1e9)
+        monkeypatch.setattr(this_machine, name, lambda rounds: 1e9)
     for module in (this_machine, planned_seconds):
         monkeypatch.setattr(module, "freed_memory_kept", nullcontext)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from memlab.bench import rates
+from benchmarks import rates
 from memlab.layers import Conv2d
 from memlab.layers.algorithms import ALGORITHMS, on
 

@@ -64,7 +64,7 @@ def test_beside_pytorch_it_reports_both_and_their_ratio(torch, monkeypatch):
 
 
 def test_both_sides_compute_the_same(torch):
-    from memlab.measure.torch_step import TorchStep
+    from benchmarks.torch_step import TorchStep
 
     network = zoo.build("resnet50", image=64, classes=10)
     x, labels = torch.randn(2, 3, 64, 64), torch.tensor([3, 8])

@@ -70,27 +70,6 @@ def slots_of_internal(schedule: Schedule) -> tuple[int, int]:
     return forwards, most
 
 
-def slots_of_hidden(schedule: Schedule) -> tuple[int, int]:
-    """Forward steps, and the most states that a forward other than the very next entry starts from,
-    that before the first step among them. Each backward must follow its forward."""
-    forwards, most = 0, 0
-    stored = {0}
-    for at, run in enumerate(schedule):
-        if run < 0:
-            assert schedule[at - 1] == -run
-            stored.discard(-run - 1)
-            continue
-        forwards += 1
-        assert run - 1 in stored or schedule[at - 1] == run - 1
-        rest = schedule[at + 1 :]
-        again = rest.index(run) if run in rest else len(rest)
-        stored.discard(run)
-        if run + 1 in rest[1:again]:
-            stored.add(run)
-        most = max(most, len(stored))
-    return forwards, most
-
-
 @pytest.mark.parametrize(
     ("count", "expected"),
     [(revolve.internal_state, [55, 24, 18, 16, 15]), (revolve.hidden_state, [55, 30, 25, 24, 23])],
@@ -138,20 +117,13 @@ def test_schedules_reach_their_counts(t: int, m: int) -> None:
     m = max(m, t // 40 + 1)  # or the schedule is long
     internal_walk = slots_of_internal(revolve.internal_schedule(t, m))
     assert internal_walk == (revolve.internal_state(t, m), min(t, m))
-    forwards, most = slots_of_hidden(revolve.hidden_schedule(t, m))
-    assert forwards == revolve.hidden_state(t, m)
-    assert most <= m
 
 
 @pytest.mark.parametrize("m", [1, 2, 10, 50, 1000, 2000])
 def test_schedules_of_a_thousand_steps(m: int) -> None:
-    for count, schedule in (
-        (revolve.internal_state, revolve.internal_schedule),
-        (revolve.hidden_state, revolve.hidden_schedule),
-    ):
-        runs = schedule(1000, m)
-        assert sum(run > 0 for run in runs) == count(1000, m)
-        assert [-run for run in runs if run < 0] == list(range(1000, 0, -1))
+    runs = revolve.internal_schedule(1000, m)
+    assert sum(run > 0 for run in runs) == revolve.internal_state(1000, m)
+    assert [-run for run in runs if run < 0] == list(range(1000, 0, -1))
 
 
 def test_root_is_the_best_of_all() -> None:
@@ -167,7 +139,6 @@ def test_root_is_the_best_of_all() -> None:
         lambda: revolve.hidden_state(10, 0),
         lambda: revolve.revolve(True, 1),
         lambda: revolve.sqrt_slots(-100),
-        lambda: revolve.hidden_schedule(2, -1),
         lambda: revolve.internal_schedule(10**9, 3),
         lambda: revolve.extra_time(10, 9),
     ],

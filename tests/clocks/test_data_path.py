@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import memlab
 from memlab import InputError, Step, zoo
-from memlab.clocks.buffer_ring import PARTS, SIDES, operations
+from memlab.clocks.data_path import PARTS, SIDES, operations
 from memlab.clocks.streams import slots
 from memlab.hardware import Device, Figure, find
 from memlab.lesson import digits

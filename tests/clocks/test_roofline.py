@@ -97,7 +97,7 @@ def test_the_recorded_figures_name_their_machine() -> None:
     assert rates.machine["processor"]
     assert rates.machine["date"]
     assert {"python", "numpy", "numba"} <= set(rates.machine["versions"])
-    assert rates.command.startswith("python -m memlab.bench.rates")
+    assert rates.command.startswith("python -m benchmarks.rates")
     assert 1e9 < rates.flops < 1e13
     assert 1e9 < rates.bandwidth < 1e12
     assert len(rates.shares) > 5

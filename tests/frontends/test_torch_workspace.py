@@ -14,7 +14,7 @@ from tests.oracles.requirement import torch_or_skip
 
 torch: Any = torch_or_skip()
 
-from memlab.frontends.torch import alone, jobs, measure, observe
+from memlab.frontends.torch import alone, measure, observe
 from memlab.frontends.torch.convert import step_of
 from memlab.frontends.torch.random_states import nbytes, reruns
 from tests.oracles.torch_allocator import most
@@ -77,7 +77,7 @@ def test_an_operation_that_crashes_ends_nothing_else():
     """No bytes in the place of what oneDNN keeps for its backward: a segmentation fault."""
     found = seen(SMALL["lstm"])
     call = next(each for each in found.calls if each.kind == "mkldnn_rnn_layer_backward")
-    job = jobs.Jobs(found, 5).job(call)
+    job = measure.Jobs(found, 5).job(call)
     kept = [isinstance(each, dict) and "made" in each for each in job["args"]]
     empty = {"tensor": [99, 0, [0], [1], 0, "uint8", "cpu"]}
     args = [empty if made else each for each, made in zip(job["args"], kept, strict=True)]

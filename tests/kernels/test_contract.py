@@ -15,7 +15,7 @@ import pytest
 
 import memlab
 from memlab import devices
-from memlab.clocks.buffer_ring import AUGMENT
+from memlab.clocks.data_path import AUGMENT
 from memlab.devices import DEVICES, EVERY_LAYER
 from memlab.errors import InputError
 from memlab.kernels import everywhere, registry

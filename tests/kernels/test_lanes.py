@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from memlab import InputError
-from memlab.kernels.cpu import vectors
-from memlab.kernels.cpu.experiments import array_sum, vector_arithmetic
-from memlab.kernels.cpu.experiments.vector_arithmetic import (
+from memlab.kernels.cpu import experiments, vectors
+from memlab.kernels.cpu.experiments import (
     ARITHMETIC,
     MicroKernel,
     available,
@@ -95,7 +94,7 @@ def test_bad_lanes_give_one_sentence(format: str, count: Any, says: str) -> None
 
 
 def test_fewer_lanes_than_an_instruction_and_a_missing_one_are_refused(monkeypatch: Any) -> None:
-    monkeypatch.setattr(vector_arithmetic, "FEATURES", frozenset({"avxvnni"}))
+    monkeypatch.setattr(experiments, "FEATURES", frozenset({"avxvnni"}))
     assert available() == ("fp64", "fp32", "int8")
     with pytest.raises(InputError, match="lanes of int8 must be one of 16, 32, 64, got 8"):
         micro_kernel("int8", 8)
@@ -148,16 +147,16 @@ def test_the_features_are_those_that_numba_compiles_for(monkeypatch: Any) -> Non
 @pytest.mark.parametrize("dtype", ["f8", "f4", "u8", "u4", "u2", "u1", "i1"])
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_a_sum_is_numpys(dtype: str, blocks: int) -> None:
-    count = blocks * array_sum.BLOCK // np.dtype(dtype).itemsize
+    count = blocks * experiments.BLOCK // np.dtype(dtype).itemsize
     values = np.random.default_rng(0).integers(0, 120, count).astype(dtype)
-    found = array_sum.total(values)
+    found = experiments.total(values)
     assert found.dtype == values.dtype
     assert found == values.sum(dtype=dtype)  # both wrap around
 
 
-@pytest.mark.parametrize("count", [0, 1, array_sum.BLOCK + 8])
+@pytest.mark.parametrize("count", [0, 1, experiments.BLOCK + 8])
 def test_only_whole_blocks_are_read(count: int) -> None:
     with pytest.raises(InputError, match="an array without gaps"):
-        array_sum.total(np.ones(count, np.uint8))
+        experiments.total(np.ones(count, np.uint8))
     with pytest.raises(InputError, match="an array without gaps"):
-        array_sum.total(np.ones(2 * array_sum.BLOCK)[::2])
+        experiments.total(np.ones(2 * experiments.BLOCK)[::2])

@@ -1,13 +1,14 @@
-"""The kernels of tiles against the plain ones that stand beside them."""
+"""The kernels of tiles against the plain ones."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from memlab.kernels.cpu.tile import packing, plain
+from memlab.kernels.cpu.tile import packing
 from memlab.kernels.operands import Window, window
 from memlab.layers import Conv2d
+from tests.kernels import plain_tiles as plain
 from tests.kernels_by_case import Case, Trial, distance
 
 SETTINGS = [

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from benchmarks import BENCHMARKS
+from benchmarks import BENCHMARKS, vectors
 from memlab import InputError, this_machine
 from memlab.layers import Conv2d
 from memlab.measure import batch_times
@@ -21,7 +21,7 @@ FALLING = Curve("linear-8", {1: (8.0, 9.0, 7.0), 2: (4.2,), 4: (4.0,), 16: (3.9,
 @pytest.fixture(autouse=True)
 def gently(monkeypatch):
     """Small layers, one sample of each."""
-    monkeypatch.setattr(batch_times, "keep_freed_memory", lambda: None)
+    monkeypatch.setattr(vectors, "keep_freed_memory", lambda: None)
     monkeypatch.setattr(batch_times, "SHORTEST", 0.0)
     monkeypatch.setattr(
         batch_times, "LAYER", Case("small", (2, 5, 6), Conv2d(3, 3, pad=1, bias=False))
@@ -56,8 +56,7 @@ def test_a_time_is_that_of_one_sample(monkeypatch):
 
 
 def test_the_benchmark_reports_times_weights_and_falls():
-    assert BENCHMARKS["batch"] is batch_times.run
-    result = batch_times.run(most=1, batches=[1, 4])
+    result = BENCHMARKS["batch"](most=1, batches=[1, 4])
     lines = {line.name: line for line in result.lines}
     for name in batch_times.WAYS:
         assert lines[f"{name}: per sample at batch 4"].unit == "s"

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 
 import pytest
 
+from benchmarks import convolution as benchmark
 from memlab.layers import Conv2d
 from memlab.layers.algorithms import on
 from memlab.measure import convolution, memory_reading, vector_lanes
@@ -26,7 +27,7 @@ def gently(monkeypatch):
 
 
 def small():
-    return convolution.run(most=1, cases=(PLAIN, STRIDED))
+    return benchmark.run(most=1, cases=(PLAIN, STRIDED))
 
 
 def test_without_pytorch_it_reports_every_algorithm(monkeypatch):
@@ -59,19 +60,19 @@ def test_beside_pytorch_the_best_one_is_named():
         expected = times[best] / values[f"{case.name}: PyTorch"]
         assert values[f"{case.name}: {BEST}{best}"] == pytest.approx(expected)
     (mean,) = (line for line in result.lines if "geometric mean" in line.name)
-    assert mean.aim == convolution.AIM
+    assert mean.aim == benchmark.AIM
     assert torch.get_num_threads() == threads
 
 
 def test_the_core_of_the_blas_is_named(monkeypatch):
     named = Line("BLAS of scipy, openblas 0.3.29, core Zen", 4, "")
     monkeypatch.setattr(convolution, "allow_torch", lambda: False)
-    monkeypatch.setattr(convolution, "blas", lambda: [named])
+    monkeypatch.setattr(benchmark, "blas", lambda: [named])
     assert named in small().lines
 
 
 def test_each_different_convolution_of_a_network_occurs_once():
-    cases = convolution.of("resnet50")
+    cases = benchmark.of("resnet50")
     assert len(cases) == len({case[1:] for case in cases}) == 23
     assert cases[0].layer == Conv2d(64, 7, 2, 3, bias=False)
 

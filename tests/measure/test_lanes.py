@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from benchmarks import BENCHMARKS
+from benchmarks import vectors as benchmark
 from memlab import InputError
 from memlab.kernels.cpu import vectors
-from memlab.measure import lane_curves, memory_reading, vector_lanes
-from memlab.measure.lane_curves import Curve, Measured, Point
+from memlab.measure import memory_reading, vector_lanes
 from memlab.measure.timing import Machine
+from memlab.measure.vector_lanes import Curve, Measured, Point
 
 MACHINE = Machine("a processor", 2, "Linux x86_64", "2026-01-31", {"numba": "0.68.1"})
 
@@ -74,7 +75,7 @@ def test_linear_starts_at_the_first_point_and_a_loss_is_no_gain() -> None:
 
 def test_lines_have_the_aims_of_every_format() -> None:
     found = measured(curve(10, 20, 20), curve(20, 50, 58, format="bf16", bits=16, first=8))
-    lines = {line.name: line for line in vector_lanes._lines(found)}
+    lines = {line.name: line for line in benchmark.lines_of(found)}
     assert lines["fp32: width, measured"].value == 64
     assert lines["fp32: largest gain beyond it"].aim == 15
     off = lines["bf16: worst deviation from linear, to it"]
@@ -83,13 +84,13 @@ def test_lines_have_the_aims_of_every_format() -> None:
     assert not lines["bf16: largest gain beyond it"].reached
     assert lines["bf16 against fp32, operations"].value == pytest.approx(2.5)
     assert lines["bits in a vector, by avx512f"].value == 512
-    rising = vector_lanes._of(curve(10, 20), "x")
+    rising = benchmark.lines_of_curve(curve(10, 20), "x")
     assert not [line for line in rising if "beyond" in line.name]
 
 
 def test_a_measurement_survives_json() -> None:
     found = measured(curve(10, 20, 20), missing=("int8",), target="avx2")
-    assert lane_curves.read(json.loads(json.dumps(asdict(found)))) == found
+    assert vector_lanes.read(json.loads(json.dumps(asdict(found)))) == found
     assert found.curve("fp32").knee.lanes == 2
     with pytest.raises(InputError, match="unknown measured format 'fp64'"):
         found.curve("fp64")
@@ -199,7 +200,7 @@ def test_a_cache_that_holds_much_of_the_array_is_named(
     monkeypatch.setattr(memory_reading, "MOST", 2**20)
     monkeypatch.setattr(memory_reading, "caches", lambda: {"L3": largest})
     assert memory_reading.measure("fp32", repeats=1).cached == cached
-    names = [line.name for line in memory_reading.lines(repeats=1)]
+    names = [line.name for line in benchmark.reading(repeats=1)]
     source = "memory and caches" if cached else "memory"
     assert f"fp32: read 1.0 MB from {source}" in names
 

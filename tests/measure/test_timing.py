@@ -8,8 +8,7 @@ from datetime import date
 
 import pytest
 
-from memlab import InputError, bench, this_machine
-from memlab.bench import this_machine as benchmark_of_machine
+from memlab import InputError, this_machine
 from memlab.measure import timing
 from memlab.measure.timing import Line, Machine, Result
 
@@ -100,9 +99,3 @@ def test_the_date_is_that_of_the_clock_on_the_wall(monkeypatch, zone):
     finally:
         monkeypatch.undo()
         time.tzset()
-
-
-def test_benchmarks_are_found_by_name():
-    assert bench.find("machine", bench.BENCHMARKS) is benchmark_of_machine.run
-    with pytest.raises(InputError, match="did you mean 'machine'"):
-        bench.find("machin", bench.BENCHMARKS)

@@ -120,7 +120,7 @@ def test_without_pytorch_one_line_says_how_to_install_it(monkeypatch):
     assert "\n" not in found.text()
     for said in ("pip install torch", found.machine.processor, found.machine.date):
         assert said in found.text()
-    (line,) = torch_lowering.run().lines
+    (line,) = BENCHMARKS["torch-lowering"]().lines
     assert line.name == "PyTorch is not installed: no comparison"
 
 

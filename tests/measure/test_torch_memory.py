@@ -8,13 +8,14 @@ import pytest
 
 import memlab
 from benchmarks import BENCHMARKS
+from benchmarks import torch_memory as benchmark
 from memlab import InputError, units, zoo
 from memlab.measure import recorded_figures, torch_memory
 from memlab.measure.timing import Line
 from memlab.step.tensor import Role
 from tests.oracles.requirement import torch_or_skip
 
-RESNET = zoo.build(torch_memory.NETWORK)
+RESNET = zoo.build(benchmark.NETWORK)
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +78,8 @@ def test_without_a_file_there_is_one_sentence(tmp_path, monkeypatch, step):
 
 
 def test_without_pytorch_there_is_one_line(monkeypatch):
-    monkeypatch.setattr(torch_memory, "allow_torch", lambda: False)
-    assert torch_memory.run().lines == (Line("PyTorch is not installed: no comparison", 0, ""),)
+    monkeypatch.setattr(benchmark, "allow_torch", lambda: False)
+    assert benchmark.run().lines == (Line("PyTorch is not installed: no comparison", 0, ""),)
 
 
 # -- with PyTorch -------------------------------------------------------------------------------
@@ -92,7 +93,7 @@ def small():
 
 def test_a_small_step_holds_what_its_arrays_take():
     torch_or_skip()
-    from memlab.measure.torch_storages import at_peak
+    from benchmarks.torch_storages import at_peak
 
     network, batch = small(), 4
     found = at_peak(network, batch, threads=1)
@@ -108,7 +109,7 @@ def test_a_small_step_holds_what_its_arrays_take():
 
 def test_a_larger_batch_holds_more_maps_and_the_same_parameters():
     torch_or_skip()
-    from memlab.measure.torch_storages import at_peak
+    from benchmarks.torch_storages import at_peak
 
     one, two = (at_peak(small(), batch, threads=1) for batch in (4, 8))
     assert one[Role.PARAMETER] == two[Role.PARAMETER]

@@ -10,13 +10,13 @@ from typing import Any
 from memlab import views
 from memlab.layers import Conv2d
 from memlab.layers.algorithms import on
-from memlab.measure import batch_times, lane_curves
+from memlab.measure import batch_times, vector_lanes
 from memlab.measure.batch_times import Sweep
 from memlab.measure.convolution import RIVAL, Case, Comparison
-from memlab.measure.lane_curves import Measured, Point
 from memlab.measure.memory_reading import Rate, Reading
 from memlab.measure.recorded_figures import Recorded
 from memlab.measure.timing import Group, Line, Machine, Result, Timing
+from memlab.measure.vector_lanes import Measured, Point
 
 MACHINE = Machine("a processor", 2, "Linux x86_64", "2026-01-31", {"torch": "2.13.0+cpu"})
 LIBRARIES = ("BLAS of numpy, core A", "BLAS of scipy, core B")
@@ -96,17 +96,17 @@ PLOTS = {"rival": layers(True), "none": layers(False), "plain": result(PLAIN)}
 BITS = {"fp64": 64, "fp32": 32, "bf16": 16, "int8": 8}
 
 
-def rates(format: str, width: int, *, first: int = 1, lost: float = 1.0) -> lane_curves.Curve:
+def rates(format: str, width: int, *, first: int = 1, lost: float = 1.0) -> vector_lanes.Curve:
     """Linear up to ``width`` bits, 1 % more beyond, and at last only a part of it."""
     lanes = [first << n for n in range(7) if first << n <= 64]
     most = width // BITS[format]
     found = [14e9 * min(n, most) * (1.01 if n > most else 1) for n in lanes]
     found[-1] *= lost
     points = [Point(n, 10**9, (10**9 / rate,) * 3) for n, rate in zip(lanes, found, strict=True)]
-    return lane_curves.Curve(format, BITS[format], tuple(points))
+    return vector_lanes.Curve(format, BITS[format], tuple(points))
 
 
-def vectors(*found: lane_curves.Curve, **others: Any) -> Measured:
+def vectors(*found: vector_lanes.Curve, **others: Any) -> Measured:
     given: dict[str, Any] = {
         "bits": 512, "registers": 32, "feature": "avx512f", "target": "", "missing": (),
         "chosen": {"zmm": 16, "ymm": 4}, "chosen_bits": 512, "clock": "process_time",
@@ -127,7 +127,7 @@ LANES = {
     "bf16": vectors(rates("bf16", 256, first=8)),
     "unbroken": vectors(rates("int8", 512, first=16)),
     "lost": vectors(
-        lane_curves.Curve(
+        vector_lanes.Curve(
             "fp32", 32, tuple(Point(2**n, 10**9, (2.0 ** -min(n, 4 - n),)) for n in range(4))
         )
     ),

@@ -14,7 +14,7 @@ import pytest
 
 import memlab
 from memlab import Fed, InputError, Step, this_machine
-from memlab.clocks.buffer_ring import operations
+from memlab.clocks.data_path import operations
 from memlab.kernels.maps import crops
 from memlab.kernels.registry import Array, Call
 from memlab.runtime import backend

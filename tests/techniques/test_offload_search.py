@@ -18,8 +18,7 @@ from memlab.step.storage import HOST
 from memlab.techniques.offload import choose, offload, rules
 from memlab.techniques.offload import search as searches
 from memlab.techniques.offload.cost import Costs, Terms, computed, terms
-from memlab.techniques.offload.prefetch import NEEDED, PREFETCH, VDNN
-from memlab.techniques.offload.rules import candidates
+from memlab.techniques.offload.rules import NEEDED, PREFETCH, VDNN, candidates
 from memlab.techniques.offload.search import ORDER, Choice, static
 from tests.networks_at_random import networks
 from tests.quick import apart

@@ -28,7 +28,7 @@ from memlab.techniques.recompute import chain_optimum, exact_order, repeats, seg
 from memlab.techniques.recompute.chain import Schedule, simulate
 from memlab.techniques.recompute.order_memory import Liveness, cost
 from memlab.techniques.recompute.step_as_chain import Cuts, cuts
-from memlab.techniques.recompute.step_as_tasks import tasks_of
+from memlab.techniques.recompute.ways import tasks_of
 from tests.networks_at_random import networks, tied
 from tests.staged_networks import NETWORKS, step
 from tests.techniques.same import differences, ran

@@ -1,7 +1,7 @@
 """How far estimates of training memory are from the truth: memlab's, and those of others.
 
 The second training step of each model is run, so the largest takes some GB. The figures of one
-machine are recorded; ``python -m memlab.bench.accuracy`` measures and records them again.
+machine are recorded; ``python -m benchmarks.accuracy`` measures and records them again.
 """
 
 from __future__ import annotations

@@ -11,8 +11,7 @@ from typing import Any
 from numpy.lib.stride_tricks import as_strided
 
 from memlab.kernels.cuda import driver
-from memlab.kernels.cuda.compile import SIMULATED, Shape, launch
-from memlab.kernels.cuda.grids import planes, values
+from memlab.kernels.cuda.compile import SIMULATED, Shape, launch, planes, values
 from memlab.kernels.cuda.simulator import values_of
 
 

@@ -13,8 +13,7 @@ import numpy as np
 from numba import cuda
 
 from memlab.kernels.cuda.arrays import line, pitch
-from memlab.kernels.cuda.compile import Values, compiled, inlined, launch
-from memlab.kernels.cuda.grids import THREADS, results
+from memlab.kernels.cuda.compile import THREADS, Values, compiled, inlined, launch, results
 from memlab.kernels.maps.accumulation import put
 
 _U, _F = np.uint64, np.float64

@@ -13,8 +13,7 @@ from numba import cuda
 
 from memlab.kernels import everywhere
 from memlab.kernels.cuda.arrays import launch_on_values, line
-from memlab.kernels.cuda.compile import Values, compiled, inlined, launch
-from memlab.kernels.cuda.grids import values
+from memlab.kernels.cuda.compile import Values, compiled, inlined, launch, planes, values
 from memlab.kernels.everywhere import SETTING, Update, takes, values_of
 from memlab.kernels.maps.accumulation import put
 from memlab.kernels.registry import Array
@@ -100,3 +99,36 @@ def update(formula: Formula, arrays: Iterable[Array], settings: Iterable[float])
     lines = tuple(line(array) for array in arrays)
     number, count = lines[0].dtype.type, lines[0].size
     launch(UPDATES[formula], values(count), lines, tuple(map(number, settings)), count)
+
+
+def at_every_place(operands: type) -> Callable[[Callable[..., None]], Any]:
+    """Make a kernel of a function of an image, a channel, a row, a column, and the operands, which
+    are a named tuple with annotations; it is called for every place."""
+
+    def lift(function: Callable[..., None]) -> Any:
+        f = inlined(function)
+
+        def each(batch: int, channels: int, rows: int, columns: int, of: Any) -> None:
+            left, top, plane = cuda.grid(3)
+            across, down, along = cuda.gridsize(3)
+            while plane < batch * channels:
+                b, c = plane // channels, plane % channels
+                row = top
+                while row < rows:
+                    column = left
+                    while column < columns:
+                        f(b, c, row, column, of)
+                        column += across
+                    row += down
+                plane += along
+
+        each.__annotations__["of"] = operands
+        return compiled(each, function)
+
+    return lift
+
+
+def every_place(maps: Any) -> tuple[Any, ...]:
+    """The launch of such a kernel for every place of some maps, and their extents."""
+    batch, channels, rows, columns = maps.shape
+    return planes(columns, rows, batch * channels), *maps.shape

@@ -163,17 +163,6 @@ MODELS: Mapping[str, tuple[int, int, int]] = MappingProxyType(
 """Sequence length s, hidden size h and heads a, by name (F4)."""
 
 
-def activation_bytes(s: int, b: int, h: int, a: int) -> int:
-    """``s b h (34 + 5 a s / h)``: the bytes that one layer keeps for backward in half precision,
-    with masks of 1 byte (Korthikanti et al. 2022, arXiv 2205.05198; F4).
-
-    Raises:
-        InputError: a size below 1.
-    """
-    s, b, h, a = (whole(name, n) for name, n in zip("sbha", (s, b, h, a), strict=True))
-    return 34 * s * b * h + 5 * a * b * s * s
-
-
 def attention_term(s: int, h: int, a: int) -> float:
     """``5 a s / h``: what the matrices of attention add to the 34 (F4)."""
     return 5 * a * s / h

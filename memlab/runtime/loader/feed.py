@@ -18,15 +18,18 @@ from typing import Any
 import numpy as np
 
 from memlab import devices, units
-from memlab.clocks.buffer_ring import (
+from memlab.clocks.data_path import (
     AUGMENT,
     HOST_SIDE,
     TRAIN,
+    Moves,
+    Paced,
+    Path,
     counted,
+    data_path,
     images_of,
     operations,
 )
-from memlab.clocks.data_path import Moves, Paced, Path, data_path
 from memlab.clocks.streams import Schedule
 from memlab.errors import InputError, flag, known, real, shorten, whole
 from memlab.hardware import speed

@@ -16,8 +16,17 @@ from memlab.step.garbage_collection import paused
 from memlab.step.step import Step
 from memlab.techniques import order
 from memlab.techniques.offload.cost import optimal, terms
-from memlab.techniques.offload.prefetch import NEEDED, PREFETCH, VDNN, back, needed
-from memlab.techniques.offload.rules import POLICIES, WayBack, candidates, moved
+from memlab.techniques.offload.rules import (
+    NEEDED,
+    POLICIES,
+    PREFETCH,
+    VDNN,
+    WayBack,
+    back,
+    candidates,
+    moved,
+    needed,
+)
 from memlab.techniques.offload.search import SEARCHES, Choice
 from memlab.techniques.registry import Argument, Kind, Place, Takes, technique
 from memlab.techniques.release import rewritable

@@ -25,8 +25,7 @@ from memlab.step.storage import DEVICE
 from memlab.techniques import order
 from memlab.techniques.in_place import in_place
 from memlab.techniques.lowering import lowering, ways
-from memlab.techniques.offload.prefetch import PREFETCH, VDNN, needed
-from memlab.techniques.offload.rules import Move, WayBack, by_number
+from memlab.techniques.offload.rules import PREFETCH, VDNN, Move, WayBack, by_number, needed
 from memlab.techniques.recompute.repeats import repeated
 
 KINDS = ("m", "p")

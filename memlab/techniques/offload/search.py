@@ -24,8 +24,7 @@ from memlab.step.step import Step
 from memlab.step.storage import HOST
 from memlab.techniques.in_place import in_place as placed
 from memlab.techniques.offload.cost import Cost, Costs, Terms, computed
-from memlab.techniques.offload.prefetch import back
-from memlab.techniques.offload.rules import POLICIES, moved
+from memlab.techniques.offload.rules import POLICIES, back, moved
 
 EXACT = 12
 """Maps of which all sets are tried: up to 4,096 sets."""

@@ -37,14 +37,6 @@ def sqrt(chain: Sized) -> Schedule:
     return every_kth(chain, root(len(chain)))
 
 
-def best_kth(chain: Chain) -> Schedule:
-    """Store the output of every k-th stage with the k of the least peak, of those the fastest."""
-    return min(
-        (every_kth(chain, k) for k in range(1, len(chain) + 1)),
-        key=lambda schedule: _usage(chain, schedule),
-    )
-
-
 def greedy(chain: Chain, budget: int) -> Schedule:
     """Close a segment at the first stage where what it keeps exceeds ``budget`` bytes, that stage
     included: algorithm 3 of the paper (fact E5). The budget is of one segment, not of the peak.

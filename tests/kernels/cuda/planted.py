@@ -5,8 +5,8 @@ from dataclasses import asdict
 
 from numba import cuda, float32, int64
 
+from benchmarks.cuda_report import report
 from memlab.kernels.cuda.compile import Compiled
-from memlab.kernels.cuda.report import report
 
 MANY = 300
 """More values than a thread has registers."""

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from memlab.kernels.cuda import all_kernels, report
+from benchmarks import cuda_report as report
+from memlab.kernels.cuda import all_kernels
 
 ROOT = Path(__file__).resolve().parents[3]
 OWN = ROOT / ".venv-cuda" / "bin" / "python"
@@ -44,7 +45,7 @@ def reports(*command: str) -> list[dict[str, Any]]:
 
 
 def ours(capability: str, *names: str) -> list[dict[str, Any]]:
-    return reports("-m", "memlab.kernels.cuda.report", *names, "--json", "--cc", capability)
+    return reports("-m", "benchmarks.cuda_report", *names, "--json", "--cc", capability)
 
 
 @cache

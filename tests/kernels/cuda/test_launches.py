@@ -12,7 +12,7 @@ import pytest
 from numba import cuda, types
 
 from memlab.kernels import registry
-from memlab.kernels.cuda import all_kernels, grids, target
+from memlab.kernels.cuda import all_kernels, compile, target
 from memlab.kernels.cuda.compile import Labels, Places, Values, compiled, launch, signatures
 from memlab.kernels.cuda.simulator import share
 from memlab.kernels.operands import Window
@@ -74,11 +74,11 @@ def test_a_grid_keeps_within_what_a_gpu_allows(
     columns, rows, planes = sizes
     real = {"THREADS": 256, "BLOCKS": 2**11, "WIDE": 2**31 - 1, "HIGH": 2**16 - 1, "DEEP": 8}
     for name, value in real.items():
-        monkeypatch.setattr(grids, name, value)
+        monkeypatch.setattr(compile, name, value)
     shapes = [
-        grids.planes(columns, rows, planes, deep),
-        grids.values(columns * rows, planes),
-        grids.results(planes, columns),
+        compile.planes(columns, rows, planes, deep),
+        compile.values(columns * rows, planes),
+        compile.results(planes, columns),
     ]
     for grid, block in shapes:
         assert np.prod(block) <= 256

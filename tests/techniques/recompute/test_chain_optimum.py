@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from memlab import InputError
 from memlab.claims.revolve import (
-    hidden_schedule,
     hidden_state,
 )
 from memlab.techniques.recompute import segments
@@ -266,7 +265,6 @@ def test_schedules_reach_their_points(chain: Chain, above: int) -> None:
 def test_no_segments_are_better(chain: Chain, budget: int) -> None:
     for schedule in (
         segments.sqrt(chain),
-        segments.best_kth(chain),
         segments.greedy(chain, budget),
         segments.greedy_search(chain),
     ):
@@ -289,8 +287,6 @@ def test_equal_stages_that_keep_much_are_those_of_hidden_states() -> None:
     chain = Chain((Stage(1, 0, 1, 100, 0, 1, 1, 100, 100),) * 20, 1)
     points = tuple(point for point in frontier(chain) if point[0] < 200)
     assert points == tuple((101 + m, hidden_state(20, m)) for m in range(1, 20))
-    for m in range(1, 20):
-        assert simulate(chain, hidden_schedule(20, m)) == Usage(101 + m, hidden_state(20, m))
 
 
 def test_a_schedule_by_hand() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memlab import InputError
 from memlab.claims.revolve import sqrt_slots
 from memlab.techniques.recompute.chain import Chain, Schedule, Stage, simulate
-from memlab.techniques.recompute.segments import best_kth, every_kth, greedy, greedy_search, sqrt
+from memlab.techniques.recompute.segments import every_kth, greedy, greedy_search, sqrt
 
 SIZES = st.lists(st.tuples(st.integers(1, 9), st.integers(0, 20)), min_size=1, max_size=30)
 
@@ -76,18 +76,7 @@ def test_equal_stages_take_the_slots_of_the_root(stages: int) -> None:
     of fact E1, in which the last segment stores no output and the input takes none."""
     chain = Chain((Stage(1, 2, 1, 1, 0, 1, 1, 1, 1),) * stages)
     _, slots = sqrt_slots(stages)
-    peak = simulate(chain, best_kth(chain)).peak
-    assert slots - 2 <= peak <= slots
     assert simulate(chain, sqrt(chain)).peak <= slots + 1
-
-
-@given(SIZES)
-@settings(max_examples=60, deadline=None)
-def test_the_best_k_is_the_best_of_all(sizes) -> None:
-    chain = chain_of(sizes)
-    used = [simulate(chain, every_kth(chain, k)) for k in range(1, len(chain) + 1)]
-    best = simulate(chain, best_kth(chain))
-    assert (best.peak, best.cost) == min((each.peak, each.cost) for each in used)
 
 
 @given(SIZES, st.integers(0, 200))

@@ -66,7 +66,7 @@ def fit_model(
             ``memlab.record``; or SciPy is not installed.
     """
     _installed()
-    from memlab.frontends.torch.fitting.advice import failure
+    from memlab.frontends.torch.fitting.search import failure
     from memlab.frontends.torch.worlds import Wish
 
     known("way to make a model fit", by, BY)

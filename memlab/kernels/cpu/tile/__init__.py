@@ -27,8 +27,7 @@ products::
     ...             [ ...              ]
 
 The files here: ``packing`` lowers the values of a tile and adds them back; ``block_products``
-writes the loops over a block of sums, instruction by instruction, since no compiler finds them;
-``plain`` says the same in a few lines of NumPy, and tests hold the kernels against it.
+writes the loops over a block of sums, instruction by instruction, since no compiler finds them.
 
 Nothing is checked in those loops. They write whole blocks, so the rows of a panel are a multiple of
 a block's lanes and a block's rows fit behind them: ``packing.check`` holds a workspace against it.

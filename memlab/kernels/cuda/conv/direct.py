@@ -13,10 +13,9 @@ from numba import cuda
 
 from memlab.kernels.cuda import block_sums
 from memlab.kernels.cuda.arrays import line, pitch
-from memlab.kernels.cuda.compile import Values, compiled, inlined, launch
-from memlab.kernels.cuda.grids import THREADS, results
+from memlab.kernels.cuda.compile import THREADS, Values, compiled, inlined, launch, results
 from memlab.kernels.cuda.layers.linear import add_bias, sum_bias
-from memlab.kernels.cuda.place_loops import at_every_place, every_place
+from memlab.kernels.cuda.value_loops import at_every_place, every_place
 from memlab.kernels.maps.accumulation import put
 from memlab.kernels.maps.windows import reader, source
 from memlab.kernels.operands import Window, convolution, window

@@ -27,8 +27,7 @@ from memlab.kernels.argument_checks import (
     lowered_sizes,
 )
 from memlab.kernels.cuda.arrays import contiguous, line, overlap
-from memlab.kernels.cuda.compile import Values, compiled, launch
-from memlab.kernels.cuda.grids import planes, values
+from memlab.kernels.cuda.compile import Values, compiled, launch, planes, values
 from memlab.kernels.maps.accumulation import put
 from memlab.kernels.maps.windows import reader, source
 from memlab.kernels.operands import Window

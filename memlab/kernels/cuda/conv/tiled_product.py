@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import cuda
 
-from memlab.kernels.cuda.compile import SIMULATED, Values, compiled, inlined, launch
-from memlab.kernels.cuda.grids import HIGH
+from memlab.kernels.cuda.compile import HIGH, SIMULATED, Values, compiled, inlined, launch
 from memlab.kernels.maps.accumulation import put
 from memlab.kernels.operands import Window
 

@@ -6,8 +6,7 @@ import numpy as np
 from numba import cuda
 
 from memlab.kernels.cuda.arrays import line
-from memlab.kernels.cuda.compile import Bytes, Values, compiled, launch
-from memlab.kernels.cuda.grids import values
+from memlab.kernels.cuda.compile import Bytes, Values, compiled, launch, values
 from memlab.kernels.maps import crops
 from memlab.kernels.maps.crops import moved
 from memlab.kernels.maps.random_numbers import mix

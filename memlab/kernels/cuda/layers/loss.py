@@ -11,8 +11,16 @@ from numba import cuda
 from memlab.kernels.cuda import block_sums
 from memlab.kernels.cuda.arrays import line
 from memlab.kernels.cuda.block_sums import sum_differences
-from memlab.kernels.cuda.compile import Labels, Values, compiled, inlined, launch
-from memlab.kernels.cuda.grids import THREADS, results, values
+from memlab.kernels.cuda.compile import (
+    THREADS,
+    Labels,
+    Values,
+    compiled,
+    inlined,
+    launch,
+    results,
+    values,
+)
 from memlab.kernels.maps.accumulation import put
 from memlab.kernels.maps.pointwise import cross_entropy_backward
 from memlab.kernels.registry import Call, kernel

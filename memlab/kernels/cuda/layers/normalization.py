@@ -11,8 +11,7 @@ from numba import cuda
 
 from memlab.kernels.cuda.arrays import by_channel, line, pitch
 from memlab.kernels.cuda.block_sums import sum_products, sum_squares, sum_values
-from memlab.kernels.cuda.compile import Values, compiled, inlined, launch
-from memlab.kernels.cuda.grids import values
+from memlab.kernels.cuda.compile import Values, compiled, inlined, launch, values
 from memlab.kernels.cuda.value_loops import each
 from memlab.kernels.maps.accumulation import put
 from memlab.kernels.maps.normalization import normalized, normalized_backward

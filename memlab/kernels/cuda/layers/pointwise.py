@@ -8,8 +8,7 @@ from numba import cuda
 
 from memlab.kernels import everywhere
 from memlab.kernels.cuda.arrays import launch_on_values, line, pitch
-from memlab.kernels.cuda.compile import Values, compiled, launch
-from memlab.kernels.cuda.grids import values
+from memlab.kernels.cuda.compile import Values, compiled, launch, values
 from memlab.kernels.cuda.value_loops import EACH, each, update
 from memlab.kernels.maps.accumulation import put
 from memlab.kernels.maps.pointwise import dropped, same

@@ -12,7 +12,7 @@ import numpy as np
 
 from memlab.kernels.cuda.arrays import line, pitch
 from memlab.kernels.cuda.compile import Places, Values, inlined, launch
-from memlab.kernels.cuda.place_loops import at_every_place, every_place
+from memlab.kernels.cuda.value_loops import at_every_place, every_place
 from memlab.kernels.maps.accumulation import put
 from memlab.kernels.maps.windows import counted, covered, covering
 from memlab.kernels.operands import Geometry, geometry

@@ -1,4 +1,4 @@
-"""``python -m memlab.bench.accuracy``: compare the networks of the zoo, and record what is found.
+"""``python -m benchmarks.accuracy``: compare the networks of the zoo, and record what is found.
 
 On a processor it writes ``accuracy.json``, on a GPU ``accuracy_<its name>.json``. Bytes are the
 same on a busy machine, seconds are not: record on a quiet one.

@@ -1,4 +1,4 @@
-"""Measure what ``clocks.roofline`` goes by: ``python -m memlab.bench.rates > rates.json``.
+"""Measure what ``clocks.roofline`` goes by: ``python -m benchmarks.rates > rates.json``.
 
 Processor time of one thread. Every algorithm takes its turn in each round, so that they meet the
 same drift of the machine; medians are kept.
@@ -10,21 +10,20 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-
 from memlab.axes import Shape
+from memlab.bench.this_machine import copy, product
 from memlab.build.step import training_step
 from memlab.clocks import roofline
 from memlab.kernels import registry
 from memlab.kernels.registry import Array
 from memlab.layers import Conv2d
 from memlab.layers.algorithms import on
-from memlab.measure.processor import Way, blas, limited, prepared, timed
+from memlab.measure.processor import blas, limited, prepared, timed
 from memlab.measure.timing import machine, median
 from memlab.networks.builder import network
 from memlab.step.op import Op
 
-COMMAND = "python -m memlab.bench.rates > memlab/clocks/rates.json"
+COMMAND = "python -m benchmarks.rates > memlab/clocks/rates.json"
 BATCH = 2
 LAYERS: tuple[tuple[Shape, Conv2d], ...] = (
     ((64, 224, 224), Conv2d(64, 3, pad=1)),
@@ -57,26 +56,6 @@ def measure(layers: tuple[tuple[Shape, Conv2d], ...] = LAYERS, rounds: int = 3) 
         "batch": BATCH,
         "layers": rows,
     }
-
-
-def product(rounds: int, size: int = 2048) -> float:
-    """Operations per second of a product of square matrices."""
-    from memlab.kernels.cpu.blas import (
-        gemm,
-    )  # it loads SciPy, which the list of benchmarks does not need
-
-    a, b, out = (np.ones((size, size), np.float32) for _ in range(3))
-    return 2 * size**3 / _median(lambda: gemm(a, b, out), rounds)
-
-
-def copy(rounds: int, size: int = 2**26) -> float:
-    """Bytes per second of a copy, which reads and writes each."""
-    source, target = np.ones(size, np.uint8), np.ones(size, np.uint8)
-    return 2 * size / _median(lambda: np.copyto(target, source), rounds)
-
-
-def _median(way: Way, rounds: int) -> float:
-    return median(timed({"it": way}, rounds)["it"])
 
 
 def row(shape: Shape, layer: Conv2d, flops: float, rounds: int) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What the CUDA compiler makes of every kernel, on a machine that needs no GPU.
 
-    python -m memlab.kernels.cuda.report im2col --cc 7.5 9.0
+    python -m benchmarks.cuda_report im2col --cc 7.5 9.0
 
 Numba writes PTX, NVIDIA's linker makes machine code of it and says what that takes. Both come with
 ``memlab[cuda13]``. Numba's simulator compiles nothing, so this runs in a process of its own.
@@ -152,7 +152,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _without_simulator(argv: Sequence[str]) -> int:
-    command = [sys.executable, "-m", "memlab.kernels.cuda.report", *argv]
+    command = [sys.executable, "-m", "benchmarks.cuda_report", *argv]
     return subprocess.run(command, env=os.environ | {SWITCH: "0"}).returncode
 
 

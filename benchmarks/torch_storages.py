@@ -14,9 +14,9 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from benchmarks.torch_step import TorchStep, started
 from memlab.build.step import training_step
 from memlab.measure.torch_lowering import most_allocated
-from memlab.measure.torch_step import TorchStep, started
 from memlab.networks.graph import Network
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session

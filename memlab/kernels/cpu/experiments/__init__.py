@@ -1,1 +1,0 @@
-"""Loops that lessons measure, and no step runs."""
