@@ -98,7 +98,7 @@ def test_recorded_figures_say_so():
 
 def test_only_a_run_is_shown():
     with pytest.raises(InputError, match="a run is shown"):
-        views.planned_and_measured(LINEAR.planned)
+        views.planned_and_measured(LINEAR.planned)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_a_notebook_stores_picture_and_text(monkeypatch):

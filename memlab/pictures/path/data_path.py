@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from string import ascii_uppercase
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from memlab import strings, units
 from memlab.clocks.data_path import Path, data_path
@@ -55,7 +55,7 @@ class Visit(NamedTuple):
     uses: tuple[Span, ...]
 
 
-class Held(NamedTuple):
+class Filling(NamedTuple):
     """A place at a moment: the batch in it, how much of it is there already, and whether the device
     computes on it."""
 
@@ -128,12 +128,13 @@ class DataPath(Study):
     @cached_property
     def visits(self) -> dict[Tensor, list[Visit]]:
         """Of each place, the batches that come one after the other."""
-        found: dict[Tensor, dict[int, list[Slot]]] = {}
-        for slot in self.path.schedule.slots:
+        slots: dict[Tensor, dict[int, list[Slot]]] = {}
+        for slot, job in zip(self.path.schedule.slots, self.jobs, strict=True):
             for tensor in slot.op.touched():
-                found.setdefault(tensor, {}).setdefault(_number(slot), []).append(slot)
+                slots.setdefault(tensor, {}).setdefault(job.batch, []).append(slot)
         return {
-            tensor: [_visit(k, slots) for k, slots in by.items()] for tensor, by in found.items()
+            tensor: [_visit(batch, each) for batch, each in by.items()]
+            for tensor, by in slots.items()
         }
 
     def station(self, name: str) -> list[Tensor]:
@@ -144,9 +145,18 @@ class DataPath(Study):
         """Bytes of all places of a station, full or not."""
         return sum(each.storage.size.at(self.batch) for each in self.station(name))
 
-    def held(self, name: str, moment: float) -> list[Held]:
+    def held(self, name: str, moment: float) -> list[Filling]:
         """The places of a station at a moment."""
-        return [self._held(tensor, moment) for tensor in self.station(name)]
+        return [self._filling(tensor, moment) for tensor in self.station(name)]
+
+    def _filling(self, tensor: Tensor, moment: float) -> Filling:
+        now = moment + 1e-12
+        for visit in self.visits[tensor]:
+            if visit.start <= now < visit.end:
+                part = min(1.0, (moment - visit.start) / max(visit.full - visit.start, 1e-15))
+                used = any(start <= now < end for start, end in visit.uses)
+                return Filling(tensor, visit.batch, max(part, 0.0), used)
+        return Filling(tensor, None, 0.0, used=False)
 
     def waiting_on_disk(self, moment: float) -> list[int]:
         """Batches whose reading has not begun."""
@@ -157,25 +167,12 @@ class DataPath(Study):
         works = (job for job in self.jobs if job.kind == "compute")
         return letter(next((j.batch for j in works if j.end > moment + 1e-12), 0))
 
-    def took(self, kind: str) -> str:
-        """How long an operation on a batch takes: ``'128 ms'``."""
-        return duration(self.seconds[kind])
-
     def waiting(self, moment: float) -> str:
         """For what compute stands still, in words; empty where it does not."""
         for batch, start, end in self.stalls:
             if start <= moment + 1e-12 < end:
                 return say("wait", seconds=duration(end - start), batch=letter(batch))
         return ""
-
-    def _held(self, tensor: Tensor, moment: float) -> Held:
-        now = moment + 1e-12
-        for visit in self.visits[tensor]:
-            if visit.start <= now < visit.end:
-                part = min(1.0, (moment - visit.start) / max(visit.full - visit.start, 1e-15))
-                used = any(start <= now < end for start, end in visit.uses)
-                return Held(tensor, visit.batch, max(part, 0.0), used)
-        return Held(tensor, None, 0.0, False)
 
     # -- who is slow ----------------------------------------------------------------------------
 
@@ -311,9 +308,6 @@ class DataPath(Study):
         of buffers changes it."""
         return self.others[0].seconds_each
 
-    def _ends(self, job: Job) -> str:
-        return say("to", start=self.second(job.start), end=self.second(job.end))
-
     def table(self, until: float) -> tuple[list[str], list[list[str]]]:
         """When each batch is where, of those that are read before a second; with its heads."""
         waited = {batch: end - start for batch, start, end in self.stalls}
@@ -322,19 +316,10 @@ class DataPath(Study):
         rows = []
         for batch, jobs in enumerate(self.by_batch):
             if jobs["read"].start < until:
-                ends = [self._ends(jobs[kind]) for kind in kinds]
+                ends = [say("to", start=self.second(jobs[kind].start),
+                            end=self.second(jobs[kind].end)) for kind in kinds]  # fmt: skip
                 rows.append([letter(batch), *ends, self.second(waited.get(batch, 0.0))])
         return heads, rows
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "title": self.title, "sentences": self.sentences, "notes": self.notes,
-            "network": self.network.name, "device": self.device.name, "augment": self.augment,
-            "rates": dict(self.rates), "images_per_second": self.path.images_per_second,
-            "waits": self.path.waits, "batch": self.batch, "buffers": self.buffers,
-            "reserved": {name: self.reserved(name) for name in (RAM, PINNED, CARD)},
-            "jobs": [job._asdict() for job in self.jobs],
-        }  # fmt: skip
 
 
 # -- how it is made -------------------------------------------------------------------------------
@@ -364,11 +349,11 @@ def _paths(
     """By the number of buffers."""
     step = plain_step(network, "sgd")
     made = (network, batch, device)
-    seconds = _SECONDS.of(made, lambda: clock(step, batch, device).seconds)
+    seconds = {"compute": _SECONDS.of(made, lambda: clock(step, batch, device).seconds)}
     return {
-        each: data_path(step, batch, each, augment, disk, host, link, device, BATCHES,
-                        {"compute": seconds})
-        for each in BUFFERS
+        buffers: data_path(step, batch, buffers, augment, disk, host, link, device, BATCHES,
+                           seconds)
+        for buffers in BUFFERS
     }  # fmt: skip
 
 
@@ -376,13 +361,8 @@ _PATHS, _SECONDS = Kept(KEPT), Kept(KEPT)
 
 
 def _job(slot: Slot) -> Job:
-    kind = slot.op.name.rpartition(" ")[0]
-    return Job(kind, _number(slot), slot.start, slot.end, slot.op.stream)
-
-
-def _number(slot: Slot) -> int:
-    """The number of the batch that an operation is for."""
-    return int(slot.op.name.rpartition(" ")[2])
+    kind, _, batch = slot.op.name.rpartition(" ")
+    return Job(kind, int(batch), slot.start, slot.end, slot.op.stream)
 
 
 def _visit(batch: int, slots: list[Slot]) -> Visit:
@@ -423,7 +403,7 @@ def percent(part: float) -> str:
     return f"{100 * part:.0f}" if part >= 0.0995 else f"{100 * part:.1f}"
 
 
-def _named(held: Held) -> str:
+def _named(held: Filling) -> str:
     """A batch, and whether it is in use or on its way."""
     assert held.batch is not None
     name = letter(held.batch)
