@@ -1,41 +1,33 @@
 """A command that draws nothing loads no widgets."""
 
+import json
+import subprocess
+import sys
+
 import pytest
 
 from tests.oracles.requirement import torch_or_skip
 
 pytestmark = pytest.mark.measures
 
-COMMANDS = (
-    "plan mnist_cnn --batch 8",
-    "run mnist_cnn --batch 2",
-    "fit mnist_cnn --memory 1GB",
-    "compare alexnet --batch 256 --device titan_x",
-    "path googlenet --batch 8",
-    "claims A4",
-    "progress",
-)
-COMMAND = """
-import sys
+COMMANDS = {
+    "plan": ["mnist_cnn", "--batch", "8", "--save", "plan.json", "--place", "best"],
+    "diff": ["plan.json", "plan.json"],
+    "run": ["mnist_cnn", "--batch", "2"],
+    "fit": ["mnist_cnn", "--memory", "1GB"],
+    "compare": ["alexnet", "--batch", "256", "--device", "titan x"],
+    "path": ["googlenet", "--batch", "8"],
+    "claims": ["A4"],
+    "progress": [],
+}
+LOADED = """
+import json, sys
 from memlab.cli import main
-code = main(sys.argv[1:])
-print(code, *sorted({"anywidget", "ipywidgets", "matplotlib"} & set(sys.modules)), file=sys.stderr)
+for words in json.loads(sys.argv[1]):
+    main(words)
+    found = sorted({"anywidget", "ipywidgets", "matplotlib"} & set(sys.modules))
+    print(words[0], *found, file=sys.stderr)
 """
-
-
-def run(command, folder=None):
-    done = subprocess.run(
-        [sys.executable, "-c", COMMAND, *command.split()],
-        capture_output=True, text=True, check=True, cwd=folder,
-    )  # fmt: skip
-    return done.stderr.splitlines()[-1].split()
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_loads_no_widgets(command):
-    assert run(command) == ["0"]
-
-
 MODEL = """
 from torch import nn, randint, randn
 
@@ -44,12 +36,23 @@ def made():
 """
 
 
-def test_explain_loads_no_widgets_until_it_draws(tmp_path):
+def loaded(folder, *commands):
+    """A line for each command: its name, and what is loaded after it."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, json.dumps(commands)],
+        capture_output=True, text=True, check=True, cwd=folder,
+    )  # fmt: skip
+    return done.stderr.splitlines()
+
+
+def test_commands_load_no_widgets(tmp_path):
+    lines = loaded(tmp_path, *([name, *words] for name, words in COMMANDS.items()))
+    assert lines == [*COMMANDS]
+
+
+def test_explain_loads_widgets_where_it_draws_alone(tmp_path):
     torch_or_skip()
     (tmp_path / "mine.py").write_text(MODEL)
-    assert run("explain mine:made", tmp_path) == ["0"]
-    assert "anywidget" in run("explain mine:made --picture drawn.svg", tmp_path)
-
-
-def test_a_picture_is_seen(tmp_path):
-    assert "anywidget" in run("plan mnist_cnn --picture drawn.svg", tmp_path)
+    explain = ["explain", "mine:made"]
+    lines = loaded(tmp_path, explain, [*explain, "--picture", "drawn.svg"])
+    assert lines == ["explain", "explain anywidget ipywidgets"]

@@ -34,6 +34,8 @@ SHARES = ((0.9, "nearly_all"), (0.55, "most"), (0.45, "half"), (0.28, "third"), 
 """From which share of the peak on a word is used."""
 SLABS = 40
 """So many slabs at most: more are thinner than a line."""
+MOST = 100_000
+"""The largest batch that is explained."""
 FAR = 64
 """Up to so many times the batch a larger one is looked for that no longer fits."""
 
@@ -181,12 +183,6 @@ class Explained(Study):
         longest = max(float(each.times.sum()) for each in (plain, now))
         made = [Shown(each.planned, self.batch, longest, count) for each in (now, plain)]
         return made[0], made[0] if now is plain else made[1]
-
-    @property
-    def highest(self) -> int:
-        """What an axis of bytes has to show."""
-        plain = self.subject.plain.peak(self.batch)
-        return max(self.peak.nbytes, plain, self.memory)
 
     def slabs(self, shown: Shown) -> dict[str, list[Entry]]:
         """Maps by module, in order of birth: those that the change would remove; where it removes
