@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from memlab import strings
-from memlab.pictures.addresses.packed_step import say
-from memlab.pictures.addresses.packing import Packing, Placed, shortly
+from memlab.pictures.addresses.packing import Packing, Placed, say, shortly
 from memlab.pictures.draw import marks as draw
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Axis, Chart

@@ -18,18 +18,19 @@ from memlab.pictures.addresses.address_map import (
     outside,
     paint,
 )
-from memlab.pictures.addresses.packed_step import (
+from memlab.pictures.addresses.packing import (
     OFFERED,
     SMALL,
     TOY_NAME,
-    ArenaRun,
+    Packing,
+    Placed,
     Subject,
-    run_map,
     say,
     say_how,
+    shortly,
     subject_of,
 )
-from memlab.pictures.addresses.packing import Packing, Placed, shortly
+from memlab.pictures.addresses.running import ArenaRun, run_map
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.table import Below, Beside, Block, Key, Table, Words
 from memlab.pictures.draw.theme import FREE
@@ -107,7 +108,9 @@ class Placing(Choice[str]):
         return known("placing", given, [*HOWS, BY_HAND])
 
     def labelled(self, now: State, labels: Any) -> dict[str, str]:
-        return {how: say_how(how) for how in dict.fromkeys((*now.what.hows, now.how))}
+        left_out = "best" if now.what.toy else "exact"  # that is for few blocks
+        hows = dict.fromkeys([*(how for how in HOWS if how != left_out), now.how])
+        return {how: say_how(how) for how in hows}
 
     def written(self, now: State) -> str:
         return f"how={now.hand[0] if now.hand else now.how!r}"
@@ -474,7 +477,7 @@ def _exact(chart: AddressChart, wide: bool) -> Iterator[Block]:
     shown = [placed for placed in here if placed in largest]
     title = say("cut" if cut else "largest", index=f"{moment.at + 1:,}")
     looks, drawn = [paint(each.kind) for each in shown], moment.now.numbers and wide
-    yield Table(say("heads").split("|"), found.rows(shown), "<>>>>><", title, looks=looks,
+    yield Table(say("heads").split("|"), [*map(found.row, shown)], "<>>>>><", title, looks=looks,
                 drawn=drawn, gap=8 * drawn)  # fmt: skip
     others = len(here) - len(shown)
     yield Words(say("others", count=f"{others:,}") if others else "", drawn=drawn)
