@@ -19,8 +19,7 @@ from memlab.lesson.exercise import Exercise
 from memlab.networks.graph import INPUT, Network
 from memlab.pictures.live.outputs import publish
 from memlab.pictures.live.widget import Widget
-from memlab.pictures.memory import lifetimes
-from memlab.pictures.memory import lifetimes_values as small
+from memlab.pictures.memory import lifetimes as small
 from memlab.pictures.memory.page import page
 from memlab.pictures.memory.snapshot import cut
 from memlab.pictures.memory.stack import Shown, needs
@@ -71,8 +70,7 @@ def ledger_svg(ledger: Ledger) -> str:
     batch = max(batches[0], min(batches[-1], BATCH))
     memory, card = StepMemory(ledger), budget("12 GB card")
     if small.fits(memory):
-        found = small.lifetimes(memory, batch)
-        return lifetimes.page(found, None, None, "", False, WIDTH).render()
+        return small.page(small.lifetimes(memory, batch), width=WIDTH).render()
     now = cut(memory, batch)
     return page(Shown(now, needs(now), budgets=[card]), WIDTH).render()
 

@@ -1,5 +1,5 @@
-"""A placement told: what is packed into one arena and lies where, how each block came to its address,
-which blocks overlap, and how far the arena is from the smallest one.
+"""A placement told: what is packed into one arena, what lies where, how each block came to its
+address, which blocks overlap, and how far the arena is from the smallest one.
 
 Operations are numbered from 0 here; sentences number them from 1, as people do.
 """
