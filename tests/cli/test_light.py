@@ -25,7 +25,7 @@ import json, sys
 from memlab.cli import main
 for words in json.loads(sys.argv[1]):
     main(words)
-    found = sorted({"anywidget", "ipywidgets", "matplotlib"} & set(sys.modules))
+    found = sorted({"anywidget", "ipywidgets", "matplotlib", "IPython"} & set(sys.modules))
     print(words[0], *found, file=sys.stderr)
 """
 MODEL = """
@@ -55,4 +55,4 @@ def test_explain_loads_widgets_where_it_draws_alone(tmp_path):
     (tmp_path / "mine.py").write_text(MODEL)
     explain = ["explain", "mine:made"]
     lines = loaded(tmp_path, explain, [*explain, "--picture", "drawn.svg"])
-    assert lines == ["explain", "explain anywidget ipywidgets"]
+    assert lines == ["explain", "explain IPython anywidget ipywidgets"]

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from memlab import strings, units
 from memlab.pictures.recompute.waves import Schedules, Wave
-from memlab.pictures.techniques.bytes_and_time import TechniqueStudy
+from memlab.pictures.techniques.compare import TechniqueStudy
 from memlab.pictures.values.number_text import change, three
 from memlab.pictures.values.study import Study
 from memlab.techniques.recompute.ways import WAYS, Wish
@@ -163,20 +162,6 @@ class Frontier(Study):
             counted = {"count": count, "all": self.all.points, "stages": self.all.stages}
             notes.append(say("line", **counted))
         return notes
-
-    def as_dict(self) -> dict[str, Any]:
-        found = {each.name: each.wave for each in self.points}
-        line = self.all.frontier if self.stop == LINE else ()
-        return {
-            "network": self.all.label, "batch": self.all.batch, "stop": self.stop,
-            "budget_bytes": self.budget,
-            "points": {name: _facts(wave) for name, wave in found.items()},
-            "line": [_facts(wave) for wave in line],
-        }  # fmt: skip
-
-
-def _facts(wave: Wave) -> dict[str, Any]:
-    return {"peak_bytes": wave.peak, "planned_seconds": wave.cost / 1e9}
 
 
 def say(key: str, /, **values: object) -> str:
