@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from memlab.pictures.draw.marks import (
     Area,
     Fact,
     Glyph,
+    Group,
     Lift,
     Mark,
     Pen,
@@ -33,7 +33,6 @@ from memlab.pictures.draw.marks import (
     Rule,
 )
 from memlab.pictures.draw.scale import Scale, operations
-from memlab.pictures.draw.svg import Box
 from memlab.pictures.draw.text import Runs
 from memlab.pictures.draw.theme import FREE, PAINTS, Paint
 from memlab.pictures.live.setting import State
@@ -120,11 +119,10 @@ def filled(
 
 
 @dataclass(frozen=True, eq=False)
-class Slide(Mark):
+class Slide(Group):
     """Marks that are seen to come from the address ``before`` to theirs, ``now``, after so many
     seconds; where less motion is wanted they stand there at once."""
 
-    marks: Sequence[Mark]
     before: float
     now: float
     after: float
@@ -135,14 +133,6 @@ class Slide(Mark):
         with pen.svg.group(class_="slides" if away else None, style=style if away else None):
             for mark in self.marks:
                 mark.draw(pen)
-
-    def takes(self, pen: Pen) -> Iterator[Box]:
-        for mark in self.marks:
-            yield from mark.takes(pen)
-
-    def on(self, axes: Any) -> None:
-        for mark in self.marks:
-            mark.on(axes)
 
 
 # -- one map --------------------------------------------------------------------------------------

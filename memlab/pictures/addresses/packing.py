@@ -287,20 +287,12 @@ class Packing:
         return tuple(sorted(self.blocks, key=lambda placed: placed.turn))
 
     @cached_property
-    def alive(self) -> list[int]:
-        """Bytes alive inside every operation, each block rounded."""
-        return self._inside([each.size for each in self.blocks])
-
-    @cached_property
     def true(self) -> list[int]:
-        """The same without rounding."""
-        return self._inside([each.block.nbytes for each in self.blocks])
-
-    def _inside(self, sizes: list[int]) -> list[int]:
+        """Bytes alive inside every operation, not rounded."""
         change = [0] * (self.subject.operations + 1)
-        for placed, size in zip(self.blocks, sizes, strict=True):
-            change[placed.block.birth] += size
-            change[placed.block.death + 1] -= size
+        for block in self.placement.blocks:
+            change[block.birth] += block.nbytes
+            change[block.death + 1] -= block.nbytes
         return list(accumulate(change[:-1]))
 
     @property

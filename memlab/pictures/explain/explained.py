@@ -261,11 +261,12 @@ class Explained(Study):
     @property
     def where(self) -> str:
         """The peak, its phase, its module, and what most of it is."""
-        phase = say(f"in.{_name_of(self.peak.row.phase)}")
+        at = self.peak.row.phase
+        phase = say(f"in.{Phase.BACKWARD if at is Phase.COPY else at}")
         layer = self.subject.module_name(self.module)
-        at = say("at", phase=phase, module=layer) if layer else phase
-        said = say("peak_now" if self.chosen else "peak", peak=three(self.peak.nbytes), at=at)
-        return f"{said} {self._mostly}"
+        said = say("at", phase=phase, module=layer) if layer else phase
+        key = "peak_now" if self.chosen else "peak"
+        return f"{say(key, peak=three(self.peak.nbytes), at=said)} {self._mostly}"
 
     @property
     def _mostly(self) -> str:
@@ -402,18 +403,13 @@ class Explained(Study):
     def sums(self) -> list[list[str]]:
         """The plan and what lies beside it, in bytes and in MiB, as nvidia-smi counts, each with
         where it comes from."""
-        rows = [(row.name, row.nbytes, row.origin) for row in self.now.beside(self.batch)]
         plan = self.now.ledger.peak(self.now.held(self.batch), workspace=False)
         inside = self.peak.nbytes - plan
         workspace = [("workspace", inside, "measured")] if inside else []
-        cells = [("plan", plan, "planned"), *workspace, *rows, ("sum", self.total, "")]
+        beside = (row[:3] for row in self.now.beside(self.batch))
+        cells = [("plan", plan, "planned"), *workspace, *beside, ("sum", self.total, "")]
         return [
-            [
-                say(f"row.{key}"),
-                f"{n:,}",
-                f"{n / 2**20:,.0f}",
-                say(f"origin.{origin}") if origin else "",
-            ]
+            [say(f"row.{key}"), f"{n:,}", f"{n / 2**20:,.0f}", origin and say(f"origin.{origin}")]
             for key, n, origin in cells
         ]
 
@@ -472,10 +468,6 @@ def _few(entries: Sequence[Entry], names: Sequence[str]) -> dict[str, list[Entry
 
 def _map(entry: Entry) -> bool:
     return entry.role is Role.FEATURE_MAP and bool(entry.size.per_sample)
-
-
-def _name_of(phase: Phase) -> str:
-    return "backward" if phase is Phase.COPY else phase.value
 
 
 def _phase(phase: Phase) -> str:

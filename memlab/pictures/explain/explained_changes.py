@@ -198,12 +198,14 @@ class Subject:
         """What makes a batch fit so many bytes, the cheapest first: what computes the same numbers
         before what does not, then by time. Behind them what saves bytes, and not enough."""
 
-        def made() -> tuple[Change, ...]:
-            return tuple(
-                sorted(self._made(batch, nbytes), key=lambda each: _order(each, batch, nbytes))
-            )
+        def rank(change: Change) -> tuple[bool, bool, float, int]:
+            over = change.total(batch) > nbytes
+            extra = 0.0 if over else round(change.extra, 2)
+            return over, over or not change.same, extra, change.peak(batch)
 
-        return self._changes.of((batch, nbytes), made)
+        return self._changes.of(
+            (batch, nbytes), lambda: tuple(sorted(self._made(batch, nbytes), key=rank))
+        )
 
     def _made(self, batch: int, nbytes: int) -> Iterator[Change]:
         """All that save bytes at the peak; what this step does not allow is left out."""
@@ -229,12 +231,9 @@ class Subject:
 
     def change(self, step: Step, batch: int, key: str, *code: str, **more: Any) -> Change:
         """A change as its step is planned."""
-        extra = self._time(Planned(step, more.get("parts", 1)), batch)
+        seconds = Planned(step, more.get("parts", 1)).seconds(batch)
+        extra = seconds / self.plain.seconds(batch) - 1
         return Change(step, key=key, code=code, extra=extra, **more)
-
-    def _time(self, found: Planned, batch: int) -> float:
-        """The share of time that it adds."""
-        return found.seconds(batch) / self.plain.seconds(batch) - 1
 
     def _used(self, batch: int, key: str, by: Use, **more: Any) -> Change:
         """What a technique makes."""
@@ -270,16 +269,6 @@ class Subject:
             return self._used(batch, "recompute", chain)
         except InputError:
             return None
-
-
-def _order(change: Change, batch: int, nbytes: int) -> tuple[bool, bool, float, int]:
-    over = change.total(batch) > nbytes
-    return (
-        over,
-        over or not change.same,
-        0.0 if over else round(change.extra, 2),
-        change.peak(batch),
-    )
 
 
 def budget(given: int | str) -> int:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from memlab import strings, units
 from memlab.ledger.ledger import BEFORE, Entry, Row
@@ -26,6 +26,7 @@ from memlab.pictures.draw.labels import Label, Text
 from memlab.pictures.draw.labels import Phase as Bracket
 from memlab.pictures.draw.marks import (
     Fact,
+    Group,
     Mark,
     OpenEdge,
     Path,
@@ -652,24 +653,13 @@ class Sheet:
         return self.focus is not None and block.name != self.focus.name
 
 
-@dataclass(frozen=True)
-class Faint(Mark):
+class Faint(Group):
     """Marks that are not in focus."""
-
-    marks: Sequence[Mark]
 
     def draw(self, pen: Pen) -> None:
         with pen.svg.group(opacity=FAINT):
             for mark in self.marks:
                 mark.lower(pen)
-
-    def takes(self, pen: Pen) -> Iterator[Any]:
-        for mark in self.marks:
-            yield from mark.takes(pen)
-
-    def on(self, axes: Any) -> None:
-        for mark in self.marks:
-            mark.on(axes)
 
 
 # -- the page -------------------------------------------------------------------------------------

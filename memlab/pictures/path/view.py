@@ -325,12 +325,12 @@ def _lettered(shown: Layout, job: Job, end: float, y: float) -> Iterator[Mark]:
 def _waits(shown: Layout) -> Iterator[Mark]:
     """Where compute stands still."""
     found, last = shown.found, shown.time.x.last
-    for _batch, start, end in found.stalls:
+    for _batch, start, stop in found.stalls:
         if start < last:
-            wait = start, min(end, last), *WORK
-            yield Rect(*wait, WAIT, edge=0, fact=Fact(found.waiting(start)))
+            end = min(stop, last)
+            yield Rect(start, end, *WORK, WAIT, edge=0, fact=Fact(found.waiting(start)))
             if end - start > 3 * shown.time.pixel:
-                yield Rect(*wait, "rule", inset=0.5)
+                yield Rect(start, end, *WORK, "rule", inset=0.5)
     key = "waits_alone" if found.ceases else "waits_first"
     yield Text(0, FOOT, say(key, batch=letter(0)), 12, dy=15, bold=True)
 
