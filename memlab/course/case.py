@@ -231,33 +231,22 @@ def row(lesson: str) -> CaseRow:
     technique = TECHNIQUES[lesson]
     batch = technique.batch
     step, ledger = _made(lesson, batch)
-    peak = ledger.peak_at(batch)
+    peak, parts, again = ledger.peak_at(batch), dict.fromkeys(STACK, 0), 0
+    for entry in ledger.alive(peak.index):
+        parts[Part(entry.role, False)] += entry.size.fixed
+        parts[Part(entry.role, True)] += entry.size.per_sample * batch
+        made_again = entry.birth >= 0 and order.AGAIN in step.ops[entry.birth].attributes
+        if made_again and entry.role is Role.FEATURE_MAP and entry.size.per_sample:
+            again += entry.size.at(batch)
+    there = {part: nbytes for part, nbytes in parts.items() if nbytes}
     extra = 100 * (_seconds(step, batch) / _seconds(plain(), technique.images) - 1)
     spaces = (e.size.at(batch) for e in ledger.entries if e.role is Role.WORKSPACE)
-    return CaseRow(technique, peak.nbytes, peak.row.name, _parts(ledger, batch),
-               _again(step, ledger, batch), extra, max(spaces, default=0),
-               ledger.peak(batch, HOST))  # fmt: skip
+    return CaseRow(technique, peak.nbytes, peak.row.name, there, again, extra,
+                   max(spaces, default=0), ledger.peak(batch, HOST))  # fmt: skip
 
 
 def _seconds(step: Step, batch: int) -> float:
     return streams.clock(step, batch, MACHINE, LINK).seconds
-
-
-def _parts(ledger: Ledger, batch: int) -> dict[Part, int]:
-    """The slices of the stack that are there at the peak."""
-    found = dict.fromkeys(STACK, 0)
-    for entry in ledger.alive(ledger.peak_at(batch).index):
-        found[Part(entry.role, False)] += entry.size.fixed
-        found[Part(entry.role, True)] += entry.size.per_sample * batch
-    return {part: nbytes for part, nbytes in found.items() if nbytes}
-
-
-def _again(step: Step, ledger: Ledger, batch: int) -> int:
-    """The bytes of feature maps at the peak that an operation has made again."""
-    made = [order.AGAIN in op.attributes for op in step.ops]
-    alive = ledger.alive(ledger.peak_at(batch).index)
-    maps = (e for e in alive if e.role is Role.FEATURE_MAP and e.size.per_sample)
-    return sum(e.size.at(batch) for e in maps if e.birth >= 0 and made[e.birth])
 
 
 @cache
@@ -344,10 +333,11 @@ class Case:
         """What the own row shows."""
         return say(f"title.{self.lesson}", **self._values)
 
-    @property
-    def sentences(self) -> list[str]:
-        """What it costs, and how many images fit."""
-        return [say(f"see.{self.lesson}", **self._values)]
+    def sentence(self, in_bytes: bool) -> str:
+        """The costs of the own row, and how many images fit; or what bars of images are."""
+        if in_bytes or not self.rows:
+            return say(f"see.{self.lesson}", **self._values)
+        return say("fit.see", card=self.card)
 
     def brief(self, in_bytes: bool) -> str:
         """What the marks are, where bars are bytes or images."""
@@ -499,12 +489,12 @@ def measured(lessons: tuple[str, ...]) -> SmallRuns:
     made = {each.lesson: each.make(step, batches[each.lesson]) for each in chosen}
     done = {each: run(made[each], batches[each], progress=False) for each in made}
     expected = _results(done.get("02") or run(step, FEW, progress=False))
-    return SmallRuns(net.label, tuple(_small(each, done[each], expected) for each in done))
-
-
-def _small(lesson: str, found: Run, expected: tuple[bytes, ...]) -> SmallRun:
-    planned = found.planned.peak(found.batch)
-    return SmallRun(lesson, planned, found.peak, found.residual, _results(found) == expected)
+    runs = (
+        SmallRun(lesson, ran.planned.peak(ran.batch), ran.peak, ran.residual,
+                 _results(ran) == expected)
+        for lesson, ran in done.items()
+    )  # fmt: skip
+    return SmallRuns(net.label, tuple(runs))
 
 
 def _results(done: Run) -> tuple[bytes, ...]:
@@ -566,15 +556,15 @@ class OneCase(View[Case]):
         return "|".join([now.lesson, str(now.card), now.show, *found])
 
     def says(self, scene: Scene) -> str:
-        found = self.rows_of(scene.now)
-        return " ".join([f"{_title(found, scene.now.show)}.", _sentence(found, scene.now.show)])
+        found, in_bytes = self.rows_of(scene.now), scene.now.show == BYTES
+        return f"{found.title if in_bytes else found.fit_title}. {found.sentence(in_bytes)}"
 
     def buttons(self, now: State) -> Mapping[str, str]:
         return {"small": "small", "start": "start", "copy": "copy"}
 
     def do(self, now: State, name: str, value: object) -> State | None:
         if name == "small":
-            return now.replace(done=self._measured(now))
+            return now.replace(done=measured(tuple(self.rows_of(now).rows)))
         if (name, value) == ("key", "KeyB"):
             return self.changed(now, show=SHOWN[now.show == BYTES])
         return None
@@ -585,22 +575,19 @@ class OneCase(View[Case]):
         Raises:
             DoesNotFitError: 250 MB are not free.
         """
-        done = self._measured(self.state)
+        done = measured(tuple(self.rows.rows))
         self._set(done=done)
         return done
 
-    def _measured(self, now: State) -> SmallRuns:
-        return measured(tuple(self.rows_of(now).rows))
-
     def compose(self, scene: Scene) -> Page:
-        now, found = scene.now, self.rows_of(scene.now)
+        now, found, in_bytes = scene.now, self.rows_of(scene.now), scene.now.show == BYTES
         bars = Bars(found, now.show, scene.width)
         blocks: list[Block] = [
-            Words(_title(found, now.show), 20, bold=True, gap=3),
-            Words(_sentence(found, now.show), 14),
+            Words(found.title if in_bytes else found.fit_title, 20, bold=True, gap=3),
+            Words(found.sentence(in_bytes), 14),
             bars.chart(),
             Unnamed(list(bars.key()), gap=4),
-            Words(found.brief(now.show == BYTES), 12, dim=True),
+            Words(found.brief(in_bytes), 12, dim=True),
             Words(_told(found), drawn=False, gap=8),
             Words(now.done.lines() if now.done else "", 12, gap=8),
             Words(found.notes, 11, dim=True, drawn=now.numbers, gap=8),
@@ -621,16 +608,6 @@ def answered() -> frozenset[str]:
         if topic.part is Purpose.PREDICT:
             cards.setdefault(name.partition(".")[0], []).append(name)
     return progress.lessons(cards)
-
-
-def _title(found: Case, show: str) -> str:
-    return found.title if show == BYTES else found.fit_title
-
-
-def _sentence(found: Case, show: str) -> str:
-    if show == BYTES or not found.rows:
-        return found.sentences[0]
-    return say("fit.see", card=found.card)
 
 
 def _told(found: Case) -> list[str]:

@@ -179,7 +179,7 @@ class Lifetimes:
         """``'Single linear layer, fp32, SGD, training, batch 4'``."""
         return f"{self.step}, {strings.get('memory.batch', batch=f'{self.batch:,}')}"
 
-    def where(self, at: int, key: str) -> str:
+    def told_at(self, at: int, key: str) -> str:
         """An operation, its bytes, and how many blocks they are."""
         op = self.operations[at]
         return say(key, bytes=units.exact(op.nbytes), index=at + 1, count=len(self.operations),
@@ -225,7 +225,7 @@ class Lifetimes:
         """What a screen reader hears of an operation, or of a block."""
         focus = self.block(name)
         if focus is None:
-            return self.where(at, "twin.at")
+            return self.told_at(at, "twin.at")
         why, wait = self._must_stay(focus)
         return f"{why}. {wait} {units.exact(focus.nbytes)}.".replace("*", "")
 
@@ -700,7 +700,7 @@ def page(
         Words([texts.emphasized(title)], 20),
         Beside([(Words(sentence, 13), width - wide), (Key(key), wide)], gap=2),
         chart(sheet),
-        Words([now.where(now.peak, "twin.peak"), was], drawn=False, gap=1),
+        Words([now.told_at(now.peak, "twin.peak"), was], drawn=False, gap=1),
         Table([say(f"twin.{name}") for name in HEADS], [*map(now.row, now.blocks)], "<<<><<<<",
               drawn=False, gap=1),
         Table([say("twin.operation"), say("twin.alive")],
