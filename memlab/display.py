@@ -1,4 +1,4 @@
-"""How a notebook shows the values of memlab: pictures and tables beside their own text."""
+"""Values of memlab as a notebook shows them: pictures and tables beside their own text."""
 
 from __future__ import annotations
 
@@ -109,4 +109,4 @@ SHOWN: dict[type, Callable[[Any], dict[str, Any]]] = {
     Network: lambda network: {"text/html": network_html(network)},
     Exercise: lambda exercise: _widget(exercise_card(exercise)),
 }
-"""What has a picture or a widget beside a run, and how each is shown."""
+"""Functions that show a value, by its class; a run has one of its own."""

@@ -53,12 +53,12 @@ LANES = 32
 HALVES = 2
 """Parts of the mini-batch of lesson 10."""
 CARDS = (12, 24, 80)
-"""Of memory on a card, in GB."""
+"""Sizes of a card, in GB."""
 SAME, ROUNDED, NORM, OTHER = "same", "rounded", "norm", "other"
-"""What a row computes, beside the plain step: the same bit for bit, the same but for rounding, what
+"""Results of a row, beside the plain step: the same bit for bit, the same but for rounding, what
 batch norm makes of a part at a time, or the step of another mini-batch."""
 PIXELS, FEW = 64, 16
-"""Of the small step: height and width of an image, and images."""
+"""Pixels of an image, each way, and images of the small step."""
 PITCH, BAR, ABOVE = 36, 22, 22
 """Pixels: from row to row, a bar in it, and what stands above the first."""
 NAMES, SIDE, EDGE = 176, 196, 78
@@ -104,7 +104,7 @@ class Technique:
 
     @property
     def call(self) -> str:
-        """How it is written."""
+        """Line of code that makes it."""
         return self.made_by(self.batch).line() if self.made_by else "step"
 
     def make(self, step: Step, batch: int) -> Step:
@@ -127,7 +127,7 @@ TECHNIQUES = {
         Technique("10", lambda _: use("accumulate", HALVES), result=NORM, parts=HALVES),
     )
 }
-"""By lesson."""
+"""Techniques by lesson."""
 ROWS = ("01", "02", "07", "06", "08", "09", "11")
 """The lessons of the rows from top to bottom, in the order of the course; each has its place."""
 BESIDE = ("03", "04", "05", "10")
@@ -135,7 +135,8 @@ BESIDE = ("03", "04", "05", "10")
 LATER = ("11",)
 """Lessons that are not there yet."""
 MACHINE, LINK = "titan x", "12 GB/s"
-"""Whose time is told: a card of that memory, and PCIe 3.0 with 16 lanes, as it is reached."""
+"""Card whose time is told, and its link: a card of that memory, and PCIe 3.0 with 16 lanes, as it
+is reached."""
 LESSONS = ("00", *sorted(TECHNIQUES))
 ASKED_IN = {"01": "02"}
 """Rows that another lesson asks about: 02 asks for both of the first two, and 01 shows none."""
@@ -292,23 +293,23 @@ class Case:
 
     @property
     def lessons(self) -> tuple[str, ...]:
-        """Of all rows, drawn or not, from top to bottom."""
+        """Lessons of all rows, drawn or not, from top to bottom."""
         return (*ROWS, *(each for each in BESIDE if each == self.lesson))
 
     @property
     def rows(self) -> dict[str, CaseRow]:
-        """Those that are drawn, by lesson."""
+        """Rows that are drawn, by lesson."""
         drawn = {*done(self.lesson), *self.also}
         return {each: row(each) for each in self.lessons if each in drawn}
 
     @property
     def own(self) -> CaseRow | None:
-        """That of the lesson."""
+        """Row of the lesson."""
         return self.rows.get(self.lesson)
 
     @property
     def before(self) -> CaseRow | None:
-        """What the own row is compared with."""
+        """Row that the own one is compared with."""
         return row(self.own.technique.beside) if self.own and self.own.technique.beside else None
 
     @property
@@ -321,7 +322,7 @@ class Case:
         return f"{nbytes / self.budget:.{1 if nbytes > 3 * self.budget else 2}f}"
 
     def place(self, lesson: str) -> str:
-        """Why a row is not drawn, and where it will be: ``'predict first, in lesson 08'``."""
+        """Reason why a row is not drawn: ``'predict first, in lesson 08'``."""
         if lesson in LATER:
             return say("place.later")
         return say("place.first", lesson=ASKED_IN.get(lesson, lesson))
@@ -330,7 +331,7 @@ class Case:
 
     @property
     def title(self) -> str:
-        """What the own row shows."""
+        """Finding of the own row."""
         return say(f"title.{self.lesson}", **self._values)
 
     def sentence(self, in_bytes: bool) -> str:
@@ -340,7 +341,7 @@ class Case:
         return say("fit.see", card=self.card)
 
     def brief(self, in_bytes: bool) -> str:
-        """What the marks are, where bars are bytes or images."""
+        """Legend of the marks, where bars are bytes or images."""
         dashed = [each.technique.beside for each in self.rows.values() if self.outline(each)]
         name = say(f"technique.{dashed[0]}") if dashed else ""
         marks = {"few": bool(self.rows), "freed": len(self.rows) > 2,
@@ -359,7 +360,7 @@ class Case:
 
     @property
     def notes(self) -> list[str]:
-        """What is planned, and whose time is told."""
+        """Notes on the plan and on the card whose time is told."""
         lines = [say("note.step", images=IMAGES, machine=hardware.find(MACHINE).title)]
         lines += [say("note.chain")] if "08" in self.rows else []
         if "09" in self.rows:
@@ -368,7 +369,7 @@ class Case:
 
     @property
     def fit_title(self) -> str:
-        """The same asked the other way: how many images fit."""
+        """Finding asked the other way: how many images fit."""
         if not self.own:
             return self.title
         found = {"images": f"{self.own.fits(self.card):,}", "card": self.card}
@@ -450,7 +451,7 @@ class SmallRun:
 
 @dataclass(frozen=True)
 class SmallRuns:
-    """What the same techniques used where they ran."""
+    """Bytes that the same techniques used where they ran."""
 
     network: str
     runs: tuple[SmallRun, ...]
@@ -659,12 +660,12 @@ class Bars:
 
     @cached_property
     def pixel(self) -> float:
-        """What one pixel stands for."""
+        """Bytes or images of one pixel."""
         return self.last / (self.width - NAMES - (SIDE if self.wide else EDGE))
 
     @property
     def mark(self) -> float:
-        """Where the line is: the card, or the images of the paper."""
+        """Place of the line: the card, or the images of the paper."""
         return self.found.budget if self.show == BYTES else IMAGES
 
     def chart(self) -> Chart:
@@ -732,7 +733,7 @@ class Bars:
 
     @cached_property
     def _stub(self) -> tuple[float, float]:
-        """Where the dotted lines end, and where the texts begin: behind them, or on them where
+        """Ends of the dotted lines, and starts of the texts: behind them, or on them where
         there is no room."""
         first = CARDS[0] * units.DECIMAL["GB"]
         near = self.show == FITS or self.found.budget <= 2 * first
@@ -742,7 +743,7 @@ class Bars:
         return end, end if end + (wide + 12) * self.pixel <= self.last else 0
 
     def _target(self, at: int, row: CaseRow) -> Mark:
-        """What a row says on hover and focus, from one edge of the page to the other."""
+        """Target that says a row on hover and focus, from edge to edge of the page."""
         more = [*self.found.facts(row)[1:], *self.found.slices(row)]
         fact = Fact(f"{row.name}: {bytes_of(row.peak)}", more="; ".join(more))
         left, right = -NAMES * self.pixel, (self.width - NAMES) * self.pixel

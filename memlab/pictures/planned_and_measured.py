@@ -78,7 +78,7 @@ class Operation:
 
     @property
     def moment(self) -> int:
-        """Which of before, inside and after differs most; inside where all agree."""
+        """Index of what differs most: before, inside or after; inside where all agree."""
         sizes = [abs(m - p) for p, m in zip(self.planned, self.measured, strict=True)]
         return sizes.index(max(sizes)) if any(sizes) else 1
 
@@ -113,7 +113,7 @@ class PlannedAndMeasured(Still):
 
     @property
     def title(self) -> str:
-        """What has run: ``'Single linear layer, fp32, SGD, training, batch 4'``."""
+        """Step and batch: ``'Single linear layer, fp32, SGD, training, batch 4'``."""
         return f"{self.step}, {strings.get('memory.batch', batch=f'{self.batch:,}')}"
 
     @property
@@ -190,7 +190,7 @@ class PlannedAndMeasured(Still):
         return bars(shown, scale, 26, told=Table([""], told, "<><"), gap=8)
 
     def _key(self) -> Beside:
-        """What fill, dots and triangles are."""
+        """Legend of fill, dots and triangles."""
         planned, measured = (peak.origin for peak in self.peaks)
         entries: list[tuple[int | Paint | str, str]] = [
             (theme.origin(planned), origin(planned)), ("dot", origin(measured)),
@@ -229,7 +229,7 @@ class PlannedAndMeasured(Still):
 
 
 def origin(name: str) -> str:
-    """Where figures come from: ``'planned'``, ``'measured here'``, ``'recorded'``."""
+    """Source of figures: ``'planned'``, ``'measured here'``, ``'recorded'``."""
     return strings.get(f"run.origin.{name}")
 
 
@@ -239,7 +239,8 @@ def _signed(nbytes: int) -> str:
 
 
 def _line(name: str, operations: Sequence[Operation]) -> list[str]:
-    """Of some operations: the most planned and measured inside one, and the largest residual."""
+    """Cells of some operations: the most planned and measured inside one, and the largest
+    residual."""
     most = [max(getattr(op, key).inside for op in operations) for key in ("planned", "measured")]
     residual = max((op.residual for op in operations), key=abs)
     return [name, *(f"{nbytes:,}" for nbytes in most), _signed(residual).removesuffix(" B")]

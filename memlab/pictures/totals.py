@@ -35,7 +35,7 @@ PARTS = {
     "feature maps": Role.FEATURE_MAP,
     "gradient maps": Role.GRADIENT_MAP,
 }
-"""What the rule calls them; it counts the input among the feature maps."""
+"""Roles by their names in the rule, which counts the input among the feature maps."""
 PITCH, BAR = 40, 24
 """Pixels from bar to bar, and of a bar."""
 NAMES, VALUES = 190, 70
@@ -58,7 +58,7 @@ class Total:
 
     @property
     def title(self) -> str:
-        """Who says it."""
+        """Name of its source."""
         return say(f"name.{self.name}")
 
 
@@ -84,7 +84,7 @@ class StepTotals(Still, Study):
         return plan(training_step(self.network, self.optimizer))
 
     def _planned(self, name: str, at: int) -> Total:
-        """What is alive in an operation; the input counts as a feature map, as in the rule."""
+        """Bytes alive in an operation; the input counts as a feature map, as in the rule."""
         roles = self._plan.roles(self.batch, at)
         roles[Role.FEATURE_MAP] += roles.pop(Role.INPUT)
         parts = {role: nbytes for role, nbytes in roles.items() if nbytes}
@@ -92,7 +92,7 @@ class StepTotals(Still, Study):
 
     @cached_property
     def counted(self) -> Total:
-        """What vDNN's rule counts."""
+        """Total by vDNN's rule."""
         named = counting.find("vdnn").total_bytes(self.network, self.batch)
         parts = {PARTS[name]: nbytes for name, nbytes in named.items()}
         return Total("counted", sum(parts.values()), parts)
@@ -142,7 +142,7 @@ class StepTotals(Still, Study):
         return [*said, say("untold", bytes=units.short(rest))] if rest > 0 else said
 
     def _apart(self) -> list[str]:
-        """Why maps and gradient maps do not add up."""
+        """Reason why maps and gradient maps do not add up."""
         pair, maps = Role.GRADIENT_MAP, Role.FEATURE_MAP
         gone = self.peak.parts[maps] - self.widest.parts[maps]
         if self.widest not in self.totals or gone <= 0:

@@ -52,7 +52,7 @@ LEFT, RIGHT, TALL, STRIP = 72, 6, 221, 40
 
 
 def paint(kind: str) -> Paint:
-    """How a kind of block is filled."""
+    """Fill of a kind of block."""
     return {"kept": KEPT, "short": SHORT, "small": SMALL}.get(kind) or PAINTS[Role(kind)]
 
 
@@ -73,7 +73,7 @@ class Moment:
 
     @property
     def count(self) -> int:
-        """How many of its blocks lie already."""
+        """Number of its blocks that lie already."""
         return len(self.packing.blocks) if self.now.packed is None else int(self.now.packed)
 
     @property
@@ -90,7 +90,7 @@ class Moment:
 
 @lru_cache(maxsize=8)
 def facts(found: Packing) -> dict[str, Fact]:
-    """What the blocks that stand for themselves say, by their names."""
+    """Facts of the blocks that stand for themselves, by name."""
     return {placed.name: _fact(found, placed) for placed in found.large}
 
 
@@ -160,7 +160,7 @@ class AddressChart:
 
     @property
     def last(self) -> int:
-        """How many operations there are."""
+        """Number of operations."""
         return self.packing.subject.operations
 
     @cached_property
@@ -190,7 +190,7 @@ class AddressChart:
 
     @cached_property
     def shown(self) -> list[Placed]:
-        """Those of them that stand for themselves."""
+        """Blocks among them that stand for themselves."""
         return [each for each in self.packing.large if each.turn <= self.moment.count]
 
     @cached_property
@@ -204,7 +204,7 @@ class AddressChart:
         return max((each.top for each in self.lie), default=0)
 
     def size(self, place: Place) -> tuple[float, float]:
-        """How wide and how tall a place is, in pixels."""
+        """Width and height of a place, in pixels."""
         x0, x1, y0, y1 = place
         tall = TALL * (self.scale.at(y1) - self.scale.at(y0))
         return self.wide * (x1 - x0) / self.last, tall
@@ -243,7 +243,7 @@ class AddressChart:
 
     @property
     def _flagged(self) -> str:
-        """What is alive there, and the name of the operation where there is one."""
+        """Bytes alive there, and the name of the operation where there is one."""
         found, nbytes = self.packing, self.packing.true[self.moment.at]
         most = self.moment.at == found.placement.busiest
         said = say("busiest") if most else say("alive_here", amount=shortly(nbytes))
@@ -288,7 +288,7 @@ class AddressChart:
         yield Rule(x=x, span=(bound, self.scale.last), look="rule faint", above=20)
 
     def _outside(self) -> Iterator[Mark]:
-        """What is there before the step, below address 0, each as long as it is needed."""
+        """Blocks from before the step, below address 0, each as long as it is needed."""
         found, level = self.packing, self.scale.first
         for role, stop, nbytes in outside(found) if level < 0 else ():
             place, name = (0, stop, level, level + nbytes), strings.get(f"role.{role.value}.one")
@@ -299,7 +299,7 @@ class AddressChart:
 
     @property
     def _beside_it(self) -> str:
-        """How much that is; nothing where there is nothing."""
+        """Bytes of those in words; empty where there are none."""
         nbytes = self.packing.subject.before(self.packing.batch)
         return say("outside", amount=shortly(nbytes)) if nbytes else ""
 
@@ -337,7 +337,7 @@ class AddressChart:
             yield Rect(*focus.place, "limit")
 
     def _targets(self) -> Iterator[Mark]:
-        """Where a pointer chooses an operation, or a block, which says its facts."""
+        """Targets of the pointer: an operation, or a block, which says its facts."""
         low = self.scale.first
         yield Press("at", self.last, (0, self.last, low, low), below=22)
         for each in self.shown:
@@ -402,7 +402,7 @@ class AddressChart:
             yield Glyph(tenant.first, placed.top, notch, "page", "v")
 
     def _hole(self, placed: Placed, low: int, high: int) -> Iterator[Mark]:
-        """How much is free there, too little: in two lines, or in one."""
+        """Free bytes that are too few, in two lines or in one."""
         place = (*placed.place[:2], low, high)
         yield Rect(*place, "page", 1)
         yield Rect(*place, "rule faint", 1)
@@ -448,7 +448,7 @@ class AddressChart:
 
 
 def outside(found: Packing) -> Iterator[tuple[Role, int, int]]:
-    """What is there before the step: role, the operation behind the last one that needs it, and
+    """Blocks from before the step: role, the operation behind the last one that needs it, and
     bytes. What is needed longest lies lowest."""
     sums: dict[tuple[Role, int], int] = {}
     for entry in found.subject.outside:

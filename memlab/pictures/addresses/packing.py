@@ -69,7 +69,7 @@ def say_how(name: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What is packed: six made-up tensors where ``step`` is None, else a step, and ``plain``, the
+    """Tensors to pack: six made-up ones where ``step`` is None, else a step, and ``plain``, the
     one before it ran in place. ``named`` says that its name makes it again."""
 
     name: str
@@ -101,12 +101,12 @@ class Subject:
 
     @cached_property
     def operations(self) -> int:
-        """How many there are."""
+        """Number of operations."""
         return 1 + max(block.death for block in TOY) if self.step is None else len(self.step.ops)
 
     @cached_property
     def entries(self) -> dict[str, Entry]:
-        """What is known of every block besides its bytes and its life."""
+        """Entries of the plan by name: more than bytes and life of a block."""
         return {} if self.ledger is None else {entry.name: entry for entry in self.ledger.entries}
 
     @cached_property
@@ -130,7 +130,7 @@ class Subject:
 
     @cached_property
     def outside(self) -> tuple[Entry, ...]:
-        """What is there before the step: it lies beside the arena. What is needed longest first."""
+        """Blocks from before the step, beside the arena; needed longest first."""
         found = (e for e in self.entries.values() if e.birth == BEFORE and e.memory == DEVICE)
         return tuple(sorted(found, key=lambda entry: -entry.death))
 
@@ -157,7 +157,7 @@ def _placed(subject: Subject, batch: int, how: str) -> Placement:
 
 
 def subject_of(given: str | Network | Step) -> Subject:
-    """What is packed, from ``"toy"``, a name of ``memlab.zoo``, a network or a step.
+    """Subject made from ``"toy"``, a name of ``memlab.zoo``, a network or a step.
 
     Raises:
         InputError: none of these.
@@ -322,8 +322,7 @@ class Packing:
 
     @property
     def unit(self) -> int:
-        """By how many bytes a block is moved by hand: 1 MiB of the toy, a hundredth of the arena
-        else."""
+        """Bytes by which a block is moved by hand: 1 MiB of the toy, else 1 % of the arena."""
         map_ = self.placement
         rest = max(map_.arena // 100 // map_.alignment, 1) * map_.alignment
         return units.UNITS["MiB"] if self.subject.toy else rest
@@ -409,7 +408,7 @@ class Packing:
         return ", ".join(filter(None, about))
 
     def headline(self, count: int | None = None) -> str:
-        """What it gives, in three digits; after so many turns, how far it is."""
+        """Result in three digits; after so many turns, how far it is."""
         map_, blocks = self.placement, f"{len(self.blocks):,}"
         if count is not None and count < len(self.blocks):
             top = max((each.top for each in self.turns[:count]), default=0)
@@ -437,7 +436,7 @@ class Packing:
         return [*filter(None, [figures, alive, self._outside(), *self.faults()])]
 
     def _outside(self) -> str:
-        """What is there before the step, by role, and with the arena."""
+        """Bytes from before the step, by role, and with the arena."""
         roles = Counter[str]()
         for entry in self.subject.outside:
             role = strings.get(f"role.{entry.role.value}.one")
@@ -449,7 +448,7 @@ class Packing:
         return say("before", parts=parts, before=in_binary(there), sum=total)
 
     def story(self, count: int) -> list[str]:
-        """How it was packed after so many turns: the order of a few blocks with their addresses,
+        """Story of the packing after so many turns: the order of a few blocks with their addresses,
         and the turn that decides; or what was moved by hand."""
         if self.placement.how == BY_HAND:
             names = ", ".join(placed.name for placed, _ in self.moved)
@@ -508,7 +507,7 @@ class Packing:
         ]
 
     def _company(self, placed: Placed) -> list[str]:
-        """Who else uses the addresses of a block: at the same time, which is a fault, or never."""
+        """Other users of the addresses of a block: at the same time, which is a fault, or never."""
         pairs = [(fault.one.name, fault.other.name) for fault in self.overlaps]
         over = ", ".join(one if other == placed.name else other for one, other in pairs
                          if placed.name in (one, other))  # fmt: skip
@@ -520,8 +519,8 @@ class Packing:
         return ", ".join([*(other.name for other in others[:3]), *"…"[: len(others) > 3]])
 
     def row(self, placed: Placed) -> list[str]:
-        """Of a block: name, bytes, the same rounded, the operations that it lives from and to,
-        address, and who shares it."""
+        """Cells of a block: name, bytes, the same rounded, the operations that it lives from and
+        to, address, and who shares it."""
         block = placed.block
         figures = (block.nbytes, placed.size, block.birth + 1, block.death + 1, placed.address)
         shared = self._partners(placed) or say("nobody")

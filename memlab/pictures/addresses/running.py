@@ -22,7 +22,7 @@ PATIENCE = 150 * GFLOP
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How many values of one array differ in any bit, of how many."""
+    """Values of one array that differ in any bit, and all that it has."""
 
     name: str
     values: int
@@ -31,7 +31,7 @@ class Difference:
 
 @dataclass(frozen=True, repr=False)
 class ArenaRun:
-    """What came out. ``what`` is compared: ``"gradients"``, ``"parameters"`` after the update
+    """Outcome of a run. ``what`` is compared: ``"gradients"``, ``"parameters"`` after the update
     where the step frees its gradients, or ``"predictions"`` of an inference, which has no loss.
     ``placement`` is what the run reports, ``arena`` its measured bytes; ``faults`` are the pairs of
     blocks that overlap. Without a fault, what is free was filled with NaN: ``nan`` names the
@@ -80,7 +80,7 @@ class ArenaRun:
         return [say(f"run.{key}", loss=f"{self.loss:.6f}", expected=f"{self.expected:.6f}")]
 
     def _faults(self) -> list[str]:
-        """That a fault is silent; without one, who read what is free."""
+        """Sentence on a silent fault; without one, on who read what is free."""
         if self.faults:
             silent = self.loss is not None and self.same_loss and self.wrong
             return [say("run.silent")] if silent else []

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from memlab.frontends.torch.recording import Recording
 
 ASKED = "explain(lambda: MyModel(), lambda B: (inputs(B), targets(B)), batch=32)"
-"""How it is called, for sentences about what was given."""
+"""Example of a call, for sentences about what was given."""
 LEANER = {"adam": ("momentum", "sgd"), "adamw": ("momentum", "sgd"), "momentum": ("sgd",)}
 """Optimizers that keep less, by the name of one."""
 LINES = {

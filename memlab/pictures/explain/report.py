@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memlab.pictures.explain.view import ExplainedModel
 
 BATCH, MEMORY = 32, "12 GB"
-"""Of a step and of a card, where none is given."""
+"""Batch and memory, where none is given."""
 TRY = "try memlab explain train:model, where model() of train.py gives (build, make_batch)"
 
 
@@ -120,7 +120,7 @@ def _module(name: str) -> Any:
 
 
 def _arguments(made: Any, place: str) -> dict[str, Any]:
-    """What a function gave, as arguments."""
+    """Arguments that a function gave."""
     if isinstance(made, Mapping):
         if lacking := [each for each in ("build", "make_batch") if each not in made]:
             raise InputError(f"the dict of {place} has no {lacking[0]!r}; it is an argument of "

@@ -52,9 +52,9 @@ HEADS = ("block", "tensor", "role", "bytes", "at_peak", "made", "read", "freed")
 LISTED = 4
 """So many names stand in a sentence; of more the first ones do, and the others are counted."""
 GRADIENT = "gradient of "
-"""How a step names a gradient."""
+"""Begin of the name of a gradient."""
 START, END = 34, 38
-"""What is there before the step and after it, in pixels."""
+"""Room before the step and after it, in pixels."""
 ROOM, BELOW_FORMULAS = 316, 272
 """Pixels for all bars and the highest pile; a single layer has more controls above it."""
 TALLEST, GAP, LINE, LEAST = 36, 3.5, 12.5, 1.6
@@ -69,7 +69,7 @@ NUMBERED, WRITTEN = 9, 10
 """A bar of this height has its bytes in the frame, and of this one a text."""
 BEAD, STRIP, NOTCH = 8, 4, 5
 FAINT = 0.26
-"""What is not in focus."""
+"""Opacity of what is not in focus."""
 Place = tuple[float, float, float, float]
 
 
@@ -82,7 +82,7 @@ def say(key: str, **values: object) -> str:
 
 
 class Follower(NamedTuple):
-    """What is written over the content of a block: the operation, and the new content."""
+    """New content of a block, written over the old one by an operation."""
 
     operation: int
     name: str
@@ -200,7 +200,7 @@ class Lifetimes:
         ]
 
     def _named(self, touches: Iterable[int], block: Life) -> Iterable[str]:
-        """Who reads it, and who changes it after it was made."""
+        """Operations that read it, and that change it after it was made."""
         for at in touches:
             if at in block.writes and at != block.birth:
                 yield say("twin.changed", name=self.operations[at].said)
@@ -222,7 +222,7 @@ class Lifetimes:
         return self._changed(before)
 
     def says(self, at: int, name: str) -> str:
-        """What a screen reader hears of an operation, or of a block."""
+        """Words of a screen reader for an operation, or for a block."""
         focus = self.block(name)
         if focus is None:
             return self.told_at(at, "twin.at")
@@ -230,7 +230,7 @@ class Lifetimes:
         return f"{why}. {wait} {units.exact(focus.nbytes)}.".replace("*", "")
 
     def _alone(self) -> str:
-        """What makes the peak: the largest blocks that it needs, or how many are there."""
+        """Title of the peak: the largest blocks that it needs, or how many are there."""
         blocks, op = self.alive(self.peak), self.operations[self.peak]
         largest = max(block.nbytes for block in blocks)
         needed = [b for b in blocks if b.nbytes == largest and self.peak in b.touches]
@@ -241,7 +241,7 @@ class Lifetimes:
         return say("title.alive", count=len(blocks), **values)
 
     def _must_stay(self, block: Life) -> tuple[str, str]:
-        """Why a block has to stay until its end, and how long it waits."""
+        """Reason why a block has to stay until its end, and how long it waits."""
         name = block.followers[-1].symbol if block.followers else block.symbol
         return say(f"why.{self._reason(block)}", name=name, last=self._end(block).said), (
             self._wait(block)
@@ -296,7 +296,7 @@ class Lifetimes:
         return say(f"title.{key}", batch=batch, times=times, **values), self._grown(before)
 
     def _against(self, before: Lifetimes) -> str:
-        """What was before is dashed, or cannot be: other operations run."""
+        """Sentence that the state before is dashed, or cannot be: other operations run."""
         if self.alike(before):
             return say("dashed")
         return say("others", now=len(self.operations), was=len(before.operations))
@@ -313,7 +313,7 @@ class Lifetimes:
         return title, say(f"in_place.{moved}", what=what, less=units.exact(less), name=op)
 
     def _grown(self, before: Lifetimes) -> str:
-        """Which of the blocks at the peak have other bytes, and which do not."""
+        """Blocks at the peak that have other bytes, and those that do not."""
         here = [(b, before.block(b.name)) for b in self.alive(self.peak)]
         other = [b.symbol for b, was in here if was and was.nbytes != b.nbytes]
         same = [b.symbol for b, was in here if was and was.nbytes == b.nbytes]
@@ -331,7 +331,7 @@ def _begun(text: str) -> str:
 
 
 def _times(was: int, now: int) -> str:
-    """How many times the larger of two is the smaller: three digits."""
+    """Ratio of the larger of two to the smaller: three digits."""
     return f"{float(Fraction(max(was, now), min(was, now))):.3g}"
 
 
@@ -470,7 +470,7 @@ def layer_kind(kind: str) -> str:
 
 
 def made_by(op: Op, symbols: dict[str, str]) -> tuple[str, str]:
-    """What an operation makes, and its formula; empty where it makes several things."""
+    """Product of an operation, and its formula; empty where it makes several things."""
     products = list(op.writes.values())
     operands = {name: symbol_of(tensor.name, symbols) for name, tensor in op.reads.items()}
     if op.phase is Phase.UPDATE:
@@ -491,7 +491,7 @@ def made_by(op: Op, symbols: dict[str, str]) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Bar:
-    """Where the bar of a block stands, in pixels: ``top`` to ``bottom``, and its ``level`` before
+    """Bar of a block, in pixels: ``top`` to ``bottom``, and its ``level`` before
     where that was another one. What is now in a ``host`` was a block of its own before."""
 
     life: Life
@@ -502,7 +502,7 @@ class Bar:
 
     @property
     def middle(self) -> float:
-        """Where its words stand."""
+        """Height of its words."""
         return (self.top + self.bottom) / 2
 
     @property
@@ -563,7 +563,7 @@ class Sheet:
 
     @property
     def head(self) -> float:
-        """Where the bars begin."""
+        """Height at which the bars begin."""
         return 40 if self.formulas else 25
 
     # -- heights --------------------------------------------------------------------------------
@@ -629,13 +629,13 @@ class Sheet:
 
     @cached_property
     def ground(self) -> float:
-        """What the piles stand on."""
+        """Height of the ground of the piles."""
         return self.bars[-1].bottom + GAP + 12 + self.scale * self.room[0]
 
     # -- lives ----------------------------------------------------------------------------------
 
     def ends(self, block: Life) -> tuple[float, float]:
-        """From where to where its bar goes: what stays goes to the edge of the picture."""
+        """Both ends of its bar: a block that stays goes to the edge of the picture."""
         first = -START / self.column if block.birth == BEFORE else block.birth
         stays = block.death >= self.count
         return first, self.count + END / self.column if stays else block.death + 1
@@ -876,7 +876,7 @@ def _bytes(sheet: Sheet, bar: Bar) -> Iterator[Mark]:
 
 
 def _waits(sheet: Sheet, bar: Bar) -> Iterator[Mark]:
-    """What it waits for in the operation of the frame; or that a map is freed in forward."""
+    """Operation that it waits for in the frame; or that a map is freed in forward."""
     block, at = bar.life, sheet.at
     found = block.next(at)
     if found is not None:
@@ -928,8 +928,8 @@ def _piles(sheet: Sheet) -> Iterator[Mark]:
 
 
 def _frame(sheet: Sheet) -> Iterator[Mark]:
-    """Around the operation, with its sum; with all numbers the sum of each. Units where there is
-    room for them."""
+    """Frame around the operation, with its sum; with all numbers the sum of each. Units where there
+    is room for them."""
     at, ground = sheet.at, sheet.ground
     largest = units.exact(max(op.nbytes for op in sheet.now.operations))
     spelled = sheet.column > max(50, texts.width(largest, 14, bold=True))

@@ -26,7 +26,7 @@ from memlab.step.storage import HOST
 from memlab.step.tensor import Tensor
 
 BUFFERS = (0, 1, 2, 4)
-"""How many places in pinned memory are compared; without a buffer there is one, as with one."""
+"""Numbers of places in pinned memory; without a buffer there is one, as with one."""
 BATCHES = len(ascii_uppercase)
 KEPT = 32
 """So many ways are kept."""
@@ -96,7 +96,7 @@ class DataPath(Study):
 
     @cached_property
     def by_batch(self) -> list[dict[str, Job]]:
-        """Of each batch its operations by kind."""
+        """Operations of each batch by kind."""
         found: list[dict[str, Job]] = [{} for _ in range(1 + max(job.batch for job in self.jobs))]
         for job in self.jobs:
             found[job.batch][job.kind] = job
@@ -109,7 +109,7 @@ class DataPath(Study):
 
     @cached_property
     def stalls(self) -> list[tuple[int, float, float]]:
-        """When compute stands still, and for which batch."""
+        """Batches that compute stands still for, with start and end."""
         found, free = [], 0.0
         for job in self.jobs:
             if job.lane != COMPUTE:
@@ -127,7 +127,7 @@ class DataPath(Study):
 
     @cached_property
     def visits(self) -> dict[Tensor, list[Visit]]:
-        """Of each place, the batches that come one after the other."""
+        """Batches that come to each place, one after the other."""
         slots: dict[Tensor, dict[int, list[Slot]]] = {}
         for slot, job in zip(self.path.schedule.slots, self.jobs, strict=True):
             for tensor in slot.op.touched():
@@ -193,7 +193,7 @@ class DataPath(Study):
 
     @property
     def limit(self) -> str:
-        """What takes longer for a batch than compute does, where anything does: the disk, the host
+        """Part that takes longer for a batch than compute does, if any: the disk, the host
         that converts, the loader that does both, or the link."""
         seconds = self.seconds
         work = sum(seconds[kind] for kind in seconds if kind not in self.pipes)
@@ -221,7 +221,7 @@ class DataPath(Study):
 
     @property
     def finding(self) -> str:
-        """What is seen, its bold part between asterisks."""
+        """Finding, its bold part between asterisks."""
         now, none = images(self.path), images(self.others[0])
         values = {"many": say(f"many.{self.buffers}"), "now": now, "none": none,
                   "waits": percent(self.path.waits)}  # fmt: skip
@@ -245,7 +245,7 @@ class DataPath(Study):
 
     @property
     def _price(self) -> str:
-        """What the buffers cost, and whether fewer would do."""
+        """Cost of the buffers, and whether fewer would do."""
         fewest = self.fewest
         if not fewest:
             return say("see.without")
@@ -285,12 +285,12 @@ class DataPath(Study):
         ]  # fmt: skip
 
     def _places(self, name: str) -> list[str]:
-        """Of each size of a station: ``'2 x 77,070,336'``."""
+        """Places of a station by size: ``'2 x 77,070,336'``."""
         sizes = [each.storage.size.at(self.batch) for each in self.station(name)]
         return [f"{sizes.count(size)} x {units.exact(size)}" for size in dict.fromkeys(sizes)]
 
     def at(self, moment: float) -> str:
-        """Where the batches are at a moment."""
+        """Places of the batches at a moment, in words."""
         parts = []
         for name in (RAM, PINNED, CARD):
             here = [_named(each) for each in self.held(name, moment) if each.batch is not None]
@@ -309,7 +309,7 @@ class DataPath(Study):
         return self.others[0].seconds_each
 
     def table(self, until: float) -> tuple[list[str], list[list[str]]]:
-        """When each batch is where, of those that are read before a second; with its heads."""
+        """Heads and rows: times of the batches that are read before a second."""
         waited = {batch: end - start for batch, start, end in self.stalls}
         kinds = list(self.seconds)
         heads = [say("head.batch"), *(say(f"head.{kind}") for kind in kinds), say("head.waited")]
@@ -346,7 +346,7 @@ def data_path_of(
 def _paths(
     network: Network, batch: int, augment: str, device: Device, disk: int, host: int, link: int
 ) -> dict[int, Path]:
-    """By the number of buffers."""
+    """Ways by the number of buffers."""
     step = plain_step(network, "sgd")
     made = (network, batch, device)
     seconds = {"compute": _SECONDS.of(made, lambda: clock(step, batch, device).seconds)}

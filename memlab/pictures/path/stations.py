@@ -28,11 +28,11 @@ first."""
 PLACE = 0.42
 """The share of the axis at which the moment stands that nobody has chosen."""
 LIGHT, DARK = Paint("currentColor", 0.20), Paint("currentColor", 0.36)
-"""What is read, and what is done with it."""
+"""Fills of what is read, and of what is done with it."""
 SHARES = (0.20, 0.17, 0.27, 0.36)
-"""Of the disk, RAM, pinned memory and the device, in what the pipes leave."""
+"""Shares of disk, RAM, pinned memory and device, in what the pipes leave."""
 LEAST, MOST = 64, 96
-"""How long a pipe is, in pixels."""
+"""Length of a pipe, in pixels."""
 SIDE, LARGEST = 0.09, 62
 """The side of a batch in fp32: a share of what the pipes leave, and at most so many pixels."""
 ROOM = 60
@@ -43,8 +43,8 @@ FULL = Paint("currentColor", 0.9)
 INPUT = PAINTS[Role.INPUT]
 TRIANGLE = "M-6-7L7 0L-6 7Z"
 PER_GB, THIN, WIDE = 4.0, 1.2, 16
-"""How thick a pipe is for each gigabyte in a second beside the largest batches, how thick at least,
-and where it has a triangle."""
+"""Pixels of a pipe for each gigabyte in a second beside the largest batches, its least thickness,
+and that from which on it has a triangle."""
 APART = 8.0
 """Pixels from one row of batches to the next."""
 
@@ -79,7 +79,7 @@ class Layout:
 
     @property
     def pipe(self) -> float:
-        """How long each of the three pipes is."""
+        """Length of each of the three pipes."""
         return min(max(0.095 * self.width, LEAST), MOST)
 
     @cached_property
@@ -98,7 +98,7 @@ class Layout:
 
     @property
     def tall(self) -> float:
-        """Of a station."""
+        """Height of a station."""
         return 2 * self.side + ROOM
 
     def square(self, place: Tensor) -> float:
@@ -113,7 +113,7 @@ def largest(found: DataPath) -> int:
 
 
 def told(found: DataPath, batch: int, place: Tensor | None = None) -> Fact:
-    """What a batch says: its bytes in a place, or as the device computes on it, and its times."""
+    """Fact of a batch: its bytes in a place, or as the device computes on it, and its times."""
     place = place or found.station(CARD)[-1]
     return Fact(say("batch", name=letter(batch)), place.formula(found.batch),
                 place.storage.size.at(found.batch), more=found.fact(batch))  # fmt: skip
@@ -256,7 +256,7 @@ def _on_disk(shown: Layout, span: Span) -> Iterator[Mark]:
 
 
 def _converted(place: Place, span: Span) -> Iterator[Mark]:
-    """Beside what came in bytes, that it becomes fp32 here."""
+    """Words beside what came in bytes: it becomes fp32 here."""
     x = sum(span) / 2 + place.half + 8
     for number, key in enumerate(("convert", "convert_more")):
         said = say(f"pipe.{key}")
@@ -265,7 +265,7 @@ def _converted(place: Place, span: Span) -> Iterator[Mark]:
 
 
 def _states(shown: Layout, row: list[Place], span: Span) -> Iterator[Mark]:
-    """Below the places of the device: which batch is in use, which is next, or that none is."""
+    """Words below the places of the device: the batch in use, the next, or none."""
     if shown.found.waiting(shown.now):
         low = row[0].y + row[0].half
         yield Text(sum(span) / 2, low, say("compute_waits"), 12, "middle", dy=16, bold=True)
@@ -281,7 +281,7 @@ def _states(shown: Layout, row: list[Place], span: Span) -> Iterator[Mark]:
 
 
 def _pipes(shown: Layout) -> Iterator[Mark]:
-    """As thick as their rate; the one that a batch takes longest to pass in full ink."""
+    """Pipes as thick as their rate; the slowest one in full ink."""
     spans = [(left[1], right[0]) for left, right in pairwise(shown.spans)]
     rates = shown.found.rates
     for name, kind, span in zip(("disk", "host", "link"), shown.found.pipes, spans, strict=True):
@@ -311,5 +311,5 @@ def _pipe(shown: Layout, kind: str, rate: int, span: Span) -> Iterator[Mark]:
 
 
 def _fits(said: str, room: float, heavy: bool) -> list[str]:
-    """In one line, or in one for the number and one for its unit."""
+    """Text in one line, or in one for the number and one for its unit."""
     return [said] if texts.width(said, 12, heavy) <= room else said.split(" ")

@@ -41,7 +41,7 @@ LINKS = (.5, 1, 2, 3, 4, 6, 8, 12, 16, 25, 32)  # fmt: skip
 """Gigabytes per second at which the sliders stop."""
 KEYS = ("ArrowLeft", "ArrowRight", "Home", "End", "KeyW", "ArrowUp", "ArrowDown", "Escape")
 LOOKS: dict[str, Paint | str] = {"empty": "edge before", "read": LIGHT, "other": DARK, "wait": WAIT}
-"""What looks mean that no word stands beside."""
+"""Looks that no word stands beside."""
 DROP = "M-5-7h10l-5 8Z"
 TALL, APART, FOOT = 31, 15, 23
 """Pixels: of a lane, between both, and below them."""
@@ -259,7 +259,7 @@ def _beside(shown: Layout, here: str, key: str) -> str:
 
 
 def _sentences(shown: Layout) -> list[str]:
-    """What there is to see: of the batch in focus, of the wait that was chosen, or of all."""
+    """Sentences on the batch in focus, on the wait that was chosen, or on all."""
     found = shown.found
     if shown.chosen is not None:
         return [str(told(found, shown.chosen))]
@@ -271,7 +271,7 @@ def _sentences(shown: Layout) -> list[str]:
 
 
 def lanes(shown: Layout) -> Chart:
-    """What the loader does, what is copied, and what the device does."""
+    """Lanes of the loader and of the device, and the copies between them."""
     x, found = shown.time.x, shown.found
     jobs = [job for job in found.jobs if job.start < x.last]
     marks: list[Mark] = [
@@ -323,7 +323,7 @@ def _lettered(shown: Layout, job: Job, end: float, y: float) -> Iterator[Mark]:
 
 
 def _waits(shown: Layout) -> Iterator[Mark]:
-    """Where compute stands still."""
+    """Waits of compute."""
     found, last = shown.found, shown.time.x.last
     for _batch, start, stop in found.stalls:
         if start < last:
@@ -336,7 +336,7 @@ def _waits(shown: Layout) -> Iterator[Mark]:
 
 
 def _outline(shown: Layout) -> Iterator[Mark]:
-    """Where the last batch that both states have computed was done in the one before."""
+    """Outline of the last batch that both states have computed, in the one before."""
     if shown.before is None:
         return
     last = shown.time.x.last

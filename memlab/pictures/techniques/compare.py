@@ -74,7 +74,7 @@ class Floor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What runs used: the peak, the largest difference from the plan, and seconds; and which
+    """Figures of runs: the peak, the largest difference from the plan, and seconds; and which
     results are not those of the plain step bit for bit, by key."""
 
     nbytes: int
@@ -151,7 +151,7 @@ class TechniqueStudy:
 
     @property
     def floor(self) -> Floor:
-        """What no order of the operations of any row can do without."""
+        """Bytes that no order of the operations of any row can do without."""
         return min((row.floor for row in self.rows), key=lambda each: each.nbytes)
 
     @property
@@ -170,11 +170,11 @@ class TechniqueStudy:
         return f"{row.peak / self.row(key).peak:,.3f}"
 
     def extra(self, cost: int) -> float:
-        """How much longer than the plain step so many nanoseconds are, in percent."""
+        """Percent that so many nanoseconds are longer than the plain step."""
         return 100 * (cost / self.plain.cost - 1) if self.plain.cost else 0.0
 
     def slower(self, row: Technique) -> float | None:
-        """How much longer than the plain step its run took, in percent; negative: less long."""
+        """Percent that its run took longer than the plain step; negative: less long."""
         if row.measured is None or self.plain.measured is None:
             return None
         return 100 * (row.measured.seconds / self.plain.measured.seconds - 1)
@@ -188,7 +188,7 @@ class TechniqueStudy:
 
     @property
     def headline(self) -> str:
-        """Which technique takes the least bytes, and what it costs."""
+        """Technique of the least bytes, and its cost."""
         row = self.least
         ratios = {key: self.ratio(row, key) for key in ("plain", "no_reuse")}
         values = {"name": self.name(row), "peak": units.short(row.peak)}
@@ -201,7 +201,7 @@ class TechniqueStudy:
         return _say(f"name.{row.key}", budget=budget) if own else find(row.key).label
 
     def about(self, row: Technique) -> str:
-        """What it does: ``'outputs overwrite inputs that die'``."""
+        """Effect in a few words: ``'outputs overwrite inputs that die'``."""
         own = strings.has(f"techniques.about.{row.key}")
         return _say(f"about.{row.key}") if own else find(row.key).note
 
@@ -210,7 +210,7 @@ class TechniqueStudy:
         return _percent(self.extra(row.cost))
 
     def distance(self, row: Technique) -> str:
-        """How far it is from what is proved: the optimum where it is known, else a lower bound."""
+        """Distance from what is proved: the optimum where it is known, else a lower bound."""
         if row.placement is not None:
             if row.placement.how == "exact" or not row.placement.waste:
                 return _say("distance.proved")
@@ -224,7 +224,7 @@ class TechniqueStudy:
         return _say("distance.floor", ratio=f"{row.peak / self.floor.nbytes:,.2f}")
 
     def notes(self) -> list[str]:
-        """What the line and the bound are, where the budget comes from, what is left out."""
+        """Notes on the line, the bound, the budget, and on what is left out."""
         operations = self.plain.operations
         numbers = {"stages": self.stages, "all": self.schedules, "operations": operations}
         lines = []
@@ -240,7 +240,7 @@ class TechniqueStudy:
         return [*lines, _say("note.measured")] if self.measured else lines
 
     def _clock(self) -> str:
-        """Whose seconds are planned."""
+        """Machine whose seconds are planned."""
         on = self.machine or roofline.rates()
         if isinstance(on, Device):
             return _say("note.figures", machine=on.title)
@@ -291,7 +291,7 @@ class TechniqueStudy:
         return columns(self.cells(*keys), align="<" + ">" * (len(EXACT) + len(RAN) - 2) + "<")
 
     def distances(self) -> list[str]:
-        """How far each row is from what is proved, and what is proved, in exact bytes."""
+        """Distance of each row from what is proved, in exact bytes."""
         lines = [f"{self.name(row)}: {self._exact_distance(row)}." for row in self.rows]
         floor = self.floor
         both = {"bytes": f"{floor.nbytes:,}", "short": units.short(floor.nbytes)}
@@ -314,7 +314,7 @@ class TechniqueStudy:
         return distance
 
     def calls(self) -> list[str]:
-        """What each technique is, and the call that makes it."""
+        """Effect of each technique, and the call that makes it."""
         lines = [_say("twin.calls")]
         for row in self.rows:
             lines += [f"{self.name(row)}: {self.about(row)}", f"    {row.call}"]
@@ -379,7 +379,7 @@ def compare_techniques(
     progress: bool = True,
     device: str | Machine | None = None,
 ) -> TechniqueStudy:
-    """What each technique saves on a step at a batch, and what it costs.
+    """Savings and costs of each technique on a step at a batch.
 
     ``budget`` is the most bytes of the peak, or ``'2GB'``, for the fastest schedule of a chain
     below it; without it, halfway from the least peak of the chain to the plain one. ``measure``
@@ -443,8 +443,8 @@ class Choice(NamedTuple):
 
 
 class Choices(NamedTuple):
-    """What is compared, and the keys of what is left out; the ``stages`` of the step as a chain,
-    whether the best schedules of it are known (``chained``), and the budget of one."""
+    """Techniques to compare, and the keys of what is left out; the ``stages`` of the step as a
+    chain, whether the best schedules of it are known (``chained``), and the budget of one."""
 
     made: list[Choice]
     left_out: tuple[str, ...]
@@ -558,8 +558,8 @@ def _placement(found: tuple[Block, ...]) -> Placement:
 
 
 def trades(step: Step, batch: int, machine: Machine | None = None) -> tuple[Trade, ...]:
-    """What the best schedules of the stages of a step take, from the least bytes to the least time
-    (fact E6)."""
+    """Bytes and time of the best schedules of the stages of a step, from the least bytes to the
+    least time (fact E6)."""
     found = cuts(step, machine)
     beside = found.throughout(batch)
     rest = cost((step.ops[number] for number in found.rest), batch, machine)
@@ -568,7 +568,7 @@ def trades(step: Step, batch: int, machine: Machine | None = None) -> tuple[Trad
 
 
 def unbeaten(found: Iterable[Trade]) -> tuple[Trade, ...]:
-    """Those that no other one beats in both, from the least bytes on."""
+    """Trades that no other one beats in both, from the least bytes on."""
     kept: list[Trade] = []
     for each in sorted(found):
         if not kept or each.cost < kept[-1].cost:
@@ -584,7 +584,7 @@ def within(nbytes: int, known: Iterable[Trade]) -> Trade | None:
 
 
 def floor(step: Step, batch: int) -> Floor:
-    """What is there before and after the step, and what the largest operation touches beside it."""
+    """Bytes from before the step to after it, and those that the largest operation touches."""
     after = {each.storage.name for each in step.live_out}
     there = {each.storage for each in step.live_in if each.storage.name in after}
     always = sum(storage.size.at(batch) for storage in there)
@@ -599,7 +599,7 @@ def floor(step: Step, batch: int) -> Floor:
 
 
 class Results(NamedTuple):
-    """What a step has computed."""
+    """Results of a step."""
 
     loss: float | None
     gradients: Mapping[str, Array]
@@ -607,7 +607,7 @@ class Results(NamedTuple):
     output: Array | None
 
     def unlike(self, other: Results) -> tuple[str, ...]:
-        """Which of them are not those of another step bit for bit."""
+        """Names of those that differ from another step in any bit."""
         pairs = zip(self._fields, self, other, strict=True)
         return tuple(name for name, one, another in pairs if not _same(one, another))
 
@@ -659,7 +659,7 @@ def _kept(step: Step) -> Step:
 
 
 def _results(row: Technique, batch: int, progress: bool) -> Results:
-    """Of a run in which nobody may read what is free."""
+    """Results of a run in which nobody may read what is free."""
     from memlab.runtime.run import run
 
     step = _kept(row.step)

@@ -1,4 +1,4 @@
-"""What recomputing costs for what it saves: bytes against time, in three stops.
+"""Costs of recomputing for what it saves: bytes against time, in three stops.
 
 First every k-th stage is kept; then only what is cheap is dropped; then the best schedules of whole
 stages, as a line (fact E6). ``memlab compare`` has the other techniques beside them.
@@ -17,7 +17,7 @@ from memlab.pictures.values.study import Study
 from memlab.techniques.recompute.ways import WAYS, Wish
 
 EVERY, CHEAP, LINE = STOPS = (1, 2, 3)
-"""What is shown: every k-th; beside it cheap; beside both the line."""
+"""Stops: every k-th; beside it cheap; beside both the line."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Frontier(Study):
     # -- figures ----------------------------------------------------------------------------
 
     def extra(self, wave: Wave) -> float:
-        """How much longer than the plain step it takes, in percent."""
+        """Percent that it takes longer than the plain step."""
         return 100 * (wave.cost / self.all.plain.cost - 1)
 
     @cached_property
@@ -87,7 +87,7 @@ class Frontier(Study):
 
     @property
     def points(self) -> list[Point]:
-        """Those that have a name, from plain on."""
+        """Schedules that have a name, from plain on."""
         all_, batch = self.all, self.all.batch
         found = [Point(say("plain"), all_.plain, "step")]
         if self.stop == EVERY:

@@ -131,7 +131,7 @@ class Remedy:
 
     @property
     def fits(self) -> str:
-        """In a word."""
+        """Whether it fits, in a word."""
         return say("refused" if self.refused else "fits" if self.trains else "over")
 
     def fact(self) -> str:
@@ -191,7 +191,7 @@ class Remedies(Study):
 
     @property
     def drawn(self) -> list[Remedy]:
-        """Those that train the same network on such a card."""
+        """Remedies that train the same network on such a card."""
         return [row for row in self.rows if row.key not in (*APART, "plain")]
 
     def sorted(self, by: str = "time") -> list[str]:
@@ -218,7 +218,7 @@ class Remedies(Study):
 
     @property
     def finding(self) -> str:
-        """What is seen, its bold part between asterisks."""
+        """Finding, its bold part between asterisks."""
         fits = [row for row in self.drawn if row.trains]
         if self["in_place"].trains:
             return say(f"title.{'fits' if self.plain.trains else 'in_place'}")
@@ -246,7 +246,7 @@ class Remedies(Study):
 
     @property
     def others(self) -> list[str]:
-        """Of the ways apart."""
+        """Sentences on the ways apart."""
         leaner, chip = self["leaner"], self["chip"]
         machine = short(hardware.find(CHIP))
         found = []
@@ -414,7 +414,7 @@ class Maker(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """Of the plain step."""
+        """Seconds of the plain step."""
         return clock(built_step(self.network, self.optimizer), self.batch, self.machine).seconds
 
     def _row(

@@ -40,9 +40,9 @@ from memlab.pictures.ways.remedies import ways as ways_of
 BAR, PITCH, TALL = 21, 36, 52
 """Pixels: a bar, a row, and a row with a line of words below its bar."""
 NARROW, SIDE, EDGE = 880, 392, 96
-"""Where the words have a column of their own, what both columns take there, and that of time."""
+"""Width from which the words have a column, what both columns take there, and that of time."""
 NAMES, WORDS = 132, 108
-"""What the names take, and where the words begin in the columns."""
+"""Room for the names, and start of the words in the columns."""
 MOST = 66
 """Pixels: the longest bar of time."""
 APART = 9
@@ -148,7 +148,7 @@ def _exactly(nbytes: int) -> str:
 
 
 def _next(keys: list[str], here: str, key: str) -> str:
-    """Where a key leads to."""
+    """Row that a key leads to."""
     if key == "Escape":
         return ""
     if key.startswith("Digit"):
@@ -202,7 +202,7 @@ class Bars:
 
     @cached_property
     def pixel(self) -> float:
-        """What one pixel stands for."""
+        """Bytes of one pixel."""
         return self.last / self.room
 
     def key(self) -> Iterator[tuple[Paint | Glyph, str]]:
@@ -268,7 +268,7 @@ class Bars:
             yield from self._price(at, row)
 
     def _middle(self, at: int) -> float:
-        """Of a bar: above the words where they stand below it."""
+        """Middle of a bar: above the words where they stand below it."""
         return at + (0.5 if self.wide else 0.37)
 
     def _rect(self, at: int, left: float, right: float, look: Paint | str, more: float = 0) -> Rect:
@@ -291,7 +291,7 @@ class Bars:
                     chip=True)  # fmt: skip
 
     def _target(self, at: int, row: Remedy) -> Iterator[Mark]:
-        """What a row says on hover and focus, from one edge of the page to the other."""
+        """Target that says a row on hover and focus, from edge to edge of the page."""
         ends = -NAMES * self.pixel, self._at(self.right)
         yield Rect(*ends, at, at + 1, "target", fact=Fact(row.fact()), send=("choose", row.key))
         if row.key == self.chosen:
@@ -341,7 +341,7 @@ class Bars:
         return texts.width(say("card", bytes=card(row.limit)), 12, True) + 18
 
     def _said(self, row: Remedy) -> str:
-        """That a row does not fit; the plain step with its bytes."""
+        """Word that a row does not fit; the plain step with its bytes."""
         told = row.key == "plain" or row.peak > self.last
         return f"{row.fits}, {three(row.peak)}" if told else row.fits
 
@@ -365,7 +365,7 @@ class Bars:
             yield Text(self._at(0), middle, row.time, 12, dx=dx, dy=4, chip=not beside)
 
     def _asks(self) -> Iterator[Mark]:
-        """In a column, or below the bars and over the line."""
+        """Words in a column, or below the bars and over the line."""
         for at, row in enumerate(self.rows[1:], 1):
             middle = self._middle(at)
             if self.wide:
