@@ -1,4 +1,4 @@
-"""How a notebook shows the values of memlab: pictures and tables beside their own text."""
+"""Values of memlab as a notebook shows them: pictures and tables beside their own text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.display import publish_display_data
 
 from memlab import strings
-from memlab.course.cards import PredictionCard, prediction_card
+from memlab.course.cards import prediction_card
 from memlab.course.exercises import exercise_card
 from memlab.layers.layer import text
 from memlab.ledger.ledger import Ledger
@@ -19,8 +19,7 @@ from memlab.lesson.exercise import Exercise
 from memlab.networks.graph import INPUT, Network
 from memlab.pictures.live.outputs import publish
 from memlab.pictures.live.widget import Widget
-from memlab.pictures.memory import lifetimes
-from memlab.pictures.memory import lifetimes_values as small
+from memlab.pictures.memory import lifetimes as small
 from memlab.pictures.memory.page import page
 from memlab.pictures.memory.snapshot import cut
 from memlab.pictures.memory.stack import Shown, needs
@@ -46,23 +45,22 @@ def show_card(card: Card) -> None:
     was answered before the kernel began is shown first, as its truth may take long to find."""
     view = prediction_card(card)
     if card.now.pending:
-        _recall(view)
+        shown = {"display_id": token_hex(8)}  # as it is, then as it was answered, which is stored
+        _publish(_widget(view), transient=shown)
+        view.recall()
+        _publish(_widget(view), transient=shown, update=True)
     else:
-        publish_display_data(_widget(view))  # type: ignore[no-untyped-call]  # IPython has no types
+        _publish(_widget(view))
     if card.revealed and card.follows:
         with view.at_work():
             followed = view.followed()
         publish(followed)
     elif card.follows:
-        publish_display_data({WIDGET: view.slot.get_view_spec()})  # type: ignore[no-untyped-call]  # IPython has no types
+        _publish({WIDGET: view.slot.get_view_spec()})
 
 
-def _recall(view: PredictionCard) -> None:
-    """Show a card as it is, then as it was answered, which is stored."""
-    transient = {"display_id": token_hex(8)}
-    publish_display_data(_widget(view), transient=transient)  # type: ignore[no-untyped-call]  # IPython has no types
-    view.recall()
-    publish_display_data(_widget(view), transient=transient, update=True)  # type: ignore[no-untyped-call]  # IPython has no types
+def _publish(data: dict[str, Any], **more: Any) -> None:
+    publish_display_data(data, **more)  # type: ignore[no-untyped-call]  # IPython has no types
 
 
 def ledger_svg(ledger: Ledger) -> str:
@@ -71,8 +69,7 @@ def ledger_svg(ledger: Ledger) -> str:
     batch = max(batches[0], min(batches[-1], BATCH))
     memory, card = StepMemory(ledger), budget("12 GB card")
     if small.fits(memory):
-        found = small.lifetimes(memory, batch)
-        return lifetimes.page(found, None, None, "", False, WIDTH).render()
+        return small.page(small.lifetimes(memory, batch), width=WIDTH).render()
     now = cut(memory, batch)
     return page(Shown(now, needs(now), budgets=[card]), WIDTH).render()
 
@@ -100,7 +97,7 @@ def _widget(view: Widget) -> dict[str, Any]:
 
 
 def _run(run: Run) -> dict[str, Any]:
-    """A run beside its plan; where no NumPy runs one, nobody has one to show."""
+    """A run beside its plan; a run has loaded what this picture needs."""
     from memlab.pictures.planned_and_measured import planned_and_measured
 
     bundle: dict[str, Any] = planned_and_measured(run)._repr_mimebundle_()
@@ -112,4 +109,4 @@ SHOWN: dict[type, Callable[[Any], dict[str, Any]]] = {
     Network: lambda network: {"text/html": network_html(network)},
     Exercise: lambda exercise: _widget(exercise_card(exercise)),
 }
-"""What has a picture or a widget beside a run, and how each is shown."""
+"""Functions that show a value, by its class; a run has one of its own."""

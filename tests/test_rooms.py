@@ -1,11 +1,14 @@
 """A stranger finds the way: no module imports one that imports it, also not for types alone or
-late."""
+late, and a picture stands where its function is called like its file."""
 
 from __future__ import annotations
 
+import ast
 from graphlib import CycleError, TopologicalSorter
 
 import grimp
+
+from memlab.places import PACKAGE
 
 
 def circle(imports: dict[str, set[str]]) -> list[str]:
@@ -25,3 +28,27 @@ def test_no_module_imports_one_that_imports_it():
 
 def test_a_circle_is_seen():
     assert circle({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}})
+
+
+def functions(module):
+    """The public functions of a module: those that it defines, and what ``maker`` makes."""
+    for node in ast.parse(module.read_text()).body:
+        match node:
+            case ast.FunctionDef(name=name):
+                yield name
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call()):
+                yield name
+
+
+SEVERAL = {"training"}
+"""Files with several pictures of one thing."""
+
+
+def test_each_picture_is_called_like_its_file_or_its_folder():
+    pictures = PACKAGE / "pictures"
+    files = [each for each in pictures.glob("*.py") if not each.stem.endswith(("_", "_values"))]
+    for module in files:
+        assert module.stem in {*functions(module), *SEVERAL}, module.name
+    for module in pictures.glob("*/view.py"):
+        if module.parent.name != "live":
+            assert module.parent.name in functions(module), module.parent.name

@@ -145,7 +145,7 @@ def diff(options: Options) -> int:
 def explain(options: Options) -> int:
     """Explain a PyTorch model of yours: its peak, what fits the card, and what makes it fit."""
     from memlab.frontends.torch import OPTIMIZERS
-    from memlab.pictures.explain.report import explain as explained
+    from memlab.pictures.explain import report
 
     (picture,) = _targets(options.picture)
     kind = _kind(picture)
@@ -158,12 +158,15 @@ def explain(options: Options) -> int:
         known("optimizer", options.optimizer, OPTIMIZERS)
     given = _given(options.place) | {key: one for key, one in asked.items() if one is not None}
     given.setdefault("progress", _watched())
-    view = explained(**given)
     if picture:
         from memlab.pictures.draw.files import drawn
 
+        view = report.explain(**given)
         atomic.write(picture, drawn(view, kind))
-    _show(options, {"schema": "memlab.explain/1"} | view.rows.as_dict(), view.text())
+        found, text = view.rows, view.text()
+    else:
+        found, text = report.told(**given)
+    _show(options, {"schema": "memlab.explain/1"} | found.as_dict(), text)
     return 0
 
 

@@ -14,7 +14,7 @@ from memlab.techniques.registry import Argument, Kind, Place, Technique, Use, te
 if TYPE_CHECKING:
     from memlab.ledger.ledger import Ledger
     from memlab.networks.graph import Network
-    from memlab.pictures.ways.table import Ways
+    from memlab.pictures.ways.remedies import Remedies
     from memlab.step.step import Step
 
 Options = argparse.Namespace
@@ -75,7 +75,7 @@ def timed(options: Options, step: Step, batch: int) -> tuple[dict[str, Any], str
     return facts, f"\n\nplanned for {found.machine}\n{seconds}"
 
 
-def ways_out(options: Options, network: Network, batch: int) -> Ways | None:
+def ways_out(options: Options, network: Network, batch: int) -> Remedies | None:
     """The ways out of a training step in fp32, where a card was asked for by its figures.
 
     Raises:

@@ -65,7 +65,7 @@ class PredictionCard(Widget):
 
     @property
     def entered(self) -> str:
-        """What the controls hold and nobody has locked yet: a guess, or its revision."""
+        """Guess or revision that the controls hold and nobody has locked yet."""
         return self._entered.get(self._place(), "")
 
     @property
@@ -74,7 +74,7 @@ class PredictionCard(Widget):
         return self._entered.get(self._place("because"), "")
 
     def page(self, width: float | None = None, alone: bool = True) -> Page:
-        """What came out; one that stands ``alone`` brings the question, what was seen, what
+        """Outcome of a card; one that stands ``alone`` brings the question, what was seen, what
         explains it, and a line for every asking before."""
         turn = self.card.now
         (lead, question), wide = sentences.heading(turn), width or WIDEST
@@ -159,7 +159,7 @@ class PredictionCard(Widget):
             self._entered[self._place(name)] = "" if value is None else str(value)
 
     def _place(self, what: str = "") -> tuple[int, str]:
-        """Where something is entered: in which round, and whether as a guess or as a revision."""
+        """Key of an entry: the round, and whether it is a guess or a revision."""
         again = self.card.now.state == "diagnosed"
         return len(self.card.rounds), what or ("revision" if again else "guess")
 
@@ -175,7 +175,7 @@ class PredictionCard(Widget):
             self.refresh()
 
     def _lines(self) -> list[Line]:
-        """What is known by now, besides the picture."""
+        """Lines that are known by now, besides the picture."""
         turn = self.card.now
         if turn.revealed:
             return [Line(sentences.seen(turn)), *_finding(turn)]
@@ -199,7 +199,7 @@ class PredictionCard(Widget):
         return before + (_finding(first) if others else [])
 
     def _status(self) -> str:
-        """How an entry was read: an amount in bytes, a number in digits."""
+        """Reading of an entry: an amount in bytes, a number in digits."""
         topic, now = self.card.topic, self.card.now
         if self.working:
             return strings.get("card.control.busy")
@@ -223,7 +223,7 @@ class PredictionCard(Widget):
         return said + (strings.get("card.control.comma", number=comma[0]) if comma else "")
 
     def _says(self) -> str:
-        """What the ear alone is told: the picture, or the question on new numbers."""
+        """Words for the ear alone: the picture, or the question on new numbers."""
         turn = self.card.now
         if turn.revealed:
             return " ".join([f"{spoken(turn)}.", *sentences.diagnoses(turn)])
@@ -236,7 +236,7 @@ class PredictionCard(Widget):
 
     @property
     def slot(self) -> Slot:
-        """Where that is shown below a card which was shown before its answer: empty till then."""
+        """Output below a card that was shown before its answer: empty till then."""
         self._slot = self._slot or Slot()
         return self._slot
 
@@ -320,7 +320,7 @@ def _finding(turn: Round) -> list[Line]:
 
 
 def _entry(turn: Round, entered: str) -> list[Control]:
-    """Where a guess is entered, with what has been."""
+    """Controls of a guess, with what has been entered."""
     topic, key = turn.topic, "again" if turn.guess else turn.topic.kind
     label = strings.get(f"card.control.{key}")
     if topic.kind is Kind.CHOICE:
@@ -346,21 +346,21 @@ def _entry(turn: Round, entered: str) -> list[Control]:
 
 
 def _read(topic: Topic, name: str, value: Any) -> str:
-    """What a control has sent, as a guess is typed."""
+    """Value that a control has sent, as a guess is typed."""
     if topic.kind is Kind.TIMES and name == "guess":
         return topic.stops[stop(name, value, 0, len(topic.stops) - 1)]
     return "" if value is None else str(value)
 
 
 def _place(topic: Topic, given: Guess | None) -> float:
-    """Where a ratio lies among the stops; in the middle before anything is entered: a start at 1
+    """Place of a ratio among the stops; in the middle before anything is entered: a start at 1
     would suggest an answer."""
     stops = [Fraction(each) for each in topic.stops]
     return len(stops) // 2 if given is None else among(stops, given.value)
 
 
 def _readable(topic: Topic, entered: str) -> Guess | None:
-    """What was entered, where it is a number of bytes or times."""
+    """Guess that was entered, where it is a number of bytes or times."""
     try:
         found = topic.read(entered) if entered else None
     except InputError:
@@ -395,7 +395,7 @@ class Option(Block):
 
     @property
     def kinds(self) -> list[str]:
-        """What it is besides: ``"guess"``, ``"revision"``, ``"right"``."""
+        """Marks that it has besides: ``"guess"``, ``"revision"``, ``"right"``."""
         turn = self.turn
         assert turn.truth is not None
         answers = {"guess": turn.guess, "revision": turn.revision, "right": turn.truth.value}
@@ -408,7 +408,7 @@ class Option(Block):
 
     @property
     def diagnosis(self) -> str:
-        """What is said about it where it was guessed first, or in the revision."""
+        """Diagnosis where it was guessed first, or in the revision."""
         turn = self.turn
         for chosen, verdict in ((turn.guess, turn.verdict), (turn.revision, turn.second)):
             if self.answer == chosen and verdict:

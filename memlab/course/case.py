@@ -1,16 +1,29 @@
-"""The one case of the course, as the picture that ends each lesson: a bar for each technique, and
-the card that the step has to fit."""
+"""The one case of the course: a training step of ResNet-50, 256 images, on a card of 12 GB.
+
+Each lesson has a technique, and each technique makes this one step again, without the others: so
+that every row shows what it takes away by itself. In all but the first row, what nobody reads again
+is freed. Rows are planned, and their time is that of one card; ``measure`` runs the same techniques
+on a network that is small enough for a lesson. The picture ends each lesson: a bar for each
+technique, and the card that the step has to fit.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
 
-from memlab import units
+from memlab import hardware, strings, units
+from memlab.build.step import training_step
+from memlab.clocks import streams
 from memlab.errors import known
-from memlab.lesson.one_case import CARDS, IMAGES, LESSONS, Case, Row, bytes_of, passed, say
-from memlab.lesson.small_case import Measured, measured
+from memlab.ledger.ledger import Ledger
+from memlab.ledger.plan import plan
+from memlab.lesson import progress
+from memlab.lesson.card_question import Part as Purpose
+from memlab.lesson.card_question import topics
+from memlab.networks import zoo
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.labels import Text
@@ -21,11 +34,31 @@ from memlab.pictures.draw.table import Block, Table, Unnamed, Words
 from memlab.pictures.draw.theme import PLANNED, Paint, paint
 from memlab.pictures.live.setting import Check, Choice, Setting, State
 from memlab.pictures.live.view import Scene, View, maker
-from memlab.pictures.mountain.stack_parts import Part
+from memlab.pictures.mountain.stack_parts import STACK, Part
 from memlab.pictures.recompute.view import MADE
-from memlab.pictures.values.number_text import three
+from memlab.pictures.values.number_text import percent, three
+from memlab.step.step import Step
+from memlab.step.storage import HOST
 from memlab.step.tensor import Role
+from memlab.techniques import order
+from memlab.techniques.registry import Use, use
 
+if TYPE_CHECKING:
+    from memlab.runtime.run import Run
+
+IMAGES = 256
+"""The mini-batch of the paper (He et al. 2015, arXiv 1512.03385, section 3.4)."""
+LANES = 32
+"""The mini-batch of lesson 05: each of 32 lanes has an image."""
+HALVES = 2
+"""Parts of the mini-batch of lesson 10."""
+CARDS = (12, 24, 80)
+"""Sizes of a card, in GB."""
+SAME, ROUNDED, NORM, OTHER = "same", "rounded", "norm", "other"
+"""Results of a row, beside the plain step: the same bit for bit, the same but for rounding, what
+batch norm makes of a part at a time, or the step of another mini-batch."""
+PIXELS, FEW = 64, 16
+"""Pixels of an image, each way, and images of the small step."""
 PITCH, BAR, ABOVE = 36, 22, 22
 """Pixels: from row to row, a bar in it, and what stands above the first."""
 NAMES, SIDE, EDGE = 176, 196, 78
@@ -40,6 +73,436 @@ FAINT, OWN = Paint("currentColor", 0.05), Paint("currentColor", 0.38)
 """The card; the bar of the own row where bars are images."""
 BYTES, FITS = SHOWN = "bytes", "images"
 MAPS = Part(Role.FEATURE_MAP, True)
+
+
+def say(key: str, **values: object) -> str:
+    """A text of this picture."""
+    return strings.get(f"case.{key}", **values)
+
+
+# -- techniques, by the lesson that teaches them ---------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Technique:
+    """What a lesson makes of the plain step, by a technique (``made_by``) or as it is. ``beside``
+    is the lesson that its bytes are compared with. It has ``images`` in a mini-batch, which goes
+    through the network in ``parts``. What has no kernel on a processor does not run (``runs``)."""
+
+    lesson: str
+    made_by: Callable[[int], Use] | None = None
+    beside: str = "02"
+    result: str = SAME
+    images: int = IMAGES
+    runs: bool = True
+    parts: int = 1
+
+    @property
+    def batch(self) -> int:
+        """Images of a part, for which the step is planned."""
+        return self.images // self.parts
+
+    @property
+    def call(self) -> str:
+        """Line of code that makes it."""
+        return self.made_by(self.batch).line() if self.made_by else "step"
+
+    def make(self, step: Step, batch: int) -> Step:
+        """The step at a batch."""
+        return self.made_by(batch)(step) if self.made_by else step
+
+
+TECHNIQUES = {
+    each.lesson: each
+    for each in (
+        Technique("01", lambda _: use("no_reuse"), ""),
+        Technique("02", beside="01"),
+        Technique("03", lambda _: use("lowering", "im2col-batch")),
+        Technique("04", lambda _: use("lowering", "implicit-gemm"), runs=False),
+        Technique("05", result=OTHER, images=LANES),
+        Technique("06", lambda _: use("precision", "mixed fp16"), result=ROUNDED),
+        Technique("07", lambda _: use("in_place")),
+        Technique("08", lambda batch: use("recompute", "chain", batch=batch)),
+        Technique("09", lambda _: use("offload", "all")),
+        Technique("10", lambda _: use("accumulate", HALVES), result=NORM, parts=HALVES),
+    )
+}
+"""Techniques by lesson."""
+ROWS = ("01", "02", "07", "06", "08", "09", "11")
+"""The lessons of the rows from top to bottom, in the order of the course; each has its place."""
+BESIDE = ("03", "04", "05", "10")
+"""Lessons whose row comes last, in their own picture alone."""
+LATER = ("11",)
+"""Lessons that are not there yet."""
+MACHINE, LINK = "titan x", "12 GB/s"
+"""Card whose time is told, and its link: a card of that memory, and PCIe 3.0 with 16 lanes, as it
+is reached."""
+LESSONS = ("00", *sorted(TECHNIQUES))
+ASKED_IN = {"01": "02"}
+"""Rows that another lesson asks about: 02 asks for both of the first two, and 01 shows none."""
+_NEEDED = {"00": (), "01": (), "07": ("01", "02", "07"), "08": ("01", "02", "07", "08"),
+           "09": ("01", "02", "07", "08", "09")}  # fmt: skip
+
+
+def done(lesson: str) -> tuple[str, ...]:
+    """The lessons whose rows are drawn at the end of one: its own, and what it needs."""
+    return _NEEDED.get(lesson, tuple(dict.fromkeys(("01", "02", lesson))))
+
+
+def passed(lesson: str) -> tuple[str, ...]:
+    """Lessons that come before one by their number, and that it does not need: a reader may have
+    had them, or not."""
+    if lesson in BESIDE:
+        return ()
+    return tuple(each for each in ROWS if each < lesson and each not in done(lesson))
+
+
+# -- one row ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CaseRow:
+    """A technique on the step, planned, in exact bytes.
+
+    ``parts`` are the slices at the peak, in the order of a stack, and ``again`` those of their
+    bytes that were made again. ``peak_at`` is the operation of the peak. ``extra`` is how much
+    more time than the plain step it takes by the clock of ``MACHINE``, in percent. ``workspace``
+    are the bytes of the largest workspace of an operation, ``host`` those that wait in the host's
+    memory.
+    """
+
+    technique: Technique
+    peak: int
+    peak_at: str
+    parts: dict[Part, int]
+    again: int
+    extra: float
+    workspace: int
+    host: int = 0
+
+    @property
+    def lesson(self) -> str:
+        """The lesson that teaches it."""
+        return self.technique.lesson
+
+    @property
+    def name(self) -> str:
+        """``'recompute'``."""
+        return say(f"technique.{self.lesson}")
+
+    @property
+    def time(self) -> str:
+        """``'+32.8 %'``; empty for another mini-batch."""
+        if self.technique.result == OTHER:
+            return ""
+        return f"{self.extra:+.{0 if self.extra >= 100 else 1}f} %"
+
+    @property
+    def result(self) -> str:
+        """``'same'``."""
+        return say(f"result.{self.technique.result}")
+
+    def fits(self, card: int) -> int:
+        """The most images that a card of so many GB holds; the batch of another mini-batch is
+        given."""
+        if self.technique.result == OTHER:
+            return self.technique.images
+        return largest(self.lesson, card)
+
+
+@cache
+def plain() -> Step:
+    """The step of the case: ResNet-50 v1.5, SGD with momentum, fp32."""
+    return training_step(zoo.resnet50(), "momentum")
+
+
+@cache
+def _made(lesson: str, batch: int) -> tuple[Step, Ledger]:
+    step = TECHNIQUES[lesson].make(plain(), batch)
+    return step, plan(step)
+
+
+@cache
+def row(lesson: str) -> CaseRow:
+    """The row of a lesson.
+
+    Raises:
+        KeyError: a lesson that has no technique.
+    """
+    technique = TECHNIQUES[lesson]
+    batch = technique.batch
+    step, ledger = _made(lesson, batch)
+    peak, parts, again = ledger.peak_at(batch), dict.fromkeys(STACK, 0), 0
+    for entry in ledger.alive(peak.index):
+        parts[Part(entry.role, False)] += entry.size.fixed
+        parts[Part(entry.role, True)] += entry.size.per_sample * batch
+        made_again = entry.birth >= 0 and order.AGAIN in step.ops[entry.birth].attributes
+        if made_again and entry.role is Role.FEATURE_MAP and entry.size.per_sample:
+            again += entry.size.at(batch)
+    there = {part: nbytes for part, nbytes in parts.items() if nbytes}
+    extra = 100 * (_seconds(step, batch) / _seconds(plain(), technique.images) - 1)
+    spaces = (e.size.at(batch) for e in ledger.entries if e.role is Role.WORKSPACE)
+    return CaseRow(technique, peak.nbytes, peak.row.name, there, again, extra,
+                   max(spaces, default=0), ledger.peak(batch, HOST))  # fmt: skip
+
+
+def _seconds(step: Step, batch: int) -> float:
+    return streams.clock(step, batch, MACHINE, LINK).seconds
+
+
+@cache
+def largest(lesson: str, card: int) -> int:
+    """The most images whose step fits into a card of so many GB. A plan that holds for one batch
+    is made again, until one fits and the next does not."""
+    budget, parts = card * units.DECIMAL["GB"], TECHNIQUES[lesson].parts
+    _, ledger = _made(lesson, IMAGES // parts)
+    if ledger.batches is None:
+        return parts * (ledger.fit(budget).batch or 0)
+    low, high = 0, units.UNITS["TB"]
+    guess = _guess(ledger, budget)
+    while high - low > 1:
+        _, ledger = _made(lesson, guess)
+        low, high = (guess, high) if ledger.peak(guess) <= budget else (low, guess)
+        guess = min(max(_guess(ledger, budget), low + 1), high - 1)
+    return low
+
+
+def _guess(ledger: Ledger, budget: int) -> int:
+    """The most images if this plan held for every batch."""
+    lines = zip(*(each.tolist() for each in ledger.line()), strict=True)
+    most = min((budget - fixed) // each for fixed, each in lines if each)
+    return max(1, int(most))
+
+
+def bytes_of(nbytes: int) -> str:
+    """``'6.42 GB = 6,420,810,980 B'``."""
+    return f"{three(nbytes)} = {units.exact(nbytes)}"
+
+
+# -- what is drawn, in words -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """The case at the end of a ``lesson``, on a ``card`` of so many GB; ``also`` are further
+    lessons whose rows are drawn."""
+
+    lesson: str
+    card: int = CARDS[0]
+    also: tuple[str, ...] = ()
+
+    @property
+    def lessons(self) -> tuple[str, ...]:
+        """Lessons of all rows, drawn or not, from top to bottom."""
+        return (*ROWS, *(each for each in BESIDE if each == self.lesson))
+
+    @property
+    def rows(self) -> dict[str, CaseRow]:
+        """Rows that are drawn, by lesson."""
+        drawn = {*done(self.lesson), *self.also}
+        return {each: row(each) for each in self.lessons if each in drawn}
+
+    @property
+    def own(self) -> CaseRow | None:
+        """Row of the lesson."""
+        return self.rows.get(self.lesson)
+
+    @property
+    def before(self) -> CaseRow | None:
+        """Row that the own one is compared with."""
+        return row(self.own.technique.beside) if self.own and self.own.technique.beside else None
+
+    @property
+    def budget(self) -> int:
+        """The bytes of the card."""
+        return self.card * units.DECIMAL["GB"]
+
+    def cards(self, nbytes: int) -> str:
+        """``'1.84'``."""
+        return f"{nbytes / self.budget:.{1 if nbytes > 3 * self.budget else 2}f}"
+
+    def place(self, lesson: str) -> str:
+        """Reason why a row is not drawn: ``'predict first, in lesson 08'``."""
+        if lesson in LATER:
+            return say("place.later")
+        return say("place.first", lesson=ASKED_IN.get(lesson, lesson))
+
+    # -- sentences
+
+    @property
+    def title(self) -> str:
+        """Finding of the own row."""
+        return say(f"title.{self.lesson}", **self._values)
+
+    def sentence(self, in_bytes: bool) -> str:
+        """The costs of the own row, and how many images fit; or what bars of images are."""
+        if in_bytes or not self.rows:
+            return say(f"see.{self.lesson}", **self._values)
+        return say("fit.see", card=self.card)
+
+    def brief(self, in_bytes: bool) -> str:
+        """Legend of the marks, where bars are bytes or images."""
+        dashed = [each.technique.beside for each in self.rows.values() if self.outline(each)]
+        name = say(f"technique.{dashed[0]}") if dashed else ""
+        marks = {"few": bool(self.rows), "freed": len(self.rows) > 2,
+                 "before": in_bytes and bool(dashed),
+                 "again": in_bytes and "08" in self.rows, "slow": "06" in self.rows,
+                 "torn": "09" in self.rows}  # fmt: skip
+        return " ".join(say(f"note.{key}", name=name) for key, shown in marks.items() if shown)
+
+    def outline(self, found: CaseRow) -> int | None:
+        """The bytes that a row is compared with, where they are more than its own. Those of what
+        is never freed stand beside lesson 02 alone in its own picture."""
+        beside = found.technique.beside
+        if not beside or (beside == "01" and self.lesson != "02"):
+            return None
+        return row(beside).peak if row(beside).peak > found.peak else None
+
+    @property
+    def notes(self) -> list[str]:
+        """Notes on the plan and on the card whose time is told."""
+        lines = [say("note.step", images=IMAGES, machine=hardware.find(MACHINE).title)]
+        lines += [say("note.chain")] if "08" in self.rows else []
+        if "09" in self.rows:
+            lines.append(say("note.link", link=LINK, host=bytes_of(self.rows["09"].host)))
+        return lines
+
+    @property
+    def fit_title(self) -> str:
+        """Finding asked the other way: how many images fit."""
+        if not self.own:
+            return self.title
+        found = {"images": f"{self.own.fits(self.card):,}", "card": self.card}
+        if self.own.technique.result == OTHER:
+            return say("fit.other", **found, most=f"{row('02').fits(self.card):,}")
+        before = f"{self.before.fits(self.card):,}" if self.before else ""
+        alike = self.before and before == found["images"]
+        key = "alike" if alike else "before" if before else "first"
+        return say(f"fit.{key}", **found, before=before)
+
+    @property
+    def _values(self) -> dict[str, object]:
+        values: dict[str, object] = {"images": IMAGES, "card": self.card}
+        if (own := self.own) is None:
+            return values
+        values |= {"peak": three(own.peak), "fits": f"{own.fits(self.card):,}",
+                   "cards": self.cards(own.peak), "space": three(own.workspace),
+                   "time": own.time.removeprefix("+"), "lanes": LANES}  # fmt: skip
+        if (before := self.before) is not None:
+            saved = percent(before.peak - own.peak, before.peak)
+            values |= {"before": three(before.peak), "saved": saved,
+                       "most": f"{before.fits(self.card):,}", "at": before.peak_at}  # fmt: skip
+        return values
+
+    # -- cells
+
+    def facts(self, found: CaseRow) -> list[str]:
+        """A row in sentences, with whole bytes."""
+        values = {"name": found.name, "bytes": bytes_of(found.peak), "card": self.card,
+                  "cards": self.cards(found.peak), "call": found.technique.call,
+                  "images": f"{found.fits(self.card):,}", "result": found.result,
+                  "time": found.time}  # fmt: skip
+        other = found.technique.result == OTHER
+        lines = [say("row.bytes", **values)]
+        lines += [say("row.time", **values)] if found.time else []
+        return [*lines, say("row.other" if other else "row.fits", **values)]
+
+    def slices(self, found: CaseRow) -> list[str]:
+        """The slices of a row at its peak: ``'feature maps 21,477,146,116 B'``."""
+        return [f"{part.label} {units.exact(nbytes)}" for part, nbytes in found.parts.items()]
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Heads and cells: a row for each that is drawn."""
+        keys = ("technique", "lesson", "bytes", "fits", "time", "result")
+        heads = [say(f"table.{key}") for key in keys]
+        rows = [
+            [found.name, lesson, f"{found.peak:,}",
+             f"{found.fits(self.card):,}", found.time, found.result]
+            for lesson, found in self.rows.items()
+        ]  # fmt: skip
+        return heads, rows
+
+    def stack(self, most: int) -> Iterator[tuple[list[str], list[list[str]]]]:
+        """Heads and cells: a row for each slice, with its whole bytes at the peak of each row that
+        is drawn, at most so many of them beside each other."""
+        drawn = list(self.rows.values())
+        parts = [part for part in STACK if any(part in each.parts for each in drawn)]
+        for first in range(0, len(drawn), most):
+            some = drawn[first : first + most]
+            heads = [say("table.bytes"), *(each.name for each in some)]
+            cells = [[f"{each.parts.get(part, 0):,}" for each in some] for part in parts]
+            yield heads, [[part.label, *row] for part, row in zip(parts, cells, strict=True)]
+
+
+# -- at the size of a lesson -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SmallRun:
+    """A technique on the small step: planned and measured bytes, the largest residual, and
+    whether loss and parameters are those of the plain step bit for bit."""
+
+    lesson: str
+    planned: int
+    measured: int
+    residual: int
+    same: bool
+
+
+@dataclass(frozen=True)
+class SmallRuns:
+    """Bytes that the same techniques used where they ran."""
+
+    network: str
+    runs: tuple[SmallRun, ...]
+
+    @property
+    def held(self) -> bool:
+        """Whether all used what was planned."""
+        return all(not each.residual and each.planned == each.measured for each in self.runs)
+
+    def lines(self) -> list[str]:
+        """A sentence, and a line for each."""
+        key = "held" if self.held else "missed"
+        head = say(f"small.{key}", network=self.network, pixels=PIXELS, images=FEW)
+        return [head, *(_line(each) for each in self.runs)]
+
+
+def _line(found: SmallRun) -> str:
+    result = say(f"small.{'same' if found.same else 'unlike'}")
+    planned, used = units.exact(found.planned), units.exact(found.measured)
+    name = say(f"technique.{found.lesson}")
+    return say("small.line", name=name, planned=planned, measured=used, result=result)
+
+
+def measured(lessons: tuple[str, ...]) -> SmallRuns:
+    """Run the techniques of some lessons on a small ResNet, and compare with their plans.
+
+    Raises:
+        DoesNotFitError: 250 MB are not free.
+    """
+    from memlab.runtime.run import run  # compiled code: who runs nothing needs none
+
+    net = zoo.resnet((1, 1, 1, 1), image=PIXELS, classes=10)
+    step = training_step(net, "momentum")
+    chosen = [TECHNIQUES[lesson] for lesson in lessons if TECHNIQUES[lesson].runs]
+    batches = {each.lesson: FEW // (8 if each.result == OTHER else each.parts) for each in chosen}
+    made = {each.lesson: each.make(step, batches[each.lesson]) for each in chosen}
+    done = {each: run(made[each], batches[each], progress=False) for each in made}
+    expected = _results(done.get("02") or run(step, FEW, progress=False))
+    runs = (
+        SmallRun(lesson, ran.planned.peak(ran.batch), ran.peak, ran.residual,
+                 _results(ran) == expected)
+        for lesson, ran in done.items()
+    )  # fmt: skip
+    return SmallRuns(net.label, tuple(runs))
+
+
+def _results(done: Run) -> tuple[bytes, ...]:
+    return tuple(each.tobytes() for each in done.parameters.values())
+
+
+# -- the view --------------------------------------------------------------------------------------
 
 
 class OneCase(View[Case]):
@@ -75,7 +538,7 @@ class OneCase(View[Case]):
         stays=True,
         stored=False,
     )
-    done: Setting[Measured | None] = Setting(
+    done: Setting[SmallRuns | None] = Setting(
         doc="what the techniques used where they ran", argument=False, follows=["also"]
     )
 
@@ -94,41 +557,38 @@ class OneCase(View[Case]):
         return "|".join([now.lesson, str(now.card), now.show, *found])
 
     def says(self, scene: Scene) -> str:
-        found = self.rows_of(scene.now)
-        return " ".join([f"{_title(found, scene.now.show)}.", _sentence(found, scene.now.show)])
+        found, in_bytes = self.rows_of(scene.now), scene.now.show == BYTES
+        return f"{found.title if in_bytes else found.fit_title}. {found.sentence(in_bytes)}"
 
     def buttons(self, now: State) -> Mapping[str, str]:
         return {"small": "small", "start": "start", "copy": "copy"}
 
     def do(self, now: State, name: str, value: object) -> State | None:
         if name == "small":
-            return now.replace(done=self._measured(now))
+            return now.replace(done=measured(tuple(self.rows_of(now).rows)))
         if (name, value) == ("key", "KeyB"):
             return self.changed(now, show=SHOWN[now.show == BYTES])
         return None
 
-    def measure(self) -> Measured:
+    def measure(self) -> SmallRuns:
         """Run the techniques that are drawn on a small ResNet, and show planned and measured.
 
         Raises:
             DoesNotFitError: 250 MB are not free.
         """
-        done = self._measured(self.state)
+        done = measured(tuple(self.rows.rows))
         self._set(done=done)
         return done
 
-    def _measured(self, now: State) -> Measured:
-        return measured(tuple(self.rows_of(now).rows))
-
     def compose(self, scene: Scene) -> Page:
-        now, found = scene.now, self.rows_of(scene.now)
+        now, found, in_bytes = scene.now, self.rows_of(scene.now), scene.now.show == BYTES
         bars = Bars(found, now.show, scene.width)
         blocks: list[Block] = [
-            Words(_title(found, now.show), 20, bold=True, gap=3),
-            Words(_sentence(found, now.show), 14),
+            Words(found.title if in_bytes else found.fit_title, 20, bold=True, gap=3),
+            Words(found.sentence(in_bytes), 14),
             bars.chart(),
             Unnamed(list(bars.key()), gap=4),
-            Words(found.brief(now.show == BYTES), 12, dim=True),
+            Words(found.brief(in_bytes), 12, dim=True),
             Words(_told(found), drawn=False, gap=8),
             Words(now.done.lines() if now.done else "", 12, gap=8),
             Words(found.notes, 11, dim=True, drawn=now.numbers, gap=8),
@@ -142,26 +602,13 @@ case = maker(OneCase)
 
 def answered() -> frozenset[str]:
     """The lessons whose predictions the learner has answered, by the file of progress."""
-    from memlab.lesson import progress
-    from memlab.lesson.card_question import Part, topics
-
     if progress.file() is None:
         return frozenset()
     cards: dict[str, list[str]] = {}
     for name, topic in topics().items():
-        if topic.part is Part.PREDICT:
+        if topic.part is Purpose.PREDICT:
             cards.setdefault(name.partition(".")[0], []).append(name)
     return progress.lessons(cards)
-
-
-def _title(found: Case, show: str) -> str:
-    return found.title if show == BYTES else found.fit_title
-
-
-def _sentence(found: Case, show: str) -> str:
-    if show == BYTES or not found.rows:
-        return found.sentences[0]
-    return say("fit.see", card=found.card)
 
 
 def _told(found: Case) -> list[str]:
@@ -213,12 +660,12 @@ class Bars:
 
     @cached_property
     def pixel(self) -> float:
-        """What one pixel stands for."""
+        """Bytes or images of one pixel."""
         return self.last / (self.width - NAMES - (SIDE if self.wide else EDGE))
 
     @property
     def mark(self) -> float:
-        """Where the line is: the card, or the images of the paper."""
+        """Place of the line: the card, or the images of the paper."""
         return self.found.budget if self.show == BYTES else IMAGES
 
     def chart(self) -> Chart:
@@ -272,7 +719,7 @@ class Bars:
                 yield from self._price(at, row)
             yield self._target(at, row)
 
-    def _name(self, at: int, lesson: str, row: Row | None) -> Iterator[Mark]:
+    def _name(self, at: int, lesson: str, row: CaseRow | None) -> Iterator[Mark]:
         bold = lesson == self.found.lesson
         yield Text(0, at + 0.5, say(f"technique.{lesson}"), 13, dx=10 - NAMES, dy=4.5,
                    bold=bold, dim=row is None)  # fmt: skip
@@ -286,7 +733,7 @@ class Bars:
 
     @cached_property
     def _stub(self) -> tuple[float, float]:
-        """Where the dotted lines end, and where the texts begin: behind them, or on them where
+        """Ends of the dotted lines, and starts of the texts: behind them, or on them where
         there is no room."""
         first = CARDS[0] * units.DECIMAL["GB"]
         near = self.show == FITS or self.found.budget <= 2 * first
@@ -295,14 +742,14 @@ class Bars:
         wide = max((texts.width(self.found.place(each), 12) for each in missing), default=0)
         return end, end if end + (wide + 12) * self.pixel <= self.last else 0
 
-    def _target(self, at: int, row: Row) -> Mark:
-        """What a row says on hover and focus, from one edge of the page to the other."""
+    def _target(self, at: int, row: CaseRow) -> Mark:
+        """Target that says a row on hover and focus, from edge to edge of the page."""
         more = [*self.found.facts(row)[1:], *self.found.slices(row)]
         fact = Fact(f"{row.name}: {bytes_of(row.peak)}", more="; ".join(more))
         left, right = -NAMES * self.pixel, (self.width - NAMES) * self.pixel
         return Rect(left, right, at, at + 1, "target", fact=fact)
 
-    def _bar(self, at: int, row: Row) -> Iterator[Mark]:
+    def _bar(self, at: int, row: CaseRow) -> Iterator[Mark]:
         """Its slices, or its images; and dashed what it is compared with."""
         if self.show == FITS:
             look = OWN if row is self.found.own else PLANNED
@@ -334,7 +781,7 @@ class Bars:
             if (right - left) / self.pixel >= room:
                 yield Text((left + right) / 2, at + 0.5, part.label, 12, "middle", dy=4, chip=True)
 
-    def _value(self, at: int, row: Row) -> Mark:
+    def _value(self, at: int, row: CaseRow) -> Mark:
         """Its bytes or images, right of the bar, across neither the line nor an outline."""
         in_bytes, fits = self.show == BYTES, row.fits(self.found.card)
         size = 16 if row is self.found.own else 13
@@ -346,7 +793,7 @@ class Bars:
         return Text(clear[0], at + 0.5, said, size, dx=8, dy=0.36 * size, bold=True,
                     chip=True)  # fmt: skip
 
-    def _price(self, at: int, row: Row) -> Iterator[Mark]:
+    def _price(self, at: int, row: CaseRow) -> Iterator[Mark]:
         """Its time beside that of plain, and its result; the figure for the own row."""
         own, first = row is self.found.own, self.last + TIMES * self.pixel
         if row.time:

@@ -1,13 +1,16 @@
-"""A run beside its plan: two bars on one axis, then both over the operations."""
+"""A run beside its plan: two bars on one axis, then every operation, and where the two differ."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from memlab import strings, units
+from memlab.errors import InputError, shorten
+from memlab.ledger.ledger import Row
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw import theme
 from memlab.pictures.draw.chart import Axis, Chart
@@ -16,14 +19,16 @@ from memlab.pictures.draw.marks import Area, Fact, Mark, Points, Rect, Rule, Sta
 from memlab.pictures.draw.page import Page, Still
 from memlab.pictures.draw.scale import TIGHT, bytes_over, operations
 from memlab.pictures.draw.table import Beside, Block, Key, Table, Words
-from memlab.pictures.draw.text import Runs
 from memlab.pictures.draw.theme import Paint
 from memlab.pictures.draw.ways import Bar, bars
-from memlab.pictures.memory.step_memory import phases
-from memlab.pictures.planned_and_run import Bar as Peak
-from memlab.pictures.planned_and_run import Operation, RunStudy, origin, study_run
+from memlab.pictures.memory.step_memory import band, phases
+from memlab.pictures.values import number_text as figures
 from memlab.runtime.run import Run
 
+EACH = 30
+"""Up to so many operations each has its line; more are summed up by phase."""
+LISTED = 6
+"""Operations with a residual that are named; the others are counted."""
 BEHIND = 220
 """The operation of a peak takes so many pixels at most."""
 FACTS = 200
@@ -32,89 +37,220 @@ WEDGE = 8
 """The mark of an operation with a residual."""
 
 
+# -- figures --------------------------------------------------------------------------------------
+
+
+class Peak(NamedTuple):
+    """The most bytes, where they come from, and the operation where they are first reached."""
+
+    origin: str
+    nbytes: int
+    where: str
+
+    @property
+    def amount(self) -> str:
+        """Every digit, and a short form beside it from 1 kB on."""
+        short = units.short(self.nbytes)
+        return units.exact(self.nbytes) + ("" if self.nbytes < 1000 else f" = {short}")
+
+
+class Moments(NamedTuple):
+    """Bytes alive when an operation begins, at most inside it, and when it has ended."""
+
+    before: int
+    inside: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation with its planned and its measured bytes."""
+
+    index: int
+    row: Row
+    planned: Moments
+    measured: Moments
+
+    @property
+    def where(self) -> str:
+        """``'operation 4, backward of loss'``."""
+        return strings.get("run.where", index=f"{self.index + 1:,}", name=self.row.name)
+
+    @property
+    def moment(self) -> int:
+        """Index of what differs most: before, inside or after; inside where all agree."""
+        sizes = [abs(m - p) for p, m in zip(self.planned, self.measured, strict=True)]
+        return sizes.index(max(sizes)) if any(sizes) else 1
+
+    @property
+    def residual(self) -> int:
+        """Measured less planned bytes where they differ most."""
+        return self.measured[self.moment] - self.planned[self.moment]
+
+
 @dataclass(frozen=True, repr=False)
 class PlannedAndMeasured(Still):
-    """A run as bars and as a timeline; a notebook shows the picture, ``print`` the text, ``rows``
-    has the exact figures."""
+    """A run at a batch, as bars and as a timeline; a notebook shows the picture, ``print`` the
+    text. ``peaks`` are planned and measured; ``seconds`` are written where asked for."""
 
-    rows: RunStudy
+    step: str
+    batch: int
+    peaks: tuple[Peak, Peak]
+    operations: tuple[Operation, ...]
+    seconds: float
+
+    @property
+    def residual(self) -> int:
+        """The largest absolute difference over all operations."""
+        return max(abs(operation.residual) for operation in self.operations)
+
+    @property
+    def differing(self) -> list[Operation]:
+        """The operations with a residual, in their order."""
+        return [operation for operation in self.operations if operation.residual]
+
+    # -- in words
+
+    @property
+    def title(self) -> str:
+        """Step and batch: ``'Single linear layer, fp32, SGD, training, batch 4'``."""
+        return f"{self.step}, {strings.get('memory.batch', batch=f'{self.batch:,}')}"
+
+    @property
+    def headline(self) -> str:
+        """``'Residual 0 B over 24 operations: before, inside, after.'``"""
+        return strings.get(
+            "run.residual",
+            residual=units.exact(self.residual),
+            count=f"{len(self.operations):,}",
+            moments=", ".join(strings.get(f"run.moment.{name}") for name in Moments._fields),
+        )
+
+    def differences(self) -> list[str]:
+        """One line for each operation with a residual, and one that counts those left out."""
+        differing = self.differing
+        listed = differing if len(differing) <= LISTED else differing[: LISTED - 1]
+        more = len(differing) - len(listed)
+        others = [strings.get("run.others", count=f"{more:,}")] if more else []
+        return [self._difference(operation) for operation in listed] + others
+
+    def _difference(self, operation: Operation) -> str:
+        return strings.get(
+            "run.difference",
+            index=f"{operation.index + 1:,}",
+            name=operation.row.name,
+            moment=strings.get(f"run.moment.{Moments._fields[operation.moment]}"),
+            planned=units.exact(operation.planned[operation.moment]),
+            measured=units.exact(operation.measured[operation.moment]),
+            origin=origin(self.peaks[1].origin),
+            change=_signed(operation.residual),
+        )
+
+    # -- the page
 
     def page(self, seconds: bool = False) -> Page:
         """Picture and text; ``seconds`` adds to the text how long the run took."""
-        found = self.rows
-        took = strings.get("run.seconds", seconds=f"{found.seconds:.3f}") if seconds else ""
+        took = strings.get("run.seconds", seconds=f"{self.seconds:.3f}") if seconds else ""
         blocks: list[Block] = [
-            Words(found.headline, 16, bold=True),
+            Words(self.headline, 16, bold=True),
             Words(took, drawn=False),
-            peaks(found),
+            self._bars(),
         ]
-        if lines := found.differences():
+        if lines := self.differences():
             title = strings.get("run.differing")
             blocks.append(Table([""], [[line] for line in lines], title=title, indent="  ", gap=10))
-        heads, *cells = found.table()
-        blocks += [_key(found), timeline(found), Table(heads, cells, drawn=False)]
-        spoken = ", ".join(f"{origin(bar.origin)} {units.exact(bar.nbytes)}" for bar in found.bars)
-        return Page(found.title, blocks, says=f"{found.title}. {spoken}. {found.headline}")
+        blocks += [self._key(), self._timeline(), self._table()]
+        peaks = ", ".join(f"{origin(each.origin)} {units.exact(each.nbytes)}"
+                          for each in self.peaks)  # fmt: skip
+        return Page(self.title, blocks, says=f"{self.title}. {peaks}. {self.headline}")
 
     def text(self, seconds: bool = False) -> str:
         """The same in words; ``seconds`` adds how long the run took."""
         return self.page(seconds).text()
 
+    def _table(self) -> Table:
+        """A line for every operation, or for every phase where they are many."""
+        names, few = [origin(peak.origin) for peak in self.peaks], len(self.operations) <= EACH
+        heads = [strings.get("run.table.operation" if few else "run.table.phase"), *names,
+                 strings.get("run.table.residual")]  # fmt: skip
+        wide = len(str(len(self.operations)))
+        lines = [
+            _line(f"{op.index + 1:>{wide}} {op.row.name}", [op]) for op in self.operations
+        ] if few else [
+            _line(band(phase, first, last), self.operations[first : last + 1])
+            for phase, first, last in phases([op.row for op in self.operations])
+        ]  # fmt: skip
+        return Table(heads, lines, drawn=False)
 
-def peaks(found: RunStudy) -> Chart:
-    """Plan and measurement as bars, each with the operation where it is reached."""
-    scale = bytes_over(max(bar.nbytes for bar in found.bars), TIGHT)
-    told = [[origin(bar.origin), bar.amount, bar.where] for bar in found.bars]
-    shown = [
-        Bar(
-            bar.nbytes, bar.origin, _label(bar), Fact(name, nbytes=bar.nbytes, more=bar.where), name
-        )
-        for bar, (name, *_) in zip(found.bars, told, strict=True)
-    ]
-    return bars(shown, scale, 26, told=Table([""], told, "<><"), gap=8)
+    def _bars(self) -> Chart:
+        """Plan and measurement as bars, each with the operation where it is reached."""
+        scale = bytes_over(max(peak.nbytes for peak in self.peaks), TIGHT)
+        told = [[origin(peak.origin), peak.amount, peak.where] for peak in self.peaks]
+        shown = [_bar(peak) for peak in self.peaks]
+        return bars(shown, scale, 26, told=Table([""], told, "<><"), gap=8)
+
+    def _key(self) -> Beside:
+        """Legend of fill, dots and triangles."""
+        planned, measured = (peak.origin for peak in self.peaks)
+        entries: list[tuple[int | Paint | str, str]] = [
+            (theme.origin(planned), origin(planned)), ("dot", origin(measured)),
+        ]  # fmt: skip
+        if self.differing:
+            entries.append((WEDGE, strings.get("run.marked")))
+        title = Words(strings.get("run.timeline"), bold=True, told=False)
+        return Beside([(title, 1), (Key(entries), 2)], gap=12)
+
+    def _timeline(self) -> Chart:
+        """Planned as a filled staircase, measured as dots on top of it, differences marked."""
+        planned = np.array([float(op.planned.inside) for op in self.operations])
+        count = len(self.operations)
+        scale = bytes_over(max(peak.nbytes for peak in self.peaks))
+        dots = [(op.index + 0.5, float(op.measured.inside)) for op in self.operations]
+        marks: list[Mark] = [
+            Area(np.zeros_like(planned), planned, theme.PLANNED, edge=0),
+            Stairs(planned, width=1.2),
+            Points(dots, size=min(max(500 / count, 2.4), 6.0)),
+            *(Phase(strings.get(f"phase.{phase}"), first, last + 1)
+              for phase, first, last in phases([op.row for op in self.operations])),
+            *(mark for op in self.differing for mark in _differing(op, scale.last)),
+        ]  # fmt: skip
+        if count <= FACTS:
+            marks += [self._target(op, scale.last) for op in self.operations]
+        return Chart(operations(count), scale, marks, 190, Axis(grid=False), Axis(), left=100,
+                     above=32, name=strings.get("run.timeline"))  # fmt: skip
+
+    def _target(self, operation: Operation, top: float) -> Rect:
+        """Takes the pointer, and says the bytes inside an operation."""
+        both = zip(self.peaks, (operation.planned, operation.measured), strict=True)
+        said = ", ".join(f"{origin(peak.origin)} {units.exact(moments.inside)}"
+                         for peak, moments in both)  # fmt: skip
+        index, fact = operation.index, Fact(operation.where, more=said)
+        return Rect(index, index + 1, 0, top, "target", fact=fact)
 
 
-def _label(bar: Peak) -> Runs:
-    return [(bar.amount, True), (f" · {texts.shortened(bar.where, BEHIND)}", False)]
+def origin(name: str) -> str:
+    """Source of figures: ``'planned'``, ``'measured here'``, ``'recorded'``."""
+    return strings.get(f"run.origin.{name}")
 
 
-def _key(found: RunStudy) -> Beside:
-    """What fill, dots and triangles are."""
-    entries: list[tuple[int | Paint | str, str]] = [
-        (theme.origin(found.planned.origin), origin(found.planned.origin)),
-        ("dot", origin(found.origin)),
-    ]
-    if found.differing:
-        entries.append((WEDGE, strings.get("run.marked")))
-    title = Words(strings.get("run.timeline"), bold=True, told=False)
-    return Beside([(title, 1), (Key(entries), 2)], gap=12)
+def _signed(nbytes: int) -> str:
+    """A difference with its sign and every digit."""
+    return f"{figures.signed(nbytes)[0] if nbytes else ''}{units.exact(abs(nbytes))}"
 
 
-def timeline(found: RunStudy) -> Chart:
-    """Planned as a filled staircase, measured as dots on top of it, differences marked."""
-    planned = np.array([float(op.planned.inside) for op in found.operations])
-    count = len(found.operations)
-    scale = bytes_over(max(bar.nbytes for bar in found.bars))
-    dots = [(op.index + 0.5, float(op.measured.inside)) for op in found.operations]
-    marks: list[Mark] = [
-        Area(np.zeros_like(planned), planned, theme.PLANNED, edge=0),
-        Stairs(planned, width=1.2),
-        Points(dots, size=min(max(500 / count, 2.4), 6.0)),
-        *_phases(found),
-        *(mark for op in found.differing for mark in _differing(op, scale.last)),
-    ]
-    if count <= FACTS:
-        marks += [_target(found, op, scale.last) for op in found.operations]
-    return Chart(
-        operations(count), scale, marks, 190, Axis(grid=False), Axis(), left=100,
-        above=32,
-        name=strings.get("run.timeline"),
-    )  # fmt: skip
+def _line(name: str, operations: Sequence[Operation]) -> list[str]:
+    """Cells of some operations: the most planned and measured inside one, and the largest
+    residual."""
+    most = [max(getattr(op, key).inside for op in operations) for key in ("planned", "measured")]
+    residual = max((op.residual for op in operations), key=abs)
+    return [name, *(f"{nbytes:,}" for nbytes in most), _signed(residual).removesuffix(" B")]
 
 
-def _phases(found: RunStudy) -> Iterator[Phase]:
-    for phase, first, last in phases([op.row for op in found.operations]):
-        yield Phase(strings.get(f"phase.{phase}"), first, last + 1)
+def _bar(peak: Peak) -> Bar:
+    label = [(peak.amount, True), (f" · {texts.shortened(peak.where, BEHIND)}", False)]
+    name = origin(peak.origin)
+    fact = Fact(name, nbytes=peak.nbytes, more=peak.where)
+    return Bar(peak.nbytes, peak.origin, label, fact, name)
 
 
 def _differing(operation: Operation, top: float) -> Iterator[Mark]:
@@ -122,15 +258,6 @@ def _differing(operation: Operation, top: float) -> Iterator[Mark]:
     x = operation.index + 0.5
     yield Rule(x=x, look="rule faint", dashes="3 3")
     yield Points([(x, top)], WEDGE)
-
-
-def _target(found: RunStudy, operation: Operation, top: float) -> Rect:
-    """What takes the pointer, and says the bytes inside an operation."""
-    name = strings.get("run.where", index=f"{operation.index + 1:,}", name=operation.row.name)
-    both = ((found.planned.origin, operation.planned), (found.origin, operation.measured))
-    said = ", ".join(f"{origin(of)} {units.exact(moments.inside)}" for of, moments in both)
-    index = operation.index
-    return Rect(index, index + 1, 0, top, "target", fact=Fact(name, more=said))
 
 
 def planned_and_measured(run: Run) -> PlannedAndMeasured:
@@ -142,4 +269,19 @@ def planned_and_measured(run: Run) -> PlannedAndMeasured:
     Raises:
         InputError: no run.
     """
-    return PlannedAndMeasured(study_run(run))
+    if not isinstance(run, Run):
+        raise InputError(f"a run is shown, got {shorten(run)}; try memlab.run(step, batch=4).")
+    plan, batch = run.planned, run.batch
+    planned = zip(plan.before(batch), plan.timeline(batch), plan.after(batch), strict=True)
+    measured = zip(run.before, run.inside, run.after, strict=True)
+    operations = tuple(
+        Operation(index, row, Moments(*due), Moments(*seen))
+        for index, (row, due, seen) in enumerate(zip(plan.rows, planned, measured, strict=True))
+    )
+    planned_at = max(operations, key=lambda op: op.planned.inside)
+    measured_at = max(operations, key=lambda op: op.measured.inside)
+    peaks = (
+        Peak(plan.origin, planned_at.planned.inside, planned_at.where),
+        Peak(run.measured.origin, measured_at.measured.inside, measured_at.where),
+    )
+    return PlannedAndMeasured(plan.describe(), batch, peaks, operations, run.seconds)

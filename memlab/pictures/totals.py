@@ -1,12 +1,22 @@
-"""The totals of one step as bars with their parts: a text's, its rule's, the plan's."""
+"""The totals of one training step as bars with their parts: a text's, its rule's, the plan's.
+
+A rule of vDNN's kind adds up all feature maps and the largest pair of gradient maps (C2). A plan
+has both, but at other operations: that is why its peak is lower.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
-from memlab import units
+from memlab import strings, units
+from memlab.build.step import training_step
 from memlab.errors import whole
+from memlab.ledger.ledger import Ledger
+from memlab.ledger.plan import plan
+from memlab.networks import counting
+from memlab.networks.graph import Network
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.labels import Label, Text
 from memlab.pictures.draw.marks import Fact, Mark, Rect, Rule
@@ -14,49 +24,181 @@ from memlab.pictures.draw.page import Page, Still, report
 from memlab.pictures.draw.scale import Scale, bytes_over
 from memlab.pictures.draw.table import Table
 from memlab.pictures.draw.theme import PAINTS
-from memlab.pictures.totals_values import Total, Totals, name, part, say
 from memlab.pictures.values.recipe import network_of
+from memlab.pictures.values.study import Study
+from memlab.step.storage import DEVICE
+from memlab.step.tensor import Role
 
+PARTS = {
+    "parameters": Role.PARAMETER,
+    "parameter gradients": Role.PARAMETER_GRADIENT,
+    "feature maps": Role.FEATURE_MAP,
+    "gradient maps": Role.GRADIENT_MAP,
+}
+"""Roles by their names in the rule, which counts the input among the feature maps."""
 PITCH, BAR = 40, 24
 """Pixels from bar to bar, and of a bar."""
 NAMES, VALUES = 190, 70
 """Room for the names, and for the bytes behind the longest bar."""
 
 
-@dataclass(frozen=True, repr=False)
-class StepTotals(Still, Totals):
-    """The bars of a text's total, of its rule and of the plan."""
+def say(key: str, **values: object) -> str:
+    """A text of this picture."""
+    return strings.get(f"totals.{key}", **values)
+
+
+@dataclass(frozen=True)
+class Total:
+    """A total in bytes and its parts; a text's total may have none. ``at`` names an operation."""
+
+    name: str
+    nbytes: int
+    parts: dict[Role, int]
+    at: str = ""
+
+    @property
+    def title(self) -> str:
+        """Name of its source."""
+        return say(f"name.{self.name}")
+
+
+def part(role: Role) -> str:
+    """A part, as rule and plan call it."""
+    return say(f"part.{role.value}")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class StepTotals(Still, Study):
+    """The totals of one training step at a batch. ``said`` is a text's, as it is printed there, and
+    may be empty."""
+
+    network: Network
+    batch: int
+    said: str
+    optimizer: str
+
+    # -- figures
+
+    @cached_property
+    def _plan(self) -> Ledger:
+        return plan(training_step(self.network, self.optimizer))
+
+    def _planned(self, name: str, at: int) -> Total:
+        """Bytes alive in an operation; the input counts as a feature map, as in the rule."""
+        roles = self._plan.roles(self.batch, at)
+        roles[Role.FEATURE_MAP] += roles.pop(Role.INPUT)
+        parts = {role: nbytes for role, nbytes in roles.items() if nbytes}
+        return Total(name, sum(parts.values()), parts, self._plan.rows[at].name)
+
+    @cached_property
+    def counted(self) -> Total:
+        """Total by vDNN's rule."""
+        named = counting.find("vdnn").total_bytes(self.network, self.batch)
+        parts = {PARTS[name]: nbytes for name, nbytes in named.items()}
+        return Total("counted", sum(parts.values()), parts)
+
+    @cached_property
+    def peak(self) -> Total:
+        """The plan where most is alive."""
+        return self._planned("peak", self._plan.peak_at(self.batch).index)
+
+    @cached_property
+    def widest(self) -> Total:
+        """The plan where gradient maps take most; of such operations, where most is alive."""
+        inside = self._plan.timeline(self.batch)
+        fixed, each = (line.tolist() for line in self._plan.role_lines[DEVICE, Role.GRADIENT_MAP])
+        maps = [f + self.batch * e for f, e in zip(fixed, each, strict=True)]
+        return self._planned("widest", max(range(len(maps)), key=lambda n: (maps[n], inside[n])))
+
+    @cached_property
+    def totals(self) -> tuple[Total, ...]:
+        """All of them, from the text to the plan."""
+        text = (Total("said", units.parse(self.said), {}),) if self.said else ()
+        last = () if self.widest.at == self.peak.at else (self.widest,)
+        return (*text, self.counted, self.peak, *last)
+
+    def amount(self, total: Total) -> str:
+        """Its bytes, a text's as they are printed there."""
+        return units.short(total.nbytes) if total.parts else self.said
+
+    # -- in words
+
+    @property
+    def title(self) -> str:
+        return say("title", network=self.network.label, batch=f"{self.batch:,}")
+
+    @property
+    def sentences(self) -> list[str]:
+        """The totals; why the plan's is another one; what nobody tells."""
+        heads = [
+            say(f"head.{total.name}", bytes=self.amount(total))
+            for total in self.totals
+            if total is not self.widest
+        ]
+        said = [f"{', '.join(heads)}.", *self._apart()]
+        if state := self.peak.parts.get(Role.OPTIMIZER_STATE, 0):
+            said.append(say("state", bytes=units.short(state)))
+        rest = units.parse(self.said or 0) - self.counted.nbytes
+        return [*said, say("untold", bytes=units.short(rest))] if rest > 0 else said
+
+    def _apart(self) -> list[str]:
+        """Reason why maps and gradient maps do not add up."""
+        pair, maps = Role.GRADIENT_MAP, Role.FEATURE_MAP
+        gone = self.peak.parts[maps] - self.widest.parts[maps]
+        if self.widest not in self.totals or gone <= 0:
+            return []
+        amounts = {
+            "maps": self.counted.parts[maps], "pair": self.counted.parts[pair],
+            "few": self.peak.parts.get(pair, 0), "most": self.widest.parts[pair], "gone": gone,
+        }  # fmt: skip
+        said = {key: units.short(nbytes) for key, nbytes in amounts.items()}
+        return [say("apart", peak=self.peak.at, then=self.widest.at, **said)]
+
+    # -- the page
 
     def page(self) -> Page:
         totals = self.totals
-        heads, *cells = self.table()
         scale = bytes_over(max(total.nbytes for total in totals))
         chart = Chart(scale, Scale(len(totals), 0), list(self._marks()), PITCH * len(totals),
                       Axis(), left=NAMES, right=VALUES, gap=12)  # fmt: skip
-        looks = [*(PAINTS[role] for role in self.roles), None]
-        parts = Table(heads, cells, "<", bold=[len(looks) - 1], looks=looks,
-                      rules=[len(looks) - 2], gap=12)  # fmt: skip
-        return report(self, chart, parts)
+        return report(self, chart, self._table())
 
     def _marks(self) -> Iterator[Mark]:
         yield Rule(x=0, look="pole")
         for row, total in enumerate(self.totals):
-            yield Text(0, row + 0.5, name(total), 13, "end", dx=-10, dy=4.5)
+            yield Text(0, row + 0.5, total.title, 13, "end", dx=-10, dy=4.5)
             yield from _bar(total, row)
             yield Text(total.nbytes, row + 0.5, self.amount(total), 13, dx=8, dy=4.5, chip=True,
                        bold=True)  # fmt: skip
 
+    def _table(self) -> Table:
+        """A row for each part with its bytes in each total, in the order of the rule and then of
+        the plan; then the sums."""
+        used = {role for total in self.totals for role in total.parts}
+        roles = [role for role in dict.fromkeys([*PARTS.values(), *Role]) if role in used]
+        rows = [[part(role), *(self._cell(total, role) for total in self.totals)] for role in roles]
+        sums = [say("total"), *map(self.amount, self.totals)]
+        heads, last = ["", *(total.title for total in self.totals)], len(rows)
+        return Table(heads, [*rows, sums], "<", bold=[last], rules=[last - 1],
+                     looks=[*map(PAINTS.__getitem__, roles), None], gap=12)  # fmt: skip
+
+    def _cell(self, total: Total, role: Role) -> str:
+        """The bytes of a part; nothing where a text or a rule has no such part."""
+        if role in total.parts:
+            return units.short(total.parts[role])
+        if total.parts and total is not self.counted:
+            return units.exact(0)
+        return "?" if total.name == "said" else "-"
+
 
 def _bar(total: Total, row: int) -> Iterator[Mark]:
     """The slices of a total, or a dashed outline where its parts are not told."""
-    fact = Fact(name(total), nbytes=total.nbytes, more=total.at or say("not_told"))
     if not total.parts:
+        fact = Fact(total.title, nbytes=total.nbytes, more=say("not_told"))
         yield Rect(0, total.nbytes, row, row + 1, "before", thick=BAR, fact=fact)
         yield Label(say("not_told"), [(0, row + 0.5, "start", 10, 4)], dim=True)
-        return
     start = 0
-    for role in total.parts:
-        nbytes = total.parts[role]
+    for role, nbytes in total.parts.items():
         fact = Fact(part(role), nbytes=nbytes, more=total.at)
         yield Rect(start, start + nbytes, row, row + 1, PAINTS[role], thick=BAR, fact=fact)
         start += nbytes

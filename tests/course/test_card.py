@@ -5,6 +5,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from importlib import import_module
+from itertools import cycle
 from threading import Event
 from typing import Any
 
@@ -171,7 +172,7 @@ def holds_nothing(view, stage):
     assert (view.now_["shown"]["svg"], view.now_["shown"]["state"]) == ("", stage)
 
 
-@pytest.mark.parametrize("guess", ["3 kB", "7.9 MB", "0 B", "1.10 MB", "900 TB"])
+@pytest.mark.parametrize("guess", ["7.9 MB", "1.10 MB"])
 def test_a_diagnosis_holds_nothing_of_the_truth(amount, guess):
     view = views.prediction_card(amount)
     send(view, event("guess", guess), event("lock"))
@@ -199,9 +200,8 @@ def test_a_revision_of_nothing_is_refused(amount):
     assert shown["state"] == "diagnosed"
 
 
-@pytest.mark.parametrize("part", [Part.RECALL, Part.CHANGE])
-def test_other_questions_take_no_reason_and_may_have_one_set_of_numbers(ask, part):
-    view = views.prediction_card(ask(Kind.AMOUNT, part=part, draw=None))
+def test_other_questions_take_no_reason_and_may_have_one_set_of_numbers(ask):
+    view = views.prediction_card(ask(Kind.AMOUNT, part=Part.RECALL, draw=None))
     assert names(view) == ["guess", "lock", "skip"]
     assert control(view, "lock")["label"] == "Check"
     send(view, event("guess", "3 kB"), event("lock"), event("guess", "5 kB"), event("revise"))
@@ -315,10 +315,9 @@ RUNS = {"01.gradients"}
 """Those whose truth is measured: a step is run for it."""
 
 
-@pytest.mark.parametrize("width", [480, 560, 820])
 @pytest.mark.parametrize("name", apart(GUESSES, RUNS.__contains__))
-def test_the_picture_shows_the_figures_of_the_text(name, width):
-    for guess in GUESSES[name]:
+def test_the_picture_shows_the_figures_of_the_text(name):
+    for guess, width in zip(GUESSES[name], cycle((480, 820))):
         card = Card(topics()[name]).guess(guess).reveal()
         text, shown = card.text(), labels(card, width)
         assert set(labels(card, width, alone=False)) <= set(shown)

@@ -10,7 +10,7 @@ import pytest
 import memlab
 from memlab.errors import InputError
 from memlab.pictures.explain.explained import Explained
-from memlab.pictures.explain.own_model import OwnModel, own
+from memlab.pictures.explain.own_model import OwnModel
 from tests.oracles.requirement import torch_or_skip
 
 torch = torch_or_skip()
@@ -34,7 +34,7 @@ def make_batch(count: int) -> Any:
 
 @pytest.fixture(scope="module")
 def model() -> OwnModel:
-    return own(build, make_batch, progress=False)
+    return OwnModel(build, make_batch, progress=False)
 
 
 def explained(model: OwnModel, batch: int, spare: int) -> Explained:
@@ -78,9 +78,9 @@ def test_its_lines_do_what_it_promises(model: OwnModel) -> None:
 def test_a_module_itself_is_left_as_it_was() -> None:
     given = build()
     before = {name: each.clone() for name, each in given.state_dict().items()}
-    again = own(given, make_batch, progress=False)
+    again = OwnModel(given, make_batch, progress=False)
     assert all(torch.equal(each, given.state_dict()[name]) for name, each in before.items())
-    assert again.plain.peak(8) == own(build, make_batch, progress=False).plain.peak(8)
+    assert again.plain.peak(8) == OwnModel(build, make_batch, progress=False).plain.peak(8)
 
 
 def test_a_peak_in_the_optimizer_is_not_mended_by_modules() -> None:
@@ -90,7 +90,7 @@ def test_a_peak_in_the_optimizer_is_not_mended_by_modules() -> None:
     def vectors(count: int) -> Any:
         return torch.randn(count, 4096), torch.randint(10, (count,))
 
-    found = explained(own(wide, vectors, progress=False), 4, 1_000_000)
+    found = explained(OwnModel(wide, vectors, progress=False), 4, 1_000_000)
     assert "in the optimizer" in found.where
     assert "again" not in {each.key for each in found.changes}
     assert found.best is not None
@@ -98,13 +98,15 @@ def test_a_peak_in_the_optimizer_is_not_mended_by_modules() -> None:
 
 def test_a_loss_that_nobody_gave_needs_whole_numbers() -> None:
     with pytest.raises(InputError, match="loss_fn is left out"):
-        own(build, lambda count: (make_batch(count)[0], torch.randn(count, 10)), progress=False)
+        OwnModel(
+            build, lambda count: (make_batch(count)[0], torch.randn(count, 10)), progress=False
+        )
 
 
 @pytest.mark.parametrize("given", [(3, make_batch), (build, 3)])
 def test_what_is_no_function_gets_one_sentence(given: tuple[Any, Any]) -> None:
     with pytest.raises(InputError, match="try explain"):
-        own(*given, progress=False)
+        OwnModel(*given, progress=False)
 
 
 def test_what_the_model_raises_comes_through() -> None:
@@ -113,7 +115,7 @@ def test_what_the_model_raises_comes_through() -> None:
             raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine"):
-        own(lambda: Mine(3, 3), make_batch, progress=False)
+        OwnModel(lambda: Mine(3, 3), make_batch, progress=False)
 
 
 def test_the_view_of_a_model_says_how_it_is_made_again() -> None:

@@ -5,8 +5,8 @@ import re
 from typing import Any
 
 from lessons import stored
+from memlab.course.case import LESSONS
 from memlab.lesson.card_question import Part
-from memlab.lesson.one_case import LESSONS
 from tests.lessons.parts import ASKED, CODE, Lesson, sections, tree
 from tests.lessons.structure import LIMITS, NO_BLOCK
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import memlab
 from memlab import views
+from memlab.course.case import LESSONS
 from memlab.lesson.card import Card
 from memlab.lesson.card_question import topics
-from memlab.lesson.one_case import LESSONS
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.pictures.draw.page import Page

@@ -1,4 +1,4 @@
-"""The address map: what it shows, what settings, keys and presses do, and what runs with it."""
+"""The address map: placements and what is said of them, the picture, keys and presses, and runs."""
 
 import json
 import re
@@ -6,17 +6,30 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import memlab
 from lessons import stored
+from memlab import strings
 from memlab.errors import InputError
 from memlab.pictures.addresses.address_map import SMALL, TALL, paint
-from memlab.pictures.addresses.packing import MOST
+from memlab.pictures.addresses.packing import (
+    MOST,
+    OFFERED,
+    SHARE,
+    TOY_NAME,
+    Packing,
+    Subject,
+    say_how,
+    shortly,
+    subject_of,
+)
+from memlab.pictures.addresses.running import ArenaRun, differences, run_map
 from memlab.pictures.draw.marks import Rect, Rects
 from memlab.pictures.draw.theme import PAINTS
 from memlab.pictures.values import number_text as figures
-from memlab.placement.placement import TOY, arrange
+from memlab.placement.placement import HOWS, TOY, arrange
 from memlab.step.tensor import Role
 from memlab.views import addresses
 from tests.pictures.pages import MAP_STEP as STEP
@@ -24,6 +37,333 @@ from tests.pictures.pages import small_network
 
 MIB = 2**20
 ORDERS = ("no reuse", "birth", "biggest", "best fit", "exact")
+SUBJECT = subject_of(STEP)
+TINY = memlab.training_step(
+    memlab.network("tiny", features=3).linear(4).relu().linear(2).squared_error(), "sgd"
+)
+
+
+def packing(subject: Subject | str = TOY_NAME, how="birth", batch=1):
+    found = subject_of(subject) if isinstance(subject, str) else subject
+    return Packing(found, batch, found.placement(batch, how))
+
+
+def by_hand(addresses=None, **moved):
+    made = arrange(TOY, "birth")
+    hand = replace(made, addresses=addresses, how="by hand") if addresses else made
+    for name, address in moved.items():
+        hand = hand.moved(name, address)
+    return Packing(subject_of(TOY_NAME), 1, hand, made=made)
+
+
+def several():
+    """The toy, a few bytes, a network with reuse and in place, faults."""
+    yield packing(how="biggest")
+    yield packing(subject_of(TINY), "birth", 8)
+    yield packing(subject_of(memlab.recompute(STEP, "cheap")).in_place, "best", 3)
+    yield by_hand((0,) * 6)
+
+
+# -- figures of a placement --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("how", "arena", "wanted"),
+    [
+        ("no reuse", 13, {"A": 0, "B": 1, "C": 3, "D": 4, "E": 7, "F": 9}),
+        ("birth", 13, {"A": 0, "B": 1, "C": 3, "D": 4, "E": 7, "F": 9}),
+        ("biggest", 8, {"F": 0, "D": 0, "B": 3, "E": 5, "A": 0, "C": 7}),
+        ("exact", 8, {}),
+    ],
+)
+def test_the_toy_lies_where_the_facts_say(how, arena, wanted):
+    found = packing(how=how)
+    map_ = found.placement
+    assert map_.arena == arena * MIB
+    assert (map_.lower_bound, map_.busiest + 1, map_.total) == (8 * MIB, 5, 13 * MIB)
+    assert [n // MIB for n in found.true] == [1, 3, 4, 4, 8, 7, 6, 4]
+    assert {name: found.by_name[name].address // MIB for name in wanted} == wanted
+
+
+def test_live_bytes_are_those_of_the_plan_and_no_arena_is_below_them():
+    for found in several():
+        map_ = found.placement
+        operations = range(found.subject.operations)
+        alive = [sum(each.size for each in found.at(operation)) for operation in operations]
+        assert max(alive) == map_.lower_bound
+        assert alive.index(map_.lower_bound) == map_.busiest
+        assert map_.arena == max(each.top for each in found.blocks)
+        if found.made is None:
+            assert map_.arena >= map_.lower_bound
+            assert found.overlaps == ()
+        for nbytes in (map_.arena, map_.lower_bound, map_.total):
+            assert f"{nbytes:,} B" in found.sentences[0]
+
+
+@pytest.mark.parametrize("step", [TINY, memlab.in_place(STEP)])
+def test_what_lies_outside_is_what_the_plan_has_before_the_step(step):
+    found, ledger = packing(subject_of(step), "best", 8), memlab.plan(step)
+    there = sum(tensor.storage.size.at(8) for tensor in step.live_in)
+    assert found.subject.before(8) == ledger.before(8)[0] == there
+    assert {entry.name for entry in found.subject.outside}.isdisjoint(found.by_name)
+    deaths = [entry.death for entry in found.subject.outside]
+    assert deaths == sorted(deaths, reverse=True)
+    assert figures.in_binary(there) in " ".join(found.sentences)
+    for operation, nbytes in enumerate(ledger.timeline(8)):
+        there = [e for e in found.subject.outside if e.death >= operation]
+        assert found.true[operation] + sum(e.size.at(8) for e in there) == nbytes
+
+
+def test_true_bytes_and_rounded_ones_are_told_apart():
+    found = packing(subject_of(TINY), "birth", 8)
+    alive = [block for block in found.placement.blocks
+             if block.birth <= found.placement.busiest <= block.death]  # fmt: skip
+    true, rounded = sum(b.nbytes for b in alive), sum(-(-b.nbytes // 64) * 64 for b in alive)
+    assert (true, rounded) == (428, 576)
+    said = f"{true} B together. Each is rounded up to a multiple of 64 B: {rounded} B"
+    assert said in found.sentences[1]
+    assert found.true[found.placement.busiest] == true
+    assert found.rounds
+    assert not packing().rounds
+    assert "rounded" not in packing().sentences[1]
+    loss = found.by_name["loss"]
+    assert (loss.block.nbytes, loss.size) == (4, 64)
+
+
+def test_blocks_stand_for_themselves_from_half_a_percent_on():
+    found = packing("resnet50", "best", 32)
+    large = {each.name for each in found.large}
+    for each in found.blocks:
+        assert (each.name in large) is (each.size * SHARE >= found.placement.arena)
+    assert 20 < len(found.large) <= MOST
+
+
+def test_who_shares_addresses_is_never_alive_at_the_same_time():
+    found = packing("mnist_cnn", "best", 32)
+    shared = {each.name: found.sharing(each) for each in found.blocks}
+    assert any(shared.values())
+    for each in found.blocks:
+        for other in shared[each.name]:
+            assert not each.lives_with(other)
+            assert each in shared[other.name]
+
+
+def test_kept_for_backward_is_born_before_backward_and_read_in_it():
+    kinds = {each.name: each.kind for each in packing(SUBJECT, "best", 2).blocks}
+    assert kinds["conv1"] == "short"
+    assert kinds["relu1"] == "kept"
+    assert kinds["gradient of conv1"] == "gradient_map"
+    assert kinds["gradient of conv1.weight"] == "parameter_gradient"
+
+
+# -- what is packed -----------------------------------------------------------------------------
+
+
+def test_a_subject_is_made_once_by_name_and_once_in_place():
+    for name in OFFERED:
+        found = subject_of(name)
+        assert found is subject_of(name)
+        assert found.name == name
+        if not found.toy:
+            assert found.in_place is found.in_place
+            assert found.in_place.label == found.label
+    assert subject_of(small_network()).name == SUBJECT.name == "small"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ("resnet5", "did you mean"),
+        (3, "give the toy, a network or a step, got 3; try 'resnet50'."),
+    ],
+)
+def test_what_cannot_be_packed_gets_one_sentence(wrong, says):
+    with pytest.raises(InputError, match=re.escape(says)):
+        subject_of(wrong)
+    with pytest.raises(InputError, match="the toy has no operations that run in place"):
+        _ = subject_of(TOY_NAME).in_place
+
+
+def test_every_way_to_place_has_a_name():
+    assert set(HOWS) == {*ORDERS, "best"}
+    assert all(strings.has(f"addresses.how.{how.replace(' ', '_')}") for how in HOWS)
+    assert say_how("best fit") == "best fit"
+
+
+# -- how it was packed --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["birth", "best fit"])
+def test_the_story_tells_free_places_that_are_free(how):
+    found = packing(how=how)
+    for count in range(1, 7):
+        told = found.turn(count)
+        before = [each for each in found.turns[: count - 1] if each.lives_with(told.placed)]
+        for low, high in told.holes:
+            assert all(each.top <= low or each.address >= high for each in before)
+        if told.refused:
+            assert told.refused == told.holes
+            assert all(high - low < told.placed.size for low, high in told.holes)
+            assert told.placed.address == max(each.top for each in before)
+            assert "on top" in told.text()
+
+
+def test_the_toy_in_order_of_birth_shows_why_nothing_is_saved():
+    found = packing()
+    assert found.story(6) == [
+        "A at 0, B at 1, C at 3, D at 4, E at 7, F at 9",
+        "F needs 4 MiB. Free while it lives: 3 MiB and 3 MiB. Too small, so it goes on top, "
+        "to 9 MiB.",
+    ]
+    assert found.story(0) == ["", "The arena is empty."]
+    assert [(low // MIB, high // MIB) for low, high in found.turn(6).refused] == [(0, 3), (4, 7)]
+    assert packing(how="biggest").story(6) == [
+        "F at 0, D at 0, B at 3, E at 5, A at 0, C at 7",
+        "F and D share addresses: they never live at the same time.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ("birth", "Nothing is shared: 13 MiB, though only 8 MiB live at once"),
+        ("biggest", "13 MiB of tensors share 8 MiB: no arena can be smaller"),
+    ],
+)
+def test_the_headline_is_what_the_placing_gives(how, says):
+    assert packing(how=how).headline(6) == says
+    assert packing(how=how).headline(1).startswith("1 of 6 blocks lie: ")
+
+
+def test_three_digits():
+    digits = {0: "0 B", 1: "1 B", 1000: "0.98 KiB", 13 * MIB: "13 MiB", 214_302_656: "204 MiB",
+              1_377_881_600: "1.28 GiB", 2**80: "1,099,511,627,776 TiB"}  # fmt: skip
+    assert {nbytes: shortly(nbytes) for nbytes in digits} == digits
+
+
+def test_what_was_moved_by_hand_is_said():
+    assert by_hand(D=0).story(6) == ["Moved by hand: D."]
+    assert by_hand(D=4 * MIB).story(6) == ["Moved by hand: –."]
+    assert by_hand(D=0, A=4 * MIB).moved == (
+        (by_hand(A=4 * MIB).by_name["A"], 0),
+        (by_hand(D=0).by_name["D"], 4 * MIB),
+    )
+
+
+# -- faults and the optimum ---------------------------------------------------------------------
+
+
+def test_an_overlap_is_said():
+    found = by_hand(D=0)
+    (fault,) = found.overlaps
+    assert (fault.one.name, fault.other.name) == ("B", "D")
+    assert (fault.first, fault.last, fault.low, fault.high) == (4, 4, MIB, 3 * MIB)
+    assert found.faults() == ["B and D both live at operation 5."]
+    assert found.faults()[0] in found.sentences
+    assert found.score().endswith("This map does not count: blocks overlap.")
+    told = {name: found.about(found.by_name[name])[3:] for name in "BDE"}
+    assert told["B"][0] == "lies over D at a time when both live: a fault"
+    assert told["D"][0] == "lies over B at a time when both live: a fault"
+    assert not any("fault" in each for each in told["E"])
+    assert "no other block uses these addresses" not in told["B"] + told["D"]
+    many = by_hand((0,) * 6)
+    assert len(many.faults()) == 3
+    assert many.faults()[-1] == f"{len(many.overlaps) - 2} more pairs overlap."
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ("birth", "Your top: 13 MiB. {} You are 5 MiB above it."),
+        ("biggest", "Your top: 8 MiB. {} No map is smaller."),
+    ],
+)
+def test_the_score_is_held_to_the_exact_optimum(how, says):
+    found = packing(how=how)
+    assert found.best == (arrange(TOY, "exact").arena, True)
+    assert found.score() == says.format("Lower bound: 8 MiB. Exact optimum: 8 MiB.")
+
+
+def test_the_optimum_of_a_step_is_the_best_known_unless_it_is_the_bound():
+    found = packing("mnist_cnn", "birth", 32)
+    best = found.subject.placement(32, "best")
+    assert found.best == (best.arena, best.arena == best.lower_bound)
+    assert ("Best known" in found.score()) is (best.arena > best.lower_bound)
+
+
+# -- running ------------------------------------------------------------------------------------
+
+RAN = ArenaRun(SUBJECT.placement(2, "birth"), 64, 2.5, 2.5, "gradients", (), 0, ())
+
+
+def test_the_toy_does_not_run_and_a_long_step_is_refused():
+    for name, says in (
+        (TOY_NAME, "no arithmetic"),
+        ("vgg16", "GFLOP"),
+    ):
+        found = packing(name, batch=32)
+        with pytest.raises(InputError, match=says):
+            run_map(found.subject, found.placement, found.batch)
+
+
+@pytest.mark.measures
+def test_the_step_runs_at_these_addresses_with_the_same_gradients():
+    subject = SUBJECT.in_place
+    placement = subject.placement(2, "best")
+    ran = run_map(subject, placement, 2)
+    assert ran.placement == placement
+    assert ran.arena == placement.arena
+    assert ran.same_loss
+    assert ran.what == "gradients"
+    assert ran.wrong == ()
+    assert {found.name for found in ran.differences} == set(memlab.run(STEP, 2).gradients)
+    assert ran.nan == ()
+    assert "all the same" in str(ran)
+    assert "no operation read it" in str(ran)
+
+
+@pytest.mark.measures
+def test_an_inference_has_predictions_and_no_loss():
+    subject = subject_of(memlab.inference_step(memlab.zoo.mnist_cnn()))
+    ran = run_map(subject, subject.placement(2, "birth"), 2)
+    assert (ran.loss, ran.what, ran.wrong, ran.nan) == (None, "predictions", (), ())
+    assert "1 predictions compared bit for bit: all the same" in str(ran)
+    assert "oss" not in str(ran)
+
+
+def test_nan_that_may_be_of_the_training_is_not_said_to_be_read():
+    said = str(replace(RAN, unclear=("backward of fc3",)))
+    assert "these operations wrote NaN: backward of fc3. Too little memory is free" in said
+    assert "read it" not in said
+
+
+def test_a_loss_that_is_nan_in_both_runs_is_the_same():
+    ran = RAN
+    nan = replace(ran, loss=float("nan"), expected=float("nan"))
+    assert nan.same_loss
+    assert not replace(ran, loss=float("nan")).same_loss
+    assert str(nan).count("bit for bit") == str(ran).count("bit for bit") >= 1
+
+
+@pytest.mark.measures
+def test_a_fault_is_silent_the_same_loss_and_wrong_gradients():
+    found = packing(SUBJECT, "best", 2)
+    passing, address = found.broken()
+    hand = found.placement.moved(passing.name, address)
+    assert len(replace(found, placement=hand, made=found.placement).overlaps) == 1
+    ran = run_map(SUBJECT, hand, 2)
+    assert ran.same_loss
+    assert ran.faults == 1
+    assert 0 < len(ran.wrong) < len(ran.differences)
+    first = ran.wrong[0]
+    assert f"{first.name}: {first.values:,} of {first.of:,} values differ." in ran.sentences()
+    assert "silent" in str(ran)
+
+
+def test_bits_are_compared_not_values():
+    wanted = {"a": np.array([0.0, np.nan, 1.0], np.float32)}
+    got = {"a": np.array([-0.0, np.nan, 1.0], np.float32)}
+    assert differences(wanted, got)[0].values == 1
 
 
 # -- picture and text ---------------------------------------------------------------------------
@@ -33,9 +373,8 @@ def labels(view):
     return [label.content for label in view.page(960).svg().labels]
 
 
-@pytest.mark.parametrize("how", ORDERS)
-def test_the_toy_in_characters_is_the_map(how):
-    view = addresses(how=how)
+def test_the_toy_in_characters_is_the_map():
+    view = addresses(how="biggest")
     text, found = view.text(), view.rows.packing
     levels = [line.split() for line in text.splitlines() if re.match(r" +\d+  [.A-F]", line)]
     assert "      1 2 3 4 5 6 7 8\n" in text
@@ -87,11 +426,8 @@ def test_the_toy_in_order_of_birth_shows_holes_that_are_too_small():
 
 NUMERAL = re.compile(r"(?<![\w.-])\d[\d,.]*")
 FIRST: list[dict[str, Any]] = [
-    {"how": "birth"},
     {"how": "birth", "beside": "biggest"},
     {"what": "resnet50", "batch": 16, "how": "best", "in_place": True},
-    {"what": "mnist_cnn", "how": "best", "cursor": 4},
-    {"what": "vgg16", "batch": 8, "how": "no reuse"},
 ]
 
 
@@ -178,9 +514,6 @@ def control(view, name):
     return next(each for each in view.now_["layout"]["controls"] if each["name"] == name)
 
 
-MIB = 2**20
-
-
 def drag(view, value, dragging=True):
     event = {"name": "put", "value": value, "dragging": dragging}
     view._receive(view, {"events": [event]}, [])
@@ -202,13 +535,13 @@ def test_a_block_is_dragged_to_the_next_whole_unit_and_no_further_than_the_pictu
     assert (view.scene().dragging, view.previous) == (False, before)
 
 
-@pytest.mark.parametrize("value", ["", "E", "E x", "nope 3", None, 5, "E 1e9", "E " + "9" * 5000])
-def test_what_no_drag_sends_is_a_sentence_and_moves_nothing(value):
+def test_what_no_drag_sends_is_a_sentence_and_moves_nothing():
     view = addresses(how="birth")
     send(view, ("move", None))
     before = view.state
-    assert len(drag(view, value).splitlines()) == 1
-    assert view.state is before
+    for value in ("", "E", "E x", "nope 3", None, 5, "E 1e9", "E " + "9" * 5000):
+        assert len(drag(view, value).splitlines()) == 1
+        assert view.state is before
 
 
 def test_the_controls_change_what_is_shown():
@@ -380,9 +713,8 @@ def test_two_tensors_in_one_place_have_both_names_and_a_notch():
 
 
 @pytest.mark.measures
-@pytest.mark.parametrize("in_place", [False, True])
-def test_a_recomputed_step_is_placed_and_runs(in_place):
-    view = addresses(memlab.recompute(STEP, "cheap"), 2, how="best", in_place=in_place)
+def test_a_recomputed_step_is_placed_and_runs():
+    view = addresses(memlab.recompute(STEP, "cheap"), 2, how="best", in_place=True)
     assert any("again" in each.name for each in view.rows.packing.blocks)
     assert "recompute (cheap)" in view.text()
     ran = view.run()
@@ -391,7 +723,7 @@ def test_a_recomputed_step_is_placed_and_runs(in_place):
     assert ran.wrong == ()
 
 
-# -- running ------------------------------------------------------------------------------------
+# -- a run in the view -------------------------------------------------------------------------
 
 
 def test_what_does_not_run_says_so():
@@ -450,22 +782,19 @@ BAD: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize(("wrong", "says"), BAD)
-def test_bad_arguments_get_one_sentence(wrong, says):
-    with pytest.raises(InputError, match=re.escape(says)) as caught:
-        addresses(**wrong)
-    assert "\n" not in str(caught.value)
+def test_bad_arguments_get_one_sentence():
+    for wrong, says in BAD:
+        with pytest.raises(InputError, match=re.escape(says)) as caught:
+            addresses(**wrong)
+        assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "event",
-    [("how", "x"), ("what", "x"), ("cursor", "x"), ("cursor", None), ("choose", "Z")],
-)  # fmt: skip
-def test_bad_events_get_one_sentence_and_the_picture_stays(event):
+def test_bad_events_get_one_sentence_and_the_picture_stays():
     view = addresses()
     before = view.svg()
-    assert send(view, event)["error"]
-    assert view.svg() == before
+    for event in (("how", "x"), ("what", "x"), ("cursor", "x"), ("cursor", None), ("choose", "Z")):
+        assert send(view, event)["error"]
+        assert view.svg() == before
     assert send(addresses("mnist_cnn"), ("batch", "0"))["error"]
 
 

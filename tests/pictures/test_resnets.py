@@ -11,7 +11,7 @@ import pytest
 import memlab
 from memlab import views, zoo
 from memlab.cli import main
-from memlab.lesson import one_case as case
+from memlab.course import case
 from memlab.lesson.card_question import topics
 from memlab.networks.graph import Network
 

@@ -15,7 +15,7 @@ from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.marks import Glyph, Line, Mark, Points
 from memlab.pictures.recompute.waves import schedules, subject
 from memlab.pictures.techniques import frontier as study
-from memlab.pictures.techniques.bytes_and_time import Measured
+from memlab.pictures.techniques.compare import Measured
 from memlab.pictures.techniques.frontier import CHEAP, EVERY, LINE, Frontier
 from memlab.pictures.techniques.view import GUESSES, Mountain, Techniques, techniques
 from memlab.techniques.recompute.order_memory import cost
@@ -242,4 +242,4 @@ def test_the_text_has_the_stop_and_the_figures_of_the_study() -> None:
     assert study.say("cheap") in view.text()
     assert view.text().startswith(view.rows.title)
     assert view.text().count(view.rows.all.subject) == 1
-    assert set(view.rows.as_dict()["points"]) == {"plain", "k = 1", "cheap"}
+    assert {point.name for point in view.rows.points} == {"plain", "k = 1", "cheap"}

@@ -28,7 +28,6 @@ from memlab.lesson.content.tools import (
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.material.quantities import feature_map
 from memlab.lesson.misconceptions import Cause, distinct
-from memlab.lesson.one_case import IMAGES
 from memlab.networks import counting, zoo
 from memlab.networks.builder import network
 from memlab.networks.counting import COPIES, bound_parts, find
@@ -72,7 +71,7 @@ def reads(n: Numbers) -> Truth:
     return Truth({(1, 1): "both", (1, 0): "input", (0, 1): "output"}.get((x, h), "neither"))
 
 
-@topic("02.case", Kind.TIMES, {"network": "resnet50", "batch": IMAGES}, None, decimals=1,
+@topic("02.case", Kind.TIMES, {"network": "resnet50", "batch": 256}, None, decimals=1,
        stops=("0.5", "1.0", "1.5", "2.0", "3.0", "4.0", "6.0", "8.0", "12.0"), part=Part.RECALL,
        words=with_label)  # fmt: skip
 def case(n: Numbers) -> Truth:

@@ -10,13 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
 from memlab import strings
-from memlab.pictures.addresses.packed_step import say
-from memlab.pictures.addresses.packing import Packing, Placed, shortly
+from memlab.pictures.addresses.packing import Packing, Placed, say, shortly
 from memlab.pictures.draw import marks as draw
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Axis, Chart
@@ -25,6 +23,7 @@ from memlab.pictures.draw.marks import (
     Area,
     Fact,
     Glyph,
+    Group,
     Lift,
     Mark,
     Pen,
@@ -34,7 +33,6 @@ from memlab.pictures.draw.marks import (
     Rule,
 )
 from memlab.pictures.draw.scale import Scale, operations
-from memlab.pictures.draw.svg import Box
 from memlab.pictures.draw.text import Runs
 from memlab.pictures.draw.theme import FREE, PAINTS, Paint
 from memlab.pictures.live.setting import State
@@ -54,7 +52,7 @@ LEFT, RIGHT, TALL, STRIP = 72, 6, 221, 40
 
 
 def paint(kind: str) -> Paint:
-    """How a kind of block is filled."""
+    """Fill of a kind of block."""
     return {"kept": KEPT, "short": SHORT, "small": SMALL}.get(kind) or PAINTS[Role(kind)]
 
 
@@ -75,7 +73,7 @@ class Moment:
 
     @property
     def count(self) -> int:
-        """How many of its blocks lie already."""
+        """Number of its blocks that lie already."""
         return len(self.packing.blocks) if self.now.packed is None else int(self.now.packed)
 
     @property
@@ -92,7 +90,7 @@ class Moment:
 
 @lru_cache(maxsize=8)
 def facts(found: Packing) -> dict[str, Fact]:
-    """What the blocks that stand for themselves say, by their names."""
+    """Facts of the blocks that stand for themselves, by name."""
     return {placed.name: _fact(found, placed) for placed in found.large}
 
 
@@ -121,11 +119,10 @@ def filled(
 
 
 @dataclass(frozen=True, eq=False)
-class Slide(Mark):
+class Slide(Group):
     """Marks that are seen to come from the address ``before`` to theirs, ``now``, after so many
     seconds; where less motion is wanted they stand there at once."""
 
-    marks: Sequence[Mark]
     before: float
     now: float
     after: float
@@ -136,14 +133,6 @@ class Slide(Mark):
         with pen.svg.group(class_="slides" if away else None, style=style if away else None):
             for mark in self.marks:
                 mark.draw(pen)
-
-    def takes(self, pen: Pen) -> Iterator[Box]:
-        for mark in self.marks:
-            yield from mark.takes(pen)
-
-    def on(self, axes: Any) -> None:
-        for mark in self.marks:
-            mark.on(axes)
 
 
 # -- one map --------------------------------------------------------------------------------------
@@ -171,7 +160,7 @@ class AddressChart:
 
     @property
     def last(self) -> int:
-        """How many operations there are."""
+        """Number of operations."""
         return self.packing.subject.operations
 
     @cached_property
@@ -201,7 +190,7 @@ class AddressChart:
 
     @cached_property
     def shown(self) -> list[Placed]:
-        """Those of them that stand for themselves."""
+        """Blocks among them that stand for themselves."""
         return [each for each in self.packing.large if each.turn <= self.moment.count]
 
     @cached_property
@@ -215,7 +204,7 @@ class AddressChart:
         return max((each.top for each in self.lie), default=0)
 
     def size(self, place: Place) -> tuple[float, float]:
-        """How wide and how tall a place is, in pixels."""
+        """Width and height of a place, in pixels."""
         x0, x1, y0, y1 = place
         tall = TALL * (self.scale.at(y1) - self.scale.at(y0))
         return self.wide * (x1 - x0) / self.last, tall
@@ -254,7 +243,7 @@ class AddressChart:
 
     @property
     def _flagged(self) -> str:
-        """What is alive there, and the name of the operation where there is one."""
+        """Bytes alive there, and the name of the operation where there is one."""
         found, nbytes = self.packing, self.packing.true[self.moment.at]
         most = self.moment.at == found.placement.busiest
         said = say("busiest") if most else say("alive_here", amount=shortly(nbytes))
@@ -299,7 +288,7 @@ class AddressChart:
         yield Rule(x=x, span=(bound, self.scale.last), look="rule faint", above=20)
 
     def _outside(self) -> Iterator[Mark]:
-        """What is there before the step, below address 0, each as long as it is needed."""
+        """Blocks from before the step, below address 0, each as long as it is needed."""
         found, level = self.packing, self.scale.first
         for role, stop, nbytes in outside(found) if level < 0 else ():
             place, name = (0, stop, level, level + nbytes), strings.get(f"role.{role.value}.one")
@@ -310,7 +299,7 @@ class AddressChart:
 
     @property
     def _beside_it(self) -> str:
-        """How much that is; nothing where there is nothing."""
+        """Bytes of those in words; empty where there are none."""
         nbytes = self.packing.subject.before(self.packing.batch)
         return say("outside", amount=shortly(nbytes)) if nbytes else ""
 
@@ -348,7 +337,7 @@ class AddressChart:
             yield Rect(*focus.place, "limit")
 
     def _targets(self) -> Iterator[Mark]:
-        """Where a pointer chooses an operation, or a block, which says its facts."""
+        """Targets of the pointer: an operation, or a block, which says its facts."""
         low = self.scale.first
         yield Press("at", self.last, (0, self.last, low, low), below=22)
         for each in self.shown:
@@ -413,7 +402,7 @@ class AddressChart:
             yield Glyph(tenant.first, placed.top, notch, "page", "v")
 
     def _hole(self, placed: Placed, low: int, high: int) -> Iterator[Mark]:
-        """How much is free there, too little: in two lines, or in one."""
+        """Free bytes that are too few, in two lines or in one."""
         place = (*placed.place[:2], low, high)
         yield Rect(*place, "page", 1)
         yield Rect(*place, "rule faint", 1)
@@ -459,7 +448,7 @@ class AddressChart:
 
 
 def outside(found: Packing) -> Iterator[tuple[Role, int, int]]:
-    """What is there before the step: role, the operation behind the last one that needs it, and
+    """Blocks from before the step: role, the operation behind the last one that needs it, and
     bytes. What is needed longest lies lowest."""
     sums: dict[tuple[Role, int], int] = {}
     for entry in found.subject.outside:

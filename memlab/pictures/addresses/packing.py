@@ -1,5 +1,5 @@
-"""A placement told: what lies where in one arena, how each block came to its address, which
-blocks overlap, and how far the arena is from the smallest one.
+"""A placement told: what is packed into one arena, what lies where, how each block came to its
+address, which blocks overlap, and how far the arena is from the smallest one.
 
 Operations are numbered from 0 here; sentences number them from 1, as people do.
 """
@@ -7,28 +7,38 @@ Operations are numbered from 0 here; sentences number them from 1, as people do.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from memlab import strings, units
-from memlab.ledger.ledger import Entry
-from memlab.pictures.addresses.packed_step import Subject, say, say_how
+from memlab.build.step import training_step
+from memlab.errors import InputError, known, shorten
+from memlab.ledger.entries import BEFORE
+from memlab.ledger.ledger import Entry, Ledger
+from memlab.ledger.plan import plan
+from memlab.networks.graph import Network
+from memlab.pictures.memory.step_memory import phases
 from memlab.pictures.values.number_text import in_binary, number, ratio
-from memlab.pictures.values.study import Study
-from memlab.placement.placement import BY_HAND, Block, Placement
+from memlab.pictures.values.recipe import name_of, network_of
+from memlab.placement.placement import BY_HAND, HOWS, TOY, Block, Placement, arrange, place
+from memlab.step.op import Phase
+from memlab.step.step import Step
+from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
+from memlab.techniques.in_place import in_place
 
+TOY_NAME = "toy"
+SMALL = "mnist_cnn"
+"""The network that runs here in a moment; its gradients are kept, so that a run compares them."""
+OFFERED = (TOY_NAME, SMALL, "vgg16", "resnet50")
 SHARE = 200
 """A block stands for itself from this part of the arena on: 0.5 %."""
 MOST = 400
 """Blocks that stand for themselves."""
 NAMED = 2
 """Overlaps that are named; the others are counted."""
-FILLED = ("kept", "short")
-"""The kinds of feature maps."""
 
 
 def shortly(nbytes: int) -> str:
@@ -44,8 +54,132 @@ def _both(nbytes: int) -> str:
     return exact if short == exact else f"{short} ({exact})"
 
 
-def _together(names: list[str]) -> str:
-    return f" {say('and')} ".join(names)
+def say(key: str, /, **values: object) -> str:
+    """A text of the address map."""
+    return strings.get(f"addresses.{key}", **values)
+
+
+def say_how(name: str) -> str:
+    """A way to place as people say it."""
+    return say(f"how.{name.replace(' ', '_')}")
+
+
+# -- what is packed -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """Tensors to pack: six made-up ones where ``step`` is None, else a step, and ``plain``, the
+    one before it ran in place. ``named`` says that its name makes it again."""
+
+    name: str
+    label: str
+    step: Step | None = None
+    plain: Step | None = None
+    named: bool = False
+
+    @property
+    def toy(self) -> bool:
+        """Six tensors without a network."""
+        return self.step is None
+
+    @cached_property
+    def in_place(self) -> Subject:
+        """The same with outputs that overwrite inputs which nobody needs any more.
+
+        Raises:
+            InputError: the toy, or a step that cannot run so.
+        """
+        if self.plain is None:
+            raise InputError("the toy has no operations that run in place; leave in_place out.")
+        return replace(self, step=in_place(self.plain))
+
+    @cached_property
+    def ledger(self) -> Ledger | None:
+        """The plan of the step."""
+        return None if self.step is None else plan(self.step)
+
+    @cached_property
+    def operations(self) -> int:
+        """Number of operations."""
+        return 1 + max(block.death for block in TOY) if self.step is None else len(self.step.ops)
+
+    @cached_property
+    def entries(self) -> dict[str, Entry]:
+        """Entries of the plan by name: more than bytes and life of a block."""
+        return {} if self.ledger is None else {entry.name: entry for entry in self.ledger.entries}
+
+    @cached_property
+    def phases(self) -> tuple[tuple[Phase, int, int], ...]:
+        """The parts of the step with their first and last operation; none for the toy."""
+        return phases(self.ledger.rows) if self.ledger else ()
+
+    def kind(self, entry: Entry | None, birth: int, death: int) -> str:
+        """``"kept"`` or ``"short"`` for a feature map and in the toy, else the name of a role. What
+        is kept for backward is born before backward and ends in it."""
+        if entry is None:
+            return "kept" if death > birth else "short"
+        if entry.role is not Role.FEATURE_MAP:
+            return entry.role.value
+        return "kept" if birth < self._backward <= death else "short"
+
+    @cached_property
+    def _backward(self) -> int:
+        starts = (first for phase, first, _ in self.phases if phase is Phase.BACKWARD)
+        return next(starts, self.operations)
+
+    @cached_property
+    def outside(self) -> tuple[Entry, ...]:
+        """Blocks from before the step, beside the arena; needed longest first."""
+        found = (e for e in self.entries.values() if e.birth == BEFORE and e.memory == DEVICE)
+        return tuple(sorted(found, key=lambda entry: -entry.death))
+
+    def before(self, batch: int) -> int:
+        """Its bytes."""
+        return sum(entry.size.at(batch) for entry in self.outside)
+
+    def operation(self, index: int) -> str:
+        """The name of an operation; the toy's have none."""
+        return "" if self.ledger is None else self.ledger.rows[index].name
+
+    def placement(self, batch: int, how: str) -> Placement:
+        """The addresses; the last few placements are kept.
+
+        Raises:
+            InputError: an unknown way to place, or one that takes too long for so many blocks.
+        """
+        return _placed(self, batch, known("placing", how, HOWS))
+
+
+@lru_cache(maxsize=24)
+def _placed(subject: Subject, batch: int, how: str) -> Placement:
+    return arrange(TOY, how) if subject.step is None else place(subject.step, batch, how)
+
+
+def subject_of(given: str | Network | Step) -> Subject:
+    """Subject made from ``"toy"``, a name of ``memlab.zoo``, a network or a step.
+
+    Raises:
+        InputError: none of these.
+    """
+    if isinstance(given, str):
+        return _of_name(given)
+    if isinstance(given, Network):
+        kept = given.name == SMALL
+        given = training_step(given, "sgd").keep("gradients") if kept else training_step(given)
+    if not isinstance(given, Step):
+        said = shorten(given)
+        raise InputError(f"give the toy, a network or a step, got {said}; try 'resnet50'.")
+    label = ", ".join((given.label or given.network, *given.notes))
+    return Subject(given.network or "step", label, given, given)
+
+
+@lru_cache(maxsize=8)
+def _of_name(name: str) -> Subject:
+    if name == TOY_NAME:
+        return Subject(TOY_NAME, say("toy"), named=True)
+    network = network_of(name)
+    return replace(subject_of(network), name=name_of(network), named=True)
 
 
 # -- what lies where ------------------------------------------------------------------------------
@@ -110,7 +244,7 @@ class Turn(NamedTuple):
     def text(self) -> str:
         """``'E needs 2 MiB. Free while it lives: 3 MiB. It goes to 4 MiB.'``"""
         sizes = sorted((high - low for low, high in self.holes), reverse=True)
-        holes = _together([in_binary(size) for size in sizes[:3]])
+        holes = f" {say('and')} ".join(map(in_binary, sizes[:3]))
         if len(sizes) > 3:
             holes = say("largest_hole", amount=in_binary(sizes[0]), count=f"{len(sizes):,}")
         key = "turn_refused" if self.refused else "turn_hole" if sizes else "turn"
@@ -119,7 +253,7 @@ class Turn(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Packing(Study):
+class Packing:
     """A placement of a subject at a batch, with everything that is said of it.
 
     ``made`` is the placement from which blocks were moved by hand, where they were.
@@ -153,20 +287,12 @@ class Packing(Study):
         return tuple(sorted(self.blocks, key=lambda placed: placed.turn))
 
     @cached_property
-    def alive(self) -> list[int]:
-        """Bytes alive inside every operation, each block rounded."""
-        return self._inside([each.size for each in self.blocks])
-
-    @cached_property
     def true(self) -> list[int]:
-        """The same without rounding."""
-        return self._inside([each.block.nbytes for each in self.blocks])
-
-    def _inside(self, sizes: list[int]) -> list[int]:
+        """Bytes alive inside every operation, not rounded."""
         change = [0] * (self.subject.operations + 1)
-        for placed, size in zip(self.blocks, sizes, strict=True):
-            change[placed.block.birth] += size
-            change[placed.block.death + 1] -= size
+        for block in self.placement.blocks:
+            change[block.birth] += block.nbytes
+            change[block.death + 1] -= block.nbytes
         return list(accumulate(change[:-1]))
 
     @property
@@ -196,8 +322,7 @@ class Packing(Study):
 
     @property
     def unit(self) -> int:
-        """By how many bytes a block is moved by hand: 1 MiB of the toy, a hundredth of the arena
-        else."""
+        """Bytes by which a block is moved by hand: 1 MiB of the toy, else 1 % of the arena."""
         map_ = self.placement
         rest = max(map_.arena // 100 // map_.alignment, 1) * map_.alignment
         return units.UNITS["MiB"] if self.subject.toy else rest
@@ -283,7 +408,7 @@ class Packing(Study):
         return ", ".join(filter(None, about))
 
     def headline(self, count: int | None = None) -> str:
-        """What it gives, in three digits; after so many turns, how far it is."""
+        """Result in three digits; after so many turns, how far it is."""
         map_, blocks = self.placement, f"{len(self.blocks):,}"
         if count is not None and count < len(self.blocks):
             top = max((each.top for each in self.turns[:count]), default=0)
@@ -296,30 +421,22 @@ class Packing(Study):
 
     @property
     def sentences(self) -> list[str]:
-        """Every figure exactly; what lies beside the arena; what is wrong."""
-        return [*filter(None, [*self.figures(), self._outside(), *self.faults()])]
-
-    @property
-    def notes(self) -> list[str]:
-        return self.story(len(self.blocks))
-
-    def figures(self) -> list[str]:
-        """Arena, lower bound and waste, rounded and exactly; what is alive at once."""
+        """Arena, lower bound and waste, rounded and exactly; what is alive at once; what lies
+        beside the arena; what is wrong."""
         map_, name = self.placement, self.subject.operation(self.placement.busiest)
         amounts = {"arena": map_.arena, "bound": map_.lower_bound, "total": map_.total}
         amounts |= {"waste": map_.waste} if map_.waste >= 0 else {}
-        said = {key: _both(nbytes) for key, nbytes in amounts.items()}
+        figures = say("figures" if "waste" in amounts else "too_small",
+                      **{key: _both(nbytes) for key, nbytes in amounts.items()})  # fmt: skip
         index = f"{map_.busiest + 1:,}" + (name and f", {name}")
-        count, true = f"{len(self.at(map_.busiest)):,}", self.true[map_.busiest]
-        key = "alive_rounded" if true < map_.lower_bound else "alive"
-        return [
-            say("figures" if "waste" in said else "too_small", **said),
-            say(key, true=units.exact(true), bound=units.exact(map_.lower_bound), index=index,
-                count=count, align=map_.alignment),
-        ]  # fmt: skip
+        true = self.true[map_.busiest]
+        alive = say("alive_rounded" if true < map_.lower_bound else "alive", index=index,
+                    true=units.exact(true), bound=units.exact(map_.lower_bound),
+                    count=f"{len(self.at(map_.busiest)):,}", align=map_.alignment)  # fmt: skip
+        return [*filter(None, [figures, alive, self._outside(), *self.faults()])]
 
     def _outside(self) -> str:
-        """What is there before the step, by role, and with the arena."""
+        """Bytes from before the step, by role, and with the arena."""
         roles = Counter[str]()
         for entry in self.subject.outside:
             role = strings.get(f"role.{entry.role.value}.one")
@@ -331,7 +448,7 @@ class Packing(Study):
         return say("before", parts=parts, before=in_binary(there), sum=total)
 
     def story(self, count: int) -> list[str]:
-        """How it was packed after so many turns: the order of a few blocks with their addresses,
+        """Story of the packing after so many turns: the order of a few blocks with their addresses,
         and the turn that decides; or what was moved by hand."""
         if self.placement.how == BY_HAND:
             names = ", ".join(placed.name for placed, _ in self.moved)
@@ -379,36 +496,31 @@ class Packing(Study):
         tenants = [say("tenant", name=t.name, first=f"{t.first + 1:,}", last=f"{t.last + 1:,}")
                    for t in (entry.tenants if entry else ())]  # fmt: skip
         table = "toy_kind" if entry is None else "key"
-        kind = say(f"{table}.{placed.kind}") if placed.kind in FILLED else ""
+        kind = say(f"{table}.{placed.kind}") if placed.kind in ("kept", "short") else ""
         role = strings.get(f"role.{entry.role.value}.one") if entry else ""
         return [
             ", ".join(filter(None, [role, kind])),
             say("life", birth=f"{birth + 1:,}", death=f"{stop:,}"),
             say("address", first=f"{first:,}", end=f"{end:,}"),
             *([say("tenants", names=", ".join(tenants))] if tenants else []),
-            *self._company(placed),
+            *(self._company(placed) or [say("shares_none")]),
         ]
 
     def _company(self, placed: Placed) -> list[str]:
-        """Who else uses the addresses of a block: at the same time, which is a fault, or never."""
+        """Other users of the addresses of a block: at the same time, which is a fault, or never."""
         pairs = [(fault.one.name, fault.other.name) for fault in self.overlaps]
         over = ", ".join(one if other == placed.name else other for one, other in pairs
                          if placed.name in (one, other))  # fmt: skip
-        names = self._partners(placed)
-        found = [say("lies_over", names=over)] if over else []
-        found += [say("shares", names=names)] if names else []
-        return found or [say("shares_none")]
+        said = {"lies_over": over, "shares": self._partners(placed)}
+        return [say(key, names=names) for key, names in said.items() if names]
 
     def _partners(self, placed: Placed) -> str:
         others = self.sharing(placed)
         return ", ".join([*(other.name for other in others[:3]), *"…"[: len(others) > 3]])
 
-    def rows(self, placed: Iterable[Placed]) -> list[list[str]]:
-        """Of some blocks: name, bytes, the same rounded, the operations that they live from and to,
-        address, and who shares it."""
-        return [self._row(each) for each in placed]
-
-    def _row(self, placed: Placed) -> list[str]:
+    def row(self, placed: Placed) -> list[str]:
+        """Cells of a block: name, bytes, the same rounded, the operations that it lives from and
+        to, address, and who shares it."""
         block = placed.block
         figures = (block.nbytes, placed.size, block.birth + 1, block.death + 1, placed.address)
         shared = self._partners(placed) or say("nobody")
@@ -424,14 +536,3 @@ class Packing(Study):
                     grid[level][at] = each.name if grid[level][at] == "." else "X"
         lines = [f"{level:4d}  {' '.join(line)}" for level, line in enumerate(grid)]
         return [*reversed(lines), f"{'':6}{' '.join(str(at + 1) for at in operations)}"]
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON: figures in bytes, operations from 0; ``place`` has rounded bytes."""
-        blocks = [
-            {"name": p.name, "kind": p.kind, "bytes": p.block.nbytes, "place": p.place}
-            for p in self.blocks
-        ]
-        overlaps = [(fault.one.name, fault.other.name) for fault in self.overlaps]
-        found = {"subject": self.subject.name, "batch": self.batch}
-        found |= {"total_bytes": self.placement.total, "title": self.title}
-        return self.placement.as_dict() | found | {"overlaps": overlaps, "blocks": blocks}

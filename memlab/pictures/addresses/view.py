@@ -18,18 +18,19 @@ from memlab.pictures.addresses.address_map import (
     outside,
     paint,
 )
-from memlab.pictures.addresses.packed_step import (
+from memlab.pictures.addresses.packing import (
     OFFERED,
     SMALL,
     TOY_NAME,
-    ArenaRun,
+    Packing,
+    Placed,
     Subject,
-    run_map,
     say,
     say_how,
+    shortly,
     subject_of,
 )
-from memlab.pictures.addresses.packing import Packing, Placed, shortly
+from memlab.pictures.addresses.running import ArenaRun, run_map
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.table import Below, Beside, Block, Key, Table, Words
 from memlab.pictures.draw.theme import FREE
@@ -55,7 +56,7 @@ LISTED = 12
 
 
 def subject(now: State) -> Subject:
-    """What is packed, in place or not."""
+    """Subject of a state, in place or not."""
     found: Subject = now.what.in_place if now.in_place else now.what
     return found
 
@@ -80,7 +81,7 @@ def a_step(now: State) -> bool:
 
 
 class What(Choice[Any]):
-    """What is packed: one of those offered, or what the view was made for."""
+    """Choice of the subject: one of those offered, or the one that the view was made for."""
 
     def value(self, now: State) -> str:
         return str(now.what.name)
@@ -107,7 +108,9 @@ class Placing(Choice[str]):
         return known("placing", given, [*HOWS, BY_HAND])
 
     def labelled(self, now: State, labels: Any) -> dict[str, str]:
-        return {how: say_how(how) for how in dict.fromkeys((*now.what.hows, now.how))}
+        left_out = "best" if now.what.toy else "exact"  # that is for few blocks
+        hows = dict.fromkeys([*(how for how in HOWS if how != left_out), now.how])
+        return {how: say_how(how) for how in hows}
 
     def written(self, now: State) -> str:
         return f"how={now.hand[0] if now.hand else now.how!r}"
@@ -129,7 +132,7 @@ def _moved(now: State, given: Any) -> Mapping[str, Any]:
 
 
 def _kept(doc: str, default: Any = None, **more: Any) -> Setting[Any]:
-    """What keys and buttons choose; no argument, no control."""
+    """Setting of keys and buttons: no argument, no control."""
     return Setting(doc=doc, default=default, argument=False, **more)
 
 
@@ -358,7 +361,7 @@ class AddressMap(View[Moment]):
         return str(facts(self.rows_of(scene.now).packing).get(scene.now.chosen, ""))
 
     def lines(self, scene: Scene) -> Sequence[Line]:
-        """What came out where the map on display ran on this machine."""
+        """Outcome where the map on display ran on this machine."""
         (found, ran), now = self._ran or (None, None), packing(scene.now)
         same = found and found.subject is now.subject and found.placement == now.placement
         return [Line(each) for each in ran.sentences()] if ran and same and scene.live else []
@@ -400,7 +403,7 @@ addresses = maker(AddressMap)
 
 
 def _toggled(now: State) -> State:
-    """Into Move mode, all blocks on the table and one in focus; or out of it."""
+    """Move mode turned on, with all blocks on the table, or off."""
     if now.moving:
         return now.replace(moving=False, scored=False)
     return now.replace(moving=True, beside="", packed=None)
@@ -430,7 +433,7 @@ def _lifted(moment: Moment, focus: Placed, way: int) -> int:
 
 
 def _headline(moment: Moment) -> str:
-    """What is found: of one map, or of two."""
+    """Finding of one map, or of two."""
     if len(moment.maps) == 1:
         return moment.packing.headline(moment.count)
     first, second = (shortly(each.placement.arena) for each in moment.maps)
@@ -438,7 +441,7 @@ def _headline(moment: Moment) -> str:
 
 
 def _sentences(moment: Moment) -> list[str]:
-    """What is wrong, and the score where it was asked for; else what to see."""
+    """Faults, and the score where it was asked for; else a hint what to see."""
     found, now = moment.packing, moment.now
     if told := [*found.faults(), *([found.score()] if now.scored else [])]:
         return told
@@ -474,21 +477,21 @@ def _exact(chart: AddressChart, wide: bool) -> Iterator[Block]:
     shown = [placed for placed in here if placed in largest]
     title = say("cut" if cut else "largest", index=f"{moment.at + 1:,}")
     looks, drawn = [paint(each.kind) for each in shown], moment.now.numbers and wide
-    yield Table(say("heads").split("|"), found.rows(shown), "<>>>>><", title, looks=looks,
+    yield Table(say("heads").split("|"), [*map(found.row, shown)], "<>>>>><", title, looks=looks,
                 drawn=drawn, gap=8 * drawn)  # fmt: skip
     others = len(here) - len(shown)
     yield Words(say("others", count=f"{others:,}") if others else "", drawn=drawn)
 
 
 def _phases(found: Subject) -> Iterator[str]:
-    """What the brackets above the picture say."""
+    """Phases in words, as the brackets above the picture say them."""
     for phase, first, last in found.phases:
         values = {"first": f"{first + 1:,}", "last": f"{last + 1:,}"}
         yield say("band", phase=strings.get(f"phase.{phase}"), **values)
 
 
 def _key(chart: AddressChart) -> Key:
-    """What the fillings mean: those of the blocks, and of what is tall enough outside the arena."""
+    """Legend of the fills: those of the blocks, and of what is tall enough outside the arena."""
     found, table = chart.packing, "toy_kind" if chart.toy else "key"
     outer = [role for role, _, nbytes in outside(found) if chart.size((0, 0, 0, nbytes))[1] > 3]
     kinds = dict.fromkeys([*(each.kind for each in found.large), *(role.value for role in outer)])

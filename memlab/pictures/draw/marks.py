@@ -514,6 +514,21 @@ class Press(Mark):
         """Nothing: a figure takes no presses."""
 
 
+@dataclass(frozen=True, eq=False)
+class Group(Mark):
+    """Marks that are drawn together; a subclass says in what."""
+
+    marks: Sequence[Mark]
+
+    def takes(self, pen: Pen) -> Iterator[Box]:
+        for mark in self.marks:
+            yield from mark.takes(pen)
+
+    def on(self, axes: Any) -> None:
+        for mark in self.marks:
+            mark.on(axes)
+
+
 @dataclass(frozen=True)
 class Lift(Mark):
     """Where a pointer takes hold of what lies at ``at`` and moves it up or down: each move sends

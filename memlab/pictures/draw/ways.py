@@ -35,7 +35,7 @@ class Way(NamedTuple):
     points: Sequence[Point]
     facts: Sequence[Fact]
     end: Point
-    """Beside which the name stands."""
+    """Point beside which the name stands."""
 
 
 def drawn(ways: Sequence[Way]) -> list[Mark]:
@@ -70,7 +70,7 @@ class Names(Mark):
         return sorted(range(len(self.ways)), key=lambda index: -self.ways[index].end[1])
 
     def heights(self, wanted: Sequence[float], top: float, bottom: float) -> list[float]:
-        """Where they stand, in pixels."""
+        """Heights of the names, in pixels."""
         return spread(wanted, self.pitch, top + self.inset, bottom - self.inset)
 
     def draw(self, pen: Pen) -> None:

@@ -22,7 +22,7 @@ from memlab.pictures.values.study import Study
 PITCH = 21
 """From bar to bar."""
 OWN = "memlab"
-"""How the names of its own estimates begin."""
+"""Begin of the names of its own estimates."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,7 +43,7 @@ class AccuracyOfEstimates(Still, Study):
 
     @property
     def steps(self) -> list[Compared]:
-        """Those that were run."""
+        """Steps that were run."""
         return [each for each in self.result.compared if each.truth]
 
     @property

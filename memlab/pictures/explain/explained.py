@@ -34,12 +34,14 @@ SHARES = ((0.9, "nearly_all"), (0.55, "most"), (0.45, "half"), (0.28, "third"), 
 """From which share of the peak on a word is used."""
 SLABS = 40
 """So many slabs at most: more are thinner than a line."""
+MOST = 100_000
+"""The largest batch that is explained."""
 FAR = 64
 """Up to so many times the batch a larger one is looked for that no longer fits."""
 
 
 class Error(NamedTuple):
-    """Where the allocator gives up: the first operation that no longer fits, in step 1 or 2."""
+    """First operation that no longer fits, in step 1 or 2: the allocator gives up there."""
 
     at: int
     step: int
@@ -62,12 +64,12 @@ class Explained(Study):
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """What makes this batch fit, the cheapest first; none where it fits."""
+        """Changes that make this batch fit, the cheapest first; none where it fits."""
         return () if self.fits else self.subject.changes(self.batch, self.memory)
 
     @cached_property
     def helping(self) -> tuple[Change, ...]:
-        """Those that are enough."""
+        """Changes that are enough."""
         return tuple(each for each in self.changes if self.fitting(each))
 
     def fitting(self, planned: Planned) -> bool:
@@ -96,7 +98,7 @@ class Explained(Study):
 
     @cached_property
     def peak(self) -> Peak:
-        """Where the most is alive."""
+        """Operation in which the most is alive."""
         return self.now.ledger.peak_at(self.now.held(self.batch))
 
     @property
@@ -106,7 +108,7 @@ class Explained(Study):
 
     @property
     def total(self) -> int:
-        """What the card shows."""
+        """Bytes that the card shows."""
         return self.now.total(self.batch)
 
     @cached_property
@@ -117,7 +119,7 @@ class Explained(Study):
 
     @cached_property
     def error(self) -> Error | None:
-        """Where a run dies: in the first step, in which the optimizer has no state yet, or in the
+        """End of a run: in the first step, in which the optimizer has no state yet, or in the
         second."""
         plain = self.subject.plain
         ledger, held = plain.ledger, plain.held(self.batch)
@@ -147,7 +149,7 @@ class Explained(Study):
 
     @cached_property
     def rows(self) -> tuple[Group, ...]:
-        """What passes through the modules, the most first."""
+        """Bytes that pass through the modules, the most first."""
         held, sizes = self.now.held(self.batch), dict[str, int]()
         for each in self.now.ledger.alive(self.peak.index):
             if each.role in MAPS:
@@ -160,14 +162,14 @@ class Explained(Study):
         return self.subject.path(entry.layer or entry.name)
 
     def row_name(self, group: Group) -> str:
-        """Of a row, for people."""
+        """Display name of a row."""
         if group.rest:
             return say("rest_of", module=modules.ending(group.name))
         return self.subject.module_name(group.name) or say("others", count=group.others)
 
     @property
     def floor_name(self) -> str:
-        """Of the row of what modules own."""
+        """Display name of the row of what modules own."""
         optimizer = optimizers.title(self.now.ledger.optimizer, short=True)
         state = self.floor[Role.OPTIMIZER_STATE]
         return say("floor_state" if state else "floor", optimizer=optimizer)
@@ -181,12 +183,6 @@ class Explained(Study):
         longest = max(float(each.times.sum()) for each in (plain, now))
         made = [Shown(each.planned, self.batch, longest, count) for each in (now, plain)]
         return made[0], made[0] if now is plain else made[1]
-
-    @property
-    def highest(self) -> int:
-        """What an axis of bytes has to show."""
-        plain = self.subject.plain.peak(self.batch)
-        return max(self.peak.nbytes, plain, self.memory)
 
     def slabs(self, shown: Shown) -> dict[str, list[Entry]]:
         """Maps by module, in order of birth: those that the change would remove; where it removes
@@ -265,15 +261,16 @@ class Explained(Study):
     @property
     def where(self) -> str:
         """The peak, its phase, its module, and what most of it is."""
-        phase = say(f"in.{_name_of(self.peak.row.phase)}")
+        at = self.peak.row.phase
+        phase = say(f"in.{Phase.BACKWARD if at is Phase.COPY else at}")
         layer = self.subject.module_name(self.module)
-        at = say("at", phase=phase, module=layer) if layer else phase
-        said = say("peak_now" if self.chosen else "peak", peak=three(self.peak.nbytes), at=at)
-        return f"{said} {self._mostly}"
+        said = say("at", phase=phase, module=layer) if layer else phase
+        key = "peak_now" if self.chosen else "peak"
+        return f"{say(key, peak=three(self.peak.nbytes), at=said)} {self._mostly}"
 
     @property
     def _mostly(self) -> str:
-        """What most of the peak is."""
+        """Largest part of the peak, in words."""
         owned, maps = sum(self.floor.values()), sum(row.nbytes for row in self.rows)
         if owned >= maps:
             role = max(self.floor, key=lambda each: self.floor[each])
@@ -317,13 +314,13 @@ class Explained(Study):
         return self._none("none", self.batch, self.changes)
 
     def _of_change(self, change: Change, key: str) -> str:
-        """What a change brings, costs and asks for."""
+        """Gain and cost of a change, and what it asks for."""
         total = three(change.total(self.batch))
         said = say(f"advice.{key}", change=change.title, cost=change.cost, total=total)
         return " ".join(filter(None, (said, change.asks)))
 
     def _none(self, key: str, batch: int, changes: Sequence[Change]) -> str:
-        """That no change is enough, and the least that there is."""
+        """Sentence that no change is enough, with the least that there is."""
         tried = [self.subject.plain, *changes]
         least = min(tried, key=lambda each: each.total(batch))
         said = {"batch": f"{batch:,}", "memory": amount(self.memory),
@@ -343,7 +340,7 @@ class Explained(Study):
 
     @property
     def _next(self) -> str:
-        """What a larger batch would take."""
+        """Change that a larger batch would take."""
         if self.larger is None:
             return ""
         changes = self.subject.changes(self.larger, self.memory)
@@ -366,7 +363,7 @@ class Explained(Study):
 
     @property
     def cross(self) -> str:
-        """Where the error comes."""
+        """Place of the error, in words."""
         return self.cross_in("error")
 
     def cross_in(self, form: str) -> str:
@@ -381,14 +378,14 @@ class Explained(Study):
 
     @property
     def card(self) -> str:
-        """Why the card shows more, and whether that fits."""
+        """Reason why the card shows more, and whether that fits."""
         when = "now" if self.chosen else "plain"
         key = "holds" if self.fitting(self.now) else "over"
         return say(f"card.{when}.{key}", total=three(self.total))
 
     @property
     def notes(self) -> list[str]:
-        """Where figures come from."""
+        """Sources of the figures."""
         rates = roofline.rates()
         key = "planned_here" if rates.here else "planned"
         return [say(key, machine=rates.processor, date=rates.machine["date"]), say("beside")]
@@ -406,18 +403,13 @@ class Explained(Study):
     def sums(self) -> list[list[str]]:
         """The plan and what lies beside it, in bytes and in MiB, as nvidia-smi counts, each with
         where it comes from."""
-        rows = [(row.name, row.nbytes, row.origin) for row in self.now.beside(self.batch)]
         plan = self.now.ledger.peak(self.now.held(self.batch), workspace=False)
         inside = self.peak.nbytes - plan
         workspace = [("workspace", inside, "measured")] if inside else []
-        cells = [("plan", plan, "planned"), *workspace, *rows, ("sum", self.total, "")]
+        beside = (row[:3] for row in self.now.beside(self.batch))
+        cells = [("plan", plan, "planned"), *workspace, *beside, ("sum", self.total, "")]
         return [
-            [
-                say(f"row.{key}"),
-                f"{n:,}",
-                f"{n / 2**20:,.0f}",
-                say(f"origin.{origin}") if origin else "",
-            ]
+            [say(f"row.{key}"), f"{n:,}", f"{n / 2**20:,.0f}", origin and say(f"origin.{origin}")]
             for key, n, origin in cells
         ]
 
@@ -430,7 +422,7 @@ class Explained(Study):
         ]  # fmt: skip
 
     def as_dict(self) -> dict[str, Any]:
-        """The same for JSON."""
+        """Figures for JSON."""
         error = self.error
         return {
             "title": self.title,
@@ -476,10 +468,6 @@ def _few(entries: Sequence[Entry], names: Sequence[str]) -> dict[str, list[Entry
 
 def _map(entry: Entry) -> bool:
     return entry.role is Role.FEATURE_MAP and bool(entry.size.per_sample)
-
-
-def _name_of(phase: Phase) -> str:
-    return "backward" if phase is Phase.COPY else phase.value
 
 
 def _phase(phase: Phase) -> str:

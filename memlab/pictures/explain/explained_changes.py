@@ -1,4 +1,4 @@
-"""What makes a step fit a memory: each change planned, with its cost and its lines of code.
+"""Changes that make a step fit a memory: each planned, with its cost and its lines of code.
 
 ``Subject`` is what is explained: a step of memlab and the techniques that it allows.
 ``memlab.pictures.explain.own_model`` has the changes of a model of PyTorch.
@@ -64,12 +64,12 @@ class Planned:
         return self.ledger.peak(self.held(batch))
 
     def beside(self, batch: int) -> tuple[Estimate, ...]:
-        """What the card holds beside these, simulated, and recorded elsewhere."""
+        """Bytes that the card holds beside these, simulated, and recorded elsewhere."""
         held = self.held(batch)
         return self._kept.of(("beside", held), lambda: estimates(self.ledger, held))
 
     def total(self, batch: int) -> int:
-        """What the card shows: the plan and all beside it."""
+        """Bytes that the card shows: the plan and all beside it."""
         return self.peak(batch) + sum(row.nbytes for row in self.beside(batch))
 
     def fit(self, nbytes: int) -> int | None:
@@ -86,7 +86,7 @@ class Planned:
         )
 
     def seconds(self, batch: int) -> float:
-        """Of one step, with the parts that the step does not write out."""
+        """Seconds of one step, with the parts that the step does not write out."""
         times = {True: 0.0, False: 0.0}
         for op, seconds in zip(self.step.ops, self.times(batch), strict=True):
             times[op.phase is Phase.UPDATE] += seconds
@@ -139,12 +139,12 @@ class Change(Planned):
 
     @property
     def title(self) -> str:
-        """What it is, in a few words."""
+        """Name in a few words."""
         return say(f"change.{self.key}", parts=self.parts, names=_listed(self.names))
 
     @property
     def cost(self) -> str:
-        """What it costs in time."""
+        """Cost in time."""
         percent = round(100 * self.extra)
         if percent <= 0:
             return say("cost.none" if percent == 0 else "cost.less", percent=-percent)
@@ -152,7 +152,7 @@ class Change(Planned):
 
     @property
     def asks(self) -> str:
-        """What it changes beside bytes and time; empty where that is nothing."""
+        """Changes beside bytes and time; empty where there are none."""
         if self.same:
             return ""
         norms = self.key == "parts" and any("batch_norm" in op.kind for op in self.step.ops)
@@ -195,15 +195,17 @@ class Subject:
         return f"block.{layer}" if layer[:1].isdigit() else layer
 
     def changes(self, batch: int, nbytes: int) -> tuple[Change, ...]:
-        """What makes a batch fit so many bytes, the cheapest first: what computes the same numbers
-        before what does not, then by time. Behind them what saves bytes, and not enough."""
+        """Changes that make a batch fit so many bytes, the cheapest first: what computes the same
+        numbers before what does not, then by time. Behind them what saves bytes, and not enough."""
 
-        def made() -> tuple[Change, ...]:
-            return tuple(
-                sorted(self._made(batch, nbytes), key=lambda each: _order(each, batch, nbytes))
-            )
+        def rank(change: Change) -> tuple[bool, bool, float, int]:
+            over = change.total(batch) > nbytes
+            extra = 0.0 if over else round(change.extra, 2)
+            return over, over or not change.same, extra, change.peak(batch)
 
-        return self._changes.of((batch, nbytes), made)
+        return self._changes.of(
+            (batch, nbytes), lambda: tuple(sorted(self._made(batch, nbytes), key=rank))
+        )
 
     def _made(self, batch: int, nbytes: int) -> Iterator[Change]:
         """All that save bytes at the peak; what this step does not allow is left out."""
@@ -229,15 +231,12 @@ class Subject:
 
     def change(self, step: Step, batch: int, key: str, *code: str, **more: Any) -> Change:
         """A change as its step is planned."""
-        extra = self._time(Planned(step, more.get("parts", 1)), batch)
+        seconds = Planned(step, more.get("parts", 1)).seconds(batch)
+        extra = seconds / self.plain.seconds(batch) - 1
         return Change(step, key=key, code=code, extra=extra, **more)
 
-    def _time(self, found: Planned, batch: int) -> float:
-        """The share of time that it adds."""
-        return found.seconds(batch) / self.plain.seconds(batch) - 1
-
     def _used(self, batch: int, key: str, by: Use, **more: Any) -> Change:
-        """What a technique makes."""
+        """Change by a technique."""
         return self.change(by(self.step), batch, key, f"step = {by.line()}", **more)
 
     def _parts(self, batch: int, nbytes: int) -> Change:
@@ -270,16 +269,6 @@ class Subject:
             return self._used(batch, "recompute", chain)
         except InputError:
             return None
-
-
-def _order(change: Change, batch: int, nbytes: int) -> tuple[bool, bool, float, int]:
-    over = change.total(batch) > nbytes
-    return (
-        over,
-        over or not change.same,
-        0.0 if over else round(change.extra, 2),
-        change.peak(batch),
-    )
 
 
 def budget(given: int | str) -> int:

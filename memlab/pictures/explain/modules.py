@@ -17,7 +17,7 @@ ROWS = 6
 LONG = 80
 """Characters of a path in a sentence or a table."""
 LITTLE, NOTHING = 0.1, 0.01
-"""What has less of all bytes than this is not taken apart, or shares the last row."""
+"""Shares of all bytes: a row of less is not taken apart, or shares the last row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def cut(path: str, depth: int) -> str:
 
 
 def folded(layers: Iterable[str]) -> dict[str, str]:
-    """Of every layer the path that it shares with those that are alike.
+    """Path that each layer shares with those that are alike.
 
     >>> folded(["h.0.mlp", "h.1.mlp", "head"])
     {'h.0.mlp': 'h.*.mlp', 'h.1.mlp': 'h.*.mlp', 'head': 'head'}
@@ -75,7 +75,7 @@ def _folded(layers: tuple[str, ...]) -> Mapping[str, str]:
 
 
 def _split(layer: str) -> tuple[str, str, str]:
-    """What stands before the number of its innermost block, that number, and what follows; no
+    """Parts before the number of its innermost block, that number, and what follows; no
     number where it is in no block, or where nothing stands before it."""
     parts = layer.split(".")
     at = max((i for i, part in enumerate(parts[:-1]) if i and part.isdigit()), default=0)
@@ -170,7 +170,7 @@ def span(layers: Sequence[str]) -> str:
 
 
 def family(layer: str) -> str:
-    """What a block is numbered in: ``"h"`` for ``"h.3.mlp"``; itself where it has no number.
+    """Family of a numbered block: ``"h"`` for ``"h.3.mlp"``; itself where it has no number.
 
     >>> family("h.3.mlp"), family("lm_head")
     ('h', 'lm_head')

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from memlab.frontends.torch.recording import Recording
 
 ASKED = "explain(lambda: MyModel(), lambda B: (inputs(B), targets(B)), batch=32)"
-"""How it is called, for sentences about what was given."""
+"""Example of a call, for sentences about what was given."""
 LEANER = {"adam": ("momentum", "sgd"), "adamw": ("momentum", "sgd"), "momentum": ("sgd",)}
 """Optimizers that keep less, by the name of one."""
 LINES = {
@@ -58,7 +58,8 @@ class OwnModel(TorchModel):
         progress: whether a bar shows what is being recorded.
 
     Raises:
-        InputError: as ``memlab.frontends.torch.record``; and what the model itself raises.
+        InputError: as ``memlab.frontends.torch.record``, or ``make_batch`` is no function; and what
+            the model itself raises.
     """
 
     def __init__(
@@ -70,6 +71,10 @@ class OwnModel(TorchModel):
         options: dict[str, Any] | None = None,
         progress: bool = True,
     ) -> None:
+        if not callable(make_batch):
+            raise InputError(
+                f"make_batch must be a function, got {shorten(make_batch)}; try {ASKED}."
+            )
         self.build, self._make_batch = builder(build), make_batch
         self.loss_fn = loss_fn or usual_loss
         self.optimizer, self.options, self.progress = optimizer, options or {}, progress
@@ -156,7 +161,7 @@ class OwnModel(TorchModel):
         return [
             partial(self._one_by_one, batch),
             partial(self._fused, batch),
-            *(partial(self._leaner, batch, name) for name in names),
+            *(partial(self._updated, batch, name, name, LINES[name]) for name in names),
         ]
 
     def _run_again(self, batch: int, nbytes: int) -> Change | None:
@@ -191,24 +196,24 @@ class OwnModel(TorchModel):
         from memlab.frontends.torch.fitting.spans import candidates
         from memlab.frontends.torch.measure import Workspace
 
-        found, watched = self.recording, self._watched
+        recording, watched = self.recording, self._watched
         pairs = zip(self.step.ops, self.plain.times(batch), strict=True)
         times = {op.attributes[CALL]: seconds for op, seconds in pairs}
         nothing = Workspace((batch,), {}, {}, times)
-        spans = candidates(found, watched)
-        return Program(model_of(found, nothing, spans, watched.norms, batch))
+        spans = candidates(recording, watched)
+        return Program(model_of(recording, nothing, spans, watched.norms, batch))
 
     def _in_parts(self, batch: int, nbytes: int) -> Change:
         """The fewest parts that fit."""
         step = self._record("parts", partial(self._model.again, parts=2))
-        found = self._fewest(step, batch, nbytes)
+        parts = self._fewest(step, batch, nbytes)
         code = (
-            f"for x, y in zip(inputs.chunk({found}), targets.chunk({found})):",
-            f"    (loss_fn(model(x), y) / {found}).backward()",
+            f"for x, y in zip(inputs.chunk({parts}), targets.chunk({parts})):",
+            f"    (loss_fn(model(x), y) / {parts}).backward()",
             "optimizer.step()",
             "optimizer.zero_grad()",
         )
-        return self.change(step, batch, "parts", *code, parts=found, same=False)
+        return self.change(step, batch, "parts", *code, parts=parts, same=False)
 
     def _one_by_one(self, batch: int) -> Change | None:
         """Gradients are let go inside the update, the largest one last."""
@@ -233,10 +238,6 @@ class OwnModel(TorchModel):
         make = partial(getattr(torch.optim, cls), lr=1e-3, fused=True, **more)
         code = LINES["fused"].format(cls=cls)
         return self._updated(batch, "fused", make, code)
-
-    def _leaner(self, batch: int, name: str) -> Change:
-        """Another optimizer, which keeps less."""
-        return self._updated(batch, name, name, LINES[name])
 
     def _updated(
         self, batch: int, key: str, optimizer: Any, *code: str, same: bool = False
@@ -305,14 +306,3 @@ def _wrapped(names: tuple[str, ...]) -> tuple[str, ...]:
         "from memlab.frontends.torch.fitting.wrapping import wrap",
         f"model = wrap(model, [{listed}])",
     )
-
-
-def own(build: Any, make_batch: Any, **given: Any) -> OwnModel:
-    """A model that is explained, for who asks in Python.
-
-    Raises:
-        InputError: as ``OwnModel``; or ``make_batch`` is no function.
-    """
-    if not callable(make_batch):
-        raise InputError(f"make_batch must be a function, got {shorten(make_batch)}; try {ASKED}.")
-    return OwnModel(build, make_batch, **given)

@@ -19,7 +19,7 @@ from memlab.step.step import Step
 
 SCHEMA = "memlab.model/1"
 _SAYS = ("key", "code", "names", "alone", "parts", "same")
-"""What a change says of itself beside its step."""
+"""Fields of a change beside its step."""
 
 
 class TorchModel(Subject):

@@ -6,13 +6,20 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from memlab.errors import InputError, shorten
-from memlab.pictures.explain.own_model import own
-from memlab.pictures.explain.view import ExplainedModel
+from memlab.errors import InputError, shorten, whole
+from memlab.pictures.draw.page import WIDTH
+from memlab.pictures.explain.explained import MOST, Explained
+from memlab.pictures.explain.explained_changes import budget
+from memlab.pictures.explain.own_model import OwnModel
+from memlab.pictures.explain.page import needs, page
 
 if TYPE_CHECKING:
     from torch import nn
 
+    from memlab.pictures.explain.view import ExplainedModel
+
+BATCH, MEMORY = 32, "12 GB"
+"""Batch and memory, where none is given."""
 TRY = "try memlab explain train:model, where model() of train.py gives (build, make_batch)"
 
 
@@ -22,8 +29,8 @@ def explain(
     loss_fn: Callable[[Any, Any], Any] | None = None,
     optimizer: str | Callable[[Any], Any] = "adam",
     *,
-    batch: int = 32,
-    memory: int | str = "12 GB",
+    batch: int = BATCH,
+    memory: int | str = MEMORY,
     progress: bool = True,
     **options: Any,
 ) -> ExplainedModel:
@@ -52,14 +59,23 @@ def explain(
         InputError: PyTorch is not installed; something is given that no step can be recorded of.
             What the model itself raises comes through as it is.
     """
-    model = own(
-        build, make_batch, loss_fn=loss_fn, optimizer=optimizer, options=options,
-        progress=progress,
-    )  # fmt: skip
+    from memlab.pictures.explain.view import ExplainedModel  # it loads anywidget
+
+    model = OwnModel(build, make_batch, loss_fn, optimizer, options, progress)
     return ExplainedModel(model, batch, memory)
 
 
 # -- for the command line ----------------------------------------------------------------------
+
+
+def told(
+    build: Any, make_batch: Any, loss_fn: Any = None, optimizer: Any = "adam", *,
+    batch: int = BATCH, memory: int | str = MEMORY, progress: bool = True, **options: Any,
+) -> tuple[Explained, str]:  # fmt: skip
+    """The figures of ``explain`` and its text, without the view: no widget is loaded for them."""
+    model = OwnModel(build, make_batch, loss_fn, optimizer, options, progress)
+    found = Explained(model, whole("batch", batch, most=MOST), budget(memory))
+    return found, page(found, needs(found), WIDTH, numbers=False).text()
 
 
 def given_by(place: str) -> dict[str, Any]:
@@ -104,7 +120,7 @@ def _module(name: str) -> Any:
 
 
 def _arguments(made: Any, place: str) -> dict[str, Any]:
-    """What a function gave, as arguments."""
+    """Arguments that a function gave."""
     if isinstance(made, Mapping):
         if lacking := [each for each in ("build", "make_batch") if each not in made]:
             raise InputError(f"the dict of {place} has no {lacking[0]!r}; it is an argument of "

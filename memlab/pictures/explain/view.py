@@ -10,7 +10,7 @@ from memlab.build.step import training_step
 from memlab.errors import InputError, shorten
 from memlab.networks.graph import Network
 from memlab.pictures.draw.page import Page
-from memlab.pictures.explain.explained import Explained, amount
+from memlab.pictures.explain.explained import MOST, Explained, amount
 from memlab.pictures.explain.explained_changes import Subject, budget, say
 from memlab.pictures.explain.page import needs, page
 from memlab.pictures.live.setting import Check, Choice, Range, Setting, State, Text
@@ -21,8 +21,6 @@ from memlab.pictures.values.recipe import network_of
 from memlab.step.step import Step
 from memlab.strings import gettext as _
 
-MOST = 100_000
-"""The largest batch that is drawn."""
 STOPS = tuple(2**power for power in range(11))
 
 

@@ -1,26 +1,32 @@
-"""The lifetimes of a small step: a bar for each block, as high as its bytes, and below each
-operation the pile of all that is alive in it, to the same scale.
+"""The lifetimes of a small step: who writes each block, who reads it, and how long it must stay.
 
-Blocks stand in order of birth, so that the bars go down to the right like stairs, and the thread
-from an operation to what it touches crosses no name.
+Each block is a bar as high as its bytes, and below each operation stands the pile of all that is
+alive in it, to the same scale. Blocks stand in order of birth, so that the bars go down to the
+right like stairs, and the thread from an operation to what it touches crosses no name.
+
+A step that knows its readers says so; of a ledger alone only the maker and the last reader are
+known. Operations are numbered from 0 here; sentences number them from 1, as people do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
-from typing import Any
+from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 from memlab import strings, units
-from memlab.ledger.ledger import BEFORE
+from memlab.ledger.ledger import BEFORE, Entry, Row
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw import theme
 from memlab.pictures.draw.chart import Chart
-from memlab.pictures.draw.labels import Label, Phase, Text
+from memlab.pictures.draw.labels import Label, Text
+from memlab.pictures.draw.labels import Phase as Bracket
 from memlab.pictures.draw.marks import (
     Fact,
+    Group,
     Mark,
     OpenEdge,
     Path,
@@ -35,14 +41,20 @@ from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Scale
 from memlab.pictures.draw.table import Beside, Block, Key, Table, Words
 from memlab.pictures.draw.theme import Paint
-from memlab.pictures.memory.formula_symbols import say
-from memlab.pictures.memory.lifetimes_values import Life, Lifetimes
-from memlab.pictures.memory.step_memory import phases
-from memlab.step.op import Phase as StepPhase
+from memlab.pictures.memory.step_memory import StepMemory, phases
+from memlab.step.op import Op, Phase, plain
 from memlab.step.tensor import Role
 
+OPERATIONS, BLOCKS = 12, 18
+"""A step of at most so many is shown block by block."""
+HEADS = ("block", "tensor", "role", "bytes", "at_peak", "made", "read", "freed")
+"""Columns of the table of blocks."""
+LISTED = 4
+"""So many names stand in a sentence; of more the first ones do, and the others are counted."""
+GRADIENT = "gradient of "
+"""Begin of the name of a gradient."""
 START, END = 34, 38
-"""What is there before the step and after it, in pixels."""
+"""Room before the step and after it, in pixels."""
 ROOM, BELOW_FORMULAS = 316, 272
 """Pixels for all bars and the highest pile; a single layer has more controls above it."""
 TALLEST, GAP, LINE, LEAST = 36, 3.5, 12.5, 1.6
@@ -57,13 +69,429 @@ NUMBERED, WRITTEN = 9, 10
 """A bar of this height has its bytes in the frame, and of this one a text."""
 BEAD, STRIP, NOTCH = 8, 4, 5
 FAINT = 0.26
-"""What is not in focus."""
+"""Opacity of what is not in focus."""
 Place = tuple[float, float, float, float]
 
 
+def say(key: str, **values: object) -> str:
+    """A text about lifetimes."""
+    return strings.get(f"lifetimes.{key}", **values)
+
+
+# -- blocks and operations -------------------------------------------------------------------------
+
+
+class Follower(NamedTuple):
+    """New content of a block, written over the old one by an operation."""
+
+    operation: int
+    name: str
+    symbol: str
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """A block of memory, alive inside the operations ``birth`` to ``death``, both counted; -1 is
+    before the step, the number of operations is after it. ``symbol`` is its name in formulas;
+    ``reads`` and ``writes`` are operations, ``followers`` are written into it in place, and it
+    ``grows`` with the batch or not."""
+
+    name: str
+    symbol: str
+    role: Role
+    formula: str
+    nbytes: int
+    grows: bool
+    birth: int
+    death: int
+    writes: tuple[int, ...]
+    reads: tuple[int, ...]
+    followers: tuple[Follower, ...] = ()
+
+    def alive(self, at: int) -> bool:
+        """Whether it is there inside an operation."""
+        return self.birth <= at <= self.death
+
+    @property
+    def touches(self) -> list[int]:
+        """The operations that write or read it, in their order."""
+        return sorted({*self.writes, *self.reads})
+
+    def next(self, at: int) -> int | None:
+        """The operation that it waits for inside one that does not touch it."""
+        later = [each for each in self.touches if each > at]
+        return later[0] if later and at not in self.touches and self.alive(at) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation: ``head`` says it in a word, ``said`` in a sentence. ``formula`` is empty where
+    the step has an operation that makes several things; ``nbytes`` is all that is alive inside."""
+
+    row: Row
+    head: str
+    said: str
+    formula: str
+    nbytes: int
+
+    @property
+    def name(self) -> str:
+        """Its name in the step."""
+        return self.row.name
+
+
 @dataclass(frozen=True)
-class Row:
-    """Where the bar of a block stands, in pixels: ``top`` to ``bottom``, and its ``level`` before
+class Lifetimes:
+    """All blocks of a step at a batch, in order of birth, and its operations."""
+
+    step: str
+    batch: int
+    blocks: tuple[Life, ...]
+    operations: tuple[Operation, ...]
+
+    @cached_property
+    def peak(self) -> int:
+        """The first operation in which the most is alive."""
+        sizes = [each.nbytes for each in self.operations]
+        return sizes.index(max(sizes))
+
+    @property
+    def most(self) -> int:
+        """The bytes of the peak."""
+        return self.operations[self.peak].nbytes
+
+    def alive(self, at: int) -> list[Life]:
+        """The blocks that are there inside an operation."""
+        return [block for block in self.blocks if block.alive(at)]
+
+    def block(self, name: str) -> Life | None:
+        """The block of that name."""
+        return next((block for block in self.blocks if block.name == name), None)
+
+    def alike(self, other: Lifetimes) -> bool:
+        """Whether the operations are the same, so that one can be held against the other."""
+        return [op.name for op in self.operations] == [op.name for op in other.operations]
+
+    # -- in words -----------------------------------------------------------------------------
+
+    @property
+    def title(self) -> str:
+        """``'Single linear layer, fp32, SGD, training, batch 4'``."""
+        return f"{self.step}, {strings.get('memory.batch', batch=f'{self.batch:,}')}"
+
+    def told_at(self, at: int, key: str) -> str:
+        """An operation, its bytes, and how many blocks they are."""
+        op = self.operations[at]
+        return say(key, bytes=units.exact(op.nbytes), index=at + 1, count=len(self.operations),
+                   name=op.name, blocks=len(self.alive(at)))  # fmt: skip
+
+    def row(self, block: Life) -> list[str]:
+        """A block in the table: its names, role and bytes, who made it and until when it stays."""
+        stays = block.death >= len(self.operations)
+        return [
+            " → ".join([block.symbol, *(each.symbol for each in block.followers)]),
+            block.name,
+            strings.get(f"role.{block.role.value}.one"),
+            f"{block.nbytes:,}",
+            say("twin.yes") if block.alive(self.peak) else "-",
+            say("twin.there") if block.birth == BEFORE else self.operations[block.birth].said,
+            ", ".join(self._named(block.touches, block)) or "-",
+            say("twin.stays") if stays else self.operations[block.death].said,
+        ]
+
+    def _named(self, touches: Iterable[int], block: Life) -> Iterable[str]:
+        """Operations that read it, and that change it after it was made."""
+        for at in touches:
+            if at in block.writes and at != block.birth:
+                yield say("twin.changed", name=self.operations[at].said)
+            elif at in block.reads:
+                yield self.operations[at].said
+
+    # -- what a picture says first --------------------------------------------------------------
+
+    def finding(self, before: Lifetimes | None, at: int, focus: Life | None) -> tuple[str, str]:
+        """A title, in which what counts stands between asterisks, and a sentence below it."""
+        if focus:
+            return self._must_stay(focus)
+        if at != self.peak:
+            op, blocks = self.operations[at], len(self.alive(at))
+            said = {"name": _begun(op.said), "bytes": units.exact(op.nbytes), "blocks": blocks}
+            return say("title.at", **said), say("read")
+        if before is None or before == self:
+            return self._alone(), say("read")
+        return self._changed(before)
+
+    def says(self, at: int, name: str) -> str:
+        """Words of a screen reader for an operation, or for a block."""
+        focus = self.block(name)
+        if focus is None:
+            return self.told_at(at, "twin.at")
+        why, wait = self._must_stay(focus)
+        return f"{why}. {wait} {units.exact(focus.nbytes)}.".replace("*", "")
+
+    def _alone(self) -> str:
+        """Title of the peak: the largest blocks that it needs, or how many are there."""
+        blocks, op = self.alive(self.peak), self.operations[self.peak]
+        largest = max(block.nbytes for block in blocks)
+        needed = [b for b in blocks if b.nbytes == largest and self.peak in b.touches]
+        values = {"name": _begun(op.said), "peak": units.exact(op.nbytes)}
+        if len({block.nbytes for block in blocks}) > 1 < len(needed):
+            size = units.exact(largest)
+            return say("title.needs", count=len(needed), size=size, **values)
+        return say("title.alive", count=len(blocks), **values)
+
+    def _must_stay(self, block: Life) -> tuple[str, str]:
+        """Reason why a block has to stay until its end, and how long it waits."""
+        name = block.followers[-1].symbol if block.followers else block.symbol
+        return say(f"why.{self._reason(block)}", name=name, last=self._end(block).said), (
+            self._wait(block)
+        )
+
+    def _end(self, block: Life) -> Operation:
+        """The last operation that touches it."""
+        return self.operations[max(block.touches, default=len(self.operations) - 1)]
+
+    def _reason(self, block: Life) -> str:
+        """The text that says why it stays, or why it may go."""
+        last, phases = self._end(block), {op.row.phase for op in self.operations}
+        if block.death >= len(self.operations):
+            return "changed" if block.birth == BEFORE and Phase.UPDATE in phases else "result"
+        if last.row.phase is Phase.FORWARD and Phase.BACKWARD in phases:
+            return "freed"
+        what = "gradient" if block.role is Role.GRADIENT_MAP else "value"
+        own = f"{layer_kind(last.row.kind)}.{what}"
+        return own if strings.has(f"lifetimes.why.{own}") else "read"
+
+    def _wait(self, block: Life) -> str:
+        """Its longest wait, where it has one."""
+        found = [*([BEFORE] if block.birth == BEFORE else []), *block.touches]
+        first, last = max(pairwise(found), key=lambda ends: ends[1] - ends[0], default=(0, 0))
+        if last - first <= 1:
+            return say("no_wait")
+        names = {"first": self.operations[first].said, "last": self.operations[last].said}
+        key = "wait_first" if first == BEFORE else "wait"
+        return say(key, count=last - first - 1, **names)
+
+    # -- held against the state before ----------------------------------------------------------
+
+    def gone(self, before: Lifetimes) -> list[Life]:
+        """The blocks of before that are none now: another one has taken their tensor over."""
+        followers = {each.name for block in self.blocks for each in block.followers}
+        return [b for b in before.blocks if self.block(b.name) is None and b.name in followers]
+
+    def _changed(self, before: Lifetimes) -> tuple[str, str]:
+        values: dict[str, object] = {"was": units.exact(before.most),
+                                     "now": units.exact(self.most)}  # fmt: skip
+        if self.alike(before) and (gone := self.gone(before)):
+            return self._in_place(before, gone, values)
+        if self.alike(before) and (own := before.gone(self)):
+            names = _listed([block.symbol for block in own])
+            return say("title.apart", **values), say("apart", names=names)
+        if before.most == self.most:
+            return say("title.same", **values), self._against(before)
+        if before.batch == self.batch or before.step != self.step:
+            return say("title.other", **values), self._grown(before)
+        batch, times = _times(before.batch, self.batch), _times(before.most, self.most)
+        key = "batch" if self.batch > before.batch else "smaller"
+        return say(f"title.{key}", batch=batch, times=times, **values), self._grown(before)
+
+    def _against(self, before: Lifetimes) -> str:
+        """Sentence that the state before is dashed, or cannot be: other operations run."""
+        if self.alike(before):
+            return say("dashed")
+        return say("others", now=len(self.operations), was=len(before.operations))
+
+    def _in_place(
+        self, before: Lifetimes, gone: Sequence[Life], values: dict[str, object]
+    ) -> tuple[str, str]:
+        less, op = before.most - self.most, self.operations[self.peak].said
+        size = {block.nbytes for block in gone}
+        what = say("gone.alike" if len(size) == 1 else "gone.blocks", count=len(gone),
+                   size=units.exact(max(size)))  # fmt: skip
+        moved = "stays" if not less else "falls" if self.peak == before.peak else "moves"
+        title = say(f"title.in_place_{moved}", **values)
+        return title, say(f"in_place.{moved}", what=what, less=units.exact(less), name=op)
+
+    def _grown(self, before: Lifetimes) -> str:
+        """Blocks at the peak that have other bytes, and those that do not."""
+        here = [(b, before.block(b.name)) for b in self.alive(self.peak)]
+        other = [b.symbol for b, was in here if was and was.nbytes != b.nbytes]
+        same = [b.symbol for b, was in here if was and was.nbytes == b.nbytes]
+        key = "grown" if self.most > before.most else "shrunk"
+        if not other:
+            return self._against(before)
+        if not same:
+            return say(f"all_{key}")
+        return say(key, other=_listed(other), same=_listed(same))
+
+
+def _begun(text: str) -> str:
+    """The beginning of a sentence; a symbol stays as it is."""
+    return text[0].upper() + text[1:] if " " in text else text
+
+
+def _times(was: int, now: int) -> str:
+    """Ratio of the larger of two to the smaller: three digits."""
+    return f"{float(Fraction(max(was, now), min(was, now))):.3g}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """``'x, t and y'``; of many the first ones, and how many others."""
+    if len(names) == 1:
+        return names[0]
+    if len(names) > LISTED + 1:
+        return say("and_others", names=", ".join(names[:LISTED]), count=len(names) - LISTED)
+    return say("and", names=", ".join(names[:-1]), last=names[-1])
+
+
+# -- from a step ----------------------------------------------------------------------------------
+
+
+def fits(memory: StepMemory) -> bool:
+    """Whether a step is small enough to be shown block by block."""
+    return memory.operations <= OPERATIONS and len(memory.blocks.entries) <= BLOCKS
+
+
+def lifetimes(memory: StepMemory, batch: int) -> Lifetimes:
+    """The blocks of a step on the device, each from its first writer to its last reader.
+
+    Raises:
+        InputError: the batch is no whole number of at least 1, or the plan is not valid there.
+    """
+    entries, sizes = memory.blocks.entries, memory.ledger.timeline(batch)
+    symbols = symbols_of(entries)
+    reads, writes = _touched(memory)
+    blocks = tuple(
+        Life(
+            entry.name,
+            symbols[entry.name],
+            entry.role,
+            entry.formula(batch).rpartition(" = ")[0],
+            entry.size.at(batch),
+            entry.size.per_sample > 0,
+            entry.birth,
+            entry.death,
+            tuple(dict.fromkeys(writes.get(entry.name, ()))),
+            tuple(dict.fromkeys(reads.get(entry.name, ()))),
+            tuple(
+                Follower(tenant.first, tenant.name, symbol_of(tenant.name, symbols))
+                for tenant in entry.tenants[1:]
+            ),
+        )
+        for entry in entries
+    )
+    operations = _operations(memory, sizes, symbols)
+    return Lifetimes(memory.ledger.describe(), batch, blocks, operations)
+
+
+Touches = dict[str, list[int]]
+
+
+def _touched(memory: StepMemory) -> tuple[Touches, Touches]:
+    """The operations that read each block and those that write it, by its name."""
+    reads, writes = Touches(), Touches()
+    if memory.step is None:
+        for entry in memory.blocks.entries:
+            writes[entry.name] = [entry.birth] if entry.birth > BEFORE else []
+            reads[entry.name] = [entry.death] if entry.death < memory.operations else []
+        return reads, writes
+    names = {storage: life.tensor.name for storage, life in memory.step.lifetimes.items()}
+    for at, op in enumerate(memory.step.ops):
+        for found, operands in (
+            (reads, (op.reads, op.updates)),
+            (writes, (op.writes, op.updates, op.workspace)),
+        ):
+            for tensor in (tensor for each in operands for tensor in each.values()):
+                found.setdefault(names.get(tensor.storage.name, tensor.name), []).append(at)
+    return reads, writes
+
+
+def _operations(
+    memory: StepMemory, sizes: Sequence[int], symbols: dict[str, str]
+) -> tuple[Operation, ...]:
+    """Operations by what they make, where each makes one thing that has a formula; else by their
+    layers."""
+    rows = memory.ledger.rows
+    made = [made_by(op, symbols) for op in memory.step.ops] if memory.step else []
+    whole = bool(made) and all(head and formula for head, formula in made)
+    found = []
+    for at, (row, nbytes) in enumerate(zip(rows, sizes, strict=True)):
+        head, formula = made[at] if whole else (row.layer or row.name, "")
+        said = head if whole else row.name
+        if row.phase is Phase.UPDATE:
+            said = say("update" if whole else "update_of", layer=row.layer or row.name)
+        found.append(Operation(row, head, said, formula, nbytes))
+    return tuple(found)
+
+
+# -- names in formulas -----------------------------------------------------------------------------
+
+
+def symbols_of(entries: Sequence[Entry]) -> dict[str, str]:
+    """The name of each block in formulas: ``x``, ``w1``, ``dE/dy``. The parameters of one layer
+    are numbered; of several layers, weights and biases are."""
+    owners = [entry for entry in entries if entry.role is Role.PARAMETER]
+    layers = list(dict.fromkeys(entry.layer for entry in owners))
+    found: dict[str, str] = {}
+    for number, entry in enumerate(owners, 1):
+        letter = _say_or(f"symbol.{entry.name.rpartition('.')[2]}", "")
+        place = layers.index(entry.layer) + 1
+        found[entry.name] = (
+            f"w{number}" if len(layers) == 1 else f"{letter}{place}" if letter else entry.name
+        )
+    for entry in entries:
+        found.setdefault(entry.name, symbol_of(entry.name, found))
+    return found
+
+
+def symbol_of(name: str, known: dict[str, str]) -> str:
+    """The name of a tensor in formulas; ``known`` are those of blocks."""
+    if name in known:
+        return known[name]
+    if (whole := plain(name)) != name:
+        return symbol_of(whole, known) + name.removeprefix(whole)
+    if name.startswith(GRADIENT):
+        return f"dE/d{symbol_of(name.removeprefix(GRADIENT), known)}"
+    owner, _, rest = name.rpartition(".")
+    if owner in known:
+        letter = _say_or(f"symbol.{rest}", "")
+        return f"{letter}({known[owner]})" if letter else f"{known[owner]} {rest}"
+    return _say_or(f"symbol.{name}", name)
+
+
+def _say_or(key: str, other: str) -> str:
+    """A text about lifetimes, or another one where there is none."""
+    return say(key) if strings.has(f"lifetimes.{key}") else other
+
+
+def layer_kind(kind: str) -> str:
+    """The kind of the layer that an operation is of."""
+    return kind.partition(".")[0]
+
+
+def made_by(op: Op, symbols: dict[str, str]) -> tuple[str, str]:
+    """Product of an operation, and its formula; empty where it makes several things."""
+    products = list(op.writes.values())
+    operands = {name: symbol_of(tensor.name, symbols) for name, tensor in op.reads.items()}
+    if op.phase is Phase.UPDATE:
+        head = say("symbol.parameters")
+    elif len(products) > 1:
+        alike = all(tensor.role is Role.PARAMETER_GRADIENT for tensor in products)
+        head = say("symbol.gradients") if alike else ""
+    else:
+        head = symbol_of(products[0].name, symbols) if products else ""
+    try:
+        return head, say(f"formula.{op.phase}.{layer_kind(op.kind)}", **operands)
+    except KeyError:  # no such formula, or not of these operands
+        return head, ""
+
+
+# -- the sheet -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Bar of a block, in pixels: ``top`` to ``bottom``, and its ``level`` before
     where that was another one. What is now in a ``host`` was a block of its own before."""
 
     life: Life
@@ -74,7 +502,7 @@ class Row:
 
     @property
     def middle(self) -> float:
-        """Where its words stand."""
+        """Height of its words."""
         return (self.top + self.bottom) / 2
 
     @property
@@ -135,7 +563,7 @@ class Sheet:
 
     @property
     def head(self) -> float:
-        """Where the bars begin."""
+        """Height at which the bars begin."""
         return 40 if self.formulas else 25
 
     # -- heights --------------------------------------------------------------------------------
@@ -170,24 +598,22 @@ class Sheet:
         block, was, _ = found
         return block.nbytes, was.nbytes if was else 0
 
-    def _pitches(self) -> list[float]:
-        """How far it is from each bar to the next."""
-        return [max(self._tall(max(self._sizes(each))) + GAP, LINE) for each in self.lives]
-
     @cached_property
-    def rows(self) -> list[Row]:
+    def bars(self) -> list[Bar]:
         """The bars from the top down; each stands on its lower edge."""
-        pitches = self._pitches()
+        pitches = [max(self._tall(max(self._sizes(each))) + GAP, LINE) for each in self.lives]
         tops = accumulate(pitches, initial=self.head)
-        return [self._row(*each) for each in zip(self.lives, tops, pitches, strict=False)]
+        return [self._bar_of(*each) for each in zip(self.lives, tops, pitches, strict=False)]
 
-    def _row(self, found: tuple[Life, Life | None, Life | None], top: float, pitch: float) -> Row:
+    def _bar_of(
+        self, found: tuple[Life, Life | None, Life | None], top: float, pitch: float
+    ) -> Bar:
         block, was, host = found
         tall, most = self._tall(block.nbytes), self._tall(max(self._sizes(found)))
         bottom = top + (pitch - GAP + most) / 2
         moved = was is not None and was.nbytes != block.nbytes
         level = bottom - self._tall(was.nbytes) if was and moved else None
-        return Row(block, bottom - tall, bottom, level, host)
+        return Bar(block, bottom - tall, bottom, level, host)
 
     def _tall(self, nbytes: int) -> float:
         return max(LEAST, self.scale * min(nbytes, self.room[2]))
@@ -203,20 +629,20 @@ class Sheet:
 
     @cached_property
     def ground(self) -> float:
-        """What the piles stand on."""
-        return self.rows[-1].bottom + GAP + 12 + self.scale * self.room[0]
+        """Height of the ground of the piles."""
+        return self.bars[-1].bottom + GAP + 12 + self.scale * self.room[0]
 
     # -- lives ----------------------------------------------------------------------------------
 
     def ends(self, block: Life) -> tuple[float, float]:
-        """From where to where its bar goes: what stays goes to the edge of the picture."""
+        """Both ends of its bar: a block that stays goes to the edge of the picture."""
         first = -START / self.column if block.birth == BEFORE else block.birth
         stays = block.death >= self.count
         return first, self.count + END / self.column if stays else block.death + 1
 
     def forward(self, at: int) -> bool:
         """Whether an operation is one of forward."""
-        return self.now.operations[at].row.phase is StepPhase.FORWARD
+        return self.now.operations[at].row.phase is Phase.FORWARD
 
     def framed(self, left: float, right: float) -> bool:
         """Whether something would stand in the frame."""
@@ -227,24 +653,13 @@ class Sheet:
         return self.focus is not None and block.name != self.focus.name
 
 
-@dataclass(frozen=True)
-class Faint(Mark):
+class Faint(Group):
     """Marks that are not in focus."""
-
-    marks: Sequence[Mark]
 
     def draw(self, pen: Pen) -> None:
         with pen.svg.group(opacity=FAINT):
             for mark in self.marks:
                 mark.lower(pen)
-
-    def takes(self, pen: Pen) -> Iterator[Any]:
-        for mark in self.marks:
-            yield from mark.takes(pen)
-
-    def on(self, axes: Any) -> None:
-        for mark in self.marks:
-            mark.on(axes)
 
 
 # -- the page -------------------------------------------------------------------------------------
@@ -275,6 +690,9 @@ def page(
         width,
     )
     title, sentence = now.finding(before, at, sheet.focus)
+    op = before.operations[before.peak] if before else None
+    was = say("twin.before", title=before.title, bytes=units.exact(op.nbytes),
+              index=before.peak + 1, name=op.name) if before and op else ""  # fmt: skip
     key: list[tuple[int | Paint | str, str]] = [("dot", say("writes")), ("hollow", say("reads"))]
     key += [("before", say("before"))] if sheet.held and sheet.held != now else []
     wide = sum(texts.width(name) + 38 for _, name in key)
@@ -282,12 +700,13 @@ def page(
         Words([texts.emphasized(title)], 20),
         Beside([(Words(sentence, 13), width - wide), (Key(key), wide)], gap=2),
         chart(sheet),
-        Words([*now.sentences, *_told_before(before)], drawn=False, gap=1),
-        *(
-            Table(cells[0], cells[1:], align, drawn=False, gap=1)
-            for cells, align in (now.told, now.sums)
-        ),
-    ]
+        Words([now.told_at(now.peak, "twin.peak"), was], drawn=False, gap=1),
+        Table([say(f"twin.{name}") for name in HEADS], [*map(now.row, now.blocks)], "<<<><<<<",
+              drawn=False, gap=1),
+        Table([say("twin.operation"), say("twin.alive")],
+              [[f"{at + 1} {op.name}", f"{op.nbytes:,}"] for at, op in enumerate(now.operations)],
+              "<>", drawn=False, gap=1),
+    ]  # fmt: skip
     return Page(now.title, blocks, width, says=now.says(at, focus))
 
 
@@ -296,24 +715,16 @@ def blocks(now: Lifetimes) -> list[str]:
     return [block.name for block in now.blocks]
 
 
-def _told_before(before: Lifetimes | None) -> list[str]:
-    if before is None:
-        return []
-    op = before.operations[before.peak]
-    return [say("twin.before", title=before.title, bytes=units.exact(op.nbytes),
-                index=before.peak + 1, name=op.name)]  # fmt: skip
-
-
 def chart(sheet: Sheet) -> Chart:
     """Operations from left to right, their blocks, and the piles."""
     edge = sheet.ground
     marks: list[Mark] = [
         *_heads(sheet),
         *_threads(sheet),
-        *(mark for row in sheet.rows for mark in _block(sheet, row)),
+        *(mark for bar in sheet.bars for mark in _block(sheet, bar)),
         *_piles(sheet),
         *_frame(sheet),
-        *(mark for row in sheet.rows for mark in _words(sheet, row)),
+        *(mark for bar in sheet.bars for mark in _words(sheet, bar)),
         Press("operation", sheet.count, (0, sheet.count, 0, sheet.head), 0),
         Press("operation", sheet.count, (0, sheet.count, sheet.peak, edge), 20),
     ]
@@ -339,7 +750,7 @@ def _heads(sheet: Sheet) -> Iterator[Mark]:
     """Phases, and each operation with its formula."""
     touched = set(sheet.focus.touches) if sheet.focus else set(range(sheet.count))
     for phase, first, last in phases([op.row for op in sheet.now.operations]):
-        yield Phase(strings.get(f"phase.{phase}"), first, last + 1)
+        yield Bracket(strings.get(f"phase.{phase}"), first, last + 1)
     for at, op in enumerate(sheet.now.operations):
         dim = at not in touched
         head = texts.shortened(op.head, sheet.column - 2, 13, True)
@@ -355,7 +766,7 @@ def _threads(sheet: Sheet) -> Iterator[Mark]:
     for at in range(sheet.count):
         if sheet.focus and at not in sheet.focus.touches:
             continue
-        ends = [row.middle for row in sheet.rows if not row.host and at in row.life.touches]
+        ends = [bar.middle for bar in sheet.bars if not bar.host and at in bar.life.touches]
         if ends:
             yield Rule(at + 0.5, span=(max(ends), sheet.head - 5), look="rule faint", crossed=True)
 
@@ -363,44 +774,44 @@ def _threads(sheet: Sheet) -> Iterator[Mark]:
 # -- a bar ----------------------------------------------------------------------------------------
 
 
-def _block(sheet: Sheet, row: Row) -> Iterator[Mark]:
+def _block(sheet: Sheet, bar: Bar) -> Iterator[Mark]:
     """The bar of a block with what writes and reads it, or the outline of one that is gone."""
-    block, (first, stop) = row.life, sheet.ends(row.life)
-    if row.host:
-        yield Rect(first, stop, row.top, row.bottom, "before")
+    block, (first, stop) = bar.life, sheet.ends(bar.life)
+    if bar.host:
+        yield Rect(first, stop, bar.top, bar.bottom, "before")
         return
-    bar = [*_bar(sheet, row, first, stop), *_beads(sheet, row)]
-    yield Rect(first, stop, row.top, row.bottom, "hollow", edge=0)
-    yield from [Faint(bar)] if sheet.faint(block) else bar
-    yield Rect(first, stop, row.middle - LINE / 2, row.middle + LINE / 2, "target",
+    marks = [*_bar(sheet, bar, first, stop), *_beads(sheet, bar)]
+    yield Rect(first, stop, bar.top, bar.bottom, "hollow", edge=0)
+    yield from [Faint(marks)] if sheet.faint(block) else marks
+    yield Rect(first, stop, bar.middle - LINE / 2, bar.middle + LINE / 2, "target",
                fact=_fact(sheet.now, block), send=("choose", f"block:{block.name}"))  # fmt: skip
 
 
-def _bar(sheet: Sheet, row: Row, first: float, stop: float) -> Iterator[Mark]:
-    paint = _paint(row.life)
-    yield Rect(first, stop, row.top, row.bottom, paint)
-    if row.life.nbytes > sheet.room[2]:
-        yield OpenEdge(first, stop, at=row.top)
-    if row.life.birth > BEFORE:
+def _bar(sheet: Sheet, bar: Bar, first: float, stop: float) -> Iterator[Mark]:
+    paint = _paint(bar.life)
+    yield Rect(first, stop, bar.top, bar.bottom, paint)
+    if bar.life.nbytes > sheet.room[2]:
+        yield OpenEdge(first, stop, at=bar.top)
+    if bar.life.birth > BEFORE:
         strip = first + STRIP / sheet.column
-        yield Rect(first, strip, row.top, row.bottom, Paint(paint.colour, 1))
-    if row.level is not None:
-        yield Rule(y=row.level, span=(first, stop), look="before", crossed=True)
+        yield Rect(first, strip, bar.top, bar.bottom, Paint(paint.colour, 1))
+    if bar.level is not None:
+        yield Rule(y=bar.level, span=(first, stop), look="before", crossed=True)
 
 
-def _beads(sheet: Sheet, row: Row) -> Iterator[Mark]:
+def _beads(sheet: Sheet, bar: Bar) -> Iterator[Mark]:
     """Filled where it is written, hollow where it is read, in a notch where another one follows."""
-    block = row.life
+    block = bar.life
     for follower in block.followers:
-        yield from _notch(sheet, row, follower.operation + 0.5)
+        yield from _notch(sheet, bar, follower.operation + 0.5)
     for at in block.touches:
         look = "dot" if at in block.writes else "hollow"
-        yield Points([(at + 0.5, row.middle)], look, BEAD)
+        yield Points([(at + 0.5, bar.middle)], look, BEAD)
 
 
-def _notch(sheet: Sheet, row: Row, x: float) -> Iterator[Mark]:
-    half, deep = NOTCH / sheet.column, max((row.tall - BEAD) / 2, 2)
-    for edge, tip in ((row.top - 0.5, row.top + deep), (row.bottom + 0.5, row.bottom - deep)):
+def _notch(sheet: Sheet, bar: Bar, x: float) -> Iterator[Mark]:
+    half, deep = NOTCH / sheet.column, max((bar.tall - BEAD) / 2, 2)
+    for edge, tip in ((bar.top - 0.5, bar.top + deep), (bar.bottom + 0.5, bar.bottom - deep)):
         corners = [(x - half, edge), (x, tip), (x + half, edge)]
         yield Path(corners, "hollow")
         yield Path(corners, "rule", closed=False)
@@ -417,31 +828,31 @@ def _fact(now: Lifetimes, block: Life) -> Fact:
 # -- words at a bar -------------------------------------------------------------------------------
 
 
-def _words(sheet: Sheet, row: Row) -> Iterator[Mark]:
+def _words(sheet: Sheet, bar: Bar) -> Iterator[Mark]:
     """Its name, what it waits for, and its bytes in the frame."""
-    block, (first, stop) = row.life, sheet.ends(row.life)
-    y, dim = row.middle, sheet.faint(block)
-    if row.host:
+    block, (first, stop) = bar.life, sheet.ends(bar.life)
+    y, dim = bar.middle, sheet.faint(block)
+    if bar.host:
         room = (stop - first) * sheet.column - 8
-        tries = (say(key, name=row.host.symbol) for key in ("inside", "inside_narrow"))
+        tries = (say(key, name=bar.host.symbol) for key in ("inside", "inside_narrow"))
         for inside in [each for each in tries if texts.width(each, 11) <= room][:1]:
             yield Text((first + stop) / 2, y, inside, 11, "middle", dy=4, chip=True)
         return
-    yield _name(sheet, row)
-    yield from _bytes(sheet, row)
-    if row.tall >= WRITTEN and not dim:
-        yield from _waits(sheet, row)
+    yield _name(sheet, bar)
+    yield from _bytes(sheet, bar)
+    if bar.tall >= WRITTEN and not dim:
+        yield from _waits(sheet, bar)
     if block.followers and not dim:
         then = say("then", name=block.followers[-1].symbol)
         if not sheet.framed(stop, stop + (texts.width(then) + 8) / sheet.column):
             yield Label(then, [(stop, y, "start", 8, 4)], chip=True, apart=0)
 
 
-def _name(sheet: Sheet, row: Row) -> Text:
+def _name(sheet: Sheet, bar: Bar) -> Text:
     """Its name at the left end, or at the right one where it would stand in the frame; without its
     role where there is room for no more."""
-    block, (first, stop) = row.life, sheet.ends(row.life)
-    y, dim, most = row.middle, sheet.faint(block), sheet.count + END / sheet.column
+    block, (first, stop) = bar.life, sheet.ends(bar.life)
+    y, dim, most = bar.middle, sheet.faint(block), sheet.count + END / sheet.column
     for name in (sheet.name(block), sheet.name(block)[1:]):
         wide = (texts.measure(name) + 8) / sheet.column
         left = Text(first, y, name, anchor="end", dx=-8, dy=4, dim=dim)
@@ -452,21 +863,21 @@ def _name(sheet: Sheet, row: Row) -> Text:
     return left
 
 
-def _bytes(sheet: Sheet, row: Row) -> Iterator[Mark]:
+def _bytes(sheet: Sheet, bar: Bar) -> Iterator[Mark]:
     """Its bytes inside the operation of the frame, or with all numbers behind its first bead."""
-    block = row.life
+    block = bar.life
     size = f"{block.nbytes:,}" if sheet.narrow else units.exact(block.nbytes)
     framed = block.alive(sheet.at)
     at = sheet.at if framed else (block.touches or [max(block.birth, 0)])[0]
-    shown = sheet.numbers or (framed and row.tall >= NUMBERED)
+    shown = sheet.numbers or (framed and bar.tall >= NUMBERED)
     if shown and texts.width(size, 12, True) + 12 <= sheet.column / 2:
-        yield Text(at + 0.5, row.middle, size, 12, dx=10, dy=4, bold=framed, chip=True,
+        yield Text(at + 0.5, bar.middle, size, 12, dx=10, dy=4, bold=framed, chip=True,
                    dim=sheet.faint(block))  # fmt: skip
 
 
-def _waits(sheet: Sheet, row: Row) -> Iterator[Mark]:
-    """What it waits for in the operation of the frame; or that a map is freed in forward."""
-    block, at = row.life, sheet.at
+def _waits(sheet: Sheet, bar: Bar) -> Iterator[Mark]:
+    """Operation that it waits for in the frame; or that a map is freed in forward."""
+    block, at = bar.life, sheet.at
     found = block.next(at)
     if found is not None:
         text = say("waits", name=sheet.now.operations[found].said)
@@ -474,11 +885,11 @@ def _waits(sheet: Sheet, row: Row) -> Iterator[Mark]:
         wide = texts.width(text, 11) / sheet.column
         lefts = [each + 0.1 for each in range(since + 1, found)]
         places = [
-            (x, row.middle, "start", 0.0, 4.0) for x in lefts if not sheet.framed(x, x + wide)
+            (x, bar.middle, "start", 0.0, 4.0) for x in lefts if not sheet.framed(x, x + wide)
         ]
         yield Label(text, places, 11, chip=True, apart=0)
     elif block.role is Role.FEATURE_MAP and block.death < at and sheet.forward(block.death):
-        places = [(block.death + 1, row.middle, "start", 8.0, 4.0)]
+        places = [(block.death + 1, bar.middle, "start", 8.0, 4.0)]
         yield Label(say("freed"), places, 11, dim=True, chip=True)
 
 
@@ -517,8 +928,8 @@ def _piles(sheet: Sheet) -> Iterator[Mark]:
 
 
 def _frame(sheet: Sheet) -> Iterator[Mark]:
-    """Around the operation, with its sum; with all numbers the sum of each. Units where there is
-    room for them."""
+    """Frame around the operation, with its sum; with all numbers the sum of each. Units where there
+    is room for them."""
     at, ground = sheet.at, sheet.ground
     largest = units.exact(max(op.nbytes for op in sheet.now.operations))
     spelled = sheet.column > max(50, texts.width(largest, 14, bold=True))

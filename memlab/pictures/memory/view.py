@@ -20,7 +20,6 @@ from memlab.pictures.live.steady import Needs, SteadyView, extremes
 from memlab.pictures.live.view import Scene, maker
 from memlab.pictures.live.widget import Control, stop
 from memlab.pictures.memory import lifetimes as small
-from memlab.pictures.memory import lifetimes_values as study
 from memlab.pictures.memory.choices import (
     BY_ROW,
     DEEPEST,
@@ -295,8 +294,8 @@ class Memory(SteadyView[Cut]):
 
     def needs(self, now: State, rows: Cut) -> Needs:
         own = (0, 0, 0)
-        if study.fits(rows.memory):
-            own = small.needs(study.lifetimes(rows.memory, now.batch))
+        if small.fits(rows.memory):
+            own = small.needs(small.lifetimes(rows.memory, now.batch))
         return *needs(rows, now.guess), *own
 
     def most(self, now: State) -> Needs:
@@ -420,12 +419,12 @@ CONTROLS: tuple[str, ...] = tuple(
 
 def is_small(now: State) -> bool:
     """Whether each block has a bar of its own."""
-    return not now.rule and bool(study.fits(memory_of(now)))
+    return not now.rule and bool(small.fits(memory_of(now)))
 
 
-def lives(now: State) -> study.Lifetimes:
+def lives(now: State) -> small.Lifetimes:
     """The blocks of a small step."""
-    return study.lifetimes(memory_of(now), now.batch)
+    return small.lifetimes(memory_of(now), now.batch)
 
 
 def focus(now: State) -> str:

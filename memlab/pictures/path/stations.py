@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from math import sqrt
 from typing import NamedTuple
 
@@ -17,8 +18,8 @@ from memlab.pictures.draw.scale import Scale
 from memlab.pictures.draw.theme import PAINTS, Paint
 from memlab.pictures.offload.page import Time
 from memlab.pictures.offload.streams import speed
-from memlab.pictures.path.values import CARD, PINNED, RAM, DataPath, Held, letter, say
-from memlab.pictures.values.number_text import three
+from memlab.pictures.path.data_path import CARD, PINNED, RAM, DataPath, Filling, letter, say
+from memlab.pictures.values.number_text import duration, three
 from memlab.step.tensor import Role, Tensor
 
 TURNS = 2.1
@@ -27,11 +28,11 @@ first."""
 PLACE = 0.42
 """The share of the axis at which the moment stands that nobody has chosen."""
 LIGHT, DARK = Paint("currentColor", 0.20), Paint("currentColor", 0.36)
-"""What is read, and what is done with it."""
+"""Fills of what is read, and of what is done with it."""
 SHARES = (0.20, 0.17, 0.27, 0.36)
-"""Of the disk, RAM, pinned memory and the device, in what the pipes leave."""
+"""Shares of disk, RAM, pinned memory and device, in what the pipes leave."""
 LEAST, MOST = 64, 96
-"""How long a pipe is, in pixels."""
+"""Length of a pipe, in pixels."""
 SIDE, LARGEST = 0.09, 62
 """The side of a batch in fp32: a share of what the pipes leave, and at most so many pixels."""
 ROOM = 60
@@ -42,8 +43,8 @@ FULL = Paint("currentColor", 0.9)
 INPUT = PAINTS[Role.INPUT]
 TRIANGLE = "M-6-7L7 0L-6 7Z"
 PER_GB, THIN, WIDE = 4.0, 1.2, 16
-"""How thick a pipe is for each gigabyte in a second beside the largest batches, how thick at least,
-and where it has a triangle."""
+"""Pixels of a pipe for each gigabyte in a second beside the largest batches, its least thickness,
+and that from which on it has a triangle."""
 APART = 8.0
 """Pixels from one row of batches to the next."""
 
@@ -52,9 +53,9 @@ Span = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What the picture is made from; there is ``room`` for so many nanoseconds, and in a square for
-    so many bytes. ``before`` is the state that was seen before this one."""
+class Layout:
+    """A path on a page so many pixels wide; there is ``room`` for so many nanoseconds, and in a
+    square for so many bytes. ``before`` is the state that was seen before this one."""
 
     found: DataPath
     room: tuple[int, ...]
@@ -78,7 +79,7 @@ class Shown:
 
     @property
     def pipe(self) -> float:
-        """How long each of the three pipes is."""
+        """Length of each of the three pipes."""
         return min(max(0.095 * self.width, LEAST), MOST)
 
     @cached_property
@@ -97,7 +98,7 @@ class Shown:
 
     @property
     def tall(self) -> float:
-        """Of a station."""
+        """Height of a station."""
         return 2 * self.side + ROOM
 
     def square(self, place: Tensor) -> float:
@@ -112,7 +113,7 @@ def largest(found: DataPath) -> int:
 
 
 def told(found: DataPath, batch: int, place: Tensor | None = None) -> Fact:
-    """What a batch says: its bytes in a place, or as the device computes on it, and its times."""
+    """Fact of a batch: its bytes in a place, or as the device computes on it, and its times."""
     place = place or found.station(CARD)[-1]
     return Fact(say("batch", name=letter(batch)), place.formula(found.batch),
                 place.storage.size.at(found.batch), more=found.fact(batch))  # fmt: skip
@@ -121,7 +122,7 @@ def told(found: DataPath, batch: int, place: Tensor | None = None) -> Fact:
 # -- stations --------------------------------------------------------------------------------------
 
 
-def stations(shown: Shown) -> Chart:
+def stations(shown: Layout) -> Chart:
     """Disk, RAM, pinned memory and device, with pipes between them."""
     names = ("disk", RAM, PINNED, CARD)
     marks: list[Mark] = [*_pipes(shown)]
@@ -132,13 +133,13 @@ def stations(shown: Shown) -> Chart:
                  above=22, told=words, name=say("stations"), gap=8)  # fmt: skip
 
 
-def _words(shown: Shown, name: str) -> str:
+def _words(shown: Layout, name: str) -> str:
     """A station in words."""
     said = f"{say(name)}: {say(f'holds.{name}')}"
     return f"{said}." if name == "disk" else f"{said}, {texts.plain(_bytes_of(shown, name))}."
 
 
-def _bytes_of(shown: Shown, name: str) -> list[tuple[str, bool]]:
+def _bytes_of(shown: Layout, name: str) -> list[tuple[str, bool]]:
     return [(f"{_short(shown.found.reserved(name))} ", True), (say("reserved"), False)]
 
 
@@ -149,7 +150,7 @@ def _short(nbytes: int) -> str:
     return f"{value:.0f} {unit}" if value >= 9.5 else f"{value:.2g} {unit}"
 
 
-def _station(shown: Shown, name: str, span: Span) -> Iterator[Mark]:
+def _station(shown: Layout, name: str, span: Span) -> Iterator[Mark]:
     left, right = span
     yield Rect(left, right, 0.5, shown.tall - 0.5, "rule faint", radius=5)
     yield Text(left, 0, say(name), 13, dy=-7, bold=True)
@@ -173,7 +174,7 @@ def _station(shown: Shown, name: str, span: Span) -> Iterator[Mark]:
     yield from reserved
 
 
-def _reserved(shown: Shown, name: str, span: Span) -> list[Text]:
+def _reserved(shown: Layout, name: str, span: Span) -> list[Text]:
     """The bytes of a station at its bottom, in two lines where one is too long."""
     (left, right), low, said = span, shown.tall, _bytes_of(shown, name)
     if texts.measure(said, 12) < right - left - 10:
@@ -189,15 +190,15 @@ def _reserved(shown: Shown, name: str, span: Span) -> list[Text]:
 class Place(NamedTuple):
     """A place at a moment: its middle, and half of its side."""
 
-    held: Held
+    held: Filling
     x: float
     y: float
     half: float
 
 
-def _rows(shown: Shown, name: str, span: Span, middle: float) -> list[list[Place]]:
+def _rows(shown: Layout, name: str, span: Span, middle: float) -> list[list[Place]]:
     """Places of one size beside each other, at most two in a row, the smaller ones above."""
-    sizes: dict[str, list[Held]] = {}
+    sizes: dict[str, list[Filling]] = {}
     for held in shown.found.held(name, shown.now):
         sizes.setdefault(held.tensor.format.name, []).append(held)
     rows = [each[i : i + 2] for each in sizes.values() for i in range(0, len(each), 2)]
@@ -212,7 +213,7 @@ def _rows(shown: Shown, name: str, span: Span, middle: float) -> list[list[Place
     return found
 
 
-def _square(shown: Shown, place: Place, pressed: bool = True) -> Iterator[Mark]:
+def _square(shown: Layout, place: Place, pressed: bool = True) -> Iterator[Mark]:
     """A place: dashed where it is empty, filled from below, with a thick frame in use; ``pressed``
     takes the pointer where it is empty too."""
     held, x, y, half = place
@@ -236,7 +237,7 @@ def _square(shown: Shown, place: Place, pressed: bool = True) -> Iterator[Mark]:
         yield Rect(*box, "target", fact=fact, send=send)
 
 
-def _on_disk(shown: Shown, span: Span) -> Iterator[Mark]:
+def _on_disk(shown: Layout, span: Span) -> Iterator[Mark]:
     """The next batches, as many as there is room for."""
     left, right = span
     raw = shown.found.station(RAM)[0]
@@ -247,7 +248,7 @@ def _on_disk(shown: Shown, span: Span) -> Iterator[Mark]:
     x0, y0 = (left + right - pitch * (across - 1)) / 2, shown.tall / 2 - pitch / 2
     for index, batch in enumerate(waiting):
         x, y = x0 + pitch * (index % across), y0 + pitch * (index // across)
-        place = Place(Held(raw, batch, 1, used=False), x, y, side / 2)
+        place = Place(Filling(raw, batch, 1, used=False), x, y, side / 2)
         yield from _square(shown, place, pressed=False)
     if waiting:
         yield Text((left + right) / 2, y0 + 1.5 * pitch, say("and_so_on"), 11, "middle", dy=12,
@@ -255,7 +256,7 @@ def _on_disk(shown: Shown, span: Span) -> Iterator[Mark]:
 
 
 def _converted(place: Place, span: Span) -> Iterator[Mark]:
-    """Beside what came in bytes, that it becomes fp32 here."""
+    """Words beside what came in bytes: it becomes fp32 here."""
     x = sum(span) / 2 + place.half + 8
     for number, key in enumerate(("convert", "convert_more")):
         said = say(f"pipe.{key}")
@@ -263,8 +264,8 @@ def _converted(place: Place, span: Span) -> Iterator[Mark]:
             yield Text(x, place.y - 3 + 13 * number, said, 11, dim=True)
 
 
-def _states(shown: Shown, row: list[Place], span: Span) -> Iterator[Mark]:
-    """Below the places of the device: which batch is in use, which is next, or that none is."""
+def _states(shown: Layout, row: list[Place], span: Span) -> Iterator[Mark]:
+    """Words below the places of the device: the batch in use, the next, or none."""
     if shown.found.waiting(shown.now):
         low = row[0].y + row[0].half
         yield Text(sum(span) / 2, low, say("compute_waits"), 12, "middle", dy=16, bold=True)
@@ -279,22 +280,21 @@ def _states(shown: Shown, row: list[Place], span: Span) -> Iterator[Mark]:
 # -- pipes ----------------------------------------------------------------------------------------
 
 
-def _pipes(shown: Shown) -> Iterator[Mark]:
-    """As thick as their rate; the one that a batch takes longest to pass in full ink."""
-    found = shown.found
-    rates = dict(zip(("disk", "host", "link"), found.pipes, strict=True))
-    for index, (rate, kind) in enumerate(rates.items()):
-        left, right = shown.spans[index][1], shown.spans[index + 1][0]
-        yield from _pipe(shown, kind, found.rates[rate], (left, right))
+def _pipes(shown: Layout) -> Iterator[Mark]:
+    """Pipes as thick as their rate; the slowest one in full ink."""
+    spans = [(left[1], right[0]) for left, right in pairwise(shown.spans)]
+    rates = shown.found.rates
+    for name, kind, span in zip(("disk", "host", "link"), shown.found.pipes, spans, strict=True):
+        yield from _pipe(shown, kind, rates[name], span)
 
 
-def _pipe(shown: Shown, kind: str, rate: int, span: Span) -> Iterator[Mark]:
+def _pipe(shown: Layout, kind: str, rate: int, span: Span) -> Iterator[Mark]:
     slow = kind == shown.found.slowest
     x, y = sum(span) / 2, shown.tall / 2
     wanted = rate / 1e9 * PER_GB * shown.side / LARGEST
     thick = min(max(wanted, THIN), shown.tall - 66)
     fact = Fact(f"{say(f'pipe.{kind}')}, {speed(rate)}",
-                more=say("pipe.takes", seconds=shown.found.took(kind)))  # fmt: skip
+                more=say("pipe.takes", seconds=duration(shown.found.seconds[kind])))  # fmt: skip
     if wanted > thick:  # it is thicker than the picture
         for edge in (y - thick / 2, y + thick / 2):
             yield Rule(y=edge, span=span, look="before thin", crossed=True)
@@ -311,5 +311,5 @@ def _pipe(shown: Shown, kind: str, rate: int, span: Span) -> Iterator[Mark]:
 
 
 def _fits(said: str, room: float, heavy: bool) -> list[str]:
-    """In one line, or in one for the number and one for its unit."""
+    """Text in one line, or in one for the number and one for its unit."""
     return [said] if texts.width(said, 12, heavy) <= room else said.split(" ")

@@ -1,29 +1,27 @@
-"""Each technique tried on one step: made, planned or placed, and run where that is asked for."""
+"""Every technique tried on one step: bytes against time, the optimum of a chain, and lower bounds.
+
+Each is made, planned or placed, and run where that is asked for. ``memlab compare`` prints it, and
+the view of techniques draws it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memlab import units
+from memlab import strings, units
 from memlab.build.step import training_step
 from memlab.claims.revolve import sqrt_slots
 from memlab.clocks import roofline
 from memlab.clocks.roofline import Machine
 from memlab.errors import InputError, flag, shorten
+from memlab.hardware import Device
 from memlab.ledger.plan import plan
 from memlab.networks.graph import Network
-from memlab.pictures.techniques.bytes_and_time import (
-    BEST,
-    Floor,
-    Measured,
-    Technique,
-    TechniqueStudy,
-    Trade,
-)
+from memlab.pictures.values.number_text import columns, duration
 from memlab.pictures.values.recipe import network_of
 from memlab.placement import exact_packing
 from memlab.placement.placement import Block, Placement, arrange, blocks, booked
@@ -34,17 +32,343 @@ from memlab.techniques.recompute import chain_optimum, recompute
 from memlab.techniques.recompute.exact_order import LARGEST
 from memlab.techniques.recompute.order_memory import cost
 from memlab.techniques.recompute.step_as_chain import cuts
-from memlab.techniques.registry import Use, techniques, use
+from memlab.techniques.registry import Use, find, techniques, use
 
 if TYPE_CHECKING:
     from memlab.kernels.registry import Array
 
+EXACT = ("technique", "bytes", "plain", "no_reuse", "again", "flops", "seconds", "extra")
+RAN = ("measured", "residual", "run", "slower", "results")
+SHORT = ("peak", "plain", "no_reuse", "again", "extra", "distance")
+"""Columns of the text, of what runs used, and of a picture."""
+BEST = ("within", "chain")
+"""Techniques that are the best schedules of a chain."""
 BESIDE = ("every", "cheap", "greedy")
 """Techniques that the best schedule of a chain is compared with."""
 LONGEST = 60
 """Stages of the longest chain whose optimum is looked for."""
 MOST, ENOUGH = 5, 0.2
 """So many runs of each are timed at most, fewer where they have taken so many seconds."""
+
+
+def _say(key: str, **values: object) -> str:
+    return strings.get(f"techniques.{key}", **values)
+
+
+# -- figures ---------------------------------------------------------------------------------------
+
+
+class Trade(NamedTuple):
+    """The most bytes alive, and nanoseconds by the clock."""
+
+    nbytes: int
+    cost: int
+
+
+class Floor(NamedTuple):
+    """Bytes that no order of the operations can do without, and the operation that needs them."""
+
+    nbytes: int
+    operation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Figures of runs: the peak, the largest difference from the plan, and seconds; and which
+    results are not those of the plain step bit for bit, by key."""
+
+    nbytes: int
+    residual: int
+    seconds: float
+    other: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Technique:
+    """One technique at the batch.
+
+    ``call`` makes its ``step``. ``peak`` is the most bytes inside an operation; where everything
+    that is born lies in one arena, that ``placement`` and what is there before the step. ``again``
+    counts the operations that run again, and ``flops`` what they compute. ``cost`` is in
+    nanoseconds by the clock. ``optimum`` is the fastest schedule of the stages of a chain within
+    the same bytes, where there is one.
+    """
+
+    key: str
+    call: str
+    step: Step = field(repr=False)
+    peak: int
+    operations: int
+    again: int
+    flops: int
+    cost: int
+    floor: Floor
+    placement: Placement | None = field(default=None, repr=False)
+    optimum: Trade | None = None
+    measured: Measured | None = None
+
+    @property
+    def point(self) -> Trade:
+        """Bytes and nanoseconds."""
+        return Trade(self.peak, self.cost)
+
+
+@dataclass(frozen=True)
+class TechniqueStudy:
+    """All techniques on one step at a batch, in exact bytes.
+
+    ``budget`` is that of the chain, ``given`` by the reader or halfway. ``trades`` are what some of
+    the ``schedules`` take that are the best of a chain of ``stages``, none where it is too long.
+    ``left_out`` has the keys of techniques that are not there.
+    """
+
+    network: str
+    batch: int
+    rows: tuple[Technique, ...]
+    budget: int | None = None
+    given: bool = False
+    stages: int = 0
+    trades: tuple[Trade, ...] = ()
+    schedules: int = 0
+    left_out: tuple[str, ...] = ()
+    machine: Machine | None = None
+
+    # -- figures
+
+    def row(self, key: str) -> Technique:
+        """The row of a technique."""
+        return next(row for row in self.rows if row.key == key)
+
+    @property
+    def plain(self) -> Technique:
+        """The step as it was given."""
+        return self.row("plain")
+
+    @property
+    def least(self) -> Technique:
+        """The row of the least peak; of equal ones the fastest, then the first."""
+        return min(self.rows, key=lambda row: row.point)
+
+    @property
+    def floor(self) -> Floor:
+        """Bytes that no order of the operations of any row can do without."""
+        return min((row.floor for row in self.rows), key=lambda each: each.nbytes)
+
+    @property
+    def measured(self) -> bool:
+        """Whether the rows have run, too."""
+        return self.plain.measured is not None
+
+    @property
+    def held(self) -> bool:
+        """Whether every run used what was planned, with the results of the plain step."""
+        runs = [row.measured for row in self.rows if row.measured]
+        return not any(run.residual or run.other for run in runs)
+
+    def ratio(self, row: Technique, key: str = "plain") -> str:
+        """The peak of a row divided by that of another one: ``'0.552'``."""
+        return f"{row.peak / self.row(key).peak:,.3f}"
+
+    def extra(self, cost: int) -> float:
+        """Percent that so many nanoseconds are longer than the plain step."""
+        return 100 * (cost / self.plain.cost - 1) if self.plain.cost else 0.0
+
+    def slower(self, row: Technique) -> float | None:
+        """Percent that its run took longer than the plain step; negative: less long."""
+        if row.measured is None or self.plain.measured is None:
+            return None
+        return 100 * (row.measured.seconds / self.plain.measured.seconds - 1)
+
+    # -- sentences
+
+    @property
+    def title(self) -> str:
+        """``'ResNet-50 v1.5, batch 8: techniques for one step, bytes against time'``."""
+        return _say("title", network=self.network, batch=f"{self.batch:,}")
+
+    @property
+    def headline(self) -> str:
+        """Technique of the least bytes, and its cost."""
+        row = self.least
+        ratios = {key: self.ratio(row, key) for key in ("plain", "no_reuse")}
+        values = {"name": self.name(row), "peak": units.short(row.peak)}
+        return _say("least", **values, **ratios, extra=self.time(row))
+
+    def name(self, row: Technique) -> str:
+        """``'chain, 697 MB'``."""
+        budget = "" if self.budget is None else units.short(self.budget)
+        own = strings.has(f"techniques.name.{row.key}")
+        return _say(f"name.{row.key}", budget=budget) if own else find(row.key).label
+
+    def about(self, row: Technique) -> str:
+        """Effect in a few words: ``'outputs overwrite inputs that die'``."""
+        own = strings.has(f"techniques.about.{row.key}")
+        return _say(f"about.{row.key}") if own else find(row.key).note
+
+    def time(self, row: Technique) -> str:
+        """Its time by the clock beside the plain step: ``'+20.2 %'``."""
+        return _percent(self.extra(row.cost))
+
+    def distance(self, row: Technique) -> str:
+        """Distance from what is proved: the optimum where it is known, else a lower bound."""
+        if row.placement is not None:
+            if row.placement.how == "exact" or not row.placement.waste:
+                return _say("distance.proved")
+            return _say("distance.arena", bytes=units.short(row.placement.waste))
+        if row.key in (*BEST, "exact"):
+            return _say("distance.exact" if row.key == "exact" else "distance.optimum")
+        if row.optimum is not None:
+            later = self.extra(row.cost) - self.extra(row.optimum.cost)
+            key = "alike" if abs(later) < 0.05 else "more" if later > 0 else "less"
+            return _say(f"distance.{key}", time=_percent(abs(later)).removeprefix("+"))
+        return _say("distance.floor", ratio=f"{row.peak / self.floor.nbytes:,.2f}")
+
+    def notes(self) -> list[str]:
+        """Notes on the line, the bound, the budget, and on what is left out."""
+        operations = self.plain.operations
+        numbers = {"stages": self.stages, "all": self.schedules, "operations": operations}
+        lines = []
+        if self.trades:
+            key = "line" if len(self.trades) > 1 else "one"
+            lines.append(_say(f"note.{key}", count=len(self.trades), **numbers))
+        lines.append(_say("note.floor", operation=self.floor.operation))
+        if self.budget is not None:
+            key = "given" if self.given else "halfway"
+            lines.append(_say(f"note.{key}", budget=units.exact(self.budget)))
+        lines += [_say(f"note.{key}", **numbers) for key in self.left_out]
+        lines.append(self._clock())
+        return [*lines, _say("note.measured")] if self.measured else lines
+
+    def _clock(self) -> str:
+        """Machine whose seconds are planned."""
+        on = self.machine or roofline.rates()
+        if isinstance(on, Device):
+            return _say("note.figures", machine=on.title)
+        key = "planned_here" if on.here else "planned"
+        return _say(f"note.{key}", machine=on.processor, date=on.machine["date"])
+
+    # -- text
+
+    def text(self) -> str:
+        """The techniques in words, with every byte."""
+        head = [f"{self.title}.", self.headline]
+        parts = [head, self.table(), self.distances(), self.calls(), self.notes()]
+        return "\n\n".join("\n".join(part) for part in parts)
+
+    def cells(self, *keys: str) -> list[list[str]]:
+        """The heads of some columns, then their cells for each technique."""
+        heads = {key: _say(f"table.{key}") for key in (*EXACT, *RAN, *SHORT)}
+        return [[told[name] for name in keys] for told in (heads, *map(self.told, self.rows))]
+
+    def told(self, row: Technique) -> dict[str, str]:
+        """Its figures as texts, by column: short ones and exact ones; those of its runs, too."""
+        found = {
+            "technique": self.name(row),
+            "peak": units.short(row.peak),
+            "bytes": f"{row.peak:,}",
+            "plain": self.ratio(row),
+            "no_reuse": self.ratio(row, "no_reuse"),
+            "again": f"{row.again:,}",
+            "flops": f"{row.flops:,}",
+            "seconds": _seconds(row.cost),
+            "extra": self.time(row),
+            "distance": self.distance(row),
+        }
+        if (seen := row.measured) is not None:
+            names = ", ".join(_say(f"result.{each}") for each in seen.other)
+            found |= {
+                "measured": f"{seen.nbytes:,}",
+                "residual": f"{seen.residual:,}",
+                "run": duration(seen.seconds),
+                "slower": _percent(self.slower(row) or 0.0),
+                "results": _say("unlike", names=names) if names else _say("alike"),
+            }
+        return found
+
+    def table(self) -> list[str]:
+        """A line for every technique, its figures in exact bytes."""
+        keys = EXACT + (RAN if self.measured else ())
+        return columns(self.cells(*keys), align="<" + ">" * (len(EXACT) + len(RAN) - 2) + "<")
+
+    def distances(self) -> list[str]:
+        """Distance of each row from what is proved, in exact bytes."""
+        lines = [f"{self.name(row)}: {self._exact_distance(row)}." for row in self.rows]
+        floor = self.floor
+        both = {"bytes": f"{floor.nbytes:,}", "short": units.short(floor.nbytes)}
+        lines.append(_say("twin.floor", **both, operation=floor.operation))
+        if len(self.trades) > 1:
+            first, last = (_trade(trade) for trade in (self.trades[0], self.trades[-1]))
+            lines.append(_say("twin.trades", first=first, last=last))
+        return lines
+
+    def _exact_distance(self, row: Technique) -> str:
+        placement, distance = row.placement, self.distance(row)
+        if placement is not None:
+            arena = placement.arena
+            digits = {"arena": arena, "there": row.peak - arena, "bound": placement.lower_bound,
+                      "waste": placement.waste}  # fmt: skip
+            said = {key: f"{nbytes:,}" for key, nbytes in digits.items()}
+            return _say("twin.placed", distance=distance, **said)
+        if row.optimum is not None:
+            return _say("twin.within", distance=distance, best=_trade(row.optimum))
+        return distance
+
+    def calls(self) -> list[str]:
+        """Effect of each technique, and the call that makes it."""
+        lines = [_say("twin.calls")]
+        for row in self.rows:
+            lines += [f"{self.name(row)}: {self.about(row)}", f"    {row.call}"]
+        return lines
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        trades = [{"bytes": t.nbytes, "planned_seconds": t.cost / 1e9} for t in self.trades]
+        return {
+            "batch": self.batch,
+            "budget_bytes": self.budget,
+            "lower_bound_bytes": self.floor.nbytes,
+            "stages": self.stages,
+            "trades": trades,
+            "left_out": list(self.left_out),
+            "techniques": [self._facts(row) for row in self.rows],
+        }
+
+    def _facts(self, row: Technique) -> dict[str, Any]:
+        """The figures of a row for JSON."""
+        placement = row.placement
+        return {
+            "technique": row.key,
+            "name": self.name(row),
+            "call": row.call,
+            "peak_bytes": row.peak,
+            "ratio_to_plain": row.peak / self.plain.peak,
+            "ratio_to_no_reuse": row.peak / self.row("no_reuse").peak,
+            "arena_bytes": placement and placement.arena,
+            "arena_lower_bound_bytes": placement and placement.lower_bound,
+            "optimum_bytes": row.optimum and row.optimum.nbytes,
+            "operations": row.operations,
+            "runs_again": row.again,
+            "runs_again_flops": row.flops,
+            "planned_seconds": row.cost / 1e9,
+            "measured": row.measured and asdict(row.measured),
+        }
+
+
+def _percent(value: float) -> str:
+    """``'+20.2 %'``, ``'−3.1 %'``, ``'+0.0 %'``."""
+    return f"{'−' if value < -0.05 else '+'}{abs(value):,.1f} %"
+
+
+def _seconds(cost: int) -> str:
+    """Nanoseconds as seconds: ``'2.592430455'``."""
+    return f"{cost / 10**9:,.9f}"
+
+
+def _trade(trade: Trade) -> str:
+    return _say("twin.trade", bytes=f"{trade.nbytes:,}", seconds=_seconds(trade.cost))
+
+
+# -- how they are made -----------------------------------------------------------------------------
 
 
 def compare_techniques(
@@ -55,7 +379,7 @@ def compare_techniques(
     progress: bool = True,
     device: str | Machine | None = None,
 ) -> TechniqueStudy:
-    """What each technique saves on a step at a batch, and what it costs.
+    """Savings and costs of each technique on a step at a batch.
 
     ``budget`` is the most bytes of the peak, or ``'2GB'``, for the fastest schedule of a chain
     below it; without it, halfway from the least peak of the chain to the plain one. ``measure``
@@ -119,8 +443,8 @@ class Choice(NamedTuple):
 
 
 class Choices(NamedTuple):
-    """What is compared, and the keys of what is left out; the ``stages`` of the step as a chain,
-    whether the best schedules of it are known (``chained``), and the budget of one."""
+    """Techniques to compare, and the keys of what is left out; the ``stages`` of the step as a
+    chain, whether the best schedules of it are known (``chained``), and the budget of one."""
 
     made: list[Choice]
     left_out: tuple[str, ...]
@@ -146,8 +470,9 @@ def _choices(step: Step, batch: int, budget: int | None, device: str | Machine |
     else:
         budget = None
         made.append(_way("slots", step, "slots", k=sqrt_slots(stages)[1]))
-    least, proved = made[-1], _exact(step, batch, device)
-    made += [*proved, _combined(least, batch)]
+    least, proved, last = made[-1], _exact(step, batch, device), use("in_place")
+    combined = _placed("combined", last.line(least.call), last(least.step), batch)
+    made += [*proved, combined]
     left_out = (("chain", not chained), ("exact", not proved))
     out = tuple(key for key, missing in left_out if missing)
     return Choices(made, out, stages, chained, budget)
@@ -170,11 +495,6 @@ def _way(key: str, step: Step, how: str, **given: Any) -> Choice:
 def _placed(key: str, call: str, step: Step, batch: int) -> Choice:
     """A step in place, with an address for everything that is born in it."""
     return Choice(key, f"memlab.place({call}, {batch})", step, placed=True)
-
-
-def _combined(least: Choice, batch: int) -> Choice:
-    last = use("in_place")
-    return _placed("combined", last.line(least.call), last(least.step), batch)
 
 
 def _chained(
@@ -238,8 +558,8 @@ def _placement(found: tuple[Block, ...]) -> Placement:
 
 
 def trades(step: Step, batch: int, machine: Machine | None = None) -> tuple[Trade, ...]:
-    """What the best schedules of the stages of a step take, from the least bytes to the least time
-    (fact E6)."""
+    """Bytes and time of the best schedules of the stages of a step, from the least bytes to the
+    least time (fact E6)."""
     found = cuts(step, machine)
     beside = found.throughout(batch)
     rest = cost((step.ops[number] for number in found.rest), batch, machine)
@@ -248,7 +568,7 @@ def trades(step: Step, batch: int, machine: Machine | None = None) -> tuple[Trad
 
 
 def unbeaten(found: Iterable[Trade]) -> tuple[Trade, ...]:
-    """Those that no other one beats in both, from the least bytes on."""
+    """Trades that no other one beats in both, from the least bytes on."""
     kept: list[Trade] = []
     for each in sorted(found):
         if not kept or each.cost < kept[-1].cost:
@@ -264,7 +584,7 @@ def within(nbytes: int, known: Iterable[Trade]) -> Trade | None:
 
 
 def floor(step: Step, batch: int) -> Floor:
-    """What is there before and after the step, and what the largest operation touches beside it."""
+    """Bytes from before the step to after it, and those that the largest operation touches."""
     after = {each.storage.name for each in step.live_out}
     there = {each.storage for each in step.live_in if each.storage.name in after}
     always = sum(storage.size.at(batch) for storage in there)
@@ -279,7 +599,7 @@ def floor(step: Step, batch: int) -> Floor:
 
 
 class Results(NamedTuple):
-    """What a step has computed."""
+    """Results of a step."""
 
     loss: float | None
     gradients: Mapping[str, Array]
@@ -287,7 +607,7 @@ class Results(NamedTuple):
     output: Array | None
 
     def unlike(self, other: Results) -> tuple[str, ...]:
-        """Which of them are not those of another step bit for bit."""
+        """Names of those that differ from another step in any bit."""
         pairs = zip(self._fields, self, other, strict=True)
         return tuple(name for name, one, another in pairs if not _same(one, another))
 
@@ -339,7 +659,7 @@ def _kept(step: Step) -> Step:
 
 
 def _results(row: Technique, batch: int, progress: bool) -> Results:
-    """Of a run in which nobody may read what is free."""
+    """Results of a run in which nobody may read what is free."""
     from memlab.runtime.run import run
 
     step = _kept(row.step)

@@ -1,4 +1,4 @@
-"""What recomputing costs for what it saves: bytes against time, in three stops.
+"""Costs of recomputing for what it saves: bytes against time, in three stops.
 
 First every k-th stage is kept; then only what is cheap is dropped; then the best schedules of whole
 stages, as a line (fact E6). ``memlab compare`` has the other techniques beside them.
@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from memlab import strings, units
 from memlab.pictures.recompute.waves import Schedules, Wave
-from memlab.pictures.techniques.bytes_and_time import TechniqueStudy
+from memlab.pictures.techniques.compare import TechniqueStudy
 from memlab.pictures.values.number_text import change, three
 from memlab.pictures.values.study import Study
 from memlab.techniques.recompute.ways import WAYS, Wish
 
 EVERY, CHEAP, LINE = STOPS = (1, 2, 3)
-"""What is shown: every k-th; beside it cheap; beside both the line."""
+"""Stops: every k-th; beside it cheap; beside both the line."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Frontier(Study):
     # -- figures ----------------------------------------------------------------------------
 
     def extra(self, wave: Wave) -> float:
-        """How much longer than the plain step it takes, in percent."""
+        """Percent that it takes longer than the plain step."""
         return 100 * (wave.cost / self.all.plain.cost - 1)
 
     @cached_property
@@ -88,7 +87,7 @@ class Frontier(Study):
 
     @property
     def points(self) -> list[Point]:
-        """Those that have a name, from plain on."""
+        """Schedules that have a name, from plain on."""
         all_, batch = self.all, self.all.batch
         found = [Point(say("plain"), all_.plain, "step")]
         if self.stop == EVERY:
@@ -163,20 +162,6 @@ class Frontier(Study):
             counted = {"count": count, "all": self.all.points, "stages": self.all.stages}
             notes.append(say("line", **counted))
         return notes
-
-    def as_dict(self) -> dict[str, Any]:
-        found = {each.name: each.wave for each in self.points}
-        line = self.all.frontier if self.stop == LINE else ()
-        return {
-            "network": self.all.label, "batch": self.all.batch, "stop": self.stop,
-            "budget_bytes": self.budget,
-            "points": {name: _facts(wave) for name, wave in found.items()},
-            "line": [_facts(wave) for wave in line],
-        }  # fmt: skip
-
-
-def _facts(wave: Wave) -> dict[str, Any]:
-    return {"peak_bytes": wave.peak, "planned_seconds": wave.cost / 1e9}
 
 
 def say(key: str, /, **values: object) -> str:

@@ -26,8 +26,7 @@ from memlab.pictures.live.view import Scene, View, maker
 from memlab.pictures.recompute.view import MADE, of_subjects, stops
 from memlab.pictures.recompute.waves import Schedules, Wave, schedules
 from memlab.pictures.recompute.waves import say as waves
-from memlab.pictures.techniques.bytes_and_time import RAN, SHORT, TechniqueStudy
-from memlab.pictures.techniques.compare import compare_techniques
+from memlab.pictures.techniques.compare import RAN, SHORT, TechniqueStudy, compare_techniques
 from memlab.pictures.techniques.frontier import CHEAP, EVERY, LINE, STOPS, Frontier, say
 from memlab.pictures.values.number_text import three
 from memlab.step.tensor import Role

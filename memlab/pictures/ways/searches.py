@@ -1,4 +1,4 @@
-"""Which maps to drop, and which to move to the host, so that a step that is in place fits a budget.
+"""Searches for maps to drop, or to move to the host, so that a step in place fits a budget.
 
 A picture asks again for every batch, so each search plans a few dozen sets at most: the set is the
 best of those, and nobody says that it is the best of all.
@@ -80,7 +80,7 @@ def cover(items: Sequence[Map], need: int) -> tuple[str, ...] | None:
 
 
 def _back(items: Sequence[Map], taken: Sequence[tuple[int, Truths, Floats]]) -> tuple[str, ...]:
-    """Which items a cover is of, from the last one back to the first."""
+    """Items of a cover, from the last one back to the first."""
     at, chosen = GRID, list[str]()
     for item, (parts, better, more) in zip(reversed(items), reversed(taken), strict=True):
         if better[at]:
@@ -118,7 +118,7 @@ def dropped(step: Step, batch: int, budget: int, machine: Machine) -> tuple[str,
 def _pruned(
     step: Step, batch: int, budget: int, items: Sequence[Map], names: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """The same without what the plan does not need, the slowest first."""
+    """Maps without those that the plan does not need, the slowest first."""
     slowest = sorted(items, key=lambda item: -item.seconds)
     for maker in [item.maker for item in slowest if item.maker in names][: _tries(step)]:
         fewer = tuple(name for name in names if name != maker)

@@ -34,15 +34,15 @@ from memlab.pictures.offload.view import (
     of_optimizers,
 )
 from memlab.pictures.values.number_text import three
+from memlab.pictures.ways.remedies import SORTS, Remedies, Remedy, card, role_name, say
 from memlab.pictures.ways.remedies import ways as ways_of
-from memlab.pictures.ways.table import SORTS, Way, Ways, card, role_name, say
 
 BAR, PITCH, TALL = 21, 36, 52
 """Pixels: a bar, a row, and a row with a line of words below its bar."""
 NARROW, SIDE, EDGE = 880, 392, 96
-"""Where the words have a column of their own, what both columns take there, and that of time."""
+"""Width from which the words have a column, what both columns take there, and that of time."""
 NAMES, WORDS = 132, 108
-"""What the names take, and where the words begin in the columns."""
+"""Room for the names, and start of the words in the columns."""
 MOST = 66
 """Pixels: the longest bar of time."""
 APART = 9
@@ -51,7 +51,7 @@ KEYS = ("ArrowUp", "ArrowDown", "KeyS", "Escape", *(f"Digit{n}" for n in range(1
 DOWN = "M-4.5-4h9l-4.5 7.5Z"
 
 
-class WaysOut(SteadyView[Ways]):
+class WaysOut(SteadyView[Remedies]):
     """The ways out of a step that does not fit its card: bytes, extra time, and what each asks for.
 
     ``view.rows["recompute"]`` is a row with its exact figures.
@@ -76,11 +76,11 @@ class WaysOut(SteadyView[Ways]):
         doc="the row that is in focus", default="", argument=False, code="never"
     )
 
-    def study(self, now: State) -> Ways:
+    def study(self, now: State) -> Remedies:
         return ways_of(now.network, now.batch, device=now.device, link=now.link,
                        budget=now.budget, optimizer=now.optimizer)  # fmt: skip
 
-    def needs(self, now: State, rows: Ways) -> Needs:
+    def needs(self, now: State, rows: Remedies) -> Needs:
         ways = [rows.plain, *map(rows.__getitem__, rows.sorted(now.sort))]
         ends = [rows.budget, *(each for way in ways for each in (way.peak, way.limit) if each)]
         return (max(*ends, *(rows.budget + way.host for way in ways)),)
@@ -148,7 +148,7 @@ def _exactly(nbytes: int) -> str:
 
 
 def _next(keys: list[str], here: str, key: str) -> str:
-    """Where a key leads to."""
+    """Row that a key leads to."""
     if key == "Escape":
         return ""
     if key.startswith("Digit"):
@@ -168,7 +168,7 @@ class Bars:
     """The rows as bars, in an ``order`` of their keys; one x of the chart is a byte, and there is
     room for so many."""
 
-    found: Ways
+    found: Remedies
     order: list[str]
     sort: str
     chosen: str
@@ -186,7 +186,7 @@ class Bars:
         return SIDE if self.wide else EDGE
 
     @cached_property
-    def rows(self) -> list[Way]:
+    def rows(self) -> list[Remedy]:
         """From top to bottom."""
         return [self.found.plain, *map(self.found.__getitem__, self.order)]
 
@@ -202,7 +202,7 @@ class Bars:
 
     @cached_property
     def pixel(self) -> float:
-        """What one pixel stands for."""
+        """Bytes of one pixel."""
         return self.last / self.room
 
     def key(self) -> Iterator[tuple[Paint | Glyph, str]]:
@@ -268,7 +268,7 @@ class Bars:
             yield from self._price(at, row)
 
     def _middle(self, at: int) -> float:
-        """Of a bar: above the words where they stand below it."""
+        """Middle of a bar: above the words where they stand below it."""
         return at + (0.5 if self.wide else 0.37)
 
     def _rect(self, at: int, left: float, right: float, look: Paint | str, more: float = 0) -> Rect:
@@ -290,15 +290,15 @@ class Bars:
         return Text(min(end, self.last), self._middle(at), said, 12, "end", dx=-12, dy=4, bold=True,
                     chip=True)  # fmt: skip
 
-    def _target(self, at: int, row: Way) -> Iterator[Mark]:
-        """What a row says on hover and focus, from one edge of the page to the other."""
+    def _target(self, at: int, row: Remedy) -> Iterator[Mark]:
+        """Target that says a row on hover and focus, from edge to edge of the page."""
         ends = -NAMES * self.pixel, self._at(self.right)
         yield Rect(*ends, at, at + 1, "target", fact=Fact(row.fact()), send=("choose", row.key))
         if row.key == self.chosen:
             inside = ends[0] + self.pixel, ends[1] - 2 * self.pixel
             yield Rect(*inside, at + 0.02, at + 0.98, "rule", radius=5)
 
-    def _bar(self, at: int, row: Way) -> Iterator[Mark]:
+    def _bar(self, at: int, row: Remedy) -> Iterator[Mark]:
         """The roles at the peak, and hatched beyond the line what waits in host memory."""
         start = 0
         for role in ROLES:
@@ -318,7 +318,7 @@ class Bars:
                 middle = (left + right) / 2
                 yield Text(middle, self._middle(at), say("host"), 12, "middle", dy=4, chip=True)
 
-    def _beyond(self, at: int, row: Way) -> Iterator[Mark]:
+    def _beyond(self, at: int, row: Remedy) -> Iterator[Mark]:
         """The frame of what is beyond the line, and that it does not fit; the larger card."""
         if row.refused:
             yield self._beside_end(at, self.found.budget, self._said(row))
@@ -328,7 +328,7 @@ class Bars:
         elif row.limit != self.found.budget:
             yield from self._larger(at, row)
 
-    def _larger(self, at: int, row: Way) -> Iterator[Mark]:
+    def _larger(self, at: int, row: Remedy) -> Iterator[Mark]:
         """The name of the larger card, inside the bulge where it has room."""
         limit = min(row.limit, self.last)
         inside = (limit - row.peak) / self.pixel >= self._name(row) or limit < row.limit
@@ -336,12 +336,12 @@ class Bars:
         said = say("card", bytes=card(row.limit))
         yield Text(limit, self._middle(at), said, 12, anchor, dx=dx, dy=4, bold=True)
 
-    def _name(self, row: Way) -> float:
+    def _name(self, row: Remedy) -> float:
         """Pixels that the name of its card takes."""
         return texts.width(say("card", bytes=card(row.limit)), 12, True) + 18
 
-    def _said(self, row: Way) -> str:
-        """That a row does not fit; the plain step with its bytes."""
+    def _said(self, row: Remedy) -> str:
+        """Word that a row does not fit; the plain step with its bytes."""
         told = row.key == "plain" or row.peak > self.last
         return f"{row.fits}, {three(row.peak)}" if told else row.fits
 
@@ -353,7 +353,7 @@ class Bars:
         most = max(row.extra or 0.0 for row in self.rows)
         return min(4.2, MOST / (100 * most)) if most > 0 else 4.2
 
-    def _price(self, at: int, row: Way) -> Iterator[Mark]:
+    def _price(self, at: int, row: Remedy) -> Iterator[Mark]:
         middle = self._middle(at)
         if row.time and row.key != "plain":
             long = max(row.extra or 0.0, 0.0) * 100 * self._percent
@@ -365,7 +365,7 @@ class Bars:
             yield Text(self._at(0), middle, row.time, 12, dx=dx, dy=4, chip=not beside)
 
     def _asks(self) -> Iterator[Mark]:
-        """In a column, or below the bars and over the line."""
+        """Words in a column, or below the bars and over the line."""
         for at, row in enumerate(self.rows[1:], 1):
             middle = self._middle(at)
             if self.wide:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from string import ascii_uppercase
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from memlab import strings, units
 from memlab.clocks.data_path import Path, data_path
@@ -26,7 +26,7 @@ from memlab.step.storage import HOST
 from memlab.step.tensor import Tensor
 
 BUFFERS = (0, 1, 2, 4)
-"""How many places in pinned memory are compared; without a buffer there is one, as with one."""
+"""Numbers of places in pinned memory; without a buffer there is one, as with one."""
 BATCHES = len(ascii_uppercase)
 KEPT = 32
 """So many ways are kept."""
@@ -55,7 +55,7 @@ class Visit(NamedTuple):
     uses: tuple[Span, ...]
 
 
-class Held(NamedTuple):
+class Filling(NamedTuple):
     """A place at a moment: the batch in it, how much of it is there already, and whether the device
     computes on it."""
 
@@ -96,7 +96,7 @@ class DataPath(Study):
 
     @cached_property
     def by_batch(self) -> list[dict[str, Job]]:
-        """Of each batch its operations by kind."""
+        """Operations of each batch by kind."""
         found: list[dict[str, Job]] = [{} for _ in range(1 + max(job.batch for job in self.jobs))]
         for job in self.jobs:
             found[job.batch][job.kind] = job
@@ -109,7 +109,7 @@ class DataPath(Study):
 
     @cached_property
     def stalls(self) -> list[tuple[int, float, float]]:
-        """When compute stands still, and for which batch."""
+        """Batches that compute stands still for, with start and end."""
         found, free = [], 0.0
         for job in self.jobs:
             if job.lane != COMPUTE:
@@ -127,13 +127,14 @@ class DataPath(Study):
 
     @cached_property
     def visits(self) -> dict[Tensor, list[Visit]]:
-        """Of each place, the batches that come one after the other."""
-        found: dict[Tensor, dict[int, list[Slot]]] = {}
-        for slot in self.path.schedule.slots:
+        """Batches that come to each place, one after the other."""
+        slots: dict[Tensor, dict[int, list[Slot]]] = {}
+        for slot, job in zip(self.path.schedule.slots, self.jobs, strict=True):
             for tensor in slot.op.touched():
-                found.setdefault(tensor, {}).setdefault(_number(slot), []).append(slot)
+                slots.setdefault(tensor, {}).setdefault(job.batch, []).append(slot)
         return {
-            tensor: [_visit(k, slots) for k, slots in by.items()] for tensor, by in found.items()
+            tensor: [_visit(batch, each) for batch, each in by.items()]
+            for tensor, by in slots.items()
         }
 
     def station(self, name: str) -> list[Tensor]:
@@ -144,9 +145,18 @@ class DataPath(Study):
         """Bytes of all places of a station, full or not."""
         return sum(each.storage.size.at(self.batch) for each in self.station(name))
 
-    def held(self, name: str, moment: float) -> list[Held]:
+    def held(self, name: str, moment: float) -> list[Filling]:
         """The places of a station at a moment."""
-        return [self._held(tensor, moment) for tensor in self.station(name)]
+        return [self._filling(tensor, moment) for tensor in self.station(name)]
+
+    def _filling(self, tensor: Tensor, moment: float) -> Filling:
+        now = moment + 1e-12
+        for visit in self.visits[tensor]:
+            if visit.start <= now < visit.end:
+                part = min(1.0, (moment - visit.start) / max(visit.full - visit.start, 1e-15))
+                used = any(start <= now < end for start, end in visit.uses)
+                return Filling(tensor, visit.batch, max(part, 0.0), used)
+        return Filling(tensor, None, 0.0, used=False)
 
     def waiting_on_disk(self, moment: float) -> list[int]:
         """Batches whose reading has not begun."""
@@ -157,25 +167,12 @@ class DataPath(Study):
         works = (job for job in self.jobs if job.kind == "compute")
         return letter(next((j.batch for j in works if j.end > moment + 1e-12), 0))
 
-    def took(self, kind: str) -> str:
-        """How long an operation on a batch takes: ``'128 ms'``."""
-        return duration(self.seconds[kind])
-
     def waiting(self, moment: float) -> str:
         """For what compute stands still, in words; empty where it does not."""
         for batch, start, end in self.stalls:
             if start <= moment + 1e-12 < end:
                 return say("wait", seconds=duration(end - start), batch=letter(batch))
         return ""
-
-    def _held(self, tensor: Tensor, moment: float) -> Held:
-        now = moment + 1e-12
-        for visit in self.visits[tensor]:
-            if visit.start <= now < visit.end:
-                part = min(1.0, (moment - visit.start) / max(visit.full - visit.start, 1e-15))
-                used = any(start <= now < end for start, end in visit.uses)
-                return Held(tensor, visit.batch, max(part, 0.0), used)
-        return Held(tensor, None, 0.0, False)
 
     # -- who is slow ----------------------------------------------------------------------------
 
@@ -196,7 +193,7 @@ class DataPath(Study):
 
     @property
     def limit(self) -> str:
-        """What takes longer for a batch than compute does, where anything does: the disk, the host
+        """Part that takes longer for a batch than compute does, if any: the disk, the host
         that converts, the loader that does both, or the link."""
         seconds = self.seconds
         work = sum(seconds[kind] for kind in seconds if kind not in self.pipes)
@@ -224,7 +221,7 @@ class DataPath(Study):
 
     @property
     def finding(self) -> str:
-        """What is seen, its bold part between asterisks."""
+        """Finding, its bold part between asterisks."""
         now, none = images(self.path), images(self.others[0])
         values = {"many": say(f"many.{self.buffers}"), "now": now, "none": none,
                   "waits": percent(self.path.waits)}  # fmt: skip
@@ -248,7 +245,7 @@ class DataPath(Study):
 
     @property
     def _price(self) -> str:
-        """What the buffers cost, and whether fewer would do."""
+        """Cost of the buffers, and whether fewer would do."""
         fewest = self.fewest
         if not fewest:
             return say("see.without")
@@ -288,12 +285,12 @@ class DataPath(Study):
         ]  # fmt: skip
 
     def _places(self, name: str) -> list[str]:
-        """Of each size of a station: ``'2 x 77,070,336'``."""
+        """Places of a station by size: ``'2 x 77,070,336'``."""
         sizes = [each.storage.size.at(self.batch) for each in self.station(name)]
         return [f"{sizes.count(size)} x {units.exact(size)}" for size in dict.fromkeys(sizes)]
 
     def at(self, moment: float) -> str:
-        """Where the batches are at a moment."""
+        """Places of the batches at a moment, in words."""
         parts = []
         for name in (RAM, PINNED, CARD):
             here = [_named(each) for each in self.held(name, moment) if each.batch is not None]
@@ -311,30 +308,18 @@ class DataPath(Study):
         of buffers changes it."""
         return self.others[0].seconds_each
 
-    def _ends(self, job: Job) -> str:
-        return say("to", start=self.second(job.start), end=self.second(job.end))
-
     def table(self, until: float) -> tuple[list[str], list[list[str]]]:
-        """When each batch is where, of those that are read before a second; with its heads."""
+        """Heads and rows: times of the batches that are read before a second."""
         waited = {batch: end - start for batch, start, end in self.stalls}
         kinds = list(self.seconds)
         heads = [say("head.batch"), *(say(f"head.{kind}") for kind in kinds), say("head.waited")]
         rows = []
         for batch, jobs in enumerate(self.by_batch):
             if jobs["read"].start < until:
-                ends = [self._ends(jobs[kind]) for kind in kinds]
+                ends = [say("to", start=self.second(jobs[kind].start),
+                            end=self.second(jobs[kind].end)) for kind in kinds]  # fmt: skip
                 rows.append([letter(batch), *ends, self.second(waited.get(batch, 0.0))])
         return heads, rows
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "title": self.title, "sentences": self.sentences, "notes": self.notes,
-            "network": self.network.name, "device": self.device.name, "augment": self.augment,
-            "rates": dict(self.rates), "images_per_second": self.path.images_per_second,
-            "waits": self.path.waits, "batch": self.batch, "buffers": self.buffers,
-            "reserved": {name: self.reserved(name) for name in (RAM, PINNED, CARD)},
-            "jobs": [job._asdict() for job in self.jobs],
-        }  # fmt: skip
 
 
 # -- how it is made -------------------------------------------------------------------------------
@@ -361,14 +346,14 @@ def data_path_of(
 def _paths(
     network: Network, batch: int, augment: str, device: Device, disk: int, host: int, link: int
 ) -> dict[int, Path]:
-    """By the number of buffers."""
+    """Ways by the number of buffers."""
     step = plain_step(network, "sgd")
     made = (network, batch, device)
-    seconds = _SECONDS.of(made, lambda: clock(step, batch, device).seconds)
+    seconds = {"compute": _SECONDS.of(made, lambda: clock(step, batch, device).seconds)}
     return {
-        each: data_path(step, batch, each, augment, disk, host, link, device, BATCHES,
-                        {"compute": seconds})
-        for each in BUFFERS
+        buffers: data_path(step, batch, buffers, augment, disk, host, link, device, BATCHES,
+                           seconds)
+        for buffers in BUFFERS
     }  # fmt: skip
 
 
@@ -376,13 +361,8 @@ _PATHS, _SECONDS = Kept(KEPT), Kept(KEPT)
 
 
 def _job(slot: Slot) -> Job:
-    kind = slot.op.name.rpartition(" ")[0]
-    return Job(kind, _number(slot), slot.start, slot.end, slot.op.stream)
-
-
-def _number(slot: Slot) -> int:
-    """The number of the batch that an operation is for."""
-    return int(slot.op.name.rpartition(" ")[2])
+    kind, _, batch = slot.op.name.rpartition(" ")
+    return Job(kind, int(batch), slot.start, slot.end, slot.op.stream)
 
 
 def _visit(batch: int, slots: list[Slot]) -> Visit:
@@ -423,7 +403,7 @@ def percent(part: float) -> str:
     return f"{100 * part:.0f}" if part >= 0.0995 else f"{100 * part:.1f}"
 
 
-def _named(held: Held) -> str:
+def _named(held: Filling) -> str:
     """A batch, and whether it is in use or on its way."""
     assert held.batch is not None
     name = letter(held.batch)
