@@ -1,18 +1,20 @@
 """Small faults drawn by seed over the package, and which tests catch each; run by hand:
 
     nice python -m tests.mutants --seed 7 --of 200 --save before.json
-    nice python -m tests.mutants --same before.json --save after.json
+    nice python -m tests.mutants --same before.json --save after.json --measures 300
 
 The second line finds the mutants of the first one in another version, by function and by the text
-of their line, wherever the file went. It takes those for gone whose line was changed.
+of their line, wherever the file went; one whose line was changed is gone. A run that is begun again
+with the same file of results goes on where it was, then gives more time to what time was over for.
 
 A mutant is first shown to the quick tests that execute its line, those that execute least first,
-then to the others that execute its file; then, where these pass, to the tests that measure and that
-stand in the folder of its name or import its module. Which test executes which line is found once
-for a version and kept beside the results (``--lines``); ``--each 4`` looks at so many cases of a
-test. Everything runs in a copy of the folder that the command is run in.
+then to the other cases of these, then to the others that execute its file. What they do not catch
+can be shown to the tests that measure, of the room of its module or that import it, and to the
+lessons (``--measures``, ``--notebooks``: seconds of a processor for each mutant). Which quick test
+executes which line is found once for a version, and kept beside the results; ``--each 4`` looks at
+so many cases of a test. Everything runs in a copy of the folder that the command is run in.
 
-A quick test runs in a fork that has the mutated function, so that nothing is imported twice; what
+A quick test runs in a fork that has the mutated function, so that nothing is imported twice. What
 is executed at import, and what measures, runs in a new process on the mutated file.
 """
 
@@ -34,7 +36,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
@@ -56,6 +58,7 @@ CALLS = {"min": "max", "max": "min", "any": "all", "all": "any", "sorted": "list
 NOT_RUN = ("annotation", "returns", "decorator_list", "type_comment")
 """Fields of a node that no test can see."""
 PYTEST = ("-q", "-p", "no:nbval", "-p", "no:cacheprovider")
+PROCESS = ("-m", "pytest", *PYTEST, "-x", "--tb=no", "-m")
 _QUICK = Path(__file__).with_name("quick.py").read_text("utf-8")
 FOLDERS = ast.literal_eval(re.findall(r"^FOLDERS = (.*)$", _QUICK, re.MULTILINE)[0])
 """Where every test measures; to import it would be too early."""
@@ -63,9 +66,9 @@ QUICK = (*PYTEST, "-s", "-m", "not (measures)", *(f"--ignore=tests/{name}" for n
 """The quick tests; by these words they may fork."""
 OVER = "time is over"
 """Of a trial in which the tests passed so far; the next run begins it again."""
-PASSED = ("", "uncovered", OVER)
+PASSED = (None, "", "uncovered", OVER)
 MOST = 400
-"""Tests that a new process runs."""
+"""Arguments of a new process."""
 LEFT_OUT = (".git", ".venv*", "my", ".*_cache", ".hypothesis")
 
 
@@ -338,6 +341,7 @@ class Trial:
     mutant: Mutant
     quick: str | None = None
     measures: str | None = None
+    notebooks: str | None = None
     seconds: float = 0
     gone: bool = False
 
@@ -348,9 +352,8 @@ class Trial:
             return "gone"
         if self.quick is None:
             return "not tried"
-        if self.quick not in PASSED:
-            return "quick"
-        return "none" if self.measures in (None, *PASSED) else "measures"
+        parts = ("quick", *SLOW)
+        return next((part for part in parts if getattr(self, part) not in PASSED), "none")
 
 
 @dataclass
@@ -387,7 +390,7 @@ class Trials:
         self.functions = functions(
             {trial.mutant.path for trial in self.results.trials} & {*self.known.paths}
         )
-        for trial in self.results.trials:
+        for trial in sorted(self.results.trials, key=lambda trial: trial.quick == OVER):
             if trial.quick in (None, OVER) and not trial.gone and time.time() < self.until:
                 start = time.monotonic()
                 trial.quick = self.quick(trial.mutant)
@@ -409,7 +412,7 @@ class Trials:
         if (mutant.path, mutant.function) in self.functions:
             return self.forked(mutant, tests)
         every_case = dict.fromkeys(name.partition("[")[0] for name in tests)
-        return in_process(mutant, [*every_case][:MOST], self.limit)
+        return in_process(mutant, [*PROCESS, "not measures", *every_case][:MOST], self.limit)
 
     def forked(self, mutant: Mutant, tests: list[str]) -> str:
         """The first of these tests that fails in a fork with the mutated function."""
@@ -425,23 +428,26 @@ class Trials:
         return failed or ended.get(status, "stops")
 
     def child(self, mutant: Mutant, tests: list[str], writer: int) -> None:
-        """Run the tests until one fails, or until the time is over."""
+        """Run the tests until one fails, or until the time is over; then end the process."""
         nothing = os.open(os.devnull, os.O_WRONLY)
         for stream in (1, 2):
             os.dup2(nothing, stream)
         start = time.process_time()
         resource.setrlimit(resource.RLIMIT_CPU, (int(start) + self.limit + 30,) * 2)
-        signal.alarm(60 * self.limit)
-        plant(mutant, self.functions[mutant.path, mutant.function])
-        for name, following in zip(tests, [*tests[1:], None], strict=True):
-            item, nextitem = self.items[name], self.items.get(following or "")
-            item.config.hook.pytest_runtest_protocol(item=item, nextitem=nextitem)
-            if self.failed or time.process_time() - start > self.limit:
-                break
-        else:
-            name = ""
-        os.write(writer, (self.failed or (name and OVER)).encode())
-        os._exit(0)
+        signal.alarm(30 * self.limit)
+        said = ""
+        try:
+            plant(mutant, self.functions[mutant.path, mutant.function])
+            for name, following in zip(tests, [*tests[1:], ""], strict=True):
+                item, nextitem = self.items[name], self.items.get(following)
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=nextitem)
+                over = time.process_time() - start > self.limit
+                if said := self.failed or (OVER if over else ""):
+                    break
+            os.write(writer, said.encode())
+            os._exit(0)
+        finally:
+            os._exit(1)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed and not self.failed:
@@ -486,28 +492,48 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 # -- new processes ---------------------------------------------------------------------------------
 
 
-def in_process(mutant: Mutant, tests: list[str], limit: int, marker: str = "not measures") -> str:
-    """The first of these tests that fails in a new process, on the mutated file."""
+def in_process(mutant: Mutant, command: Sequence[str], limit: int) -> str:
+    """The first test that fails where a command runs on the mutated file."""
     path, before = Path(mutant.path), Path(mutant.path).stat()
     original, mutated = path.read_bytes(), mutant.source()
-    names = Path(tempfile.mkdtemp()) / "tests.txt"
-    names.write_text("\n".join(tests), "utf-8")
-    command = [sys.executable, "-m", "pytest", *PYTEST, "-x", "--tb=no", "-m", marker, f"@{names}"]
     path.write_bytes(mutated)
     try:
         done = subprocess.run(
-            ["bash", "-c", f'ulimit -t {limit}; exec "$@"', "bash", *command],
-            capture_output=True, text=True, timeout=20 * limit,
+            [sys.executable, *command], capture_output=True, text=True, timeout=20 * limit,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit)),
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return OVER
     finally:
         path.write_bytes(original)
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", done.stdout, re.MULTILINE)
-    if failed:
+    if failed := re.search(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", done.stdout, re.MULTILINE):
         return failed[1]
-    return "" if done.returncode in (0, 5) else OVER if done.returncode in (-9, -24) else "stops"
+    over = done.returncode in (-signal.SIGKILL, -signal.SIGXCPU)
+    return "" if done.returncode in (0, 5) else OVER if over else "stops"
+
+
+def by_measures(mutant: Mutant, limit: int, broken: list[str]) -> str:
+    """The first test that measures and fails; one that fails without the mutant too joins the
+    ``broken`` ones, which are left out."""
+    while True:
+        left_out = [f"--deselect={test}" for test in broken]
+        said = in_process(mutant, [*PROCESS, "measures", *left_out, *measuring(mutant)], limit)
+        if said in (*PASSED, "stops"):
+            return said
+        right = replace(mutant, new=mutant.old)
+        if in_process(right, [*PROCESS, "measures", said], limit) in PASSED:
+            return said
+        broken.append(said)
+
+
+def by_notebooks(mutant: Mutant, limit: int, broken: list[str]) -> str:
+    """The first cell of a lesson that fails."""
+    return in_process(mutant, ["tests/run.py", "notebooks"], limit)
+
+
+SLOW = {"measures": by_measures, "notebooks": by_notebooks}
+"""The parts that are shown what no quick test catches."""
 
 
 def measuring(mutant: Mutant) -> list[str]:
@@ -534,13 +560,6 @@ def dotted(path: str) -> str:
     return path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
 
 
-def copied() -> Path:
-    """A copy of this folder, in which everything runs."""
-    folder = Path(tempfile.mkdtemp(prefix="mutants-")) / "copy"
-    shutil.copytree(".", folder, ignore=shutil.ignore_patterns(*LEFT_OUT), symlinks=True)
-    return folder
-
-
 def report(trials: list[Trial]) -> None:
     """Print how many are caught by which tests."""
     for verdict, count in Counter(trial.verdict for trial in trials).most_common():
@@ -552,25 +571,41 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--of", type=int, default=200)
-    parser.add_argument("--same", type=Path, help="results of another version")
-    parser.add_argument("--save", type=Path, default=Path("/tmp/mutants.json"))
-    parser.add_argument("--lines", default="/tmp/mutants.lines", help="file of covered lines")
+    parser.add_argument("--same", type=absolute, help="results of another version")
+    parser.add_argument("--save", type=absolute, default="/tmp/mutants.json", help="results")
+    parser.add_argument("--lines", type=absolute, help="which test executes which line")
     parser.add_argument("--each", type=int, default=1000, help="cases of a test that are looked at")
     parser.add_argument("--limit", type=int, default=60, help="seconds of quick tests")
-    parser.add_argument("--measures", type=int, default=0, help="seconds of tests that measure")
+    for part in SLOW:
+        parser.add_argument(f"--{part}", type=int, default=0, help=f"seconds of the {part}")
     parser.add_argument("--minutes", type=float, default=1e6, help="after which nothing is begun")
     given = parser.parse_args(arguments)
-    until = time.time() + 60 * given.minutes
-    os.chdir(copied())
-    sys.path[0] = os.environ["PYTHONPATH"] = os.getcwd()
-    results = begun(given)
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        ignored = shutil.ignore_patterns(*LEFT_OUT)
+        shutil.copytree(".", folder, ignore=ignored, symlinks=True, dirs_exist_ok=True)
+        os.chdir(folder)
+        sys.path[0] = os.environ["PYTHONPATH"] = folder
+        show(given)
+
+
+def absolute(path: str) -> Path:
+    """A path that stays where it is when the folder changes."""
+    return Path(path).resolve()
+
+
+def show(given: argparse.Namespace) -> None:
+    """Show mutants to the tests, the quick ones first."""
+    results, until = begun(given), time.time() + 60 * given.minutes
     report(results.trials)
-    if not Path(given.lines).exists() and os.fork() == 0:  # so that the lines of imports are seen
-        os._exit(pytest.main([*QUICK, "tests"], [Lines(given.lines, given.each)]))
-    os.wait() if not Path(given.lines).exists() else None
-    pytest.main([*QUICK, "tests"], [Trials(results, Known(given.lines), given.limit, until)])
-    if given.measures:
-        measure(results, given.measures, until)
+    lines = given.lines or given.save.with_suffix(".lines")
+    if not lines.exists():
+        if os.fork() == 0:  # here no module is loaded, so that the lines of imports are seen
+            os._exit(pytest.main([*QUICK, "tests"], [Lines(str(lines), given.each)]))
+        os.wait()
+    pytest.main([*QUICK, "tests"], [Trials(results, Known(str(lines)), given.limit, until)])
+    for part in SLOW:
+        if limit := getattr(given, part):
+            slowly(results, part, limit, until)
     report(results.trials)
 
 
@@ -585,12 +620,15 @@ def begun(given: argparse.Namespace) -> Results:
     return Results(given.save, [Trial(new or mutant, gone=not new) for mutant, new in pairs])
 
 
-def measure(results: Results, limit: int, until: float) -> None:
-    """Show what no quick test catches to the tests that measure."""
+def slowly(results: Results, part: str, limit: int, until: float) -> None:
+    """Show what nothing has caught to a slow part of the tests."""
+    broken: list[str] = []
     for trial in results.trials:
-        if trial.verdict == "none" and trial.measures is None and time.time() < until:
-            trial.measures = in_process(trial.mutant, measuring(trial.mutant), limit, "measures")
-            print(f"{trial.mutant.path}:{trial.mutant.number}  {trial.measures}", flush=True)
+        if trial.verdict == "none" and getattr(trial, part) in (None, OVER) and time.time() < until:
+            mutant = trial.mutant
+            said = SLOW[part](mutant, limit, broken)
+            setattr(trial, part, said)
+            print(f"{trial.verdict:10}{mutant.path}:{mutant.number}  {said}", flush=True)
             results.save()
 
 
