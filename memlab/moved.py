@@ -15,9 +15,12 @@ ROOMS = {"views.course": "course", "views.lecture": "course.lecture",
          "views": "pictures", "studies": "pictures"}  # fmt: skip
 MODULES = {
     "studies.figures": "pictures.values.number_text",
+    "studies.figures.Part": "pictures.mountain.stack_parts",
+    "studies.figures.Study": "pictures.values.study",
     "studies.lowering.timings": "pictures.values.timings",
     "studies.lowering.warps": "pictures.warp_memory_values",
     "studies.memory.cut": "pictures.memory.snapshot",
+    "studies.memory.lifetimes": "pictures.memory.lifetimes_values",
     "studies.memory.planned_and_run": "pictures.planned_and_run",
     "studies.memory.recipe": "pictures.values.recipe",
     "studies.memory.totals": "pictures.totals_values",
@@ -34,6 +37,7 @@ MODULES = {
     "views.arena.addresses": "pictures.addresses.view",
     "views.copies": "pictures.shifted_copies.view",
     "views.explain": "pictures.explain.view",
+    "views.explain.own_model": "pictures.explain.report",
     "views.lecture": "course.lecture.lectures",
     "views.lowering.tile": "pictures.shared_tile",
     "views.lowering.times": "pictures.algorithm_times",
@@ -52,14 +56,15 @@ MODULES = {
     "views.vectors.lanes": "pictures.vector_lanes",
     "views.ways": "pictures.ways.view",
 }
-"""The new place by the old one."""
+"""The new place by the old one: of a module, or of one name where it parted from its module."""
 
 
 class Moved(ModuleType):
     """The old name of a module; what is in it comes from the new place."""
 
     def __getattr__(self, name: str) -> Any:
-        place = self.__spec__.loader_state if self.__spec__ else None
+        old = self.__name__.removeprefix("memlab.")
+        place = new_place(f"{old}.{name}" if f"{old}.{name}" in MODULES else old)
         if not place or name.startswith("__"):
             raise AttributeError(f"{self.__name__} has no {name!r}")
         value = getattr(import_module(place), name)
@@ -77,10 +82,9 @@ class Finder:
         top, _, old = name.partition(".")
         if top != "memlab" or old.split(".")[0] not in ("views", "studies"):
             return None
-        place = new_place(old)
-        if not place and not any(row.startswith(f"{old}.") for row in MODULES):
+        if not new_place(old) and not any(row.startswith(f"{old}.") for row in MODULES):
             return None
-        return ModuleSpec(name, cls, loader_state=place, is_package=True)  # type: ignore[arg-type]
+        return ModuleSpec(name, cls, is_package=True)  # type: ignore[arg-type]  # no object is needed
 
     @staticmethod
     def create_module(spec: ModuleSpec) -> Moved:
@@ -89,7 +93,7 @@ class Finder:
 
     @staticmethod
     def exec_module(module: ModuleType) -> None:
-        """Nothing: it reads from the new place."""
+        """Run nothing: it reads from the new place."""
 
 
 def new_place(old: str) -> str | None:

@@ -43,7 +43,7 @@ NAMES = {
 }
 """The pictures and widgets by the modules in which they were."""
 OTHERS = {
-    "studies.figures": "ratio", "studies.memory.recipe": "network_of", "views.draw": "",
+    "studies.figures": "ratio Study", "studies.memory.recipe": "network_of", "views.draw": "",
     "views.draw.chart": "Chart", "views.draw.marks": "Rect", "views.draw.page": "Still Page",
     "views.draw.scale": "bytes_over", "views.draw.table": "Table", "views.draw.theme": "PAINTS",
     "views.live.setting": "Range",
