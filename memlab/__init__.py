@@ -4,8 +4,11 @@
 >>> memlab.plan(step).peak(batch=32)
 """
 
+import sys
+
 import lazy_loader
 
+from memlab.moved import Finder
 from memlab.notebook import show_values
 
 __version__ = "0.1.0"
@@ -23,4 +26,5 @@ def __dir__():
     return [*__all__, "__version__"]
 
 
+sys.meta_path.append(Finder)
 show_values()

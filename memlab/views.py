@@ -8,8 +8,10 @@ function. ``views.pyi`` lists the others, and tells the types of all.
 """
 
 import ast
+import sys
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 _STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
 _FOUND = {
@@ -36,3 +38,15 @@ def __getattr__(name):  # typed in the stub
 
 def __dir__():
     return __all__
+
+
+class _Names(ModuleType):
+    """A module in which the old module ``memory`` takes no picture's name: see ``moved``."""
+
+    def __setattr__(self, name, value):
+        if not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+__path__ = []  # so that Python looks for the old modules
+sys.modules[__name__].__class__ = _Names

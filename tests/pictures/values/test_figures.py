@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from memlab.pictures.values.number_text import duration, figure, raised, ratio
+from memlab.pictures.values.number_text import duration, figure, raised, ratio, three
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,16 @@ def test_a_figure_has_three_digits(value: float, says: str) -> None:
 )
 def test_a_duration_has_three_digits(seconds: float, says: str) -> None:
     assert duration(seconds) == says
+
+
+@pytest.mark.parametrize(
+    ("value", "says"), [(9.994, "9.99"), (9.996, "10.0"), (99.94, "99.9"), (99.96, "100")]
+)
+def test_what_is_rounded_up_to_a_power_of_ten_still_has_three_digits(
+    value: float, says: str
+) -> None:
+    assert ratio(value) == says
+    assert three(round(1e6 * value)) == f"{says} MB"
 
 
 def test_ratios_have_three_digits_and_powers_are_raised() -> None:

@@ -1,0 +1,106 @@
+"""Modules that moved: the old place works for one more version, with a warning that names the new.
+
+A row holds both places inside memlab. A module without a row kept its name in the new room.
+"""
+
+from __future__ import annotations
+
+import warnings
+from importlib import import_module, util
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+ROOMS = {"views.course": "course", "views.lecture": "course.lecture",
+         "views": "pictures", "studies": "pictures"}  # fmt: skip
+MODULES = {
+    "studies.figures": "pictures.values.number_text",
+    "studies.figures.Part": "pictures.mountain.stack_parts",
+    "studies.figures.Study": "pictures.values.study",
+    "studies.lowering.timings": "pictures.values.timings",
+    "studies.lowering.warps": "pictures.warp_memory_values",
+    "studies.memory.cut": "pictures.memory.snapshot",
+    "studies.memory.lifetimes": "pictures.memory.lifetimes_values",
+    "studies.memory.planned_and_run": "pictures.planned_and_run",
+    "studies.memory.recipe": "pictures.values.recipe",
+    "studies.memory.totals": "pictures.totals_values",
+    "studies.number_formats": "pictures.number_values",
+    "studies.precision": "pictures.precision_values",
+    "studies.streams.idle": "pictures.idle_values",
+    "studies.streams.offload": "pictures.offload.streams",
+    "studies.streams.path": "pictures.path.values",
+    "studies.techniques.case": "lesson.one_case",
+    "studies.techniques.packing": "pictures.addresses.packing",
+    "studies.techniques.ways": "pictures.ways.table",
+    "studies.training": "pictures.training_values",
+    "studies.vectors": "pictures.vectors_values",
+    "views.arena.addresses": "pictures.addresses.view",
+    "views.copies": "pictures.shifted_copies.view",
+    "views.explain": "pictures.explain.view",
+    "views.explain.own_model": "pictures.explain.report",
+    "views.lecture": "course.lecture.lectures",
+    "views.lowering.tile": "pictures.shared_tile",
+    "views.lowering.times": "pictures.algorithm_times",
+    "views.lowering.warp": "pictures.warp_memory",
+    "views.memory": "pictures.memory.view",
+    "views.numbers.number": "pictures.number",
+    "views.numbers.precision": "pictures.precision",
+    "views.numbers.training": "pictures.training",
+    "views.offload": "pictures.offload.view",
+    "views.path": "pictures.path.view",
+    "views.recompute": "pictures.recompute.view",
+    "views.run": "pictures.planned_and_measured",
+    "views.techniques": "pictures.techniques.view",
+    "views.vectors.batches": "pictures.batch_times",
+    "views.vectors.filled": "pictures.vectors",
+    "views.vectors.lanes": "pictures.vector_lanes",
+    "views.ways": "pictures.ways.view",
+}
+"""The new place by the old one: of a module, or of one name where it parted from its module."""
+
+
+class Moved(ModuleType):
+    """The old name of a module; what is in it comes from the new place."""
+
+    def __getattr__(self, name: str) -> Any:
+        old = self.__name__.removeprefix("memlab.")
+        place = new_place(f"{old}.{name}" if f"{old}.{name}" in MODULES else old)
+        if not place or name.startswith("__"):
+            raise AttributeError(f"{self.__name__} has no {name!r}")
+        value = getattr(import_module(place), name)
+        text = f"{self.__name__} is {place} now; the next version has only the new name."
+        warnings.warn(text, FutureWarning, stacklevel=2)
+        return value
+
+
+class Finder:
+    """The last one that Python asks for a module: it makes those that moved."""
+
+    @classmethod
+    def find_spec(cls, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """The spec of an old name, or of a folder of old names."""
+        top, _, old = name.partition(".")
+        if top != "memlab" or old.split(".")[0] not in ("views", "studies"):
+            return None
+        if not new_place(old) and not any(row.startswith(f"{old}.") for row in MODULES):
+            return None
+        return ModuleSpec(name, cls, is_package=True)  # type: ignore[arg-type]  # no object is needed
+
+    @staticmethod
+    def create_module(spec: ModuleSpec) -> Moved:
+        """A module with that name."""
+        return Moved(spec.name)
+
+    @staticmethod
+    def exec_module(module: ModuleType) -> None:
+        """Run nothing: it reads from the new place."""
+
+
+def new_place(old: str) -> str | None:
+    """The module that an old name, without ``memlab``, stands for."""
+    room = next(room for room in ROOMS if f"{old}.".startswith(f"{room}."))
+    place = "memlab." + MODULES.get(old, f"{ROOMS[room]}{old.removeprefix(room)}")
+    try:
+        return place if util.find_spec(place) else None
+    except ModuleNotFoundError:
+        return None
