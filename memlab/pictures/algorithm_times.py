@@ -25,7 +25,6 @@ from memlab.pictures.draw.ways import Bar, bars
 from memlab.pictures.values import timings
 from memlab.pictures.values.number_text import SECONDS, duration, ratio
 from memlab.pictures.values.recordable import Recordable
-from memlab.pictures.values.study import Study
 from memlab.pictures.values.timings import origin, workspace
 
 ALGORITHMS = ("direct", "im2col-batch", "im2col-image", "im2col-tile", "offsets")
@@ -40,7 +39,7 @@ LONG = 10
 
 
 @dataclass(frozen=True, repr=False)
-class Algorithms(Recordable, Study):
+class Algorithms(Recordable):
     """Times and planned bytes of several ways to convolve one layer."""
 
     measured: Comparison

@@ -23,7 +23,6 @@ from memlab.pictures.draw.ways import Names, Way, drawn
 from memlab.pictures.values import timings
 from memlab.pictures.values.number_text import columns, duration, ratio
 from memlab.pictures.values.recordable import Recordable
-from memlab.pictures.values.study import Study
 
 WAYS = ("linear-4096", "samples", "pixels", "loop", "one-lane")
 MOST = 5
@@ -37,7 +36,7 @@ ROOM = 11
 
 
 @dataclass(frozen=True, repr=False)
-class BatchTimes(Recordable, Study):
+class BatchTimes(Recordable):
     """Time per sample of several ways at growing batches, beside what was recorded on a GPU; a
     notebook shows the picture, ``print`` the text."""
 

@@ -8,7 +8,7 @@ from memlab import strings, units
 from memlab.layers.algorithms import ALGORITHMS
 from memlab.measure import recorded_figures
 from memlab.measure.convolution import RIVAL
-from memlab.measure.timing import Machine, Timing
+from memlab.measure.timing import Line, Machine, Timing
 
 
 def rival(machine: Machine) -> str:
@@ -65,3 +65,9 @@ def products(libraries: Sequence[str]) -> list[str]:
     """SciPy's library, which multiplies for memlab; all of them where its name is not known."""
     scipy = [library for library in libraries if "scipy" in library]
     return [strings.get("speed.blas", library=library) for library in scipy or libraries]
+
+
+def rate(name: str, count: int, samples: Sequence[float]) -> Line:
+    """So many a second, in billions: of the best sample, beside those of all."""
+    rates = tuple(count / each / 1e9 for each in samples)
+    return Line(name, max(rates), "G/s", samples=rates)
