@@ -31,7 +31,7 @@ from memlab.pictures.draw.table import LINES, Below, Beside, Block, Table, Words
 from memlab.pictures.draw.theme import PAINTS
 from memlab.pictures.live.setting import Check, Choice, Range, Setting, State
 from memlab.pictures.live.view import Scene, View, maker
-from memlab.pictures.shifted_copies.convolutions import conv, find
+from memlab.pictures.shifted_copies.lowering import conv, find
 from memlab.pictures.values.recipe import name_of, named_or_given
 from memlab.step.tensor import Role
 

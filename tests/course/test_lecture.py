@@ -25,9 +25,9 @@ from memlab.course.lecture.slides import Recorded
 from memlab.errors import InputError
 from memlab.lesson.material import quantities
 from memlab.pictures.draw.svg import Box
-from memlab.pictures.shifted_copies import convolutions as convs
-from memlab.pictures.shifted_copies import small_values as windows
-from memlab.pictures.shifted_copies.convolutions import amount, convolutions, factor
+from memlab.pictures.shifted_copies import lowering as convs
+from memlab.pictures.shifted_copies import small_picture as windows
+from memlab.pictures.shifted_copies.lowering import amount, convolutions, factor
 from tests.lessons import instructed
 from tests.lessons import test_instructor as pages
 from tests.lessons.structure import FORBIDDEN

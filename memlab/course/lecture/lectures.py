@@ -6,7 +6,7 @@ from memlab import this_machine
 from memlab.course.lecture import slides
 from memlab.course.lecture.page import html
 from memlab.course.lecture.slides import TIMES, Recorded
-from memlab.pictures.shifted_copies.convolutions import write
+from memlab.pictures.shifted_copies.lowering import write
 
 __all__ = ["LECTURES"]
 

@@ -30,13 +30,16 @@ from memlab.course.lecture.slides import (
 )
 from memlab.pictures.draw import theme
 from memlab.pictures.draw.svg import Box
-from memlab.pictures.shifted_copies.convolutions import VALUE, amount, factor, short_times
-from memlab.pictures.shifted_copies.small_picture import PITCH, STYLE, Copies, Matrix
-from memlab.pictures.shifted_copies.small_values import (
+from memlab.pictures.shifted_copies.lowering import VALUE, amount, factor, short_times
+from memlab.pictures.shifted_copies.small_picture import (
     KERNELS,
+    PITCH,
     PIXEL,
     PLACE,
     SIZE,
+    STYLE,
+    Copies,
+    Matrix,
     SmallPicture,
     every,
 )

@@ -26,10 +26,18 @@ from memlab.measure.recorded_figures import Recorded as Figures
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.scale import Scale
 from memlab.pictures.draw.svg import Box
-from memlab.pictures.shifted_copies.convolutions import amount
+from memlab.pictures.shifted_copies.lowering import amount
 from memlab.pictures.shifted_copies.page import CopyBar
-from memlab.pictures.shifted_copies.small_picture import Matrix, grid, spots, square
-from memlab.pictures.shifted_copies.small_values import KERNELS, SmallPicture, kinds, lower
+from memlab.pictures.shifted_copies.small_picture import (
+    KERNELS,
+    Matrix,
+    SmallPicture,
+    grid,
+    kinds,
+    lower,
+    spots,
+    square,
+)
 from memlab.pictures.values.number_text import duration
 from memlab.pictures.values.timings import rival
 

@@ -31,19 +31,30 @@ from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.marks import Pen
 from memlab.pictures.draw.scale import Scale
 from memlab.pictures.draw.svg import Box
-from memlab.pictures.shifted_copies import convolutions as convs
-from memlab.pictures.shifted_copies.convolutions import amount, part_of, short_times
+from memlab.pictures.shifted_copies.lowering import (
+    amount,
+    by_copy,
+    conv,
+    convolutions,
+    factor,
+    part_of,
+    short_times,
+)
 from memlab.pictures.shifted_copies.page import boxes, filled_box, quarters, together
 from memlab.pictures.shifted_copies.small_picture import (
     PITCH,
+    PIXEL,
+    SIZE,
+    SmallPicture,
     copy,
     grid,
+    kinds,
+    lower,
     row,
     runs,
     single,
     square,
 )
-from memlab.pictures.shifted_copies.small_values import PIXEL, SIZE, SmallPicture, kinds, lower
 
 
 def scenes(recorded: Recorded | None = None) -> list[Scene]:
@@ -351,11 +362,11 @@ def _pointwise() -> Scene:
     """Under 1 x 1 the matrix is the input, so nothing is made; and how often that is so."""
     network, other = slides.pointwise_network(), slides.pointwise_network("resnet50-v1")
     x, y = 944, 244
-    none, part, whole = convs.by_copy(convs.convolutions(network))
+    none, part, whole = by_copy(convolutions(network))
     counts: dict[str, Any] = {
         "all": len(none + part + whole), "none": len(none), "parts": len(part),
-        "whole": len(whole), "part": part_of(convs.factor(part[0])), "pointwise": len(none + part),
-        "stride": convs.conv(part[0]).stride, "network": network.label,
+        "whole": len(whole), "part": part_of(factor(part[0])), "pointwise": len(none + part),
+        "stride": conv(part[0]).stride, "network": network.label,
     }  # fmt: skip
     drawn = [Slide(), Slide(), Slide()]
     for slide in drawn:
@@ -369,9 +380,9 @@ def _pointwise() -> Scene:
         slide.hero(amount(slides.lowered(slides.layer(1))), "pointwise.used")
         slide.label(x, y - 16, "pointwise.none")
         slide.square(x, y, U, class_="ghost")
-    _strip(drawn[2], counts, convs.factor(part[0]))
+    _strip(drawn[2], counts, factor(part[0]))
     twins = [say("pointwise.twin"), say("pointwise.twin_none"), say("pointwise.twin_net", **counts)]
-    others = len(convs.by_copy(convs.convolutions(other))[0])
+    others = len(by_copy(convolutions(other))[0])
     notes = say("pointwise.notes", other=other.label, others=others, **counts)
     return Scene("pointwise", drawn, twins, notes)
 
@@ -379,7 +390,7 @@ def _pointwise() -> Scene:
 def _strip(slide: Slide, counts: dict[str, Any], ratio: Fraction) -> None:
     """The convolutions of a network in order, filled as far as their copies reach."""
     slide.say(LEFT, 534, "pointwise.net", 30, **counts)
-    nodes = convs.convolutions(slides.pointwise_network())
+    nodes = convolutions(slides.pointwise_network())
     chart = Chart(
         Scale(0, len(nodes)), Scale(0, 1), boxes(nodes, slides.BATCH), 44, left=0, right=0
     )

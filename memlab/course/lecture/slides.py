@@ -16,26 +16,28 @@ from memlab.measure import recorded_figures
 from memlab.measure.convolution import RIVAL
 from memlab.networks.graph import Network
 from memlab.pictures.draw.svg import Box, Svg
-from memlab.pictures.shifted_copies import convolutions as convs
-from memlab.pictures.shifted_copies.convolutions import (
+from memlab.pictures.shifted_copies.lowering import (
+    Lowering,
     Workspace,
     Written,
+    amount,
     changed,
     conv,
     input_bytes,
     lowered_bytes,
     workspace,
 )
-from memlab.pictures.shifted_copies.lowered import Lowering
 from memlab.pictures.shifted_copies.small_picture import (
+    SIZE,
     Copies,
     Corner,
     Matrix,
+    Pin,
+    SmallPicture,
     group,
     letter,
     square,
 )
-from memlab.pictures.shifted_copies.small_values import SIZE, Pin, SmallPicture
 from memlab.pictures.values.number_text import duration
 
 # -- figures --------------------------------------------------------------------------------------
@@ -239,7 +241,7 @@ class Slide(Svg):
             wide = 250 * nbytes / most
             look = "timed" if name == RIVAL else "on"
             self.rect(Box(left, top, left + max(wide, 1), top + high), class_=look)
-            label = convs.amount(nbytes) if wide > 2 or not nbytes else say("need.small")
+            label = amount(nbytes) if wide > 2 or not nbytes else say("need.small")
             self.text(left + wide + 14, top + 33, label, 30)
             end = right + 230 * time / slowest
             self.rect(Box(right, top, end, top + high), class_="timed")

@@ -1,27 +1,249 @@
-"""The small picture in cells: the input with its copies at their places in the kernel, and the
-matrix. Both are marks of a chart whose scales count cells, whatever a cell's size on the page.
+"""A small picture, lowered: the pixels that the cells of its matrix hold, and both drawn in cells.
+
+Every copy is traced from the index map that the kernels compile. The input with its copies at their
+places in the kernel, and the matrix, are marks of a chart whose scales count cells, whatever a
+cell's size on the page.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import groupby
-from typing import Any
+from fractions import Fraction
+from functools import cache, lru_cache
+from itertools import chain, groupby, product
+from math import dist
+from typing import TYPE_CHECKING, Any
 
+from memlab import strings
+from memlab.errors import InputError, shorten
+from memlab.kernels.maps.windows import source
+from memlab.layers import window
 from memlab.pictures.draw.marks import Mark, Pen
 from memlab.pictures.draw.svg import Box, Svg
-from memlab.pictures.shifted_copies.lowered import Lowering, say
-from memlab.pictures.shifted_copies.small_values import (
-    LETTER,
-    PIXEL,
-    SIZE,
-    Pin,
-    SmallPicture,
-    kinds,
+
+if TYPE_CHECKING:
+    from memlab.pictures.shifted_copies.lowering import Lowering
+
+SIZE = 8
+"""Rows and columns of the picture."""
+LETTER = (
+    "........",
+    ".######.",
+    ".######.",
+    ".##.....",
+    ".#####..",
+    ".##.....",
+    ".##.....",
+    ".##.....",
 )
+"""An F has no symmetry, so a shift of it is seen."""
+KERNELS, STRIDES, PADS = (1, 3, 5, 7), (1, 2), ("same", "none")
+PIXEL, PLACE = "pixel", "place"
+"""What can be pinned: a pixel of the input, or a place of the output."""
+Spot = tuple[int, int]
+"""Row and column, from 0."""
+
+
+def say(key: str, /, **values: object) -> str:
+    """A text about lowering."""
+    return strings.get(f"copies.{key}", **values)
+
+
+def kinds(pixels: Sequence[int | None]) -> str:
+    """What each cell shows: ``#`` the letter, ``.`` what is around it, ``0`` an added zero."""
+    letter = "".join(LETTER)
+    return "".join("0" if pixel is None else letter[pixel] for pixel in pixels)
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A pixel of the input, or a place of the output whose window is one column of the matrix.
+
+    ``stands`` are the cells that belong to it: number of the copy, place in it.
+    """
+
+    kind: str
+    number: int
+    row: int
+    column: int
+    stands: tuple[tuple[int, int], ...]
+    zeros: int = 0
+
+    @property
+    def name(self) -> str:
+        """``'pixel:12'``."""
+        return f"{self.kind}:{self.number}"
+
+    @property
+    def is_place(self) -> bool:
+        """Whether it is a place of the output."""
+        return self.kind == PLACE
+
+    def until(self, step: int) -> tuple[tuple[int, int], ...]:
+        """Its cells in the first ``step`` copies."""
+        return tuple(stand for stand in self.stands if stand[0] < step)
+
+
+@dataclass(frozen=True)
+class SmallPicture:
+    """The picture under one kernel: ``copies[ky * k + kx][oy * places + ox]`` is the number of a
+    pixel, or None for an added zero."""
+
+    k: int
+    stride: int
+    pad: str
+    places: int
+    copies: tuple[tuple[int | None, ...], ...]
+
+    @property
+    def key(self) -> str:
+        """Its name: ``'3-1-same'``."""
+        return f"{self.k}-{self.stride}-{self.pad}"
+
+    @property
+    def made(self) -> bool:
+        """Whether it is a copy at all: under 1 x 1 at stride 1 it is the picture itself."""
+        return (self.k, self.stride) != (1, 1)
+
+    @property
+    def rim(self) -> int:
+        """Zeros on each side of the picture."""
+        return _rim(self.k, self.pad)
+
+    @property
+    def cells(self) -> int:
+        """Values and zeros of the matrix."""
+        return len(self.copies) * self.places**2
+
+    @property
+    def zeros(self) -> int:
+        """How many of them were added."""
+        return sum(copy.count(None) for copy in self.copies)
+
+    @property
+    def factor(self) -> Fraction:
+        """How many times the picture the matrix is."""
+        return Fraction(self.cells, SIZE**2)
+
+    def counts(self, copies: int) -> tuple[int, ...]:
+        """How often each pixel stands in the first ``copies`` rows of the matrix."""
+        found = Counter(chain.from_iterable(self.copies[:copies]))
+        return tuple(found[pixel] for pixel in range(SIZE**2))
+
+    def reads(self, index: int, places: int) -> tuple[list[int], list[int]]:
+        """Rows and columns of the picture that a copy reads in its first ``places`` rows; what
+        lies outside is the padding."""
+        ky, kx = divmod(index, self.k)
+        rows = [source(oy, ky, self.stride, self.rim, 1) for oy in range(places)]
+        return rows, [source(ox, kx, self.stride, self.rim, 1) for ox in range(self.places)]
+
+    def window(self, row: int, column: int) -> Spot:
+        """Where the window of an output place begins."""
+        return source(row, 0, self.stride, self.rim, 1), source(column, 0, self.stride, self.rim, 1)
+
+    def shift(self, index: int) -> Spot:
+        """How far the picture is moved in a copy: pixels down and to the right."""
+        ky, kx = divmod(index, self.k)
+        return -source(0, ky, self.stride, self.rim, 1), -source(0, kx, self.stride, self.rim, 1)
+
+    def shifted(self, index: int) -> str:
+        """The same in words: ``'the picture, moved 1 down and 1 right'``."""
+        down, right = self.shift(index)
+        ways = [
+            say(f"shift.{forth if n > 0 else back}", n=abs(n))
+            for n, forth, back in ((down, "down", "up"), (right, "right", "left"))
+            if n
+        ]
+        moved = say("shift.and").join(ways)
+        if self.stride > 1:
+            key = "every_moved" if ways else "every"
+            return say(f"shift.{key}", stride=self.stride, ways=moved)
+        return say(f"shift.{'moved' if ways else 'unshifted'}", ways=moved)
+
+    def size(self, kind: str) -> int:
+        """Rows and columns of what can be pinned."""
+        return self.places if kind == PLACE else SIZE
+
+    def pin(self, kind: str, number: int) -> Pin:
+        """A pixel or a place, with the cells that belong to it."""
+        row, column = divmod(number, self.size(kind))
+        if kind == PLACE:
+            stands = tuple((index, number) for index in range(len(self.copies)))
+            zeros = sum(copy[number] is None for copy in self.copies)
+            return Pin(kind, number, row, column, stands, zeros)
+        stands = tuple(
+            (index, place)
+            for index, copy in enumerate(self.copies)
+            for place, held in enumerate(copy)
+            if held == number
+        )
+        return Pin(kind, number, row, column, stands)
+
+    def parse(self, text: object) -> Pin | None:
+        """``"pixel:12"`` or ``"place:5"``; nothing for an empty text.
+
+        Raises:
+            InputError: there is no such pixel or place.
+        """
+        given = re.fullmatch(rf"({PIXEL}|{PLACE}):([0-9]{{1,2}})", str(text))
+        if text == "":
+            return None
+        if not given or int(given[2]) >= self.size(given[1]) ** 2:
+            pixels, places = SIZE**2 - 1, self.places**2 - 1
+            raise InputError(
+                f"pin must be 'pixel:0' to 'pixel:{pixels}' or 'place:0' to 'place:{places}', "
+                f"got {shorten(text)}; try 'pixel:0'."
+            )
+        return self.pin(given[1], int(given[2]))
+
+    def column(self, place: int, step: int) -> str:
+        """The kinds of the cells of an output place in the first ``step`` copies."""
+        return kinds([copy[place] for copy in self.copies[:step]])
+
+    def opposite(self, pin: Pin) -> tuple[str, int]:
+        """The pixel in the centre of a place's window, or the place whose centre is nearest."""
+        middle = self.copies[self.k**2 // 2]  # the copy that holds no zero
+        centres = [pixel for pixel in middle if pixel is not None]
+        if pin.is_place:
+            return PIXEL, centres[pin.number]
+        here = divmod(pin.number, SIZE)
+        nearest = min(range(len(centres)), key=lambda at: dist(divmod(centres[at], SIZE), here))
+        return PLACE, nearest
+
+
+@cache
+def lower(k: int, stride: int = 1, pad: str = "same") -> SmallPicture:
+    """The picture lowered for a kernel of ``k`` x ``k``."""
+    rim = _rim(k, pad)
+    places = window("picture", SIZE, k, stride, rim)
+    copies = tuple(
+        tuple(
+            _number(source(oy, ky, stride, rim, 1), source(ox, kx, stride, rim, 1))
+            for oy, ox in product(range(places), repeat=2)
+        )
+        for ky, kx in product(range(k), repeat=2)
+    )
+    return SmallPicture(k, stride, pad, places, copies)
+
+
+def every() -> tuple[SmallPicture, ...]:
+    """All that can be drawn."""
+    return tuple(lower(*chosen) for chosen in product(KERNELS, STRIDES, PADS))
+
+
+def _rim(k: int, pad: str) -> int:
+    return k // 2 if pad == "same" else 0
+
+
+def _number(y: int, x: int) -> int | None:
+    return y * SIZE + x if 0 <= y < SIZE and 0 <= x < SIZE else None
+
+
+# -- how it is drawn ------------------------------------------------------------------------------
 
 CLASSES = {"#": "on", ".": "pale", "0": "zero"}
 """The look of a cell, by its kind."""
