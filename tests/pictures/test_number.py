@@ -143,7 +143,7 @@ def test_a_number_stands_where_it_is_between_its_neighbours():
         assert [stop.where for stop in line.stops] == sorted(stop.where for stop in line.stops)
         assert 0 <= line.where <= 1
         if line.solid == (0.0, 1.0):
-            part = (found.number - Fraction(low)) / (Fraction(high) - Fraction(low))
+            part = (found.number - Fraction(low or 0)) / (Fraction(high or 0) - Fraction(low or 0))
             assert line.where == pytest.approx(float(part))
         held = [stop for stop in line.stops if stop.value == found.held]
         assert len(held) == (not isnan(found.held))

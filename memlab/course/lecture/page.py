@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from memlab import strings, units
+from memlab import strings, this_machine, units
 from memlab.course.lecture import slides
 from memlab.course.lecture.scenes import scenes
 from memlab.course.lecture.slides import (
@@ -30,7 +30,7 @@ from memlab.course.lecture.slides import (
 )
 from memlab.pictures.draw import theme
 from memlab.pictures.draw.svg import Box
-from memlab.pictures.shifted_copies.lowering import VALUE, amount, factor, short_times
+from memlab.pictures.shifted_copies.lowering import VALUE, amount, factor, short_times, write
 from memlab.pictures.shifted_copies.small_picture import (
     KERNELS,
     PITCH,
@@ -318,3 +318,32 @@ def _at_batch(small: SmallPicture, batch: int) -> dict[str, str]:
         "formula": formula,
         "twin": twin,
     }
+
+
+# -- by name ---------------------------------------------------------------------------------------
+
+
+def k2(run: bool = True) -> tuple[str, Recorded | None]:
+    """The lecture on k², nine shifted copies: the page, and the run of one image on this machine
+    that it shows where ``run`` is true.
+
+    Raises:
+        InputError: the run does not fit into what is free here.
+    """
+    recorded = record() if run else None
+    return html(recorded), recorded
+
+
+def record() -> Recorded:
+    """Lower one image of the layer with memlab's kernel, under the meter.
+
+    Raises:
+        InputError: so much memory is not free.
+    """
+    otherwise = "close a program or leave the run out with --no-run"
+    done = write(slides.layer(), otherwise, TIMES)
+    return Recorded(done.planned, done.measured, done.seconds, this_machine.here())
+
+
+LECTURES = {"k2": k2}
+"""By name, what writes a lecture: the page and its recorded run."""
