@@ -99,24 +99,20 @@ def recipe(network: Network, optimizer: str, start: str, chosen: Formats) -> Rec
         InputError: a copy in fp32 of parameters that are in fp32.
     """
     wanted = usual(start) | chosen
-    mixed = "" if wanted[COPY] == NONE else f"mixed {_half(wanted[Role.PARAMETER])}"
-    eight = wanted[Role.OPTIMIZER_STATE] == EIGHT
-    if eight:
+    parameter, state, mixed = wanted[Role.PARAMETER], wanted[Role.OPTIMIZER_STATE], ""
+    if wanted[COPY] != NONE:
+        if parameter == COMPUTED.name:
+            raise InputError(
+                "a copy in fp32 is kept of parameters in fewer bits, got parameters in fp32; try "
+                "no copy, or parameters in fp16."
+            )
+        mixed = f"mixed {'bf16' if parameter == 'bf16' else 'fp16'}"
+    if state == EIGHT:
         wanted[Role.OPTIMIZER_STATE] = COMPUTED.name
     given = usual(mixed)
     roles = tuple((role, wanted[role]) for role in STORABLE if wanted[role] != given[role])
-    uses = (use("eight_bit_states"),) if eight else ()
+    uses = (use("eight_bit_states"),) if state == EIGHT else ()
     return Recipe(network, optimizer, format=mixed or "fp32", roles=roles, uses=uses)
-
-
-def _half(parameter: str) -> str:
-    """The half precision of the mixed mode that keeps a copy of such parameters."""
-    if parameter == COMPUTED.name:
-        raise InputError(
-            "a copy in fp32 is kept of parameters in fewer bits, got parameters in fp32; try no "
-            "copy, or parameters in fp16."
-        )
-    return "bf16" if parameter == "bf16" else "fp16"
 
 
 # -- one way to store ------------------------------------------------------------------------------
@@ -174,7 +170,9 @@ class Way:
     @property
     def sums(self) -> tuple[str, str]:
         """The model state and the maps by role, and in all, as they add up."""
-        return _sum(self.state), _sum(self.maps)
+        state, maps = (few(sum(parts.values()), [*parts.values()])
+                       for parts in (self.state, self.maps))  # fmt: skip
+        return f"{' + '.join(state[1])} = {state[0]}", f"{' + '.join(maps[1])} = {maps[0]}"
 
     @property
     def said_peak(self) -> str:
@@ -362,11 +360,6 @@ class Precision:
 def say(key: str, **values: object) -> str:
     """A text of this picture."""
     return strings.get(f"precision.{key}", **values)
-
-
-def _sum(parts: Mapping[Role, int]) -> str:
-    whole, each = few(sum(parts.values()), list(parts.values()))
-    return f"{' + '.join(each)} = {whole}"
 
 
 def listed(names: tuple[str, ...]) -> str:
@@ -834,21 +827,12 @@ def _written(
     """The amounts of a way."""
     y, (state, maps), old = row + 0.5, way.totals, shown.old(way).totals
     if shown.counted(way):
-        text, left = three(maps) + " →" * (maps > most[1]), -min(max(state, old[0]), most[0])
-        wide = texts.width(text, 13, bold=True) + 16 < min(maps, most[1]) * pixel
-        right = 0 if wide else min(max(maps, old[1]), most[1])
-        yield Text(
-            left,
-            y,
-            "← " * (state > most[0]) + three(state),
-            13,
-            "end",
-            dx=-8,
-            dy=5,
-            bold=True,
-            chip=True,
-        )
-        yield Text(right, y, text, 13, dx=8, dy=5, bold=True, chip=True)
+        amount = three(maps) + " →" * (maps > most[1])
+        wide = texts.width(amount, 13, bold=True) + 16 < min(maps, most[1]) * pixel
+        left, right = -min(max(state, old[0]), most[0]), min(max(maps, old[1]), most[1])
+        model = "← " * (state > most[0]) + three(state)
+        yield Text(left, y, model, 13, "end", dx=-8, dy=5, bold=True, chip=True)
+        yield Text(0 if wide else right, y, amount, 13, dx=8, dy=5, bold=True, chip=True)
     if shown.numbers:
         (left_sum, right_sum), dy = way.sums, TALL / 2 + 14
         low = 0 if shown.wide else 14

@@ -56,24 +56,15 @@ PAINT = {LOAD: PAINTS[Role.FEATURE_MAP], STORE: PAINTS[Role.WORKSPACE]}
 Place = tuple[float, float, float, float]
 
 
-def sectors(addresses: Iterable[int]) -> set[int]:
-    """The sectors that values lie in: one each, for values of 4 or 8 B do not cross a border.
+def moved(addresses: Iterable[int]) -> int:
+    """Bytes that move: each sector that a value lies in, once; values of 4 or 8 B cross no border.
 
     ``addresses`` are bytes from the beginning of an array. CUDA lets it begin at a line.
-
-    >>> len(sectors(range(0, 128, 4)))
-    4
-    """
-    return {address // SECTOR for address in addresses}
-
-
-def moved(addresses: Iterable[int]) -> int:
-    """Bytes that move.
 
     >>> moved([0, 4, 40])
     64
     """
-    return SECTOR * len(sectors(addresses))
+    return SECTOR * len({address // SECTOR for address in addresses})
 
 
 # -- the accesses of a warp -----------------------------------------------------------------------
@@ -96,20 +87,17 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """128 B of an array: the byte where they begin, and the threads by the cells they access."""
+    """128 B of an array: the byte where they begin, the cells that are accessed, and by which
+    threads."""
 
     start: int
-    cells: dict[int, tuple[int, ...]]
+    cells: tuple[int, ...]
+    threads: tuple[int, ...]
 
     @property
     def sectors(self) -> tuple[int, ...]:
         """Which of its 4 sectors move."""
         return tuple(sorted({cell * FP32 // SECTOR for cell in self.cells}))
-
-    @property
-    def threads(self) -> tuple[int, ...]:
-        """All threads that access it."""
-        return tuple(sorted(thread for found in self.cells.values() for thread in found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +123,15 @@ class Side:
         return FP32 * len(set(self.addresses))
 
     @property
-    def lines(self) -> tuple[Line, ...]:
+    def lines(self) -> list[Line]:
         """The lines that are accessed, in the order of memory."""
+        lines = []
         ordered = sorted((address, thread) for thread, address in self.accesses)
-        return tuple(
-            _line(number * LINE, list(found))
-            for number, found in groupby(ordered, key=lambda access: access[0] // LINE)
-        )
+        for number, found in groupby(ordered, key=lambda access: access[0] // LINE):
+            addresses, threads = zip(*found, strict=True)
+            cells = dict.fromkeys((address - number * LINE) // FP32 for address in addresses)
+            lines.append(Line(number * LINE, tuple(cells), threads))
+        return lines
 
     @property
     def step(self) -> int | None:
@@ -157,14 +147,6 @@ class Side:
         return say(key, side=say(f"side.{self.name}"), **sizes)
 
 
-def _line(start: int, accesses: list[tuple[int, int]]) -> Line:
-    cells: dict[int, tuple[int, ...]] = {}
-    for address, thread in accesses:
-        cell = (address - start) // FP32
-        cells[cell] = (*cells.get(cell, ()), thread)
-    return Line(start, cells)
-
-
 @dataclass(frozen=True)
 class Warp:
     """The warp of that number, counted from 0, of the threads that lower one image of a layer in an
@@ -177,7 +159,8 @@ class Warp:
     @cached_property
     def threads(self) -> tuple[Thread, ...]:
         """The threads of the warp that have a value to do."""
-        return threads(self.node, self.order, self.number)
+        values = (_down if self.order == COLUMN else _along)(self.node, self.number)
+        return tuple(_thread(self.node, *value) for value in values)
 
     @cached_property
     def load(self) -> Side:
@@ -213,20 +196,12 @@ class Warp:
 class Warps:
     """A warp in both orders, that lowers one image of a layer, drawn with its own stride or with
     another. Its number counts from 0; without one, each order has a warp that no padding reaches.
-
-    Raises:
-        InputError: no such convolution.
     """
 
     network: Network
     layer: str
     stride: int
     number: int | None = None
-
-    def __post_init__(self) -> None:
-        find(self.network, self.layer)
-
-    # -- exact figures ----------------------------------------------------------------------
 
     @cached_property
     def node(self) -> Node:
@@ -337,12 +312,6 @@ def lanes(node: Node) -> int:
     """Threads of a warp side by side in one row of the output: 32, or fewer where it is short, and
     then the warp has several rows."""
     return min(WARP, 1 << (node.shape[2] - 1).bit_length())
-
-
-def threads(node: Node, order: str, warp: int) -> tuple[Thread, ...]:
-    """The threads of a warp that have a value to do."""
-    values = _down(node, warp) if order == COLUMN else _along(node, warp)
-    return tuple(_thread(node, *value) for value in values)
 
 
 def _along(node: Node, warp: int) -> Iterator[tuple[int, int, int, int]]:
@@ -494,7 +463,7 @@ def _lines(side: Side, before: Side | None, gap: float) -> Chart:
                  left=1, right=ROOM, gap=gap, previous=[Rects(gone)] if gone else [])  # fmt: skip
 
 
-def _told(side: Side, lines: tuple[Line, ...]) -> Iterator[Mark]:
+def _told(side: Side, lines: list[Line]) -> Iterator[Mark]:
     """What each line says; the first and the last thread, where each stores to its own line."""
     for y, line in enumerate(lines):
         shares = {"sectors": len(line.sectors), "values": len(line.cells)}

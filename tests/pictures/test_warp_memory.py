@@ -22,9 +22,7 @@ from memlab.pictures.warp_memory import (
     Warp,
     Warps,
     moved,
-    sectors,
     span,
-    threads,
     warp_memory,
     warps,
 )
@@ -47,7 +45,7 @@ by_order = pytest.mark.parametrize("order", ORDERS)
 
 def all_threads(net, order):
     node = net.by_name["conv"]
-    return [found for w in range(warps(node, order)) for found in threads(node, order, w)]
+    return [found for w in range(warps(node, order)) for found in Warp(node, order, w).threads]
 
 
 # -- addresses ----------------------------------------------------------------------------------
@@ -113,7 +111,7 @@ def test_a_warp_along_a_row_is_one_of_the_cuda_kernel(net, monkeypatch, accesses
         for turn in zip(*each.values(), strict=True)
     }
     shown = {
-        frozenset(thread.store for thread in threads(node, "row", warp))
+        frozenset(thread.store for thread in Warp(node, "row", warp).threads)
         for warp in range(warps(node, "row"))
     }
     assert shown == done
@@ -179,13 +177,13 @@ def test_the_step_is_that_from_thread_to_thread():
 def test_values_that_share_a_sector_move_once():
     assert moved([]) == 0
     assert moved([28, 28, 32]) == 64
-    assert sectors([0, 31, 32, 127]) == {0, 1, 3}
+    assert moved([0, 31, 32, 127]) == 96
 
 
 def test_a_warp_in_the_padding_loads_nothing():
     found = Warps(VGG, "conv1_2", 1, 0)
     assert found.row.load.moved == found.row.load.used == 0
-    assert found.row.load.lines == ()
+    assert found.row.load.lines == []
     assert "Loads move nothing." in " ".join(found.sentences)
     assert "32 are in the padding" in " ".join(found.sentences)
 
