@@ -19,6 +19,7 @@ from memlab.lesson.material import quantities
 from memlab.networks import zoo
 from memlab.pictures.memory.step_memory import Budget
 from memlab.pictures.shifted_copies import lowering as lowered
+from memlab.pictures.shifted_copies.cells import CLASSES, PITCH, Copies, runs
 from memlab.pictures.shifted_copies.lowering import (
     BATCHES,
     WAYS,
@@ -30,16 +31,7 @@ from memlab.pictures.shifted_copies.lowering import (
     times,
 )
 from memlab.pictures.shifted_copies.page import CARD, Shown, page_of
-from memlab.pictures.shifted_copies.small_picture import (
-    CLASSES,
-    KERNELS,
-    LETTER,
-    PITCH,
-    Copies,
-    kinds,
-    lower,
-    runs,
-)
+from memlab.pictures.shifted_copies.small_picture import KERNELS, LETTER, kinds, lower
 from memlab.pictures.shifted_copies.view import LAYERS
 from memlab.pictures.values.number_text import hundredths
 from memlab.pictures.values.recipe import network_of

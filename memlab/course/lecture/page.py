@@ -30,16 +30,13 @@ from memlab.course.lecture.slides import (
 )
 from memlab.pictures.draw import theme
 from memlab.pictures.draw.svg import Box
+from memlab.pictures.shifted_copies.cells import PITCH, STYLE, Copies, Matrix
 from memlab.pictures.shifted_copies.lowering import VALUE, amount, factor, short_times, write
 from memlab.pictures.shifted_copies.small_picture import (
     KERNELS,
-    PITCH,
     PIXEL,
     PLACE,
     SIZE,
-    STYLE,
-    Copies,
-    Matrix,
     SmallPicture,
     every,
 )

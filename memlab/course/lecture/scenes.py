@@ -34,6 +34,17 @@ from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.marks import Pen
 from memlab.pictures.draw.scale import Scale
 from memlab.pictures.draw.svg import Box
+from memlab.pictures.shifted_copies.cells import (
+    PITCH,
+    Matrix,
+    copy,
+    grid,
+    row,
+    runs,
+    single,
+    spots,
+    square,
+)
 from memlab.pictures.shifted_copies.lowering import (
     amount,
     by_copy,
@@ -46,20 +57,11 @@ from memlab.pictures.shifted_copies.lowering import (
 from memlab.pictures.shifted_copies.page import CopyBar, boxes, filled_box, quarters, together
 from memlab.pictures.shifted_copies.small_picture import (
     KERNELS,
-    PITCH,
     PIXEL,
     SIZE,
-    Matrix,
     SmallPicture,
-    copy,
-    grid,
     kinds,
     lower,
-    row,
-    runs,
-    single,
-    spots,
-    square,
 )
 from memlab.pictures.values.number_text import duration
 from memlab.pictures.values.timings import rival

@@ -16,6 +16,7 @@ from memlab.measure import recorded_figures
 from memlab.measure.convolution import RIVAL
 from memlab.networks.graph import Network
 from memlab.pictures.draw.svg import Box, Svg
+from memlab.pictures.shifted_copies.cells import Copies, Corner, Matrix, group, letter, square
 from memlab.pictures.shifted_copies.lowering import (
     Lowering,
     Workspace,
@@ -27,17 +28,7 @@ from memlab.pictures.shifted_copies.lowering import (
     lowered_bytes,
     workspace,
 )
-from memlab.pictures.shifted_copies.small_picture import (
-    SIZE,
-    Copies,
-    Corner,
-    Matrix,
-    Pin,
-    SmallPicture,
-    group,
-    letter,
-    square,
-)
+from memlab.pictures.shifted_copies.small_picture import SIZE, Pin, SmallPicture
 from memlab.pictures.values.number_text import duration
 
 # -- figures --------------------------------------------------------------------------------------

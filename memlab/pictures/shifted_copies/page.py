@@ -22,6 +22,7 @@ from memlab.pictures.draw.svg import Box, Svg, box_path
 from memlab.pictures.draw.table import Below, Beside, Block, Words
 from memlab.pictures.draw.theme import Paint
 from memlab.pictures.memory.step_memory import Budget, budget
+from memlab.pictures.shifted_copies.cells import PITCH, Copies, Corner, Matrix
 from memlab.pictures.shifted_copies.lowering import (
     WAYS,
     Lowering,
@@ -36,15 +37,7 @@ from memlab.pictures.shifted_copies.lowering import (
     times,
     workspace,
 )
-from memlab.pictures.shifted_copies.small_picture import (
-    PITCH,
-    SIZE,
-    Copies,
-    Corner,
-    Matrix,
-    Pin,
-    say,
-)
+from memlab.pictures.shifted_copies.small_picture import SIZE, Pin, say
 from memlab.pictures.values.number_text import hundredths
 
 CARD = budget("12 GB card")

@@ -15,6 +15,7 @@ from memlab.pictures.live.setting import Check, Choice, Range, Setting, State
 from memlab.pictures.live.view import Scene, View, maker
 from memlab.pictures.live.widget import typed
 from memlab.pictures.memory.step_memory import free_here
+from memlab.pictures.shifted_copies.cells import PITCH
 from memlab.pictures.shifted_copies.lowering import (
     BATCHES,
     MOST,
@@ -34,7 +35,6 @@ from memlab.pictures.shifted_copies.page import CARD, Shown, page_of
 from memlab.pictures.shifted_copies.small_picture import (
     KERNELS,
     PADS,
-    PITCH,
     PIXEL,
     PLACE,
     STRIDES,
