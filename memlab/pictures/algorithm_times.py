@@ -70,11 +70,6 @@ class Algorithms(Recordable):
         return [each for each in self.measured.timings if each.workspace is not None]
 
     @property
-    def rivals(self) -> list[Timing]:
-        """Those of others, whose workspace is not."""
-        return [each for each in self.measured.timings if each.workspace is None]
-
-    @property
     def fastest(self) -> Timing:
         """The algorithm with the least time; a rival is none."""
         return min(self.own, key=lambda each: each.seconds)
@@ -113,9 +108,13 @@ class Algorithms(Recordable):
     @property
     def along(self) -> list[str]:
         """What changes from the whole batch to no copy, and which cache each workspace fits."""
-        joined = self.joined
-        lines = [_change(joined[0], joined[-1])] if len(joined) > 1 else []
-        return lines + [self._fits(each) for each in joined if each.workspace]
+        fits = [self._fits(each) for each in self.joined if each.workspace]
+        if len(self.joined) < 2:
+            return fits
+        first, *_, last = self.joined
+        values = {"first": first.name, "more": workspace(first), "before": duration(first.seconds)}
+        values |= {"last": last.name, "less": workspace(last), "after": duration(last.seconds)}
+        return [strings.get("speed.curve.along", **values), *fits]
 
     @property
     def caches(self) -> dict[str, int]:
@@ -235,7 +234,9 @@ class TimeAndMemory(Algorithms):
     def _rivals(self, across: Log) -> list[Mark]:
         """A rival's time is a line across: nobody planned its workspace."""
         marks: list[Mark] = []
-        for each in self.rivals:
+        for each in self.measured.timings:
+            if each.workspace is not None:
+                continue
             ends = [across.last * (across.first / across.last) ** (part / 8) for part in range(7)]
             places = [(x, each.seconds, "end", -2, dy) for dy in (-6, 15) for x in ends]
             name = f"{self.name(each)}: {duration(each.seconds)}"
@@ -335,18 +336,6 @@ def _round(seconds: float) -> str:
     """``'20 ms'``."""
     unit = next(unit for unit, size in SECONDS.items() if seconds >= 0.9995 * size)
     return f"{seconds / SECONDS[unit]:g} {unit}"
-
-
-def _change(first: Timing, last: Timing) -> str:
-    return strings.get(
-        "speed.curve.along",
-        first=first.name,
-        last=last.name,
-        more=workspace(first),
-        less=workspace(last),
-        before=duration(first.seconds),
-        after=duration(last.seconds),
-    )
 
 
 def _cache(nbytes: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from math import prod
 from typing import Any, ClassVar
 
@@ -20,7 +20,7 @@ from memlab.networks.graph import Network
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.labels import Label, Text
-from memlab.pictures.draw.marks import UP, Fact, Glyph, Mark, OpenEdge, Pen, Rect, Rule
+from memlab.pictures.draw.marks import Fact, Mark, OpenEdge, Pen, Rect, Rule
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Band, Scale
 from memlab.pictures.draw.svg import Box
@@ -462,10 +462,6 @@ class FormatsByRole(SteadyView[Precision]):
         1, 1_000_000, doc="the mini-batch size", default=32, stops=tuple(2**n for n in range(11)),
         box=True, stays=True, code="always",
     )  # fmt: skip
-    guess = Setting(
-        doc="a guess at the bytes of one parameter in mixed precision",
-        check=partial(units.parse, bare=True), stays=True, code="never",
-    )  # fmt: skip
     numbers = Check(doc="whether all numbers are shown", stays=True, argument=False, key="KeyN")
     own: Setting[Any] = Setting(
         doc="what the view was made for", default=lambda now: now.what, fixed=True, argument=False
@@ -525,7 +521,7 @@ class FormatsByRole(SteadyView[Precision]):
     def compose(self, scene: Scene) -> Page:
         found, now = self.rows_of(scene.now), scene.now
         role = now.chosen.partition(":")[2]
-        shown = Shown(found, now.room, scene.width, now.numbers, role, now.guess)
+        shown = Shown(found, now.room, scene.width, now.numbers, role)
         return Page(found.title, list(_blocks(shown)), scene.width, self.says(scene), titled=False)
 
 
@@ -568,7 +564,6 @@ class Shown:
     width: float
     numbers: bool
     role: str
-    guess: int | None
 
     @property
     def wide(self) -> bool:
@@ -671,11 +666,6 @@ def _cells(shown: Shown) -> Chart:
         marks.append(Arrow(say("times", count=found.count), one, TOTAL + APART, 16 - HEAD))
     for row, way in enumerate(found.ways):
         marks += [*_name(shown, row, way), *_parameter(shown, row, way)]
-    if shown.guess is not None:
-        x, dy, said = min(shown.guess, most), TALL / 2, Fact(say("guess"), nbytes=shown.guess)
-        text = say("guess") + " →" * (shown.guess > most)
-        marks.append(Glyph(x, 1.5, UP, "hollow pole", "^", dy=dy + 2, fact=said))
-        marks.append(Text(x, 1.5, text, 11, dx=9, dy=dy + 13))
     return Chart(Scale(0, most), shown.rows, marks, shown.height, left=NAMES, right=TOTAL,
                  above=HEAD, told=list(_told(shown)), name=say("one"), gap=4)  # fmt: skip
 
@@ -721,14 +711,12 @@ def _parameter(shown: Shown, row: int, way: Way) -> Iterator[Mark]:
 
 
 def _told(shown: Shown) -> Iterator[str]:
-    """The amounts that are written, and the guess."""
+    """The amounts that are written."""
     for way in filter(shown.counted, shown.found.ways):
         yield shown.found.line(way)
         if shown.numbers:
             state, maps = way.sums
             yield say("parts", name=way.name, state=state, maps=maps, peak=way.said_peak)
-    if shown.guess is not None:
-        yield say("guessed", bytes=shown.guess, name=STARTS[1])
 
 
 def _bar(

@@ -54,16 +54,6 @@ class Training:
         return self.points[-1][1] if self.points else float("nan")
 
     @property
-    def broken(self) -> tuple[float, float] | None:
-        """Where the loss was no number for the first time: the step, and the loss before, NaN where
-        there was none."""
-        if not self.history.broken:
-            return None
-        first = self.history.broken[0]
-        before = [loss for step, loss in self.points if step < first]
-        return first, before[-1] if before else float("nan")
-
-    @property
     def state(self) -> str:
         """How the loss ended, or that it was no number."""
         losses, broken = self.history.losses, self.history.broken
@@ -90,16 +80,17 @@ class Training:
             if isfinite(value) and (value or unit != "steps")
         ]
 
-    def broken_at(self, up: Log) -> tuple[float, float] | None:
-        """The place on a chart where the loss was no number for the first time."""
-        if self.broken is None:
+    def broken(self, up: Log) -> tuple[float, float] | None:
+        """The place on a chart where the loss was no number for the first time: at the loss before,
+        or on top where there was none."""
+        if not self.history.broken:
             return None
-        step, loss = self.broken
-        return step, loss if isfinite(loss) else up.last
+        first = self.history.broken[0]
+        return first, next((y for x, y in reversed(self.points) if x < first), up.last)
 
     def curve(self, up: Log) -> Way:
         """Its points, its name where it ends, and how it ended."""
-        broken = self.broken_at(up)
+        broken = self.broken(up)
         end = max([*self.points[-1:], *([broken] if broken else [])])
         name = [(shortened(self.name, ROOM, 12, bold=True), True)]
         state = wrap(self.state, ROOM, 11)
@@ -152,7 +143,7 @@ class TrainingCurves(Recordable):
         ways = [way.curve(up) for way in self.ways]
         high = max(LEAST, PITCH * len(ways))
         names = Names(ways, 32, high / len(ways), high / len(ways) / 2)
-        broken = filter(None, (way.broken_at(up) for way in self.ways))
+        broken = filter(None, (way.broken(up) for way in self.ways))
         crosses = [Glyph(*place, CROSS, "limit", "x") for place in broken]
         steps = [(n, f"{n:,}") for n in counts(self.steps)]
         losses = Chart(

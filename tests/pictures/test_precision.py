@@ -16,7 +16,7 @@ from memlab.errors import InputError
 from memlab.networks import zoo
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.labels import Text
-from memlab.pictures.draw.marks import Glyph, Rect
+from memlab.pictures.draw.marks import Rect
 from memlab.pictures.precision import (
     EIGHT,
     MAPS,
@@ -260,18 +260,6 @@ def _texts(view: Any) -> list[str]:
     return [label.content for half in [view.page().svg()] for label in half.labels if label.chart]
 
 
-def test_a_guess_is_a_triangle_that_the_picture_has_only_when_it_is_given() -> None:
-    def glyphs(view: Any) -> list[Glyph]:
-        return [each for each in halves(view)[0].marks if isinstance(each, Glyph)]
-
-    assert glyphs(views.precision()) == []
-    (triangle,) = glyphs(views.precision(guess="8 B"))
-    assert (triangle.x, triangle.y) == (8, 1.5)
-    assert "your guess" in _texts(views.precision(guess=8))
-    assert "your guess" not in views.precision().svg()
-    assert views.precision(guess=10**6).page().svg().outside() == []
-
-
 def test_a_wrong_figure_would_be_seen() -> None:
     view = views.precision("mnist_cnn", 4)
     found = view.rows
@@ -387,7 +375,7 @@ def test_its_code_makes_it_again() -> None:
 
 @pytest.mark.parametrize(
     "given", [{"what": "vgg61"}, {"what": 3}, {"start_from": "fp8"}, {"parameter": "int8"},
-              {"master": "bf16"}, {"batch": 0}, {"optimizer": "lion"}, {"guess": "much"}],
+              {"master": "bf16"}, {"batch": 0}, {"optimizer": "lion"}],
 )  # fmt: skip
 def test_bad_input_gets_one_sentence(given: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=r"; try |did you mean|Known: |known") as error:
