@@ -76,7 +76,7 @@ class Algorithms(Recordable):
 
     @property
     def joined(self) -> list[Timing]:
-        """Those that lower ever smaller pieces, from the whole batch to none."""
+        """Algorithms that lower ever smaller pieces, from the whole batch to none."""
         named = {each.name: each for each in self.measured.timings}
         return [named[name] for name in PATH if name in named]
 
@@ -107,7 +107,7 @@ class Algorithms(Recordable):
 
     @property
     def along(self) -> list[str]:
-        """What changes from the whole batch to no copy, and which cache each workspace fits."""
+        """The change from the whole batch to no copy, and which cache each workspace fits."""
         fits = [self._fits(each) for each in self.joined if each.workspace]
         if len(self.joined) < 2:
             return fits
@@ -328,7 +328,7 @@ def _decades(sizes: list[int]) -> Log:
 
 
 def _amount(across: Log, each: Timing) -> float:
-    """Where its workspace stands."""
+    """The place of its workspace on the axis."""
     return each.workspace or across.values[0]
 
 

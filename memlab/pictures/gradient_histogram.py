@@ -29,7 +29,7 @@ KEPT = theme.PAINTS[Role.PARAMETER_GRADIENT]
 COUNTS = ("already", "zero", "subnormal", "normal", "beyond")
 """0 before, 0 in the format, kept with fewer digits, kept, too large."""
 LARGEST = 2**64
-"""Of all scales."""
+"""The largest scale."""
 Given = Run | Mapping[str, npt.ArrayLike] | npt.ArrayLike
 
 
@@ -93,7 +93,7 @@ class GradientHistogram(Still, Study):
 
     @property
     def sentences(self) -> list[str]:
-        """What vanishes, as they are and scaled."""
+        """The gradients that vanish, as they are and scaled."""
         return [self._sentence(tally) for tally in self.tallies]
 
     def _sentence(self, tally: Tally) -> str:
@@ -110,7 +110,7 @@ class GradientHistogram(Still, Study):
         )
 
     def fate(self, count: str) -> str:
-        """What becomes of the gradients of a count: of too large ones it differs from format to
+        """The fate of the gradients of a count: of too large ones it differs from format to
         format."""
         lost = count == "beyond" and not self.format.infinities
         return say("not_a_number" if lost else count)
@@ -225,7 +225,7 @@ def _scales(scale: object) -> list[float]:
 
 
 def tally(values: npt.NDArray[np.float32], format: Format, scale: float) -> Tally:
-    """What becomes of fp32 values times a scale: multiplied in fp32, then rounded once."""
+    """Count the fates of fp32 values times a scale: multiplied in fp32, then rounded once."""
     with np.errstate(over="ignore", under="ignore"):
         sizes = np.abs(values * np.float32(scale))
     held = rounding.rounded(sizes, format)

@@ -1,4 +1,4 @@
-"""What fewer bits buy, measured: values per second that are read from memory, by format."""
+"""Gain of fewer bits, measured: values per second that are read from memory, by format."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class Number:
 
     @cached_property
     def held(self) -> float:
-        """What the format makes of it."""
+        """The value that the format makes of it."""
         return rounding.nearest(self.number, self.format)
 
     @cached_property
@@ -147,7 +147,7 @@ class Number:
 
     @property
     def fate(self) -> str:
-        """What happened to the number."""
+        """The fate of the number in the format, as the key of a text."""
         if isnan(self.held):
             return "nan" if self.number != self.number else "lost"
         if self.number == self.held:
@@ -178,7 +178,7 @@ class Number:
 
     @property
     def headline(self) -> str:
-        """What becomes of the number: ``'0.1 becomes 0.0999755859375.'``"""
+        """The fate in words: ``'0.1 becomes 0.0999755859375.'``"""
         end = self.format.largest if self.number > 0 else self.format.lowest
         return _say(
             f"fate.{self.fate}",
@@ -191,7 +191,7 @@ class Number:
 
     @property
     def note(self) -> str:
-        """That two values are equally near, or that the value is subnormal."""
+        """A tie of two values, or a subnormal value, in words."""
         smallest, between = self.format.smallest_normal, self.line is not None and self.line.middle
         tie = between and self.error is not None and abs(self.error.ulps) == Fraction(1, 2)
         notes = [_say("tie")] if tie else []
@@ -241,7 +241,7 @@ class Number:
 
     @property
     def spoken(self) -> str:
-        """What a screen reader hears after a change."""
+        """The words of a screen reader after a change."""
         parts = [f"{self.format}.", self.headline, self.note, self.lost]
         return " ".join(part for part in parts if part)
 
@@ -284,7 +284,7 @@ class Number:
         return f"{lead} + {steps}/2^{digits} = {shown(lead + Fraction(steps, 2**digits))}"
 
     def _kept(self, other: Format) -> list[str]:
-        """What a format makes of the number, and its error; no value where it cannot hold it."""
+        """The value of the number in a format, and its error; no value where it cannot hold it."""
         if self.number != self.number and not other.nan:
             return [other.name, str(other.bits), shown(None), "–"]
         held, error = rounding.nearest(self.number, other), rounding.error(self.number, other)
@@ -510,7 +510,7 @@ def _marks(found: Number, line: Line) -> Iterator[Mark]:
 
 
 def _key(line: Line) -> list[tuple[int | Paint | str, str]]:
-    """What the marks are."""
+    """The names of the marks."""
     looks: dict[str, int | Paint | str] = {"number": POINTER, "held": "dot", "other": "hollow"}
     looks |= {"scale": "before"} if line.dashed else {}
     return [(look, _say(f"key.{name}")) for name, look in looks.items()]

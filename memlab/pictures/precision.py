@@ -49,7 +49,7 @@ STATE = (Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE)
 """The model state, which fact F1 counts in bytes per parameter."""
 MAPS = (Role.FEATURE_MAP, Role.GRADIENT_MAP, Role.INPUT)
 STARTS = ("fp32", "mixed fp16", "bf16")
-"""What one starts from; the first is what the others are compared with."""
+"""Starts to choose from; the others are compared with the first."""
 YOURS = "yours"
 COPY, NONE, EIGHT = "master", "none", "8 bits"
 SMALL = tuple(name for name in STORED if not FORMATS[name].unused)
@@ -62,14 +62,14 @@ OFFERED: dict[str, tuple[str, ...]] = {
     Role.FEATURE_MAP: SMALL,
     Role.GRADIENT_MAP: SMALL,
 }
-"""What can be chosen, and from what: a copy of the parameters, and states in 8 bits by blocks."""
+"""Choices, and their options: a copy of the parameters, and states in 8 bits by blocks."""
 Formats = dict[str, str]
 """By what is stored: a role, or the copy of the parameters."""
 
 NAMES, TOTAL, AMOUNT = 122, 76, 66
 """Pixels: for the names of rows, for the bytes of one parameter, for an amount at a bar."""
 TALL, PITCH, PARTS, HEAD = 34, 62, 16, 38
-"""Of a bar, from row to row, for the line of parts below it, for the heads."""
+"""Heights of a bar, from row to row, for the line of parts below it, for the heads."""
 NARROW, APART, SHARE = 760, 20, 0.43
 """Below that width the halves stand one below the other; beside each other the left one has so much
 of the width."""
@@ -120,8 +120,8 @@ def recipe(network: Network, optimizer: str, start: str, chosen: Formats) -> Rec
 
 @dataclass(frozen=True)
 class Array:
-    """What is kept of one parameter: its role, its format, its whole bytes. ``copy`` is the one in
-    fp32 beside a smaller parameter."""
+    """An array that is kept of a parameter: its role, its format, its whole bytes. ``copy`` is the
+    one in fp32 beside a smaller parameter."""
 
     role: Role
     format: str
@@ -217,7 +217,7 @@ def way(name: str, memory: StepMemory, batch: int) -> Way:
 
 @lru_cache(maxsize=32)
 def _arrays(memory: StepMemory) -> tuple[tuple[Array, ...], Fraction]:
-    """What is kept of each value of the largest parameter, and its share in block scales."""
+    """The arrays of each value of the largest parameter, and its share in block scales."""
     assert memory.step is not None
     slots = [(slot, operands(op)) for op in memory.step.ops for slot in op.slots]
     slot, found = max(slots, key=lambda each: each[1][each[0].parameter].size.fixed)
@@ -250,7 +250,7 @@ class Precision:
 
     @property
     def first(self) -> Way:
-        """What the others are compared with."""
+        """The way that the others are compared with."""
         return self.ways[0]
 
     @property
@@ -265,7 +265,7 @@ class Precision:
 
     @property
     def finding(self) -> tuple[str, str]:
-        """What the picture shows: of which way, and what."""
+        """The finding: its way, and what becomes of it."""
         if self.changed:
             what = listed(self.changed)
             return say("finding.yours", what=what), ", ".join(self._clauses())
@@ -277,7 +277,7 @@ class Precision:
         return say("finding.way", name=self.start), say(f"finding.{key}", **found)
 
     def _clauses(self) -> list[str]:
-        """What has changed first, then what has not."""
+        """Clauses: changes first, then what stays."""
         now, old = self.now, self.origin
         state, maps = say("state.same"), say("maps.same")
         if now.per_parameter != old.per_parameter:
@@ -288,7 +288,7 @@ class Precision:
         return [maps, state] if stays else [state, maps][: 1 + (maps != say("maps.same"))]
 
     def _verb(self, side: str) -> str:
-        """What becomes of a side of fp32."""
+        """The change of a side against fp32, in words."""
         at = 0 if side == "state" else 1
         share = Fraction(100 * self.now.totals[at], max(self.first.totals[at], 1))
         return say(f"{side}.{_share(self.now, self.first, at)}", percent=f"{round(share):,}")
@@ -299,7 +299,7 @@ class Precision:
 
     @property
     def sentences(self) -> list[str]:
-        """What to look at."""
+        """A hint at what to look at."""
         if not self.changed:
             return self._moved or [say(f"sentence.{self.start.replace(' ', '_')}")]
         now, old = self.now.totals, self.origin.totals
@@ -311,7 +311,7 @@ class Precision:
 
     @property
     def _moved(self) -> list[str]:
-        """That other maps are alive at another peak, where their bytes alone do not say it."""
+        """The other maps at another peak, where their bytes alone do not say it."""
         first, now = self.first, self.origin
         if _share(now, first, 1) not in ("fall", "grow") or now.operation == first.operation:
             return []
@@ -320,7 +320,7 @@ class Precision:
 
     @property
     def notes(self) -> list[str]:
-        """What the figures are of, and what is not drawn."""
+        """Subject of the figures, and what is not drawn."""
         return [
             say("note.what", network=self.network, batch=f"{self.batch:,}",
                 optimizer=optimizers.title(self.optimizer),
@@ -418,7 +418,7 @@ def _format(role: str, doc: str, when: Callable[[State], bool] = always) -> Choi
 
 @cache
 def _titles() -> dict[str, str]:
-    """Of the zoo, by name."""
+    """Titles of the zoo, by name."""
     return {name: network_of(name).title for name in zoo.ZOO}
 
 
@@ -539,7 +539,7 @@ def _places(found: Precision) -> list[str]:
 
 
 def _next(places: list[str], here: str, key: str) -> str:
-    """Where an arrow leads to from there."""
+    """The place that an arrow leads to."""
     if here not in places:
         return places[0]
     row, _, role = here.partition(":")
@@ -556,8 +556,8 @@ def _next(places: list[str], here: str, key: str) -> str:
 
 @dataclass(frozen=True)
 class Shown:
-    """What the picture is made from; ``room`` is what its scale holds: bytes of the model state,
-    and of the maps."""
+    """The parts of the picture; ``room`` is what its scale holds: bytes of the model state, and of
+    the maps."""
 
     found: Precision
     room: tuple[int, ...]
@@ -582,7 +582,7 @@ class Shown:
 
     @property
     def height(self) -> float:
-        """Of the frame of both halves."""
+        """Height of the frame of both halves."""
         return self.pitch * len(self.found.ways)
 
     def counted(self, way: Way) -> bool:
@@ -591,7 +591,7 @@ class Shown:
         return self.numbers or not found.changed or way in (found.origin, found.now)
 
     def old(self, way: Way) -> Way:
-        """What one's own way is held against; any other against itself."""
+        """The way that one's own is held against; any other against itself."""
         return self.found.origin if way is self.found.now else way
 
 
@@ -729,7 +729,7 @@ def _bar(
 
 
 def _gone(row: int, end: float, old: float) -> Iterator[Mark]:
-    """What the way that one has come from had in this row, dashed."""
+    """Bytes that the way before had in this row, dashed."""
     if abs(old - end) > 0.004 * abs(old) and abs(old) > abs(end):
         yield Rect(min(end, old), max(end, old), row, row + 1, "before", 1.5, TALL)
 
@@ -766,7 +766,7 @@ def _stacks(shown: Shown) -> Chart:
 
 
 def _margins(room: float, state: int, maps: int, least: float) -> tuple[float, float]:
-    """What stays free to the left and to the right of the bars: for amounts, and so that the right
+    """Margins to the left and to the right of the bars: for amounts, and so that the right
     side has at ``least`` so many pixels."""
     part = state / max(state + maps, 1)
     right = 8.0

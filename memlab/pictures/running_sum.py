@@ -28,9 +28,9 @@ MOST = 65_536
 PITCH = 44
 """From name to name."""
 POINTS = 256
-"""Of the line of a sum."""
+"""Points of the line of a sum."""
 ROWS = 12
-"""Of its table."""
+"""Rows of the table."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class RunningSum(Still, Study):
 
     @cached_property
     def sentences(self) -> list[str]:
-        """Where the sum in the format stops and why, or how far off it is."""
+        """The place where the sum in the format stops and why, or how far off it is."""
         way = self.ways[0]
         values = {"format": self.format, "sum": total(way.end), "exact": total(self.exact)}
         if not np.isfinite(way.end):

@@ -113,7 +113,7 @@ class TrainingCurves(Recordable):
 
     @property
     def steps(self) -> int:
-        """Of the longest training."""
+        """Steps of the longest training."""
         return max(len(way.history.losses) for way in self.ways)
 
     @property

@@ -1,4 +1,4 @@
-"""What wider vectors buy, measured: operations per second by the lanes of a vector."""
+"""Gain of wider vectors, measured: operations per second by the lanes of a vector."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _rates(found: VectorLanes) -> Chart:
 
 
 def _each_lane(found: VectorLanes, top: float) -> list[Mark]:
-    """What there would be if each lane brought as much as the first."""
+    """A line as if each lane brought as much as the first."""
     each = found.curve.linear(1) / 1e9
     end = min(found.points[-1].lanes, top / each)
     label = strings.get("lanes.linear")

@@ -34,7 +34,7 @@ from memlab.pictures.values.recipe import Recipe, memory_of, name_of, named_or_g
 from memlab.step.tensor import Role
 
 COLUMNS, CHANNELS = SOURCES = "columns", "channels"
-"""What the lanes are filled from."""
+"""Sources that fill the lanes."""
 WIDTHS = (128, 256, 512, 1024)
 """Bits of a vector: those of processors, and 32 threads of a GPU with 32 bits each."""
 FORMATS = ("fp64", "fp32", "bf16", "fp16", "int8")
@@ -64,7 +64,7 @@ LARGE = "M-6-6h12v12h-12Z"
 
 @dataclass(frozen=True)
 class Layer:
-    """What a layer gives to the lanes: ``columns`` for each image, ``channels`` for each column.
+    """A layer as the lanes get it: ``columns`` for each image, ``channels`` for each column.
     ``size`` is its output map, empty for a linear layer: ``'7x7'``."""
 
     name: str
@@ -98,7 +98,7 @@ class Filled:
 
     @property
     def part(self) -> Fraction:
-        """Those that do, of all lanes."""
+        """The share of lanes that are filled."""
         return Fraction(self.count, self.vectors * self.lanes)
 
     @property
@@ -260,7 +260,7 @@ class Vectors:
         return found if abs(found.nbytes - self.nbytes) < self.nbytes / 100 else None
 
     def sentence(self, before: Vectors | None = None) -> str:
-        """What there is to see, or what has changed."""
+        """A hint at what there is to see, or the change."""
         if self._case == "halved":
             return say("halved", count=f"{self.batch // 2:,}")
         if before is None or not self._beside(before):
@@ -503,7 +503,7 @@ def _glasses(found: Vectors, each: Filled, was: Filled | None, pitch: float, roo
 
 
 def _outlines(was: Filled, pitch: float, gap: float, fits: int) -> Iterator[Mark]:
-    """What the state before filled, as far as there is room for it."""
+    """Outlines of what the state before filled, as far as there is room for it."""
     full = min(was.count // was.lanes, fits)
     if full:
         yield Rect(0, pitch * full - gap, 0, TALL)
@@ -522,7 +522,7 @@ def _last(each: Filled, x: float, wide: float) -> Iterator[Mark]:
 
 
 def _head(found: Vectors, each: Filled) -> Iterator[Mark]:
-    """What one image gives, as places of its map; idle lanes and vectors below."""
+    """Values that one image gives, as places of its map; idle lanes and vectors below."""
     layer, top = each.layer, TALL + HEAD
     channels = found.source == CHANNELS
     count = layer.channels if channels else layer.columns
@@ -542,7 +542,7 @@ def _head(found: Vectors, each: Filled) -> Iterator[Mark]:
 
 
 def _bracket(found: Vectors, x: float) -> Iterator[Mark]:
-    """What one bar is."""
+    """A bracket that says what one bar is."""
     yield Path([(x, 0), (x + 5, 0), (x + 5, TALL), (x, TALL)], "rule", closed=False)
     yield Text(x + 12, TALL / 2, say("one_vector"), 12, bold=True)
     yield Text(x + 12, TALL / 2, say("lanes.count", count=found.lanes), 12, dy=16)
@@ -578,7 +578,7 @@ def _point(each: Filled, batch: int, here: bool, index: int) -> Mark:
 
 
 def _legend(found: Vectors, tall: float) -> Iterator[Mark]:
-    """What the curves are; which is which."""
+    """The legend of the curves."""
     left, top = 2**-0.4, 1 + HEAD / tall
     yield Rule(y=1)
     yield Text(left, top, say("any"), 13, dy=11, bold=True)

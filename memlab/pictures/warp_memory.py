@@ -179,7 +179,7 @@ class Warp:
 
     @property
     def sentences(self) -> list[str]:
-        """What moves for it, its first thread and its last, and why some access nothing."""
+        """Bytes that move for it, its first thread and its last, and why some access nothing."""
         order, costs = say(f"order.{self.order}"), " ".join(s.cost for s in self.sides.values())
         order = f"{order[0].upper()}{order[1:]}"
         names = ("number", "c", "ky", "kx", "oy", "ox")
@@ -245,7 +245,7 @@ class Warps:
 
     @property
     def headline(self) -> str:
-        """Of the side with the larger ratio: ``'Column order moves 8 times ...'``."""
+        """The finding, of the side with the larger ratio: ``'Column order moves 8 times ...'``."""
         moved = {name: [self.orders[order].sides[name].moved for order in ORDERS] for name in SIDES}
         ratios = {name: Fraction(max(both), min(both)) for name, both in moved.items() if all(both)}
         name = max(reversed(SIDES), key=lambda name: ratios.get(name, 0))
@@ -431,7 +431,7 @@ def _sides(width: float, sides: list[Block]) -> Block:
 
 
 def _side(found: Warps, was: Warps | None, name: str) -> Block:
-    """What moves in each order, and line by line where."""
+    """Bytes that move in each order, and line by line where."""
     parts = []
     for order, warp in found.orders.items():
         side, before = warp.sides[name], was.orders[order].sides[name] if was else None
@@ -464,7 +464,7 @@ def _lines(side: Side, before: Side | None, gap: float) -> Chart:
 
 
 def _told(side: Side, lines: list[Line]) -> Iterator[Mark]:
-    """What each line says; the first and the last thread, where each stores to its own line."""
+    """The words of each line; the first and the last thread, where each stores to its own line."""
     for y, line in enumerate(lines):
         shares = {"sectors": len(line.sectors), "values": len(line.cells)}
         more = say("fact", **shares, threads=span(line.threads))
@@ -477,7 +477,7 @@ def _told(side: Side, lines: list[Line]) -> Iterator[Mark]:
 
 
 def _sectors(side: Side) -> list[Place]:
-    """Those that move."""
+    """Sectors that move."""
     return [
         _cells(sector, y, 0, VALUES) for y, line in enumerate(side.lines) for sector in line.sectors
     ]

@@ -115,8 +115,8 @@ def _svg(slide: Slide, name: str, kind: str, ticks: str, targets: str) -> str:
 
 
 def _targets(corners: dict[str, tuple[int, int]], top: int, cell: int) -> str:
-    """Where a pointer pins a pixel or a place, as large as the largest kernel needs it, and room
-    for the marks."""
+    """Targets that pin a pixel or a place, as large as the largest kernel needs them, and room for
+    the marks."""
     most = max(KERNELS)
     sizes = {"copies": (most * PITCH - 1,) * 2, "matrix": (SIZE**2, most**2), "input": (SIZE, SIZE)}
     rects = "".join(
@@ -129,7 +129,7 @@ def _targets(corners: dict[str, tuple[int, int]], top: int, cell: int) -> str:
 
 
 def _shared(text: str) -> tuple[str, str]:
-    """What many slides draw alike is defined once: copies, rows of a matrix, lines of cells. What
+    """Define once what many slides draw alike: copies, rows of a matrix, lines of cells. What
     marks say on hover is left out: on a projector nobody hovers."""
     text = re.sub(r'<style>.*?</style><defs>.*?</defs>| data-fact="[^"]*"', "", text)
     found: dict[str, str] = {}
@@ -276,7 +276,7 @@ def _words() -> dict[str, str]:
 
 
 def _texts(small: SmallPicture) -> dict[str, Any]:
-    """What the bench says of a variant, and of each batch of it."""
+    """Texts of the bench for a variant, and of each batch of it."""
     count, pad = len(small.copies), say(f"bench.{small.pad}")
     drawn, known = short_times(small.factor), {"k": small.k, "stride": small.stride, "pad": pad}
     key = "bench.copies_one" if count == 1 else "bench.copies_many"

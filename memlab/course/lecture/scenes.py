@@ -269,7 +269,7 @@ PINNED = (4 * 8 + 5, 7 * 8 + 2, 7 * 8 + 7)
 
 
 def _pixel() -> Scene:
-    """Where one pixel stands; why the factor is exact; any other pixel by a click."""
+    """The places of one pixel; why the factor is exact; any other pixel by a click."""
     found, small = lowering(), lower(3)
     drawn, twins = [], []
     for pixel in PINNED:
@@ -291,7 +291,7 @@ def _pixel() -> Scene:
 
 
 def _chosen(slide: Slide) -> None:
-    """What the browser fills in where another pixel is pinned."""
+    """Texts that the browser fills in where another pixel is pinned."""
     with slide.group(class_="pinned-only"):
         slide.add("text", say("pixel.chosen"), x=LEFT, y=TITLE, class_="s42 b")
         slide.says("count", TEXT, 306, "s96 b")
@@ -486,7 +486,7 @@ WEIGHTS = (
     (-1, -1, -1, 0, 0, 0, 1, 1, 1),
     (0, -1, 0, -1, 4, -1, 0, -1, 0),
 )
-"""What is drawn of 4 kernels: inside, left and upper edges, corners of the letter are dark."""
+"""Weights of 4 kernels: inside, left and upper edges, corners of the letter are dark."""
 
 
 def _product() -> Scene:

@@ -73,7 +73,7 @@ def lowered(node: Node, batch: int = BATCH) -> int:
 
 
 def mistake(name: str) -> int:
-    """What somebody answers who makes this mistake."""
+    """The answer of somebody who makes this mistake."""
     causes = quantities.lowered(layer(), BATCH).causes
     return int(next(cause.value for cause in causes if cause.name == name))
 
@@ -116,7 +116,7 @@ TOP = 100
 INPUT, COPIES, MATRIX = (0, 9), (46, 0), (8, 28)
 """Corners in cells, from the left edge and ``TOP`` on."""
 TEXT = 256
-"""Where texts beside the input begin."""
+"""Left edge of texts beside the input."""
 TITLE, MOTTO = 64, 700
 """Baselines."""
 
@@ -144,7 +144,7 @@ class Slide(Svg):
         return self.text(x, y, say(key, **values), size, anchor, bold, dim)
 
     def title(self, key: str, /, **values: Any) -> None:
-        """What the scene finds."""
+        """The finding of the scene."""
         self.say(LEFT, TITLE, key, 42, bold=True, **values)
 
     def motto(self, key: str = "motto.planned", **values: Any) -> None:
@@ -193,7 +193,7 @@ class Slide(Svg):
 
     @contextmanager
     def cells(self, corner: Corner = (LEFT, TOP), cell: float = CELL) -> Iterator[None]:
-        """What is written inside is in cells."""
+        """A group whose contents are in cells."""
         with group(self, *corner, cell):
             yield
 

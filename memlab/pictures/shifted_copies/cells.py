@@ -29,7 +29,7 @@ CLASSES = {"#": "on", ".": "pale", "0": "zero"}
 PITCH = SIZE + 1
 """From one copy to the next: a cell stays free."""
 DIMMED = 0.35
-"""What is not pinned, where something is."""
+"""Opacity of what is not pinned, where something is."""
 
 _LIGHT = "--copy-on:#0072B2;--copy-pale:#bfdcef;--copy-look:#D55E00;--copy-zero:#E69F00"
 _DARK = "--copy-on:#56B4E9;--copy-pale:#23495f;--copy-look:#F0E442;--copy-zero:#E69F00"
@@ -76,7 +76,7 @@ Paths = list[tuple[str, str]]
 
 
 def group(svg: Svg, x: float, y: float, cell: float) -> AbstractContextManager[None]:
-    """What is written inside is in cells, from a corner of the page on; zeros are hatched."""
+    """A group whose contents are in cells, from a corner of the page on; zeros are hatched."""
     name = f"{svg.key}-zero"
     pattern = (
         f'<pattern id="{name}" width=".75" height=".75" patternUnits="userSpaceOnUse" '
@@ -148,7 +148,7 @@ def single(found: Iterable[tuple[Corner, str]]) -> Paths:
 
 @lru_cache(maxsize=1024)
 def fact(small: SmallPicture, index: int) -> str:
-    """What a copy says, as a picture and as a row of the matrix."""
+    """The words of a copy, as a picture and as a row of the matrix."""
     ky, kx = divmod(index, small.k)
     zeros = small.copies[index].count(None)
     return say("fact.copy", number=index + 1, ky=ky, kx=kx, shift=small.shifted(index),
@@ -165,8 +165,8 @@ def spots(corners: Iterable[Corner]) -> str:
 
 @dataclass(frozen=True)
 class Part(Mark):
-    """What both parts of the picture know: what is written, where they begin, what is pinned, and
-    whether their cells say what they are and take the pointer."""
+    """A part of the picture: what is written, where it begins, what is pinned, and whether its cells
+    say what they are and take the pointer."""
 
     found: Lowering
     corner: Corner
@@ -185,7 +185,7 @@ class Part(Mark):
         return DIMMED if self.pin else None
 
     def said(self, index: int) -> str | None:
-        """What a copy says."""
+        """The words of a copy."""
         return fact(self.found.small, index) if self.told else None
 
     def draw(self, pen: Pen) -> None:
@@ -197,7 +197,7 @@ class Part(Mark):
         raise NotImplementedError
 
     def marks(self) -> Paths:
-        """What is pinned, in this part."""
+        """Marks of what is pinned, in this part."""
         raise NotImplementedError
 
     def _pinned(self, svg: Svg) -> None:
@@ -206,7 +206,7 @@ class Part(Mark):
                 svg.path(d, class_=name)
 
     def _rings(self, axes: Any, corners: Sequence[Corner]) -> None:
-        """What is pinned, on matplotlib's Axes."""
+        """Mark what is pinned on matplotlib's Axes."""
         if corners:
             xs, ys = zip(*((x + 0.5, y + 0.5) for x, y in corners), strict=True)
             axes.scatter(xs, ys, marker="s", facecolors="none", edgecolors="#D55E00", zorder=3)
@@ -313,7 +313,7 @@ class Copies(Part):
             svg.add("g", letter(), transform=f"translate({x + right:g} {y + down:g})")
 
     def _targets(self, svg: Svg) -> None:
-        """Where a pointer chooses a place: its row in all copies of a kernel row, which have a free
+        """Targets of the pointer for places: a row in all copies of a kernel row, which have a free
         cell between them."""
         (x, y), k = self.corner, self.found.k
         wide = k * PITCH - 1
@@ -326,7 +326,7 @@ class Copies(Part):
     # -- pins
 
     def _spots(self) -> list[Corner]:
-        """Where what is pinned stands in the copies that are written."""
+        """Corners of what is pinned in the copies that are written."""
         if not (self.pin and self.found.count):
             return []
         stands = self.pin.until(self.found.copies)
@@ -395,7 +395,7 @@ class Matrix(Part):
             svg.rect(box, fill="transparent", data_send="column", data_steps=columns)
 
     def _spots(self) -> list[Corner]:
-        """Where what is pinned stands in the rows that are written."""
+        """Corners of what is pinned in the rows that are written."""
         stands = self.pin.until(self.found.copies) if self.pin else ()
         return [(self.corner[0] + place, self.corner[1] + index) for index, place in stands]
 

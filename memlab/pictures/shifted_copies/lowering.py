@@ -105,7 +105,7 @@ def changed(node: Node, k: int, stride: int, pad: str) -> Node:
 
 @dataclass(frozen=True)
 class Workspace:
-    """What an algorithm needs beside the operands of the layer's forward pass.
+    """Memory that an algorithm needs beside the operands of the layer's forward pass.
 
     ``name`` is the algorithm that does the work: the one asked for, or what it uses instead.
     """
@@ -163,7 +163,7 @@ def factor(node: Node) -> Fraction:
 
 
 def by_copy(nodes: Sequence[Node]) -> tuple[list[Node], list[Node], list[Node]]:
-    """Those that need no copy, those whose copy is a part of the input, and the others."""
+    """Nodes that need no copy, those whose copy is a part of the input, and the others."""
     none = [node for node in nodes if factor(node) == 0]
     part = [node for node in nodes if 0 < factor(node) < 1]
     return none, part, [node for node in nodes if factor(node) >= 1]
@@ -299,7 +299,7 @@ class Lowering:
 
     @cached_property
     def workspace(self) -> Workspace:
-        """What the plan of the layer has beside its operands."""
+        """Workspace in the plan of the layer."""
         return workspace(self.node, self.how)
 
     # -- bytes of the real layer
@@ -437,7 +437,7 @@ class Lowering:
 
     @property
     def last_step(self) -> str:
-        """What the last step wrote."""
+        """The last step in words."""
         if not self.count:
             return f"{self.headline}."
         if self.current is None:
@@ -476,7 +476,7 @@ class Lowering:
 
     @property
     def headline(self) -> str:
-        """What the small picture shows: a finding, not a topic."""
+        """The finding of the small picture."""
         small, name = self.small, say("kernel", k=self.k)
         if not self.count:
             return say("found.pointwise" if self.pointwise else "found.direct")
@@ -582,8 +582,8 @@ class Lowering:
 
 
 def of_layer(network: Network, name: object, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a layer of a network decides of a ``Lowering``: its own kernel, stride and padding
-    where no others are given, and all copies are written.
+    """Arguments of a ``Lowering`` of a layer: its own kernel, stride and padding where no others
+    are given, and all copies are written.
 
     Raises:
         InputError: no such convolution, or one whose settings are not drawn and not given.

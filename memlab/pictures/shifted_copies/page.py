@@ -44,7 +44,7 @@ CARD = budget("12 GB card")
 RULER = Linear(0, 16 * 10**9, 4 * 10**9, "GB", 10**9)
 """It holds the layer of the question at its batch, and the card. What is longer breaks it."""
 OVER = Paint("#D55E00", 0, "falling")
-"""What does not fit."""
+"""Look of what does not fit."""
 ON, PALE, ZERO = (
     Paint("var(--copy-on,#0072B2)", 1),
     Paint("var(--copy-pale,#bfdcef)", 1),
@@ -54,7 +54,7 @@ ON, PALE, ZERO = (
 APART = 22
 """Between two parts."""
 TOP, LOW = 33, 55
-"""Of the bar of the copy, below that of the input, in pixels from the top of the ruler."""
+"""Ends of the bar of the copy, below that of the input, in pixels from the top of the ruler."""
 WIDE, LEAST = 660, 3
 """From the first on a cell of the picture is larger; one of the matrix has at least the second
 beside the copies, else it stands below them."""
@@ -62,8 +62,8 @@ beside the copies, else it stands below them."""
 
 @dataclass(frozen=True)
 class Shown:
-    """What a page is made from: a layer that is lowered, and what else is chosen. ``moving`` says
-    that the last copy has just come; ``before`` is what was lowered before; ``formulas`` whether
+    """The parts of a page: a layer that is lowered, and what else is chosen. ``moving`` says that the
+    last copy has just come; ``before`` is what was lowered before; ``formulas`` whether
     the text has them, which a page that asks for one leaves out."""
 
     found: Lowering
@@ -83,7 +83,7 @@ class Shown:
 
     @property
     def left(self) -> int:
-        """Where copies and bars begin."""
+        """Left edge of copies and bars."""
         return self.cell * (19 if self.width >= WIDE else 18)
 
 
@@ -126,7 +126,7 @@ def _head(shown: Shown) -> list[Block]:
 
 
 def _fits(shown: Shown) -> list[tuple[str, bool]]:
-    """What each budget holds of the copy, in bold where it is refused."""
+    """The verdict of each budget on the copy, in bold where it is refused."""
     return [shown.found.verdict(room) for room in shown.budgets] if shown.found.total else []
 
 
@@ -140,7 +140,7 @@ def _details(shown: Shown) -> list[Block]:
 
 
 def _amounts(found: Lowering) -> list[tuple[str, bool]]:
-    """What is written of what, and how many times the input that is."""
+    """Bytes that are written, of how many, and how many times the input that is."""
     if not found.count:
         return [(amount(0), True), (f" {say('head.unmade')}", False)]
     of = f" {say('head.of', total=amount(found.total))}" if found.copies < found.count else ""
@@ -245,7 +245,7 @@ def _break(svg: Svg, box: Box) -> None:
 
 
 def _free(found: Budget) -> list[Mark]:
-    """What this machine has left, live only: a dashed line through the ruler."""
+    """Memory that is free on this machine, live only: a dashed line through the ruler."""
     text, end = say("ruler.free", free=hundredths(found.nbytes)), RULER.last
     if found.nbytes > end:
         return [Text(end, 12, f"{text} →", 11, "end", 14, dim=True, held=True)]

@@ -34,7 +34,7 @@ LETTER = (
 """An F has no symmetry, so a shift of it is seen."""
 KERNELS, STRIDES, PADS = (1, 3, 5, 7), (1, 2), ("same", "none")
 PIXEL, PLACE = "pixel", "place"
-"""What can be pinned: a pixel of the input, or a place of the output."""
+"""Kinds of pins: a pixel of the input, or a place of the output."""
 Spot = tuple[int, int]
 """Row and column, from 0."""
 
@@ -45,7 +45,7 @@ def say(key: str, /, **values: object) -> str:
 
 
 def kinds(pixels: Sequence[int | None]) -> str:
-    """What each cell shows: ``#`` the letter, ``.`` what is around it, ``0`` an added zero."""
+    """The kind of each cell: ``#`` the letter, ``.`` what is around it, ``0`` an added zero."""
     letter = "".join(LETTER)
     return "".join("0" if pixel is None else letter[pixel] for pixel in pixels)
 
@@ -133,7 +133,7 @@ class SmallPicture:
         return rows, [source(ox, kx, self.stride, self.rim, 1) for ox in range(self.places)]
 
     def window(self, row: int, column: int) -> Spot:
-        """Where the window of an output place begins."""
+        """Row and column at which the window of an output place begins."""
         return source(row, 0, self.stride, self.rim, 1), source(column, 0, self.stride, self.rim, 1)
 
     def shift(self, index: int) -> Spot:

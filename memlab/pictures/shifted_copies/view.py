@@ -1,4 +1,4 @@
-"""What lowering writes, as a live view: the k² shifted copies of a small picture, and the bytes of
+"""The live view of lowering: the k² shifted copies of a small picture, and the bytes of
 a real layer beside them.
 """
 
@@ -295,7 +295,7 @@ class ShiftedCopies(View[Lowering]):
 
 
 def _pressed(small: SmallPicture, pinned: str, key: str) -> str:
-    """What is pinned after a key: move, first, last; pixel or place; unpin."""
+    """The pin after a key: move, first, last; pixel or place; unpin."""
     if key == "Escape":
         return ""
     pin = small.parse(pinned)

@@ -24,7 +24,7 @@ def workspace(each: Timing) -> str:
 
 
 def way(each: Timing) -> str:
-    """What an algorithm does, or its title; of a rival we do not know."""
+    """The work of an algorithm, or its title; of a rival we do not know."""
     key = f"speed.way.{each.name}"
     if strings.has(key):
         return strings.get(key)
@@ -41,7 +41,7 @@ def taken(samples: Iterable[Sequence[float]], processor: bool) -> list[str]:
 
 
 def where(machine: Machine) -> str:
-    """Where and when it was measured; a picture that is recorded says so at its foot."""
+    """Place and date of a measurement; a picture that is recorded says so at its foot."""
     return "" if recorded_figures.command() else strings.get("speed.where", machine=machine)
 
 
