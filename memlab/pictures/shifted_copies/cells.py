@@ -165,8 +165,8 @@ def spots(corners: Iterable[Corner]) -> str:
 
 @dataclass(frozen=True)
 class Part(Mark):
-    """A part of the picture: what is written, where it begins, what is pinned, and whether its cells
-    say what they are and take the pointer."""
+    """A part of the picture: what is written, its corner, what is pinned, and whether its cells say
+    what they are and take the pointer."""
 
     found: Lowering
     corner: Corner

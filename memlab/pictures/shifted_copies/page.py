@@ -62,8 +62,8 @@ beside the copies, else it stands below them."""
 
 @dataclass(frozen=True)
 class Shown:
-    """The parts of a page: a layer that is lowered, and what else is chosen. ``moving`` says that the
-    last copy has just come; ``before`` is what was lowered before; ``formulas`` whether
+    """The parts of a page: a layer that is lowered, and what else is chosen. ``moving``: the last
+    copy has just come; ``before`` is what was lowered before; ``formulas`` whether
     the text has them, which a page that asks for one leaves out."""
 
     found: Lowering
