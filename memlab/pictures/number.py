@@ -12,7 +12,7 @@ from math import inf, isfinite, isinf, isnan, nan
 from typing import ClassVar, NamedTuple
 
 from memlab import rounding, strings
-from memlab.errors import InputError, printed, shorten, whole
+from memlab.errors import InputError, printed, shorten
 from memlab.formats import NUMBERS, Beyond, Format
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Chart
@@ -37,18 +37,11 @@ DIGITS = 20
 Value = Fraction | float
 
 
-class Stop(NamedTuple):
-    """A point on the line of numbers, 0 at its left end and 1 at its right end. The value is None
-    where the format has none any more."""
-
-    where: float
-    value: float | None
-
-
 class Line(NamedTuple):
-    """The values beside a number; ``solid`` is the part that is true to scale."""
+    """The values beside a number, and where it stands: 0 is the left end, 1 the right one. A value
+    is None where the format has none any more; ``solid`` is the part that is true to scale."""
 
-    stops: tuple[Stop, ...]
+    stops: tuple[tuple[float, float | None], ...]
     where: float
     solid: tuple[float, float]
 
@@ -83,17 +76,15 @@ class Number:
     values of the format up from there, or down.
 
     Raises:
-        InputError: no number, no such format, a number that the format cannot say, or a step that
-            is too far.
+        InputError: no number, no such format, or a number that the format cannot say.
     """
 
-    typed: str = "0.1"
+    typed: str
     name: str = "fp16"
     step: int = 0
 
     def __post_init__(self) -> None:
         rounding.nearest(parse(self.typed), self.format)
-        object.__setattr__(self, "step", whole("step", self.step, -STEPS, STEPS))
 
     # -- exact figures ----------------------------------------------------------------------
 
@@ -142,8 +133,8 @@ class Number:
             where, solid = float((Fraction(number) - below) / (above - below)), (0.0, 1.0)
         elif exact and isfinite(number):
             solid = (0.0, 0.5) if low else (0.5, 1.0)
-        inner = (Stop(where, float(number)),) if exact else ()
-        return Line((Stop(0.0, self.beside[0]), *inner, Stop(1.0, self.beside[1])), where, solid)
+        inner = ((where, float(number)),) if exact else ()
+        return Line(((0.0, self.beside[0]), *inner, (1.0, self.beside[1])), where, solid)
 
     @property
     def fate(self) -> str:
@@ -499,13 +490,13 @@ def _marks(found: Number, line: Line) -> Iterator[Mark]:
         yield Rule(x=0.5, span=(13, 27), look="pole")
         yield Text(0.5, 20, middle, 12, "middle", dy=22)
     ends = {0.0: ("start", -12.0), 1.0: ("end", 12.0)}
-    for stop in sorted(line.stops, key=lambda stop: stop.where not in ends):
-        anchor, dx = ends.get(stop.where, ("middle", 0.0))
-        yield Label(shown(stop.value), [(stop.where, 20, anchor, dx, 22)], kept=stop.where in ends)
-        if stop.value is not None:
-            held = stop.value == found.held
-            fact = Fact(shown(stop.value), more=_say(f"key.{'held' if held else 'other'}"))
-            yield Points([(stop.where, 20)], "dot" if held else "hollow", 10, fact)
+    for x, value in sorted(line.stops, key=lambda stop: stop[0] not in ends):
+        anchor, dx = ends.get(x, ("middle", 0.0))
+        yield Label(shown(value), [(x, 20, anchor, dx, 22)], kept=x in ends)
+        if value is not None:
+            held = value == found.held
+            fact = Fact(shown(value), more=_say(f"key.{'held' if held else 'other'}"))
+            yield Points([(x, 20)], "dot" if held else "hollow", 10, fact)
     yield Points([(line.where, 30)], POINTER, fact=Fact(found.subject, more=_say("key.number")))
 
 
