@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import benchmarks
+from benchmarks.plot import BenchmarkTimes
 from memlab import atomic
 from memlab.bench import listing
 from memlab.errors import InputError, pick
-from memlab.pictures.algorithm_times import BenchmarkTimes
 
 
 def main(words: Sequence[str] | None = None) -> int:

@@ -62,7 +62,7 @@ def test_this_test_sees_an_import():
 
 
 def test_the_views_load_no_library_that_only_a_run_needs():
-    code = "import sys, memlab.course.lecture.lectures as lectures;"
+    code = "import sys, memlab.course.lecture.page;"
     code += " print(*{'numba', 'scipy', 'torch'} & set(sys.modules))"
     assert loaded(code) == []
 

@@ -244,7 +244,7 @@ def lab(options: Options) -> int:
 
 def lecture(options: Options) -> int:
     """Write a lecture as one page that needs no kernel and no network: k2, the k² of lowering."""
-    from memlab.course.lecture.lectures import LECTURES
+    from memlab.course.lecture.page import LECTURES
 
     write = pick("lecture", options.name, LECTURES)
     target = _target(f"{options.name}.html" if options.output is None else options.output)

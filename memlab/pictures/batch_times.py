@@ -1,4 +1,4 @@
-"""What a larger batch buys: time per sample, measured."""
+"""Gain of a larger batch: time per sample, measured."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from memlab.pictures.draw.ways import Names, Way, drawn
 from memlab.pictures.values import timings
 from memlab.pictures.values.number_text import columns, duration, ratio
 from memlab.pictures.values.recordable import Recordable
-from memlab.pictures.values.study import Study
 
 WAYS = ("linear-4096", "samples", "pixels", "loop", "one-lane")
 MOST = 5
@@ -31,13 +30,13 @@ MOST = 5
 FLAT = 1.25
 """Times are the same where the largest is at most so many times the least."""
 INSET = 0.028
-"""Of the axis of batches, free before the first and after the last."""
+"""Share of the axis of batches that is free before the first and after the last."""
 ROOM = 11
 """Doublings that an axis has labels for; of more it names every other one."""
 
 
 @dataclass(frozen=True, repr=False)
-class BatchTimes(Recordable, Study):
+class BatchTimes(Recordable):
     """Time per sample of several ways at growing batches, beside what was recorded on a GPU; a
     notebook shows the picture, ``print`` the text."""
 
@@ -58,7 +57,7 @@ class BatchTimes(Recordable, Study):
 
     @property
     def sentences(self) -> list[str]:
-        """What the figures of each way say."""
+        """A reading of the figures of each way."""
         case = self.measured.case
         places = prod(case.layer.output(case.shape)[1:])
         return [reading(curve, self.measured.lanes, places) for curve in self.measured.curves]
@@ -103,8 +102,8 @@ def ends(curve: Curve) -> str:
 
 
 def reading(curve: Curve, lanes: int = 0, places: int = 0) -> str:
-    """What the figures of one way say. What it was chosen to show is said only where they show it:
-    by a text of its own for that verdict."""
+    """A reading of the figures of one way: a text of its own for what it was chosen to show, only
+    where they show it."""
     kind = "linear" if curve.name.startswith("linear-") else curve.name
     full = filling(curve, lanes) if kind == "samples" else None
     verdict = "full" if full else judged(curve)
@@ -145,7 +144,7 @@ def filling(curve: Curve, lanes: int) -> int | None:
 
 
 def on_gpu(found: Recorded | None) -> list[str]:
-    """What recorded figures say, or that there are none."""
+    """A reading of recorded figures, or that there are none."""
     lines = experiment.curves(found.result.lines) if found else []
     if found is None or not lines:
         return [strings.get("batch.unrecorded", command=recorded_figures.COMMAND)]

@@ -1,13 +1,19 @@
-"""The bits of one number in a format: what they mean, what was lost, and which values are next."""
+"""A number in a format: its bits and what they mean, what was lost, and which values are next."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from typing import ClassVar
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Context, Decimal, Inexact
+from fractions import Fraction
+from functools import cached_property
+from math import inf, isfinite, isinf, isnan, nan
+from typing import ClassVar, NamedTuple
 
-from memlab import strings
-from memlab.errors import printed
-from memlab.formats import NUMBERS
+from memlab import rounding, strings
+from memlab.errors import InputError, printed, shorten
+from memlab.formats import NUMBERS, Beyond, Format
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.labels import Label, Text
@@ -19,7 +25,341 @@ from memlab.pictures.draw.theme import Paint
 from memlab.pictures.live import setting
 from memlab.pictures.live.setting import Check, Choice, Range, State
 from memlab.pictures.live.view import Scene, View, maker
-from memlab.pictures.number_values import STEPS, Field, Line, Number, shown
+from memlab.rounding import Bits, Error
+
+STEPS = 16
+"""How many values a walk goes up or down."""
+LONGEST = 40
+"""Characters of a number that is typed."""
+DIGITS = 20
+"""As many tell any two values of fp64 apart."""
+
+Value = Fraction | float
+
+
+class Line(NamedTuple):
+    """The values beside a number, and where it stands: 0 is the left end, 1 the right one. A value
+    is None where the format has none any more; ``solid`` is the part that is true to scale."""
+
+    stops: tuple[tuple[float, float | None], ...]
+    where: float
+    solid: tuple[float, float]
+
+    @property
+    def dashed(self) -> list[tuple[float, float]]:
+        """The parts that are not true to scale."""
+        parts = (0.0, self.solid[0]), (self.solid[1], 1.0)
+        return [(left, right) for left, right in parts if left < right]
+
+    @property
+    def middle(self) -> bool:
+        """Whether the number lies between two values, so that half-way decides."""
+        return len(self.stops) == 2 and self.solid == (0.0, 1.0)
+
+
+class Field(NamedTuple):
+    """Some of the bits, by the name of what they say: ``"exponent"``, its bits and meaning."""
+
+    name: str
+    bits: str
+    meaning: str
+
+    @property
+    def label(self) -> str:
+        """Its name for people."""
+        return _say(f"field.{self.name}")
+
+
+@dataclass(frozen=True, eq=False)
+class Number:
+    """A number as it was typed, and the name of a format. A ``step`` other than 0 goes so many
+    values of the format up from there, or down.
+
+    Raises:
+        InputError: no number, no such format, or a number that the format cannot say.
+    """
+
+    typed: str
+    name: str = "fp16"
+    step: int = 0
+
+    def __post_init__(self) -> None:
+        rounding.nearest(parse(self.typed), self.format)
+
+    # -- exact figures ----------------------------------------------------------------------
+
+    @cached_property
+    def format(self) -> Format:
+        """The format."""
+        return rounding.find(self.name)
+
+    @cached_property
+    def number(self) -> Value:
+        """The number that is shown: what was typed, or where the walk has come to."""
+        typed = parse(self.typed)
+        return rounding.walk(typed, self.format, self.step) if self.step else typed
+
+    @cached_property
+    def held(self) -> float:
+        """The value that the format makes of it."""
+        return rounding.nearest(self.number, self.format)
+
+    @cached_property
+    def bits(self) -> Bits:
+        """Sign, exponent and mantissa."""
+        return rounding.bits(self.number, self.format)
+
+    @cached_property
+    def error(self) -> Error | None:
+        """How far the value is from the number; None where one of them is not finite."""
+        return rounding.error(self.number, self.format)
+
+    @cached_property
+    def beside(self) -> tuple[float | None, float | None]:
+        """The values on both sides."""
+        return rounding.neighbours(self.number, self.format)
+
+    @cached_property
+    def line(self) -> Line | None:
+        """Its place between them, to scale where both are finite, else in the middle; None for
+        NaN."""
+        number = self.number
+        if number != number:
+            return None
+        low, high = (value is not None and isfinite(value) for value in self.beside)
+        where, solid, exact = 0.5, (0.5, 0.5), self.held == number
+        if low and high:
+            below, above = (Fraction(value or 0) for value in self.beside)
+            where, solid = float((Fraction(number) - below) / (above - below)), (0.0, 1.0)
+        elif exact and isfinite(number):
+            solid = (0.0, 0.5) if low else (0.5, 1.0)
+        inner = ((where, float(number)),) if exact else ()
+        return Line(((0.0, self.beside[0]), *inner, (1.0, self.beside[1])), where, solid)
+
+    @property
+    def fate(self) -> str:
+        """The fate of the number in the format, as the key of a text."""
+        if isnan(self.held):
+            return "nan" if self.number != self.number else "lost"
+        if self.number == self.held:
+            return "exact"
+        if isinf(self.held):
+            return "infinity"
+        if not self.format.lowest <= self.number <= self.format.largest:
+            return "saturated" if self.format.beyond is Beyond.LARGEST else "rounded"
+        return "rounded" if self.held else "zero"
+
+    # -- in words -----------------------------------------------------------------------------
+
+    @property
+    def title(self) -> str:
+        """``'0.1 in fp16: 16 bits, of them 1 sign, 5 exponent and 10 mantissa'``."""
+        found = self.format
+        way = "up" if self.step > 0 else "down"
+        walked = _say(f"walked.{way}", count=abs(self.step)) if self.step else ""
+        counts = ("bits", "exponent", "mantissa", "unused")
+        parts = {name: getattr(found, name) for name in counts}
+        key = "unused" if found.unused else found.kind
+        return _say(f"title.{key}", number=self._typed, walked=walked, format=found.name, **parts)
+
+    @property
+    def subject(self) -> str:
+        """The number as it was typed, or the value that a walk has come to."""
+        return shown(self.number) if self.step else self._typed
+
+    @property
+    def headline(self) -> str:
+        """The fate in words: ``'0.1 becomes 0.0999755859375.'``"""
+        end = self.format.largest if self.number > 0 else self.format.lowest
+        return _say(
+            f"fate.{self.fate}",
+            number=self.subject,
+            format=self.format.name,
+            held=shown(self.held),
+            end=brief(end, 6),
+            smallest=brief(self.format.smallest),
+        )
+
+    @property
+    def note(self) -> str:
+        """A tie of two values, or a subnormal value, in words."""
+        smallest, between = self.format.smallest_normal, self.line is not None and self.line.middle
+        tie = between and self.error is not None and abs(self.error.ulps) == Fraction(1, 2)
+        notes = [_say("tie")] if tie else []
+        if self.format.kind == "float" and 0 < abs(self.held) < smallest:
+            notes.append(_say("subnormal", smallest=brief(smallest)))
+        return " ".join(notes)
+
+    @property
+    def fields(self) -> list[Field]:
+        """Each field with its bits and their meaning."""
+        names = ("sign", "exponent", "mantissa") if self.bits.exponent else ("top", "rest")
+        found = zip(names, filter(None, self.bits), strict=True)
+        return [Field(name, bits, self._meaning(name, bits)) for name, bits in found]
+
+    @property
+    def formula(self) -> str:
+        """The fields together: ``'(−1)^0 · 2^(11 − 15) · (1 + 614/2^10) = 0.0999755859375'``."""
+        if not isfinite(self.held):
+            return _say(f"special.{self._special}")
+        value = shown(self.held)
+        if self.format.kind == "int":
+            top, rest = int(self.bits.sign), int(self.bits.mantissa, 2)
+            return f"−{top} · {2 ** (self.format.bits - 1)} + {rest} = {value}"
+        power, lead, steps = self._parts
+        fraction = f"{lead} + {steps}/2^{self.format.mantissa}"
+        return f"(−1)^{self.bits.sign} · 2^({power} − {self.format.bias}) · ({fraction}) = {value}"
+
+    @property
+    def lost(self) -> str:
+        """How far the value is from the number."""
+        if self.error is None:
+            return _say("error.none")
+        absolute, relative, ulps = self.error
+        if not absolute:
+            return _say("error.zero")
+        step = rounding.ulp(self.number, self.format)
+        values = {"relative": brief(100 * relative), "ulps": brief(ulps, 6), "step": brief(step)}
+        return _say("error.some", absolute=shown(absolute), **values)
+
+    @property
+    def neighbours(self) -> str:
+        """The values on both sides."""
+        if self.line is None:
+            return _say("line.nowhere")
+        low, high = self.beside
+        return _say("line.beside", low=shown(low), high=shown(high))
+
+    @property
+    def spoken(self) -> str:
+        """The words of a screen reader after a change."""
+        parts = [f"{self.format}.", self.headline, self.note, self.lost]
+        return " ".join(part for part in parts if part)
+
+    def everywhere(self) -> list[list[str]]:
+        """The number in every format: format, bits, value, error in percent."""
+        return [self._kept(other) for other in NUMBERS.values()]
+
+    # -- inside -------------------------------------------------------------------------------
+
+    @property
+    def _typed(self) -> str:
+        return re.sub("^-", "−", self.typed.strip())
+
+    @property
+    def _special(self) -> str:
+        """How the format writes what is no finite number."""
+        if not isnan(self.held):
+            return "infinity"
+        return "nan" if self.format.infinities else "only_nan"
+
+    @property
+    def _parts(self) -> tuple[int, int, int]:
+        """Exponent with its bias, leading digit, mantissa."""
+        field = int(self.bits.exponent, 2)
+        return max(field, 1), min(field, 1), int(self.bits.mantissa, 2)
+
+    def _meaning(self, name: str, bits: str) -> str:
+        if name in ("sign", "top"):
+            return _say(f"meaning.{name}_{bits}", worth=2 ** (self.format.bits - 1))
+        if name == "rest":
+            return f"{int(bits, 2)}"
+        if not isfinite(self.held):
+            return _say("meaning.ones" if name == "exponent" else f"meaning.{self._special}")
+        power, lead, steps = self._parts
+        bias, digits = self.format.bias, self.format.mantissa
+        if name == "exponent":
+            key = "exponent" if lead else "exponent_0"
+            power_ = f"{power} − {bias} = {power - bias}".replace("= -", "= −")
+            return _say(f"meaning.{key}", field=int(bits, 2), power=power_)
+        return f"{lead} + {steps}/2^{digits} = {shown(lead + Fraction(steps, 2**digits))}"
+
+    def _kept(self, other: Format) -> list[str]:
+        """The value of the number in a format, and its error; no value where it cannot hold it."""
+        if self.number != self.number and not other.nan:
+            return [other.name, str(other.bits), shown(None), "–"]
+        held, error = rounding.nearest(self.number, other), rounding.error(self.number, other)
+        lost = "–" if error is None else f"{brief(100 * error.relative)} %"
+        return [other.name, str(other.bits), shown(held), lost]
+
+
+# -- numbers as text ------------------------------------------------------------------------------
+
+
+def shown(value: Value | None) -> str:
+    """Every digit, or the first 20 and an ellipsis: ``'0.0999755859375'``."""
+    return _written(value, _context(DIGITS, ROUND_DOWN))
+
+
+def brief(value: Value | None, digits: int = 4) -> str:
+    """A few digits: ``'−0.02441'``."""
+    return _written(value, _context(digits, ROUND_HALF_EVEN)).replace("…", "")
+
+
+def _context(digits: int, rounding: str) -> Context:
+    return Context(digits, rounding, Emin=-(10**6), Emax=10**6, traps=[])
+
+
+def _written(value: Value | None, context: Context) -> str:
+    if value is None:
+        return _say("none")
+    if isinstance(value, float) and not isfinite(value):
+        return _say("nan" if isnan(value) else "infinity" if value > 0 else "minus_infinity")
+    if value == 0:
+        return "−0" if str(value).startswith("-") else "0"
+    number = Fraction(value)
+    size = context.divide(Decimal(abs(number.numerator)), Decimal(number.denominator))
+    cut = "…" if context.flags[Inexact] else ""
+    size = size.normalize(context)
+    sign = "−" if number < 0 else ""
+    power = size.adjusted()
+    if -6 <= power < DIGITS:
+        return f"{sign}{size:f}{cut}"
+    return f"{sign}{size.scaleb(-power, context):f}{cut}e{power}"
+
+
+def _say(key: str, /, **values: object) -> str:
+    """A text about a number; an ellipsis ends a sentence too."""
+    return strings.get(f"number.{key}", **values).replace("….", "…")
+
+
+# -- numbers as people type them ------------------------------------------------------------------
+
+_DECIMAL = re.compile(r"(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d*)?(?:e[+-]?\d{1,3})?")
+_FRACTION = re.compile(r"(\d+)/(\d+)")
+_POWER = re.compile(r"(2|10)\^([+-]?\d{1,4})")
+_NAMED = {"inf": inf, "infinity": inf, "∞": inf, "nan": nan}
+
+
+def parse(text: str) -> Value:
+    """The number exactly, of 0.1, 70,000, 1e-8, 1/3, 2^-24, inf, nan; a float where it is infinite,
+    NaN or a negative 0.
+
+    Raises:
+        InputError: it is no number.
+    """
+    plain = text.strip().lower().replace("−", "-").replace(" ", "")
+    size = _size(plain.lstrip("+-")) if len(plain) <= LONGEST else None
+    if size is None or not re.match(r"[+-]?[^+-]", plain):
+        raise InputError(f"{shorten(text)} is no number to show; try 0.1, 1e-8, 1/3, -inf or nan.")
+    if not plain.startswith("-"):
+        return size
+    return -size if size else -0.0
+
+
+def _size(plain: str) -> Value | None:
+    if plain in _NAMED:
+        return _NAMED[plain]
+    if found := _POWER.fullmatch(plain):
+        return Fraction(int(found[1])) ** int(found[2])
+    if found := _FRACTION.fullmatch(plain):
+        return Fraction(int(found[1]), int(found[2])) if int(found[2]) else None
+    if _DECIMAL.fullmatch(plain) and re.match(r"\.?\d", plain):
+        return Fraction(plain.replace(",", ""))
+    return None
+
+
+# -- the view ---------------------------------------------------------------------------------
 
 PAINTS = {
     "sign": Paint("#D55E00", 0.34, "falling"),
@@ -150,22 +490,18 @@ def _marks(found: Number, line: Line) -> Iterator[Mark]:
         yield Rule(x=0.5, span=(13, 27), look="pole")
         yield Text(0.5, 20, middle, 12, "middle", dy=22)
     ends = {0.0: ("start", -12.0), 1.0: ("end", 12.0)}
-    for stop in sorted(line.stops, key=lambda stop: stop.where not in ends):
-        anchor, dx = ends.get(stop.where, ("middle", 0.0))
-        yield Label(shown(stop.value), [(stop.where, 20, anchor, dx, 22)], kept=stop.where in ends)
-        if stop.value is not None:
-            held = stop.value == found.held
-            fact = Fact(shown(stop.value), more=_say(f"key.{'held' if held else 'other'}"))
-            yield Points([(stop.where, 20)], "dot" if held else "hollow", 10, fact)
+    for x, value in sorted(line.stops, key=lambda stop: stop[0] not in ends):
+        anchor, dx = ends.get(x, ("middle", 0.0))
+        yield Label(shown(value), [(x, 20, anchor, dx, 22)], kept=x in ends)
+        if value is not None:
+            held = value == found.held
+            fact = Fact(shown(value), more=_say(f"key.{'held' if held else 'other'}"))
+            yield Points([(x, 20)], "dot" if held else "hollow", 10, fact)
     yield Points([(line.where, 30)], POINTER, fact=Fact(found.subject, more=_say("key.number")))
 
 
 def _key(line: Line) -> list[tuple[int | Paint | str, str]]:
-    """What the marks are."""
+    """The names of the marks."""
     looks: dict[str, int | Paint | str] = {"number": POINTER, "held": "dot", "other": "hollow"}
     looks |= {"scale": "before"} if line.dashed else {}
     return [(look, _say(f"key.{name}")) for name, look in looks.items()]
-
-
-def _say(key: str) -> str:
-    return strings.get(f"number.{key}")

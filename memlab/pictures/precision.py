@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from fractions import Fraction
+from functools import cache, lru_cache
+from math import prod
 from typing import Any, ClassVar
 
-from memlab import optimizers, units
+import numpy as np
+
+from memlab import optimizers, strings, units
+from memlab.errors import InputError
+from memlab.formats import FORMATS, STORED
+from memlab.ledger.ledger import evaluate
 from memlab.networks import zoo
+from memlab.networks.graph import Network
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.labels import Label, Text
-from memlab.pictures.draw.marks import UP, Fact, Glyph, Mark, OpenEdge, Pen, Rect, Rule
+from memlab.pictures.draw.marks import Fact, Mark, OpenEdge, Pen, Rect, Rule
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Band, Scale
 from memlab.pictures.draw.svg import Box
@@ -21,29 +29,47 @@ from memlab.pictures.draw.theme import PAINTS
 from memlab.pictures.live.setting import Check, Choice, Range, Setting, State, always
 from memlab.pictures.live.steady import Needs, SteadyView
 from memlab.pictures.live.view import Scene, maker
-from memlab.pictures.precision_values import (
-    COPY,
-    EIGHT,
-    MAPS,
-    OFFERED,
-    STARTS,
-    STATE,
-    Precision,
-    Way,
-    listed,
-    precision_of,
-    say,
-    states_of,
-    usual,
+from memlab.pictures.memory.step_memory import StepMemory
+from memlab.pictures.values.number_text import few, figure, percent, three
+from memlab.pictures.values.recipe import (
+    Recipe,
+    memory_of,
+    name_of,
+    named_or_given,
+    network_of,
 )
-from memlab.pictures.values.number_text import three
-from memlab.pictures.values.recipe import name_of, named_or_given, network_of
+from memlab.step.staging import COMPUTED, operands
+from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
+from memlab.techniques.precision import MODES
+from memlab.techniques.precision import ROLES as STORABLE
+from memlab.techniques.registry import use
+
+STATE = (Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE)
+"""The model state, which fact F1 counts in bytes per parameter."""
+MAPS = (Role.FEATURE_MAP, Role.GRADIENT_MAP, Role.INPUT)
+STARTS = ("fp32", "mixed fp16", "bf16")
+"""Starts to choose from; the others are compared with the first."""
+YOURS = "yours"
+COPY, NONE, EIGHT = "master", "none", "8 bits"
+SMALL = tuple(name for name in STORED if not FORMATS[name].unused)
+"""The formats of a role. One that leaves bits unused takes as many as a longer one."""
+OFFERED: dict[str, tuple[str, ...]] = {
+    Role.PARAMETER: SMALL,
+    Role.PARAMETER_GRADIENT: SMALL,
+    COPY: (COMPUTED.name, NONE),
+    Role.OPTIMIZER_STATE: (*SMALL, EIGHT),
+    Role.FEATURE_MAP: SMALL,
+    Role.GRADIENT_MAP: SMALL,
+}
+"""Choices, and their options: a copy of the parameters, and states in 8 bits by blocks."""
+Formats = dict[str, str]
+"""By what is stored: a role, or the copy of the parameters."""
 
 NAMES, TOTAL, AMOUNT = 122, 76, 66
 """Pixels: for the names of rows, for the bytes of one parameter, for an amount at a bar."""
 TALL, PITCH, PARTS, HEAD = 34, 62, 16, 38
-"""Of a bar, from row to row, for the line of parts below it, for the heads."""
+"""Heights of a bar, from row to row, for the line of parts below it, for the heads."""
 NARROW, APART, SHARE = 760, 20, 0.43
 """Below that width the halves stand one below the other; beside each other the left one has so much
 of the width."""
@@ -54,7 +80,334 @@ ROLES = (*STATE, *MAPS)
 KEYS = ("ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "Escape")
 
 
-# -- settings --------------------------------------------------------------------------------------
+# -- what is chosen --------------------------------------------------------------------------------
+
+
+def usual(start: str) -> dict[str, str]:
+    """The format of every role, and of the copy, in fp32 or in a mode of ``memlab.precision``."""
+    if start not in MODES:
+        return {**dict.fromkeys(map(str, STORABLE), COMPUTED.name), COPY: NONE}
+    mode = MODES[start]
+    found = {str(role): mode.half if role in mode.roles else COMPUTED.name for role in STORABLE}
+    return found | {COPY: COMPUTED.name if mode.master else NONE}
+
+
+def recipe(network: Network, optimizer: str, start: str, chosen: Formats) -> Recipe:
+    """The step of a start with some formats of one's own.
+
+    Raises:
+        InputError: a copy in fp32 of parameters that are in fp32.
+    """
+    wanted = usual(start) | chosen
+    parameter, state, mixed = wanted[Role.PARAMETER], wanted[Role.OPTIMIZER_STATE], ""
+    if wanted[COPY] != NONE:
+        if parameter == COMPUTED.name:
+            raise InputError(
+                "a copy in fp32 is kept of parameters in fewer bits, got parameters in fp32; try "
+                "no copy, or parameters in fp16."
+            )
+        mixed = f"mixed {'bf16' if parameter == 'bf16' else 'fp16'}"
+    if state == EIGHT:
+        wanted[Role.OPTIMIZER_STATE] = COMPUTED.name
+    given = usual(mixed)
+    roles = tuple((role, wanted[role]) for role in STORABLE if wanted[role] != given[role])
+    uses = (use("eight_bit_states"),) if state == EIGHT else ()
+    return Recipe(network, optimizer, format=mixed or "fp32", roles=roles, uses=uses)
+
+
+# -- one way to store ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array that is kept of a parameter: its role, its format, its whole bytes. ``copy`` is the
+    one in fp32 beside a smaller parameter."""
+
+    role: Role
+    format: str
+    copy: bool = False
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of one value."""
+        return FORMATS[self.format].nbytes(1)
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to store a step, at a batch.
+
+    ``arrays`` is what is kept of one parameter, in the order of the model state; the ``scales`` of
+    8-bit states take the bytes of a block that each value has a part in. ``state`` has the model
+    state by role, when it is complete, ``maps`` and ``others`` what else is alive inside the
+    ``operation`` of the ``peak``.
+    """
+
+    name: str
+    arrays: tuple[Array, ...]
+    scales: Fraction
+    state: dict[Role, int]
+    maps: dict[Role, int]
+    others: dict[Role, int]
+    peak: int
+    operation: str
+
+    @property
+    def per_parameter(self) -> Fraction:
+        """Bytes of model state for one parameter of a layer that is large."""
+        return self.scales + sum(each.nbytes for each in self.arrays)
+
+    @property
+    def digits(self) -> str:
+        """The same in three digits: ``'16'``."""
+        return figure(float(self.per_parameter))
+
+    @property
+    def totals(self) -> tuple[int, int]:
+        """Bytes of the model state and of the maps."""
+        return sum(self.state.values()), sum(self.maps.values())
+
+    @property
+    def sums(self) -> tuple[str, str]:
+        """The model state and the maps by role, and in all, as they add up."""
+        state, maps = (few(sum(parts.values()), [*parts.values()])
+                       for parts in (self.state, self.maps))  # fmt: skip
+        return f"{' + '.join(state[1])} = {state[0]}", f"{' + '.join(maps[1])} = {maps[0]}"
+
+    @property
+    def said_peak(self) -> str:
+        """The peak of the step, in three digits."""
+        return say("peak", peak=three(self.peak))
+
+    @property
+    def cells(self) -> list[str]:
+        """For the first table: bytes of each array, and in all."""
+        kinds = (*((role, False) for role in STATE[:2]), (STATE[2], True), (STATE[2], False))
+        sums = (
+            " + ".join(str(each.nbytes) for each in self.arrays if (each.role, each.copy) == kind)
+            for kind in kinds
+        )
+        return [self.name, *(each or "-" for each in sums),
+                f"{figure(float(self.per_parameter), 5)} B"]  # fmt: skip
+
+    @property
+    def amounts(self) -> list[str]:
+        """For the second table: exact bytes."""
+        roles = (*(self.state[role] for role in STATE), *(self.maps[role] for role in MAPS))
+        state, maps = self.totals
+        others = (self.others[Role.WORKSPACE], self.others[Role.BUFFER])
+        return [f"{each:,}" for each in (*roles[:3], state, *roles[3:], maps, *others, self.peak)]
+
+
+def way(name: str, memory: StepMemory, batch: int) -> Way:
+    """The figures of one way to store, from the plan of its step."""
+    peak = memory.ledger.peak_at(batch)
+    lines = {role: evaluate(line, batch) for (place, role), line in memory.ledger.role_lines.items()
+             if place == DEVICE}  # fmt: skip
+    complete = int(np.sum([lines[role] for role in STATE if role in lines], axis=0).argmax())
+
+    def inside(roles: tuple[Role, ...], at: int) -> dict[Role, int]:
+        return {role: int(lines[role][at]) if role in lines else 0 for role in roles}
+
+    arrays, scales = _arrays(memory)
+    others = (Role.WORKSPACE, Role.BUFFER)
+    return Way(name, arrays, scales, inside(STATE, complete), inside(MAPS, peak.index),
+               inside(others, peak.index), peak.nbytes, peak.row.name)  # fmt: skip
+
+
+@lru_cache(maxsize=32)
+def _arrays(memory: StepMemory) -> tuple[tuple[Array, ...], Fraction]:
+    """The arrays of each value of the largest parameter, and its share in block scales."""
+    assert memory.step is not None
+    slots = [(slot, operands(op)) for op in memory.step.ops for slot in op.slots]
+    slot, found = max(slots, key=lambda each: each[1][each[0].parameter].size.fixed)
+    values = [*slot.parts.values(), slot.master] if slot.master else slot.parts.values()
+    arrays = [Array(found[e].role, found[e].format.name, e == slot.master) for e in values]
+    count = prod(extent for _, extent in found[slot.parameter].axes)
+    scales = Fraction(sum(found[name].size.fixed for name in slot.scales.values()), count)
+    return tuple(sorted(arrays, key=lambda each: (STATE.index(each.role), not each.copy))), scales
+
+
+# -- the ways side by side -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Precision:
+    """The ways to store one step at a batch: those to start from, and one's own.
+
+    ``changed`` names what one's own way has otherwise than ``start``; it comes last, and is there
+    only where it differs. ``sample`` is what a batch is made of.
+    """
+
+    network: str
+    parameters: int
+    sample: str
+    batch: int
+    optimizer: str
+    start: str
+    ways: tuple[Way, ...]
+    changed: tuple[str, ...] = ()
+
+    @property
+    def first(self) -> Way:
+        """The way that the others are compared with."""
+        return self.ways[0]
+
+    @property
+    def origin(self) -> Way:
+        """The way that one starts from."""
+        return self.ways[STARTS.index(self.start)]
+
+    @property
+    def now(self) -> Way:
+        """One's own way, or the one that one starts from."""
+        return self.ways[-1] if self.changed else self.origin
+
+    @property
+    def finding(self) -> tuple[str, str]:
+        """The finding: its way, and what becomes of it."""
+        if self.changed:
+            what = listed(self.changed)
+            return say("finding.yours", what=what), ", ".join(self._clauses())
+        if self.now is self.first:
+            return say("finding.way", name=self.start), say("finding.first", bytes=self.now.digits)
+        state, maps = (_share(self.now, self.first, side) for side in (0, 1))
+        key = "both" if state == maps else "not" if state == "same" and maps == "halve" else "each"
+        found = {side: self._verb(side) for side in ("maps", "state")}
+        return say("finding.way", name=self.start), say(f"finding.{key}", **found)
+
+    def _clauses(self) -> list[str]:
+        """Clauses: changes first, then what stays."""
+        now, old = self.now, self.origin
+        state, maps = say("state.same"), say("maps.same")
+        if now.per_parameter != old.per_parameter:
+            state = say("finding.parameter", now=now.digits, was=old.digits)
+        if now.totals[1] != old.totals[1]:
+            maps = self._verb("maps" if old is self.first else "maps_of")
+        stays = state == say("state.same")
+        return [maps, state] if stays else [state, maps][: 1 + (maps != say("maps.same"))]
+
+    def _verb(self, side: str) -> str:
+        """The change of a side against fp32, in words."""
+        at = 0 if side == "state" else 1
+        share = Fraction(100 * self.now.totals[at], max(self.first.totals[at], 1))
+        return say(f"{side}.{_share(self.now, self.first, at)}", percent=f"{round(share):,}")
+
+    @property
+    def title(self) -> str:
+        return " ".join(self.finding)
+
+    @property
+    def sentences(self) -> list[str]:
+        """A hint at what to look at."""
+        if not self.changed:
+            return self._moved or [say(f"sentence.{self.start.replace(' ', '_')}")]
+        now, old = self.now.totals, self.origin.totals
+        gone = any(a < b for a, b in zip(now, old, strict=True))
+        said = [say("gone" if gone else "more", start=self.start)]
+        same = [say(f"{side}_were") for side, a, b in zip(("state", "maps"), now, old, strict=True)
+                if a == b]  # fmt: skip
+        return [" ".join([*said, *same])]
+
+    @property
+    def _moved(self) -> list[str]:
+        """The other maps at another peak, where their bytes alone do not say it."""
+        first, now = self.first, self.origin
+        if _share(now, first, 1) not in ("fall", "grow") or now.operation == first.operation:
+            return []
+        places = {"here": now.operation, "there": first.operation}
+        return [say("moved", name=self.start, **places)]
+
+    @property
+    def notes(self) -> list[str]:
+        """Subject of the figures, and what is not drawn."""
+        return [
+            say("note.what", network=self.network, batch=f"{self.batch:,}",
+                optimizer=optimizers.title(self.optimizer),
+                count=f"{self.parameters:,}"),
+            say("note.moments"),
+        ]  # fmt: skip
+
+    @property
+    def count(self) -> str:
+        """How many parameters there are: ``'25.6 million'``."""
+        size, name = (10**9, "billion") if self.parameters >= 10**9 else (10**6, "million")
+        if self.parameters < 10**6:
+            return f"{self.parameters:,}"
+        return say(name, count=figure(self.parameters / size))
+
+    @property
+    def table(self) -> list[list[str]]:
+        """A line for every role and every total, a column for every way, in exact bytes."""
+        roles = [say(f"role.{role}") for role in (*STATE, *MAPS)]
+        heads = [*roles[:3], say("table.state"), *roles[3:], say("table.maps"),
+                 *(say(f"table.{key}") for key in ("workspace", "buffers", "peak"))]  # fmt: skip
+        amounts = zip(heads, *(way.amounts for way in self.ways), strict=True)
+        shares = (
+            [percent(way.totals[at], self.first.totals[at]) for way in self.ways] for at in (0, 1)
+        )
+        names = (say("table.state_share"), say("table.maps_share"))
+        where = [say("table.operation"), *(way.operation for way in self.ways)]
+        shown = ([n, *s] for n, s in zip(names, shares, strict=True))
+        return [*map(list, amounts), where, *shown]
+
+    def line(self, which: Way) -> str:
+        """A way in one sentence, in three digits."""
+        state, maps = map(three, which.totals)
+        return say("line", name=which.name, bytes=which.digits, state=state, maps=maps)
+
+
+def say(key: str, **values: object) -> str:
+    """A text of this picture."""
+    return strings.get(f"precision.{key}", **values)
+
+
+def listed(names: tuple[str, ...]) -> str:
+    """``'a'``, ``'a and b'``, ``'3 changes'``."""
+    return say("changes", count=len(names)) if len(names) > 2 else say("and").join(names)
+
+
+def _share(one: Way, other: Way, side: int) -> str:
+    """How the bytes of two ways compare, as the key of a text."""
+    share = Fraction(one.totals[side], max(other.totals[side], 1))
+    bounds = {"halve": (0.45, 0.55), "quarter": (0.2, 0.3), "same": (0.995, 1.005)}
+    found = (key for key, (low, high) in bounds.items() if low <= share <= high)
+    return next(found, "fall" if share < 1 else "grow")
+
+
+def precision_of(
+    network: Network, optimizer: str, batch: int, start: str, chosen: Formats
+) -> Precision:
+    """The study of some formats; ``chosen`` are those of ``OFFERED``, by role.
+
+    Raises:
+        InputError: formats that ``memlab.precision`` or ``memlab.eight_bit_states`` refuses.
+    """
+    made = {name: recipe(network, optimizer, name, {}) for name in STARTS}
+    changed = tuple(_change(role, chosen[role]) for role in OFFERED
+                    if role in chosen and chosen[role] != usual(start)[role])  # fmt: skip
+    if changed:
+        made[YOURS] = recipe(network, optimizer, start, chosen)
+    memories = {name: memory_of(each) for name, each in made.items()}
+    ways = tuple(way(name, memory, batch) for name, memory in memories.items())
+    memory = memories[STARTS[0]]
+    return Precision(memory.label, network.parameters, memory.sample, batch, optimizer, start, ways,
+                     changed)  # fmt: skip
+
+
+def _change(role: str, format: str) -> str:
+    """``'states in 8 bits'``, ``'no copy'``."""
+    if role == COPY:
+        return say("change.none" if format == NONE else "change.copy")
+    return say(f"change.{role}", format=format)
+
+
+def states_of(optimizer: str) -> int:
+    """How many values an optimizer keeps of one parameter."""
+    return len(optimizers.OPTIMIZERS[optimizer].states)
+
+
+# -- the view --------------------------------------------------------------------------------------
 
 
 def _format(role: str, doc: str, when: Callable[[State], bool] = always) -> Choice[str]:
@@ -65,7 +418,7 @@ def _format(role: str, doc: str, when: Callable[[State], bool] = always) -> Choi
 
 @cache
 def _titles() -> dict[str, str]:
-    """Of the zoo, by name."""
+    """Titles of the zoo, by name."""
     return {name: network_of(name).title for name in zoo.ZOO}
 
 
@@ -108,10 +461,6 @@ class FormatsByRole(SteadyView[Precision]):
     batch = Range(
         1, 1_000_000, doc="the mini-batch size", default=32, stops=tuple(2**n for n in range(11)),
         box=True, stays=True, code="always",
-    )  # fmt: skip
-    guess = Setting(
-        doc="a guess at the bytes of one parameter in mixed precision",
-        check=partial(units.parse, bare=True), stays=True, code="never",
     )  # fmt: skip
     numbers = Check(doc="whether all numbers are shown", stays=True, argument=False, key="KeyN")
     own: Setting[Any] = Setting(
@@ -172,7 +521,7 @@ class FormatsByRole(SteadyView[Precision]):
     def compose(self, scene: Scene) -> Page:
         found, now = self.rows_of(scene.now), scene.now
         role = now.chosen.partition(":")[2]
-        shown = Shown(found, now.room, scene.width, now.numbers, role, now.guess)
+        shown = Shown(found, now.room, scene.width, now.numbers, role)
         return Page(found.title, list(_blocks(shown)), scene.width, self.says(scene), titled=False)
 
 
@@ -190,7 +539,7 @@ def _places(found: Precision) -> list[str]:
 
 
 def _next(places: list[str], here: str, key: str) -> str:
-    """Where an arrow leads to from there."""
+    """The place that an arrow leads to."""
     if here not in places:
         return places[0]
     row, _, role = here.partition(":")
@@ -207,15 +556,14 @@ def _next(places: list[str], here: str, key: str) -> str:
 
 @dataclass(frozen=True)
 class Shown:
-    """What the picture is made from; ``room`` is what its scale holds: bytes of the model state,
-    and of the maps."""
+    """The parts of the picture; ``room`` is what its scale holds: bytes of the model state, and of
+    the maps."""
 
     found: Precision
     room: tuple[int, ...]
     width: float
     numbers: bool
     role: str
-    guess: int | None
 
     @property
     def wide(self) -> bool:
@@ -234,7 +582,7 @@ class Shown:
 
     @property
     def height(self) -> float:
-        """Of the frame of both halves."""
+        """Height of the frame of both halves."""
         return self.pitch * len(self.found.ways)
 
     def counted(self, way: Way) -> bool:
@@ -243,7 +591,7 @@ class Shown:
         return self.numbers or not found.changed or way in (found.origin, found.now)
 
     def old(self, way: Way) -> Way:
-        """What one's own way is held against; any other against itself."""
+        """The way that one's own is held against; any other against itself."""
         return self.found.origin if way is self.found.now else way
 
 
@@ -318,11 +666,6 @@ def _cells(shown: Shown) -> Chart:
         marks.append(Arrow(say("times", count=found.count), one, TOTAL + APART, 16 - HEAD))
     for row, way in enumerate(found.ways):
         marks += [*_name(shown, row, way), *_parameter(shown, row, way)]
-    if shown.guess is not None:
-        x, dy, said = min(shown.guess, most), TALL / 2, Fact(say("guess"), nbytes=shown.guess)
-        text = say("guess") + " →" * (shown.guess > most)
-        marks.append(Glyph(x, 1.5, UP, "hollow pole", "^", dy=dy + 2, fact=said))
-        marks.append(Text(x, 1.5, text, 11, dx=9, dy=dy + 13))
     return Chart(Scale(0, most), shown.rows, marks, shown.height, left=NAMES, right=TOTAL,
                  above=HEAD, told=list(_told(shown)), name=say("one"), gap=4)  # fmt: skip
 
@@ -368,14 +711,12 @@ def _parameter(shown: Shown, row: int, way: Way) -> Iterator[Mark]:
 
 
 def _told(shown: Shown) -> Iterator[str]:
-    """The amounts that are written, and the guess."""
+    """The amounts that are written."""
     for way in filter(shown.counted, shown.found.ways):
         yield shown.found.line(way)
         if shown.numbers:
             state, maps = way.sums
             yield say("parts", name=way.name, state=state, maps=maps, peak=way.said_peak)
-    if shown.guess is not None:
-        yield say("guessed", bytes=shown.guess, name=STARTS[1])
 
 
 def _bar(
@@ -388,7 +729,7 @@ def _bar(
 
 
 def _gone(row: int, end: float, old: float) -> Iterator[Mark]:
-    """What the way that one has come from had in this row, dashed."""
+    """Bytes that the way before had in this row, dashed."""
     if abs(old - end) > 0.004 * abs(old) and abs(old) > abs(end):
         yield Rect(min(end, old), max(end, old), row, row + 1, "before", 1.5, TALL)
 
@@ -425,7 +766,7 @@ def _stacks(shown: Shown) -> Chart:
 
 
 def _margins(room: float, state: int, maps: int, least: float) -> tuple[float, float]:
-    """What stays free to the left and to the right of the bars: for amounts, and so that the right
+    """Margins to the left and to the right of the bars: for amounts, and so that the right
     side has at ``least`` so many pixels."""
     part = state / max(state + maps, 1)
     right = 8.0
@@ -474,21 +815,12 @@ def _written(
     """The amounts of a way."""
     y, (state, maps), old = row + 0.5, way.totals, shown.old(way).totals
     if shown.counted(way):
-        text, left = three(maps) + " →" * (maps > most[1]), -min(max(state, old[0]), most[0])
-        wide = texts.width(text, 13, bold=True) + 16 < min(maps, most[1]) * pixel
-        right = 0 if wide else min(max(maps, old[1]), most[1])
-        yield Text(
-            left,
-            y,
-            "← " * (state > most[0]) + three(state),
-            13,
-            "end",
-            dx=-8,
-            dy=5,
-            bold=True,
-            chip=True,
-        )
-        yield Text(right, y, text, 13, dx=8, dy=5, bold=True, chip=True)
+        amount = three(maps) + " →" * (maps > most[1])
+        wide = texts.width(amount, 13, bold=True) + 16 < min(maps, most[1]) * pixel
+        left, right = -min(max(state, old[0]), most[0]), min(max(maps, old[1]), most[1])
+        model = "← " * (state > most[0]) + three(state)
+        yield Text(left, y, model, 13, "end", dx=-8, dy=5, bold=True, chip=True)
+        yield Text(0 if wide else right, y, amount, 13, dx=8, dy=5, bold=True, chip=True)
     if shown.numbers:
         (left_sum, right_sum), dy = way.sums, TALL / 2 + 14
         low = 0 if shown.wide else 14

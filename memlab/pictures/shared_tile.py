@@ -49,7 +49,7 @@ class SharedTile(Still, Study):
 
     @property
     def sentences(self) -> list[str]:
-        """What a block does; then how often a value is loaded."""
+        """The work of a block; then how often a value is loaded."""
         blocks = self.size // self.side
         values = {"side": self.side, "all": self.side**2, "blocks": blocks, "size": self.size}
         keys = ("block", "walk", *(("served", "loads") if self.served else ()))
@@ -66,7 +66,7 @@ class SharedTile(Still, Study):
 
     @property
     def _first(self) -> float:
-        """Where the results begin, in both directions."""
+        """The first row and column of the results, in both directions."""
         return self.size + GAP
 
     @property

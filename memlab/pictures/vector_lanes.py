@@ -1,15 +1,13 @@
-"""What wider vectors and fewer bits buy, measured: operations by lanes, values read by bytes."""
+"""Gain of wider vectors, measured: operations per second by the lanes of a vector."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from math import ceil
 
-from memlab import strings, units
-from memlab.measure import memory_reading, timing
+from memlab import strings
+from memlab.measure import timing
 from memlab.measure import vector_lanes as experiment
-from memlab.measure.memory_reading import Rate, Reading
 from memlab.measure.vector_lanes import Curve, Measured, Point
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.labels import Label
@@ -17,11 +15,9 @@ from memlab.pictures.draw.marks import Fact, Line, Mark, Points
 from memlab.pictures.draw.page import Page, report
 from memlab.pictures.draw.scale import Linear, counts_over
 from memlab.pictures.draw.table import Table, Words
-from memlab.pictures.draw.ways import Bar, bars
+from memlab.pictures.values import timings
 from memlab.pictures.values.number_text import billions, ratio, share
 from memlab.pictures.values.recordable import Recordable
-from memlab.pictures.values.study import Study
-from memlab.pictures.values.timings import origin, where
 
 _SIDES = ("start", 10), ("end", -10)
 LEAST = 16
@@ -29,7 +25,7 @@ LEAST = 16
 
 
 @dataclass(frozen=True, repr=False)
-class VectorLanes(Recordable, Study):
+class VectorLanes(Recordable):
     """Operations per second against the lanes of a vector, and from where on more bring nothing."""
 
     measured: Measured
@@ -37,7 +33,7 @@ class VectorLanes(Recordable, Study):
     @property
     def lines(self) -> list[timing.Line]:
         return [
-            _rate(f"{curve.format}, {each.lanes} lanes", each.operations, each.samples)
+            timings.rate(f"{curve.format}, {each.lanes} lanes", each.operations, each.samples)
             for curve in self.measured.curves
             for each in curve.points
         ]
@@ -109,19 +105,13 @@ class VectorLanes(Recordable, Study):
 
     @property
     def notes(self) -> list[str]:
-        return [where(self.measured.machine)]
+        return [timings.where(self.measured.machine)]
 
     def page(self) -> Page:
         rows = [[str(each.lanes), billions(each.rate)] for each in self.curve.points]
         heads = [strings.get("lanes.lanes"), strings.get("lanes.rate")]
         told = Table(heads, rows, drawn=False), Words(self.details, drawn=False)
         return report(self, _rates(self), *told)
-
-
-def _rate(name: str, count: int, samples: tuple[float, ...]) -> timing.Line:
-    """So many a second, in billions: of the best sample, beside those of all."""
-    rates = tuple(count / each / 1e9 for each in samples)
-    return timing.Line(name, max(rates), "G/s", samples=rates)
 
 
 def _rates(found: VectorLanes) -> Chart:
@@ -134,7 +124,7 @@ def _rates(found: VectorLanes) -> Chart:
     for each in points:
         said = strings.get("lanes.operations", rate=billions(each.rate))
         fact = Fact(f"{each.lanes} {strings.get('lanes.lanes')}", said,
-                    more=origin(each.samples, found.measured.machine))  # fmt: skip
+                    more=timings.origin(each.samples, found.measured.machine))  # fmt: skip
         marks.append(Points([(each.lanes, each.rate / 1e9)], "dot", 8, fact))
     if curve.ends:
         place = curve.knee.lanes, curve.knee.rate / 1e9
@@ -153,7 +143,7 @@ def _rates(found: VectorLanes) -> Chart:
 
 
 def _each_lane(found: VectorLanes, top: float) -> list[Mark]:
-    """What there would be if each lane brought as much as the first."""
+    """A line as if each lane brought as much as the first."""
     each = found.curve.linear(1) / 1e9
     end = min(found.points[-1].lanes, top / each)
     label = strings.get("lanes.linear")
@@ -181,91 +171,3 @@ def vector_lanes(
     if target is not None:
         return VectorLanes(experiment.forced(target, [format]))
     return VectorLanes(experiment.measure([format], progress=progress))
-
-
-# -- memory ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, repr=False)
-class MemoryRate(Recordable, Study):
-    """Values read per second, by format."""
-
-    measured: Reading
-
-    @property
-    def lines(self) -> list[timing.Line]:
-        rates = self.measured.rates
-        return [_rate(each.format, 8 * each.nbytes // each.bits, each.samples) for each in rates]
-
-    @property
-    def narrow(self) -> Rate:
-        """The format of the fewest bits."""
-        return min(self.measured.rates, key=lambda each: each.bits)
-
-    @property
-    def wide(self) -> Rate:
-        """The last of those of the most bits."""
-        return sorted(self.measured.rates, key=lambda each: each.bits)[-1]
-
-    @property
-    def title(self) -> str:
-        size, processor = units.short(self.measured.nbytes), self.measured.machine.processor
-        key = "lanes.memory.title_cached" if self.measured.cached else "lanes.memory.title"
-        return strings.get(key, size=size, processor=processor)
-
-    @property
-    def sentences(self) -> list[str]:
-        """The values per second of the narrowest format, and the bytes per second of all."""
-        speeds = [each.bandwidth for each in self.measured.rates]
-        narrow, wide = self.narrow, self.wide
-        if len(speeds) == 1:
-            rate = billions(speeds[0])
-            return [strings.get("lanes.memory.one", format=wide.format, rate=rate)]
-        more, less = ratio(narrow.values / wide.values), f"{narrow.bits / wide.bits:g}"
-        values = {"format": narrow.format, "first": wide.format, "less": less, "more": more}
-        least, most = billions(min(speeds)), billions(max(speeds))
-        return [strings.get("lanes.memory.against", **values),
-                strings.get("lanes.memory.head", least=least, most=most)]  # fmt: skip
-
-    @property
-    def notes(self) -> list[str]:
-        found = self.measured
-        known = "lanes.memory.cached" if found.cached else "lanes.memory.caches"
-        key = known if found.largest else "lanes.memory.unknown"
-        size, cache = units.short(found.nbytes), units.short(found.largest)
-        times = ratio(found.nbytes / max(1, found.largest))
-        count, clock = len(found.rates[0].samples), strings.get(f"lanes.{found.clock}")
-        return [
-            strings.get(key, times=times, size=size, cache=cache),
-            strings.get("lanes.memory.samples", count=count, clock=clock),
-            where(found.machine),
-        ]
-
-    def page(self) -> Page:
-        found, rows = self.measured, []
-        for each in found.rates:
-            values, rate = billions(each.values), billions(each.bandwidth)
-            label = [(strings.get("lanes.memory.values", values=values), True),
-                     (strings.get("lanes.memory.bandwidth", rate=rate), False)]  # fmt: skip
-            nbytes = strings.get("lanes.memory.bytes", count=each.bits // 8)
-            fact = Fact(each.format, nbytes, more=origin(each.samples, found.machine))
-            rows.append(Bar(each.values / 1e9, "measured", label, fact, each.format, nbytes))
-        told = [f"{row.name}: {row.below}, {row.label[0][0]}{row.label[1][0]}." for row in rows]
-        scale = counts_over(ceil(max(row.value for row in rows)))
-        return report(self, bars(rows, scale, 40, axis=Axis(strings.get("lanes.memory.rate")),
-                                 told=told, gap=12))  # fmt: skip
-
-
-def memory_rate(
-    formats: Iterable[str] = memory_reading.READ, *, progress: bool = True
-) -> MemoryRate:
-    """Time how fast values of several formats are read from memory, here and now: about a second.
-
-    Args:
-        formats: names of number formats of at least a byte.
-        progress: show what is read, where it takes more than a second.
-
-    Raises:
-        InputError: no such format, or too little free memory.
-    """
-    return MemoryRate(memory_reading.measure(formats, progress=progress))

@@ -1,10 +1,27 @@
-"""One warp of a lowering, in two orders: where its threads load and store, and what moves."""
+"""One warp of a GPU that lowers an image, in two orders: memory moves sectors, not single values.
+
+The 32 threads of a warp load or store together. As many transactions happen as there are sectors
+of 32 B with one of their values in it, each once (CUDA C++ Best Practices Guide, "Coalesced Access
+to Global Memory", compute capability 6.0 and later). 4 sectors make a line of 128 B.
+
+A thread has one value of the lowered matrix, ``lowered[c, ky, kx, oy, ox]``. Two orders number the
+threads: along a row of the matrix, ``ox`` first, as memlab's own kernel does; and down a column,
+``kx``, ``ky``, ``c`` first, as the loops over a window do.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import groupby, pairwise
+from math import prod
 
-from memlab import units
+from memlab import strings, units
+from memlab.kernels.maps.windows import source
+from memlab.layers.layer import Node, text
+from memlab.networks.graph import Network
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.labels import Text
 from memlab.pictures.draw.marks import Fact, Mark, Rect, Rects
@@ -14,25 +31,20 @@ from memlab.pictures.draw.table import LINES, Below, Beside, Block, Table, Words
 from memlab.pictures.draw.theme import PAINTS
 from memlab.pictures.live.setting import Check, Choice, Range, Setting, State
 from memlab.pictures.live.view import Scene, View, maker
-from memlab.pictures.shifted_copies.convolutions import conv, find
+from memlab.pictures.shifted_copies.lowering import conv, find
 from memlab.pictures.values.recipe import name_of, named_or_given
-from memlab.pictures.warp_memory_values import (
-    CELLS,
-    FP32,
-    LINE,
-    LOAD,
-    SECTOR,
-    SIDES,
-    STORE,
-    STRIDES,
-    Line,
-    Side,
-    Warps,
-    say,
-    span,
-)
 from memlab.step.tensor import Role
 
+WARP = 32
+"""Threads that access memory together."""
+SECTOR, LINE = 32, 128
+"""Bytes."""
+FP32 = 4
+CELLS = LINE // FP32
+"""Values of a line."""
+LOAD, STORE = SIDES = "load", "store"
+ROW, COLUMN = ORDERS = "row", "column"
+STRIDES = (1, 2, 4)
 PITCH, ROOM = 9, 56
 """Pixels from line to line, and for the numbers of the threads behind them."""
 SECTORS, VALUES, GAP = LINE // SECTOR, SECTOR // FP32, 1
@@ -42,6 +54,301 @@ NARROW = 700
 PAINT = {LOAD: PAINTS[Role.FEATURE_MAP], STORE: PAINTS[Role.WORKSPACE]}
 """A layer lowers a map into its workspace."""
 Place = tuple[float, float, float, float]
+
+
+def moved(addresses: Iterable[int]) -> int:
+    """Bytes that move: each sector that a value lies in, once; values of 4 or 8 B cross no border.
+
+    ``addresses`` are bytes from the beginning of an array. CUDA lets it begin at a line.
+
+    >>> moved([0, 4, 40])
+    64
+    """
+    return SECTOR * len({address // SECTOR for address in addresses})
+
+
+# -- the accesses of a warp -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """``number`` counts in the warp. ``load`` and ``store`` are the bytes at which its values begin
+    in the image and in the matrix; what lies in the padding is not loaded."""
+
+    number: int
+    c: int
+    ky: int
+    kx: int
+    oy: int
+    ox: int
+    load: int | None
+    store: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """128 B of an array: the byte where they begin, the cells that are accessed, and by which
+    threads."""
+
+    start: int
+    cells: tuple[int, ...]
+    threads: tuple[int, ...]
+
+    @property
+    def sectors(self) -> tuple[int, ...]:
+        """Which of its 4 sectors move."""
+        return tuple(sorted({cell * FP32 // SECTOR for cell in self.cells}))
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The loads of a warp, or its stores: threads, and the byte that each of them accesses."""
+
+    name: str
+    accesses: tuple[tuple[int, int], ...]
+
+    @property
+    def addresses(self) -> list[int]:
+        """The bytes alone, in the order of the threads."""
+        return [address for _, address in self.accesses]
+
+    @property
+    def moved(self) -> int:
+        """Bytes that move."""
+        return moved(self.addresses)
+
+    @property
+    def used(self) -> int:
+        """Bytes of them that a thread asked for."""
+        return FP32 * len(set(self.addresses))
+
+    @property
+    def lines(self) -> list[Line]:
+        """The lines that are accessed, in the order of memory."""
+        lines = []
+        ordered = sorted((address, thread) for thread, address in self.accesses)
+        for number, found in groupby(ordered, key=lambda access: access[0] // LINE):
+            addresses, threads = zip(*found, strict=True)
+            cells = dict.fromkeys((address - number * LINE) // FP32 for address in addresses)
+            lines.append(Line(number * LINE, tuple(cells), threads))
+        return lines
+
+    @property
+    def step(self) -> int | None:
+        """Bytes from the value of a thread to that of the next one; None where they differ."""
+        apart = {after - before for before, after in pairwise(self.addresses)}
+        return apart.pop() if len(apart) == 1 else None
+
+    @property
+    def cost(self) -> str:
+        """``'Loads move 160 B and use 128 B of it.'``"""
+        key = "nothing" if not self.moved else "whole" if self.moved == self.used else "part"
+        sizes = {"moved": units.exact(self.moved), "used": units.exact(self.used)}
+        return say(key, side=say(f"side.{self.name}"), **sizes)
+
+
+@dataclass(frozen=True)
+class Warp:
+    """The warp of that number, counted from 0, of the threads that lower one image of a layer in an
+    order."""
+
+    node: Node
+    order: str
+    number: int
+
+    @cached_property
+    def threads(self) -> tuple[Thread, ...]:
+        """The threads of the warp that have a value to do."""
+        values = (_down if self.order == COLUMN else _along)(self.node, self.number)
+        return tuple(_thread(self.node, *value) for value in values)
+
+    @cached_property
+    def load(self) -> Side:
+        """Loads from the image."""
+        return Side(LOAD, tuple((t.number, t.load) for t in self.threads if t.load is not None))
+
+    @cached_property
+    def store(self) -> Side:
+        """Stores to the lowered matrix."""
+        return Side(STORE, tuple((t.number, t.store) for t in self.threads))
+
+    @property
+    def sides(self) -> dict[str, Side]:
+        """Loads and stores, by name."""
+        return {LOAD: self.load, STORE: self.store}
+
+    @property
+    def sentences(self) -> list[str]:
+        """Bytes that move for it, its first thread and its last, and why some access nothing."""
+        order, costs = say(f"order.{self.order}"), " ".join(s.cost for s in self.sides.values())
+        order = f"{order[0].upper()}{order[1:]}"
+        names = ("number", "c", "ky", "kx", "oy", "ox")
+        ends = (self.threads[0], self.threads[-1])
+        told = [say("thread", **{n: getattr(end, n) for n in names}) for end in ends]
+        idle = WARP - len(self.threads)
+        padding = len(self.threads) - len(self.load.accesses)
+        few = [say(key, count=n) for key, n in (("idle", idle), ("padding", padding)) if n]
+        return [say("which", order=order, number=f"{self.number:,}", costs=costs),
+                " ".join([*told, *few])]  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Warps:
+    """A warp in both orders, that lowers one image of a layer, drawn with its own stride or with
+    another. Its number counts from 0; without one, each order has a warp that no padding reaches.
+    """
+
+    network: Network
+    layer: str
+    stride: int
+    number: int | None = None
+
+    @cached_property
+    def node(self) -> Node:
+        """The layer that is drawn."""
+        own = find(self.network, self.layer)
+        layer = replace(conv(own), stride=self.stride)
+        return replace(own, layer=layer, shape=layer.output(*own.input_shapes))
+
+    @cached_property
+    def last(self) -> int:
+        """The number of the last warp that both orders have."""
+        return min(warps(self.node, order) for order in ORDERS) - 1
+
+    @cached_property
+    def orders(self) -> dict[str, Warp]:
+        """The warp in each order."""
+        return {
+            order: Warp(self.node, order, inner(self.node, order) if self.number is None
+                        else self.number)
+            for order in ORDERS
+        }  # fmt: skip
+
+    @property
+    def row(self) -> Warp:
+        """Neighbours along a row of the lowered matrix."""
+        return self.orders[ROW]
+
+    @property
+    def column(self) -> Warp:
+        """Neighbours down a column of it."""
+        return self.orders[COLUMN]
+
+    # -- in words -----------------------------------------------------------------------------
+
+    @property
+    def title(self) -> str:
+        """The layer, its settings, and how many warps there are."""
+        settings, shape = self.node.layer.describe(), text(self.node.input_shapes[0])
+        return say("title", network=self.network.title, layer=self.layer, settings=settings,
+                   shape=shape, last=f"{self.last:,}")  # fmt: skip
+
+    @property
+    def headline(self) -> str:
+        """The finding, of the side with the larger ratio: ``'Column order moves 8 times ...'``."""
+        moved = {name: [self.orders[order].sides[name].moved for order in ORDERS] for name in SIDES}
+        ratios = {name: Fraction(max(both), min(both)) for name, both in moved.items() if all(both)}
+        name = max(reversed(SIDES), key=lambda name: ratios.get(name, 0))
+        if ratios.get(name, 1) == 1:
+            return say("same")
+        order = say(f"worse.{ORDERS[moved[name].index(max(moved[name]))]}")
+        return say("more", order=order, ratio=f"{float(ratios[name]):.3g}", side=say(f"few.{name}"))
+
+    @property
+    def sentences(self) -> list[str]:
+        told = [sentence for warp in self.orders.values() for sentence in warp.sentences]
+        return [f"{self.headline}.", *told]
+
+
+def span(numbers: Sequence[int]) -> str:
+    """Numbers in a row as one: ``'0–2, 9–11'``."""
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
+
+
+def say(key: str, /, **values: object) -> str:
+    """A text about warps."""
+    return strings.get(f"warp.{key}", **values)
+
+
+# -- which value each thread has, by the index map of lowering ------------------------------------
+
+
+def matrix(node: Node) -> tuple[int, int, int]:
+    """The lowered matrix of one image: its rows, and the rows and columns of the output."""
+    _, high, wide = node.shape
+    return node.input_shapes[0][0] * conv(node).kernel ** 2, high, wide
+
+
+def warps(node: Node, order: str) -> int:
+    """How many warps lower one image; some have fewer than 32 values to do."""
+    rows, high, wide = matrix(node)
+    if order == COLUMN:
+        return -(-prod(matrix(node)) // WARP)
+    x = lanes(node)
+    return rows * -(-high * x // WARP) * -(-wide // x)
+
+
+def inner(node: Node, order: str) -> int:
+    """A warp that no padding reaches, where the image is large enough."""
+    rows, high, wide = matrix(node)
+    pad, x = conv(node).padding, lanes(node)
+    across = -(-wide // x)
+    if order == COLUMN:
+        found = -(-(pad * wide + pad) * rows // WARP)
+    elif wide >= 2 * x:
+        found = -(-pad * x // WARP) * across + 1
+    else:  # the middle of the window, where a row has no second full warp
+        found = (conv(node).kernel ** 2 // 2) * -(-high * x // WARP) * across
+    return min(found, warps(node, order) - 1)
+
+
+def lanes(node: Node) -> int:
+    """Threads of a warp side by side in one row of the output: 32, or fewer where it is short, and
+    then the warp has several rows."""
+    return min(WARP, 1 << (node.shape[2] - 1).bit_length())
+
+
+def _along(node: Node, warp: int) -> Iterator[tuple[int, int, int, int]]:
+    """Thread, row of the matrix, and place, for a grid (ox | oy | c·k·k)."""
+    _, high, wide = matrix(node)
+    x = lanes(node)
+    across, down = -(-wide // x), -(-high * x // WARP)
+    row, rest = divmod(warp, down * across)
+    first, block = divmod(rest, across)
+    for number in range(WARP):
+        oy, ox = first * (WARP // x) + number // x, block * x + number % x
+        if oy < high and ox < wide:
+            yield number, row, oy, ox
+
+
+def _down(node: Node, warp: int) -> Iterator[tuple[int, int, int, int]]:
+    """The same for threads in a line, the row of the matrix first."""
+    rows, high, wide = matrix(node)
+    for number in range(WARP):
+        place, row = divmod(WARP * warp + number, rows)
+        if place < high * wide:
+            yield number, row, *divmod(place, wide)
+
+
+def _thread(node: Node, number: int, row: int, oy: int, ox: int) -> Thread:
+    layer, (_, height, width) = conv(node), node.input_shapes[0]
+    c, position = divmod(row, layer.kernel**2)
+    ky, kx = divmod(position, layer.kernel)
+    settings = layer.stride, layer.padding, layer.dilation
+    iy, ix = source(oy, ky, *settings), source(ox, kx, *settings)
+    inside = 0 <= iy < height and 0 <= ix < width
+    load = FP32 * ((c * height + iy) * width + ix) if inside else None
+    store = FP32 * ((row * node.shape[1] + oy) * node.shape[2] + ox)
+    return Thread(number, c, ky, kx, oy, ox, load, store)
+
+
+# -- the view ---------------------------------------------------------------------------------
 
 
 def _warps(now: State, number: int | None = None) -> Warps:
@@ -124,7 +431,7 @@ def _sides(width: float, sides: list[Block]) -> Block:
 
 
 def _side(found: Warps, was: Warps | None, name: str) -> Block:
-    """What moves in each order, and line by line where."""
+    """Bytes that move in each order, and line by line where."""
     parts = []
     for order, warp in found.orders.items():
         side, before = warp.sides[name], was.orders[order].sides[name] if was else None
@@ -156,8 +463,8 @@ def _lines(side: Side, before: Side | None, gap: float) -> Chart:
                  left=1, right=ROOM, gap=gap, previous=[Rects(gone)] if gone else [])  # fmt: skip
 
 
-def _told(side: Side, lines: tuple[Line, ...]) -> Iterator[Mark]:
-    """What each line says; the first and the last thread, where each stores to its own line."""
+def _told(side: Side, lines: list[Line]) -> Iterator[Mark]:
+    """The words of each line; the first and the last thread, where each stores to its own line."""
     for y, line in enumerate(lines):
         shares = {"sectors": len(line.sectors), "values": len(line.cells)}
         more = say("fact", **shares, threads=span(line.threads))
@@ -170,7 +477,7 @@ def _told(side: Side, lines: tuple[Line, ...]) -> Iterator[Mark]:
 
 
 def _sectors(side: Side) -> list[Place]:
-    """Those that move."""
+    """Sectors that move."""
     return [
         _cells(sector, y, 0, VALUES) for y, line in enumerate(side.lines) for sector in line.sectors
     ]

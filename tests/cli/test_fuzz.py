@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import memlab
 from memlab import claims, cli
 from memlab.bench.accuracy.table import Compared, Estimate, accuracy
-from memlab.course.lecture.lectures import LECTURES
+from memlab.course.lecture.page import LECTURES
 from memlab.ledger import files
 from memlab.measure.timing import Machine
 from memlab.optimizers import OPTIMIZERS
@@ -254,7 +254,7 @@ def bounded(monkeypatch, tmp_path):
         few = [row for row in rows if isinstance(row, kind)]
         monkeypatch.setattr(f"memlab.claims.{name}", lambda few=few: few)
     monkeypatch.setattr(
-        "memlab.course.lecture.lectures.LECTURES", {"k2": lambda run: LECTURES["k2"](False)}
+        "memlab.course.lecture.page.LECTURES", {"k2": lambda run: LECTURES["k2"](False)}
     )
     monkeypatch.setattr("memlab.cli.lessons.learners_folder", lambda: tmp_path / "my")
     monkeypatch.setattr("subprocess.Popen", Server)

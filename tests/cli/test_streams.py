@@ -95,7 +95,7 @@ def test_where_no_file_can_be_is_said_before_the_work(here, refused, monkeypatch
         raise AssertionError
 
     monkeypatch.setattr("memlab.cli.commands.planned", work)
-    monkeypatch.setattr("memlab.course.lecture.lectures.LECTURES", {"k2": work})
+    monkeypatch.setattr("memlab.course.lecture.page.LECTURES", {"k2": work})
     monkeypatch.setattr("memlab.bench.BENCHMARKS", {"accuracy": work})
     (here / "a").symlink_to("a")
     (here / "dangling").symlink_to("no/such")

@@ -111,12 +111,12 @@ def _() -> Any:
 
 @case("precision", "states in 8 bits")
 def _() -> Any:
-    return views.precision(optimizer_state="8 bits", guess=8)
+    return views.precision(optimizer_state="8 bits")
 
 
 @case("precision", "all numbers, maps in fp8")
 def _() -> Any:
-    view = views.precision(batch=1, feature_map="fp8_e5m2", gradient_map="fp8_e5m2", guess=8)
+    view = views.precision(batch=1, feature_map="fp8_e5m2", gradient_map="fp8_e5m2")
     view.numbers = True
     view.act("choose", "3:feature_map", False)
     return view

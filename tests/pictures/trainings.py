@@ -12,7 +12,7 @@ import numpy as np
 
 import memlab
 from memlab import History, Network, Run, views
-from memlab.pictures.training_values import TRAININGS
+from memlab.pictures.training_curves import TRAININGS
 
 NAN, INF = math.nan, math.inf
 

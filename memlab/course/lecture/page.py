@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from memlab import strings, units
+from memlab import strings, this_machine, units
 from memlab.course.lecture import slides
 from memlab.course.lecture.scenes import scenes
 from memlab.course.lecture.slides import (
@@ -30,9 +30,9 @@ from memlab.course.lecture.slides import (
 )
 from memlab.pictures.draw import theme
 from memlab.pictures.draw.svg import Box
-from memlab.pictures.shifted_copies.convolutions import VALUE, amount, factor, short_times
-from memlab.pictures.shifted_copies.small_picture import PITCH, STYLE, Copies, Matrix
-from memlab.pictures.shifted_copies.small_values import (
+from memlab.pictures.shifted_copies.cells import PITCH, STYLE, Copies, Matrix
+from memlab.pictures.shifted_copies.lowering import VALUE, amount, factor, short_times, write
+from memlab.pictures.shifted_copies.small_picture import (
     KERNELS,
     PIXEL,
     PLACE,
@@ -115,8 +115,8 @@ def _svg(slide: Slide, name: str, kind: str, ticks: str, targets: str) -> str:
 
 
 def _targets(corners: dict[str, tuple[int, int]], top: int, cell: int) -> str:
-    """Where a pointer pins a pixel or a place, as large as the largest kernel needs it, and room
-    for the marks."""
+    """Targets that pin a pixel or a place, as large as the largest kernel needs them, and room for
+    the marks."""
     most = max(KERNELS)
     sizes = {"copies": (most * PITCH - 1,) * 2, "matrix": (SIZE**2, most**2), "input": (SIZE, SIZE)}
     rects = "".join(
@@ -129,7 +129,7 @@ def _targets(corners: dict[str, tuple[int, int]], top: int, cell: int) -> str:
 
 
 def _shared(text: str) -> tuple[str, str]:
-    """What many slides draw alike is defined once: copies, rows of a matrix, lines of cells. What
+    """Define once what many slides draw alike: copies, rows of a matrix, lines of cells. What
     marks say on hover is left out: on a projector nobody hovers."""
     text = re.sub(r'<style>.*?</style><defs>.*?</defs>| data-fact="[^"]*"', "", text)
     found: dict[str, str] = {}
@@ -276,7 +276,7 @@ def _words() -> dict[str, str]:
 
 
 def _texts(small: SmallPicture) -> dict[str, Any]:
-    """What the bench says of a variant, and of each batch of it."""
+    """Texts of the bench for a variant, and of each batch of it."""
     count, pad = len(small.copies), say(f"bench.{small.pad}")
     drawn, known = short_times(small.factor), {"k": small.k, "stride": small.stride, "pad": pad}
     key = "bench.copies_one" if count == 1 else "bench.copies_many"
@@ -315,3 +315,32 @@ def _at_batch(small: SmallPicture, batch: int) -> dict[str, str]:
         "formula": formula,
         "twin": twin,
     }
+
+
+# -- by name ---------------------------------------------------------------------------------------
+
+
+def k2(run: bool = True) -> tuple[str, Recorded | None]:
+    """The lecture on k², nine shifted copies: the page, and the run of one image on this machine
+    that it shows where ``run`` is true.
+
+    Raises:
+        InputError: the run does not fit into what is free here.
+    """
+    recorded = record() if run else None
+    return html(recorded), recorded
+
+
+def record() -> Recorded:
+    """Lower one image of the layer with memlab's kernel, under the meter.
+
+    Raises:
+        InputError: so much memory is not free.
+    """
+    otherwise = "close a program or leave the run out with --no-run"
+    done = write(slides.layer(), otherwise, TIMES)
+    return Recorded(done.planned, done.measured, done.seconds, this_machine.here())
+
+
+LECTURES = {"k2": k2}
+"""By name, what writes a lecture: the page and its recorded run."""

@@ -16,26 +16,19 @@ from memlab.measure import recorded_figures
 from memlab.measure.convolution import RIVAL
 from memlab.networks.graph import Network
 from memlab.pictures.draw.svg import Box, Svg
-from memlab.pictures.shifted_copies import convolutions as convs
-from memlab.pictures.shifted_copies.convolutions import (
+from memlab.pictures.shifted_copies.cells import Copies, Corner, Matrix, group, letter, square
+from memlab.pictures.shifted_copies.lowering import (
+    Lowering,
     Workspace,
     Written,
+    amount,
     changed,
     conv,
     input_bytes,
     lowered_bytes,
     workspace,
 )
-from memlab.pictures.shifted_copies.lowered import Lowering
-from memlab.pictures.shifted_copies.small_picture import (
-    Copies,
-    Corner,
-    Matrix,
-    group,
-    letter,
-    square,
-)
-from memlab.pictures.shifted_copies.small_values import SIZE, Pin, SmallPicture
+from memlab.pictures.shifted_copies.small_picture import SIZE, Pin, SmallPicture
 from memlab.pictures.values.number_text import duration
 
 # -- figures --------------------------------------------------------------------------------------
@@ -80,7 +73,7 @@ def lowered(node: Node, batch: int = BATCH) -> int:
 
 
 def mistake(name: str) -> int:
-    """What somebody answers who makes this mistake."""
+    """The answer of somebody who makes this mistake."""
     causes = quantities.lowered(layer(), BATCH).causes
     return int(next(cause.value for cause in causes if cause.name == name))
 
@@ -123,7 +116,7 @@ TOP = 100
 INPUT, COPIES, MATRIX = (0, 9), (46, 0), (8, 28)
 """Corners in cells, from the left edge and ``TOP`` on."""
 TEXT = 256
-"""Where texts beside the input begin."""
+"""Left edge of texts beside the input."""
 TITLE, MOTTO = 64, 700
 """Baselines."""
 
@@ -151,7 +144,7 @@ class Slide(Svg):
         return self.text(x, y, say(key, **values), size, anchor, bold, dim)
 
     def title(self, key: str, /, **values: Any) -> None:
-        """What the scene finds."""
+        """The finding of the scene."""
         self.say(LEFT, TITLE, key, 42, bold=True, **values)
 
     def motto(self, key: str = "motto.planned", **values: Any) -> None:
@@ -200,7 +193,7 @@ class Slide(Svg):
 
     @contextmanager
     def cells(self, corner: Corner = (LEFT, TOP), cell: float = CELL) -> Iterator[None]:
-        """What is written inside is in cells."""
+        """A group whose contents are in cells."""
         with group(self, *corner, cell):
             yield
 
@@ -239,7 +232,7 @@ class Slide(Svg):
             wide = 250 * nbytes / most
             look = "timed" if name == RIVAL else "on"
             self.rect(Box(left, top, left + max(wide, 1), top + high), class_=look)
-            label = convs.amount(nbytes) if wide > 2 or not nbytes else say("need.small")
+            label = amount(nbytes) if wide > 2 or not nbytes else say("need.small")
             self.text(left + wide + 14, top + 33, label, 30)
             end = right + 230 * time / slowest
             self.rect(Box(right, top, end, top + high), class_="timed")

@@ -26,7 +26,7 @@ from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.misconceptions import Cause, distinct
 from memlab.networks import zoo
 from memlab.networks.builder import network
-from memlab.pictures.warp_memory_values import SECTOR, WARP, Warps, moved
+from memlab.pictures.warp_memory import SECTOR, WARP, Warps, moved
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 

@@ -26,7 +26,7 @@ from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.pictures.values.number_text import three
-from memlab.pictures.vectors_values import STOPS, Vectors, sizes
+from memlab.pictures.vectors import STOPS, Vectors, sizes
 from memlab.step.tensor import Role
 
 # -- what was in lessons 02 and 03 --------------------------------------------------------------

@@ -22,19 +22,29 @@ from memlab.pictures.draw.svg import Box, Svg, box_path
 from memlab.pictures.draw.table import Below, Beside, Block, Words
 from memlab.pictures.draw.theme import Paint
 from memlab.pictures.memory.step_memory import Budget, budget
-from memlab.pictures.shifted_copies import convolutions as convs
-from memlab.pictures.shifted_copies import lowered as told
-from memlab.pictures.shifted_copies.convolutions import Written, amount, times
-from memlab.pictures.shifted_copies.lowered import Lowering, say
-from memlab.pictures.shifted_copies.small_picture import PITCH, Copies, Corner, Matrix
-from memlab.pictures.shifted_copies.small_values import SIZE, Pin
+from memlab.pictures.shifted_copies.cells import PITCH, Copies, Corner, Matrix
+from memlab.pictures.shifted_copies.lowering import (
+    WAYS,
+    Lowering,
+    Written,
+    amount,
+    by_copy,
+    card,
+    convolutions,
+    factor,
+    input_formula,
+    lowered_bytes,
+    times,
+    workspace,
+)
+from memlab.pictures.shifted_copies.small_picture import SIZE, Pin, say
 from memlab.pictures.values.number_text import hundredths
 
 CARD = budget("12 GB card")
 RULER = Linear(0, 16 * 10**9, 4 * 10**9, "GB", 10**9)
 """It holds the layer of the question at its batch, and the card. What is longer breaks it."""
 OVER = Paint("#D55E00", 0, "falling")
-"""What does not fit."""
+"""Look of what does not fit."""
 ON, PALE, ZERO = (
     Paint("var(--copy-on,#0072B2)", 1),
     Paint("var(--copy-pale,#bfdcef)", 1),
@@ -44,7 +54,7 @@ ON, PALE, ZERO = (
 APART = 22
 """Between two parts."""
 TOP, LOW = 33, 55
-"""Of the bar of the copy, below that of the input, in pixels from the top of the ruler."""
+"""Ends of the bar of the copy, below that of the input, in pixels from the top of the ruler."""
 WIDE, LEAST = 660, 3
 """From the first on a cell of the picture is larger; one of the matrix has at least the second
 beside the copies, else it stands below them."""
@@ -52,8 +62,8 @@ beside the copies, else it stands below them."""
 
 @dataclass(frozen=True)
 class Shown:
-    """What a page is made from: a layer that is lowered, and what else is chosen. ``moving`` says
-    that the last copy has just come; ``before`` is what was lowered before; ``formulas`` whether
+    """The parts of a page: a layer that is lowered, and what else is chosen. ``moving``: the last
+    copy has just come; ``before`` is what was lowered before; ``formulas`` whether
     the text has them, which a page that asks for one leaves out."""
 
     found: Lowering
@@ -73,7 +83,7 @@ class Shown:
 
     @property
     def left(self) -> int:
-        """Where copies and bars begin."""
+        """Left edge of copies and bars."""
         return self.cell * (19 if self.width >= WIDE else 18)
 
 
@@ -85,13 +95,13 @@ def page_of(shown: Shown) -> Page:
         *_head(shown),
         *_written(shown),
         *_picture(shown),
-        Words(told.pinned(found, shown.pin), drawn=False, gap=1),
+        Words(found.pinned(shown.pin), drawn=False, gap=1),
         *(_details(shown) if shown.numbers else []),
         *([_counts(shown)] if shown.numbers and found.count else []),
         *(strip(found) if found.pointwise else []),
         Words(shown.done.text() if shown.done else "", drawn=False, gap=1),
     ]
-    return Page(told.title(found), blocks, shown.width, titled=False)
+    return Page(found.title, blocks, shown.width, titled=False)
 
 
 def note(content: str | Sequence[texts.Runs], size: int = 13, **how: Any) -> Words:
@@ -109,28 +119,28 @@ def _head(shown: Shown) -> list[Block]:
     fits = [text for text, _ in _fits(shown)]
     return [
         note([_amounts(found)], 20),
-        note(told.headline(found), 14),
-        Words([*told.lines(found, shown.formulas), beyond, *fits], drawn=False),
+        note(found.headline, 14),
+        Words([*found.lines(shown.formulas), beyond, *fits], drawn=False),
         _ruler(shown),
     ]
 
 
 def _fits(shown: Shown) -> list[tuple[str, bool]]:
-    """What each budget holds of the copy, in bold where it is refused."""
-    return [told.verdict(shown.found, room) for room in shown.budgets] if shown.found.total else []
+    """The verdict of each budget on the copy, in bold where it is refused."""
+    return [shown.found.verdict(room) for room in shown.budgets] if shown.found.total else []
 
 
 def _details(shown: Shown) -> list[Block]:
     """Layer, formulas, and what fits, in full."""
     found = shown.found
-    factor = told.factor_line(found, "head.factor" if found.end == found.factor else "head.once")
+    times_ = found.factor_line("head.factor" if found.end == found.factor else "head.once")
     counter = say("head.counter", step=found.copies, count=found.count) if found.count else ""
-    lines = [told.title(found), told.formula(found), factor, counter, _beyond(found)]
-    return [note(lines, gap=10), note([_fits(shown)]), note(told.tile(found))]
+    lines = [found.title, found.formula, times_, counter, _beyond(found)]
+    return [note(lines, gap=10), note([_fits(shown)]), note(found.tile)]
 
 
 def _amounts(found: Lowering) -> list[tuple[str, bool]]:
-    """What is written of what, and how many times the input that is."""
+    """Bytes that are written, of how many, and how many times the input that is."""
     if not found.count:
         return [(amount(0), True), (f" {say('head.unmade')}", False)]
     of = f" {say('head.of', total=amount(found.total))}" if found.copies < found.count else ""
@@ -144,7 +154,7 @@ def _ruler(shown: Shown) -> Block:
     found, end, width = shown.found, RULER.last, shown.width - shown.left
     pixels = (width - 18) / end
     names = say("ruler.input"), say(f"ruler.{found.how}")
-    whole = Fact(names[0], convs.input_formula(found.node, found.batch), found.source)
+    whole = Fact(names[0], input_formula(found.node, found.batch), found.source)
     copy = Fact(names[1], found.workspace.formula(found.batch), found.total)
     bar: list[Mark] = [CopyBar(found, TOP, LOW, CARD.nbytes, copy)]
     if found.count and found.total * pixels < 2:
@@ -174,10 +184,10 @@ def _bar(nbytes: int, top: float, bottom: float, pixels: float, fact: Fact) -> l
 def _card(shown: Shown) -> list[Mark]:
     """A box that is filled, not a mark on an axis; what does not fit, and what leaves the ruler."""
     found, end, last = shown.found, CARD.nbytes, RULER.last
-    card = told.card(CARD.name)
+    name = card(CARD.name)
     marks: list[Mark] = [
-        Rect(0, end, TOP, LOW, "limit", inset=-1.5, fact=Fact(card, nbytes=end)),
-        Text(0, TOP, card if shown.numbers else CARD.name, 11, dx=-2, dy=-7),
+        Rect(0, end, TOP, LOW, "limit", inset=-1.5, fact=Fact(name, nbytes=end)),
+        Text(0, TOP, name if shown.numbers else CARD.name, 11, dx=-2, dy=-7),
     ]
     if end < found.total <= last:
         marks.append(Text(end, TOP, say("ruler.over"), 11, dx=6, dy=-7, bold=True))
@@ -235,7 +245,7 @@ def _break(svg: Svg, box: Box) -> None:
 
 
 def _free(found: Budget) -> list[Mark]:
-    """What this machine has left, live only: a dashed line through the ruler."""
+    """Memory that is free on this machine, live only: a dashed line through the ruler."""
     text, end = say("ruler.free", free=hundredths(found.nbytes)), RULER.last
     if found.nbytes > end:
         return [Text(end, 12, f"{text} →", 11, "end", 14, dim=True, held=True)]
@@ -299,8 +309,8 @@ def _picture(shown: Shown) -> list[Block]:
     chart = Chart(Scale(0, start + across), Scale(high, 0), marks, high * cell, left=0,
                   right=0, above=max(rim * cell + 4, 24 + 14 * shown.numbers), gap=4)  # fmt: skip
     wide = shown.left + across * cell
-    room, said = shown.width - 4 - wide - 24, told.drawn(found)
-    words = Words([*said, told.tile(found) * (not shown.pin), *told.beside(found)], drawn=False,
+    room, said = shown.width - 4 - wide - 24, found.drawn
+    words = Words([*said, found.tile * (not shown.pin), *found.beside], drawn=False,
                   gap=1)  # fmt: skip
     if room >= LEAST * SIZE**2:
         notes = _notes(shown, room, gap=chart.above - 2)
@@ -312,12 +322,12 @@ def _picture(shown: Shown) -> list[Block]:
 def _notes(shown: Shown, width: float, gap: float) -> Below:
     """How many values and zeros the copies hold, the same as the matrix, and what is pinned."""
     found = shown.found
-    first, *others = told.pinned(found, shown.pin) or [""]
+    first, *others = found.pinned(shown.pin) or [""]
     if not found.count:
         return Below([], gap=gap)
     blocks: list[Block] = [
         _legend(found, width, shown.numbers),
-        note(told.why(found)),
+        note(found.why),
         *_matrix(shown, width),
     ]
     if 4 * found.small.places**2 == SIZE**2 and not found.tiled:
@@ -376,13 +386,13 @@ def _matrix(shown: Shown, width: float) -> list[Block]:
 def strip(found: Lowering) -> list[Block]:
     """A box for each convolution of the network, filled as far as its copy reaches, and how many
     need no copy."""
-    nodes = convs.convolutions(found.network)
-    none, part, whole = convs.by_copy(nodes)
+    nodes = convolutions(found.network)
+    none, part, whole = by_copy(nodes)
     name = found.network.label
     name = say("strip.itself", network=name) if found.made_up else name
     counts = {"all": len(nodes), "none": len(none), "parts": len(part), "whole": len(whole)}
     entries = [(Fraction(0), "strip.zero"), (Fraction(1), "strip.more")]
-    entries[1:1] = [(convs.factor(part[0]), "strip.quarter")] if part else []
+    entries[1:1] = [(factor(part[0]), "strip.quarter")] if part else []
     heading = say("strip.title", network=name, all=len(nodes))
     marks = boxes(nodes, found.batch)
     text = [say("twin.strip", network=name, **counts)]
@@ -403,9 +413,9 @@ def boxes(nodes: Sequence[Node], batch: int) -> list[Mark]:
     """A box for each of some convolutions, which says its copy."""
     marks: list[Mark] = []
     for at, node in enumerate(nodes):
-        need = convs.workspace(node, convs.WAYS[0]).formula(batch)
-        fact = Fact(node.name, need, convs.lowered_bytes(node, batch))
-        marks += filled_box(at, 0, min(convs.factor(node), Fraction(1)), 1, fact)
+        need = workspace(node, WAYS[0]).formula(batch)
+        fact = Fact(node.name, need, lowered_bytes(node, batch))
+        marks += filled_box(at, 0, min(factor(node), Fraction(1)), 1, fact)
     return marks
 
 
@@ -431,7 +441,7 @@ def _counts(shown: Shown) -> Block:
         marks.append(Text(x + 0.5, y + 1, str(count), 11, "middle", dy=-5.5))
     rows = [counts[row * SIZE : (row + 1) * SIZE] for row in range(SIZE)]
     table = ["  " + " ".join(f"{count:2}" for count in row) for row in rows]
-    sums = told.sums(found)
+    sums = found.sums
     text = [f"{heading}:", *table, *(f"{line}." for line in sums)]
     chart = Chart(Scale(0, SIZE), Scale(SIZE, 0), marks, SIZE * side, left=1, right=0, told=text)
     wide = SIZE * side + 1

@@ -1,4 +1,4 @@
-"""What lowering writes, as a live view: the k² shifted copies of a small picture, and the bytes of
+"""The live view of lowering: the k² shifted copies of a small picture, and the bytes of
 a real layer beside them.
 """
 
@@ -15,19 +15,31 @@ from memlab.pictures.live.setting import Check, Choice, Range, Setting, State
 from memlab.pictures.live.view import Scene, View, maker
 from memlab.pictures.live.widget import typed
 from memlab.pictures.memory.step_memory import free_here
-from memlab.pictures.shifted_copies import convolutions as convs
-from memlab.pictures.shifted_copies import lowered as told
-from memlab.pictures.shifted_copies.convolutions import WAYS, Written, amount, conv, times
-from memlab.pictures.shifted_copies.lowered import BATCHES, MOST, Lowering, of_layer, say
+from memlab.pictures.shifted_copies.cells import PITCH
+from memlab.pictures.shifted_copies.lowering import (
+    BATCHES,
+    MOST,
+    WAYS,
+    Lowering,
+    Written,
+    amount,
+    conv,
+    convolutions,
+    find,
+    of_layer,
+    settings,
+    times,
+    write,
+)
 from memlab.pictures.shifted_copies.page import CARD, Shown, page_of
-from memlab.pictures.shifted_copies.small_picture import PITCH
-from memlab.pictures.shifted_copies.small_values import (
+from memlab.pictures.shifted_copies.small_picture import (
     KERNELS,
     PADS,
     PIXEL,
     PLACE,
     STRIDES,
     SmallPicture,
+    say,
 )
 from memlab.pictures.values.recipe import name_of, named_or_given, network_of
 
@@ -43,15 +55,15 @@ LAYERS = (
 
 def _first(now: State) -> str:
     """The layer of the question, or the first of a network that can be drawn."""
-    nodes = convs.convolutions(now.network)
-    names = [node.name for node in nodes if convs.settings(node)]
+    nodes = convolutions(now.network)
+    names = [node.name for node in nodes if settings(node)]
     usual = [name for network, name in LAYERS if network == now.network.name]
-    return [*usual, *names][0] if names else convs.find(now.network, None).name
+    return [*usual, *names][0] if names else find(now.network, None).name
 
 
 def _own(name: str) -> Callable[[State], Any]:
     """The kernel, stride or padding of the layer; None where it is not drawn."""
-    return lambda now: convs.settings(convs.find(now.network, now.layer)).get(name)
+    return lambda now: settings(find(now.network, now.layer)).get(name)
 
 
 def _lowering(now: State) -> Lowering:
@@ -69,7 +81,7 @@ def _layers(now: State) -> dict[str, str]:
         built = network_of(network)
         kernel = say("kernel", k=conv(built.by_name[name]).kernel)
         found[f"{network}/{name}"] = f"{built.title} {name}, {kernel}"
-    return found | {f"{now.network.name}/{now.layer}": told.layer_name(_lowering(now))}
+    return found | {f"{now.network.name}/{now.layer}": _lowering(now).layer_name}
 
 
 def _chosen(now: State, value: str) -> dict[str, Any]:
@@ -153,7 +165,7 @@ class ShiftedCopies(View[Lowering]):
         argument=False,
         place="more",
         code="never",
-        brief=lambda now: told.layer_name(_lowering(now)),
+        brief=lambda now: _lowering(now).layer_name,
     )
     batch = Range(
         1, MOST, doc="the mini-batch size", default=128, stops=BATCHES, place="more", code="always"
@@ -186,7 +198,9 @@ class ShiftedCopies(View[Lowering]):
     # -- what is shown ----------------------------------------------------------------------
 
     def study(self, now: State) -> Lowering:
-        return _lowering(now)
+        found = _lowering(now)
+        _ = found.node  # a kernel wider than the padded image is refused here
+        return found
 
     def settle(self, new: State, was: State | None) -> State:
         small = self.rows_of(new).small
@@ -222,16 +236,16 @@ class ShiftedCopies(View[Lowering]):
 
     def says(self, scene: Scene) -> str:
         now, found = scene.now, self.rows_of(scene.now)
-        pinned = " ".join(told.pinned(found, found.small.parse(now.pin)))
+        pinned = " ".join(found.pinned(found.small.parse(now.pin)))
         if scene.previous and scene.previous.pin != now.pin and pinned:
             return pinned
         if not found.count:
-            return f"{told.headline(found)}. {units.exact(found.total)}."
+            return f"{found.headline}. {units.exact(found.total)}."
         counter = say("head.counter", step=found.copies, count=found.count)
         whole = say("head.of", total=amount(found.total))
         factor = say("head.times", now=times(found.now)) + say("head.input")
-        news = f"{told.headline(found)}. {counter}: {amount(found.written)} {whole}, {factor}."
-        fits = [told.verdict(found, room) for room in (CARD, *(free_here() if now.free else []))]
+        news = f"{found.headline}. {counter}: {amount(found.written)} {whole}, {factor}."
+        fits = [found.verdict(room) for room in (CARD, *(free_here() if now.free else []))]
         return " ".join([news, *(text for text, refused in fits if refused)])
 
     def fact(self, scene: Scene) -> str:
@@ -277,11 +291,11 @@ class ShiftedCopies(View[Lowering]):
             raise InputError(say("write.tile"))
         if not found.count:
             return Written(0, 0, 0.0)
-        return convs.write(found.node, say("write.otherwise"))
+        return write(found.node, say("write.otherwise"))
 
 
 def _pressed(small: SmallPicture, pinned: str, key: str) -> str:
-    """What is pinned after a key: move, first, last; pixel or place; unpin."""
+    """The pin after a key: move, first, last; pixel or place; unpin."""
     if key == "Escape":
         return ""
     pin = small.parse(pinned)

@@ -12,12 +12,13 @@ from memlab.measure.timing import Line
 from memlab.pictures.draw.page import Page, Still
 from memlab.pictures.draw.table import Words
 from memlab.pictures.values import timings
+from memlab.pictures.values.study import Study
 
 FIGURES = "application/vnd.memlab.figures+json"
 """The media type of the figures of a picture: threads, machine and lines, as JSON has them."""
 
 
-class Recordable(Still):
+class Recordable(Still, Study):
     """A subclass gives the page and its figures. While they are recorded, the picture says at its
     foot where and when, and a notebook is given the figures beside it."""
 

@@ -16,15 +16,14 @@ from memlab.layers.algorithms import on
 from memlab.measure.convolution import RIVAL
 from memlab.measure.timing import Timing
 from memlab.networks.graph import Network
-from memlab.pictures.algorithm_times import BenchmarkTimes, rows_of
+from memlab.pictures.algorithm_times import PATH
 from memlab.pictures.draw import theme
-from memlab.pictures.draw.marks import Line, Points, Rect
+from memlab.pictures.draw.marks import Line, Points
 from memlab.pictures.draw.scale import Log
 from memlab.pictures.values import timings
 from memlab.pictures.values.number_text import duration
-from memlab.pictures.values.timings import Algorithms
 from memlab.views import AlgorithmTimes
-from tests.pictures.measurements import ALGORITHMS, FALLING, LIBRARIES, MACHINE, PLOTS, result
+from tests.pictures.measurements import ALGORITHMS, FALLING, LIBRARIES, compared
 from tests.pictures.shown import charts, drawn
 
 
@@ -39,9 +38,9 @@ def measured() -> tuple[Network, AlgorithmTimes]:
 # -- the same figures in pictures and text ------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("name", ["falling", "every"])
 def test_pictures_and_text_show_every_way_with_its_figures(name: str) -> None:
-    found, view = Algorithms(ALGORITHMS[name]), AlgorithmTimes(ALGORITHMS[name])
+    found = view = AlgorithmTimes(ALGORITHMS[name])
     in_bars, in_curve = drawn(view), " | ".join(drawn(view.curve()))
     for each in found.measured.timings:
         shown, time = found.name(each), duration(each.seconds)
@@ -53,7 +52,7 @@ def test_pictures_and_text_show_every_way_with_its_figures(name: str) -> None:
             assert said in line
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("name", ["falling", "every"])
 def test_machine_date_core_and_clock_are_in_both(name: str) -> None:
     view = AlgorithmTimes(ALGORITHMS[name])
     clock = "processor time" if ALGORITHMS[name].threads == 1 else "time on the wall"
@@ -75,12 +74,49 @@ def test_every_algorithm_has_words_for_what_it_does() -> None:
     assert timings.way(Timing(RIVAL, None, (1.0,))) == ""
 
 
+# -- what is said -------------------------------------------------------------------------------
+
+
+def test_the_fastest_is_named_and_the_largest_workspace_beside_it() -> None:
+    assert AlgorithmTimes(FALLING).sentences == [
+        "Least of memlab's ways: im2col-tile, 35.0 ms, with 130 kB of workspace.",
+        "im2col-batch takes 1.26 times the time and 892 times the workspace.",
+    ]
+    assert AlgorithmTimes(ALGORITHMS["pointwise"]).sentences == [
+        "Least of memlab's ways: im2col-batch, 2.00 ms, with 0 B of workspace.",
+        "im2col-tile: 2.00 ms, 1.00 times as much, with 12.3 kB of workspace.",
+    ]
+    assert AlgorithmTimes(ALGORITHMS["slow"]).sentences[1] == (
+        "direct: 972 ms, 25.2 times as much, with 0 B of workspace."
+    )
+    assert len(AlgorithmTimes(ALGORITHMS["same"]).sentences) == 1
+
+
+def test_a_rival_is_not_the_fastest_algorithm() -> None:
+    found = AlgorithmTimes(compared(("direct", 0, 2.0), (RIVAL, None, 1.0)))
+    assert found.fastest.name == "direct"
+
+
+def test_what_changes_along_the_pieces_and_which_cache_is_enough() -> None:
+    assert AlgorithmTimes(FALLING).along == [
+        "From im2col-batch to offsets: workspace 116 MB to 144 B, time 44.0 ms to 36.5 ms.",
+        "im2col-batch: 116 MB fits no cache of this processor.",
+        "im2col-image: 28.9 MB fits the L3 cache, 33.6 MB (32 MiB).",
+        "im2col-tile: 130 kB fits the L2 cache, 1.0 MB (1 MiB).",
+        "offsets: 144 B fits the L1 cache, 32.8 kB (32 KiB).",
+    ]
+
+
+def test_an_algorithm_that_cannot_compute_the_layer_is_named() -> None:
+    assert AlgorithmTimes(ALGORITHMS["every"]).notes[0] == "Not for this layer: winograd."
+
+
 # -- axes ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("name", ["falling", "left edge"])
 def test_the_curve_has_a_point_for_every_way_that_says_its_figures(name: str) -> None:
-    found = Algorithms(ALGORITHMS[name])
+    found = AlgorithmTimes(ALGORITHMS[name])
     (chart,) = charts(AlgorithmTimes(ALGORITHMS[name]).curve())
     points = [mark for mark in chart.marks if isinstance(mark, Points)]
     for each, mark in zip(found.own, points, strict=True):
@@ -95,7 +131,7 @@ def test_the_curve_has_a_point_for_every_way_that_says_its_figures(name: str) ->
 
 def test_what_is_joined_goes_from_the_whole_batch_to_no_copy() -> None:
     shuffled = replace(FALLING, timings=tuple(reversed(FALLING.timings)))
-    assert [each.name for each in Algorithms(shuffled).joined] == [*timings.PATH]
+    assert [each.name for each in AlgorithmTimes(shuffled).joined] == [*PATH]
     (chart,) = charts(AlgorithmTimes(FALLING).curve())
     (line,) = (mark for mark in chart.marks if isinstance(mark, Line))
     xs = [chart.x.at(x) for x, _ in line.points]
@@ -125,15 +161,12 @@ def test_times_far_apart_stand_by_their_ratios() -> None:
     [
         ("falling", "0 B, 100 B, 1 kB, 10 kB, 100 kB, 1 MB, 10 MB, 100 MB, 1 GB"),
         ("nothing", "0 B, 1 B, 10 B"),
-        ("one", "10 MB, 100 MB"),
-        ("same", "1 kB, 10 kB"),
-        ("every", "1 B, 10 B, 100 B, 1 kB, 10 kB, 100 kB, 1 MB"),
     ],
 )
 def test_every_amount_but_nothing_has_a_length(name: str, labels: str) -> None:
     (chart,) = charts(AlgorithmTimes(ALGORITHMS[name]).curve())
     assert ", ".join(label for _, label in chart.x.ticks) == labels
-    for each in Algorithms(ALGORITHMS[name]).own:
+    for each in AlgorithmTimes(ALGORITHMS[name]).own:
         assert (chart.x.at(each.workspace) > 0) == ((each.workspace or 0) > 1)
 
 
@@ -201,61 +234,6 @@ def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         views.algorithm_times(layer="conv1_2", batch=128)
 
 
-# -- a plot of a benchmark ----------------------------------------------------------------------
-
-
-def test_a_plot_divides_by_pytorch_where_it_took_part() -> None:
-    rows, against = rows_of(PLOTS["rival"].groups[0], MACHINE)
-    assert against == "time by that of PyTorch 2.13"
-    assert {row.timing.name: row.ratio for row in rows} == {
-        t.name: t.seconds / 0.038 for t in FALLING.timings
-    }
-
-
-def test_a_plot_divides_by_the_fastest_where_pytorch_did_not() -> None:
-    for group in PLOTS["none"].groups:
-        rows, against = rows_of(group, MACHINE)
-        assert against == "time by that of the fastest"
-        assert min(row.ratio for row in rows) == 1
-    found = BenchmarkTimes(PLOTS["none"])
-    assert found.sentences == ["a mean 0.9 x aim 1 x reached"]
-    assert found.notes[0] == "BLAS of scipy, core B."
-
-
-@pytest.mark.parametrize("name", PLOTS)
-def test_a_plot_names_every_group_and_way_and_where_it_was_measured(name: str) -> None:
-    found, labels = PLOTS[name], drawn(BenchmarkTimes(PLOTS[name]))
-    assert {group.name for group in found.groups} <= {*labels}
-    assert {t.name for group in found.groups for t in group.timings} - {RIVAL} <= {*labels}
-    notes = " ".join(labels)
-    for line in found.lines:
-        assert line.name in notes
-    assert "2026-01-31" in notes
-
-
-@pytest.mark.parametrize("width", [500, 820])
-@pytest.mark.parametrize("name", PLOTS)
-def test_a_plot_fits(name: str, width: int) -> None:
-    svg = replace(BenchmarkTimes(PLOTS[name]).page(), width=width).svg()
-    assert svg.collisions() == []
-    assert svg.outside() == []
-
-
-def test_bars_of_a_plot_are_as_long_as_their_figures() -> None:
-    shown = charts(BenchmarkTimes(PLOTS["rival"]))
-    for number, group in enumerate(PLOTS["rival"].groups):
-        sizes, times = shown[2 * number : 2 * number + 2]
-        planned = [each.workspace for each in group.timings if each.workspace]
-        assert [mark.x1 for mark in sizes.marks if isinstance(mark, Rect)] == planned
-        seconds = [each.seconds for each in group.timings]
-        assert [mark.x1 for mark in times.marks if isinstance(mark, Rect)] == seconds
-
-
 def test_no_two_marks_are_told_apart_by_colour_alone() -> None:
     assert len({(shape, filled) for shape, _, filled in theme.SYMBOLS}) == len(theme.SYMBOLS)
     assert len(theme.SYMBOLS) >= len(on("cpu"))
-
-
-def test_a_result_without_groups_has_no_plot() -> None:
-    with pytest.raises(InputError, match="convolution has no plot"):
-        BenchmarkTimes(result())

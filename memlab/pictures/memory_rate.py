@@ -1,0 +1,106 @@
+"""Gain of fewer bits, measured: values per second that are read from memory, by format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import ceil
+
+from memlab import strings, units
+from memlab.measure import memory_reading, timing
+from memlab.measure.memory_reading import Rate, Reading
+from memlab.pictures.draw.chart import Axis
+from memlab.pictures.draw.marks import Fact
+from memlab.pictures.draw.page import Page, report
+from memlab.pictures.draw.scale import counts_over
+from memlab.pictures.draw.ways import Bar, bars
+from memlab.pictures.values import timings
+from memlab.pictures.values.number_text import billions, ratio
+from memlab.pictures.values.recordable import Recordable
+
+
+@dataclass(frozen=True, repr=False)
+class MemoryRate(Recordable):
+    """Values read per second, by format."""
+
+    measured: Reading
+
+    @property
+    def lines(self) -> list[timing.Line]:
+        rates = self.measured.rates
+        return [
+            timings.rate(each.format, 8 * each.nbytes // each.bits, each.samples) for each in rates
+        ]
+
+    @property
+    def narrow(self) -> Rate:
+        """The format of the fewest bits."""
+        return min(self.measured.rates, key=lambda each: each.bits)
+
+    @property
+    def wide(self) -> Rate:
+        """The last of those of the most bits."""
+        return sorted(self.measured.rates, key=lambda each: each.bits)[-1]
+
+    @property
+    def title(self) -> str:
+        size, processor = units.short(self.measured.nbytes), self.measured.machine.processor
+        key = "lanes.memory.title_cached" if self.measured.cached else "lanes.memory.title"
+        return strings.get(key, size=size, processor=processor)
+
+    @property
+    def sentences(self) -> list[str]:
+        """The values per second of the narrowest format, and the bytes per second of all."""
+        speeds = [each.bandwidth for each in self.measured.rates]
+        narrow, wide = self.narrow, self.wide
+        if len(speeds) == 1:
+            rate = billions(speeds[0])
+            return [strings.get("lanes.memory.one", format=wide.format, rate=rate)]
+        more, less = ratio(narrow.values / wide.values), f"{narrow.bits / wide.bits:g}"
+        values = {"format": narrow.format, "first": wide.format, "less": less, "more": more}
+        least, most = billions(min(speeds)), billions(max(speeds))
+        return [strings.get("lanes.memory.against", **values),
+                strings.get("lanes.memory.head", least=least, most=most)]  # fmt: skip
+
+    @property
+    def notes(self) -> list[str]:
+        found = self.measured
+        known = "lanes.memory.cached" if found.cached else "lanes.memory.caches"
+        key = known if found.largest else "lanes.memory.unknown"
+        size, cache = units.short(found.nbytes), units.short(found.largest)
+        times = ratio(found.nbytes / max(1, found.largest))
+        count, clock = len(found.rates[0].samples), strings.get(f"lanes.{found.clock}")
+        return [
+            strings.get(key, times=times, size=size, cache=cache),
+            strings.get("lanes.memory.samples", count=count, clock=clock),
+            timings.where(found.machine),
+        ]
+
+    def page(self) -> Page:
+        found, rows = self.measured, []
+        for each in found.rates:
+            values, rate = billions(each.values), billions(each.bandwidth)
+            label = [(strings.get("lanes.memory.values", values=values), True),
+                     (strings.get("lanes.memory.bandwidth", rate=rate), False)]  # fmt: skip
+            nbytes = strings.get("lanes.memory.bytes", count=each.bits // 8)
+            fact = Fact(each.format, nbytes, more=timings.origin(each.samples, found.machine))
+            rows.append(Bar(each.values / 1e9, "measured", label, fact, each.format, nbytes))
+        told = [f"{row.name}: {row.below}, {row.label[0][0]}{row.label[1][0]}." for row in rows]
+        scale = counts_over(ceil(max(row.value for row in rows)))
+        return report(self, bars(rows, scale, 40, axis=Axis(strings.get("lanes.memory.rate")),
+                                 told=told, gap=12))  # fmt: skip
+
+
+def memory_rate(
+    formats: Iterable[str] = memory_reading.READ, *, progress: bool = True
+) -> MemoryRate:
+    """Time how fast values of several formats are read from memory, here and now: about a second.
+
+    Args:
+        formats: names of number formats of at least a byte.
+        progress: show what is read, where it takes more than a second.
+
+    Raises:
+        InputError: no such format, or too little free memory.
+    """
+    return MemoryRate(memory_reading.measure(formats, progress=progress))

@@ -1,0 +1,430 @@
+"""The small picture in cells: the input with its copies at their places in the kernel, and the
+matrix. Both are marks of a chart whose scales count cells, whatever a cell's size on the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+from typing import Any
+
+from memlab.pictures.draw.marks import Mark, Pen
+from memlab.pictures.draw.svg import Box, Svg
+from memlab.pictures.shifted_copies.lowering import Lowering
+from memlab.pictures.shifted_copies.small_picture import (
+    LETTER,
+    PIXEL,
+    SIZE,
+    Pin,
+    SmallPicture,
+    kinds,
+    say,
+)
+
+CLASSES = {"#": "on", ".": "pale", "0": "zero"}
+"""The look of a cell, by its kind."""
+PITCH = SIZE + 1
+"""From one copy to the next: a cell stays free."""
+DIMMED = 0.35
+"""Opacity of what is not pinned, where something is."""
+
+_LIGHT = "--copy-on:#0072B2;--copy-pale:#bfdcef;--copy-look:#D55E00;--copy-zero:#E69F00"
+_DARK = "--copy-on:#56B4E9;--copy-pale:#23495f;--copy-look:#F0E442;--copy-zero:#E69F00"
+_PAGE = "var(--jp-layout-color0,var(--paper))"
+STYLE = "".join(
+    (
+        f".memlab-svg{{{_LIGHT}}}",
+        f"@media(prefers-color-scheme:dark){{.memlab-svg{{{_DARK}}}}}",
+        f'.memlab-svg:is([data-jp-theme-light="true"] *){{{_LIGHT}}}',
+        f'.memlab-svg:is([data-jp-theme-light="false"] *){{{_DARK}}}',
+        ".memlab-svg .on{fill:var(--copy-on)}.memlab-svg .cells{fill:none;stroke-width:1}",
+        *(
+            f".memlab-svg .{name}-run{{stroke:var(--copy-{name})}}"
+            for name in ("on", "pale", "look")
+        ),
+        ".memlab-svg .zero{stroke:var(--copy-zero);stroke-width:.2}",
+        f".memlab-svg .mesh{{stroke:{_PAGE};stroke-width:.09}}",
+        ".memlab-svg .rim{stroke:currentColor;stroke-width:.12}",
+        ".memlab-svg .cells .line{stroke:currentColor;stroke-opacity:.2;stroke-width:.12}",
+        ".memlab-svg .edge{stroke:currentColor;stroke-width:1;fill:none}",
+        ".memlab-svg .cells .edge{stroke-width:.12}.memlab-svg .cells .input{stroke-width:.3}",
+        ".memlab-svg .ghost{stroke:currentColor;stroke-opacity:.55;stroke-dasharray:3 3;fill:none}",
+        ".memlab-svg .cells .ghost{stroke-width:.12;stroke-dasharray:.4 .4}",
+        ".memlab-svg .cells rect,.memlab-svg :is(.mark,.veil){stroke:none}",
+        f".memlab-svg .seam{{stroke:{_PAGE};stroke-width:1.5;fill:none}}",
+        f".memlab-svg .veil{{fill:{_PAGE};fill-opacity:.68}}",
+        ".memlab-svg .look{stroke:var(--copy-look);stroke-width:.32;fill:none}",
+        ".memlab-svg .thin-look{stroke:var(--copy-look);stroke-width:.15;fill:none}",
+        ".memlab-svg .mark{fill:var(--copy-look)}",
+        ".memlab-svg :is(.marks,.print){pointer-events:none}.memlab-svg .print{opacity:0}",
+        "@media(prefers-reduced-motion:no-preference){"
+        ".memlab-svg .print{animation:memlab-fly .4s ease-in-out}"
+        ".memlab-svg .comes{animation:memlab-come .4s}}",
+        "@keyframes memlab-fly{0%{opacity:.75;transform:translate(var(--from-x),var(--from-y))}"
+        "80%{opacity:.75;transform:none}100%{opacity:0}}",
+        "@keyframes memlab-come{0%,70%{opacity:0}}",
+    )
+)
+"""Every rule begins with the class of the picture: a style inside a page holds for all of it."""
+
+Corner = tuple[float, float]
+Paths = list[tuple[str, str]]
+"""The class of each path, and the path."""
+
+
+def group(svg: Svg, x: float, y: float, cell: float) -> AbstractContextManager[None]:
+    """A group whose contents are in cells, from a corner of the page on; zeros are hatched."""
+    name = f"{svg.key}-zero"
+    pattern = (
+        f'<pattern id="{name}" width=".75" height=".75" patternUnits="userSpaceOnUse" '
+        'patternTransform="rotate(45)"><path class="zero" d="M.375 0V.75"/></pattern>'
+    )
+    if (definition := f"<style>{STYLE}</style><defs>{pattern}</defs>") not in svg.parts:
+        svg.parts.append(definition)
+    place = f"translate({x:g} {y:g})scale({cell:g})"
+    return svg.group(transform=place, class_="cells", stroke=f"url(#{name})")
+
+
+# -- cells as text of an SVG ----------------------------------------------------------------------
+
+
+def runs(shown: str, columns: int) -> str:
+    """Rows of cells by their kinds: what is equal and side by side is one stroke."""
+    found: dict[str, list[str]] = {}
+    for row in range(len(shown) // columns):
+        x = 0
+        for kind, run in groupby(shown[row * columns : (row + 1) * columns]):
+            wide = len(list(run))
+            found.setdefault(kind, []).append(f"M{x} {row}.5h{wide}")
+            x += wide
+    return "".join(
+        f'<path class="{CLASSES[kind]}-run" d="{"".join(d)}"/>' for kind, d in found.items()
+    )
+
+
+def grid(columns: int, rows: int) -> str:
+    """The lines between cells."""
+    across = "".join(f"M0 {y}H{columns}" for y in range(1, rows))
+    down = "".join(f"M{x} 0V{rows}" for x in range(1, columns))
+    return f'<path class="mesh" d="{across}{down}"/>' if across or down else ""
+
+
+def square(x: float, y: float, wide: float, high: float | None = None, out: float = 0) -> str:
+    """A rectangle as a path, ``out`` cells larger on each side."""
+    wide, high = wide + 2 * out, (wide if high is None else high) + 2 * out
+    return f"M{x - out:g} {y - out:g}h{wide:g}v{high:g}h{-wide:g}z"
+
+
+@lru_cache
+def letter() -> str:
+    """The picture, from its top left corner on."""
+    return runs("".join(LETTER), SIZE) + grid(SIZE, SIZE)
+
+
+@lru_cache(maxsize=1024)
+def copy(small: SmallPicture, index: int) -> str:
+    """A copy as a picture, with its edge."""
+    places = small.places
+    edge = f'<path class="rim" d="{square(0, 0, places)}"/>'
+    return runs(kinds(small.copies[index]), places) + grid(places, places) + edge
+
+
+@lru_cache(maxsize=1024)
+def row(small: SmallPicture, index: int) -> str:
+    """The same copy as a row of the matrix."""
+    return runs(kinds(small.copies[index]), small.places**2)
+
+
+def single(found: Iterable[tuple[Corner, str]]) -> Paths:
+    """Cells one by one, with the kind of each."""
+    marks: dict[str, list[str]] = {}
+    for (x, y), kind in found:
+        marks.setdefault(f"{CLASSES[kind]}-run", []).append(f"M{x:g} {y + 0.5:g}h1")
+    return [(name, "".join(d)) for name, d in marks.items()]
+
+
+@lru_cache(maxsize=1024)
+def fact(small: SmallPicture, index: int) -> str:
+    """The words of a copy, as a picture and as a row of the matrix."""
+    ky, kx = divmod(index, small.k)
+    zeros = small.copies[index].count(None)
+    return say("fact.copy", number=index + 1, ky=ky, kx=kx, shift=small.shifted(index),
+               values=small.places**2 - zeros, zeros=zeros)  # fmt: skip
+
+
+def spots(corners: Iterable[Corner]) -> str:
+    """Cells that are marked."""
+    return "".join(f"M{x:g} {y + 0.5:g}h1" for x, y in corners)
+
+
+# -- the picture ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Part(Mark):
+    """A part of the picture: what is written, its corner, what is pinned, and whether its cells say
+    what they are and take the pointer."""
+
+    found: Lowering
+    corner: Corner
+    pin: Pin | None = None
+    told: bool = True
+
+    @property
+    def framed(self) -> bool:
+        """Whether the last copy is pointed at: not where all are shown, or something is pinned."""
+        step, count = self.found.copies, self.found.count
+        return self.pin is None and step > 0 and (step < count or count == 1)
+
+    @property
+    def faded(self) -> float | None:
+        """How strong what is not pinned is drawn."""
+        return DIMMED if self.pin else None
+
+    def said(self, index: int) -> str | None:
+        """The words of a copy."""
+        return fact(self.found.small, index) if self.told else None
+
+    def draw(self, pen: Pen) -> None:
+        with group(pen.svg, pen.x(0), pen.y(0), pen.x(1) - pen.x(0)):
+            self.write(pen.svg)
+
+    def write(self, svg: Svg) -> None:
+        """Draw it inside a group of cells."""
+        raise NotImplementedError
+
+    def marks(self) -> Paths:
+        """Marks of what is pinned, in this part."""
+        raise NotImplementedError
+
+    def _pinned(self, svg: Svg) -> None:
+        with svg.group(class_="marks"):
+            for name, d in self.marks():
+                svg.path(d, class_=name)
+
+    def _rings(self, axes: Any, corners: Sequence[Corner]) -> None:
+        """Mark what is pinned on matplotlib's Axes."""
+        if corners:
+            xs, ys = zip(*((x + 0.5, y + 0.5) for x, y in corners), strict=True)
+            axes.scatter(xs, ys, marker="s", facecolors="none", edgecolors="#D55E00", zorder=3)
+
+
+@dataclass(frozen=True)
+class Copies(Part):
+    """The input, and at their places in the kernel the copies that are written. ``input`` is the
+    corner of the input; ``moving`` shows the last copy come; ``headed`` puts the rows and columns
+    of the kernel beside the copies."""
+
+    input: Corner = (0, 0)
+    moving: bool = False
+    headed: bool = False
+
+    def at(self, index: int) -> Corner:
+        """The corner of a copy."""
+        ky, kx = divmod(index, self.found.k)
+        return self.corner[0] + kx * PITCH, self.corner[1] + ky * PITCH
+
+    # -- SVG
+
+    def draw(self, pen: Pen) -> None:
+        super().draw(pen)
+        for text, x, y, anchor in self._heads():
+            dx, dy = (-6, 4) if anchor == "end" else (0, -6)
+            pen.svg.text(pen.x(x) + dx, pen.y(y) + dy, text, 11, anchor, dim=True)
+
+    def _heads(self) -> Iterator[tuple[str, float, float, str]]:
+        """Kernel columns above the copies, kernel rows beside them."""
+        left, top = self.corner
+        for at in range(self.found.k if self.headed and self.found.count else 0):
+            middle, name = at * PITCH + SIZE / 2, str(at) if at else "{} 0"
+            yield name.format("kx"), left + middle, top, "middle"
+            yield name.format("ky"), left, top + middle, "end"
+
+    def write(self, svg: Svg) -> None:
+        self._input(svg)
+        if self.found.count:
+            self._copies(svg)
+        else:
+            svg.path(square(*self.corner, SIZE), class_="ghost")
+        self._pinned(svg)
+
+    def _input(self, svg: Svg) -> None:
+        """The picture, and what of it the last copy reads."""
+        x, y = self.input
+        svg.add("g", letter(), transform=f"translate({x:g} {y:g})")
+        svg.path(square(x, y, SIZE), class_="edge input")
+        if self.framed and self.told:
+            self._read(svg)
+        counts = self.found.small.counts(self.found.count) if self.told else ()
+        for pixel, count in enumerate(counts):
+            down, right = divmod(pixel, SIZE)
+            said = say("fact.pixel", row=down + 1, column=right + 1, count=count)
+            with svg.told(said, (PIXEL, pixel)):
+                svg.rect(Box(x + right, y + down, x + right + 1, y + down + 1), fill="transparent")
+
+    def _read(self, svg: Svg) -> None:
+        """A frame around it, with the zeros that it reads; under a stride a dot on each pixel."""
+        (x, y), found = self.input, self.found
+        down, right = found.small.reads(found.copies - 1, found.kept)
+        for name, d in single(self._outside([(row, column) for row in down for column in right])):
+            svg.path(d, class_=name)
+        wide, high = right[-1] + 1 - right[0], down[-1] + 1 - down[0]
+        svg.path(square(x + right[0], y + down[0], wide, high), class_="look")
+        if found.stride > 1:
+            dots = [f"M{x + at + 0.3:g} {y + row + 0.5:g}h.4" for row in down for at in right]
+            svg.path("".join(dots), class_="look")
+
+    def _outside(self, reads: Sequence[tuple[int, int]]) -> list[tuple[Corner, str]]:
+        """Cells beside the input, where a kernel reads zeros: of the rows and columns given."""
+        (left, top), size = self.input, range(SIZE)
+        return [((left + x, top + y), "0") for y, x in reads if y not in size or x not in size]
+
+    def _copies(self, svg: Svg) -> None:
+        """All copies that are written, and the places of the others."""
+        found, small = self.found, self.found.small
+        corners = [self.at(index) for index in range(found.count)]
+        written = corners[: found.copies]
+        svg.path("".join(square(x, y, SIZE) for x, y in corners), class_="ghost")
+        with svg.group(class_="fades", opacity=self.faded):
+            for index, (x, y) in enumerate(written):
+                comes = "comes" if self.moving and index == found.copies - 1 else None
+                svg.add("g", copy(small, index), transform=f"translate({x:g} {y:g})", class_=comes,
+                        data_copy=index, data_fact=self.said(index))  # fmt: skip
+        if found.tiled:
+            rest = small.places - found.kept
+            veils = (square(x, y + found.kept, small.places, rest) for x, y in written)
+            svg.path("".join(veils), class_="veil")
+        if self.framed:
+            svg.path(square(*written[-1], small.places, found.kept, 0.25), class_="look")
+        if self.moving and written and found.stride == 1:
+            self._print(svg)
+        if self.told:
+            self._targets(svg)
+
+    def _print(self, svg: Svg) -> None:
+        """A print of the input slides to its place and settles, while nothing else moves."""
+        last = self.found.copies - 1
+        (x, y), (down, right) = self.at(last), self.found.small.shift(last)
+        left, top = self.input[0] - x - right, self.input[1] - y - down
+        with svg.group(class_="print", style=f"--from-x:{left:g}px;--from-y:{top:g}px"):
+            svg.add("g", letter(), transform=f"translate({x + right:g} {y + down:g})")
+
+    def _targets(self, svg: Svg) -> None:
+        """Targets of the pointer for places: a row in all copies of a kernel row, which have a free
+        cell between them."""
+        (x, y), k = self.corner, self.found.k
+        wide = k * PITCH - 1
+        for top in range(k):
+            for oy in range(self.found.small.places):
+                up = y + top * PITCH + oy
+                svg.rect(Box(x, up, x + wide, up + 1), fill="transparent",
+                         data_send=f"places-{oy}", data_steps=wide)  # fmt: skip
+
+    # -- pins
+
+    def _spots(self) -> list[Corner]:
+        """Corners of what is pinned in the copies that are written."""
+        if not (self.pin and self.found.count):
+            return []
+        stands = self.pin.until(self.found.copies)
+        corners = ((self.at(index), divmod(at, self.found.small.places)) for index, at in stands)
+        return [(x + ox, y + oy) for (x, y), (oy, ox) in corners]
+
+    def marks(self) -> Paths:
+        pin, found, (x, y) = self.pin, self.found, self.input
+        stands = self._spots()
+        if pin is None:
+            return []
+        if pin.is_place:
+            down, right = found.small.window(pin.row, pin.column)
+            reads = [(down + ky, right + kx) for ky in range(found.k) for kx in range(found.k)]
+            column = zip(stands, found.small.column(pin.number, len(stands)), strict=True)
+            frame = square(x + right, y + down, found.k)
+            shown = [*single([*self._outside(reads), *column]), ("look", frame)]
+        else:
+            stands.append((x + pin.column, y + pin.row))
+            shown = [("look-run", spots(stands))]
+        return [*shown, ("thin-look", "".join(square(a, b, 1, out=0.4) for a, b in stands))]
+
+    # -- matplotlib
+
+    def on(self, axes: Any) -> None:
+        _image(axes, self.input, "".join(LETTER), SIZE)
+        small = self.found.small
+        for index in range(self.found.copies):
+            _image(axes, self.at(index), kinds(small.copies[index]), small.places)
+        for text, x, y, anchor in self._heads():
+            axes.text(
+                x, y, text, ha={"end": "right"}.get(anchor, "center"), va="bottom", fontsize=11
+            )
+        pinned = [(self.input[0] + pin.column, self.input[1] + pin.row)
+                  for pin in (self.pin,) if pin and not pin.is_place]  # fmt: skip
+        self._rings(axes, [*pinned, *self._spots()])
+
+
+@dataclass(frozen=True)
+class Matrix(Part):
+    """The lowered matrix: a copy is a row of it, a window is a column."""
+
+    def write(self, svg: Svg) -> None:
+        found, small, (x, y) = self.found, self.found.small, self.corner
+        columns, step = small.places**2, found.copies
+        svg.path(square(x, y, columns, found.count), class_="ghost")
+        lines = "".join(f"M{x:g} {y + n:g}h{columns}" for n in range(step + 1, found.count))
+        if lines:
+            svg.path(lines, class_="line")
+        with svg.group(class_="fades", opacity=self.faded):
+            for index in range(step):
+                svg.add("g", row(small, index), transform=f"translate({x:g} {y + index:g})",
+                        data_copy=index, data_fact=self.said(index))  # fmt: skip
+            if step:
+                svg.add("g", grid(columns, step), transform=f"translate({x:g} {y:g})")
+                svg.path(square(x, y, columns, step), class_="edge")
+        kept = found.kept * small.places
+        if found.tiled:
+            svg.path(square(x + kept, y, columns - kept, step), class_="veil")
+        if self.framed:
+            svg.path(square(x, y + step - 1, kept, 1, 0.25), class_="look")
+            svg.path(f"M{x - 1.75:g} {y + step - 1.1:g}l1 .6l-1 .6z", class_="mark")
+        self._pinned(svg)
+        if self.told:
+            box = Box(x, y, x + columns, y + found.count)
+            svg.rect(box, fill="transparent", data_send="column", data_steps=columns)
+
+    def _spots(self) -> list[Corner]:
+        """Corners of what is pinned in the rows that are written."""
+        stands = self.pin.until(self.found.copies) if self.pin else ()
+        return [(self.corner[0] + place, self.corner[1] + index) for index, place in stands]
+
+    def marks(self) -> Paths:
+        pin, stands, (x, y) = self.pin, self._spots(), self.corner
+        if pin is None:
+            return []
+        if not pin.is_place:
+            return [("look-run", spots(stands))]
+        column = self.found.small.column(pin.number, len(stands))
+        frame = square(x + pin.number, y, 1, self.found.count, 0.12)
+        return [*single(zip(stands, column, strict=True)), ("look", frame)]
+
+    def on(self, axes: Any) -> None:
+        small = self.found.small
+        shown = "".join(kinds(copy) for copy in small.copies[: self.found.copies])
+        _image(axes, self.corner, shown, small.places**2)
+        self._rings(axes, self._spots())
+
+
+def _image(axes: Any, corner: Corner, shown: str, columns: int) -> None:
+    """Cells on matplotlib's Axes."""
+    import numpy as np
+    from matplotlib.colors import ListedColormap
+
+    if not shown:
+        return
+    cells = np.array(["0.#".index(kind) for kind in shown]).reshape(-1, columns)
+    (x, y), (rows, _) = corner, cells.shape
+    colours = ListedColormap(["#E69F00", "#bfdcef", "#0072B2"])
+    axes.imshow(cells, colours, vmin=0, vmax=2, extent=(x, x + columns, y + rows, y), aspect="auto",
+                interpolation="none")  # fmt: skip
