@@ -12,7 +12,7 @@ import numpy as np
 from memlab.arrays import Column, alive, column
 from memlab.ledger.ledger import Entry
 from memlab.pictures.explain.explained_changes import Planned
-from memlab.pictures.memory.step_memory import Curve
+from memlab.pictures.mountain.layers import Curve
 from memlab.pictures.recompute.waves import columns
 from memlab.step.op import Phase
 from memlab.step.storage import DEVICE

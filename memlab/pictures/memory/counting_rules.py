@@ -21,7 +21,8 @@ from memlab.networks import counting
 from memlab.networks.counting import Convention
 from memlab.networks.graph import INPUT, Network
 from memlab.pictures.memory.snapshot import Cut, say
-from memlab.pictures.memory.step_memory import Blocks, Curve
+from memlab.pictures.memory.step_memory import Blocks
+from memlab.pictures.mountain.layers import Curve
 from memlab.pictures.values import number_text as figures
 from memlab.pictures.values.study import Study
 

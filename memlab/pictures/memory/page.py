@@ -19,7 +19,7 @@ from memlab.pictures.draw.theme import Paint
 from memlab.pictures.memory.counting_rules import CHAIN, RuleRow, Tally
 from memlab.pictures.memory.snapshot import BlockRow, say
 from memlab.pictures.memory.snapshot_diff import details, news
-from memlab.pictures.memory.stack import LEFT, Shown, chart, stack, under
+from memlab.pictures.memory.stack import LEFT, Shown, chart, under
 from memlab.pictures.values import number_text as figures
 from memlab.step.storage import HOST
 from memlab.step.tensor import Role
@@ -43,7 +43,7 @@ def page(shown: Shown, width: float) -> Page:
     bar: list[Block] = [_outputs(shown.tally, width)] if shown.tally else []
     host = [_host(shown, plot, SIDE + APART if wide else 0)] if shown.now.host else []
     if few:
-        key = Unnamed(list(_key(shown)), gap=4)
+        key = Unnamed(list(shown.mountain.key(shown.height)), gap=4)
         parts = [plot, key, *host, *bar, *(_told(table, shown) for table in tables)]
     else:
         first, *others = (table(shown) for table in tables)
@@ -70,14 +70,6 @@ def _host(shown: Shown, plot: Chart, beside: float) -> Chart:
     tall = max(shown.height * most / shown.axes.plot.last, 20)
     return Chart(plot.x, scale.Scale(-most, 0), marks, tall, left=plot.left,
                  right=plot.right + beside, name=say("host_name"), gap=4)  # fmt: skip
-
-
-def _key(shown: Shown) -> Iterator[tuple[Paint, str]]:
-    """The slices of the stack that can be seen."""
-    pixel = shown.axes.plot.last / shown.height
-    for part, low, high in stack(shown.now):
-        if (high - low).max() >= pixel:
-            yield theme.paint(part), part.label
 
 
 def _told(table: Callable[[Shown], Block], shown: Shown) -> Words:

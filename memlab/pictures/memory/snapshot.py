@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 from memlab import optimizers, strings, units
 from memlab.ledger.ledger import BEFORE, Entry, Peak
-from memlab.pictures.memory.step_memory import Budget, Curve, Slice, StepMemory, Verdict, band
+from memlab.pictures.memory.step_memory import Budget, Slice, StepMemory, Verdict, band
+from memlab.pictures.mountain.layers import Curve, Layer
 from memlab.pictures.mountain.stack_parts import FLOOR, MOUNTAIN, Part
 from memlab.pictures.values import number_text as figures
 from memlab.pictures.values import recipe
@@ -119,14 +120,14 @@ class Cut(Study):
         return self.batch * self.peak_each
 
     @cached_property
-    def stack(self) -> list[tuple[Part, Curve]]:
-        """The parts that have bytes, from the bottom up, each with its upper edge."""
-        return self.memory.stack(self.batch)
+    def layers(self) -> list[Layer[Part]]:
+        """The parts that have bytes, from the bottom up."""
+        return self.memory.layers(self.batch)
 
     @property
     def curve(self) -> Curve:
         """The whole stack over the operations."""
-        return self.stack[-1][1] if self.stack else self.memory.ground
+        return self.layers[-1].high if self.layers else self.memory.ground
 
     @cached_property
     def roles(self) -> tuple[Line, ...]:

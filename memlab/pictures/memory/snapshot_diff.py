@@ -11,7 +11,8 @@ import numpy as np
 
 from memlab.arrays import Integers
 from memlab.pictures.memory.snapshot import Cut, say
-from memlab.pictures.memory.step_memory import Curve, StepMemory
+from memlab.pictures.memory.step_memory import StepMemory
+from memlab.pictures.mountain.layers import Curve
 from memlab.pictures.values import number_text as figures
 
 Spans = Integers

@@ -22,45 +22,38 @@ from memlab.pictures.draw.labels import (
     Name,
     Phase,
     Text,
-    aside,
-    beside,
-    beyond,
     flank,
     middle,
-    near,
     shore,
     thickest,
 )
 from memlab.pictures.draw.marks import (
-    Area,
     Fact,
     Glyph,
     Mark,
-    OpenEdge,
     Pen,
-    Points,
     Press,
     Rect,
     Rule,
-    Stairs,
 )
 from memlab.pictures.draw.scale import Linear
-from memlab.pictures.draw.staircases import runs
 from memlab.pictures.draw.svg import Box
 from memlab.pictures.draw.text import Runs
 from memlab.pictures.draw.theme import Paint, ink
 from memlab.pictures.memory.counting_rules import Tally
 from memlab.pictures.memory.snapshot import BlockRow, Cut, say
 from memlab.pictures.memory.snapshot_diff import before
-from memlab.pictures.memory.step_memory import Budget, Curve, Verdict
+from memlab.pictures.memory.step_memory import Budget, Verdict
+from memlab.pictures.mountain.layers import Curve
+from memlab.pictures.mountain.picture import Limit, Mountain, Slice
 from memlab.pictures.mountain.stack_parts import Part
 from memlab.pictures.values import number_text as figures
 
 HEIGHT, FIRST, RULED, LEFT = 256, 280, 188, 72
 """Of the frame, beside a table, alone on the first level, and above the bar of counting rules, and
 what is free to its left."""
-BANDS, FLAG, NOTES = -52, -27, -9
-"""Where the phases, the flag and notes on the axis stand above the frame."""
+BANDS, FLAG = -52, -27
+"""Where the phases and the flag stand above the frame."""
 
 
 # -- what is shown ---------------------------------------------------------------------------------
@@ -126,16 +119,18 @@ class Shown:
         return Axes(scale.steady(scale.bytes_over(plot)), scale.bytes_over(rows, scale.TIGHT))
 
     @cached_property
-    def dashed(self) -> list[Curve]:
-        """The dashed curves, which no name should cross."""
-        counted = [self.now.memory.ground + self.tally.curve] if self.tally else []
-        return [*([] if self.outline is None else [self.outline]), *counted]
-
-    @cached_property
-    def sky(self) -> Curve:
-        """The highest curve: over it there is nothing."""
-        now = self.now.curve
-        return now if self.outline is None else np.maximum(now, self.outline)
+    def mountain(self) -> Mountain:
+        """The stack of now, with the curves that are dashed in it."""
+        now = self.now
+        counted = now.memory.ground + self.tally.curve if self.tally else None
+        slices = [
+            Slice(
+                low, high, theme.paint(part), part.label, self.facts[part],
+                14 if part.grows else 12, bool(theme.paint(part).pattern),
+            )
+            for part, low, high in now.layers
+        ]  # fmt: skip
+        return Mountain(slices, self.axes.plot.last, now.memory.ground, self.outline, counted)
 
     @cached_property
     def facts(self) -> dict[Part, Fact]:
@@ -143,11 +138,6 @@ class Shown:
         largest block."""
         rows = zip(self.now.memory.parts, self.now.roles, strict=True)
         return {part: slice_fact(self.now, part, row.nbytes) for part, row in rows}
-
-    @property
-    def torn(self) -> list[tuple[int, int]]:
-        """The runs of operations in which the mountain goes on above the frame."""
-        return runs(self.now.curve > self.axes.plot.last)
 
 
 def needs(now: Cut, guess: int | None = None) -> tuple[int, int]:
@@ -165,7 +155,8 @@ def chart(shown: Shown, right: float) -> Chart:
     """The plot with its axes, ``right`` pixels free to its right."""
     now, plot, few = shown.now, shown.axes.plot, shown.few
     below = under(shown)
-    marks = [*_stack(shown), *_poles(shown), *_levels(shown), *_guess(shown), *_life(shown)]
+    marks = [*_ground(shown), *shown.mountain.stack(), *_poles(shown),
+             *shown.mountain.limits(_budgets(shown)), *_guess(shown), *_life(shown)]  # fmt: skip
     if below:
         at = now.at + 0.5
         dy = 18 if few else 32
@@ -181,7 +172,7 @@ def chart(shown: Shown, right: float) -> Chart:
         right=right,
         above=16 - BANDS,
         below=18 if below else 0,
-        previous=[] if shown.outline is None else [Stairs(shown.outline)],
+        previous=shown.mountain.previous,
         name=say("axis"),
     )
 
@@ -195,28 +186,11 @@ def under(shown: Shown) -> str:
     return "" if now.at == now.peak.index else cursor_words(now)
 
 
-def _stack(shown: Shown) -> Iterator[Mark]:
-    """The phases, the slices of the stack, a thin line around them, the thick one over those that
-    stay."""
-    now = shown.now
-    for phase, first, last in now.memory.phases:
+def _ground(shown: Shown) -> Iterator[Mark]:
+    """The phases, and where a press moves the cursor."""
+    for phase, first, last in shown.now.memory.phases:
         yield Phase(strings.get(f"phase.{phase}"), first, last + 1, BANDS)
-    yield Press("operation", now.memory.operations, below=20)
-    for part, low, high in stack(now):
-        yield Area(low, high, theme.paint(part), fact=shown.facts[part])
-    yield Stairs(now.curve, opacity=0.75, width=0.9)
-    yield Stairs(now.memory.ground, "limit")
-    yield from (OpenEdge(first, last) for first, last in shown.torn)
-    if shown.tally:
-        yield Stairs(shown.dashed[-1], "rule chosen")
-
-
-def stack(now: Cut) -> Iterator[tuple[Part, Curve, Curve]]:
-    """The parts of the stack between their two edges."""
-    low = now.memory.nothing
-    for part, high in now.stack:
-        yield part, low, high
-        low = high
+    yield Press("operation", shown.now.memory.operations, below=20)
 
 
 def slice_fact(now: Cut, part: Part, nbytes: int) -> Fact:
@@ -234,10 +208,7 @@ def _poles(shown: Shown) -> Iterator[Mark]:
     peak, cursor = now.peak.index + 0.5, now.at + 0.5
     height = min(now.peak.nbytes, end)
     yield Flag(peak, height, cursor != peak, [(say("flag", name=now.peak.row.name), True)])
-    if shown.torn:
-        yield beyond(peak, end, now.peak.nbytes)
-    else:
-        yield Points([(peak, height)], size=7.2)
+    yield from shown.mountain.peak(now.peak.nbytes)
     if cursor != peak:
         yield Rule(x=cursor, look="pole", above=6, below=4)
 
@@ -250,23 +221,10 @@ def cursor_words(now: Cut) -> str:
     return say(key, index=index, phase=phase, name=row.name, amount=amount)
 
 
-def budget_words(found: Budget) -> str:
-    """The name of a budget at its line."""
-    return say("budget.here") if found.live else found.name
-
-
-def _levels(shown: Shown) -> Iterator[Mark]:
-    """Dotted lines for the budgets on this axis, the names of those above it, and a note on it."""
-    end, last = shown.axes.plot.last, shown.now.memory.operations
-    for budget in (each for each in shown.budgets if each.nbytes <= end):
-        yield Rule(y=budget.nbytes, look="rule", width=1.8, dashes="2 3")
-        spot = (last, budget.nbytes, "end", -4, -5)
-        level = beside(budget.nbytes, [shown.now.curve, *shown.dashed])
-        yield Name(budget_words(budget), [spot], 11, chip=True, finders=[level])
-    names = ", ".join(budget_words(each) for each in shown.budgets if each.nbytes > end)
-    if names:
-        yield Name(say("budget.above", names=names), [(last, end, "end", 0, NOTES)], 11, dim=True,
-                   finders=[aside(shown.now.peak.index + 0.5, NOTES)])  # fmt: skip
+def _budgets(shown: Shown) -> list[Limit]:
+    """The budgets, each with its name at its line."""
+    return [(say("budget.here") if each.live else each.name, each.nbytes)
+            for each in shown.budgets]  # fmt: skip
 
 
 def _guess(shown: Shown) -> Iterator[Mark]:
@@ -333,23 +291,18 @@ class Flag(Mark):
 
 def _names(shown: Shown) -> Iterator[Mark]:
     """The most important first."""
-    now, line = shown.now, shown.outline
-    if line is not None:
-        at = int(line.argmax())
-        spot = at + 0.5, float(line[at])
-        around = near(*spot, [now.curve, *shown.dashed])
-        yield Name(say("before"), [(*spot, "end", -4, -4)], 11, chip=True, finders=[around])
+    yield from shown.mountain.was(say("before"))
     if shown.tally:
-        yield from _counted(shown.tally, shown.dashed[-1])
+        yield from _counted(shown.tally, shown.mountain)
     yield _floor(shown)
-    yield _mountain(shown)
-    yield from _slices(shown)
+    yield _rising(shown)
+    yield from shown.mountain.names()
 
 
-def _counted(tally: Tally, line: Curve) -> Iterator[Mark]:
+def _counted(tally: Tally, mountain: Mountain) -> Iterator[Mark]:
     """How much of what is alive the rule counts, and how much it does not."""
-    ground = tally.cut.memory.ground
-    for key, low, high in (("inside", ground, line), ("outside", line, tally.cut.curve)):
+    ground, line = tally.cut.memory.ground, mountain.dashed[-1]
+    for key, low, high in (("inside", ground, line), ("outside", line, mountain.top)):
         yield Name(say(f"counted.{key}"), [middle(low, high)], bold=key == "inside",
                    finders=[thickest(low, high)])  # fmt: skip
 
@@ -359,7 +312,7 @@ def _floor(shown: Shown) -> Name:
     ground, last = shown.now.memory.ground, shown.now.memory.operations
     below = np.maximum(ground - shown.axes.plot.last * 28 / shown.height, 0)
     spot = [(0.8 * last, float(ground.max()), "middle", 0.0, -6.0)]
-    high = shore(shown.sky, ground)
+    high = shore(shown.mountain.sky, ground)
     word = Name(say("table.floor"), spot, bold=True, finders=[high], right=True)
     line = Name(say("floor_line"), spot, bold=True, chip=True, finders=[thickest(below, ground)],
                 instead=word)  # fmt: skip
@@ -367,20 +320,12 @@ def _floor(shown: Shown) -> Name:
     return replace(narrow, content=say("floor_label"), instead=narrow)
 
 
-def _mountain(shown: Shown) -> Name:
+def _rising(shown: Shown) -> Name:
     """What grows: in the sky over its left flank, else inside it."""
     now, ground = shown.now, shown.now.memory.ground
     finders = [
-        flank(shown.sky, ground, now.peak.index + 0.5),
-        thickest(ground, now.curve, shown.dashed),
+        flank(shown.mountain.sky, ground, now.peak.index + 0.5),
+        thickest(ground, now.curve, shown.mountain.dashed),
     ]
     spot = (0.5 * now.peak.index, 0.9 * now.peak.nbytes, "end", 0.0, 0.0)
     return Name(say("mountain_label"), [spot], bold=True, finders=finders)
-
-
-def _slices(shown: Shown) -> Iterator[Name]:
-    """The name of each slice of the stack where it is thickest."""
-    for part, low, high in stack(shown.now):
-        chip = bool(theme.paint(part).pattern)
-        yield Name(part.label, [middle(low, high)], 14 if part.grows else 12, chip=chip,
-                   finders=[thickest(low, high, shown.dashed)])  # fmt: skip

@@ -15,17 +15,15 @@ from time import monotonic
 import numpy as np
 
 from memlab import hardware, strings, this_machine, units
-from memlab.arrays import Column, Floats, alive
+from memlab.arrays import Column, alive
 from memlab.ledger.ledger import Entry, Ledger, Line, Row, column, evaluate
 from memlab.networks.graph import Network
+from memlab.pictures.mountain.layers import Curve, Layer, pile
 from memlab.pictures.mountain.stack_parts import FLOOR, MOUNTAIN, STACK, Part
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
-
-Curve = Floats
-"""Bytes inside every operation, for drawing only."""
 
 ROLES = list(Role)
 ROWS = 6
@@ -201,22 +199,11 @@ class StepMemory:
         """Bytes inside one operation."""
         return int(self.floor[operation]) + batch * int(self.mountain[operation])
 
-    @cached_property
-    def _levels(self) -> tuple[list[tuple[Part, Curve]], Curve, list[tuple[Part, Curve]]]:
-        """The upper edges of the floor's parts, their last one, and those over it per sample."""
-        edges = []
-        for parts in (FLOOR, MOUNTAIN):
-            level, found = self.nothing, list[tuple[Part, Curve]]()
-            for part in (part for part in parts if self.lines[part].any()):
-                level = level + self.lines[part].astype(np.float64)
-                found.append((part, level))
-            edges.append(found)
-        return edges[0], edges[0][-1][1] if edges[0] else self.nothing, edges[1]
-
-    def stack(self, batch: int) -> list[tuple[Part, Curve]]:
-        """The parts that have bytes, from the bottom up, each with its upper edge at a batch."""
-        floor, level, mountain = self._levels
-        return [*floor, *((part, level + batch * edge) for part, edge in mountain)]
+    def layers(self, batch: int) -> list[Layer[Part]]:
+        """The parts that have bytes on top of each other, at a batch."""
+        grown = {part: line.astype(np.float64) * (batch if part.grows else 1)
+                 for part, line in self.lines.items()}  # fmt: skip
+        return pile(grown, self.operations)
 
     @cached_property
     def nothing(self) -> Curve:
@@ -225,8 +212,8 @@ class StepMemory:
 
     @cached_property
     def ground(self) -> Curve:
-        """The upper edge of the floor, as ``stack`` has it."""
-        return self._levels[1]
+        """The upper edge of the floor."""
+        return self.floor.astype(np.float64)
 
     @cached_property
     def blocks(self) -> Blocks:

@@ -21,7 +21,7 @@ from memlab.build.step import training_step
 from memlab.clocks import roofline
 from memlab.errors import InputError, shorten, whole
 from memlab.networks.graph import Network
-from memlab.pictures.memory.step_memory import Curve
+from memlab.pictures.mountain.layers import Curve
 from memlab.pictures.values.number_text import change, three
 from memlab.pictures.values.recipe import network_of
 from memlab.pictures.values.study import Study

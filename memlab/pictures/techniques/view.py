@@ -434,7 +434,7 @@ class Mountain(Mark):
 
     def _mountain(self, pen: Pen, box: Box) -> None:
         count = self.size[0] // 2
-        frame = Frame(box, count, self.all.plain.peak)
+        frame = Frame(box, self.all.plain.peak)
         edges = self.wave.edges(self.all.longest, count)
         low = np.zeros(count)
         for name, paint in _PAINTS.items():

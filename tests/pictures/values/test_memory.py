@@ -61,7 +61,7 @@ def test_the_floor_is_what_does_not_grow(name, batch):
 
 def test_the_stack_has_the_bytes_of_each_part():
     shown, low = found("vgg16", 8, "adam", at=57), 0.0
-    for part, edge in shown.stack:
+    for part, _, edge in shown.layers:
         row = next(row for row in shown.roles if row.part == part)
         assert edge[57] - low == row.nbytes
         low = edge[57]
