@@ -15,7 +15,7 @@ from memlab.pictures.draw.table import Beside, Block, Table, Unnamed, Words
 from memlab.pictures.draw.theme import FREE, PAINTS, Paint
 from memlab.pictures.explain.explained import FLOOR, Explained
 from memlab.pictures.explain.explained_changes import say
-from memlab.pictures.explain.mountain import Mountain
+from memlab.pictures.explain.mountain import OverTime
 from memlab.pictures.values.number_text import percent, three
 from memlab.step.tensor import Role
 
@@ -33,11 +33,11 @@ LINES = 6
 def page(found: Explained, room: tuple[int, ...], width: float, numbers: bool) -> Page:
     """The whole page at a width in pixels; its axes hold so many bytes: over time, and by
     module."""
-    mountain = Mountain(found, room[0])
-    chart, bars = mountain.chart(numbers), _by_module(found, room[1], numbers)
+    over_time = OverTime(found, room[0])
+    chart, bars = over_time.chart(numbers), _by_module(found, room[1], numbers)
     beside = [(BESIDE[row.name], say(f"row.{row.name}"))
               for row in found.now.beside(found.batch) if row.nbytes]  # fmt: skip
-    key = Unnamed([*mountain.key(), *beside], gap=6)
+    key = Unnamed([*over_time.mountain.key(), *beside], gap=6)
     if width >= WIDE:
         evidence: list[Block] = [Beside([(chart, width - SIDE - APART), (bars, SIDE)], APART, 8)]
     else:

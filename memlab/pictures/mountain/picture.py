@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,9 @@ ABOVE = -9
 """Where the names of limits beyond the axis stand above the frame, in pixels."""
 DOTTED: dict[str, Any] = {"look": "rule", "width": 1.8, "dashes": "2 3"}
 HEAVY: dict[str, Any] = {"look": "limit"}
+
+DOWN = (-6.0, 10.0, -24.0, 22.0)
+"""Where the name of the peak may stand, in pixels below it."""
 
 Limit = tuple[str, int]
 """Its name and its bytes."""
@@ -127,7 +131,7 @@ class Mountain:
         yield Points([(at, nbytes)], **given)
         if name:
             sides = (("start", 9.0), ("end", -9.0), ("middle", 0.0))
-            spots = [(at, nbytes, side, dx, dy) for dy in (-6.0, -24.0, 22.0) for side, dx in sides]
+            spots = [(at, nbytes, side, dx, dy) for dy in DOWN for side, dx in sides]
             yield Label(name, spots, 13, bold=True, chip=True, kept=True)
 
     def limits(self, limits: Sequence[Limit], heavy: bool = False) -> Iterator[Mark]:
@@ -164,8 +168,9 @@ class Mountain:
             around = near(*spot, [self.top, *self.dashed])
             yield Name(name, [(*spot, "end", -4, -4)], 11, chip=True, finders=[around])
 
-    def key(self, tall: float) -> Iterator[tuple[Paint, str]]:
-        """The slices that can be seen in so many pixels, for those without room for a name."""
+    def key(self, tall: float = inf) -> Iterator[tuple[Paint, str]]:
+        """The slices, for those without room for a name: all of them, or those that can be seen in
+        so many pixels."""
         for each in self.slices:
             if each.name and (each.high - each.low).max() >= self.end / tall:
                 yield each.paint, each.name

@@ -21,7 +21,7 @@ from memlab.build.step import training_step
 from memlab.clocks import roofline
 from memlab.errors import InputError, shorten, whole
 from memlab.networks.graph import Network
-from memlab.pictures.mountain.layers import Curve
+from memlab.pictures.mountain.layers import Curve, columns
 from memlab.pictures.values.number_text import change, three
 from memlab.pictures.values.recipe import network_of
 from memlab.pictures.values.study import Study
@@ -156,18 +156,6 @@ class Wave:
                 numbers = [self.stage[index] for index in lives.order[places].tolist()]
                 ends = min(numbers), max(numbers)
                 yield Segment(first, last, ends, int(lives.nbytes[made].sum()))
-
-
-def columns(ends: Column, timeline: Column, count: int) -> Column:
-    """The operation that stands for each of so many columns: that of the most bytes; -1 after the
-    last. ``ends`` are where the operations end, in columns."""
-    first = np.concatenate(([0], ends[:-1])).astype(int)
-    last = np.minimum(np.maximum(np.ceil(ends).astype(int), first + 1), count)
-    found = np.full(count, -1)
-    lowest_first = np.lexsort((-np.arange(len(ends)), timeline))
-    for index in lowest_first.tolist():
-        found[first[index] : last[index]] = index
-    return found
 
 
 def _fixed(role: Role, per_sample: int) -> int:
