@@ -107,7 +107,7 @@ def test_an_axis_of_seconds_stays_until_there_is_more_room() -> None:
 def test_a_budget_far_above_is_said_and_not_drawn() -> None:
     texts = [m.content for m in charts(views.offload("resnet50", 32))[1].marks
              if isinstance(m, Text | Label)]  # fmt: skip
-    assert "↑ 12 GB card" in texts
+    assert "↑ above this axis: 12 GB card" in texts
 
 
 def test_what_is_asked_is_not_shown() -> None:

@@ -36,7 +36,7 @@ ABOVE = -9
 DOTTED: dict[str, Any] = {"look": "rule", "width": 1.8, "dashes": "2 3"}
 HEAVY: dict[str, Any] = {"look": "limit"}
 
-DOWN = (-6.0, 10.0, -24.0, 22.0)
+DOWN = (-9.0, 12.0, -26.0, 22.0)
 """Where the name of the peak may stand, in pixels below it."""
 
 Limit = tuple[str, int]
@@ -104,14 +104,9 @@ class Mountain:
         yield Stairs(self.top, "rule", self._ridge, opacity=0.75, width=0.9)
         if self.ground is not None:
             yield Stairs(self.ground, "limit", self._ridge)
-        yield from self.torn()
+        yield from torn(self.top, self.end, self.step)
         if self.counted is not None:
             yield Stairs(self.counted, "rule chosen")
-
-    def torn(self) -> Iterator[Mark]:
-        """Teeth where it goes on above the axis."""
-        for first, last in runs(self.top > self.end):
-            yield OpenEdge(first * self.step, last * self.step)
 
     @property
     def previous(self) -> list[Mark]:
@@ -174,3 +169,9 @@ class Mountain:
         for each in self.slices:
             if each.name and (each.high - each.low).max() >= self.end / tall:
                 yield each.paint, each.name
+
+
+def torn(curve: Curve, end: float, step: float, side: str = "top") -> Iterator[Mark]:
+    """Teeth where a curve goes on beyond the end of the axis."""
+    for first, last in runs(curve > end):
+        yield OpenEdge(first * step, last * step, side)

@@ -37,3 +37,8 @@ FLOOR = tuple(Part(role, False) for role in (*_STAY, *_GROW, *_PASS))
 MOUNTAIN = tuple(Part(role, True) for role in (*reversed(_PASS), *_STAY, *_GROW))
 STACK = (*FLOOR, *MOUNTAIN)
 """From the bottom of a stack to its top."""
+
+
+def role_name(role: Role) -> str:
+    """The name of a role that is told by itself: ``'feature maps'``."""
+    return Part(role, role in _GROW).label

@@ -16,8 +16,8 @@ from memlab.clocks.roofline import Machine
 from memlab.errors import pick
 from memlab.hardware import Device, Link
 from memlab.networks.graph import Network
+from memlab.pictures.mountain.stack_parts import role_name as plural
 from memlab.pictures.offload.streams import LITTLE, short, speed
-from memlab.pictures.offload.streams import role_name as plural
 from memlab.pictures.values.number_text import columns, duration, three
 from memlab.pictures.values.recipe import network_of
 from memlab.pictures.values.study import Study
