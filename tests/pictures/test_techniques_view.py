@@ -17,7 +17,7 @@ from memlab.pictures.recompute.waves import schedules, subject
 from memlab.pictures.techniques import frontier as study
 from memlab.pictures.techniques.bytes_and_time import Measured
 from memlab.pictures.techniques.frontier import CHEAP, EVERY, LINE, Frontier
-from memlab.pictures.techniques.view import GUESSES, Mountain, Techniques, techniques
+from memlab.pictures.techniques.view import GUESSES, Small, Techniques, techniques
 from memlab.techniques.recompute.order_memory import cost
 from tests.pictures.shown import send
 from tests.pictures.test_pages import FEW, numerals
@@ -99,7 +99,7 @@ def test_the_dots_are_every_k_and_the_line_is_the_frontier() -> None:
 
 def test_named_points_carry_their_mountains() -> None:
     for stop, least in ((EVERY, 5), (CHEAP, 3), (LINE, 5)):
-        shown = marks(techniques("resnet50", stop=stop), Mountain)
+        shown = marks(techniques("resnet50", stop=stop), Small)
         assert len(shown) >= least
         assert all(each.all.longest == shown[0].all.longest for each in shown)
 

@@ -26,8 +26,10 @@ from memlab.pictures.draw.labels import (
     near,
     thickest,
 )
-from memlab.pictures.draw.marks import Area, Fact, Mark, OpenEdge, Points, Rule, Stairs
+from memlab.pictures.draw.marks import Area, Fact, Mark, OpenEdge, Pen, Points, Rule, Stairs
+from memlab.pictures.draw.scale import Scale
 from memlab.pictures.draw.staircases import runs
+from memlab.pictures.draw.svg import Box, Svg
 from memlab.pictures.draw.theme import Paint
 from memlab.pictures.mountain.layers import Curve
 
@@ -111,7 +113,13 @@ class Mountain:
     @property
     def previous(self) -> list[Mark]:
         """The dashed outline of what was before."""
-        return [] if self.before is None else [Stairs(self.before, ridge=self._ridge)]
+        return [] if self.before is None else [Stairs(self.before, "before", self._ridge)]
+
+    def small(self, svg: Svg, box: Box) -> None:
+        """Draw it into a few pixels of a picture, without names."""
+        pen = Pen(svg, box, Scale(0, len(self.top)), Scale(0, self.end))
+        for mark in (*self.stack(), *self.previous):
+            mark.draw(pen)
 
     @property
     def _ridge(self) -> float | None:
@@ -149,12 +157,13 @@ class Mountain:
     # -- names ------------------------------------------------------------------------------
 
     def names(self) -> Iterator[Name]:
-        """The name of each slice where it is thickest."""
+        """The name of each slice where it is thickest; on a chip it may cross a dashed curve."""
         for each in self.slices:
             if each.name:
                 spot = middle(each.low, each.high, self.step)
-                yield Name(each.name, [spot], each.size, chip=each.chip,
-                           finders=[thickest(each.low, each.high, self.dashed)])  # fmt: skip
+                finders = [thickest(each.low, each.high, self.dashed)]
+                finders += [thickest(each.low, each.high)] * each.chip
+                yield Name(each.name, [spot], each.size, chip=each.chip, finders=finders)
 
     def was(self, name: str) -> Iterator[Name]:
         """The name of what was before, near its peak."""

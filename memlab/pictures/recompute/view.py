@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,19 +10,15 @@ import numpy as np
 from memlab import strings, units
 from memlab.arrays import Floats
 from memlab.pictures.draw.chart import Axis, Chart
-from memlab.pictures.draw.labels import Label, Name, Text, thickest
+from memlab.pictures.draw.labels import Label, Text
 from memlab.pictures.draw.labels import Phase as Bracket
 from memlab.pictures.draw.marks import (
-    Area,
     Fact,
     Glyph,
-    Line,
     Mark,
-    Points,
     Rect,
     Rects,
     Rule,
-    Stairs,
 )
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import TIGHT, Scale, bytes_over
@@ -31,6 +26,7 @@ from memlab.pictures.draw.table import Block, Table, Unnamed, Words
 from memlab.pictures.draw.theme import PAINTS, Paint
 from memlab.pictures.live.setting import Check, Choice, Number, Range, Setting, State
 from memlab.pictures.live.view import Scene, View, maker
+from memlab.pictures.mountain.picture import Mountain, Slice
 from memlab.pictures.mountain.stack_parts import Part
 from memlab.pictures.recompute.waves import (
     FLOOR,
@@ -62,11 +58,6 @@ PAINT = {
     "rest": PAINTS[Role.PARAMETER_GRADIENT], "kept": PAINTS[Role.FEATURE_MAP], "again": MADE,
     "gradient_map": PAINTS[Role.GRADIENT_MAP],
 }  # fmt: skip
-NAMED = {
-    "parameter": Part(Role.PARAMETER, False), "optimizer_state": Part(Role.OPTIMIZER_STATE, False),
-    "rest": Part(Role.PARAMETER_GRADIENT, False),
-}  # fmt: skip
-"""Name of the parts of the floor."""
 SHADE, AGAIN = Paint("currentColor", 0.06), Paint("currentColor", 0.9)
 """Where operations run again: behind the waves, and on the strip below them."""
 ANCHORS: tuple[tuple[str, float], ...] = ("middle", 0.0), ("start", -6.0)
@@ -204,89 +195,47 @@ recompute = maker(Recompute)
 
 def _waves(found: Waves) -> Chart:
     """Bytes over time on the left, the peaks of all k on the right, on one axis of bytes."""
-    wave, all_ = found.wave, found.all
-    edges, plain = (
-        {name: _padded(edge) for name, edge in each.edges(all_.longest, TIME).items()}
-        for each in (wave, all_.plain)
-    )
-    top, before, y = edges[PARTS[-1]], plain[PARTS[-1]], bytes_over(all_.plain.peak, TIGHT)
-    peak = int(np.argmax(top))
+    wave, mountain = found.wave, mountain_of(found)
+    peak, limit = mountain.at(mountain.top), found.budget
     marks: list[Mark] = [
-        *_again(found, y.last),
-        *_areas(edges),
-        Line(_steps(edges[FLOOR[-1]]), width=2.2),
-        Stairs(top, "rule", ridge=True, width=1.2),
-        Stairs(before, "before", ridge=True),
-        *_names(edges, before, y.last),
-        *_bars(found, y.last),
+        *_again(found, mountain.end),
+        *mountain.stack(),
+        *_bars(found, mountain.end),
         Rule(y=wave.peak, span=(peak, _bar(found)[0]), look="rule", dashes="1.5 3", crossed=True),
-        Points([(peak + 0.5, wave.peak)], "dot", 8),
+        *mountain.peak(wave.peak),
         Text(TIME + GAP / 2, wave.peak, three(wave.peak), 13, "middle", dy=-7, bold=True),
-        *_limit(found),
-        *_phases(found, y.last),
+        *mountain.limits([] if limit is None else [(say("limit"), limit)]),
+        *_phases(found, mountain.end),
+        *mountain.was(say("plain")),
+        *mountain.names(),
     ]
-    return Chart(Scale(0, WIDE), y, marks, TALL, y_axis=Axis(), left=62, right=6, above=26, gap=6)
+    y = bytes_over(found.all.plain.peak, TIGHT)
+    return Chart(Scale(0, WIDE), y, marks, TALL, y_axis=Axis(), left=62, right=6, above=26,
+                 previous=mountain.previous, gap=6)  # fmt: skip
 
 
-def _limit(found: Waves) -> Iterator[Mark]:
-    """The budget, level over both parts."""
-    if found.budget is not None:
-        yield Rule(y=found.budget, look="rule", width=1.6, crossed=True)
-        places = [(2.0, found.budget, "start", 0.0, dy) for dy in (-6.0, 14.0)]
-        yield Label(say("limit"), places, 12, bold=True, chip=True, kept=True)
+def mountain_of(found: Waves) -> Mountain:
+    """The wave of now over time, and dashed that of the plain step."""
+    layers, plain = (wave.layers(found.all.longest * WIDE / TIME, WIDE)
+                     for wave in (found.wave, found.all.plain))  # fmt: skip
+    slices = [Slice(low, high, PAINT[part], name_of(part)) for part, low, high in layers]
+    ground = next(layer.high for layer in reversed(layers) if layer.part in FLOOR)
+    end = bytes_over(found.all.plain.peak, TIGHT).last
+    return Mountain(slices, end, ground, plain[-1].high, time=True)
+
+
+def name_of(part: str) -> str:
+    """The name of a part of a wave."""
+    if part in FLOOR:
+        return Part(Role.PARAMETER_GRADIENT if part == "rest" else Role(part), False).label
+    return say({"again": "made", "gradient_map": "gradients"}.get(part, part))
 
 
 def _key(found: Waves) -> Iterator[tuple[Paint, str]]:
-    """The parts of the floor that can be seen, which has one name in the picture."""
-    pixel = bytes_over(found.all.plain.peak, TIGHT).last / TALL
-    for name, part in NAMED.items():
-        if any(wave.parts[name] >= pixel for wave in found.others):
-            yield PAINT[name], part.label
-
-
-def _padded(curve: Floats) -> Floats:
-    """A curve over the columns of time, and 0 over the others."""
-    return np.concatenate((curve, np.zeros(WIDE - TIME)))
-
-
-def _steps(curve: Floats) -> list[tuple[float, float]]:
-    """The corners of a curve, up to where it ends."""
-    end = int(np.flatnonzero(curve)[-1]) + 1
-    jumps = [0, *(np.flatnonzero(np.diff(curve[:end])) + 1).tolist(), end]
-    return [(x, float(curve[a])) for a, b in pairwise(jumps) for x in (a, b)]
-
-
-def _areas(edges: dict[str, Floats]) -> Iterator[Mark]:
-    low = np.zeros(WIDE)
-    for name, high in edges.items():
-        yield Area(low, high, PAINT[name], edge=0.6)
-        low = high
-
-
-def _names(edges: dict[str, Floats], plain: Floats, end: float) -> Iterator[Mark]:
-    """The names of the parts where there is room for them."""
-    low, top = edges[FLOOR[-1]], edges[PARTS[-1]]
-    for name, label in (("kept", "kept"), ("again", "made")):
-        high = edges[name]
-        x = int(np.argmax(high - low))
-        place = [(float(x), float((low[x] + high[x]) / 2), "middle", 0.0, 0.0)]
-        yield Name(say(label), place, 12, chip=True, finders=[thickest(low, high)])
-        low = high
-    yield from _gradients(top, low, end)
-    x = int(np.argmax(plain))
-    places = [(float(x), float(plain[x]), "start", 8.0, dy) for dy in (-7.0, -16.0, 18.0)]
-    yield Label(say("plain"), places, 12, chip=True)
-
-
-def _gradients(top: Floats, low: Floats, end: float) -> Iterator[Mark]:
-    """The name of the thin part on top, above the waves around it."""
-    x = int(np.argmax(top - low))
-    sky, peak = float(top[max(x - 60, 0) : x + 60].max()), float(top.max())
-    sky, at = peak if sky > 0.8 * peak else sky, float(top[x] + low[x]) / 2
-    up = TALL * (sky - at) / end
-    places = [(float(x), at, "middle", dx, -up - dy) for dy in (12.0, 28.0, 44.0)
-              for dx in (0.0, 25.0, -25.0, 50.0, -50.0)]  # fmt: skip
-    yield Label(say("gradients"), places, 11, chip=True, leader=4)
+    """The parts of all waves, for those without room for their name."""
+    for part in PARTS:
+        if any(wave.parts[part] for wave in found.others):
+            yield PAINT[part], name_of(part)
 
 
 def _again(found: Waves, high: float) -> Iterator[Mark]:

@@ -11,17 +11,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 
 from memlab import strings, units
-from memlab.arrays import Column
+from memlab.arrays import Column, bytes_by_part
 from memlab.build.step import training_step
 from memlab.clocks import roofline
 from memlab.errors import InputError, shorten, whole
 from memlab.networks.graph import Network
-from memlab.pictures.mountain.layers import Curve, columns
+from memlab.pictures.mountain.layers import Layer, columns, over_time, pile
 from memlab.pictures.values.number_text import change, three
 from memlab.pictures.values.recipe import network_of
 from memlab.pictures.values.study import Study
@@ -93,10 +92,12 @@ class Wave:
         return int(np.argmax(self.lives.again | np.array(later)))
 
     @cached_property
-    def slices(self) -> dict[str, Column]:
+    def lines(self) -> dict[str, Column]:
         """The bytes of every part inside every operation; they add up to the timeline."""
-        part = self._parts
-        return {name: self.lives.line(part == number) for number, name in enumerate(PARTS)}
+        lives, count = self.lives, len(self.lives.order)
+        parts = [PARTS[number] for number in self._parts.tolist()]
+        lines = bytes_by_part(parts, lives.nbytes, lives.birth, lives.death, count)
+        return {part: lines.get(part, np.zeros(count, np.int64)) for part in PARTS}
 
     @cached_property
     def _parts(self) -> Column:
@@ -111,7 +112,7 @@ class Wave:
     @property
     def parts(self) -> dict[str, int]:
         """The bytes of every part at the peak."""
-        return {name: int(line[self.at]) for name, line in self.slices.items()}
+        return {part: int(line[self.at]) for part, line in self.lines.items()}
 
     @property
     def floor(self) -> int:
@@ -130,19 +131,11 @@ class Wave:
         """Bytes and nanoseconds."""
         return self.peak, self.cost
 
-    def columns(self, longest: int, count: int) -> Column:
-        """The operation that stands for each of so many columns of time, which last ``longest``
-        together: that of the most bytes; -1 after the last."""
+    def layers(self, longest: float, count: int) -> list[Layer[str]]:
+        """Its parts over so many columns of time, which last ``longest`` together."""
         ends = np.cumsum(self.lives.times) * (count / longest)
-        return columns(ends, self.lives.timeline, count)
-
-    def edges(self, longest: int, count: int) -> dict[str, Curve]:
-        """The upper edge of every part over these columns, for drawing."""
-        found, level, shown = {}, np.zeros(count), self.columns(longest, count)
-        for name in PARTS:
-            here = np.where(shown < 0, 0, self.slices[name][shown])
-            level = found[name] = level + here.astype(np.float64)
-        return found
+        shown = columns(ends, self.lives.timeline, count)
+        return pile({part: over_time(line, shown) for part, line in self.lines.items()}, count)
 
     @property
     def segments(self) -> Iterator[Segment]:
@@ -405,15 +398,6 @@ class Waves(Study):
             more = change(self.all.plain.cost, wave.cost)
             rows.append([str(wave.k or ""), *(f"{nbytes:,}" for nbytes in sizes), more])
         return rows
-
-    def as_dict(self) -> dict[str, Any]:
-        wave = self.wave
-        return {
-            "network": self.all.label, "batch": self.all.batch, "stages": self.all.stages,
-            "k": wave.k or None, "budget_bytes": self.budget, "peak_bytes": wave.peak,
-            "plain_bytes": self.all.plain.peak, "planned_seconds": wave.cost / 1e9,
-            "plain_seconds": self.all.plain.cost / 1e9, "parts": wave.parts,
-        }  # fmt: skip
 
 
 def say(key: str, /, **values: object) -> str:
