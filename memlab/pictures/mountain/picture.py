@@ -30,7 +30,7 @@ from memlab.pictures.draw.marks import Area, Fact, Mark, OpenEdge, Pen, Points, 
 from memlab.pictures.draw.scale import Scale
 from memlab.pictures.draw.staircases import runs
 from memlab.pictures.draw.svg import Box, Svg
-from memlab.pictures.draw.theme import Paint
+from memlab.pictures.draw.theme import IDLE, Paint
 from memlab.pictures.mountain.layers import Curve
 
 ABOVE = -9
@@ -184,3 +184,8 @@ def torn(curve: Curve, end: float, step: float, side: str = "top") -> Iterator[M
     """Teeth where a curve goes on beyond the end of the axis."""
     for first, last in runs(curve > end):
         yield OpenEdge(first * step, last * step, side)
+
+
+def waiting(curve: Curve) -> Mark:
+    """The host's memory, whose maps wait, below the device's."""
+    return Area(-curve, np.zeros(len(curve)), IDLE)

@@ -15,7 +15,6 @@ from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.labels import Label, Phase, Text
 from memlab.pictures.draw.marks import (
-    Area,
     Fact,
     Glyph,
     Mark,
@@ -31,7 +30,7 @@ from memlab.pictures.draw.table import Block, Table, Unnamed, Words
 from memlab.pictures.draw.text import emphasized
 from memlab.pictures.draw.theme import IDLE, PAINTS, WAIT, Paint
 from memlab.pictures.mountain.layers import Curve, Layer
-from memlab.pictures.mountain.picture import Mountain, Slice, torn
+from memlab.pictures.mountain.picture import Mountain, Slice, torn, waiting
 from memlab.pictures.mountain.stack_parts import role_name
 from memlab.pictures.offload import focus
 from memlab.pictures.offload.streams import Copy, Filled, Offload, percent, say
@@ -296,7 +295,7 @@ def _slabs(shown: Shown) -> Iterator[Mark]:
     """A slab for each map in host memory; one area where they do not keep their levels."""
     found = shown.found
     if not found.nested:
-        yield Area(-shown.host, np.zeros(COLUMNS), IDLE)
+        yield waiting(shown.host)
         return
     for slab in found.slabs:
         if slab.start >= shown.time.x.last:

@@ -10,8 +10,7 @@ from memlab.errors import InputError
 from memlab.networks import counting
 from memlab.networks.graph import Network
 from memlab.pictures.memory.counting_rules import CHAIN, Tally
-from memlab.pictures.memory.snapshot import Cut, cut
-from memlab.pictures.memory.snapshot_diff import before, details, news
+from memlab.pictures.memory.snapshot import Cut, before, cut, details, news
 from memlab.pictures.memory.step_memory import Budget, StepMemory, budget, phases
 from memlab.pictures.mountain.stack_parts import Part
 from memlab.pictures.values.recipe import MIXED, Recipe, memory_of, network_of
@@ -152,7 +151,7 @@ def test_a_rule_counts_what_the_convention_counts(name):
 
 
 def test_counting_rules_give_the_published_counts():
-    counts = {name: row["values"] for name, row in tally(found("resnet50-v1")).as_dict().items()}
+    counts = {row.rule.name: row.values for row in tally(found("resnet50-v1")).rules}
     assert counts["conv-only"] == 10_587_136
     assert counts["conv-sums"] == 16_106_496
     assert counts["relu-in-place"] == 27_048_912
@@ -195,16 +194,6 @@ def test_the_peak_is_told_to_the_byte():
     ]  # fmt: skip
     assert shown.headline(few=True)[1][0] == "= floor 2.207 + mountain 0.498 GB"
     assert shown.blocks[0].life == "fc6.weight: there before the step, stays after it"
-
-
-def test_the_dict_has_the_figures_of_the_text():
-    shown = found("mnist_cnn", 8, at=4)
-    values = shown.as_dict()
-    assert values["operation"] == 5
-    assert values["bytes"] == shown.here == sum(row["bytes"] for row in values["roles"])
-    assert values["peak"]["bytes"] == shown.peak.nbytes
-    assert [block["nbytes"] for block in values["blocks"]] == [b.nbytes for b in shown.blocks]
-    assert values["budgets"][0]["fits"] is True
 
 
 def test_a_ledger_alone_says_what_techniques_have_noted():
