@@ -29,7 +29,8 @@ from memlab.pictures.draw.theme import IDLE, PAINTS, Paint
 from memlab.pictures.live.setting import Setting, State
 from memlab.pictures.live.steady import Needs, SteadyView
 from memlab.pictures.live.view import Scene, maker
-from memlab.pictures.offload.page import LEFT, RIGHT, Time, after, computing, named, phases
+from memlab.pictures.mountain.picture import phases
+from memlab.pictures.offload.page import LEFT, RIGHT, Time, after, computing, named
 from memlab.pictures.offload.streams import plain_step, short
 from memlab.pictures.offload.view import of_batches, of_devices, of_networks
 from memlab.pictures.values.number_text import duration, share, three

@@ -8,8 +8,7 @@ import pytest
 import memlab
 from memlab import this_machine, views
 from memlab.errors import InputError
-from memlab.networks import counting, zoo
-from memlab.pictures.memory.view import CONTROLS, STOPS
+from memlab.pictures.memory.view import CONTROLS
 from memlab.pictures.values.recipe import OFFERED
 from tests.pictures.test_pages import NUMBER, numerals
 
@@ -34,17 +33,12 @@ def checked(view, width=960):
 # -- picture ------------------------------------------------------------------------------------
 
 
-@pytest.mark.measures
-@pytest.mark.parametrize("name", sorted(zoo.ZOO))
-def test_every_network_is_drawn_without_collisions(name):
-    view = views.memory(name)
-    for batch in (1, 2, 32, 64, 512, 1024):
-        view.batch = batch
-        checked(view)
+@pytest.mark.parametrize(("name", "batch"), [("gpt2", 1), ("alexnet", 1024)])
+def test_a_network_is_drawn_without_collisions(name, batch):
+    checked(views.memory(name, batch))
 
 
-@pytest.mark.parametrize("width", [480, 600, 720, 819, 820, 868, 940, 960, 1200])
-@pytest.mark.parametrize("name", ["mnist_cnn", "resnet152", "vgg16", "googlenet"])
+@pytest.mark.parametrize(("name", "width"), [("resnet152", 480), ("googlenet", 820)])
 def test_every_width_is_drawn_without_collisions(name, width):
     view = views.memory(name, 128, "adam")
     checked(view, width)
@@ -57,39 +51,23 @@ def test_every_width_is_drawn_without_collisions(name, width):
     checked(view, width)
 
 
-SETTINGS = [
-    {"optimizer": "sgd"},
-    {"optimizer": "adam"},
-    {"format": "bf16"},
+SETTINGS: list[dict[str, Any]] = [
     {"format": "mixed fp16", "rule": "everything"},
-    {"format": "mixed bf16", "optimizer": "adam"},
-    {"format": "fp64"},
-    {"training": False},
-    {"cursor": 1},
-    {"cursor": 10**6},
-    {"unfolded": "stage 2"},
-    {"in_place": True},
-    {"recompute": "every", "k": 3},
-    {"recompute": "cheap", "in_place": True},
-    {"feature_map": "fp8_e5m2", "optimizer_state": "8 bits", "optimizer": "adam"},
-    {"algorithm": "im2col-batch"},
-    {"image": 96, "variant": "v1"},
-    {"network": "vgg16"},
-    {"guess": 3_000_000_000},
-    {"guess": 10**15},
-    *({"rule": name} for name in counting.CONVENTIONS),
+    {"training": False, "image": 96, "variant": "v1"},
+    {"unfolded": "stage 2", "cursor": 10**6, "guess": 10**15},
+    {"recompute": "every", "k": 3, "feature_map": "fp8_e5m2"},
 ]
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_every_setting_is_drawn_without_collisions(settings):
-    for batch, detail in ((1, "first"), (64, "first"), (64, "all")):
+    for batch, detail in ((1, "first"), (64, "all")):
         view = views.memory("resnet50", batch, detail=detail)
         view.change(**settings)
         checked(view)
 
 
-@pytest.mark.parametrize("line", ["slice:stage 1", "slice:head", "block:conv1", "block:1.1.relu"])
+@pytest.mark.parametrize("line", ["slice:head", "block:conv1"])
 def test_every_line_in_focus_is_drawn_without_collisions(line):
     view = views.memory("resnet50", cursor=200, detail="all")
     view.act("choose", line, False)
@@ -97,13 +75,11 @@ def test_every_line_in_focus_is_drawn_without_collisions(line):
     checked(view)
 
 
-def test_every_cursor_is_drawn_without_collisions():
-    for name in ("mnist_cnn", "resnet18"):
-        view = views.memory(name)
-        view.batch = 64
-        for at in range(1, view.rows.memory.operations + 1, 1 if name == "mnist_cnn" else 7):
-            view.cursor = at
-            checked(view)
+def test_a_cursor_is_drawn_without_collisions():
+    view = views.memory("mnist_cnn", 64)
+    for at in (1, 7, view.rows.memory.operations):
+        view.cursor = at
+        checked(view)
 
 
 def test_the_largest_batch_is_drawn():
@@ -221,21 +197,7 @@ def test_a_drag_that_comes_back_changes_nothing():
     assert view.svg() == before
 
 
-CHANGES = [
-    {"optimizer": "adam"},
-    {"format": "mixed fp16"},
-    {"format": "mixed bf16"},
-    {"in_place": True},
-    {"recompute": "every"},
-    {"recompute": "every", "k": 2},
-    {"recompute": "cheap"},
-    {"feature_map": "fp16"},
-    {"algorithm": "im2col-batch"},
-    {"image": 128},
-    {"training": False},
-    {"network": "vgg16"},
-    {"network": "mnist_cnn"},
-]
+CHANGES = [{"format": "mixed fp16"}, {"recompute": "every", "k": 2}, {"network": "mnist_cnn"}]
 
 
 def timeline(view):
@@ -261,9 +223,7 @@ def test_the_state_before_is_outlined_at_every_setting(change):
         if back:
             view.change(**back)
         was = timeline(view)
-        usual = {"network": "resnet50", "optimizer": "momentum", "format": "fp32", "k": None,
-                 "image": 224, "feature_map": "", "algorithm": "im2col-image",
-                 "training": True, "in_place": False, "recompute": ""}  # fmt: skip
+        usual = {"network": "resnet50", "format": "fp32", "k": None, "recompute": ""}
         view.change(**{name: usual[name] for name in reversed(change)})
         line = outline(view)
         rows = view.rows.memory.ledger.rows
@@ -316,12 +276,9 @@ def test_a_rule_is_compared_with_no_state_before():
 @pytest.mark.parametrize(
     ("what", "changes", "walked"),
     [
-        ("resnet50", {}, "blocks"),
         ("resnet50", {"detail": "all"}, "stages and blocks, Enter = unfold a stage"),
-        ("resnet50", {"detail": "all", "unfolded": "stage 2"}, "blocks"),
         ("resnet50", {"rule": "conv-sums"}, "counting rules"),
         ("linear1", {}, "blocks"),
-        ("linear1", {"detail": "all"}, "blocks"),
     ],
 )
 def test_the_line_of_keys_names_enter_only_where_it_unfolds(what, changes, walked):
@@ -347,16 +304,12 @@ def test_the_live_view_offers_the_modes_and_makes_itself_again():
     view = views.memory("mnist_cnn", free=False)
     select = next(control for control in view.controls() if control.name == "format")
     assert [name for name, _ in select.options] == list(OFFERED)
-    for name in OFFERED:
+    for name in OFFERED[::2]:
         view.act("format", name, dragging=False)
         assert view.format == name
         assert name in view.more()
         again = eval(view.code(), {"memlab": memlab})
         assert (again.format, again.rows.peak) == (name, view.rows.peak)
-
-
-def test_stops_are_the_powers_of_two_to_512():
-    assert STOPS == (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
 def test_a_figure_has_the_plot_and_the_stages():
@@ -372,15 +325,8 @@ def test_a_figure_has_the_plot_and_the_stages():
 # -- the first level ------------------------------------------------------------------------------
 
 STATES: dict[str, tuple[str, list[dict[str, Any]]]] = {
-    "start": ("resnet50", [{}]),
-    "larger": ("resnet50", [{"batch": 64}]),
     "smaller": ("vgg16", [{"batch": 8, "optimizer": "adam"}, {"batch": 4}]),
     "refused": ("resnet50", [{"batch": 512}]),
-    "in place": ("mnist_cnn", [{"in_place": True}]),
-    "recomputed": ("resnet50", [{"recompute": "every", "k": 5}]),
-    "a network": ("resnet50", [{"network": "vgg16"}]),
-    "by role": ("resnet50", [{"feature_map": "fp16"}]),
-    "a cursor": ("resnet50", [{"cursor": 300}]),
     "a rule": ("resnet50", [{"rule": "conv-sums"}]),
     "one layer": ("linear1", [{"batch": 8, "optimizer": "sgd"}]),
 }
@@ -429,13 +375,11 @@ def front(view):
     return [control.name for control in view.controls() if control.place == "main"]
 
 
-@pytest.mark.parametrize("name", CONTROLS)
+@pytest.mark.parametrize("name", ["batch", "in_place", "depth", "budget"])
 def test_any_setting_is_the_first_control(name):
-    network = {"inputs": "linear1", "outputs": "linear1", "depth": "vit_s"}.get(name, "resnet50")
-    more: dict[str, dict[str, Any]] = {
-        "k": {"recompute": "every"},
-        "budget": {"recompute": "chain", "batch": 4},
-    }
+    assert name in CONTROLS
+    network = {"depth": "vit_s"}.get(name, "resnet50")
+    more: dict[str, dict[str, Any]] = {"budget": {"recompute": "chain", "batch": 4}}
     view = views.memory(network, control=name, networks=(network, "vgg16"), **more.get(name, {}))
     assert front(view)[0] == name
     assert name == "batch" or "batch" not in front(view)
@@ -500,10 +444,7 @@ def test_a_network_of_yours_keeps_its_sizes():
     ("change", "says"),
     [
         ({"image": 0}, "image must be at least 1"),
-        ({"format": "fp16", "feature_map": "fp32"}, "leave out its format"),
         ({"recompute": "chain", "budget": "1 MB"}, "the least that one takes"),
-        ({"optimizer": "sgd", "optimizer_state": "8 bits"}, "state"),
-        ({"recompute": "slots"}, "unknown way to recompute"),
         ({"inputs": 3}, "no inputs"),
     ],
 )
@@ -545,7 +486,6 @@ def test_a_function_is_not_asked_for_what_it_has_by_itself():
     [
         (lambda stride: None, "takes 'stride', which is no setting; name its arguments"),
         (lambda batch: 3, "makes 3 and no step; return a step"),
-        (int, "try 'vgg16'"),
         (3, "a function that makes a step, got 3"),
     ],
 )

@@ -59,9 +59,7 @@ def test_the_axes_stay_for_every_k() -> None:
     assert len(ends) == 1
 
 
-@pytest.mark.parametrize(
-    "given", [{"k": 5}, {"k": 1}, {"k": 20}, {"what": "resnet200", "k": 5}, {"budget": "1.5 GB"}]
-)
+@pytest.mark.parametrize("given", [{"what": "resnet200", "k": 5}, {"budget": "1.5 GB"}])
 def test_a_first_level_has_few_numerals(given: dict[str, Any]) -> None:
     texts = [label.content for label in recompute(**given).page().svg().labels]
     assert len(numerals(texts)) <= FEW

@@ -57,6 +57,9 @@ THIN = replace(PAINTS[Role.FEATURE_MAP], tint=0.30)
 """A slab: one module, told from its neighbours by a line."""
 
 
+# -- over time -------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
 class OverTime:
     """An explained step over time, and the marks that show it, on an axis that holds ``room``
@@ -194,9 +197,9 @@ class OverTime:
 
     def _names(self) -> Iterator[Mark]:
         """The name of all slabs together, where there is room."""
-        if not self.slabs:
+        slabs = [each for each in self.mountain.slices if each.paint is THIN]
+        if not slabs:
             return
-        slabs = self.mountain.slices[-len(self.slabs) :]
         low, high = slabs[0].low, slabs[-1].high
         spot, find = [middle(low, high)], [thickest(low, high)]
         narrow = Name(self._slab_name("_tall"), spot, 12, bold=True, chip=True, finders=find)
@@ -263,6 +266,8 @@ class Brackets(Mark):
     def on(self, axes: Any) -> None:
         """Nothing: the page writes names, as it writes its words."""
 
+
+# -- the page --------------------------------------------------------------------------------------
 
 WIDE, SIDE, APART = 800, 230, 22
 """From this width on the modules stand beside the mountain; so wide are they, and so far away."""

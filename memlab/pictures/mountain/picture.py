@@ -26,12 +26,14 @@ from memlab.pictures.draw.labels import (
     near,
     thickest,
 )
+from memlab.pictures.draw.labels import Phase as Bracket
 from memlab.pictures.draw.marks import Area, Fact, Mark, OpenEdge, Pen, Points, Rule, Stairs
 from memlab.pictures.draw.scale import Scale
 from memlab.pictures.draw.staircases import runs
 from memlab.pictures.draw.svg import Box, Svg
 from memlab.pictures.draw.theme import IDLE, Paint
 from memlab.pictures.mountain.layers import Curve
+from memlab.step.op import Phase
 
 ABOVE = -9
 """Where the names of limits beyond the axis stand above the frame, in pixels."""
@@ -178,6 +180,13 @@ class Mountain:
         for each in self.slices:
             if each.name and (each.high - each.low).max() >= self.end / tall:
                 yield each.paint, each.name
+
+
+def phases(backward: float, end: float, dy: float = -14) -> Iterator[Mark]:
+    """Brackets over forward and backward, so many pixels below the top of the frame."""
+    spans = {Phase.FORWARD: (0, backward), Phase.BACKWARD: (backward, end)}
+    for phase, span in spans.items():
+        yield Bracket(strings.get(f"phase.{phase}"), *span, dy)
 
 
 def torn(curve: Curve, end: float, step: float, side: str = "top") -> Iterator[Mark]:

@@ -13,7 +13,7 @@ from memlab import strings
 from memlab.clocks.streams import COMPUTE, Slot
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Axis, Chart
-from memlab.pictures.draw.labels import Label, Phase, Text
+from memlab.pictures.draw.labels import Label, Text
 from memlab.pictures.draw.marks import (
     Fact,
     Glyph,
@@ -30,16 +30,14 @@ from memlab.pictures.draw.table import Block, Table, Unnamed, Words
 from memlab.pictures.draw.text import emphasized
 from memlab.pictures.draw.theme import IDLE, PAINTS, WAIT, Paint
 from memlab.pictures.mountain.layers import Curve, Layer
-from memlab.pictures.mountain.picture import Mountain, Slice, torn, waiting
+from memlab.pictures.mountain.picture import Mountain, Slice, phases, torn, waiting
 from memlab.pictures.mountain.stack_parts import role_name
 from memlab.pictures.offload import focus
 from memlab.pictures.offload.streams import Copy, Filled, Offload, percent, say
 from memlab.pictures.values.number_text import duration, three
-from memlab.step.op import Phase as StepPhase
 from memlab.step.tensor import Role
 
 LEFT, RIGHT = 96, 12
-MAPS = (Role.FEATURE_MAP, Role.GRADIENT_MAP)
 LANE, LINK, APART = 30, 20, 3
 """Pixels: of the lane of compute, of that of the link, and between them."""
 WORK = LINK + APART, LINK + APART + LANE
@@ -128,10 +126,7 @@ class Shown:
     def mountain(self) -> Mountain:
         """The device's memory, and dashed the same without offload, in its own seconds."""
         layers, plain = self._layers(self.found.on_device), self._layers(self.found.plain_on_device)
-        slices = [
-            Slice(low, high, PAINTS[role], role_name(role), size=14 if role in MAPS else 12)
-            for role, low, high in layers
-        ]
+        slices = [Slice(low, high, PAINTS[role], role_name(role)) for role, low, high in layers]
         before = plain[-1].high if self.found.copies else None
         step = self.time.x.last / COLUMNS
         return Mountain(slices, self.y.last, before=before, time=True, step=step)
@@ -201,13 +196,6 @@ def lanes(shown: Shown) -> Chart:
     ]
     return Chart(shown.time.x, Scale(0, high), marks, high, left=LEFT, right=RIGHT, above=46,
                  name=say("compute"), gap=8)  # fmt: skip
-
-
-def phases(backward: float, end: float, dy: float) -> Iterator[Mark]:
-    """Brackets over forward and backward, so many pixels below the top of the frame."""
-    spans = {StepPhase.FORWARD: (0, backward), StepPhase.BACKWARD: (backward, end)}
-    for phase, span in spans.items():
-        yield Phase(strings.get(f"phase.{phase}"), *span, dy)
 
 
 def named(y: float, name: str, note: str, dy: float = 0) -> Iterator[Mark]:

@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from memlab import strings, units
+from memlab import units
 from memlab.arrays import Floats
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.labels import Label, Text
-from memlab.pictures.draw.labels import Phase as Bracket
 from memlab.pictures.draw.marks import (
     Fact,
     Glyph,
@@ -26,7 +25,7 @@ from memlab.pictures.draw.table import Block, Table, Unnamed, Words
 from memlab.pictures.draw.theme import PAINTS, Paint
 from memlab.pictures.live.setting import Check, Choice, Number, Range, Setting, State
 from memlab.pictures.live.view import Scene, View, maker
-from memlab.pictures.mountain.picture import Mountain, Slice
+from memlab.pictures.mountain.picture import Mountain, Slice, phases
 from memlab.pictures.mountain.stack_parts import Part
 from memlab.pictures.recompute.waves import (
     FLOOR,
@@ -39,7 +38,6 @@ from memlab.pictures.recompute.waves import (
     subject,
 )
 from memlab.pictures.values.number_text import three
-from memlab.step.op import Phase
 from memlab.step.tensor import Role
 
 NETWORKS = ("resnet50", "resnet200")
@@ -263,9 +261,7 @@ def _ends(found: Waves) -> Floats:
 def _phases(found: Waves, high: float) -> Iterator[Mark]:
     """Brackets over forward and backward, and the head of the bars."""
     ends = _ends(found)
-    begin = float(ends[found.wave.backward])
-    yield Bracket(strings.get(f"phase.{Phase.FORWARD}"), 0, begin)
-    yield Bracket(strings.get(f"phase.{Phase.BACKWARD}"), begin, float(ends[-1]))
+    yield from phases(float(ends[found.wave.backward]), float(ends[-1]))
     head = say("each" if found.budget is None else "each_budget")
     yield Text(TIME + GAP, high, head, 12, dy=-12, bold=True)
 

@@ -34,7 +34,7 @@ def explained(batch: int, memory: str, name: str = "gpt2", key: str = "") -> Exp
 # -- figures -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("batch", [1, 4, 8])
+@pytest.mark.parametrize("batch", [1, 8])
 def test_modules_and_what_they_own_add_up_to_the_peak(batch: int) -> None:
     found = explained(batch, "12 GB")
     assert sum(row.nbytes for row in found.rows) + sum(found.floor.values()) == found.peak.nbytes
@@ -48,7 +48,7 @@ def test_the_total_is_what_the_allocator_reserves_and_what_lies_beside_it() -> N
     assert sum(int(row[1].replace(",", "")) for row in found.sums()[:-1]) == found.total
 
 
-@pytest.mark.parametrize("memory", ["3 GB", "8 GB", "12 GB", "24 GB"])
+@pytest.mark.parametrize("memory", ["3 GB", "12 GB"])
 def test_the_largest_batch_fits_and_the_next_one_does_not(memory: str) -> None:
     found, room = explained(8, memory), units.parse(memory)
     largest, plain = found.largest, subject().plain
@@ -134,34 +134,8 @@ def test_maps_that_go_with_the_change_lie_on_top() -> None:
 
 # -- sentences -----------------------------------------------------------------------------------
 
-SENTENCES = {
-    (8, "12 GB", "gpt2"): [
-        "The peak is 19.3 GB, when forward ends, in loss. Half of it: maps of block.*.softmax.",
-        "A card of 12 GB holds batch 4, not 8.",
-        "It fits with recompute of maps in backward: 11.5 GB in all, for 8 % more time (planned).",
-    ],
-    (2, "12 GB", "gpt2"): [
-        "The peak is 5.95 GB, when forward ends, in loss. A third of it: maps of block.*.softmax.",
-        "A card of 12 GB holds batch 2, and at most 4.",
-        "Nothing has to change. To fit batch 8: recompute of maps in backward, for 8 % more time "
-        "(planned).",
-    ],
-    (1, "500 MB", "mnist_cnn"): [
-        "The peak is 108 MB, in backward, in conv2. Half of it: optimizer state.",
-        "Not one sample fits a card of 500 MB.",
-        "No change makes batch 1 fit into 500 MB. The least is 535 MB in all, with optimizer "
-        "states in 8 bits.",
-    ],
-}
 
-
-@pytest.mark.parametrize("case", SENTENCES)
-def test_three_sentences(case: tuple[int, str, str]) -> None:
-    assert explained(*case).sentences == SENTENCES[case]
-
-
-@pytest.mark.parametrize("network", ["mnist_cnn", "resnet18", "vgg11"])
-@pytest.mark.parametrize("batch", [1, 3, 32])
+@pytest.mark.parametrize(("network", "batch"), [("mnist_cnn", 32), ("vgg11", 1)])
 def test_each_sentence_is_about_its_own_batch(network: str, batch: int) -> None:
     """Around the peak, and far above it: what fits needs no change, and a larger batch is named as
     one; of a batch that does not fit nothing else is said."""
@@ -208,8 +182,7 @@ def test_every_figure_is_in_the_dict() -> None:
     assert [each["fits"] for each in told["changes"]] == [True, True, False]
 
 
-@pytest.mark.parametrize(("nbytes", "said"), [(12 * 10**9, "12 GB"), (1_500_000, "1.5 MB"),
-                                              (100, "100 B")])  # fmt: skip
+@pytest.mark.parametrize(("nbytes", "said"), [(12 * 10**9, "12 GB"), (1_500_000, "1.5 MB")])
 def test_an_amount_as_it_was_asked_for(nbytes: int, said: str) -> None:
     assert amount(nbytes) == said
 

