@@ -52,9 +52,16 @@ def columns(ends: Column, nbytes: Column, count: int) -> Column:
     return shown
 
 
+def pile_over_time(lines: Mapping[T, Column], ends: Column, count: int) -> list[Layer[T]]:
+    """The parts on top of each other in so many columns of time, in which their moments end."""
+    nbytes = sum(lines.values(), np.zeros(len(ends), np.int64))
+    shown = columns(ends, nbytes, count)
+    return pile({part: over_time(line, shown) for part, line in lines.items()}, count)
+
+
 def over_time(line: Column, shown: Column) -> Column:
     """The bytes in every column of time, by the moment that stands for it."""
     return np.where(shown < 0, 0, line[shown])
 
 
-__all__ = ["Curve", "Layer", "bytes_by_part", "columns", "over_time", "pile"]
+__all__ = ["Curve", "Layer", "bytes_by_part", "columns", "over_time", "pile", "pile_over_time"]

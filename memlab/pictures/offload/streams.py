@@ -20,7 +20,7 @@ from memlab.build.step import training_step
 from memlab.clocks.streams import COMPUTE, IN, OUT, Schedule, Slot, clock
 from memlab.hardware import Device
 from memlab.networks.graph import Network
-from memlab.pictures.mountain.layers import Layer, columns, over_time, pile
+from memlab.pictures.mountain.layers import Layer, pile_over_time
 from memlab.pictures.mountain.stack_parts import ROLES
 from memlab.pictures.values.number_text import duration, three
 from memlab.pictures.values.study import Study
@@ -91,8 +91,7 @@ class Filled:
 
     def layers(self, last: float, count: int) -> list[Layer[Role]]:
         """The same over so many columns of time, up to a last second."""
-        shown = columns(self.seconds[1:] * (count / last), self.total, count)
-        return pile({role: over_time(line, shown) for role, line in self.lines.items()}, count)
+        return pile_over_time(self.lines, self.seconds[1:] * (count / last), count)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from memlab.build.step import training_step
 from memlab.clocks import roofline
 from memlab.errors import InputError, shorten, whole
 from memlab.networks.graph import Network
-from memlab.pictures.mountain.layers import Layer, columns, over_time, pile
+from memlab.pictures.mountain.layers import Layer, pile_over_time
 from memlab.pictures.values.number_text import change, three
 from memlab.pictures.values.recipe import network_of
 from memlab.pictures.values.study import Study
@@ -134,8 +134,7 @@ class Wave:
     def layers(self, longest: float, count: int) -> list[Layer[str]]:
         """Its parts over so many columns of time, which last ``longest`` together."""
         ends = np.cumsum(self.lives.times) * (count / longest)
-        shown = columns(ends, self.lives.timeline, count)
-        return pile({part: over_time(line, shown) for part, line in self.lines.items()}, count)
+        return pile_over_time(self.lines, ends, count)
 
     @property
     def segments(self) -> Iterator[Segment]:
