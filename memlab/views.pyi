@@ -30,8 +30,8 @@ from .pictures.planned_and_measured import PlannedAndMeasured as PlannedAndMeasu
 from .pictures.planned_and_measured import planned_and_measured as planned_and_measured
 from .pictures.precision import FormatsByRole as FormatsByRole
 from .pictures.precision import precision as precision
-from .pictures.recompute.view import Recompute as Recompute
-from .pictures.recompute.view import recompute as recompute
+from .pictures.recompute import Recompute as Recompute
+from .pictures.recompute import recompute as recompute
 from .pictures.shared_tile import SharedTile as SharedTile
 from .pictures.shared_tile import shared_tile as shared_tile
 from .pictures.shifted_copies.view import ShiftedCopies as ShiftedCopies

@@ -22,7 +22,7 @@ from memlab.pictures.draw.theme import PLANNED, Paint, paint
 from memlab.pictures.live.setting import Check, Choice, Setting, State
 from memlab.pictures.live.view import Scene, View, maker
 from memlab.pictures.mountain.stack_parts import Part
-from memlab.pictures.recompute.view import MADE
+from memlab.pictures.recompute import MADE
 from memlab.pictures.values.number_text import three
 from memlab.step.tensor import Role
 

@@ -12,7 +12,7 @@ from memlab import views
 from memlab.errors import InputError
 from memlab.pictures.draw.labels import Text
 from memlab.pictures.draw.marks import Area, Rect, Rects
-from memlab.pictures.recompute.view import TIME, recompute
+from memlab.pictures.recompute import TIME, recompute
 from tests.pictures.shown import charts, send
 from tests.pictures.test_pages import FEW, numerals
 

@@ -13,7 +13,7 @@ from memlab.errors import InputError
 from memlab.lesson.card_question import topics
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.marks import Glyph, Line, Mark, Points
-from memlab.pictures.recompute.waves import schedules, subject
+from memlab.pictures.recompute import schedules, subject
 from memlab.pictures.techniques import frontier as study
 from memlab.pictures.techniques.bytes_and_time import Measured
 from memlab.pictures.techniques.frontier import CHEAP, EVERY, LINE, Frontier

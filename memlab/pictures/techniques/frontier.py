@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from memlab import strings, units
-from memlab.pictures.recompute.waves import Schedules, Wave
+from memlab.pictures.recompute import Schedules, Wave
 from memlab.pictures.techniques.bytes_and_time import TechniqueStudy
 from memlab.pictures.values.number_text import change, three
 from memlab.pictures.values.study import Study

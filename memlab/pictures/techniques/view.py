@@ -21,9 +21,8 @@ from memlab.pictures.draw.theme import FREE, PAINTS
 from memlab.pictures.live.setting import Check, Choice, Number, Range, State
 from memlab.pictures.live.view import Scene, View, maker
 from memlab.pictures.mountain.picture import Mountain, Slice
-from memlab.pictures.recompute.view import PAINT, of_subjects, stops
-from memlab.pictures.recompute.waves import FLOOR, Schedules, Wave, schedules
-from memlab.pictures.recompute.waves import say as waves
+from memlab.pictures.recompute import FLOOR, PAINT, Schedules, Wave, of_subjects, schedules, stops
+from memlab.pictures.recompute import say as waves
 from memlab.pictures.techniques.bytes_and_time import RAN, SHORT, TechniqueStudy
 from memlab.pictures.techniques.compare import compare_techniques
 from memlab.pictures.techniques.frontier import CHEAP, EVERY, LINE, STOPS, Frontier, say

@@ -10,8 +10,8 @@ import pytest
 import memlab
 from memlab.errors import InputError
 from memlab.ledger.ledger import Entry, Ledger
-from memlab.pictures.recompute import waves as recompute_waves
-from memlab.pictures.recompute.waves import (
+from memlab.pictures import recompute as recompute_waves
+from memlab.pictures.recompute import (
     PARTS,
     Schedules,
     Wave,
