@@ -28,7 +28,7 @@ def test_every_part_has_the_bytes_of_its_blocks() -> None:
 
 def test_parts_lie_on_each_other_where_they_have_bytes() -> None:
     lines = {"floor": np.array([5, 5]), "nothing": np.array([0, 0]), "maps": np.array([0, 3])}
-    layers = pile(lines, 2)
+    layers = pile(lines, np.zeros(2))
     assert [layer.part for layer in layers] == ["floor", "maps"]
     assert layers[1].low.tolist() == [5, 5]
     assert layers[1].high.tolist() == [5, 8]

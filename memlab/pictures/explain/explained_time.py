@@ -118,7 +118,8 @@ class Shown:
             len(self.timeline),
         )
         order = [part for part in (*ROLES, *map(Slab, slabs)) if part in lines]
-        return pile({part: over_time(lines[part], self.operations) for part in order}, self.count)
+        shown = {part: over_time(lines[part], self.operations) for part in order}
+        return pile(shown, np.zeros(self.count))
 
     @cached_property
     def entries(self) -> list[Entry]:

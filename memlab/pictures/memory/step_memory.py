@@ -199,21 +199,30 @@ class StepMemory:
         """Bytes inside one operation."""
         return int(self.floor[operation]) + batch * int(self.mountain[operation])
 
+    @cached_property
+    def floor_layers(self) -> list[Layer[Part]]:
+        """The parts of the floor on top of each other."""
+        return pile({part: self.lines[part] for part in FLOOR}, self.nothing)
+
     def layers(self, batch: int) -> list[Layer[Part]]:
         """The parts that have bytes on top of each other, at a batch."""
-        grown = {part: line.astype(np.float64) * (batch if part.grows else 1)
-                 for part, line in self.lines.items()}  # fmt: skip
-        return pile(grown, self.operations)
+        grown = {part: batch * line for part, line in self._growing.items()}
+        return [*self.floor_layers, *pile(grown, self.ground)]
+
+    @cached_property
+    def _growing(self) -> dict[Part, Curve]:
+        return {part: self.lines[part].astype(np.float64) for part in MOUNTAIN
+                if self.lines[part].any()}  # fmt: skip
 
     @cached_property
     def nothing(self) -> Curve:
         """0 inside every operation."""
         return np.zeros(self.operations)
 
-    @cached_property
+    @property
     def ground(self) -> Curve:
         """The upper edge of the floor."""
-        return self.floor.astype(np.float64)
+        return self.floor_layers[-1].high if self.floor_layers else self.nothing
 
     @cached_property
     def blocks(self) -> Blocks:

@@ -30,9 +30,9 @@ class Layer(NamedTuple, Generic[T]):
         return float((self.high - self.low).max(initial=0))
 
 
-def pile(lines: Mapping[T, Column], moments: int) -> list[Layer[T]]:
-    """The parts that have bytes on top of each other, the first one lowest."""
-    layers, low = list[Layer[T]](), np.zeros(moments)
+def pile(lines: Mapping[T, Column], low: Curve) -> list[Layer[T]]:
+    """The parts that have bytes on top of each other, the first one over a lowest curve."""
+    layers = list[Layer[T]]()
     for part, line in lines.items():
         if line.any():
             layers.append(Layer(part, low, low + line.astype(np.float64)))
@@ -56,7 +56,7 @@ def pile_over_time(lines: Mapping[T, Column], ends: Column, count: int) -> list[
     """The parts on top of each other in so many columns of time, in which their moments end."""
     nbytes = sum(lines.values(), np.zeros(len(ends), np.int64))
     shown = columns(ends, nbytes, count)
-    return pile({part: over_time(line, shown) for part, line in lines.items()}, count)
+    return pile({part: over_time(line, shown) for part, line in lines.items()}, np.zeros(count))
 
 
 def over_time(line: Column, shown: Column) -> Column:

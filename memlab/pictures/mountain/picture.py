@@ -164,7 +164,7 @@ class Mountain:
             if each.name:
                 spot = middle(each.low, each.high, self.step)
                 finders = [thickest(each.low, each.high, self.dashed)]
-                finders += [thickest(each.low, each.high)] * each.chip
+                finders += [thickest(each.low, each.high)] * (each.chip and bool(self.dashed))
                 yield Name(each.name, [spot], each.size, chip=each.chip, finders=finders)
 
     def was(self, name: str) -> Iterator[Name]:
