@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -13,6 +13,7 @@ Column = NDArray[Any]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Truths = NDArray[np.bool_]
+T = TypeVar("T", bound=Hashable)
 
 
 def column(numbers: Sequence[int]) -> Column:
@@ -30,6 +31,22 @@ def alive(sizes: Column, births: Column, deaths: Column, moments: int) -> Column
     np.add.at(change, np.maximum(births, 0), sizes)
     np.subtract.at(change, np.minimum(deaths + 1, moments), sizes)
     return np.cumsum(change[:-1])
+
+
+def bytes_by_part(
+    parts: Sequence[T], sizes: Column, births: Column, deaths: Column, moments: int
+) -> dict[T, Column]:
+    """The bytes of each part at each of so many moments, by role where blocks are told by theirs.
+
+    Every block is of one of the ``parts``; its size, its birth and its death are as in ``alive``.
+    """
+    groups: dict[T, list[int]] = {}
+    for number, part in enumerate(parts):
+        groups.setdefault(part, []).append(number)
+    return {
+        part: alive(sizes[blocks], births[blocks], deaths[blocks], moments)
+        for part, blocks in groups.items()
+    }
 
 
 def most(line: Floats, span: int, at: Integers) -> Floats:

@@ -20,9 +20,8 @@ from memlab.networks.graph import INPUT, Network
 from memlab.pictures.live.outputs import publish
 from memlab.pictures.live.widget import Widget
 from memlab.pictures.memory import lifetimes as small
-from memlab.pictures.memory.page import page
+from memlab.pictures.memory.page import Shown, needs, page
 from memlab.pictures.memory.snapshot import cut
-from memlab.pictures.memory.stack import Shown, needs
 from memlab.pictures.memory.step_memory import StepMemory, budget
 
 if TYPE_CHECKING:

@@ -34,8 +34,8 @@ from .pictures.planned_and_measured import PlannedAndMeasured as PlannedAndMeasu
 from .pictures.planned_and_measured import planned_and_measured as planned_and_measured
 from .pictures.precision import FormatsByRole as FormatsByRole
 from .pictures.precision import precision as precision
-from .pictures.recompute.view import Recompute as Recompute
-from .pictures.recompute.view import recompute as recompute
+from .pictures.recompute import Recompute as Recompute
+from .pictures.recompute import recompute as recompute
 from .pictures.running_sum import RunningSum as RunningSum
 from .pictures.running_sum import running_sum as running_sum
 from .pictures.shared_tile import SharedTile as SharedTile

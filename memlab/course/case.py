@@ -35,7 +35,7 @@ from memlab.pictures.draw.theme import PLANNED, Paint, paint
 from memlab.pictures.live.setting import Check, Choice, Setting, State
 from memlab.pictures.live.view import Scene, View, maker
 from memlab.pictures.mountain.stack_parts import STACK, Part
-from memlab.pictures.recompute.view import MADE
+from memlab.pictures.recompute import MADE
 from memlab.pictures.values.number_text import percent, three
 from memlab.step.step import Step
 from memlab.step.storage import HOST

@@ -14,7 +14,7 @@ from itertools import accumulate
 import numpy as np
 
 from memlab import units
-from memlab.arrays import Column, alive, column
+from memlab.arrays import Column, alive, bytes_by_part, column
 from memlab.errors import InputError, flag, known, whole
 from memlab.ledger.entries import BEFORE, Entry, Event, Later, Peak, Row
 from memlab.ledger.why_and_fit import Block, Blocks, Fit, Why
@@ -112,10 +112,13 @@ class Ledger:
     @cached_property
     def role_lines(self) -> dict[tuple[str, Role], Line]:
         """The timeline of every memory and role."""
-        groups: dict[tuple[str, Role], list[int]] = {}
-        for number, entry in enumerate(self._blocks):
-            groups.setdefault((entry.memory, entry.role), []).append(number)
-        return {key: self._sum("birth", "death", chosen) for key, chosen in groups.items()}
+        parts = [(block.memory, block.role) for block in self._blocks]
+        columns, operations = self._columns, len(self.rows)
+        fixed, each = (
+            bytes_by_part(parts, columns[size], columns["birth"], columns["death"], operations)
+            for size in ("fixed", "each")
+        )
+        return {part: (fixed[part], each[part]) for part in fixed}
 
     @cached_property
     def _columns(self) -> dict[str, Column]:

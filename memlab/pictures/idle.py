@@ -1,12 +1,22 @@
-"""How long each feature map lies idle: a pile of bars, whose area is bytes times seconds."""
+"""How long each feature map lies idle: a pile of bars, whose area is bytes times seconds.
+
+A map is in use while an operation reads or writes it, and idle in between. The share of the area
+that is idle is one number for all maps (claim C10).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from math import ceil
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
+from memlab import optimizers, strings
+from memlab.clocks.streams import COMPUTE, Schedule, Slot, Stay, clock
 from memlab.errors import InputError, flag, real, shorten
+from memlab.hardware import Device
+from memlab.networks.graph import Network
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.labels import Text
@@ -16,16 +26,23 @@ from memlab.pictures.draw.scale import Scale
 from memlab.pictures.draw.table import Block, Table, Words
 from memlab.pictures.draw.text import emphasized
 from memlab.pictures.draw.theme import IDLE, PAINTS, Paint
-from memlab.pictures.idle_values import Idle, Row, idle_maps, say
 from memlab.pictures.live.setting import Setting, State
 from memlab.pictures.live.steady import Needs, SteadyView
 from memlab.pictures.live.view import Scene, maker
-from memlab.pictures.offload.page import LEFT, RIGHT, Time, after, computing, named, phases
+from memlab.pictures.mountain.picture import phases
+from memlab.pictures.offload.page import LEFT, RIGHT, Time, after, computing, named
+from memlab.pictures.offload.streams import plain_step, short
 from memlab.pictures.offload.view import of_batches, of_devices, of_networks
-from memlab.pictures.values.number_text import duration, share
+from memlab.pictures.values.number_text import duration, share, three
+from memlab.pictures.values.study import Study
+from memlab.step.op import Phase
 from memlab.step.tensor import Role
 from memlab.strings import gettext as _
 
+LITTLE = 0.2
+"""A share that is idle, below which the maps are in use nearly all the time."""
+SGD = "sgd"
+"""Its states are no maps, so another optimizer has the same."""
 USE = Paint("#009E73", 0.78)
 """A map while an operation reads or writes it."""
 TALL, LANE, NAMED = 226, 30, 11
@@ -36,6 +53,154 @@ ABOVE = 84
 """Pixels that it takes above the pile."""
 AT_EDGE = 0.4
 """A guess that is so near to an end has its words there."""
+
+
+# -- what is shown ---------------------------------------------------------------------------------
+
+
+class Row(NamedTuple):
+    """A map: ``used`` are the seconds in which operations read or write it, joined where they
+    meet; ``reads`` is the operation of backward that reads it first, empty where none does."""
+
+    name: str
+    nbytes: int
+    start: float
+    end: float
+    used: list[tuple[float, float]]
+    reads: str
+
+    @property
+    def gaps(self) -> list[tuple[float, float]]:
+        """The seconds in which nothing does."""
+        edges = [self.start, *(second for span in self.used for second in span), self.end]
+        spans = zip(edges[::2], edges[1::2], strict=True)
+        return [(start, end) for start, end in spans if end > start]
+
+    @property
+    def alive(self) -> float:
+        """Seconds."""
+        return self.end - self.start
+
+    @property
+    def in_use(self) -> float:
+        """Seconds."""
+        return sum(end - start for start, end in self.used)
+
+    @property
+    def idle(self) -> float:
+        """The share of its life in which nothing reads or writes it."""
+        return 1 - self.in_use / self.alive if self.alive else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Idle(Study):
+    """The feature maps of a step at a batch on a device; with ``asked`` no answer is told."""
+
+    network: Network
+    device: Device
+    now: Schedule
+    asked: bool
+
+    @property
+    def batch(self) -> int:
+        """Samples."""
+        return self.now.batch
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The maps in the order of birth."""
+        maps = (stay for stay in self.now.stays() if stay.tensor.role is Role.FEATURE_MAP)
+        return [self._row(stay) for stay in maps if stay.tensor.storage.size.per_sample]
+
+    @cached_property
+    def share(self) -> float:
+        """Idle byte-seconds of all maps over all their byte-seconds (C10)."""
+        return self.now.idle_share()
+
+    @property
+    def backward(self) -> float:
+        """When backward begins."""
+        return next(s.start for s in self.slots if s.op.phase is Phase.BACKWARD)
+
+    @property
+    def slots(self) -> list[Slot]:
+        """The operations in time."""
+        return [slot for slot in self.now.slots if slot.op.stream == COMPUTE]
+
+    def _row(self, stay: Stay) -> Row:
+        used: list[tuple[float, float]] = []
+        for start, end in sorted(stay.uses):
+            if used and start <= used[-1][1]:
+                used[-1] = used[-1][0], max(end, used[-1][1])
+            else:
+                used.append((start, end))
+        return Row(stay.tensor.name, stay.nbytes, stay.start, stay.end, used, self._reads(stay))
+
+    def _reads(self, stay: Stay) -> str:
+        name = stay.tensor.storage.name
+        later = (s.op for s in self.slots if s.op.phase is Phase.BACKWARD)
+        readers = (op.name for op in later if any(t.storage.name == name for t in op.touched()))
+        return next(readers, "")
+
+    # -- said -----------------------------------------------------------------------------------
+
+    @property
+    def title(self) -> str:
+        return self.finding.replace("*", "")
+
+    @property
+    def finding(self) -> str:
+        """What is seen, or what is asked; its bold part between asterisks."""
+        if self.asked:
+            return say("title.asked")
+        return say("title.seen" if self.share > LITTLE else "title.used")
+
+    @property
+    def sentences(self) -> list[str]:
+        return [say("see")]
+
+    @property
+    def notes(self) -> list[str]:
+        return [
+            say("planned", network=self.network.title, batch=f"{self.batch:,}",
+                device=short(self.device), optimizer=optimizers.title(SGD))
+        ]  # fmt: skip
+
+    @property
+    def number(self) -> str:
+        """``'88 %'``."""
+        return f"{round(100 * self.share)} %"
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """A row for every map, with its heads; of a question without what is asked."""
+        names = ("map", "bytes", "alive", "used", "idle")[: 3 if self.asked else 5]
+        rows = [
+            [row.name, three(row.nbytes), duration(row.alive), duration(row.in_use),
+             share(row.idle)][: len(names)]
+            for row in self.rows
+        ]  # fmt: skip
+        return [say(f"head.{name}") for name in names], rows
+
+    def lines(self) -> list[str]:
+        """The number in words."""
+        return [] if self.asked else [say("twin", number=self.number, share=share(self.share))]
+
+
+def idle_maps(network: Network, batch: int, device: Device, asked: bool = False) -> Idle:
+    """The maps of a training step in place, with SGD.
+
+    Raises:
+        InputError: a device without the figures that are needed.
+    """
+    return Idle(network, device, clock(plain_step(network, SGD), batch, device), asked)
+
+
+def say(key: str, **values: object) -> str:
+    """A text of the picture."""
+    return strings.get(f"idle.{key}", **values)
+
+
+# -- the view --------------------------------------------------------------------------------------
 
 
 def _guess(given: object) -> float:
@@ -106,6 +271,9 @@ class IdleMaps(SteadyView[Idle]):
 
 
 idle = maker(IdleMaps)
+
+
+# -- how it is drawn -------------------------------------------------------------------------------
 
 
 def _lane(found: Idle, time: Time) -> Chart:

@@ -12,7 +12,7 @@ from memlab import InputError, this_machine
 from memlab.clocks import measured_rates, roofline
 from memlab.pictures.explain.explained import Explained
 from memlab.pictures.explain.explained_changes import Subject
-from memlab.pictures.recompute.waves import schedules, subject
+from memlab.pictures.recompute import schedules, subject
 from memlab.pictures.techniques.compare import compare_techniques
 
 DATA = {

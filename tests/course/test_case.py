@@ -30,7 +30,7 @@ from memlab.lesson.card_question import Part, topics
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.marks import Line, Rect, Rule
 from memlab.pictures.mountain.stack_parts import STACK
-from memlab.pictures.recompute.view import MADE
+from memlab.pictures.recompute import MADE
 from tests.pictures.shown import send
 from tests.pictures.test_pages import numerals
 

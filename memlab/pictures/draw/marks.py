@@ -69,8 +69,8 @@ class Pen:
 
     @cached_property
     def frame(self) -> Frame:
-        """The same rectangle for staircases over operations."""
-        return Frame(self.box, int(self.across.last), self.up.last)
+        """The same rectangle for staircases."""
+        return Frame(self.box, self.up.last, self.up.first)
 
     def place(self, x0: float, x1: float, y0: float, y1: float) -> Box:
         """The pixels of a rectangle of values."""
@@ -114,12 +114,12 @@ class Mark:
 Point = tuple[float, float]
 
 
-# -- staircases over operations -----------------------------------------------------------------
+# -- staircases over the moments of a step ------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Area(Mark):
-    """What lies between two curves, a value for each operation."""
+    """What lies between two curves, a value for each moment: an operation, or a span of time."""
 
     low: Floats
     high: Floats
@@ -136,14 +136,14 @@ class Area(Mark):
             pen.svg.fill(d, self.paint, self.edge)
 
     def on(self, axes: Any) -> None:
-        edges = np.arange(len(self.high) + 1)
+        edges = _boundaries(axes, len(self.high))
         low, high = (np.append(curve, curve[-1]) for curve in (self.low, self.high))
         axes.fill_between(edges, low, high, step="post", **filled(self.paint))
 
 
 @dataclass(frozen=True, eq=False)
 class Stairs(Mark):
-    """The edge of a curve, a value for each operation, by the class of its line. With a ``ridge``
+    """The edge of a curve, a value for each moment, by the class of its line. With a ``ridge``
     it is drawn only where it leaves the ground, at that height."""
 
     curve: Floats
@@ -162,7 +162,14 @@ class Stairs(Mark):
         return Stairs(self.curve, "before", self.ridge)
 
     def on(self, axes: Any) -> None:
-        axes.stairs(self.curve, np.arange(len(self.curve) + 1), baseline=None, **lined(self.look))
+        edges = _boundaries(axes, len(self.curve))
+        axes.stairs(self.curve, edges, baseline=None, **lined(self.look))
+
+
+def _boundaries(axes: Any, moments: int) -> Floats:
+    """The values between moments, of which the whole axis is made."""
+    first, last = axes.get_xlim()
+    return np.linspace(float(first), float(last), moments + 1)
 
 
 # -- lines and points ---------------------------------------------------------------------------

@@ -1,4 +1,8 @@
-"""Staircases: bytes inside every operation as SVG paths on a frame of pixels."""
+"""Staircases: bytes inside every moment of a step as SVG paths on a frame of pixels.
+
+Moments are operations, or equal spans of time; a curve has a value for each of them and is spread
+over the whole frame.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +21,8 @@ TALLEST = 40_000
 
 @dataclass(frozen=True, eq=False)
 class Stair:
-    """A curve in pixels: its height at every operation in tenths of a pixel, and the steps of its
-    path, which are worked out once. ``x`` are the steps to the boundaries between operations,
+    """A curve in pixels: its height at every moment in tenths of a pixel, and the steps of its
+    path, which are worked out once. ``x`` are the steps to the boundaries between moments,
     ``wide`` is the frame in pixels."""
 
     curve: Floats
@@ -41,13 +45,17 @@ class Stair:
         listed: list[int] = self.tenths.tolist()
         return listed
 
-    def to(self, operation: int) -> str:
-        """Up or down to the height at an operation."""
-        return _levels()[self._listed[operation]]
+    def begin(self, moment: int) -> str:
+        """The x at which a moment begins."""
+        return self.x[moment].removeprefix("H")
+
+    def to(self, moment: int) -> str:
+        """Up or down to the height at a moment."""
+        return _levels()[self._listed[moment]]
 
     @cached_property
     def jumps(self) -> list[int]:
-        """The operations at which it rises or falls."""
+        """The moments at which it rises or falls."""
         found: list[int] = (np.flatnonzero(self.tenths[1:] != self.tenths[:-1]) + 1).tolist()
         return found
 
@@ -70,7 +78,7 @@ class Stair:
         return found
 
     def walk(self, first: int, stop: int) -> str:
-        """From the left end of some operations to the right end, and where it begins."""
+        """From the left end of some moments to the right end, and where it begins."""
         a, b = bisect_right(self.jumps, first), bisect_left(self.jumps, stop)
         steps = "".join(self.forth[2 * a : 2 * b])
         return f"{self.to(first)}{steps}{self.x[stop]}"
@@ -85,52 +93,45 @@ class Stair:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A rectangle of pixels: operations from left to right, 0 to ``end`` bytes upwards."""
+    """A rectangle of pixels: the moments from left to right, ``first`` to ``end`` bytes upwards."""
 
     box: Box
-    operations: int
     end: float
+    first: float = 0
     _stairs: dict[int, Stair] = field(default_factory=dict, repr=False)
-
-    def x(self, operation: float) -> float:
-        """Where an operation begins; its middle is at ``operation + 0.5``."""
-        return self.box.left + (self.box.right - self.box.left) * operation / self.operations
 
     def y(self, nbytes: float) -> float:
         """How high an amount stands, also above the frame."""
-        return self.box.bottom - (self.box.bottom - self.box.top) * nbytes / self.end
+        tall = self.box.bottom - self.box.top
+        return self.box.bottom - tall * (nbytes - self.first) / (self.end - self.first)
 
     def stair(self, curve: Floats) -> Stair:
         """A curve in pixels; worked out once."""
         if id(curve) not in self._stairs:
             # it keeps the curve, so that no other one gets its id
-            wide = int(self.box.right - self.box.left)
-            self._stairs[id(curve)] = Stair(curve, self._tenths(curve), self.edges, wide)
+            left, right = self.box.left, self.box.right
+            edges = _edges(left, right, len(curve))
+            self._stairs[id(curve)] = Stair(curve, self._tenths(curve), edges, int(right - left))
         return self._stairs[id(curve)]
 
     def heights(self, curve: Floats) -> Floats:
-        """The y of every operation to a tenth of a pixel, cut off at the top of the frame."""
+        """The y of every moment to a tenth of a pixel, cut off at the ends of the frame."""
         return self.stair(curve).ys
 
     def _tenths(self, curve: Floats) -> Integers:
         top, bottom = 10 * self.box.top, 10 * self.box.bottom
-        pixels = np.rint(bottom - curve * ((bottom - top) / self.end))
+        pixels = np.rint(bottom - (curve - self.first) * ((bottom - top) / (self.end - self.first)))
         return np.minimum(np.maximum(pixels, round(top)), round(bottom)).astype(np.int64)
-
-    @property
-    def edges(self) -> list[str]:
-        """To every boundary between operations."""
-        return _edges(self.box.left, self.box.right, self.operations)
 
     def outline(self, curve: Floats) -> str:
         """The open staircase of a curve."""
-        return f"M{self._x(0)} {self._walked(self.stair(curve), 0, self.operations)}"
+        return self._walked(self.stair(curve), 0, len(curve))
 
     def area(self, low: Floats, high: Floats) -> str:
         """The closed shape between two curves, only where there is something between them."""
         over, under = self.stair(high), self.stair(low)
         return "".join(
-            f"M{self._x(first)} {self._walked(over, first, stop)}{under.walk_back(first, stop)}Z"
+            f"{self._walked(over, first, stop)}{under.walk_back(first, stop)}Z"
             for first, stop in runs(under.tenths - over.tenths > 1)
         )
 
@@ -138,16 +139,13 @@ class Frame:
         """The open staircase of a curve where it leaves the ground."""
         stair, low = self.stair(curve), f"{self.y(ground):.1f}"
         return "".join(
-            f"M{self._x(first)} {low}{stair.walk(first, stop)}V{low}"
+            f"M{stair.begin(first)} {low}{stair.walk(first, stop)}V{low}"
             for first, stop in runs(round(10 * self.y(ground)) - stair.tenths > 1)
         )
 
-    def _x(self, operation: int) -> str:
-        return self.edges[operation].removeprefix("H")
-
     def _walked(self, stair: Stair, first: int, stop: int) -> str:
-        """A walk that begins where it is."""
-        return stair.walk(first, stop).removeprefix("V")
+        """A path that begins on the curve."""
+        return f"M{stair.begin(first)} {stair.walk(first, stop).removeprefix('V')}"
 
     def columns(self, curve: Floats) -> Floats:
         """The y of a curve in every column of pixels, for placing labels."""
@@ -155,9 +153,9 @@ class Frame:
 
 
 @lru_cache(maxsize=32)
-def _columns(wide: int, operations: int) -> Integers:
-    """The operation in every column of pixels."""
-    return np.arange(wide) * operations // wide
+def _columns(wide: int, moments: int) -> Integers:
+    """The moment in every column of pixels."""
+    return np.arange(wide) * moments // wide
 
 
 @cache
@@ -167,8 +165,9 @@ def _levels() -> list[str]:
 
 
 @lru_cache(maxsize=32)
-def _edges(left: float, right: float, operations: int) -> list[str]:
-    return [f"H{left + (right - left) * i / operations:.1f}" for i in range(operations + 1)]
+def _edges(left: float, right: float, moments: int) -> list[str]:
+    """To every boundary between moments."""
+    return [f"H{left + (right - left) * i / moments:.1f}" for i in range(moments + 1)]
 
 
 def runs(seen: Truths) -> list[tuple[int, int]]:

@@ -20,15 +20,14 @@ from memlab.pictures.explain.explained_changes import Change, Planned, Subject, 
 from memlab.pictures.explain.explained_time import Run, Shown
 from memlab.pictures.explain.modules import Group
 from memlab.pictures.memory.step_memory import phases
-from memlab.pictures.mountain.stack_parts import Part
+from memlab.pictures.mountain.stack_parts import ROLES, Part
 from memlab.pictures.values.number_text import batches, percent, three
 from memlab.pictures.values.study import Study
 from memlab.step.op import Phase
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
 
-FLOOR = (Role.PARAMETER, Role.BUFFER, Role.OPTIMIZER_STATE, Role.PARAMETER_GRADIENT)
-MAPS = (Role.INPUT, Role.FEATURE_MAP, Role.WORKSPACE, Role.GRADIENT_MAP)
+FLOOR, MAPS = ROLES[: ROLES.index(Role.WORKSPACE)], ROLES[ROLES.index(Role.WORKSPACE) :]
 """The roles of a stack from the bottom up: what each module owns, and what passes through it."""
 SHARES = ((0.9, "nearly_all"), (0.55, "most"), (0.45, "half"), (0.28, "third"), (0.0, "largest"))
 """From which share of the peak on a word is used."""

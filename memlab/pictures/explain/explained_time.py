@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from memlab.arrays import Column, alive, column
+from memlab.arrays import Column, bytes_by_part, column
 from memlab.ledger.ledger import Entry
 from memlab.pictures.explain.explained_changes import Planned
-from memlab.pictures.memory.step_memory import Curve
-from memlab.pictures.recompute.waves import columns
+from memlab.pictures.mountain.layers import Curve, Layer, columns, over_time, pile
+from memlab.pictures.mountain.stack_parts import ROLES
 from memlab.step.op import Phase
 from memlab.step.storage import DEVICE
+from memlab.step.tensor import Role
 from memlab.techniques.order import PART
 
 
@@ -28,6 +29,12 @@ class Run(NamedTuple):
     back: bool
     begin: int
     end: int
+
+
+class Slab(NamedTuple):
+    """A part of the mountain that is one module's, by its name."""
+
+    module: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +82,8 @@ class Shown:
     @cached_property
     def operations(self) -> Column:
         """The operation that stands for each column: that of the most bytes; -1 after the last."""
-        found = columns(self.ends, self.timeline[self.order], self.count)
-        return np.where(found < 0, -1, self.order[np.where(found < 0, 0, found)])
+        shown = columns(self.ends, self.timeline[self.order], self.count)
+        return np.where(shown < 0, -1, self.order[np.maximum(shown, 0)])
 
     @cached_property
     def _places(self) -> tuple[dict[int, float], dict[int, float]]:
@@ -95,15 +102,24 @@ class Shown:
         """The column in which it ends."""
         return self._places[1][index]
 
-    def line(self, entries: Sequence[Entry]) -> Curve:
-        """The bytes of some blocks in every column."""
-        sizes = column([each.size.at(self.held) for each in entries])
-        births = np.array([each.birth for each in entries], np.int64)
-        deaths = np.array([each.death for each in entries], np.int64)
-        found = alive(sizes, births, deaths, len(self.timeline))
-        shown = self.operations
-        here = found[np.where(shown < 0, 0, shown)]
-        return np.where(shown < 0, 0, here).astype(np.float64)
+    @property
+    def total(self) -> Curve:
+        """All its bytes in every column."""
+        return over_time(self.timeline, self.operations).astype(np.float64)
+
+    def layers(self, slabs: Mapping[str, Sequence[Entry]]) -> list[Layer[Role | Slab]]:
+        """Its bytes in every column by role, and on top of them those of some slabs."""
+        slab_of = {id(each): Slab(name) for name, entries in slabs.items() for each in entries}
+        lines = bytes_by_part(
+            [slab_of.get(id(each), each.role) for each in self.entries],
+            column([each.size.at(self.held) for each in self.entries]),
+            np.array([each.birth for each in self.entries], np.int64),
+            np.array([each.death for each in self.entries], np.int64),
+            len(self.timeline),
+        )
+        order = [part for part in (*ROLES, *map(Slab, slabs)) if part in lines]
+        shown = {part: over_time(lines[part], self.operations) for part in order}
+        return pile(shown, np.zeros(self.count))
 
     @cached_property
     def entries(self) -> list[Entry]:

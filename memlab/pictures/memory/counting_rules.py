@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,8 @@ from memlab.networks import counting
 from memlab.networks.counting import Convention
 from memlab.networks.graph import INPUT, Network
 from memlab.pictures.memory.snapshot import Cut, say
-from memlab.pictures.memory.step_memory import Blocks, Curve
+from memlab.pictures.memory.step_memory import Blocks
+from memlab.pictures.mountain.layers import Curve
 from memlab.pictures.values import number_text as figures
 from memlab.pictures.values.study import Study
 
@@ -150,13 +150,6 @@ class Tally(Study):
         """What the chosen rule misses."""
         values = units.short(self.nbytes), units.short(self.chosen.missed)
         return [say("counted.missed", all=values[0], missed=values[1])]
-
-    def as_dict(self) -> dict[str, Any]:
-        """The same for JSON."""
-        return {
-            row.rule.name: {"values": row.values, "bytes": row.nbytes, "alive": row.alive}
-            for row in self.rules
-        }
 
 
 def _outputs(network: Network) -> list[tuple[str, str, int, frozenset[str]]]:

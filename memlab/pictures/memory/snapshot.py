@@ -1,19 +1,25 @@
 """A step at one batch, cut through at one operation: what is alive there, and whose it is.
 
 By part of the stack, by block and by stage; ``counting_rules`` has the rules of texts. Printed, it
-is exact to the byte; ``cut_changes`` says what changed from one cut to another.
+is exact to the byte. ``news`` and ``details`` say what changed from one cut to another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
 
 from memlab import optimizers, strings, units
+from memlab.arrays import Integers
 from memlab.ledger.ledger import BEFORE, Entry, Peak
-from memlab.pictures.memory.step_memory import Budget, Curve, Slice, StepMemory, Verdict, band
+from memlab.pictures.memory.step_memory import Budget, Slice, StepMemory, Verdict, band
+from memlab.pictures.mountain.layers import Curve, Layer
 from memlab.pictures.mountain.stack_parts import FLOOR, MOUNTAIN, Part
 from memlab.pictures.values import number_text as figures
 from memlab.pictures.values import recipe
@@ -119,14 +125,14 @@ class Cut(Study):
         return self.batch * self.peak_each
 
     @cached_property
-    def stack(self) -> list[tuple[Part, Curve]]:
-        """The parts that have bytes, from the bottom up, each with its upper edge."""
-        return self.memory.stack(self.batch)
+    def layers(self) -> list[Layer[Part]]:
+        """The parts that have bytes, from the bottom up."""
+        return self.memory.layers(self.batch)
 
     @property
     def curve(self) -> Curve:
         """The whole stack over the operations."""
-        return self.stack[-1][1] if self.stack else self.memory.ground
+        return self.layers[-1].high if self.layers else self.memory.ground
 
     @cached_property
     def roles(self) -> tuple[Line, ...]:
@@ -324,26 +330,6 @@ class Cut(Study):
             return say("rows.title_layers", stage=self.stage)
         return say("rows.title" if self.memory.stages else "rows.title_no_stages")
 
-    def as_dict(self) -> dict[str, Any]:
-        """The same for JSON; operations are counted from 1."""
-        return {
-            "title": self.title,
-            "batch": self.batch,
-            "operation": self.at + 1,
-            "bytes": self.here,
-            "peak": {"operation": self.peak.index + 1, "bytes": self.peak.nbytes},
-            "roles": [
-                {"role": part.role.value, "grows": part.grows, "bytes": row.nbytes}
-                for part, row in zip(self.memory.parts, self.roles, strict=True)
-            ],
-            "blocks": [asdict(row) | {"role": row.role.value} for row in self.blocks],
-            "slices": [{"name": row.part.name, "bytes": row.nbytes} for row in self.slices],
-            "budgets": [
-                {**asdict(each.budget), "fits": each.fits, "largest": each.largest}
-                for each in self.verdicts
-            ],
-        }
-
 
 def cut(
     memory: StepMemory,
@@ -361,3 +347,102 @@ def cut(
     peak = memory.ledger.peak_at(batch)
     index = peak.index if at is None else min(at, memory.operations - 1)
     return Cut(memory, batch, peak, index, tuple(budgets), stage)
+
+
+Spans = Integers
+"""Of two operations each: the first of a span, and the one after its last."""
+
+
+def before(old: Cut, new: Cut) -> Curve:
+    """What was shown last, as a curve over the operations of now.
+
+    Operations of the same name stand for each other; what ran between two of them counts at the
+    second, by its most bytes, and where there was nothing the level stays. Steps that share few
+    names are laid over each other phase by phase.
+    """
+    if old.memory.ledger.rows is new.memory.ledger.rows:
+        return old.curve
+    spans = _spans(old.memory, new.memory)
+    found: Curve = np.maximum.reduceat(np.append(old.curve, 0), spans)[::2]
+    return found
+
+
+@lru_cache(maxsize=16)
+def _spans(old: StepMemory, new: StepMemory) -> Spans:
+    """The operations of ``old`` that stand for each one of ``new``."""
+    places = {row.name: index for index, row in enumerate(old.ledger.rows)}
+    shared = sum(row.name in places for row in new.ledger.rows)
+    named = 2 * shared >= min(old.operations, new.operations)
+    pairs = _by_name(places, new) if named else _by_phase(old, new)
+    return np.array(list(chain.from_iterable(pairs)), np.intp)  # reduceat asks for it
+
+
+def _by_name(places: dict[str, int], new: StepMemory) -> Iterator[tuple[int, int]]:
+    last = -1
+    for row in new.ledger.rows:
+        at = places.get(row.name, -1)
+        if at > last:
+            yield last + 1, at + 1
+            last = at
+        else:
+            yield max(last, 0), max(last, 0) + 1
+
+
+def _by_phase(old: StepMemory, new: StepMemory) -> Iterator[tuple[int, int]]:
+    known = {phase: (first, last + 1 - first) for phase, first, last in old.phases}
+    stop = 1
+    for phase, first, last in new.phases:
+        start, length = known.get(phase, (stop - 1, 0))
+        count = last + 1 - first
+        for index in range(count):
+            begin = start + length * index // count
+            stop = max(start - (-length * (index + 1) // count), begin + 1)
+            yield begin, stop
+
+
+def news(old: Cut, new: Cut) -> str:
+    """What a change of the settings did to the peak."""
+    change = new.peak.nbytes - old.peak.nbytes
+    moves = say("change.moves") if _moves(old, new) else ""
+    key = "grows" if change > 0 else "falls" if change else "same"
+    effect = say(f"change.{key}", amount=figures.three(abs(change)), moves=moves)
+    return f"{_cause(old, new)} {effect}"
+
+
+def details(old: Cut, new: Cut) -> str:
+    """More of it: in percent, of both parts, and where the peak was and is."""
+    floor, mountain = new.peak_floor - old.peak_floor, new.peak_mountain - old.peak_mountain
+    said = say(
+        "change.parts",
+        percent=figures.change(old.peak.nbytes, new.peak.nbytes),
+        floor=figures.signed(floor),
+        mountain=figures.signed(mountain),
+    )
+    moved = say("change.moved", old=f"{old.peak.index + 1:,}", new=f"{new.peak.index + 1:,}")
+    return f"{said} {moved}" if _moves(old, new) else said
+
+
+def _moves(old: Cut, new: Cut) -> bool:
+    return new.peak.row.name != old.peak.row.name
+
+
+def differences(old: Cut, new: Cut) -> tuple[str, str]:
+    """The settings that differ, as they were and as they are."""
+    was, now = old.settings, new.settings
+    gone = [each for each in was if each not in now]
+    come = [each for each in now if each not in was]
+    return ", ".join(gone), ", ".join(come)
+
+
+def _cause(old: Cut, new: Cut) -> str:
+    """Which setting changed; a change of the batch alone is a statement about every operation."""
+    if old.memory is not new.memory:
+        was, now = differences(old, new)
+        key = "other" if was and now else "on" if now else "off"
+        return say(f"change.{key}", old=was, new=now)
+    ratio = Fraction(new.batch, old.batch)
+    key = {Fraction(2): "double", Fraction(1, 2): "half"}.get(ratio, "times")
+    if ratio < 1 and key == "times":
+        key = "part"
+    value = str(ratio) if ratio.numerator == 1 else f"{float(ratio):,.4g}"
+    return say(f"change.{key}", old=f"{old.batch:,}", new=f"{new.batch:,}", ratio=value)

@@ -15,17 +15,15 @@ from time import monotonic
 import numpy as np
 
 from memlab import hardware, strings, this_machine, units
-from memlab.arrays import Column, Floats, alive
+from memlab.arrays import Column, alive
 from memlab.ledger.ledger import Entry, Ledger, Line, Row, column, evaluate
 from memlab.networks.graph import Network
+from memlab.pictures.mountain.layers import Curve, Layer, pile
 from memlab.pictures.mountain.stack_parts import FLOOR, MOUNTAIN, STACK, Part
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
-
-Curve = Floats
-"""Bytes inside every operation, for drawing only."""
 
 ROLES = list(Role)
 ROWS = 6
@@ -202,31 +200,29 @@ class StepMemory:
         return int(self.floor[operation]) + batch * int(self.mountain[operation])
 
     @cached_property
-    def _levels(self) -> tuple[list[tuple[Part, Curve]], Curve, list[tuple[Part, Curve]]]:
-        """The upper edges of the floor's parts, their last one, and those over it per sample."""
-        edges = []
-        for parts in (FLOOR, MOUNTAIN):
-            level, found = self.nothing, list[tuple[Part, Curve]]()
-            for part in (part for part in parts if self.lines[part].any()):
-                level = level + self.lines[part].astype(np.float64)
-                found.append((part, level))
-            edges.append(found)
-        return edges[0], edges[0][-1][1] if edges[0] else self.nothing, edges[1]
+    def floor_layers(self) -> list[Layer[Part]]:
+        """The parts of the floor on top of each other."""
+        return pile({part: self.lines[part] for part in FLOOR}, self.nothing)
 
-    def stack(self, batch: int) -> list[tuple[Part, Curve]]:
-        """The parts that have bytes, from the bottom up, each with its upper edge at a batch."""
-        floor, level, mountain = self._levels
-        return [*floor, *((part, level + batch * edge) for part, edge in mountain)]
+    def layers(self, batch: int) -> list[Layer[Part]]:
+        """The parts that have bytes on top of each other, at a batch."""
+        grown = {part: batch * line for part, line in self._growing.items()}
+        return [*self.floor_layers, *pile(grown, self.ground)]
+
+    @cached_property
+    def _growing(self) -> dict[Part, Curve]:
+        return {part: self.lines[part].astype(np.float64) for part in MOUNTAIN
+                if self.lines[part].any()}  # fmt: skip
 
     @cached_property
     def nothing(self) -> Curve:
         """0 inside every operation."""
         return np.zeros(self.operations)
 
-    @cached_property
+    @property
     def ground(self) -> Curve:
-        """The upper edge of the floor, as ``stack`` has it."""
-        return self._levels[1]
+        """The upper edge of the floor."""
+        return self.floor_layers[-1].high if self.floor_layers else self.nothing
 
     @cached_property
     def blocks(self) -> Blocks:

@@ -48,9 +48,8 @@ from memlab.pictures.memory.choices import (
     what_of,
 )
 from memlab.pictures.memory.counting_rules import RULES
-from memlab.pictures.memory.page import news_of, page
+from memlab.pictures.memory.page import Shown, cursor_words, needs, news_of, page
 from memlab.pictures.memory.snapshot import Cut, cut, say
-from memlab.pictures.memory.stack import Shown, cursor_words, needs
 from memlab.pictures.memory.step_memory import Budget, budget, free_here
 from memlab.pictures.values.recipe import OFFERED, RECOMPUTES, network_of
 from memlab.step.step import Step

@@ -31,7 +31,14 @@ _GROW = (Role.INPUT, Role.FEATURE_MAP, Role.GRADIENT_MAP)
 _STAY = (Role.PARAMETER, Role.OPTIMIZER_STATE, Role.BUFFER)
 _PASS = (Role.PARAMETER_GRADIENT, Role.WORKSPACE)
 
+ROLES = (*_STAY, *_PASS, *_GROW)
+"""From the bottom to the top, where parts are told apart by their role alone."""
 FLOOR = tuple(Part(role, False) for role in (*_STAY, *_GROW, *_PASS))
 MOUNTAIN = tuple(Part(role, True) for role in (*reversed(_PASS), *_STAY, *_GROW))
 STACK = (*FLOOR, *MOUNTAIN)
 """From the bottom of a stack to its top."""
+
+
+def role_name(role: Role) -> str:
+    """The name of a role that is told by itself: ``'feature maps'``."""
+    return Part(role, role in _GROW).label

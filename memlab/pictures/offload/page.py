@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from math import ceil
-from typing import Any
 
 import numpy as np
 
@@ -15,13 +13,12 @@ from memlab import strings
 from memlab.clocks.streams import COMPUTE, Slot
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Axis, Chart
-from memlab.pictures.draw.labels import Label, Phase, Text, beyond
+from memlab.pictures.draw.labels import Label, Text
 from memlab.pictures.draw.marks import (
     Fact,
     Glyph,
     Mark,
     OpenEdge,
-    Path,
     Points,
     Rect,
     Rects,
@@ -29,14 +26,15 @@ from memlab.pictures.draw.marks import (
 )
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Linear, Scale, Steady, seconds_over, steady
-from memlab.pictures.draw.staircases import runs
-from memlab.pictures.draw.table import Block, Key, Table, Words
+from memlab.pictures.draw.table import Block, Table, Unnamed, Words
 from memlab.pictures.draw.text import emphasized
 from memlab.pictures.draw.theme import IDLE, PAINTS, WAIT, Paint
+from memlab.pictures.mountain.layers import Curve, Layer
+from memlab.pictures.mountain.picture import Mountain, Slice, phases, torn, waiting
+from memlab.pictures.mountain.stack_parts import role_name
 from memlab.pictures.offload import focus
-from memlab.pictures.offload.streams import Copy, Mountain, Offload, percent, role_name, say
+from memlab.pictures.offload.streams import Copy, Filled, Offload, percent, say
 from memlab.pictures.values.number_text import duration, three
-from memlab.step.op import Phase as StepPhase
 from memlab.step.tensor import Role
 
 LEFT, RIGHT = 96, 12
@@ -48,6 +46,8 @@ TALL = 248
 """Of both memories together."""
 NEAR = 1.5
 """A budget that is so many times above the peaks is out of the picture."""
+COLUMNS = 1400
+"""Of time: about two of a pixel."""
 NARROW = 15
 """Pixels: a copy that has its triangle."""
 CONV, OTHER = Paint("currentColor", 0.34), Paint("currentColor", 0.20)
@@ -122,6 +122,24 @@ class Shown:
         low, high = -1.12 * self.room[2] - 0.09 * self.most, 1.06 * self.most
         return Steady(low, high, high - low)
 
+    @cached_property
+    def mountain(self) -> Mountain:
+        """The device's memory, and dashed the same without offload, in its own seconds."""
+        layers, plain = self._layers(self.found.on_device), self._layers(self.found.plain_on_device)
+        slices = [Slice(low, high, PAINTS[role], role_name(role)) for role, low, high in layers]
+        before = plain[-1].high if self.found.copies else None
+        step = self.time.x.last / COLUMNS
+        return Mountain(slices, self.y.last, before=before, time=True, step=step)
+
+    @cached_property
+    def host(self) -> Curve:
+        """The host's memory."""
+        layers = self._layers(self.found.on_host)
+        return layers[-1].high if layers else np.zeros(COLUMNS)
+
+    def _layers(self, filled: Filled) -> list[Layer[Role]]:
+        return filled.layers(self.time.x.last, COLUMNS)
+
 
 def needs(found: Offload) -> tuple[int, int, int]:
     """Ends that the axes have to hold: nanoseconds, bytes of the device and of the host."""
@@ -138,7 +156,7 @@ def page(shown: Shown, says: str) -> Page:
         Words(shown.sentences, 13, gap=3),
         lanes(shown),
         memories(shown),
-        Key(list(_key(found)), gap=8),
+        Unnamed(list(_key(shown)), gap=8),
         Words(found.notes, 11, dim=True, gap=6),
         Words(found.lines, drawn=False, gap=1),
         Table(heads, rows, "<><<>>><", drawn=False, gap=1),
@@ -146,9 +164,9 @@ def page(shown: Shown, says: str) -> Page:
     return Page(found.title, blocks, shown.width, says, titled=False)
 
 
-def _key(found: Offload) -> Iterator[tuple[Paint | Glyph, str]]:
-    for role in found.mountain.parts:
-        yield PAINTS[role], role_name(role)
+def _key(shown: Shown) -> Iterator[tuple[Paint | Glyph, str]]:
+    found = shown.found
+    yield from shown.mountain.key()
     if found.copies:
         yield IDLE, say("idle_there")
         if found.waits:
@@ -178,13 +196,6 @@ def lanes(shown: Shown) -> Chart:
     ]
     return Chart(shown.time.x, Scale(0, high), marks, high, left=LEFT, right=RIGHT, above=46,
                  name=say("compute"), gap=8)  # fmt: skip
-
-
-def phases(backward: float, end: float, dy: float) -> Iterator[Mark]:
-    """Brackets over forward and backward, so many pixels below the top of the frame."""
-    spans = {StepPhase.FORWARD: (0, backward), StepPhase.BACKWARD: (backward, end)}
-    for phase, span in spans.items():
-        yield Phase(strings.get(f"phase.{phase}"), *span, dy)
 
 
 def named(y: float, name: str, note: str, dy: float = 0) -> Iterator[Mark]:
@@ -246,55 +257,33 @@ def _copied(shown: Shown, copy: Copy) -> Iterator[Mark]:
 
 def memories(shown: Shown) -> Chart:
     """The device's bytes upwards and the host's downwards, on one scale."""
-    found, y = shown.found, shown.y
+    found, y, mountain = shown.found, shown.y, shown.mountain
     marks: list[Mark] = [
-        *_areas(found.mountain),
+        *mountain.stack(),
         *_slabs(shown),
         Rule(y=0, look="rule", width=1.6),
-        *_budget(shown),
-        *_plain(found),
+        *mountain.limits([(say("budget", bytes=found.card), found.budget)]),
         *_longer(shown),
-        *_dot(shown),
-        *_labels(shown),
-        *_beyond(shown),
+        *_peak(shown),
+        *_waiting(shown),
+        *after(found.now.seconds, shown.time, (y.first, y.last)),
+        *torn(shown.host, -y.first, mountain.step, "bottom"),
+        *mountain.was(say("plain", bytes=three(found.plain_peak))),
+        *mountain.names(),
         *named(0, say("device"), say("memory"), -18),
     ]
     marks += [Rule(x=end, span=(0, y.last), look="grid", above=16) for _, end in longest(shown)]
     if found.host:
         marks += named(0, say("host"), say("memory"), 18)
     return Chart(shown.time.x, y, marks, TALL, shown.time.axis, left=LEFT, right=RIGHT, above=16,
-                 name=say("memory"))  # fmt: skip
-
-
-def _areas(mountain: Mountain) -> Iterator[Mark]:
-    """The roles on top of each other, each where it has bytes."""
-    low = np.zeros(len(mountain.seconds))
-    for role, part in mountain.parts.items():
-        high = low + part
-        for first, last in runs(part[:-1] > 0):
-            span = slice(first, last + 1)
-            top, ground = (stairs(mountain.seconds[span], each[span]) for each in (high, low))
-            yield Path([*top, *reversed(ground)], PAINTS[role])
-        low = high
-
-
-def stairs(seconds: Any, level: Any) -> list[tuple[float, float]]:
-    """The corners of a curve that is level from each second to the next."""
-    found: list[tuple[float, float]] = []
-    for (start, end), high in zip(pairwise(seconds.tolist()), level.tolist(), strict=False):
-        if found and found[-1][1] == high:
-            found[-1] = (end, high)
-        else:
-            found += [(start, high), (end, high)]
-    return found
+                 previous=mountain.previous, name=say("memory"))  # fmt: skip
 
 
 def _slabs(shown: Shown) -> Iterator[Mark]:
     """A slab for each map in host memory; one area where they do not keep their levels."""
     found = shown.found
     if not found.nested:
-        host = found.host_mountain
-        yield Path([*stairs(host.seconds, -host.total), (host.seconds[-1], 0), (0, 0)], IDLE)
+        yield waiting(shown.host)
         return
     for slab in found.slabs:
         if slab.start >= shown.time.x.last:
@@ -308,33 +297,13 @@ def _slabs(shown: Shown) -> Iterator[Mark]:
             yield Rect(*place, look)
 
 
-def _dot(shown: Shown) -> Iterator[Mark]:
-    """On the peak, where that is in the picture."""
-    found = shown.found
-    if found.peak > shown.y.last:
-        return
-    place = [(_peak_at(found), found.peak)]
-    yield Points(place, "dot", 8, fact=Fact(found.at_peak), send=("choose", focus.PEAK))
-    if shown.place == focus.PEAK:
-        yield Points(place, "ring", 15)
-
-
-def _budget(shown: Shown) -> Iterator[Mark]:
-    """A level line, or where it is far above, that it is there."""
-    budget, y = shown.found.budget, shown.y
-    near = budget <= y.last
-    said = say("budget" if near else "budget_above", bytes=shown.found.card)
-    yield Text(0, min(budget, y.last), said, 12, "end", dx=-10, dy=4, bold=True)
-    if near:
-        yield Rule(y=budget, look="rule", width=1.8, dashes="2 3.5", crossed=True)
-
-
-def _plain(found: Offload) -> Iterator[Mark]:
-    """The step without offload, in its own seconds."""
-    if found.copies:
-        plain = found.plain_mountain
-        edge = [*stairs(plain.seconds, plain.total), (found.plain.seconds, 0.0)]
-        yield Path(edge, "before thin", closed=False)
+def _peak(shown: Shown) -> Iterator[Mark]:
+    """The peak, with a ring where it is in focus."""
+    found, mountain = shown.found, shown.mountain
+    said, fact = say("peak", bytes=three(found.peak)), Fact(found.at_peak)
+    yield from mountain.peak(found.peak, said, fact=fact, send=("choose", focus.PEAK))
+    if shown.place == focus.PEAK and found.peak <= mountain.end:
+        yield Points([(mountain.at(mountain.top), found.peak)], "ring", 15)
 
 
 def _longer(shown: Shown) -> Iterator[Mark]:
@@ -354,40 +323,6 @@ def _longer(shown: Shown) -> Iterator[Mark]:
         yield Text(end, low, said, 12, dx=8, dy=4, bold=True, held=True)
 
 
-def _peak_at(found: Offload) -> float:
-    """The second at which the peak is reached."""
-    total = found.mountain.total
-    return float(found.mountain.seconds[int(total.argmax())])
-
-
-def _labels(shown: Shown) -> Iterator[Mark]:
-    """Peak, budget, the plain peak, what waits in host memory."""
-    found, at = shown.found, _peak_at(shown.found)
-    places = [(at, found.peak, anchor, dx, dy) for dy in (-9.0, -26.0, 22.0)
-              for anchor, dx in (("start", 8.0), ("end", -8.0), ("middle", 0.0))]  # fmt: skip
-    if found.peak <= shown.y.last:
-        said = say("peak", bytes=three(found.peak))
-        yield Label(said, places, 12, bold=True, chip=True, kept=True)
-    if not found.copies:
-        return
-    plain = found.plain_mountain
-    top = float(plain.seconds[int(plain.total.argmax())])
-    spots = [(top, found.plain_peak, "middle", dx, dy) for dy in (-9.0, -22.0, 22.0)
-             for dx in (0.0, 70.0, -70.0)]  # fmt: skip
-    yield Label(say("plain", bytes=three(found.plain_peak)), spots, 12, chip=True)
-    yield from _waiting(shown)
-
-
-def _beyond(shown: Shown) -> Iterator[Mark]:
-    """Edges after the last second, above the device's bytes and below the host's."""
-    found, y = shown.found, shown.y
-    yield from after(found.now.seconds, shown.time, (y.first, y.last))
-    yield from _torn(found.mountain, y.last, "top")
-    yield from _torn(found.host_mountain, -y.first, "bottom")
-    if found.peak > y.last:
-        yield beyond(_peak_at(found), y.last, found.peak)
-
-
 def after(seconds: float, time: Time, span: tuple[float, float]) -> Iterator[Mark]:
     """A mark that a step goes on after the last second, and how long it is."""
     if seconds > time.x.last:
@@ -397,15 +332,11 @@ def after(seconds: float, time: Time, span: tuple[float, float]) -> Iterator[Mar
         yield Label(said, places, 13, bold=True, chip=True, kept=True)
 
 
-def _torn(mountain: Mountain, last: float, side: str) -> Iterator[Mark]:
-    """Edge of a memory that goes on beyond the frame."""
-    for first, stop in runs(mountain.total[:-1] > last) if mountain.parts else ():
-        yield OpenEdge(float(mountain.seconds[first]), float(mountain.seconds[stop]), side)
-
-
 def _waiting(shown: Shown) -> Iterator[Mark]:
     """On the host's memory: the map in focus, or all that waits there."""
     found = shown.found
+    if not found.copies:
+        return
     name = focus.name_of(found, shown.place)
     chosen = [slab for slab in found.slabs if slab.name == name and found.nested]
     for slab in chosen:

@@ -1,6 +1,6 @@
 """A step whose maps wait in host memory, in seconds: who waits for which copy, and both memories.
 
-Beside it stands the same step without offload. ``Mountain`` has the bytes of a memory by role over
+Beside it stands the same step without offload. ``Filled`` has the bytes of a memory by role over
 time, ``Copy`` each way of a map: under what it goes, how long it takes, how much of that compute
 hides.
 """
@@ -10,18 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from memlab import optimizers, strings, units
-from memlab.arrays import Floats, Integers
+from memlab.arrays import Column, Floats, bytes_by_part, column
 from memlab.build.step import training_step
 from memlab.clocks.streams import COMPUTE, IN, OUT, Schedule, Slot, clock
 from memlab.hardware import Device
 from memlab.networks.graph import Network
-from memlab.pictures.mountain.stack_parts import Part
-from memlab.pictures.values.number_text import columns, duration, three
+from memlab.pictures.mountain.layers import Layer, pile_over_time
+from memlab.pictures.mountain.stack_parts import ROLES
+from memlab.pictures.values.number_text import duration, three
 from memlab.pictures.values.study import Study
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
@@ -34,12 +35,6 @@ ALGORITHM = "implicit-gemm"
 """Convolutions without a workspace: the plan depends on the maps alone."""
 SEARCHED = ("dynamic", "best")
 """Policies that look for what fits the budget."""
-ROLES = (
-    Role.PARAMETER, Role.OPTIMIZER_STATE, Role.BUFFER, Role.PARAMETER_GRADIENT, Role.WORKSPACE,
-    Role.INPUT, Role.FEATURE_MAP, Role.GRADIENT_MAP,
-)  # fmt: skip
-"""From the bottom of the mountain to its top."""
-GROW = (Role.INPUT, Role.FEATURE_MAP, Role.GRADIENT_MAP)
 SLOW = 0.2
 """Where compute waits for more than this share of the time, that is what there is to say."""
 LITTLE = 0.0005
@@ -82,17 +77,21 @@ class Slab(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Mountain:
-    """Bytes of a memory by role, from each of some seconds on; the last is the end of the step."""
+class Filled:
+    """Bytes of a memory by role, from each of some seconds on until the next one; the last is the
+    end of the step."""
 
     seconds: Seconds
-    parts: dict[Role, Integers]
+    lines: dict[Role, Column]
 
-    @property
-    def total(self) -> Integers:
+    @cached_property
+    def total(self) -> Column:
         """Of all roles."""
-        found: Integers = np.sum([*self.parts.values()], axis=0)
-        return found
+        return sum(self.lines.values(), np.zeros(len(self.seconds) - 1, np.int64))
+
+    def layers(self, last: float, count: int) -> list[Layer[Role]]:
+        """The same over so many columns of time, up to a last second."""
+        return pile_over_time(self.lines, self.seconds[1:] * (count / last), count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,19 +191,19 @@ class Offload(Study):
         return ends == sorted(ends, reverse=True)
 
     @cached_property
-    def mountain(self) -> Mountain:
+    def on_device(self) -> Filled:
         """The device's memory."""
-        return mountain(self.now, DEVICE)
+        return filled(self.now, DEVICE)
 
     @cached_property
-    def plain_mountain(self) -> Mountain:
+    def plain_on_device(self) -> Filled:
         """That of the step without offload."""
-        return mountain(self.plain, DEVICE)
+        return filled(self.plain, DEVICE)
 
     @cached_property
-    def host_mountain(self) -> Mountain:
+    def on_host(self) -> Filled:
         """The host's."""
-        return mountain(self.now, HOST)
+        return filled(self.now, HOST)
 
     @cached_property
     def backward(self) -> float:
@@ -214,8 +213,7 @@ class Offload(Study):
     @property
     def at_peak(self) -> str:
         """The peak in words: its operation, and the largest map that is back before its time."""
-        total = self.mountain.total
-        second = float(self.mountain.seconds[int(total.argmax())])
+        second = float(self.on_device.seconds[int(self.on_device.total.argmax())])
         slots = self._of(COMPUTE)
         under = next((s.op.name for s in slots if s.end > second), slots[-1].op.name)
         told = say("at_peak", bytes=three(self.peak), under=under)
@@ -336,23 +334,6 @@ class Offload(Study):
             for copy in self.copies
         ]  # fmt: skip
 
-    def text(self) -> str:
-        heads, rows = self.table()
-        table = columns([heads, *rows], align="<><<>>><") if rows else []
-        return "\n".join([f"{self.title}.", *self.sentences, *self.lines(), *table, *self.notes])
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "title": self.title, "sentences": self.sentences, "notes": self.notes,
-            "network": self.network.name, "batch": self.batch, "optimizer": self.optimizer,
-            "policy": self.policy, "device": self.device.name, "link": self.link,
-            "budget": self.budget, "fits": self.fits, "peak": self.peak, "host": self.host,
-            "plain_peak": self.plain_peak, "average": self.now.average(),
-            "plain_average": self.plain.average(), "seconds": self.now.seconds,
-            "plain_seconds": self.plain.seconds, "stalled": self.now.stalled(),
-            "copies": [copy._asdict() for copy in self.copies],
-        }  # fmt: skip
-
 
 # -- how it is made -------------------------------------------------------------------------------
 
@@ -395,38 +376,28 @@ def built_step(network: Network, optimizer: str) -> Step:
     return training_step(network, optimizer, algorithm=ALGORITHM)
 
 
-# -- mountains ------------------------------------------------------------------------------------
+# -- bytes in seconds ------------------------------------------------------------------------------
 
 
-def mountain(schedule: Schedule, memory: str) -> Mountain:
+def filled(schedule: Schedule, memory: str) -> Filled:
     """The bytes of a memory by role; at each second as they are once all has changed then."""
-    changes = sorted(_changes(schedule, memory), key=lambda change: change[0])
-    at = np.array([change[0] for change in changes])
-    seconds = np.unique(np.append(at, [0.0, schedule.seconds]))
-    place = np.searchsorted(seconds, at)
-    parts = {}
-    for role in ROLES:
-        step = np.zeros(len(seconds), np.int64)
-        for index, (_, its, nbytes) in zip(place.tolist(), changes, strict=True):
-            if its is role:
-                step[index] += nbytes
-        if step.any():
-            parts[role] = np.cumsum(step)
-    return Mountain(seconds, parts)
+    blocks = [*_blocks(schedule, memory)]
+    roles, sizes, starts, ends = zip(*blocks, strict=True) if blocks else ((), (), (), ())
+    seconds = np.unique([0.0, schedule.seconds, *starts, *ends])
+    births, deaths = np.searchsorted(seconds, starts), np.searchsorted(seconds, ends) - 1
+    lines = bytes_by_part(roles, column(sizes), births, deaths, len(seconds) - 1)
+    return Filled(seconds, {role: lines[role] for role in ROLES if role in lines})
 
 
-def _changes(schedule: Schedule, memory: str) -> Iterator[tuple[float, Role, int]]:
-    """Seconds, and the bytes of a role that come or go then."""
+def _blocks(schedule: Schedule, memory: str) -> Iterator[tuple[Role, int, float, float]]:
+    """The role, the bytes, the first and the last second of every block of a memory."""
     for stay in schedule.stays(memory):
-        yield stay.start, stay.tensor.role, stay.nbytes
-        if stay.end < schedule.seconds:
-            yield stay.end, stay.tensor.role, -stay.nbytes
+        yield stay.tensor.role, stay.nbytes, stay.start, stay.end
     for slot in schedule.slots:
         for tensor in slot.op.workspace.values():
             if tensor.storage.memory == memory:
                 size = tensor.storage.size.at(schedule.batch)
-                yield slot.start, Role.WORKSPACE, size
-                yield slot.end, Role.WORKSPACE, -size
+                yield Role.WORKSPACE, size, slot.start, slot.end
 
 
 def _base(tensor: Tensor) -> str:
@@ -444,11 +415,6 @@ def _reads(op: Op) -> set[str]:
 
 
 # -- words ----------------------------------------------------------------------------------------
-
-
-def role_name(role: Role) -> str:
-    """``'feature maps'``."""
-    return Part(role, role in GROW).label
 
 
 def short(device: Device) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from memlab import strings, units
-from memlab.pictures.recompute.waves import Schedules, Wave
+from memlab.pictures.recompute import Schedules, Wave
 from memlab.pictures.techniques.compare import TechniqueStudy
 from memlab.pictures.values.number_text import change, three
 from memlab.pictures.values.study import Study

@@ -9,23 +9,20 @@ from itertools import pairwise
 from math import ceil
 from typing import Any, ClassVar
 
-import numpy as np
-
 from memlab import units
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.labels import Label, Text
 from memlab.pictures.draw.marks import UP, Fact, Glyph, Line, Mark, Path, Pen, Points, Rule
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import TIGHT, Linear, Scale, Tick, bytes_over
-from memlab.pictures.draw.staircases import Frame
 from memlab.pictures.draw.svg import Box
 from memlab.pictures.draw.table import Block, Key, Table, Words
 from memlab.pictures.draw.theme import FREE, PAINTS
 from memlab.pictures.live.setting import Check, Choice, Number, Range, State
 from memlab.pictures.live.view import Scene, View, maker
-from memlab.pictures.recompute.view import MADE, of_subjects, stops
-from memlab.pictures.recompute.waves import Schedules, Wave, schedules
-from memlab.pictures.recompute.waves import say as waves
+from memlab.pictures.mountain.picture import Mountain, Slice
+from memlab.pictures.recompute import FLOOR, PAINT, Schedules, Wave, of_subjects, schedules, stops
+from memlab.pictures.recompute import say as waves
 from memlab.pictures.techniques.compare import RAN, SHORT, TechniqueStudy, compare_techniques
 from memlab.pictures.techniques.frontier import CHEAP, EVERY, LINE, STOPS, Frontier, say
 from memlab.pictures.values.number_text import three
@@ -256,7 +253,7 @@ class FrontierChart:
         self, name: str, wave: Wave, glyph: str = "", around: Sequence[Place] = AROUND
     ) -> Mark:
         fact = self._fact(name, wave)
-        return Mountain(wave, self.found.all, self.place(wave), name, glyph, around, fact=fact)
+        return Small(wave, self.found.all, self.place(wave), name, glyph, around, fact=fact)
 
     # -- the line
 
@@ -369,7 +366,7 @@ class FrontierChart:
             yield Text(x, self.top, say(key), 12, dx=22, dy=10 + 17 * index)
         wave = chosen or all_.every.get(all_.rule, all_.best)
         name = say("within" if chosen else "large")
-        yield Mountain(wave, all_, (x, self.top), name, "", ((22 + LARGE[0] / 2, 110),), LARGE,
+        yield Small(wave, all_, (x, self.top), name, "", ((22 + LARGE[0] / 2, 110),), LARGE,
                        lead=False)  # fmt: skip
         for index, line in enumerate(_halved(say("each"))):
             yield Text(x, self.top, line, 12, dx=22, dy=190 + 17 * index)
@@ -386,7 +383,7 @@ def _halved(said: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Mountain(Mark):
+class Small(Mark):
     """The bytes of a schedule over time, small, with the plain step dashed, on one scale for all of
     a step; beside its point at the first place that is free, with a line to it. Where there is
     none its name stands alone."""
@@ -432,18 +429,7 @@ class Mountain(Mark):
             pen.svg.text(middle, foot + 13, self.name, 12, "middle", bold=True)
 
     def _mountain(self, pen: Pen, box: Box) -> None:
-        count = self.size[0] // 2
-        frame = Frame(box, count, self.all.plain.peak)
-        edges = self.wave.edges(self.all.longest, count)
-        low = np.zeros(count)
-        for name, paint in _PAINTS.items():
-            if d := frame.area(low, edges[name]):
-                pen.svg.fill(d, paint, 0.4)
-            low = edges[name]
-        pen.svg.path(frame.ridge(low), class_="rule", stroke_width=0.9)
-        before = self.all.plain.edges(self.all.longest, count)["gradient_map"]
-        if self.wave is not self.all.plain:
-            pen.svg.path(frame.ridge(before), class_="before thin")
+        small_mountain(self.wave, self.all, self.size[0] // 2).small(pen.svg, box)
         pen.svg.line(box.left, box.bottom, box.right, box.bottom, class_="rule faint")
 
     def on(self, axes: Any) -> None:
@@ -452,13 +438,19 @@ class Mountain(Mark):
             axes.scatter(*self.place, marker="s", s=18, color="0.3")
 
 
-_PAINTS = {
-    "rest": PAINTS[Role.PARAMETER], "kept": PAINTS[Role.FEATURE_MAP], "again": MADE,
-    "gradient_map": PAINTS[Role.GRADIENT_MAP],
-}  # fmt: skip
-"""The floor as one, and what lies on it."""
+def small_mountain(wave: Wave, all_: Schedules, count: int) -> Mountain:
+    """A schedule over so many columns of time, its floor as one, and the plain step dashed."""
+    layers, plain = (each.layers(all_.longest, count) for each in (wave, all_.plain))
+    ground = next(layer.high for layer in reversed(layers) if layer.part in FLOOR)
+    slices = [Slice(layers[0].low, ground, SHADES["floor"], edge=0.4)]
+    slices += [Slice(low, high, PAINT[part], edge=0.4) for part, low, high in layers
+               if part not in FLOOR]  # fmt: skip
+    before = None if wave is all_.plain else plain[-1].high
+    return Mountain(slices, all_.plain.peak, before=before, time=True)
+
+
 SHADES = {
-    "floor": _PAINTS["rest"], "kept": _PAINTS["kept"], "made": MADE,
-    "gradients": _PAINTS["gradient_map"],
+    "floor": PAINTS[Role.PARAMETER], "kept": PAINT["kept"], "made": PAINT["again"],
+    "gradients": PAINT["gradient_map"],
 }  # fmt: skip
-"""The same by the names that the waves have."""
+"""What small mountains are made of, by the names that the waves have."""

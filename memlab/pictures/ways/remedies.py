@@ -25,8 +25,8 @@ from memlab.ledger.plan import plan
 from memlab.networks.graph import Network
 from memlab.networks.zoo import ZOO
 from memlab.optimizers import OPTIMIZERS
+from memlab.pictures.mountain.stack_parts import role_name as plural
 from memlab.pictures.offload.streams import ALGORITHM, LITTLE, built_step, short, speed
-from memlab.pictures.offload.streams import role_name as plural
 from memlab.pictures.values.cache import Kept
 from memlab.pictures.values.number_text import columns, duration, three
 from memlab.pictures.values.recipe import named_or_given, network_of

@@ -24,7 +24,8 @@ from memlab.pictures.draw.theme import IDLE, PAINTS, PLANNED, Paint
 from memlab.pictures.live.setting import Choice, Setting, State
 from memlab.pictures.live.steady import Needs, SteadyView
 from memlab.pictures.live.view import Scene, maker
-from memlab.pictures.offload.streams import ROLES, speed
+from memlab.pictures.mountain.stack_parts import ROLES
+from memlab.pictures.offload.streams import speed
 from memlab.pictures.offload.view import (
     of_batches,
     of_devices,

@@ -1,0 +1,67 @@
+"""The layers of a mountain: bytes of each part of a step, one on top of the other.
+
+``bytes_by_part`` adds up blocks by role, or by whatever else they are told apart by; here the sums
+are spread over time, and piled up. Nothing here draws: commands read it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Generic, NamedTuple
+
+import numpy as np
+
+from memlab.arrays import Column, Floats, T, bytes_by_part
+
+Curve = Floats
+"""Bytes inside every moment of a step, for drawing only."""
+
+
+class Layer(NamedTuple, Generic[T]):
+    """The bytes of a part between two curves."""
+
+    part: T
+    low: Curve
+    high: Curve
+
+    @property
+    def most(self) -> float:
+        """The most bytes inside one moment."""
+        return float((self.high - self.low).max(initial=0))
+
+
+def pile(lines: Mapping[T, Column], low: Curve) -> list[Layer[T]]:
+    """The parts that have bytes on top of each other, the first one over a lowest curve."""
+    layers = list[Layer[T]]()
+    for part, line in lines.items():
+        if line.any():
+            layers.append(Layer(part, low, low + line.astype(np.float64)))
+            low = layers[-1].high
+    return layers
+
+
+def columns(ends: Column, nbytes: Column, count: int) -> Column:
+    """The moment that stands for each of so many columns of time: that of the most bytes; -1 after
+    the last. ``ends`` are where the moments end, in columns."""
+    first = np.concatenate(([0], ends[:-1])).astype(int)
+    last = np.minimum(np.maximum(np.ceil(ends).astype(int), first + 1), count)
+    shown = np.full(count, -1)
+    lowest_first = np.lexsort((-np.arange(len(ends)), nbytes))
+    for moment in lowest_first.tolist():
+        shown[first[moment] : last[moment]] = moment
+    return shown
+
+
+def pile_over_time(lines: Mapping[T, Column], ends: Column, count: int) -> list[Layer[T]]:
+    """The parts on top of each other in so many columns of time, in which their moments end."""
+    nbytes = sum(lines.values(), np.zeros(len(ends), np.int64))
+    shown = columns(ends, nbytes, count)
+    return pile({part: over_time(line, shown) for part, line in lines.items()}, np.zeros(count))
+
+
+def over_time(line: Column, shown: Column) -> Column:
+    """The bytes in every column of time, by the moment that stands for it."""
+    return np.where(shown < 0, 0, line[shown])
+
+
+__all__ = ["Curve", "Layer", "bytes_by_part", "columns", "over_time", "pile", "pile_over_time"]

@@ -1,0 +1,752 @@
+"""What recomputing a step does to its memory over time: a staircase of what is kept, and waves.
+
+Forward keeps the outputs of some stages, its checkpoints. Backward makes the maps between two of
+them again, one segment at a time. ``Schedules`` has a step at a batch with all of them: a wave for
+every k, and the best ones of its chain of stages, which are found once, when a budget asks. The
+view shows one of them over time, and the peak of all beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import groupby
+from typing import Any, ClassVar
+
+import numpy as np
+
+from memlab import strings, units
+from memlab.arrays import Column, Floats, bytes_by_part
+from memlab.build.step import training_step
+from memlab.clocks import roofline
+from memlab.errors import InputError, shorten, whole
+from memlab.networks.graph import Network
+from memlab.pictures.draw.chart import Axis, Chart
+from memlab.pictures.draw.labels import Label, Text
+from memlab.pictures.draw.marks import (
+    Fact,
+    Glyph,
+    Mark,
+    Rect,
+    Rects,
+    Rule,
+)
+from memlab.pictures.draw.page import Page
+from memlab.pictures.draw.scale import TIGHT, Scale, bytes_over
+from memlab.pictures.draw.table import Block, Table, Unnamed, Words
+from memlab.pictures.draw.theme import PAINTS, Paint
+from memlab.pictures.live.setting import Check, Choice, Number, Range, Setting, State
+from memlab.pictures.live.view import Scene, View, maker
+from memlab.pictures.mountain.layers import Layer, pile_over_time
+from memlab.pictures.mountain.picture import Mountain, Slice, phases
+from memlab.pictures.mountain.stack_parts import Part
+from memlab.pictures.values.number_text import change, three
+from memlab.pictures.values.recipe import network_of
+from memlab.pictures.values.study import Study
+from memlab.step.op import Phase
+from memlab.step.step import Step
+from memlab.step.tensor import Role
+from memlab.techniques import order
+from memlab.techniques.recompute import chain_optimum, segments
+from memlab.techniques.recompute.order_memory import Liveness, Lives
+from memlab.techniques.recompute.repeats import repeated
+from memlab.techniques.recompute.step_as_chain import cuts
+
+FLOOR = ("parameter", "optimizer_state", "rest")
+PARTS = (*FLOOR, "kept", "again", "gradient_map")
+"""The slices of a wave, from the bottom up: of the floor the parameters, the optimizer's state and
+the rest; of the mountain what waits from forward until backward, what is made again or gone before
+backward, and the gradients of maps."""
+MOST = 20
+"""Every k up to this one has its wave."""
+TRIED, FEW = 96, 24
+"""Up to so many best schedules of a chain are all planned; of more, so many."""
+LITTLE = 0.1
+"""A k that saves less of the plain peak is too large."""
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """Operations that run again without a pause, and the bytes of maps that they make."""
+
+    first: int
+    last: int
+    stages: tuple[int, int]
+    nbytes: int
+
+
+@dataclass(frozen=True, eq=False)
+class Wave:
+    """One schedule of a step: its blocks, and its slices inside every operation.
+
+    ``k`` is its segment in stages, 0 where it is no schedule of every k-th; ``stage`` is that of
+    every operation of the step, from 1, 0 for the updates.
+    """
+
+    lives: Lives
+    liveness: Liveness
+    stage: Sequence[int]
+    k: int = 0
+
+    @property
+    def peak(self) -> int:
+        """The most bytes inside one operation."""
+        return self.lives.peak
+
+    @property
+    def cost(self) -> int:
+        """Nanoseconds by the clock."""
+        return self.lives.cost
+
+    @cached_property
+    def at(self) -> int:
+        """The operation of the peak, by its place in the order; the first of them."""
+        return int(self.lives.timeline.argmax())
+
+    @cached_property
+    def backward(self) -> int:
+        """Where backward begins, by place in the order."""
+        ops = self.liveness.step.ops
+        later = [ops[index].phase is Phase.BACKWARD for index in self.lives.order.tolist()]
+        return int(np.argmax(self.lives.again | np.array(later)))
+
+    @cached_property
+    def lines(self) -> dict[str, Column]:
+        """The bytes of every part inside every operation; they add up to the timeline."""
+        lives, count = self.lives, len(self.lives.order)
+        parts = [PARTS[number] for number in self._parts.tolist()]
+        lines = bytes_by_part(parts, lives.nbytes, lives.birth, lives.death, count)
+        return {part: lines.get(part, np.zeros(count, np.int64)) for part in PARTS}
+
+    @cached_property
+    def _parts(self) -> Column:
+        """The part that each block belongs to, by its number in ``PARTS``."""
+        lives, tensors = self.lives, self.liveness.tensors
+        fixed = np.array([_fixed(each.role, each.storage.size.per_sample) for each in tensors])
+        waits = (lives.birth < self.backward) & (lives.death >= self.backward)
+        maps = np.where(waits, PARTS.index("kept"), PARTS.index("again"))
+        found = fixed[lives.tensor]
+        return np.where(found < 0, maps, found)
+
+    @property
+    def parts(self) -> dict[str, int]:
+        """The bytes of every part at the peak."""
+        return {part: int(line[self.at]) for part, line in self.lines.items()}
+
+    @property
+    def floor(self) -> int:
+        """The bytes at the peak that do not grow with the batch."""
+        return sum(self.parts[name] for name in FLOOR)
+
+    @property
+    def operation(self) -> str:
+        """The name of the operation of the peak."""
+        order = self.lives.order[: self.at + 1]
+        times = int((order == order[-1]).sum()) - 1
+        return f"{self.liveness.step.ops[order[-1]].name}{repeated(times)}"
+
+    @property
+    def point(self) -> tuple[int, int]:
+        """Bytes and nanoseconds."""
+        return self.peak, self.cost
+
+    def layers(self, longest: float, count: int) -> list[Layer[str]]:
+        """Its parts over so many columns of time, which last ``longest`` together."""
+        ends = np.cumsum(self.lives.times) * (count / longest)
+        return pile_over_time(self.lines, ends, count)
+
+    @property
+    def segments(self) -> Iterator[Segment]:
+        """What runs again without a pause, in order."""
+        again, lives = self.lives.again, self.lives
+        for repeats, run in groupby(range(len(again)), key=again.__getitem__):
+            places = list(run)
+            if repeats:
+                first, last = places[0], places[-1]
+                made = (lives.birth >= first) & (lives.birth <= last) & (lives.death > last)
+                numbers = [self.stage[index] for index in lives.order[places].tolist()]
+                ends = min(numbers), max(numbers)
+                yield Segment(first, last, ends, int(lives.nbytes[made].sum()))
+
+
+def _fixed(role: Role, per_sample: int) -> int:
+    """The part of a storage that is told by its role, or -1."""
+    if not per_sample:
+        name = role.value if role.value in FLOOR else "rest"
+        return PARTS.index(name)
+    return PARTS.index("gradient_map") if role is Role.GRADIENT_MAP else -1
+
+
+# -- all schedules of a step ----------------------------------------------------------------------
+
+
+class Schedules:
+    """A step at a batch, and what its schedules take; each is found once.
+
+    Raises:
+        InputError: a step that keeps nothing or is one stage, or a batch that it does not hold for.
+    """
+
+    def __init__(self, step: Step, batch: int) -> None:
+        self.step, self.batch, self.cuts = step, step.held(batch), cuts(step)
+        self.stages = len(self.cuts.parts)
+        if self.stages < 2:
+            raise InputError("this step is one stage, so no output can be kept between two; "
+                             "try memlab.views.recompute('resnet50').")  # fmt: skip
+        self.liveness = Liveness(step, batch)
+        self.stage = [0] * len(step.ops)
+        for number, part in enumerate(self.cuts.parts, 1):
+            for index in (*part.forward, *part.backward):
+                self.stage[index] = number
+
+    @property
+    def label(self) -> str:
+        """The network, for people."""
+        return self.step.label or self.step.network
+
+    @property
+    def subject(self) -> str:
+        """``'ResNet-50 v1.5, batch 32'``."""
+        return say("subject", network=self.label, batch=f"{self.batch:,}")
+
+    @property
+    def planned(self) -> str:
+        """Where its time comes from."""
+        rates = roofline.rates()
+        key = "planned_here" if rates.here else "planned"
+        return say(key, machine=rates.processor, date=rates.machine["date"])
+
+    def wave(self, operations: Sequence[int], k: int = 0) -> Wave:
+        """The wave of an order of operations."""
+        return Wave(self.liveness.of(operations), self.liveness, self.stage, k)
+
+    @cached_property
+    def plain(self) -> Wave:
+        """The step as it is."""
+        return self.wave(range(len(self.step.ops)))
+
+    @cached_property
+    def every(self) -> dict[int, Wave]:
+        """Every k-th stage kept, for all k."""
+        last = min(MOST, self.stages - 1)
+        return {k: self._every(k) for k in range(1, last + 1)}
+
+    def _every(self, k: int) -> Wave:
+        return self.wave(self.cuts.order(segments.every_kth(self.cuts.parts, k)), k)
+
+    @property
+    def rule(self) -> int:
+        """The k of the rule for stages that are all alike: the root of their number."""
+        return segments.root(self.stages)
+
+    @cached_property
+    def best(self) -> Wave:
+        """The least peak of all k; of equal ones the fastest."""
+        return min(self.every.values(), key=lambda wave: wave.point)
+
+    @cached_property
+    def longest(self) -> int:
+        """Nanoseconds of the slowest of all k."""
+        return max(wave.cost for wave in (self.plain, *self.every.values()))
+
+    @cached_property
+    def points(self) -> int:
+        """How many best schedules the chain has."""
+        return len(chain_optimum.frontier(self.cuts.chain(self.batch)))
+
+    @cached_property
+    def frontier(self) -> tuple[Wave, ...]:
+        """The best schedules of whole stages (fact E6) as they are planned, from the least bytes to
+        the least time; where there are many, some of them.
+
+        Raises:
+            InputError: the chain is too long for the search.
+        """
+        chain = self.cuts.chain(self.batch)
+        best = chain_optimum.frontier(chain)
+        count = len(best) if len(best) <= TRIED else FEW
+        chosen = (round(i * (len(best) - 1) / max(count - 1, 1)) for i in range(count))
+        schedules = (chain_optimum.least_time(chain, best[number][0]) for number in chosen)
+        found = [self.plain, *(self.wave(self.cuts.order(each)) for each in schedules)]
+        kept: list[Wave] = []
+        for wave in sorted(found, key=lambda wave: wave.point):
+            if not kept or wave.cost < kept[-1].cost:
+                kept.append(wave)
+        return tuple(kept)
+
+    def within(self, budget: int) -> Wave:
+        """The fastest of the best schedules whose peak is at most a budget.
+
+        Raises:
+            InputError: the least takes more.
+        """
+        least = self.frontier[0].peak
+        if budget < least:
+            raise InputError(
+                f"no schedule of whole stages fits into {units.exact(budget)}; the least takes "
+                f"{units.exact(least)}; try that, or a smaller batch."
+            )
+        return max((w for w in self.frontier if w.peak <= budget), key=lambda wave: wave.peak)
+
+    def more(self, wave: Wave) -> str:
+        """How much longer than plain it takes: ``'35 %'``."""
+        return f"{100 * (wave.cost / self.plain.cost - 1):.0f} %"
+
+
+class Subject:
+    """A step, and the name by which it was asked for, empty where it was given."""
+
+    def __init__(self, step: Step, name: str = "") -> None:
+        self.step, self.name = step, name
+
+
+def subject(given: object) -> Subject:
+    """A network by its name, a network or a step as a subject; the same one for the same name.
+
+    Raises:
+        InputError: none of these, or a step with techniques in it.
+    """
+    if isinstance(given, Subject):
+        return given
+    if isinstance(given, str):
+        return _named(given)
+    step = training_step(given) if isinstance(given, Network) else given
+    if not isinstance(step, Step):
+        raise InputError(f"give a network, its name or a step, got {shorten(given)}; "
+                         "try 'resnet50'.")  # fmt: skip
+    if done := order.done(step):
+        raise InputError(f"this step {done} already; start from the step before that, as "
+                         "memlab.training_step(network) makes it.")  # fmt: skip
+    return Subject(step)
+
+
+@lru_cache(maxsize=8)
+def _named(name: str) -> Subject:
+    return Subject(training_step(network_of(name)), name)
+
+
+@lru_cache(maxsize=8)
+def schedules(found: Subject, batch: int) -> Schedules:
+    """All schedules of a subject at a batch; those of the last few are kept.
+
+    Raises:
+        InputError: as ``Schedules``.
+    """
+    return Schedules(found.step, whole("batch", batch))
+
+
+# -- one of them -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Waves(Study):
+    """One schedule beside the plain step and the others of its kind: of every k-th stage, or, with
+    a ``budget`` in bytes, of the best ones."""
+
+    all: Schedules
+    wave: Wave
+    budget: int | None = None
+
+    @property
+    def others(self) -> tuple[Wave, ...]:
+        """All of its kind: every k, or the best schedules from the least bytes on."""
+        if self.budget is not None:
+            return self.all.frontier
+        return tuple(self.all.every.values())
+
+    @property
+    def state(self) -> str:
+        """What it is an example of: ``'budget'``, ``'floor'`` (no k saves much), ``'first'`` (the
+        best k is 1, and not the rule's), ``'best'``, ``'few'`` (k too large: too few checkpoints),
+        ``'many'`` (k too small), ``'other'``."""
+        wave, best, plain = self.wave, self.all.best, self.all.plain
+        if self.budget is not None:
+            return "budget"
+        little = [each.peak > (1 - LITTLE) * plain.peak for each in (best, wave)]
+        if little[0]:
+            return "floor"
+        if wave.peak == best.peak:
+            return "first" if wave.k == 1 != self.all.rule else "best"
+        if little[1]:
+            return "few"
+        many = wave.k < best.k and wave.parts["kept"] > wave.parts["again"]
+        return "many" if many else "other"
+
+    @property
+    def title(self) -> str:
+        return say(f"title.{self.state}", **self._values)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What to see, then what is alive at the peak, exactly."""
+        return [say(f"see.{self.state}"), self.exactly]
+
+    @property
+    def exactly(self) -> str:
+        """Bytes and time, with every digit."""
+        wave, plain, parts = self.wave, self.all.plain, self.wave.parts
+        sizes = {name: units.exact(parts[name]) for name in PARTS if name not in FLOOR}
+        how = "budget" if self.budget is not None else "every"
+        return say(
+            "exactly", what=self.all.subject, how=say(f"how.{how}", **self._values),
+            peak=units.exact(wave.peak), operation=wave.operation, plain=units.exact(plain.peak),
+            time=change(plain.cost, wave.cost), floor=units.exact(wave.floor), **sizes,
+        )  # fmt: skip
+
+    @property
+    def _values(self) -> dict[str, object]:
+        found, wave = self.all, self.wave
+        budget = "" if self.budget is None else units.exact(self.budget)
+        return {
+            "peak": three(wave.peak), "plain": three(found.plain.peak), "more": found.more(wave),
+            "kept": three(wave.parts["kept"]), "floor": three(wave.floor), "k": wave.k,
+            "stages": found.stages, "budget": budget, "limit": three(self.budget or 0),
+        }  # fmt: skip
+
+    @property
+    def notes(self) -> list[str]:
+        return [self.all.planned]
+
+    def rows(self) -> list[list[str]]:
+        """The others with every byte: k or bytes, peak, floor, kept, again, gradient maps, time."""
+        keys = ("peak", "floor", "kept", "again", "gradient_map", "time")
+        rows = [["k" if self.budget is None else "", *(say(f"head.{key}") for key in keys)]]
+        for wave in self.others:
+            sizes = [wave.peak, wave.floor, *(wave.parts[name] for name in PARTS[len(FLOOR) :])]
+            more = change(self.all.plain.cost, wave.cost)
+            rows.append([str(wave.k or ""), *(f"{nbytes:,}" for nbytes in sizes), more])
+        return rows
+
+
+def say(key: str, /, **values: object) -> str:
+    """A text about recomputing."""
+    return strings.get(f"recompute.{key}", **values)
+
+
+NETWORKS = ("resnet50", "resnet200")
+"""Without a U over k, and with one."""
+TIME, GAP, BARS = 560, 90, 280
+"""The parts of the picture, in equal columns: the waves, a gap, the bars of all k."""
+WIDE = TIME + GAP + BARS
+TALL, STRIP = 280, 10
+"""Pixels."""
+STOPS = 60
+"""So many stops the slider of a budget has at most."""
+MADE = Paint("#009E73", 0.10, "dots")
+"""What is made again, or gone before backward."""
+PAINT = {
+    "parameter": PAINTS[Role.PARAMETER], "optimizer_state": PAINTS[Role.OPTIMIZER_STATE],
+    "rest": PAINTS[Role.PARAMETER_GRADIENT], "kept": PAINTS[Role.FEATURE_MAP], "again": MADE,
+    "gradient_map": PAINTS[Role.GRADIENT_MAP],
+}  # fmt: skip
+SHADE, AGAIN = Paint("currentColor", 0.06), Paint("currentColor", 0.9)
+"""Where operations run again: behind the waves, and on the strip below them."""
+ANCHORS: tuple[tuple[str, float], ...] = ("middle", 0.0), ("start", -6.0)
+"""Where a label stands above a bar."""
+
+
+def _all(now: State) -> Schedules:
+    return schedules(now.what, now.batch)
+
+
+def stops(found: Schedules) -> list[int]:
+    """The least possible peak, and round budgets from there up to the plain one."""
+    plain, least = found.plain.peak, found.frontier[0].peak
+    steps = (factor * 10**power for power in range(18) for factor in (1, 2, 5))
+    step = next(each for each in steps if plain - least <= STOPS * each)
+    return [least, *(step * at for at in range(least // step + 1, -(-plain // step) + 1))]
+
+
+def _halfway(now: State) -> int:
+    """A stop between the least peak and the plain one."""
+    found = _all(now)
+    middle = (found.frontier[0].peak + found.plain.peak) // 2
+    return next(stop for stop in stops(found) if stop >= middle)
+
+
+def of_subjects(**given: Any) -> Setting[Subject]:
+    """The setting of what is recomputed."""
+    return Setting(
+        doc="a name of ``memlab.zoo``, a network or a step of yours",
+        default="resnet50",
+        check=subject,
+        code="plain",
+        write=lambda found: repr(found.name) if found.name else "step",
+        **given,
+    )
+
+
+class Recompute(View[Waves]):
+    """What recomputing a step saves, as waves over time, for every k or within a budget."""
+
+    name, made_by, widest = "recompute", "recompute", 960
+    positional = ("what", "k", "batch")
+    presets: ClassVar = {
+        "surprise": {"what": "resnet50", "k": 1},
+        "break": {"what": "resnet200", "k": 1},
+    }
+    """The least that is the smallest k; a k that is too small."""
+
+    what = of_subjects()
+    network = Choice(
+        NETWORKS,
+        doc="the network, where it is one of these",
+        argument=False,
+        when=lambda now: now.what.name in NETWORKS,
+        get=lambda now: now.what.name,
+        put=lambda now, name: {"what": name},
+    )
+    k = Range(
+        1,
+        lambda now: max(_all(now).every),
+        doc="every k-th stage is kept; by the rule, the root of their number, if not given",
+        default=lambda now: min(_all(now).rule, max(_all(now).every)),
+        follows=["what"],
+        when=lambda now: now.budget is None,
+        code="always",
+    )
+    budget = Range(
+        doc="the most bytes of the peak, or ``'2 GB'``: then the fastest schedule of whole stages "
+        "below it, in place of every k-th",
+        default=None,
+        check=units.parse,
+        stops=lambda now: stops(_all(now)),
+        follows=["what", "batch"],
+        when=lambda now: now.budget is not None,
+    )
+    batch = Number(
+        doc="the mini-batch size",
+        default=32,
+        place="more",
+        code="always",
+        brief=lambda now: say("batch", batch=f"{now.batch:,}"),
+    )
+    numbers = Check(
+        doc="whether every k is listed with its bytes", argument=False, stays=True, key="KeyN"
+    )
+
+    def study(self, now: State) -> Waves:
+        found = _all(now)
+        wave = found.every[now.k] if now.budget is None else found.within(now.budget)
+        return Waves(found, wave, now.budget)
+
+    def described(self, now: State) -> object:
+        return now.replace(numbers=False)
+
+    def buttons(self, now: State) -> dict[str, str]:
+        mode = "by_budget" if now.budget is None else "by_k"
+        offered = self.presets if now.what.name in NETWORKS else ()
+        return {"mode": mode, **{name: name for name in ("start", *offered, "copy")}}
+
+    def do(self, now: State, name: str, value: object) -> State | None:
+        if name == "mode":
+            return self.changed(now, budget=_halfway(now) if now.budget is None else None)
+        if name == "take":
+            return self.changed(now, budget=value)
+        return None
+
+    def line(self, now: State) -> str:
+        found = self.rows_of(now)
+        return "|".join(map(str, (found.wave.k, found.budget, found.wave.peak, found.wave.cost)))
+
+    def says(self, scene: Scene) -> str:
+        found = self.rows_of(scene.now)
+        return f"{found.all.subject}. {found.title}."
+
+    def compose(self, scene: Scene) -> Page:
+        found, listed = self.rows_of(scene.now), scene.now.numbers
+        heads, *rows = found.rows()
+        blocks: list[Block] = [
+            Words(found.title, 20, bold=True, gap=3),
+            Words(found.sentences[0], 13),
+            _waves(found),
+            _strip(found),
+            Unnamed(list(_key(found)), gap=4),
+            Words([found.exactly, *found.notes], drawn=listed, gap=10),
+            Table(heads, rows, drawn=listed, gap=8),
+        ]
+        return Page(found.title, blocks, scene.width, self.says(scene), titled=False)
+
+
+recompute = maker(Recompute)
+
+
+# -- the waves, and the bars beside them -----------------------------------------------------------
+
+
+def _waves(found: Waves) -> Chart:
+    """Bytes over time on the left, the peaks of all k on the right, on one axis of bytes."""
+    wave, mountain = found.wave, mountain_of(found)
+    peak, limit = mountain.at(mountain.top), found.budget
+    marks: list[Mark] = [
+        *_again(found, mountain.end),
+        *mountain.stack(),
+        *_bars(found, mountain.end),
+        Rule(y=wave.peak, span=(peak, _bar(found)[0]), look="rule", dashes="1.5 3", crossed=True),
+        *mountain.peak(wave.peak),
+        Text(TIME + GAP / 2, wave.peak, three(wave.peak), 13, "middle", dy=-7, bold=True),
+        *mountain.limits([] if limit is None else [(say("limit"), limit)]),
+        *_phases(found, mountain.end),
+        *mountain.was(say("plain")),
+        *mountain.names(),
+    ]
+    y = bytes_over(found.all.plain.peak, TIGHT)
+    return Chart(Scale(0, WIDE), y, marks, TALL, y_axis=Axis(), left=62, right=6, above=26,
+                 previous=mountain.previous, gap=6)  # fmt: skip
+
+
+def mountain_of(found: Waves) -> Mountain:
+    """The wave of now over time, and dashed that of the plain step."""
+    layers, plain = (wave.layers(found.all.longest * WIDE / TIME, WIDE)
+                     for wave in (found.wave, found.all.plain))  # fmt: skip
+    slices = [Slice(low, high, PAINT[part], name_of(part)) for part, low, high in layers]
+    ground = next(layer.high for layer in reversed(layers) if layer.part in FLOOR)
+    end = bytes_over(found.all.plain.peak, TIGHT).last
+    return Mountain(slices, end, ground, plain[-1].high, time=True)
+
+
+def name_of(part: str) -> str:
+    """The name of a part of a wave."""
+    if part in FLOOR:
+        return Part(Role.PARAMETER_GRADIENT if part == "rest" else Role(part), False).label
+    return say({"again": "made", "gradient_map": "gradients"}.get(part, part))
+
+
+def _key(found: Waves) -> Iterator[tuple[Paint, str]]:
+    """The parts of all waves, for those without room for their name."""
+    for part in PARTS:
+        if any(wave.parts[part] for wave in found.others):
+            yield PAINT[part], name_of(part)
+
+
+def _again(found: Waves, high: float) -> Iterator[Mark]:
+    """Where operations run again, as a faint column that says which."""
+    for first, last, fact in _repeats(found):
+        yield Rect(first, last, 0, high, SHADE, edge=0)
+        yield Rect(first, last, 0, high, "target", fact=fact)
+
+
+def _repeats(found: Waves) -> Iterator[tuple[float, float, Fact]]:
+    """The segments in columns of time, and what each makes."""
+    ends = _ends(found)
+    for each in found.wave.segments:
+        first, last = each.stages
+        key = "segment_one" if first == last else "segment"
+        fact = Fact(say(key, first=first, last=last, stage=first), nbytes=each.nbytes)
+        yield float(ends[each.first]), float(ends[each.last + 1]), fact
+
+
+def _ends(found: Waves) -> Floats:
+    """The columns at which the operations end, after a 0."""
+    return np.concatenate(([0], np.cumsum(found.wave.lives.times))) * (TIME / found.all.longest)
+
+
+def _phases(found: Waves, high: float) -> Iterator[Mark]:
+    """Brackets over forward and backward, and the head of the bars."""
+    ends = _ends(found)
+    yield from phases(float(ends[found.wave.backward]), float(ends[-1]))
+    head = say("each" if found.budget is None else "each_budget")
+    yield Text(TIME + GAP, high, head, 12, dy=-12, bold=True)
+
+
+def _slots(found: Waves) -> list[tuple[float, float]]:
+    """The left and the right end of every bar."""
+    count = len(found.others)
+    pitch = BARS / count
+    return [
+        (TIME + GAP + pitch * i + pitch * 0.1, TIME + GAP + pitch * (i + 0.9)) for i in range(count)
+    ]
+
+
+def _bar(found: Waves) -> tuple[float, float]:
+    """That of the present one."""
+    return _slots(found)[found.others.index(found.wave)]
+
+
+def _bars(found: Waves, high: float) -> Iterator[Mark]:
+    """A stack for each, the present one framed and the least one named."""
+    slots, others = _slots(found), found.others
+    low = np.zeros(len(others))
+    for name in PARTS:
+        top = low + np.array([float(wave.parts[name]) for wave in others])
+        ends = zip(slots, low.tolist(), top.tolist(), strict=True)
+        yield Rects([(*slot, a, b) for slot, a, b in ends], PAINT[name], edge=0.5)
+        low = top
+    yield Rule(y=found.all.plain.peak, span=(TIME + GAP, WIDE), look="before")
+    left, right = _bar(found)
+    yield Rect(left - 1.5, right + 1.5, 0, found.wave.peak, "limit")
+    yield from _targets(found, high)
+    best = min(others, key=lambda wave: wave.point)
+    left, right = slots[others.index(best)]
+    spots = [((left + right) / 2, best.peak, anchor, dx, dy) for dy in (-7.0, -22.0, -40.0, -60.0)
+              for anchor, dx in ANCHORS]  # fmt: skip
+    yield Label(say("least"), spots, 12, bold=True, chip=True)
+    yield from _parts_named(found)
+
+
+def _targets(found: Waves, high: float) -> Iterator[Mark]:
+    """Each bar says its bytes and its time; a press takes its k, or its bytes as the budget."""
+    for slot, wave in zip(_slots(found), found.others, strict=True):
+        if found.budget is None:
+            said, send = say("bar", k=wave.k), ("k", wave.k)
+        else:
+            said, send = say("bar_budget", peak=three(wave.peak)), ("take", wave.peak)
+        fact = Fact(said, nbytes=wave.peak, more=say("time", more=found.all.more(wave)))
+        yield Rect(*slot, 0, high, "target", fact=fact, send=send)
+
+
+def _parts_named(found: Waves) -> Iterator[Mark]:
+    """The names of floor and of what is kept, left of the bars, at their height in the first."""
+    first = found.others[0].parts
+    floor = sum(first[name] for name in FLOOR)
+    yield Text(TIME + GAP, floor / 2, say("floor"), 11, "end", dx=-4, dy=4)
+    yield Text(TIME + GAP, floor + first["kept"] / 2, say("kept"), 11, "end", dx=-4, dy=4)
+
+
+# -- below them: what runs again, time, k ---------------------------------------------------------
+
+
+def _strip(found: Waves) -> Chart:
+    """What runs again, filled; the time that is added; the numbers of the bars."""
+    all_, wave = found.all, found.wave
+    end, plain = (TIME * each.cost / all_.longest for each in (wave, all_.plain))
+    low = 34
+    marks: list[Mark] = [
+        Rects([(0, end, low, low + STRIP)], "rule"),
+        Rects([(a, b, low, low + STRIP) for a, b, _ in _repeats(found)], AGAIN),
+        Text(0, low, say("again"), 11, "end", dx=-6, dy=-1),
+        Text(0, 4, say("axis"), 11, dim=True),
+        Rule(x=plain, span=(6, low + STRIP + 6), look="before"),
+        Rule(x=end, span=(6, low + STRIP + 6), look="rule"),
+    ]
+    if end - plain > 1:
+        marks += [
+            Rule(y=18, span=(plain, end), look="rule", width=1.4),
+            Glyph(end, 18, "M0 0L-7-3.5V3.5Z", marker=">"),
+            _more(say("time", more=all_.more(wave)), plain, end),
+        ]
+    marks += _numbers(found) if found.budget is None else ()
+    told = f"{say('axis').rstrip(' →')}: {say('time', more=all_.more(wave))}"
+    return Chart(Scale(0, WIDE), Scale(0, 46), marks, 46, left=62, right=6,
+                 told=[told])  # fmt: skip
+
+
+def _more(said: str, plain: float, end: float) -> Text:
+    """The time that is added: below its arrow, or after a short one."""
+    if end - plain < 130:
+        return Text(end, 18, said, 12, dx=6, dy=4, bold=True)
+    return Text((plain + end) / 2, 4, said, 12, "middle", bold=True)
+
+
+def _numbers(found: Waves) -> Iterator[Mark]:
+    """The first k, the last one, the present one and that of the rule."""
+    slots = [(a + b) / 2 for a, b in _slots(found)]
+    k, last = found.wave.k, len(slots)
+    yield Text(slots[k - 1], 32, say("k", k=k), 12, "middle", bold=True, held=True)
+    for each in (1, last):
+        places = [(slots[each - 1], 32, "middle", 0.0, 0.0)]
+        yield Label(f"{each}", places, 11, apart=5)
+    if found.all.rule <= last:
+        places = [(slots[found.all.rule - 1], 17, "middle", 0.0, 0.0)]
+        yield Label(say("rule"), places, 11, dim=True)

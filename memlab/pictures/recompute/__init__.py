@@ -1,1 +1,0 @@
-"""Recomputation: the forward pass that runs again, and the memory it frees."""
