@@ -93,11 +93,11 @@ def event(name, value=None):
 
 
 def control(view, name):
-    return next(found for found in view.now_["layout"]["controls"] if found["name"] == name)
+    return view.controls_[name]
 
 
 def names(view):
-    return [found["name"] for found in view.now_["layout"]["controls"]]
+    return view.now_["layout"]["controls"]
 
 
 def labels(card, width=WIDEST, alone=True):

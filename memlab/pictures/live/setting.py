@@ -4,18 +4,25 @@
         stride = Choice(STRIDES, doc="how far the window moves")
         warp = Range(0, last, default=inner, box=True, follows=["stride"], doc="its number")
 
-From this come the property ``view.warp`` and its setter, the argument of the factory with its line
-of documentation, the native control with its label (``<view>.control.warp`` in the texts), the
-check of what Python sets and of what a browser sends, and its part in the line of code. What a
-setting needs to know of the others it asks of the state: wherever a value may stand, a function
-``state -> value`` may stand too.
+A setting is a trait of its view, so ``view.warp = 3``, ``view.observe(f, "warp")`` and
+``ipywidgets.link((slider, "value"), (view, "warp"))`` work. From the declaration come also the
+argument of the factory with its line of documentation, the native control with its label
+(``<view>.control.warp`` in the texts), the check of what Python sets and of what a browser sends,
+and its part in the line of code. What a setting needs to know of the others it asks of the state:
+wherever a value may stand, a function ``state -> value`` may stand too.
+
+The values stand in one place, the state of the view: the trait reads them there, and to set it is
+to change that state.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
+
+from traitlets import TraitType
 
 from memlab.errors import LARGEST, flag, known, whole
 from memlab.pictures.live.widget import Control, Labels, among, one_of, stop, typed
@@ -32,10 +39,11 @@ T = TypeVar("T")
 class State:
     """What the user chose, and nothing else: one value for each setting, which never changes."""
 
-    __slots__ = ("_values",)
+    __slots__ = ("_once", "_values")
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         object.__setattr__(self, "_values", dict(values))
+        object.__setattr__(self, "_once", {})
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -50,6 +58,13 @@ class State:
         """The same with other values, which are taken as they are."""
         return State(self._values | changes)
 
+    def once(self, key: object, make: Callable[[State], T]) -> T:
+        """What a function makes of this state, worked out at most once."""
+        if key not in self._once:
+            self._once[key] = make(self)
+        found: T = self._once[key]
+        return found
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, State) and self._values == other._values
 
@@ -58,6 +73,16 @@ class State:
 
     def __repr__(self) -> str:
         return f"State({', '.join(f'{name}={value!r}' for name, value in self._values.items())})"
+
+
+def once(function: Callable[[State], T]) -> Callable[[State], T]:
+    """A function that is called at most once for each state."""
+
+    @wraps(function)
+    def kept(now: State) -> T:
+        return now.once(function, function)
+
+    return kept
 
 
 class _Changed(Protocol):
@@ -73,6 +98,11 @@ def always(now: State) -> bool:
     return True
 
 
+def same(value: object, other: object) -> bool:
+    """Whether two values of a setting are one choice."""
+    return value is other or (type(value) is type(other) and value == other)
+
+
 def of(value: Any, now: State) -> Any:
     """A value, or what a function makes of the state."""
     return value(now) if callable(value) else value
@@ -82,7 +112,7 @@ def of(value: Any, now: State) -> Any:
 
 
 @dataclass(kw_only=True, eq=False)
-class Setting(Generic[T]):
+class Setting(TraitType[T, Any]):
     """A setting without a control: an argument, or what keys and buttons change.
 
     Attributes:
@@ -102,6 +132,7 @@ class Setting(Generic[T]):
         stays: whether presets leave it as it is.
         stored: False where it belongs to this machine and this moment: a stored picture has its
             default.
+        synced: whether the page knows its value too, so that ``jslink`` works: JSON has to hold it.
         code: when the line of Python names it: ``"changed"`` from its default, ``"always"``,
             ``"plain"`` (always, and without its name), ``"never"``, or a function of the state.
         write: how that line writes it.
@@ -123,6 +154,7 @@ class Setting(Generic[T]):
     fixed: bool = False
     stays: bool = False
     stored: bool = True
+    synced: bool = False
     code: str | Callable[[State], bool] = "changed"
     write: Callable[[T], str] = repr
     get: Callable[[State], T] | None = None
@@ -130,20 +162,30 @@ class Setting(Generic[T]):
     brief: Callable[[State], str] | None = None
     name: str = field(default="", init=False)
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name, self.__doc__ = name, self.doc
+    def __post_init__(self) -> None:
+        super().__init__(help=self.doc, read_only=not self.settable)
+        if self.synced and self.settable:
+            self.tag(sync=True)
 
-    @overload
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload  # type: ignore[override]  # a view has settings, not every object with traits
     def __get__(self, view: None, owner: type) -> Self: ...
     @overload
     def __get__(self, view: _Changed, owner: type) -> T: ...
     def __get__(self, view: _Changed | None, owner: type) -> Self | T:
         return self if view is None else self.value(view.state)
 
-    def __set__(self, view: _Changed, given: Any) -> None:
-        if not self.settable:
+    def __set__(self, view: Any, given: Any) -> None:
+        if self.read_only:
             raise AttributeError(f"{self.name} cannot be set; make another view")
         view.change(**{self.name: given})
+
+    def set(self, view: Any, given: Any) -> None:
+        """The same for traitlets, which also sets what is there already."""
+        if not same(given, self.value(view.state)):
+            view.change(**{self.name: given})
 
     # -- its value --------------------------------------------------------------------------
 
@@ -240,6 +282,7 @@ class Choice(Setting[T]):
 
     options: Sequence[T] | Mapping[T, str] | Callable[[State], Sequence[T] | Mapping[T, str]]
     default: Any = field(default=..., kw_only=True)
+    synced: bool = field(default=True, kw_only=True)
     few: bool = field(default=False, kw_only=True)
 
     @property
@@ -291,6 +334,8 @@ class ByName(Choice[Any]):
     """One of several things that have a name and a title, or another one of their kind: ``check``
     makes it of what Python gives, or of a name; ``options`` are titles by name."""
 
+    synced: bool = field(default=False, kw_only=True)
+
     def allowed(self, given: Any, now: State) -> Any:
         return Setting.allowed(self, given, now)
 
@@ -313,6 +358,7 @@ class Number(Setting[int]):
     least: int | Callable[[State], int] = 1
     most: int | Callable[[State], int] = LARGEST
     default: Any = field(default=1, kw_only=True)
+    synced: bool = field(default=True, kw_only=True)
 
     def allowed(self, given: Any, now: State) -> int:
         least, most = self.span(now)
@@ -402,6 +448,7 @@ class Text(Setting[T]):
     is allowed."""
 
     show: Callable[[T], str] = field(default=str, kw_only=True)
+    synced: bool = field(default=True, kw_only=True)
 
     def read(self, event: str, value: Any, now: State) -> Any:
         text = "" if value is None else str(value)
@@ -424,6 +471,7 @@ class Check(Setting[bool]):
     ``<name>_no`` name the two. ``key`` is a key of the picture that turns it."""
 
     default: Any = field(default=False, kw_only=True)
+    synced: bool = field(default=True, kw_only=True)
     key: str = field(default="", kw_only=True)
 
     def allowed(self, given: Any, now: State) -> bool:

@@ -77,11 +77,10 @@ class SteadyView(View[S]):
         return self._roomy(new) if asked else new
 
     def controls(self) -> list[Control]:
-        found = super().controls()
-        if self.exceeds(self.state):
-            label = strings.get(f"widget.{MORE}")
-            found.append(Control("button", MORE, label, place="buttons"))
-        return found
+        if not self.exceeds(self.state):
+            return super().controls()
+        label = strings.get(f"widget.{MORE}")
+        return [*super().controls(), Control("button", MORE, label, place="buttons")]
 
     def act(self, name: str, value: Any, dragging: bool) -> None:
         if name == MORE:
@@ -105,8 +104,8 @@ class SteadyView(View[S]):
 
     def _with(self, now: State, room: Needs) -> State:
         """A state with another range; its figures are those that are there."""
-        new = now.replace(room=room)
-        self._kept.append((new, self.rows_of(now)))
+        new, rows = now.replace(room=room), self.rows_of(now)
+        new.once("rows", lambda _: rows)
         return new
 
 

@@ -12,7 +12,7 @@ list of each that was answered, so that no answer equals the one before or is lo
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from math import isfinite, log
 from pathlib import Path
@@ -69,8 +69,10 @@ class Widget(anywidget.AnyWidget):
     _esm = _HERE / "view.js"
     _css = _HERE / "view.css"
 
+    controls_ = traitlets.Dict().tag(sync=True)
+    """All controls by their names: for a page that opens."""
     now_ = traitlets.Dict().tag(sync=True)
-    """Controls, texts, the picture, and the lists of events that are answered."""
+    """Texts, the picture, the controls that have changed, and the lists of events answered."""
 
     name = "view"
     """The table of its texts; ``name`` and ``help`` in it are those of the picture."""
@@ -148,13 +150,17 @@ class Widget(anywidget.AnyWidget):
     def refresh(self, error: str = "") -> None:
         """Draw again and send it as one message."""
         with self._sending:
-            self._publish(self._layout(), asdict(self.draw(stored=False)), error)
+            controls = {control.name: control.as_dict() for control in self.controls()}
+            self._publish(self._layout(controls), asdict(self.draw(stored=False)), controls, error)
 
-    def _layout(self) -> dict[str, Any]:
-        """Everything but what is shown at this moment."""
+    def tell(self) -> None:
+        """Tell who observes what has changed since the last time."""
+
+    def _layout(self, controls: Iterable[str]) -> dict[str, Any]:
+        """Everything but what is shown at this moment; of the controls their order."""
         texts = ("copied", "copy_by_hand", "walk", "working", "gone")
         return {
-            "controls": [control.as_dict() for control in self.controls()],
+            "controls": list(controls),
             "more": self.more(),
             "classes": self.classes,
             "room": self.widest_drawn,
@@ -168,9 +174,18 @@ class Widget(anywidget.AnyWidget):
             **{key: strings.get(f"widget.{key}") for key in texts},
         }
 
-    def _publish(self, layout: object, shown: Mapping[str, Any], error: str) -> None:
-        answers = dict(self._answers)
-        self.now_ = {"layout": layout, "shown": {**shown, "error": error}, "answers": answers}
+    def _publish(
+        self, layout: object, shown: Mapping[str, Any], controls: Mapping[str, Any], error: str
+    ) -> None:
+        was = self.controls_
+        changed = {name: control for name, control in controls.items() if control != was.get(name)}
+        self._trait_values["controls_"] = controls  # nobody is sent all of them again
+        self.now_ = {
+            "layout": layout,
+            "controls": changed,
+            "shown": {**shown, "error": error},
+            "answers": dict(self._answers),
+        }
 
     def _named(self, key: str) -> str:
         key = f"{self.name}.{key}"
@@ -197,6 +212,8 @@ class Widget(anywidget.AnyWidget):
             self._say(failed)
             if not isinstance(failed, InputError):
                 raise
+        else:
+            self.tell()
 
     def _say(self, failed: BaseException) -> None:
         """Show an error beside what is there; where that cannot be drawn, what was there last."""
@@ -205,7 +222,7 @@ class Widget(anywidget.AnyWidget):
         try:
             self.refresh(error)
         except BaseException:  # it is raised already
-            self._publish(self.now_["layout"], self.now_["shown"], error)
+            self._publish(self.now_["layout"], self.now_["shown"], self.controls_, error)
 
     def _note(self, message: Mapping[str, Any]) -> None:
         """Name a list of events as answered by what is sent next."""

@@ -107,6 +107,7 @@ class Memory(SteadyView[Cut]):
         argument=False,
         code="never",
         brief=lambda now: now.what.title,
+        synced=False,
         get=lambda now: network_in(now) if of_network(now) else None,
         put=lambda now, found: {"what": found},
     )
@@ -202,10 +203,11 @@ class Memory(SteadyView[Cut]):
     cursor = Setting(
         doc="the operation to cut, counted from 1; None for the peak",
         check=lambda given: whole("operation", given),
+        synced=True,
     )
     guess = Setting(
         doc='a guess at the peak, in bytes or as ``"1.4 GB"``', check=units.parse, stays=True,
-        code="never",
+        synced=True, code="never",
     )  # fmt: skip
     control = Setting(
         doc='the settings that stand in front, such as ``("in_place", "batch")``; the others are '
