@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
@@ -103,7 +103,7 @@ class Svg:
 
     def path(self, d: str, **attributes: Any) -> None:
         """A path."""
-        self.add("path", d=d, **attributes)
+        self.parts.append(f'<path d="{d}"{_written(attributes)}/>')
 
     def text(
         self,
@@ -240,10 +240,18 @@ def _safe(text: str) -> str:
     return escape(visible(text))
 
 
+@lru_cache(maxsize=1 << 12)
 def _escaped(value: str) -> str:
     value = visible(value, "\n\r\t")
     return escape(value, _ENTITIES) if _SPECIAL.search(value) else value
 
 
 def _value(value: object) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return _number(value) if value else _number.__wrapped__(value)  # 0.0 equals -0.0
+
+
+@lru_cache(maxsize=1 << 14)
+def _number(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")

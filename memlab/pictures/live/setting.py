@@ -264,7 +264,7 @@ class Setting(TraitType[T, Any]):
         value, mode = self.value(now), self.code
         shown = mode(now) if callable(mode) else mode in ("always", "plain")
         if mode == "changed":
-            shown = value != self.first(now)
+            shown = value != self.default and value != self.first(now)
         if not (self.argument and shown):
             return ""
         return self.write(value) if mode == "plain" else f"{self.name}={self.write(value)}"

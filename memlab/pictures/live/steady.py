@@ -104,8 +104,8 @@ class SteadyView(View[S]):
 
     def _with(self, now: State, room: Needs) -> State:
         """A state with another range; its figures are those that are there."""
-        new, rows = now.replace(room=room), self.rows_of(now)
-        new.once("rows", lambda _: rows)
+        new = now.replace(room=room)
+        self._kept.append((new, self.rows_of(now)))
         return new
 
 

@@ -42,6 +42,7 @@ Where a drag ends where it began, what was there before is back.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import Parameter, Signature
@@ -61,6 +62,8 @@ OWN = ("state", "previous", "earlier")
 """Names that a view has besides its settings."""
 ROOM = 1400
 """Pixels of the widest live page."""
+KEPT = 6
+"""Studies of so many states are kept: a slider goes forth and back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +137,7 @@ class View(Widget, Generic[S]):
         if slips := kwargs.keys() - arguments.parameters.keys():
             raise unknown("argument", min(slips), arguments.parameters)
         given = arguments.bind(*args, **kwargs).arguments
+        self._kept: deque[tuple[State, S]] = deque(maxlen=KEPT)
         self._events = {name: part for part in self.settings.values() for name in part.events}
         self._origin: Scene | None = None
         self._news = self._told = False
@@ -226,8 +230,12 @@ class View(Widget, Generic[S]):
         return self.rows_of(self.state)
 
     def rows_of(self, now: State) -> S:
-        """The figures of a state."""
-        return now.once("rows", self.study)
+        """The figures of a state; those of the last few states are kept."""
+        for state, found in self._kept:
+            if state == now:
+                return found
+        self._kept.append((now, self.study(now)))
+        return self._kept[-1][1]
 
     def change(self, **changes: Any) -> None:
         """Choose other values for some settings, all at once; where one is refused, all stay.

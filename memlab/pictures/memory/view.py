@@ -15,7 +15,7 @@ from memlab.networks.graph import Network
 from memlab.networks.zoo.resnets import VARIANTS
 from memlab.pictures.draw.page import Page
 from memlab.pictures.live import setting
-from memlab.pictures.live.setting import Check, Choice, Range, Setting, State
+from memlab.pictures.live.setting import Check, Choice, Range, Setting, State, once
 from memlab.pictures.live.steady import Needs, SteadyView, extremes
 from memlab.pictures.live.view import Scene, maker
 from memlab.pictures.live.widget import Control, stop
@@ -420,6 +420,7 @@ CONTROLS: tuple[str, ...] = tuple(
 # -- keys ------------------------------------------------------------------------------------------
 
 
+@once
 def is_small(now: State) -> bool:
     """Whether each block has a bar of its own."""
     return not now.rule and bool(study.fits(memory_of(now)))
@@ -461,9 +462,9 @@ def _next(now: State, lines: Sequence[str], way: int) -> str:
 
 def _folded(now: State, found: Cut) -> list[str]:
     """The stages that keys come to and that can be unfolded."""
-    names = [row.part.name for row in found.slices if row.stage and not now.unfolded]
-    lines = lines_of(now, found)
-    return [name for name in names if f"slice:{name}" in lines]
+    if now.rule or now.unfolded or now.detail == "first" or is_small(now):
+        return []
+    return [row.part.name for row in found.slices if row.stage]
 
 
 def _enter(now: State, found: Cut) -> State:
