@@ -93,7 +93,7 @@ def event(name, value=None):
 
 
 def control(view, name):
-    return view.controls_[name]
+    return view.get_state()[f"_control_{name}"]
 
 
 def names(view):

@@ -175,7 +175,7 @@ def press(view, *codes):
 
 
 def control(view, name):
-    return next(each for each in view.controls_.values() if each["name"] == name)
+    return view.get_state()[f"_control_{name}"]
 
 
 MIB = 2**20
@@ -219,7 +219,7 @@ def test_the_controls_change_what_is_shown():
     assert send(view, ("cursor", 3))["shown"] == 3
     assert view.cursor == 3
     assert send(view, ("at", 0))["shown"] == 1
-    assert "cursor_number" not in view.controls_
+    assert "cursor_number" not in view.now_["layout"]["controls"]
     assert send(view, ("packed", 2))["state"] == "toy|biggest|8388608"
     assert view.packed == 2
     assert "D needs 3 MiB." in view.text()

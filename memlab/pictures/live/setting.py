@@ -18,7 +18,7 @@ to change that state.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
@@ -157,7 +157,7 @@ class Setting(TraitType[T, Any]):
     synced: bool = False
     code: str | Callable[[State], bool] = "changed"
     write: Callable[[T], str] = repr
-    get: Callable[[State], T] | None = None
+    get: Callable[[State], T] | None = None  # type: ignore[assignment]  # of a state, not a view
     put: Callable[[State, T], Mapping[str, Any]] | None = None
     brief: Callable[[State], str] | None = None
     name: str = field(default="", init=False)
@@ -170,7 +170,7 @@ class Setting(TraitType[T, Any]):
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    @overload  # type: ignore[override]  # a view has settings, not every object with traits
+    @overload
     def __get__(self, view: None, owner: type) -> Self: ...
     @overload
     def __get__(self, view: _Changed, owner: type) -> T: ...
@@ -348,7 +348,7 @@ class ByName(Choice[Any]):
 
     def controls(self, now: State, labels: Labels) -> list[Control]:
         name = self.value(now).name
-        return [replace(control, value=name) for control in super().controls(now, labels)]
+        return [control._replace(value=name) for control in super().controls(now, labels)]
 
 
 @dataclass(eq=False)

@@ -102,8 +102,7 @@ function render({ model, el }) {
   // -- controls ---------------------------------------------------------------------------------
 
   function controls() {
-    const all = model.get("controls_");
-    return model.get("now_").layout.controls.map((name) => all[name]);
+    return model.get("now_").layout.controls.map((name) => model.get(`_control_${name}`));
   }
 
   function build({ next, text }) {
@@ -508,8 +507,4 @@ function make(tag, properties = {}) {
   return Object.assign(document.createElement(tag), properties);
 }
 
-function initialize({ model }) {  // Python sends those controls again that have changed
-  model.on("change:now_", () => Object.assign(model.get("controls_"), model.get("now_").controls));
-}
-
-export default { initialize, render };
+export default { render };

@@ -44,7 +44,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -306,7 +306,7 @@ class View(Widget, Generic[S]):
         offered = filter(self._offers, self.settings.values())
         found = [control for each in offered for control in each.controls(now, labels)]
         if now.only:  # nothing is to be looked for
-            found = [replace(control, place="main") for control in found]
+            found = [control._replace(place="main") for control in found]
         for name, key in self.buttons(now).items():
             if name in self.presets and not self._exemplary:
                 continue

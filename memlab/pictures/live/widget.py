@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from math import isfinite, log
 from pathlib import Path
 from threading import RLock
@@ -40,8 +40,7 @@ class Line(NamedTuple):
     marked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(NamedTuple):
     """What is shown at one moment.
 
     ``svg`` is empty where there is no picture yet. ``shown`` is the value of the first range
@@ -69,10 +68,9 @@ class Widget(anywidget.AnyWidget):
     _esm = _HERE / "view.js"
     _css = _HERE / "view.css"
 
-    controls_ = traitlets.Dict().tag(sync=True)
-    """All controls by their names: for a page that opens."""
     now_ = traitlets.Dict().tag(sync=True)
-    """Texts, the picture, the controls that have changed, and the lists of events answered."""
+    """Texts, names of the controls, the picture, and the lists of events that are answered. Each
+    control is a trait of its own, ``_control_<name>``: only those are sent that have changed."""
 
     name = "view"
     """The table of its texts; ``name`` and ``help`` in it are those of the picture."""
@@ -88,7 +86,9 @@ class Widget(anywidget.AnyWidget):
 
     def __init__(self) -> None:
         self._answers: dict[str, int] = {}
+        self._controls: dict[str, Control] = {}
         self._sending = RLock()  # a browser's events may come in a thread of their own
+        self._show(self.controls())
         super().__init__()
         self.on_msg(self._receive)
         self.refresh()
@@ -148,19 +148,31 @@ class Widget(anywidget.AnyWidget):
         return {**drawn, "text/plain": picture.text}
 
     def refresh(self, error: str = "") -> None:
-        """Draw again and send it as one message."""
-        with self._sending:
-            controls = {control.name: control.as_dict() for control in self.controls()}
-            self._publish(self._layout(controls), asdict(self.draw(stored=False)), controls, error)
+        """Draw again, and send as one message what has changed."""
+        with self._sending, self.hold_sync():
+            controls, layout, picture = self.controls(), self._layout(), self.draw(stored=False)
+            self._show(controls)
+            layout["controls"] = [control.name for control in controls]
+            self._publish(layout, picture._asdict(), error)
 
     def tell(self) -> None:
         """Tell who observes what has changed since the last time."""
 
-    def _layout(self, controls: Iterable[str]) -> dict[str, Any]:
-        """Everything but what is shown at this moment; of the controls their order."""
+    def _show(self, controls: Iterable[Control]) -> None:
+        """Set those controls that have changed."""
+        found = {control.name: control for control in controls}
+        new = [name for name in found if not self.has_trait(f"_control_{name}")]
+        if new:
+            self.add_traits(**{f"_control_{n}": traitlets.Dict().tag(sync=True) for n in new})
+        for name, control in found.items():
+            if control != self._controls.get(name):
+                self.set_trait(f"_control_{name}", control._asdict())
+        self._controls |= found
+
+    def _layout(self) -> dict[str, Any]:
+        """Everything but what is shown at this moment."""
         texts = ("copied", "copy_by_hand", "walk", "working", "gone")
         return {
-            "controls": list(controls),
             "more": self.more(),
             "classes": self.classes,
             "room": self.widest_drawn,
@@ -174,18 +186,9 @@ class Widget(anywidget.AnyWidget):
             **{key: strings.get(f"widget.{key}") for key in texts},
         }
 
-    def _publish(
-        self, layout: object, shown: Mapping[str, Any], controls: Mapping[str, Any], error: str
-    ) -> None:
-        was = self.controls_
-        changed = {name: control for name, control in controls.items() if control != was.get(name)}
-        self._trait_values["controls_"] = controls  # nobody is sent all of them again
-        self.now_ = {
-            "layout": layout,
-            "controls": changed,
-            "shown": {**shown, "error": error},
-            "answers": dict(self._answers),
-        }
+    def _publish(self, layout: object, shown: Mapping[str, Any], error: str) -> None:
+        answers = dict(self._answers)
+        self.now_ = {"layout": layout, "shown": {**shown, "error": error}, "answers": answers}
 
     def _named(self, key: str) -> str:
         key = f"{self.name}.{key}"
@@ -222,7 +225,7 @@ class Widget(anywidget.AnyWidget):
         try:
             self.refresh(error)
         except BaseException:  # it is raised already
-            self._publish(self.now_["layout"], self.now_["shown"], self.controls_, error)
+            self._publish(self.now_["layout"], self.now_["shown"], error)
 
     def _note(self, message: Mapping[str, Any]) -> None:
         """Name a list of events as answered by what is sent next."""
@@ -272,8 +275,7 @@ def _is_plain(value: object) -> bool:
 # -- controls, and what may come from them ---------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Control:
+class Control(NamedTuple):
     """A native control. ``kind`` is range, number, text, select, radio, checkbox or button.
 
     ``place`` is ``"main"``, ``"more"`` (behind the disclosure), ``"buttons"`` or ``"below"`` the
@@ -298,10 +300,6 @@ class Control:
     beside: bool = False
     unset: bool = False
     wide: bool = False
-
-    def as_dict(self) -> dict[str, Any]:
-        """For the browser."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True)
