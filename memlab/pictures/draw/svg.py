@@ -82,19 +82,19 @@ class Svg:
     def add(self, tag: str, body: str | None = None, /, **attributes: Any) -> None:
         """An element; ``stroke_width=2`` becomes ``stroke-width="2"``, None is left out."""
         closing = "/>" if body is None else f">{body}</{tag}>"
-        self.parts.append(f"<{tag}{_written(attributes)}{closing}")
+        self.parts.append(f"<{tag}{_attributes(attributes)}{closing}")
 
     @contextmanager
     def group(self, **attributes: Any) -> Iterator[None]:
         """Elements written inside belong together."""
-        self.parts.append(f"<g{_written(attributes)}>")
+        self.parts.append(f"<g{_attributes(attributes)}>")
         yield
         self.parts.append("</g>")
 
     def line(self, x1: float, y1: float, x2: float, y2: float, **attributes: Any) -> None:
         """A straight line."""
         ends = f'x1="{_value(x1)}" y1="{_value(y1)}" x2="{_value(x2)}" y2="{_value(y2)}"'
-        self.parts.append(f"<line {ends}{_written(attributes)}/>")
+        self.parts.append(f"<line {ends}{_attributes(attributes)}/>")
 
     def rect(self, box: Box, **attributes: Any) -> None:
         """A rectangle."""
@@ -103,7 +103,7 @@ class Svg:
 
     def path(self, d: str, **attributes: Any) -> None:
         """A path."""
-        self.parts.append(f'<path d="{d}"{_written(attributes)}/>')
+        self.parts.append(f'<path d="{d}"{_attributes(attributes)}/>')
 
     def text(
         self,
@@ -219,12 +219,18 @@ def box_path(box: Box) -> str:
     return f"M{left} {top}H{right}V{bottom}H{left}Z"
 
 
-def _written(attributes: dict[str, Any]) -> str:
+def _attributes(given: dict[str, Any]) -> str:
     """Attributes as they stand in an element, after a space each."""
+    return _written(tuple(given.items()))
+
+
+@lru_cache(maxsize=1 << 14)
+def _written(attributes: tuple[tuple[str, Any], ...]) -> str:
+    """The same, kept for the next picture, where most of it is what it was."""
     return "".join(
         [
             f' {_attribute(name)}="{_escaped(value) if isinstance(value, str) else _value(value)}"'
-            for name, value in attributes.items()
+            for name, value in attributes
             if value is not None
         ]
     )
@@ -235,21 +241,19 @@ def _attribute(name: str) -> str:
     return name.rstrip("_").replace("_", "-")
 
 
+@lru_cache(maxsize=1 << 12)
 def _safe(text: str) -> str:
     """A text as it stands in an element."""
     return escape(visible(text))
 
 
-@lru_cache(maxsize=1 << 12)
 def _escaped(value: str) -> str:
     value = visible(value, "\n\r\t")
     return escape(value, _ENTITIES) if _SPECIAL.search(value) else value
 
 
 def _value(value: object) -> str:
-    if not isinstance(value, float):
-        return str(value)
-    return _number(value) if value else _number.__wrapped__(value)  # 0.0 equals -0.0
+    return _number(value) if isinstance(value, float) else str(value)
 
 
 @lru_cache(maxsize=1 << 14)

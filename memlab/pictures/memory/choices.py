@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from memlab.errors import InputError, known, shorten
@@ -140,6 +140,11 @@ def find(now: State, name: str) -> Network:
     return own if name == own.name else network_of(name)
 
 
+@cache
+def _title(name: str) -> str:
+    return network_of(name).title
+
+
 def rules_of(now: State) -> dict[str, str]:
     """The counting rules and their titles, and none."""
     return {"": say("no_rule")} | {rule.name: rule.title for rule in counting.CONVENTIONS.values()}
@@ -165,7 +170,7 @@ class NetworkChoice(Choice[Any]):
         names = networks_of(now)
         if len(names) < 2:
             return []
-        options = tuple((name, find(now, name).title) for name in names)
+        options = tuple((n, now.own.title if n == now.own.name else _title(n)) for n in names)
         place = setting.of(self.place, now)
         return [Control("select", self.name, labels(self.name), now.what.name, place, options)]
 
