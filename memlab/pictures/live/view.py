@@ -288,8 +288,7 @@ class View(Widget, Generic[S]):
         Raises:
             InputError: a value that is not allowed.
         """
-        spread = self._spread(now, changes)
-        wanted = {n: value for n, value in spread.items() if not same(value, getattr(now, n))}
+        wanted = self._spread(now, changes)
         if not wanted:
             return now
         gone = self._followers(now, set(wanted)) | set(wanted)
@@ -398,7 +397,7 @@ class View(Widget, Generic[S]):
         except BaseException as failed:
             undo()
             if isinstance(failed, InputError):
-                self.refresh(str(failed))
+                self._publish(self.now_["layout"], self.now_["shown"], str(failed))
             raise
         self.tell()
 
@@ -473,9 +472,11 @@ class View(Widget, Generic[S]):
         found: dict[str, Any] = {}
         for name, value in changes.items():
             setting = self._setting(name)
-            put = setting.put
-            found |= put(now, setting.checked(value, now)) if put else {name: value}
-        return found
+            if setting.put is None:
+                found[name] = value
+            elif not same(value, setting.value(now)):
+                found |= setting.put(now, setting.checked(value, now))
+        return {name: value for name, value in found.items() if not same(value, getattr(now, name))}
 
     def _followers(self, now: State, changed: set[str]) -> set[str]:
         """What becomes its default again with these, and with what follows them."""
