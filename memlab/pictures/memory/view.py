@@ -256,6 +256,11 @@ class Memory(SteadyView[Cut]):
 
     # -- what is shown ----------------------------------------------------------------------
 
+    @property
+    def peak(self) -> int:
+        """Bytes of the peak on display."""
+        return self.rows.peak.nbytes
+
     def study(self, now: State) -> Cut:
         at = None if now.cursor is None else now.cursor - 1
         return cut(memory_of(now), now.batch, at, now.budgets, now.unfolded)
