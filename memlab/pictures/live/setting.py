@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from traitlets import TraitType
 
@@ -85,14 +85,6 @@ def once(function: Callable[[State], T]) -> Callable[[State], T]:
     return kept
 
 
-class _Changed(Protocol):
-    """What a setting belongs to."""
-
-    state: State
-
-    def change(self, **changes: Any) -> None: ...
-
-
 def always(now: State) -> bool:
     """In every state."""
     return True
@@ -132,7 +124,8 @@ class Setting(TraitType[T, Any]):
         stays: whether presets leave it as it is.
         stored: False where it belongs to this machine and this moment: a stored picture has its
             default.
-        synced: whether the page knows its value too, so that ``jslink`` works: JSON has to hold it.
+        synced: whether the page knows its value, so that ``jslink`` works: JSON has to hold it. So
+            it is, if not said, where there is a control.
         code: when the line of Python names it: ``"changed"`` from its default, ``"always"``,
             ``"plain"`` (always, and without its name), ``"never"``, or a function of the state.
         write: how that line writes it.
@@ -154,7 +147,7 @@ class Setting(TraitType[T, Any]):
     fixed: bool = False
     stays: bool = False
     stored: bool = True
-    synced: bool = False
+    synced: bool | None = None
     code: str | Callable[[State], bool] = "changed"
     write: Callable[[T], str] = repr
     get: Callable[[State], T] | None = None  # type: ignore[assignment]  # of a state, not a view
@@ -164,17 +157,15 @@ class Setting(TraitType[T, Any]):
 
     def __post_init__(self) -> None:
         super().__init__(help=self.doc, read_only=not self.settable)
-        if self.synced and self.settable:
+        synced = type(self) is not Setting if self.synced is None else self.synced
+        if synced and self.settable:
             self.tag(sync=True)
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
 
     @overload
     def __get__(self, view: None, owner: type) -> Self: ...
     @overload
-    def __get__(self, view: _Changed, owner: type) -> T: ...
-    def __get__(self, view: _Changed | None, owner: type) -> Self | T:
+    def __get__(self, view: Any, owner: type) -> T: ...
+    def __get__(self, view: Any, owner: type) -> Self | T:
         return self if view is None else self.value(view.state)
 
     def __set__(self, view: Any, given: Any) -> None:
@@ -282,7 +273,6 @@ class Choice(Setting[T]):
 
     options: Sequence[T] | Mapping[T, str] | Callable[[State], Sequence[T] | Mapping[T, str]]
     default: Any = field(default=..., kw_only=True)
-    synced: bool = field(default=True, kw_only=True)
     few: bool = field(default=False, kw_only=True)
 
     @property
@@ -334,7 +324,7 @@ class ByName(Choice[Any]):
     """One of several things that have a name and a title, or another one of their kind: ``check``
     makes it of what Python gives, or of a name; ``options`` are titles by name."""
 
-    synced: bool = field(default=False, kw_only=True)
+    synced: bool | None = field(default=False, kw_only=True)
 
     def allowed(self, given: Any, now: State) -> Any:
         return Setting.allowed(self, given, now)
@@ -358,7 +348,6 @@ class Number(Setting[int]):
     least: int | Callable[[State], int] = 1
     most: int | Callable[[State], int] = LARGEST
     default: Any = field(default=1, kw_only=True)
-    synced: bool = field(default=True, kw_only=True)
 
     def allowed(self, given: Any, now: State) -> int:
         least, most = self.span(now)
@@ -448,7 +437,6 @@ class Text(Setting[T]):
     is allowed."""
 
     show: Callable[[T], str] = field(default=str, kw_only=True)
-    synced: bool = field(default=True, kw_only=True)
 
     def read(self, event: str, value: Any, now: State) -> Any:
         text = "" if value is None else str(value)
@@ -471,7 +459,6 @@ class Check(Setting[bool]):
     ``<name>_no`` name the two. ``key`` is a key of the picture that turns it."""
 
     default: Any = field(default=False, kw_only=True)
-    synced: bool = field(default=True, kw_only=True)
     key: str = field(default="", kw_only=True)
 
     def allowed(self, given: Any, now: State) -> bool:

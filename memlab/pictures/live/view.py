@@ -357,7 +357,7 @@ class View(Widget, Generic[S]):
         except InputError:
             self.send_state(self.settings.keys() & sync_data.keys())
 
-    def tell(self) -> None:
+    def _tell(self) -> None:
         """Tell observers and linked widgets of the settings that have changed since the last time:
         each once, when all of them have."""
         was, self._announced = self._announced, self.state
@@ -399,7 +399,7 @@ class View(Widget, Generic[S]):
             if isinstance(failed, InputError):
                 self._publish(self.now_["layout"], self.now_["shown"], str(failed))
             raise
-        self.tell()
+        self._tell()
 
     def _undo(self) -> Callable[[], None]:
         names = ("state", "previous", "earlier", "_origin", "_news")

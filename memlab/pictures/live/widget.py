@@ -155,7 +155,7 @@ class Widget(anywidget.AnyWidget):
             layout["controls"] = [control.name for control in controls]
             self._publish(layout, picture._asdict(), error)
 
-    def tell(self) -> None:
+    def _tell(self) -> None:
         """Tell who observes what has changed since the last time."""
 
     def _show(self, controls: Iterable[Control]) -> None:
@@ -216,7 +216,7 @@ class Widget(anywidget.AnyWidget):
             if not isinstance(failed, InputError):
                 raise
         else:
-            self.tell()
+            self._tell()
 
     def _say(self, failed: BaseException) -> None:
         """Show an error beside what is there; where that cannot be drawn, what was there last."""
