@@ -108,7 +108,8 @@ def test_a_wrong_figure_would_be_seen() -> None:
     wrong = replace(way, maps={**way.maps, Role.FEATURE_MAP: 2 * way.maps[Role.FEATURE_MAP]})
     ways = (found.first, wrong, found.ways[2])
     shown = view.text()
-    view.state._once["rows"] = replace(found, ways=ways)
+    view._kept.clear()
+    view._kept.append((view.state, replace(found, ways=ways)))
     assert view.text() != shown
     assert bars(halves(view)[1], 1)[-1].x1 == wrong.totals[1]
 

@@ -203,7 +203,8 @@ def test_all_techniques_stand_behind_a_button() -> None:
     ran = [Measured(row.peak + 8, 8, 0.02, ("gradients",)) for row in rows]
     seen = tuple(replace(row, measured=each) for row, each in zip(rows, ran, strict=True))
     shown = Frontier(view.rows.all, LINE, None, replace(view.rows.others, rows=seen))
-    view.state._once["rows"] = shown
+    view._kept.clear()
+    view._kept.append((view.state, shown))
     labels = [label.content for label in view.page().svg().labels]
     assert labels.count("other results than plain: gradients") == len(rows)
     send(view, all="")

@@ -31,6 +31,10 @@ and presses choose, ``self.changed(now, ...)`` for what is checked as a control 
 ``fact(scene)`` tells the mark that the view's own keys are on: by its fact, or by what a press on
 it sends, ``"name:value"``.
 
+Settings are traits (``view.observe(f, "stride")``, ``ipywidgets.link``), and ``view.state`` holds
+their values. Whatever changes them makes another state; the picture follows, and then observers are
+told, once for each setting that has changed.
+
 Every view takes ``examples=False``, which leaves out the buttons of its presets, and
 ``only=("batch",)``, which leaves out them and the controls of all other settings: for a page that
 asks later what they would show. Python still sets everything.
