@@ -12,7 +12,7 @@ list of each that was answered, so that no answer equals the one before or is lo
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite, log
 from pathlib import Path
@@ -158,16 +158,23 @@ class Widget(anywidget.AnyWidget):
     def _tell(self) -> None:
         """Tell who observes what has changed since the last time."""
 
-    def _show(self, controls: Iterable[Control]) -> None:
+    def _show(self, controls: Sequence[Control]) -> None:
         """Set those controls that have changed."""
-        found = {control.name: control for control in controls}
-        new = [name for name in found if not self.has_trait(f"_control_{name}")]
+        changed = {
+            f"_control_{control.name}": control._asdict()
+            for control in controls
+            if control != self._controls.get(control.name)
+        }
+        new = {
+            name: traitlets.Dict(control).tag(sync=True)
+            for name, control in changed.items()
+            if not self.has_trait(name)
+        }
         if new:
-            self.add_traits(**{f"_control_{n}": traitlets.Dict().tag(sync=True) for n in new})
-        for name, control in found.items():
-            if control != self._controls.get(name):
-                self.set_trait(f"_control_{name}", control._asdict())
-        self._controls |= found
+            self.add_traits(**new)
+        for name, control in changed.items():
+            self.set_trait(name, control)
+        self._controls |= {control.name: control for control in controls}
 
     def _layout(self) -> dict[str, Any]:
         """Everything but what is shown at this moment."""
