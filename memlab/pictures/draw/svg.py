@@ -167,8 +167,10 @@ class Svg:
             yield
             return
         name, value = send or (None, None)
-        with self.group(data_fact=fact or None, data_send=name, data_value=value):
-            yield
+        sent = {"data_fact": fact or None, "data_send": name, "data_value": value}
+        self.parts.append(f"<g{_attributes(sent)}>")
+        yield
+        self.parts.append("</g>")
 
     def swatch(self, x: float, y: float, paint: Paint) -> None:
         """A small sample of a role, as tall as a line of text with the baseline ``y``."""
