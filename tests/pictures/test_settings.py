@@ -302,8 +302,10 @@ def test_what_a_page_has_chosen_is_taken_or_goes_back(demo, monkeypatch):
 def test_a_page_is_sent_what_has_changed(demo, monkeypatch):
     view, sent = demo(), []
     monkeypatch.setattr(view, "_send", lambda message, buffers=None: sent.append(message["state"]))
-    send(view, "loud", True)
-    assert [sorted(state) for state in sent] == [["_control_loud", "now_"], ["loud"]]
+    monkeypatch.setattr(view, "code", lambda: "")  # the picture and its texts stay as they were
+    view.loud = True
+    view.loud = False
+    assert [sorted(state) for state in sent] == [["_control_loud", "now_"], ["loud"]] * 2
     assert {"size", "guess"} <= {*view.keys}
     assert not {"seen", "most"} & {*view.keys}
 

@@ -69,8 +69,9 @@ class Widget(anywidget.AnyWidget):
     _css = _HERE / "view.css"
 
     now_ = traitlets.Dict().tag(sync=True)
-    """Texts, names of the controls, the picture, and the lists of events that are answered. Each
-    control is a trait of its own, ``_control_<name>``: only those are sent that have changed."""
+    """Texts, names of the controls and how many changes they have had, the picture, and the lists
+    of events that are answered. Each control is a trait of its own, ``_control_<name>``: only those
+    are sent that have changed."""
 
     name = "view"
     """The table of its texts; ``name`` and ``help`` in it are those of the picture."""
@@ -87,6 +88,7 @@ class Widget(anywidget.AnyWidget):
     def __init__(self) -> None:
         self._answers: dict[str, int] = {}
         self._controls: dict[str, Control] = {}
+        self._changes = 0
         self._sending = RLock()  # a browser's events may come in a thread of their own
         self._show(self.controls())
         super().__init__()
@@ -152,7 +154,7 @@ class Widget(anywidget.AnyWidget):
         with self._sending, self.hold_sync():
             controls, layout, picture = self.controls(), self._layout(), self.draw(stored=False)
             self._show(controls)
-            layout["controls"] = [control.name for control in controls]
+            layout |= {"controls": [each.name for each in controls], "changes": self._changes}
             self._publish(layout, picture._asdict(), error)
 
     def _tell(self) -> None:
@@ -175,6 +177,7 @@ class Widget(anywidget.AnyWidget):
         for name, control in changed.items():
             self.set_trait(name, control)
         self._controls |= {control.name: control for control in controls}
+        self._changes += len(changed)
 
     def _layout(self) -> dict[str, Any]:
         """Everything but what is shown at this moment."""
