@@ -219,7 +219,7 @@ def test_a_state_never_changes(demo):
     state = demo().state
     with pytest.raises(AttributeError, match=r"state\.replace\(size=\.\.\.\)"):
         state.size = 4
-    assert state.replace(size=4) == State({**state._values, "size": 4}) != state
+    assert state.replace(size=4) == State({**vars(state), "size": 4}) != state
     with pytest.raises(AttributeError, match="no setting is called speed"):
         _ = state.speed
 

@@ -39,24 +39,21 @@ T = TypeVar("T")
 class State:
     """What the user chose, and nothing else: one value for each setting, which never changes."""
 
-    __slots__ = ("_once", "_values")
+    __slots__ = ("__dict__", "_once")
 
     def __init__(self, values: Mapping[str, Any]) -> None:
-        object.__setattr__(self, "_values", dict(values))
+        vars(self).update(values)
         object.__setattr__(self, "_once", {})
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            return self._values[name]
-        except KeyError:
-            raise AttributeError(f"no setting is called {name}") from None
+        raise AttributeError(f"no setting is called {name}")
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a state never changes: state.replace({name}=...) makes another one")
 
     def replace(self, **changes: Any) -> State:
         """The same with other values, which are taken as they are."""
-        return State(self._values | changes)
+        return State(vars(self) | changes)
 
     def once(self, key: object, make: Callable[[State], T]) -> T:
         """What a function makes of this state, worked out at most once."""
@@ -66,13 +63,13 @@ class State:
         return found
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, State) and self._values == other._values
+        return isinstance(other, State) and vars(self) == vars(other)
 
     def __hash__(self) -> int:
-        return hash(tuple(self._values))
+        return hash(tuple(vars(self)))
 
     def __repr__(self) -> str:
-        return f"State({', '.join(f'{name}={value!r}' for name, value in self._values.items())})"
+        return f"State({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
 
 
 def once(function: Callable[[State], T]) -> Callable[[State], T]:
@@ -505,13 +502,12 @@ class Draft(State):
         object.__setattr__(self, "_given", given)
 
     def __getattr__(self, name: str) -> Any:
-        if name not in self._values and name in self._settings:
-            setting = self._settings[name]
-            given = name in self._given
-            self._values[name] = (
-                setting.checked(self._given[name], self) if given else setting.first(self)
-            )
-        return super().__getattr__(name)
+        if name not in self._settings:
+            return super().__getattr__(name)
+        setting = self._settings[name]
+        given = name in self._given
+        value = setting.checked(self._given[name], self) if given else setting.first(self)
+        return vars(self).setdefault(name, value)
 
     def state(self) -> State:
         """The state, once every value is there."""
