@@ -6,7 +6,6 @@ from collections.abc import Hashable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 Column = NDArray[Any]
@@ -51,11 +50,17 @@ def bytes_by_part(
 
 def most(line: Floats, span: int, at: Integers) -> Floats:
     """The largest of ``span`` figures from each place on, of shape (places,)."""
-    largest: Floats = sliding_window_view(line, span)[at].max(axis=1)
-    return largest
+    return _windows(np.maximum, line, span, at)
 
 
 def least(line: Floats, span: int, at: Integers) -> Floats:
     """The smallest of ``span`` figures from each place on, of shape (places,)."""
-    smallest: Floats = sliding_window_view(line, span)[at].min(axis=1)
-    return smallest
+    return _windows(np.minimum, line, span, at)
+
+
+def _windows(best: np.ufunc, line: Floats, span: int, at: Integers) -> Floats:
+    """Windows are reduced in place: to copy them takes twenty times as long."""
+    ends = np.empty(2 * len(at), np.intp)
+    ends[::2], ends[1::2] = at, at + span
+    found: Floats = best.reduceat(np.append(line, line[-1:]), ends)[::2]
+    return found

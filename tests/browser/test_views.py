@@ -42,7 +42,7 @@ SHOW = """async ({esm, css, states, style}) => {
   own.textContent = style;
   document.head.append(sheet, own);
   window.sent = [];
-  for (const [name, now] of Object.entries(states)) {  // a module for each, as in JupyterLab
+  for (const [name, state] of Object.entries(states)) {  // a module for each, as in JupyterLab
     const module = await import(URL.createObjectURL(new Blob([esm], {type: "text/javascript"})));
     const el = document.createElement("main");
     el.dataset.name = name;
@@ -51,11 +51,11 @@ SHOW = """async ({esm, css, states, style}) => {
     const on = (what, follow) => {
       if (what !== "change:now_") return;
       window.answer = () => {
-        now.answers = Object.fromEntries(sent.map(([, { view, number }]) => [view, number]));
+        state.now_.answers = Object.fromEntries(sent.map(([, { view, number }]) => [view, number]));
         follow();
       };
     };
-    const model = {get: () => now, on, off() {}, send};
+    const model = {get: (key) => state[key], on, off() {}, send};
     module.default.render({model, el});
   }
   await document.fonts.ready;
@@ -109,7 +109,8 @@ WIDE = (
 @cache
 def state(make):
     """What Python says first."""
-    return make().now_
+    view = make()
+    return view.get_state([key for key in view.keys if key.startswith(("now_", "_control_"))])
 
 
 @pytest.fixture

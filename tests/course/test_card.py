@@ -94,11 +94,11 @@ def event(name, value=None):
 
 
 def control(view, name):
-    return next(found for found in view.now_["layout"]["controls"] if found["name"] == name)
+    return view.get_state()[f"_control_{name}"]
 
 
 def names(view):
-    return [found["name"] for found in view.now_["layout"]["controls"]]
+    return view.now_["layout"]["controls"]
 
 
 def labels(card, width=WIDEST, alone=True):

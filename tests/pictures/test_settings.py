@@ -2,6 +2,7 @@
 
 import inspect
 
+import ipywidgets
 import pytest
 
 from memlab import strings
@@ -149,8 +150,8 @@ def test_the_factory_has_the_settings_as_arguments(demo):
     assert demo.__doc__.startswith("A demonstration of settings.\n\nArgs:\n    way: where to.\n")
     view = demo("down", count=1)
     assert (view.way, view.size, view.batch, view.count) == ("down", 7, 8, 1)
-    with pytest.raises(TypeError, match="speed"):
-        demo(speed=3)
+    with pytest.raises(InputError, match="unknown argument 'coun'; did you mean 'count'"):
+        demo(coun=3)
 
 
 def test_a_default_may_depend_on_what_is_declared_later_or_given(demo):
@@ -173,7 +174,7 @@ def test_the_property_sets_checks_and_is_documented(demo):
         before = view.state
         with pytest.raises(InputError) as raised:
             setattr(view, name, wrong)
-        assert str(raised.value) == says
+        assert str(raised.value) == view.now_["shown"]["error"] == says
         assert view.state is before
     for name in ("most", "seen"):
         with pytest.raises(AttributeError, match=name):
@@ -208,18 +209,105 @@ def test_the_line_of_code_names_what_is_not_the_default(demo):
     assert again.state == view.state
 
 
-def test_a_name_that_the_base_has_is_no_setting():
-    with pytest.raises(TypeError, match="a view has its own lines; rename the setting"):
-        type("Wrong", (View,), {"lines": Number()})
+@pytest.mark.parametrize("name", ["lines", "layout", "state"])
+def test_a_name_that_a_view_or_a_widget_has_is_no_setting(name):
+    with pytest.raises(TypeError, match=f"a view has its own {name}; rename the setting"):
+        type("Wrong", (View,), {name: Number()})
 
 
 def test_a_state_never_changes(demo):
     state = demo().state
     with pytest.raises(AttributeError, match=r"state\.replace\(size=\.\.\.\)"):
         state.size = 4
-    assert state.replace(size=4) == State({**state._values, "size": 4}) != state
+    assert state.replace(size=4) == State({**vars(state), "size": 4}) != state
     with pytest.raises(AttributeError, match="no setting is called speed"):
         _ = state.speed
+
+
+# -- traits ---------------------------------------------------------------------------------------
+
+
+def heard(view, *names):
+    """What an observer of these settings has been told."""
+    found = []
+    view.observe(lambda change: found.append((change.name, change.old, change.new)), names)
+    return found
+
+
+def test_a_change_is_observed_once_from_python_and_from_the_browser(demo):
+    view = demo()
+    found = heard(view, "size")
+    view.size = 5
+    view.size = 5
+    send(view, "size", 6)
+    assert found == [("size", 3, 5), ("size", 5, 6)]
+    assert view.traits()["size"].help == "how large"
+
+
+def test_settings_that_depend_on_each_other_are_told_when_all_have_changed(demo):
+    view, found = demo(), []
+    view.observe(lambda change: found.append((change.name, view.way, view.size)), ["way", "size"])
+    view.way = "down"
+    assert found == [("way", "down", 7), ("size", "down", 7)]
+
+
+def test_an_observer_that_changes_the_view_again_has_the_last_word(demo):
+    view = demo()
+    found = heard(view, "size")
+    view.observe(lambda change: view.change(size=9), "way")
+    view.way = "down"
+    assert (view.size, found) == (9, [("size", 7, 9)])
+
+
+def test_changes_that_are_held_are_told_as_one(demo):
+    view = demo()
+    found = heard(view, "size", "way", "seen")
+    with view.hold_trait_notifications():
+        view.size = 4
+        view.change(size=5, way="down")
+        send(view, "grow")
+    assert sorted(found) == [("seen", 0, 1), ("size", 3, 6), ("way", "up", "down")]
+
+
+def test_a_widget_is_linked_with_a_setting(demo):
+    view, slider = demo(size=4), ipywidgets.IntSlider(2, 1, 20)
+    ipywidgets.link((slider, "value"), (view, "size"))
+    assert view.size == 2
+    slider.value = 6
+    assert view.size == 6
+    view.size = 8
+    assert slider.value == 8
+    with pytest.raises(InputError):
+        slider.value = 11
+    assert view.size == 8
+    assert view.now_["shown"]["error"] == "size must be at most 10, got 11; try 10."
+    shown = ipywidgets.interactive(view.change, count=(0, 2))
+    shown.children[0].value = 1
+    assert view.count == 1
+
+
+def test_what_a_page_has_chosen_is_taken_or_goes_back(demo, monkeypatch):
+    view, sent = demo(), []
+    found = heard(view, "size")
+    monkeypatch.setattr(view, "_send", lambda message, buffers=None: sent.append(message))
+    view.set_state({"size": 9})
+    assert (view.size, found) == (9, [("size", 3, 9)])
+    assert "size" not in sent[-1]["state"]  # a slider that goes on is not called back
+    view.set_state({"size": 11})
+    assert (view.size, len(found)) == (9, 1)
+    assert view.now_["shown"]["error"] == "size must be at most 10, got 11; try 10."
+    assert sent[-1]["state"] == {"size": 9}
+
+
+def test_a_page_is_sent_what_has_changed(demo, monkeypatch):
+    view, sent = demo(), []
+    monkeypatch.setattr(view, "_send", lambda message, buffers=None: sent.append(message["state"]))
+    monkeypatch.setattr(view, "code", lambda: "")  # the picture and its texts stay as they were
+    view.loud = True
+    view.loud = False
+    assert [sorted(state) for state in sent] == [["_control_loud", "now_"], ["loud"]] * 2
+    assert {"size", "guess"} <= {*view.keys}
+    assert not {"seen", "most"} & {*view.keys}
 
 
 # -- controls and events --------------------------------------------------------------------------

@@ -68,8 +68,14 @@ def test_the_renderings_that_are_told_are_few_and_the_last_ones(view):
     assert list(view.now_["answers"]) == [str(number) for number in range(8, 40)]
 
 
-@pytest.mark.parametrize("error", [TypeError("no\npicture"), KeyboardInterrupt()])
-@pytest.mark.parametrize("part", ["act", "draw", "controls"])
+@pytest.mark.parametrize(
+    ("part", "error"),
+    [
+        ("act", TypeError("no\npicture")),
+        ("draw", KeyboardInterrupt()),
+        ("controls", TypeError("no\npicture")),
+    ],
+)
 def test_what_fails_in_python_is_said_and_answered(view, monkeypatch, part, error):
     def fails(*args, **kwargs):
         raise error
@@ -99,10 +105,7 @@ def test_several_events_make_one_picture(view):
     ("value", "says"),
     [
         (None, "batch must be a whole number, got no number; try 32."),
-        ("", "batch must be a whole number, got no number; try 32."),
         ("3.5", "batch must be a whole number, got 3.5; try 32."),
-        ("0", "batch must be at least 1, got 0; try 1."),
-        ("-7", "batch must be at least 1, got -7; try 1."),
         ("2000000", "batch must be at most 1,000,000, got 2,000,000; try 1,000,000."),
     ],
 )
@@ -191,20 +194,18 @@ def test_a_narrow_page_gets_a_narrow_picture(view):
     ("name", "value", "wrong"),
     [
         ("batch", 64, 0),
-        ("optimizer", "adam", "adamw"),
         ("format", "bf16", "int8"),
-        ("variant", "v1", "v2"),
         ("network", "vgg16", "vgg17"),
-        ("rule", "cs231n", "mine"),
         ("training", False, None),
-        ("cursor", 7, 0),
         ("guess", "1.4 GB", "much"),
     ],
 )
 def test_python_steers_it(view, name, value, wrong):
-    before = view.svg()
+    before, heard = view.svg(), []
+    view.observe(lambda change: heard.append(change.name), name)
     setattr(view, name, value)
     assert view.svg() != before
+    assert heard == [name]
     if wrong is not None:
         now = view.state
         with pytest.raises(InputError):
@@ -271,6 +272,15 @@ def test_a_saved_notebook_has_the_picture_and_its_text(view):
     assert bundle["image/svg+xml"] == view.svg()
     again = views.memory("resnet50", free=False)
     assert again.svg() == view.svg()
+
+
+def test_networks_are_traits_that_a_page_does_not_know(view):
+    heard = []
+    view.observe(lambda change: heard.append((change.name, change.new)), ["what", "network"])
+    view.network = "vgg16"
+    assert heard == [("what", view.what), ("network", view.network)]
+    assert not {"what", "network"} & {*view.keys}
+    assert view.peak == view.rows.peak.nbytes
 
 
 def test_no_address_in_its_name(view):

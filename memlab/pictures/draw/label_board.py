@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 import numpy as np
 
@@ -59,7 +60,7 @@ class Board:
         ``size`` is how wide and how tall.
         """
         (wide, tall), crossed = size, list[Place]()
-        ordered = sorted(places, key=lambda place: place[0])
+        ordered = sorted(places, key=itemgetter(0))
         if not ordered:
             return None
         heights = _heights(frame, curves, dict.fromkeys(left for _, left, _ in ordered), wide)

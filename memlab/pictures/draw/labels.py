@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
@@ -57,7 +56,9 @@ class Text(Mark):
         """The text with its weight."""
         if not isinstance(self.content, str):
             return self.content
-        room = abs(pen.x(self.room) - pen.x(0)) if self.room else inf
+        if not self.room:
+            return [(self.content, self.bold)]
+        room = abs(pen.x(self.room) - pen.x(0))
         return [(texts.shortened(self.content, room, self.size, self.bold), self.bold)]
 
     def box(self, pen: Pen) -> Box:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
@@ -82,19 +82,19 @@ class Svg:
     def add(self, tag: str, body: str | None = None, /, **attributes: Any) -> None:
         """An element; ``stroke_width=2`` becomes ``stroke-width="2"``, None is left out."""
         closing = "/>" if body is None else f">{body}</{tag}>"
-        self.parts.append(f"<{tag}{_written(attributes)}{closing}")
+        self.parts.append(f"<{tag}{_attributes(attributes)}{closing}")
 
     @contextmanager
     def group(self, **attributes: Any) -> Iterator[None]:
         """Elements written inside belong together."""
-        self.parts.append(f"<g{_written(attributes)}>")
+        self.parts.append(f"<g{_attributes(attributes)}>")
         yield
         self.parts.append("</g>")
 
     def line(self, x1: float, y1: float, x2: float, y2: float, **attributes: Any) -> None:
         """A straight line."""
         ends = f'x1="{_value(x1)}" y1="{_value(y1)}" x2="{_value(x2)}" y2="{_value(y2)}"'
-        self.parts.append(f"<line {ends}{_written(attributes)}/>")
+        self.parts.append(f"<line {ends}{_attributes(attributes)}/>")
 
     def rect(self, box: Box, **attributes: Any) -> None:
         """A rectangle."""
@@ -103,7 +103,7 @@ class Svg:
 
     def path(self, d: str, **attributes: Any) -> None:
         """A path."""
-        self.add("path", d=d, **attributes)
+        self.parts.append(f'<path d="{d}"{_attributes(attributes)}/>')
 
     def text(
         self,
@@ -167,8 +167,10 @@ class Svg:
             yield
             return
         name, value = send or (None, None)
-        with self.group(data_fact=fact or None, data_send=name, data_value=value):
-            yield
+        sent = {"data_fact": fact or None, "data_send": name, "data_value": value}
+        self.parts.append(f"<g{_attributes(sent)}>")
+        yield
+        self.parts.append("</g>")
 
     def swatch(self, x: float, y: float, paint: Paint) -> None:
         """A small sample of a role, as tall as a line of text with the baseline ``y``."""
@@ -219,12 +221,18 @@ def box_path(box: Box) -> str:
     return f"M{left} {top}H{right}V{bottom}H{left}Z"
 
 
-def _written(attributes: dict[str, Any]) -> str:
+def _attributes(given: dict[str, Any]) -> str:
     """Attributes as they stand in an element, after a space each."""
+    return _written(tuple(given.items()))
+
+
+@lru_cache(maxsize=1 << 14)
+def _written(attributes: tuple[tuple[str, Any], ...]) -> str:
+    """The same, kept for the next picture, where most of it is what it was."""
     return "".join(
         [
             f' {_attribute(name)}="{_escaped(value) if isinstance(value, str) else _value(value)}"'
-            for name, value in attributes.items()
+            for name, value in attributes
             if value is not None
         ]
     )
@@ -235,6 +243,7 @@ def _attribute(name: str) -> str:
     return name.rstrip("_").replace("_", "-")
 
 
+@lru_cache(maxsize=1 << 12)
 def _safe(text: str) -> str:
     """A text as it stands in an element."""
     return escape(visible(text))
@@ -246,4 +255,9 @@ def _escaped(value: str) -> str:
 
 
 def _value(value: object) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+    return _number(value) if isinstance(value, float) else str(value)
+
+
+@lru_cache(maxsize=1 << 14)
+def _number(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")

@@ -78,6 +78,11 @@ class ExplainedModel(SteadyView[Explained]):
     numbers = Check(doc="whether every number is shown", argument=False, stays=True, key="KeyN")
     picture_keys = ("KeyC",)
 
+    @property
+    def peak(self) -> int:
+        """Bytes of the peak on display."""
+        return self.rows.peak.nbytes
+
     def study(self, now: State) -> Explained:
         return Explained(now.what, now.batch, now.memory, now.changed_by)
 

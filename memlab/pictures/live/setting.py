@@ -4,18 +4,25 @@
         stride = Choice(STRIDES, doc="how far the window moves")
         warp = Range(0, last, default=inner, box=True, follows=["stride"], doc="its number")
 
-From this come the property ``view.warp`` and its setter, the argument of the factory with its line
-of documentation, the native control with its label (``<view>.control.warp`` in the texts), the
-check of what Python sets and of what a browser sends, and its part in the line of code. What a
-setting needs to know of the others it asks of the state: wherever a value may stand, a function
-``state -> value`` may stand too.
+A setting is a trait of its view, so ``view.warp = 3``, ``view.observe(f, "warp")`` and
+``ipywidgets.link((slider, "value"), (view, "warp"))`` work. From the declaration come also the
+argument of the factory with its line of documentation, the native control with its label
+(``<view>.control.warp`` in the texts), the check of what Python sets and of what a browser sends,
+and its part in the line of code. What a setting needs to know of the others it asks of the state:
+wherever a value may stand, a function ``state -> value`` may stand too.
+
+The values stand in one place, the state of the view: the trait reads them there, and to set it is
+to change that state.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from traitlets import TraitType
 
 from memlab.errors import LARGEST, flag, known, whole
 from memlab.pictures.live.widget import Control, Labels, among, one_of, stop, typed
@@ -32,45 +39,57 @@ T = TypeVar("T")
 class State:
     """What the user chose, and nothing else: one value for each setting, which never changes."""
 
-    __slots__ = ("_values",)
+    __slots__ = ("__dict__", "_once")
 
     def __init__(self, values: Mapping[str, Any]) -> None:
-        object.__setattr__(self, "_values", dict(values))
+        vars(self).update(values)
+        object.__setattr__(self, "_once", {})
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            return self._values[name]
-        except KeyError:
-            raise AttributeError(f"no setting is called {name}") from None
+        raise AttributeError(f"no setting is called {name}")
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a state never changes: state.replace({name}=...) makes another one")
 
     def replace(self, **changes: Any) -> State:
         """The same with other values, which are taken as they are."""
-        return State(self._values | changes)
+        return State(vars(self) | changes)
+
+    def once(self, key: object, make: Callable[[State], T]) -> T:
+        """What a function makes of this state, worked out at most once."""
+        if key not in self._once:
+            self._once[key] = make(self)
+        found: T = self._once[key]
+        return found
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, State) and self._values == other._values
+        return isinstance(other, State) and vars(self) == vars(other)
 
     def __hash__(self) -> int:
-        return hash(tuple(self._values))
+        return hash(tuple(vars(self)))
 
     def __repr__(self) -> str:
-        return f"State({', '.join(f'{name}={value!r}' for name, value in self._values.items())})"
+        return f"State({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
 
 
-class _Changed(Protocol):
-    """What a setting belongs to."""
+def once(function: Callable[[State], T]) -> Callable[[State], T]:
+    """A function that is called at most once for each state."""
 
-    state: State
+    @wraps(function)
+    def kept(now: State) -> T:
+        return now.once(function, function)
 
-    def change(self, **changes: Any) -> None: ...
+    return kept
 
 
 def always(now: State) -> bool:
     """In every state."""
     return True
+
+
+def same(value: object, other: object) -> bool:
+    """Whether two values of a setting are one choice."""
+    return value is other or (type(value) is type(other) and value == other)
 
 
 def of(value: Any, now: State) -> Any:
@@ -82,7 +101,7 @@ def of(value: Any, now: State) -> Any:
 
 
 @dataclass(kw_only=True, eq=False)
-class Setting(Generic[T]):
+class Setting(TraitType[T, Any]):
     """A setting without a control: an argument, or what keys and buttons change.
 
     Attributes:
@@ -102,6 +121,8 @@ class Setting(Generic[T]):
         stays: whether presets leave it as it is.
         stored: False where it belongs to this machine and this moment: a stored picture has its
             default.
+        synced: whether the page knows its value, so that ``jslink`` works: JSON has to hold it. So
+            it is, if not said, where there is a control.
         code: when the line of Python names it: ``"changed"`` from its default, ``"always"``,
             ``"plain"`` (always, and without its name), ``"never"``, or a function of the state.
         write: how that line writes it.
@@ -123,27 +144,36 @@ class Setting(Generic[T]):
     fixed: bool = False
     stays: bool = False
     stored: bool = True
+    synced: bool | None = None
     code: str | Callable[[State], bool] = "changed"
     write: Callable[[T], str] = repr
-    get: Callable[[State], T] | None = None
+    get: Callable[[State], T] | None = None  # type: ignore[assignment]  # of a state, not a view
     put: Callable[[State, T], Mapping[str, Any]] | None = None
     brief: Callable[[State], str] | None = None
     name: str = field(default="", init=False)
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name, self.__doc__ = name, self.doc
+    def __post_init__(self) -> None:
+        super().__init__(help=self.doc, read_only=not self.settable)
+        synced = type(self) is not Setting if self.synced is None else self.synced
+        if synced and self.settable:
+            self.tag(sync=True)
 
     @overload
     def __get__(self, view: None, owner: type) -> Self: ...
     @overload
-    def __get__(self, view: _Changed, owner: type) -> T: ...
-    def __get__(self, view: _Changed | None, owner: type) -> Self | T:
+    def __get__(self, view: Any, owner: type) -> T: ...
+    def __get__(self, view: Any, owner: type) -> Self | T:
         return self if view is None else self.value(view.state)
 
-    def __set__(self, view: _Changed, given: Any) -> None:
-        if not self.settable:
+    def __set__(self, view: Any, given: Any) -> None:
+        if self.read_only:
             raise AttributeError(f"{self.name} cannot be set; make another view")
         view.change(**{self.name: given})
+
+    def set(self, view: Any, given: Any) -> None:
+        """The same for traitlets, which also sets what is there already."""
+        if not same(given, self.value(view.state)):
+            view.change(**{self.name: given})
 
     # -- its value --------------------------------------------------------------------------
 
@@ -222,7 +252,7 @@ class Setting(Generic[T]):
         value, mode = self.value(now), self.code
         shown = mode(now) if callable(mode) else mode in ("always", "plain")
         if mode == "changed":
-            shown = value != self.first(now)
+            shown = value != self.default and value != self.first(now)
         if not (self.argument and shown):
             return ""
         return self.write(value) if mode == "plain" else f"{self.name}={self.write(value)}"
@@ -291,6 +321,8 @@ class ByName(Choice[Any]):
     """One of several things that have a name and a title, or another one of their kind: ``check``
     makes it of what Python gives, or of a name; ``options`` are titles by name."""
 
+    synced: bool | None = field(default=False, kw_only=True)
+
     def allowed(self, given: Any, now: State) -> Any:
         return Setting.allowed(self, given, now)
 
@@ -303,7 +335,7 @@ class ByName(Choice[Any]):
 
     def controls(self, now: State, labels: Labels) -> list[Control]:
         name = self.value(now).name
-        return [replace(control, value=name) for control in super().controls(now, labels)]
+        return [control._replace(value=name) for control in super().controls(now, labels)]
 
 
 @dataclass(eq=False)
@@ -470,13 +502,12 @@ class Draft(State):
         object.__setattr__(self, "_given", given)
 
     def __getattr__(self, name: str) -> Any:
-        if name not in self._values and name in self._settings:
-            setting = self._settings[name]
-            given = name in self._given
-            self._values[name] = (
-                setting.checked(self._given[name], self) if given else setting.first(self)
-            )
-        return super().__getattr__(name)
+        if name not in self._settings:
+            return super().__getattr__(name)
+        setting = self._settings[name]
+        given = name in self._given
+        value = setting.checked(self._given[name], self) if given else setting.first(self)
+        return vars(self).setdefault(name, value)
 
     def state(self) -> State:
         """The state, once every value is there."""

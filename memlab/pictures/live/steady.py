@@ -77,11 +77,10 @@ class SteadyView(View[S]):
         return self._roomy(new) if asked else new
 
     def controls(self) -> list[Control]:
-        found = super().controls()
-        if self.exceeds(self.state):
-            label = strings.get(f"widget.{MORE}")
-            found.append(Control("button", MORE, label, place="buttons"))
-        return found
+        if not self.exceeds(self.state):
+            return super().controls()
+        label = strings.get(f"widget.{MORE}")
+        return [*super().controls(), Control("button", MORE, label, place="buttons")]
 
     def act(self, name: str, value: Any, dragging: bool) -> None:
         if name == MORE:

@@ -71,7 +71,7 @@ function render({ model, el }) {
     waiting = 0;
     queue = [];
     idle();
-    layout.controls.filter(({ kind }) => kind === "button").forEach(update);
+    controls().filter(({ kind }) => kind === "button").forEach(update);
     say(layout.gone, true);
   }
   function work() {  // the answer takes long enough for the picture to look dead
@@ -101,13 +101,17 @@ function render({ model, el }) {
 
   // -- controls ---------------------------------------------------------------------------------
 
-  function build({ controls, next, text }) {
+  function controls() {
+    return model.get("now_").layout.controls.map((name) => model.get(`_control_${name}`));
+  }
+
+  function build({ next, text }) {
     const active = root.getRootNode().activeElement;
     const focused = [...fields].find(([, node]) => node.contains(active))?.[0];
     for (const place of [row, hidden, buttons, below]) place.replaceChildren();
     fields.clear();
     let place = null;
-    for (const control of controls) {
+    for (const control of controls()) {
       if (control.kind === "button") {
         (control.place === "below" ? below : buttons).append(button(control));
         continue;
@@ -455,11 +459,12 @@ function render({ model, el }) {
     title(layout.heading);
     const kinds = ({ kind, name, label, options }) =>
       `${kind} ${name} ${label} ${kind === "radio" ? options : ""}`;
-    if (names !== layout.controls.map(kinds).join()) {
-      names = layout.controls.map(kinds).join();
+    const kind = controls().map(kinds).join();
+    if (names !== kind) {
+      names = kind;
       build(layout);
     }
-    layout.controls.forEach(update);
+    controls().forEach(update);
     summary.textContent = layout.more;
     toggle.textContent = layout.text;
     text.setAttribute("aria-label", layout.name);

@@ -31,6 +31,10 @@ and presses choose, ``self.changed(now, ...)`` for what is checked as a control 
 ``fact(scene)`` tells the mark that the view's own keys are on: by its fact, or by what a press on
 it sends, ``"name:value"``.
 
+Settings are traits (``view.observe(f, "stride")``, ``ipywidgets.link``), and ``view.state`` holds
+their values. Whatever changes them makes another state; the picture follows, and then observers are
+told, once for each setting that has changed.
+
 Every view takes ``examples=False``, which leaves out the buttons of its presets, and
 ``only=("batch",)``, which leaves out them and the controls of all other settings: for a page that
 asks later what they would show. Python still sets everything.
@@ -44,13 +48,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from memlab import strings
 from memlab.errors import InputError, flag, listed, several, unknown
-from memlab.pictures.live.arguments import explained, signature
-from memlab.pictures.live.setting import Check, Draft, Range, Setting, State, of
+from memlab.pictures.live.setting import Check, Draft, Range, Setting, State, of, same
 from memlab.pictures.live.widget import Control, Labels, Line, Picture, Widget, width
 
 if TYPE_CHECKING:
@@ -63,7 +67,7 @@ OWN = ("state", "previous", "earlier")
 ROOM = 1400
 """Pixels of the widest live page."""
 KEPT = 6
-"""Studies of so many states are kept: now, before, and both as they are stored."""
+"""Studies of so many states are kept: a slider goes forth and back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,8 @@ class View(Widget, Generic[S]):
         fixed=True,
     )
     settings: ClassVar[dict[str, Setting[Any]]] = {"examples": examples, "only": only}
+    _held: ClassVar[dict[str, Setting[Any]]] = settings
+    """Those that hold a value of their own."""
     _turned: ClassVar[dict[str, Check]] = {}
     made_by: ClassVar[str] = ""
     positional: ClassVar[Sequence[str]] = ()
@@ -121,16 +127,20 @@ class View(Widget, Generic[S]):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         own = {name: part for name, part in vars(cls).items() if isinstance(part, Setting)}
-        if taken := own.keys() & set(dir(View)):
+        if taken := own.keys() & {*OWN, *dir(View)}:
             raise TypeError(f"a view has its own {', '.join(sorted(taken))}; rename the setting")
         last = {name: cls.settings[name] for name in View.settings}
         cls.settings = {n: s for n, s in cls.settings.items() if n not in last} | own | last
+        cls._held = {name: each for name, each in cls.settings.items() if each.put is None}
         checks = (each for each in cls.settings.values() if isinstance(each, Check) and each.key)
         cls._turned = {each.key: each for each in checks}
         cls.picture_keys = tuple(dict.fromkeys([*cls.picture_keys, *cls._turned]))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        given = signature(type(self)).bind(*args, **kwargs).arguments
+        arguments = signature(type(self))
+        if slips := kwargs.keys() - arguments.parameters.keys():
+            raise unknown("argument", min(slips), arguments.parameters)
+        given = arguments.bind(*args, **kwargs).arguments
         self._kept: deque[tuple[State, S]] = deque(maxlen=KEPT)
         self._events = {name: part for part in self.settings.values() for name in part.events}
         self._origin: Scene | None = None
@@ -139,7 +149,7 @@ class View(Widget, Generic[S]):
         self.widest_drawn = ROOM if self.widest >= View.widest else self.widest
         self.previous: State | None = None
         self.earlier: State | None = None
-        self.state = self._start = self._made({}, given)
+        self.state = self._start = self._announced = self._made({}, given)
         several("setting", self.state.only, [n for n, s in self.settings.items() if s.events])
         self.rows_of(self.state)
         super().__init__()
@@ -226,7 +236,7 @@ class View(Widget, Generic[S]):
     def rows_of(self, now: State) -> S:
         """The figures of a state; those of the last few states are kept."""
         for state, found in self._kept:
-            if state is now:
+            if state == now:
                 return found
         self._kept.append((now, self.study(now)))
         return self._kept[-1][1]
@@ -272,7 +282,8 @@ class View(Widget, Generic[S]):
 
     def code(self) -> str:
         """The line of Python that makes this view again."""
-        parts = [part for each in self._written() if (part := each.written(self.state))]
+        ordered = sorted(self.settings.values(), key=lambda each: each.code != "plain")
+        parts = [part for each in ordered if (part := each.written(self.state))]
         return f"memlab.views.{self.made_by}({', '.join(parts)})"
 
     def changed(self, now: State, **changes: Any) -> State:
@@ -281,22 +292,24 @@ class View(Widget, Generic[S]):
         Raises:
             InputError: a value that is not allowed.
         """
-        wanted = {n: v for n, v in self._spread(now, changes).items() if not _same(v, now, n)}
+        wanted = self._spread(now, changes)
         if not wanted:
             return now
         gone = self._followers(now, set(wanted)) | set(wanted)
-        kept = {name: getattr(now, name) for name in self._held() if name not in gone}
-        return self.settle(Draft(self._held(), kept, wanted).state(), now)
+        kept = {name: getattr(now, name) for name in self._held if name not in gone}
+        return self.settle(Draft(self._held, kept, wanted).state(), now)
 
     # -- for the widget ---------------------------------------------------------------------
 
     def controls(self) -> list[Control]:
-        now = self.state
+        return self.state.once(("controls", strings.language()), self._controls_of)
+
+    def _controls_of(self, now: State) -> list[Control]:
         labels = self._labels(now)
-        shown = [each for each in self.settings.values() if self._offers(each)]
-        found = [control for each in shown for control in each.controls(now, labels)]
+        offered = filter(self._offers, self.settings.values())
+        found = [control for each in offered for control in each.controls(now, labels)]
         if now.only:  # nothing is to be looked for
-            found = [replace(control, place="main") for control in found]
+            found = [control._replace(place="main") for control in found]
         for name, key in self.buttons(now).items():
             if name in self.presets and not self._exemplary:
                 continue
@@ -311,11 +324,9 @@ class View(Widget, Generic[S]):
     def more(self) -> str:
         now = self.state
         labels = self._labels(now)
-        hidden = [each for each in self.settings.values() if of(each.place, now) == "more"]
-        shown = [each for each in hidden if each.when(now) and each.controls(now, labels)]
-        told = filter(None, (each.told(now, labels) for each in shown))
-        offered = shown and not now.only
-        return strings.get("widget.more", values=", ".join(told)) if offered else ""
+        hidden = {control.name for control in View.controls(self) if control.place == "more"}
+        told = (each.told(now, labels) for name, each in self.settings.items() if name in hidden)
+        return strings.get("widget.more", values=", ".join(filter(None, told))) if hidden else ""
 
     def draw(self, stored: bool) -> Picture:
         scene = self.scene(live=not stored)
@@ -343,6 +354,24 @@ class View(Widget, Generic[S]):
         super().refresh(error)
         self._news = False
 
+    def set_state(self, sync_data: dict[str, Any]) -> None:
+        """Take what a linked widget of the page has chosen; what is refused goes back there."""
+        try:
+            super().set_state(sync_data)
+        except InputError:
+            self.send_state(self.settings.keys() & sync_data.keys())
+
+    def _tell(self) -> None:
+        """Tell observers and linked widgets of the settings that have changed since the last time:
+        each once, when all of them have."""
+        was, self._announced = self._announced, self.state
+        changes = [(name, old, new) for name, each in self.settings.items()
+                   if not same(old := each.value(was), new := each.value(self.state))]  # fmt: skip
+        with self.hold_sync():
+            for name, old, new in changes:
+                if same(new, getattr(self, name)):  # no observer has changed it again
+                    self._notify_trait(name, old, new)
+
     def act(self, name: str, value: Any, dragging: bool) -> None:
         now = self.state
         if name == "width":
@@ -369,9 +398,12 @@ class View(Widget, Generic[S]):
         try:
             self._go(self.changed(self.state, **changes))
             self.refresh()
-        except BaseException:
+        except BaseException as failed:
             undo()
+            if isinstance(failed, InputError):
+                self._publish(self.now_["layout"], self.now_["shown"], str(failed))
             raise
+        self._tell()
 
     def _undo(self) -> Callable[[], None]:
         names = ("state", "previous", "earlier", "_origin", "_news")
@@ -427,23 +459,15 @@ class View(Widget, Generic[S]):
             raise unknown("setting", name, self.settings)
         return self.settings[name]
 
-    def _held(self) -> dict[str, Setting[Any]]:
-        """The settings that hold a value of their own."""
-        return {name: each for name, each in self.settings.items() if each.put is None}
-
-    def _written(self) -> list[Setting[Any]]:
-        """The settings in the order of the line of code."""
-        return sorted(self.settings.values(), key=lambda each: each.code != "plain")
-
     def _staying(self) -> dict[str, Any]:
         """What a preset leaves as it is."""
-        return {name: getattr(self.state, name) for name, each in self._held().items()
+        return {name: getattr(self.state, name) for name, each in self._held.items()
                 if each.fixed or each.stays}  # fmt: skip
 
     def _made(self, kept: Mapping[str, Any], given: Mapping[str, Any]) -> State:
-        own = {name: value for name, value in given.items() if name in self._held()}
+        own = {name: value for name, value in given.items() if name in self._held}
         kept = {name: value for name, value in kept.items() if name not in own}
-        state = self.settle(Draft(self._held(), kept, own).state(), None)
+        state = self.settle(Draft(self._held, kept, own).state(), None)
         others = {name: given[name] for name in given if name not in own}
         return self.changed(state, **{n: v for n, v in others.items() if v is not None})
 
@@ -452,16 +476,18 @@ class View(Widget, Generic[S]):
         found: dict[str, Any] = {}
         for name, value in changes.items():
             setting = self._setting(name)
-            put = setting.put
-            found |= put(now, setting.checked(value, now)) if put else {name: value}
-        return found
+            if setting.put is None:
+                found[name] = value
+            elif not same(value, setting.value(now)):
+                found |= setting.put(now, setting.checked(value, now))
+        return {name: value for name, value in found.items() if not same(value, getattr(now, name))}
 
     def _followers(self, now: State, changed: set[str]) -> set[str]:
         """What becomes its default again with these, and with what follows them."""
         found: set[str] = set()
         while more := {
             name
-            for name, each in self._held().items()
+            for name, each in self._held.items()
             if name not in changed | found
             and (changed | found) & set(each.follows)
             and not self._stands(each, now)
@@ -480,13 +506,33 @@ class View(Widget, Generic[S]):
 
     def _stored(self, state: State) -> State:
         """The same without what belongs to this machine and this moment."""
-        passing = {name: each for name, each in self._held().items() if not each.stored}
+        passing = {name: each for name, each in self._held.items() if not each.stored}
         if not passing:
             return state
         return state.replace(**{name: each.first(state) for name, each in passing.items()})
 
     def __repr__(self) -> str:
         return f"<{self._named('name').lower()}: {self.page().title}>"
+
+
+def signature(view: type[View[Any]]) -> Signature:
+    """The arguments of a view: its settings."""
+    arguments = {name: each for name, each in view.settings.items() if each.argument}
+    ordered = dict.fromkeys((*view.positional, *arguments))
+    return Signature([_parameter(arguments[name], name in view.positional) for name in ordered])
+
+
+def _parameter(setting: Setting[Any], positional: bool) -> Parameter:
+    kind = Parameter.POSITIONAL_OR_KEYWORD if positional else Parameter.KEYWORD_ONLY
+    return Parameter(setting.name, kind, default=None if setting.optional else setting.usual)
+
+
+def _documented(view: type[View[Any]]) -> str:
+    """The text of the function: what the class says first, then each argument."""
+    head = (view.__doc__ or "").strip().partition("\n\n")[0]
+    lines = [f"    {name}: {view.settings[name].doc}." for name in signature(view).parameters]
+    raises = "Raises:\n    InputError: a value that is not allowed."
+    return "\n".join([head, "", "Args:", *lines, "", raises])
 
 
 def maker(view: type[V]) -> Callable[..., V]:
@@ -498,11 +544,5 @@ def maker(view: type[V]) -> Callable[..., V]:
     make.__name__ = make.__qualname__ = view.made_by
     make.__module__ = view.__module__
     make.__signature__ = signature(view)  # type: ignore[attr-defined]  # functions have one
-    make.__doc__ = explained(view)
+    make.__doc__ = _documented(view)
     return make
-
-
-def _same(value: object, now: State, name: str) -> bool:
-    """Whether that is what is chosen already."""
-    was = getattr(now, name)
-    return value is was or (type(value) is type(was) and value == was)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from math import isfinite, log
 from pathlib import Path
 from threading import RLock
@@ -40,8 +40,7 @@ class Line(NamedTuple):
     marked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(NamedTuple):
     """What is shown at one moment.
 
     ``svg`` is empty where there is no picture yet. ``shown`` is the value of the first range
@@ -70,7 +69,9 @@ class Widget(anywidget.AnyWidget):
     _css = _HERE / "view.css"
 
     now_ = traitlets.Dict().tag(sync=True)
-    """Controls, texts, the picture, and the lists of events that are answered."""
+    """Texts, names of the controls and how many changes they have had, the picture, and the lists
+    of events that are answered. Each control is a trait of its own, ``_control_<name>``: only those
+    are sent that have changed."""
 
     name = "view"
     """The table of its texts; ``name`` and ``help`` in it are those of the picture."""
@@ -86,7 +87,10 @@ class Widget(anywidget.AnyWidget):
 
     def __init__(self) -> None:
         self._answers: dict[str, int] = {}
+        self._controls: dict[str, Control] = {}
+        self._changes = 0
         self._sending = RLock()  # a browser's events may come in a thread of their own
+        self._show(self.controls())
         super().__init__()
         self.on_msg(self._receive)
         self.refresh()
@@ -146,15 +150,39 @@ class Widget(anywidget.AnyWidget):
         return {**drawn, "text/plain": picture.text}
 
     def refresh(self, error: str = "") -> None:
-        """Draw again and send it as one message."""
-        with self._sending:
-            self._publish(self._layout(), asdict(self.draw(stored=False)), error)
+        """Draw again, and send as one message what has changed."""
+        with self._sending, self.hold_sync():
+            controls, layout, picture = self.controls(), self._layout(), self.draw(stored=False)
+            self._show(controls)
+            layout |= {"controls": [each.name for each in controls], "changes": self._changes}
+            self._publish(layout, picture._asdict(), error)
+
+    def _tell(self) -> None:
+        """Tell who observes what has changed since the last time."""
+
+    def _show(self, controls: Sequence[Control]) -> None:
+        """Set those controls that have changed."""
+        changed = {
+            f"_control_{control.name}": control._asdict()
+            for control in controls
+            if control != self._controls.get(control.name)
+        }
+        new = {
+            name: traitlets.Dict(control).tag(sync=True)
+            for name, control in changed.items()
+            if not self.has_trait(name)
+        }
+        if new:
+            self.add_traits(**new)
+        for name, control in changed.items():
+            self.set_trait(name, control)
+        self._controls |= {control.name: control for control in controls}
+        self._changes += len(changed)
 
     def _layout(self) -> dict[str, Any]:
         """Everything but what is shown at this moment."""
         texts = ("copied", "copy_by_hand", "walk", "working", "gone")
         return {
-            "controls": [control.as_dict() for control in self.controls()],
             "more": self.more(),
             "classes": self.classes,
             "room": self.widest_drawn,
@@ -197,6 +225,8 @@ class Widget(anywidget.AnyWidget):
             self._say(failed)
             if not isinstance(failed, InputError):
                 raise
+        else:
+            self._tell()
 
     def _say(self, failed: BaseException) -> None:
         """Show an error beside what is there; where that cannot be drawn, what was there last."""
@@ -255,8 +285,7 @@ def _is_plain(value: object) -> bool:
 # -- controls, and what may come from them ---------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Control:
+class Control(NamedTuple):
     """A native control. ``kind`` is range, number, text, select, radio, checkbox or button.
 
     ``place`` is ``"main"``, ``"more"`` (behind the disclosure), ``"buttons"`` or ``"below"`` the
@@ -281,10 +310,6 @@ class Control:
     beside: bool = False
     unset: bool = False
     wide: bool = False
-
-    def as_dict(self) -> dict[str, Any]:
-        """For the browser."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from memlab.errors import InputError, known, shorten
@@ -12,7 +12,7 @@ from memlab.ledger.ledger import Ledger
 from memlab.networks import counting
 from memlab.networks.graph import Network
 from memlab.pictures.live import setting
-from memlab.pictures.live.setting import Check, Choice, Range, Setting, State
+from memlab.pictures.live.setting import Check, Choice, Range, Setting, State, once
 from memlab.pictures.live.widget import Control, Labels
 from memlab.pictures.memory.snapshot import say
 from memlab.pictures.memory.step_memory import StepMemory
@@ -72,6 +72,7 @@ def of_network(now: State) -> bool:
     return isinstance(now.what, Network)
 
 
+@once
 def taken(now: State) -> Mapping[str, Any]:
     """The settings that the step follows, with those that a function has by itself."""
     if of_network(now):
@@ -80,6 +81,7 @@ def taken(now: State) -> Mapping[str, Any]:
     return {} if made else recipe.arguments(now.what, CHOSEN)
 
 
+@once
 def network_in(now: State) -> Network:
     """The network with the sizes that are chosen; as it was given where they are its own."""
     network: Network = now.what
@@ -88,6 +90,7 @@ def network_in(now: State) -> Network:
     return network if chosen == own else network_of(network.name, **chosen)
 
 
+@once
 def memory_of(now: State) -> StepMemory:
     """The memory of the step that the settings make, or of the one that was given."""
     if isinstance(now.what, Step | Ledger):
@@ -122,6 +125,7 @@ def _root(memory: StepMemory) -> int:
     return 1 if memory.step is None else segments.root(len(cuts(memory.step).parts))
 
 
+@once
 def networks_of(now: State) -> tuple[str, ...]:
     """The networks to choose from; the one that the view was made for is one of them."""
     if not isinstance(now.own, Network):
@@ -134,6 +138,11 @@ def find(now: State, name: str) -> Network:
     """One of the networks to choose from; the view's own as it was given."""
     own: Network = now.own
     return own if name == own.name else network_of(name)
+
+
+@cache
+def _title(name: str) -> str:
+    return network_of(name).title
 
 
 def rules_of(now: State) -> dict[str, str]:
@@ -161,7 +170,7 @@ class NetworkChoice(Choice[Any]):
         names = networks_of(now)
         if len(names) < 2:
             return []
-        options = tuple((name, find(now, name).title) for name in names)
+        options = tuple((n, now.own.title if n == now.own.name else _title(n)) for n in names)
         place = setting.of(self.place, now)
         return [Control("select", self.name, labels(self.name), now.what.name, place, options)]
 
@@ -187,6 +196,7 @@ class Detail(Choice[str]):
         return [Control("checkbox", self.name, labels(self.name), now.detail == "all")]
 
 
+@once
 def size_names(now: State) -> Mapping[str, Any]:
     """The sizes that can be chosen, with those of the network as it was given."""
     if of_network(now):

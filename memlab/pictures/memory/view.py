@@ -15,7 +15,7 @@ from memlab.networks.graph import Network
 from memlab.networks.zoo.resnets import VARIANTS
 from memlab.pictures.draw.page import Page
 from memlab.pictures.live import setting
-from memlab.pictures.live.setting import Check, Choice, Range, Setting, State
+from memlab.pictures.live.setting import Check, Choice, Range, Setting, State, once
 from memlab.pictures.live.steady import Needs, SteadyView, extremes
 from memlab.pictures.live.view import Scene, maker
 from memlab.pictures.live.widget import Control, stop
@@ -105,6 +105,7 @@ class Memory(SteadyView[Cut]):
         argument=False,
         code="never",
         brief=lambda now: now.what.title,
+        synced=False,
         get=lambda now: network_in(now) if of_network(now) else None,
         put=lambda now, found: {"what": found},
     )
@@ -200,10 +201,11 @@ class Memory(SteadyView[Cut]):
     cursor = Setting(
         doc="the operation to cut, counted from 1; None for the peak",
         check=lambda given: whole("operation", given),
+        synced=True,
     )
     guess = Setting(
         doc='a guess at the peak, in bytes or as ``"1.4 GB"``', check=units.parse, stays=True,
-        code="never",
+        synced=True, code="never",
     )  # fmt: skip
     control = Setting(
         doc='the settings that stand in front, such as ``("in_place", "batch")``; the others are '
@@ -251,6 +253,11 @@ class Memory(SteadyView[Cut]):
     _seen: tuple[Scene, Shown] | None = None
 
     # -- what is shown ----------------------------------------------------------------------
+
+    @property
+    def peak(self) -> int:
+        """Bytes of the peak on display."""
+        return self.rows.peak.nbytes
 
     def study(self, now: State) -> Cut:
         at = None if now.cursor is None else now.cursor - 1
@@ -416,6 +423,7 @@ CONTROLS: tuple[str, ...] = tuple(
 # -- keys ------------------------------------------------------------------------------------------
 
 
+@once
 def is_small(now: State) -> bool:
     """Whether each block has a bar of its own."""
     return not now.rule and bool(small.fits(memory_of(now)))
@@ -457,9 +465,9 @@ def _next(now: State, lines: Sequence[str], way: int) -> str:
 
 def _folded(now: State, found: Cut) -> list[str]:
     """The stages that keys come to and that can be unfolded."""
-    names = [row.part.name for row in found.slices if row.stage and not now.unfolded]
-    lines = lines_of(now, found)
-    return [name for name in names if f"slice:{name}" in lines]
+    if now.rule or now.unfolded or now.detail == "first" or is_small(now):
+        return []
+    return [row.part.name for row in found.slices if row.stage]
 
 
 def _enter(now: State, found: Cut) -> State:

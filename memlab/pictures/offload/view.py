@@ -114,6 +114,11 @@ class Offloaded(SteadyView[Offload]):
         doc="what stays outlined beside it", default="", argument=False, code="never"
     )
 
+    @property
+    def peak(self) -> int:
+        """Bytes of the peak on display."""
+        return self.rows.peak
+
     def study(self, now: State) -> Offload:
         return offloaded(now.network, now.batch, now.policy, now.link, now.device, now.optimizer,
                          now.budget)  # fmt: skip

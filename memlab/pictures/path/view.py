@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from math import ceil
 from string import ascii_uppercase
@@ -78,7 +78,7 @@ class Rate(Range):
 
     def _box(self, name: str, now: State, labels: Labels, beside: bool = False) -> Control:
         box = super()._box(name, now, labels, beside)
-        return replace(box, kind="text", value=_gigabytes(self.value(now)))
+        return box._replace(kind="text", value=_gigabytes(self.value(now)))
 
 
 def _gigabytes(rate: int) -> str:

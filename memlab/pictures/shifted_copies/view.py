@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from memlab import units
 from memlab.errors import InputError, flag, printed
 from memlab.pictures.draw.page import Page
-from memlab.pictures.live.setting import Check, Choice, Range, Setting, State
+from memlab.pictures.live.setting import Check, Choice, Range, Setting, State, once
 from memlab.pictures.live.view import Scene, View, maker
 from memlab.pictures.live.widget import typed
 from memlab.pictures.memory.step_memory import free_here
@@ -66,6 +66,7 @@ def _own(name: str) -> Callable[[State], Any]:
     return lambda now: settings(find(now.network, now.layer)).get(name)
 
 
+@once
 def _lowering(now: State) -> Lowering:
     names = ("k", "stride", "pad")
     given = {name: value for name in names if (value := getattr(now, name)) is not None}
