@@ -14,7 +14,7 @@ from memlab import InputError
 hypothesis.settings.register_profile("memlab", deadline=None)
 hypothesis.settings.load_profile("memlab")
 
-pytest_plugins = ["tests.quick"]
+pytest_plugins = ["tests.drawn", "tests.quick"]
 
 OWN = (
     "MEMLAB_PROGRESS", "MEMLAB_SEED", "MEMLAB_LANGUAGE", "MEMLAB_RECORD", "MEMLAB_REQUIRE_CARDS",
