@@ -54,7 +54,7 @@ def function(item: pytest.Item) -> str:
 
 
 def parameters(item: pytest.Item) -> Any:
-    """What a test is called with: values and their numbers, by name."""
+    """The object that holds what a case is called with, by name."""
     return getattr(item, "callspec", None)
 
 
@@ -80,5 +80,5 @@ def different(cases: list[pytest.Item], number: int) -> list[pytest.Item]:
 
 
 def places(item: pytest.Item) -> set[tuple[str, int]]:
-    """Each parameter of a case with the place of its value among all."""
-    return set(parameters(item).indices.items())
+    """The parameters of a case, each with the identity of its value: a cross has it many times."""
+    return {(name, id(value)) for name, value in parameters(item).params.items()}
