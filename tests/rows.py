@@ -8,7 +8,7 @@ from typing import Any
 from _pytest.mark import ParameterSet
 
 
-def rows(names: str | tuple[str, ...], table: Iterable[Any]) -> Callable[..., Any]:
+def every_row(names: str | tuple[str, ...], table: Iterable[Any]) -> Callable[..., Any]:
     """A decorator as ``pytest.mark.parametrize``, that calls the test with every row in turn.
 
     The first row that fails ends the test, and is named. A fixture is the same for all rows.
@@ -18,7 +18,7 @@ def rows(names: str | tuple[str, ...], table: Iterable[Any]) -> Callable[..., An
 
     def over(test: Callable[..., None]) -> Callable[..., None]:
         @wraps(test)
-        def every_row(**fixtures: Any) -> None:
+        def looped(**fixtures: Any) -> None:
             for row in sets:
                 given = dict(zip(columns, row.values, strict=True))
                 try:
@@ -29,7 +29,7 @@ def rows(names: str | tuple[str, ...], table: Iterable[Any]) -> Callable[..., An
 
         signature = inspect.signature(test)
         left = [each for name, each in signature.parameters.items() if name not in columns]
-        every_row.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
-        return every_row
+        looped.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
+        return looped
 
     return over

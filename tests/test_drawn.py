@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests import run
-from tests.rows import rows
+from tests.rows import every_row
 
 PLANTED = """
 import pytest
@@ -65,7 +65,7 @@ def test_fewer_are_among_more_and_all_are_run_where_nothing_is_asked(tmp_path):
 
 
 def test_a_row_that_fails_is_named():
-    @rows("a, b", [(1, 2), (3, 3)])
+    @every_row("a, b", [(1, 2), (3, 3)])
     def differ(a, b):
         assert a != b
 
@@ -74,7 +74,7 @@ def test_a_row_that_fails_is_named():
     assert failed.value.__notes__ == ["in the row {'a': 3, 'b': 3}"]
 
 
-@rows("a", [1, 2])
+@every_row("a", [1, 2])
 def test_a_row_stands_beside_fixtures(a, tmp_path):
     assert a
     assert tmp_path.is_dir()

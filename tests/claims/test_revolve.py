@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from memlab import InputError
 from memlab.claims import revolve
 from memlab.techniques.recompute.chain import Schedule
+from tests.rows import every_row
 
 STEPS, SLOTS = st.integers(1, 300), st.integers(1, 40)
 
@@ -105,7 +106,7 @@ def test_revolve_and_root_as_in_the_facts() -> None:
     assert [revolve.sqrt_slots(n) for n in (100, 152, 1000)] == [(10, 20), (11, 25), (28, 64)]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("count", "m", "percent"),
     [
         (revolve.internal_state, 50, 31.7),
@@ -143,7 +144,7 @@ def test_schedules_reach_their_counts(t: int, m: int) -> None:
     assert most <= m
 
 
-@pytest.mark.parametrize("m", [1, 2, 10, 50, 1000, 2000])
+@every_row("m", [1, 2, 10, 50, 1000, 2000])
 def test_schedules_of_a_thousand_steps(m: int) -> None:
     for count, schedule in (
         (revolve.internal_state, revolve.internal_schedule),
@@ -160,7 +161,7 @@ def test_root_is_the_best_of_all() -> None:
         assert revolve.sqrt_slots(n) == (every.index(min(every)) + 1, min(every))
 
 
-@pytest.mark.parametrize(
+@every_row(
     "call",
     [
         lambda: revolve.internal_state(0, 1),

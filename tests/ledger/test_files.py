@@ -25,6 +25,7 @@ from memlab.networks.graph import Network
 from memlab.step.storage import Size
 from memlab.step.tensor import Role
 from tests.networks_at_random import networks
+from tests.rows import every_row
 from tests.strange import STRANGE, name_of, said
 
 
@@ -197,7 +198,7 @@ DAMAGED: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("damage", "words"), DAMAGED, ids=[words for _, words in DAMAGED])
+@every_row(("damage", "words"), DAMAGED)
 def test_a_damaged_ledger_says_what_is_wrong(
     damage: Callable[[dict[str, Any]], Any], words: str
 ) -> None:
@@ -270,7 +271,7 @@ def test_tenants_are_saved_and_loaded(tmp_path: Path) -> None:
     assert [tenant.name for tenant in entry.tenants] == ["norm", "relu"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     "tenants",
     [
         5,

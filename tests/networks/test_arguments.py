@@ -17,6 +17,7 @@ from memlab.networks import zoo
 from memlab.networks.builder import Handle, network
 from memlab.networks.graph import Network
 from memlab.networks.zoo import transformers
+from tests.rows import every_row
 from tests.strange import mostly_refused
 
 MAP, GATES = {"image": (4, 8, 8)}, {"features": 12}
@@ -88,7 +89,7 @@ def test_every_argument_of_every_method(method: str, name: str) -> None:
     mostly_refused(lambda given: write(method, name, given))
 
 
-@pytest.mark.parametrize("kind", LAYERS)
+@every_row("kind", LAYERS)
 def test_every_setting_of_every_layer(kind: str) -> None:
     layer = LAYERS[kind]
     needed = {f.name: USUAL[f.name] for f in fields(layer) if f.default is MISSING}
@@ -96,7 +97,7 @@ def test_every_setting_of_every_layer(kind: str) -> None:
         mostly_refused(lambda given: layer(**needed | {field.name: given}).describe())  # noqa: B023
 
 
-@pytest.mark.parametrize("name", inspect.signature(network).parameters)
+@every_row("name", inspect.signature(network).parameters)
 def test_every_argument_of_a_network(name: str) -> None:
     usual: dict[str, Any] = {"name": "n"}
     if name in ("tokens", "vocabulary"):
@@ -123,7 +124,7 @@ def test_every_argument_of_the_zoo(make: Callable[..., Network], name: str) -> N
     mostly_refused(lambda given: make(**needed | {name: given}))
 
 
-@pytest.mark.parametrize("name", "sbha")
+@every_row("name", "sbha")
 def test_every_argument_of_the_published_formula(name: str) -> None:
     sizes = {"s": 8, "b": 1, "h": 8, "a": 2}
     mostly_refused(lambda given: transformers.activation_bytes(**sizes | {name: given}))

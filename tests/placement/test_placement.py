@@ -23,6 +23,7 @@ from memlab.step.step import Step
 from memlab.step.storage import HOST, Size
 from memlab.step.tensor import Role
 from tests.networks_at_random import networks
+from tests.rows import every_row
 
 MIB = 2**20
 REUSING = tuple(how for how in HOWS if how not in ("no reuse", "exact"))
@@ -98,7 +99,7 @@ def test_the_toy_is_that_of_the_packing_table():
     assert [nbytes // MIB for nbytes in alive] == [1, 3, 4, 4, 8, 7, 6, 4]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("how", "addresses", "order"),
     [
         ("no reuse", {"A": 0, "B": 1, "C": 3, "D": 4, "E": 7, "F": 9}, "ABCDEF"),
@@ -257,7 +258,7 @@ def test_sizes_beyond_64_bits_are_exact():
     assert found.overlaps() == ()
 
 
-@pytest.mark.parametrize("how", HOWS)
+@every_row("how", HOWS)
 def test_no_block_is_a_placement_of_0_bytes(how):
     found = arrange((), how)
     assert (found.arena, found.lower_bound, found.waste, found.busiest) == (0, 0, 0, 0)
@@ -346,8 +347,8 @@ def test_the_best_arena_is_near_the_lower_bound(name):
         )
 
 
-@pytest.mark.parametrize("name", ["linear1", "mnist_cnn"])
-@pytest.mark.parametrize("batch", [1, 2, 32])
+@every_row("name", ["linear1", "mnist_cnn"])
+@every_row("batch", [1, 2, 32])
 def test_tiny_networks_are_placed_exactly(name, batch):
     step = memlab.training_step(memlab.zoo.build(name))
     found = memlab.place(step, batch, "exact")
@@ -384,7 +385,7 @@ def test_the_table_names_who_shares_an_address():
 # -- bad input ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given_blocks", "says"),
     [
         ([Block("a", 64, 2, 1)], "a is born in operation 2 and dies before, in 1"),
@@ -424,7 +425,7 @@ def test_bad_steps_and_batches_are_refused():
     assert place(step, 16).overlaps() == ()
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "address", "says"),
     [
         ("G", 0, "unknown block 'G'"),

@@ -32,6 +32,7 @@ from memlab.techniques import order
 from memlab.techniques.order import PART, PARTS
 from tests.kernels_by_case import distance
 from tests.networks_at_random import networks, tied
+from tests.rows import every_row
 from tests.runtime.test_run import SMALL, SMALLEST
 from tests.staged_networks import NETWORKS, TRAINED, step
 from tests.techniques.same import differences, ran
@@ -71,8 +72,8 @@ def test_copies_of_small_maps_take_what_is_planned(mode: str, policy: str) -> No
 # -- bytes ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
-@pytest.mark.parametrize("name", NETWORKS)
+@every_row("optimizer", ["sgd", "adam"])
+@every_row("name", NETWORKS)
 def test_a_part_takes_what_the_step_takes_and_the_gradients_that_are_there(
     name: str, optimizer: str
 ) -> None:
@@ -203,7 +204,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@every_row("name", REFUSED)
 def test_what_is_refused_in_one_sentence(name: str) -> None:
     call, says = REFUSED[name]
     with pytest.raises(InputError, match=says) as refused:

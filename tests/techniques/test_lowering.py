@@ -20,6 +20,7 @@ from memlab.step.op import Op
 from memlab.step.step import Step
 from memlab.techniques.lowering import lowering
 from tests.networks_at_random import networks
+from tests.rows import every_row
 
 MIB = 2**20
 RECORDED = roofline.by(roofline.machine("recorded"))
@@ -259,7 +260,7 @@ def test_a_limit_decides_layer_by_layer() -> None:
     ).peak(128)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "words"),
     [
         ({}, "lowering needs an algorithm, or a batch to search at; try lowering"),

@@ -30,6 +30,7 @@ from memlab.techniques.recompute.order_memory import Liveness, cost
 from memlab.techniques.recompute.step_as_chain import Cuts, cuts
 from memlab.techniques.recompute.step_as_tasks import tasks_of
 from tests.networks_at_random import networks, tied
+from tests.rows import every_row
 from tests.staged_networks import NETWORKS, step
 from tests.techniques.same import differences, ran
 
@@ -327,7 +328,7 @@ def one_layer() -> Network:
     return memlab.network("one", features=4).linear(3).cross_entropy()
 
 
-@pytest.mark.parametrize("way", ["every", "cheap", "greedy", "chain", "exact"])
+@every_row("way", ["every", "cheap", "greedy", "chain", "exact"])
 def test_a_network_of_one_layer_has_nothing_to_run_again(way: str) -> None:
     before = memlab.training_step(one_layer())
     given: dict[str, Any] = {"batch": 2} if way in ("greedy", "chain", "exact") else {}
@@ -418,7 +419,7 @@ def test_the_chain_keeps_any_budget_and_recomputes_only_below_the_plain_peak(
         memlab.recompute(before, "chain", batch=batch, budget=least - 1)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given", "sentence"),
     [
         ({"how": "sqrt"}, "unknown way to recompute 'sqrt'"),

@@ -22,6 +22,7 @@ from memlab.claims.revolve import (
 from memlab.techniques.recompute import segments
 from memlab.techniques.recompute.chain import Chain, Run, Schedule, Stage, Usage, Ways, simulate
 from memlab.techniques.recompute.chain_optimum import frontier, least_memory, least_time
+from tests.rows import every_row
 
 SMALL = st.integers(0, 9)
 LARGE = SMALL | st.integers(0, 80)  # now and then it makes any operation the peak
@@ -148,7 +149,7 @@ def best_of(points: set[tuple[int, int]]) -> list[tuple[int, int]]:
     return best
 
 
-@pytest.mark.parametrize(("count", "number"), [(1, 1), (2, 2), (3, 6), (4, 22), (8, 8558)])
+@every_row(("count", "number"), [(1, 1), (2, 2), (3, 6), (4, 22), (8, 8558)])
 def test_brute_force_sees_every_persistent_schedule_once(count: int, number: int) -> None:
     """The large Schroeder numbers."""
     found = persistent(count)
@@ -348,7 +349,7 @@ def bottlenecks() -> Chain:
     return Chain(tuple(stages), sample * 224 * 224 * 3)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("schedule", "says"),
     [
         ((1, 2, -2), "that of stage 1 is missing"),
@@ -369,7 +370,7 @@ def test_an_illegal_schedule_is_one_sentence(schedule, says: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("budget", [0, -1, 1.5, "9", True, None])
+@every_row("budget", [0, -1, 1.5, "9", True, None])
 def test_a_budget_is_a_whole_number_of_bytes(budget) -> None:
     with pytest.raises(InputError, match="budget"):
         least_time(plain(3), budget)
@@ -384,7 +385,7 @@ def test_a_budget_below_the_least_names_the_least() -> None:
     assert least_time(chain, 10**30) == (1, 2, 3, 4, 5, -5, -4, -3, -2, -1)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "make",
     [
         lambda: Chain(()),

@@ -21,6 +21,7 @@ from memlab.techniques.recompute.exact_order import (
     least_time,
     simulate,
 )
+from tests.rows import every_row
 
 SMALL = st.integers(0, 9)
 
@@ -209,7 +210,7 @@ def test_a_graph_of_the_largest_size_is_solved_while_one_waits() -> None:
     assert usage.peak <= 90 < simulate(tasks, range(len(tasks))).peak
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("call", "says"),
     [
         (lambda: least_time(chain_of_four(), 0), "budget"),

@@ -12,6 +12,7 @@ from memlab import InputError
 from memlab.claims.revolve import sqrt_slots
 from memlab.techniques.recompute.chain import Chain, Schedule, Stage, simulate
 from memlab.techniques.recompute.segments import best_kth, every_kth, greedy, greedy_search, sqrt
+from tests.rows import every_row
 
 SIZES = st.lists(st.tuples(st.integers(1, 9), st.integers(0, 20)), min_size=1, max_size=30)
 
@@ -64,7 +65,7 @@ def test_a_schedule_by_hand() -> None:
     assert every_kth(chain, 1) == (1, 2, 3, 4, 5, -5, 4, -4, 3, -3, 2, -2, 1, -1)
 
 
-@pytest.mark.parametrize(("stages", "k"), [(1, 1), (2, 1), (3, 2), (6, 2), (7, 3), (100, 10)])
+@every_row(("stages", "k"), [(1, 1), (2, 1), (3, 2), (6, 2), (7, 3), (100, 10)])
 def test_root_is_the_nearest_whole_number(stages: int, k: int) -> None:
     chain = chain_of([(1, 0)] * stages)
     assert sqrt(chain) == every_kth(chain, k)
@@ -126,7 +127,7 @@ def test_the_search_keeps_to_its_limit(sizes, more: int) -> None:
         greedy_search(chain, least.peak - 1)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "call",
     [
         lambda chain: every_kth(chain, 0),
