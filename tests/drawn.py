@@ -3,7 +3,8 @@
 ``--cases 2`` keeps two cases of a function, and two of each kind where its parameters name kinds:
 a parameter called one of ``NAMES``, or a value with a ``drawn_by``. The draw depends on the name of
 the function alone, so that a run can be repeated. ``@pytest.mark.every`` keeps every case: where
-each is a branch of its own. ``make full`` and a run by hand draw nothing.
+each is a branch of its own. Hypothesis then draws the same examples each time, and fewer of them
+the fewer cases are asked for. ``make full`` and a run by hand run every case.
 """
 
 from collections import defaultdict
@@ -11,10 +12,13 @@ from collections.abc import Iterable
 from random import Random
 from typing import Any
 
+import hypothesis
 import pytest
 
 MARKER = "every"
 NAMES = ("format", "target", "algorithm")
+EXAMPLES = 13
+"""How many of 100 examples Hypothesis draws for each case that is asked for."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -23,6 +27,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{MARKER}: every case is a branch of its own")
+    number = config.getoption("--cases")
+    few = 100 if number is None else min(100, EXAMPLES * number)
+    hypothesis.settings.register_profile(
+        # the machines are shared and slow at times: an example has no time limit
+        "memlab",
+        deadline=None,
+        max_examples=few,
+        derandomize=number is not None,
+        database=None,
+    )
+    hypothesis.settings.load_profile("memlab")
+
+
+def examples(number: int) -> hypothesis.settings:
+    """The settings of a test that draws another number of examples than the usual 100."""
+    usual = hypothesis.settings.default
+    return hypothesis.settings(usual, max_examples=-(-number * usual.max_examples // 100))
 
 
 @pytest.hookimpl(trylast=True)

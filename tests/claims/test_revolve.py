@@ -7,12 +7,13 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memlab import InputError
 from memlab.claims import revolve
 from memlab.techniques.recompute.chain import Schedule
+from tests.drawn import examples
 from tests.rows import every_row
 
 STEPS, SLOTS = st.integers(1, 300), st.integers(1, 40)
@@ -134,7 +135,7 @@ def test_a_long_chain_equals_the_recurrence_without_its_short_cut() -> None:
 
 
 @given(STEPS, SLOTS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_schedules_reach_their_counts(t: int, m: int) -> None:
     m = max(m, t // 40 + 1)  # or the schedule is long
     internal_walk = slots_of_internal(revolve.internal_schedule(t, m))

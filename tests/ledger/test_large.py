@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import memlab
@@ -19,6 +19,7 @@ from memlab.networks.graph import Network
 from memlab.placement.placement import HOWS, place
 from memlab.step.storage import DEVICE, HOST
 from memlab.techniques.recompute.chain import Chain, Stage, simulate
+from tests.drawn import examples
 from tests.networks_at_random import networks
 from tests.rows import every_row
 from tests.strange import said
@@ -77,7 +78,7 @@ def check(ledger: Ledger, batch: int) -> None:
 
 
 @given(networks(), st.sampled_from(BATCHES) | st.integers(10**9, 10**40))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_every_question_to_a_ledger_at_a_large_batch(net: Network, batch: int) -> None:
     check(memlab.plan(memlab.training_step(net)), batch)
 

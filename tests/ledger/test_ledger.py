@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import accumulate
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import memlab
@@ -18,6 +18,7 @@ from memlab.optimizers import OPTIMIZERS
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
+from tests.drawn import examples
 from tests.networks_at_random import networks
 from tests.rows import every_row
 
@@ -58,7 +59,7 @@ def brute_timeline(step: Step, *batches: int) -> list[list[int]]:
 
 
 @given(networks(), BATCHES, st.sampled_from([*OPTIMIZERS, None]))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_timeline_equals_brute_force(net: Network, batch: int, optimizer: str | None) -> None:
     step = memlab.training_step(net, optimizer) if optimizer else memlab.inference_step(net)
     assume(step.ops)  # inference of nothing but views has none
@@ -78,7 +79,7 @@ def test_timeline_of_every_zoo_network_equals_brute_force(name: str) -> None:
 
 
 @given(networks(), BATCHES)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_events_before_and_after_agree_with_the_timeline(net: Network, batch: int) -> None:
     ledger = memlab.plan(memlab.training_step(net))
     inside, start, end = [0] * len(ledger.rows), [], []
@@ -100,7 +101,7 @@ def test_events_before_and_after_agree_with_the_timeline(net: Network, batch: in
 
 
 @given(networks(), BATCHES, st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_roles_and_blocks_add_up_at_every_operation(
     net: Network, batch: int, data: st.DataObject
 ) -> None:
@@ -112,7 +113,7 @@ def test_roles_and_blocks_add_up_at_every_operation(
 
 
 @given(networks(), st.integers(0, 10**6))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_fit_agrees_with_a_search(net: Network, budget: int) -> None:
     ledger = memlab.plan(memlab.training_step(net))
     fit = ledger.fit(budget)

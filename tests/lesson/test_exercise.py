@@ -164,6 +164,7 @@ def endless():
         yield 1
 
 
+@pytest.mark.measures  # until it has a million values
 def test_a_generator_without_end_is_wrong_and_no_more():
     report = check(lambda batch, sides: endless(), PAIR)
     assert not report.passed

@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import prod
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import memlab
@@ -28,6 +28,7 @@ from memlab.lesson.misconceptions import (
 from memlab.lesson.typed_guess import Guess, amount, times
 from memlab.networks import zoo
 from memlab.optimizers import OPTIMIZERS
+from tests.drawn import examples
 from tests.rows import every_row
 
 
@@ -219,7 +220,7 @@ def ledger_of(name):
     return LEDGERS[name]
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(
     name=st.sampled_from(ALL),
     batch=st.integers(1, 4096),

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import combinations, permutations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import memlab
@@ -22,6 +22,7 @@ from memlab.placement.placement import HOWS, TOY, Block, Placement, arrange, blo
 from memlab.step.step import Step
 from memlab.step.storage import HOST, Size
 from memlab.step.tensor import Role
+from tests.drawn import examples
 from tests.networks_at_random import networks
 from tests.rows import every_row
 
@@ -141,7 +142,7 @@ def test_best_fit_takes_the_smallest_gap_and_birth_the_lowest():
 
 
 @given(some_blocks(), st.sampled_from([1, 3, 64]))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_no_placement_overlaps_or_lies_below_the_bound(given_blocks, alignment):
     for how in HOWS:
         found = arrange(given_blocks, how, alignment)
@@ -159,14 +160,14 @@ def test_no_placement_overlaps_or_lies_below_the_bound(given_blocks, alignment):
 
 
 @given(some_blocks(most=5, bytes_=9))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_exact_arena_is_that_of_the_best_of_all_orders(given_blocks):
     found = arrange(given_blocks, "exact", 1)
     assert found.arena == lowest_of_all_orders(given_blocks, 1)
 
 
 @given(some_blocks(bytes_=9))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_exact_arena_is_no_larger_than_any_other(given_blocks):
     least = arrange(given_blocks, "exact", 1).arena
     assert all(least <= arrange(given_blocks, how, 1).arena for how in HOWS)
@@ -188,7 +189,7 @@ def test_the_program_finds_what_no_tried_order_gave():
 
 
 @given(some_blocks(most=8, bytes_=5))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_program_proves_what_a_search_found_or_betters_it(given_blocks):
     """The solver itself, also where a packing at the bound needs no proof."""
     filled = [block for block in given_blocks if block.nbytes]
@@ -207,7 +208,7 @@ def test_the_program_proves_what_a_search_found_or_betters_it(given_blocks):
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9), st.integers(0, 9)), max_size=15))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_the_tree_finds_the_lowest_free_address(takes):
     taken = Taken(10)
     used: list[set[int]] = [set() for _ in range(10)]
@@ -222,7 +223,7 @@ def test_the_tree_finds_the_lowest_free_address(takes):
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.booleans()), max_size=40))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_gaps_are_joined_and_the_smallest_is_taken(turns):
     alive: list[tuple[int, int]] = []
     gaps, free = Gaps(1000), set(range(1000))
@@ -267,7 +268,7 @@ def test_no_block_is_a_placement_of_0_bytes(how):
 
 
 @given(some_blocks(), st.data())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_a_block_moved_over_others_is_found(given_blocks, data):
     found = arrange(given_blocks)
     for block in given_blocks:
@@ -288,7 +289,7 @@ def test_a_planted_overlap_is_seen():
 
 
 @given(networks(), st.integers(1, 64), st.booleans())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_what_is_born_in_a_step_is_what_its_plan_lists(net, batch, training):
     step = memlab.training_step(net) if training else memlab.inference_step(net)
     ledger = memlab.plan(step) if step.ops else None

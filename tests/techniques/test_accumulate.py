@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import memlab
@@ -30,6 +30,7 @@ from memlab.step.storage import HOST
 from memlab.step.tensor import Role
 from memlab.techniques import order
 from memlab.techniques.order import PART, PARTS
+from tests.drawn import examples
 from tests.kernels_by_case import distance
 from tests.networks_at_random import networks, tied
 from tests.rows import every_row
@@ -397,7 +398,7 @@ def in_turn(before: Step, batch: int, given: list[Array]) -> list[Array]:
 @pytest.mark.measures
 @given(st.one_of(networks(8), tied(6)), st.integers(2, 4), st.integers(1, 3),
        st.sampled_from([way for way in BEFORE if way != "chain"]))  # fmt: skip
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_random_networks(net: Network, parts: int, batch: int, way: str) -> None:
     before = undrawn(memlab.training_step(net, "sgd", "fp64")).keep("gradients")
     samples = drawn(before, parts * batch)

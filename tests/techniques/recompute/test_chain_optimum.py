@@ -11,7 +11,7 @@ from itertools import pairwise, product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memlab import InputError
@@ -22,6 +22,7 @@ from memlab.claims.revolve import (
 from memlab.techniques.recompute import segments
 from memlab.techniques.recompute.chain import Chain, Run, Schedule, Stage, Usage, Ways, simulate
 from memlab.techniques.recompute.chain_optimum import frontier, least_memory, least_time
+from tests.drawn import examples
 from tests.rows import every_row
 
 SMALL = st.integers(0, 9)
@@ -157,14 +158,14 @@ def test_brute_force_sees_every_persistent_schedule_once(count: int, number: int
 
 
 @given(chains(6), st.data())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_the_interpreter_equals_liveness_spelt_out(chain: Chain, data: st.DataObject) -> None:
     schedule = data.draw(st.sampled_from(persistent(len(chain))))
     assert simulate(chain, schedule) == spelt_out(chain, schedule)
 
 
 @given(chains(6), st.randoms(use_true_random=False))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_the_same_for_schedules_that_recompute_at_random(chain: Chain, random) -> None:
     schedule, made, due = [], 0, len(chain)
     while due:
@@ -222,7 +223,7 @@ def told(draw: st.DrawFn, most: int = 5) -> Chain:
 
 @pytest.mark.measures
 @given(told())
-@settings(max_examples=250, deadline=None)
+@examples(250)
 def test_stages_that_are_told_apart_have_the_frontier_of_brute_force(chain: Chain) -> None:
     check_frontier(chain, reads=False)
     for nbytes, cost in frontier(chain):
@@ -231,14 +232,14 @@ def test_stages_that_are_told_apart_have_the_frontier_of_brute_force(chain: Chai
 
 @pytest.mark.measures
 @given(chains(6))
-@settings(max_examples=250, deadline=None)
+@examples(250)
 def test_the_frontier_equals_brute_force_on_short_chains(chain: Chain) -> None:
     check_frontier(chain)
 
 
 @pytest.mark.measures
 @given(chains())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_the_frontier_equals_brute_force(chain: Chain) -> None:
     check_frontier(chain)
 
@@ -249,7 +250,7 @@ def check_frontier(chain: Chain, reads: bool = True) -> None:
 
 
 @given(chains(14), st.integers(0, 30))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_schedules_reach_their_points(chain: Chain, above: int) -> None:
     points = frontier(chain)
     for nbytes, cost in points:
@@ -263,7 +264,7 @@ def test_schedules_reach_their_points(chain: Chain, above: int) -> None:
 
 @pytest.mark.measures
 @given(chains(20), st.integers(0, 200))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_no_segments_are_better(chain: Chain, budget: int) -> None:
     for schedule in (
         segments.sqrt(chain),
@@ -278,7 +279,7 @@ def test_no_segments_are_better(chain: Chain, budget: int) -> None:
 
 
 @given(chains(12))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_fastest_schedule_keeps_everything(chain: Chain) -> None:
     everything = (*range(1, len(chain) + 1), *range(-len(chain), 0))
     assert frontier(chain)[-1][1] == simulate(chain, everything).cost
