@@ -42,8 +42,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def examples(number: int) -> hypothesis.settings:
     """The settings of a test that draws another number of examples than the usual 100."""
-    usual = hypothesis.settings.default
-    return hypothesis.settings(usual, max_examples=-(-number * usual.max_examples // 100))
+    usual = hypothesis.settings().max_examples
+    return hypothesis.settings(max_examples=-(-number * usual // 100))
 
 
 @pytest.hookimpl(trylast=True)
