@@ -25,6 +25,7 @@ from memlab.kernels import numba_internals
 from memlab.kernels.cpu import blas, compile
 from memlab.kernels.cuda import driver, simulator, target
 from memlab.runtime.metering import numpy_internals
+from tests.quick import apart
 from tests.rows import every_row
 
 MODULES = (numpy_internals, blas, numba_internals, simulator, driver, torch_internals)
@@ -52,7 +53,10 @@ def here(internal: Internal) -> bool:
     return not internal.home.startswith("numba.cuda") or target().simulated
 
 
-OF_MODULES = [name for name, each in INTERNALS.items() if here(each) and not in_a_class(each)]
+OF_MODULES = apart(
+    [name for name, each in INTERNALS.items() if here(each) and not in_a_class(each)],
+    lambda name: name.startswith("torch."),  # which takes a second to load
+)
 
 
 def probe(x: Any) -> Any:
