@@ -39,7 +39,8 @@ check: .venv/test  ## lint, types and the quick tests, in a minute, with times
 test: .venv/test  ## run every check and every test, with times
 	@$(RUN) tests/run.py $(ARGS)
 
-full: .venv/test  ## every pair of techniques, then for hours what tests draw for seconds (ARGS=-x)
+full: .venv/test  ## every case and pair of techniques, then for hours what is drawn (ARGS=-x)
+	@$(RUN) tests/run.py crosses
 	@$(RUN) -m tests.cross
 	@$(RUN) -m tests.cross --of 3 $(addprefix --only ,branches cells tokens)
 	@MEMLAB_EVERY_LESSON=1 $(RUN) -m pytest -q -p no:nbval $(ARGS) tests/browser/test_again.py

@@ -3,18 +3,17 @@
 import atexit
 import gc
 import os
+import sys
 import tempfile
 
-import hypothesis
 import pytest
 
 from memlab import InputError
 
-# the machines are shared and slow at times: an example has no time limit
-hypothesis.settings.register_profile("memlab", deadline=None)
-hypothesis.settings.load_profile("memlab")
+# jsonschema compiles a grammar of addresses where it finds one, for seconds; nothing here needs it
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
-pytest_plugins = ["tests.quick"]
+pytest_plugins = ["tests.drawn", "tests.quick"]
 
 OWN = (
     "MEMLAB_PROGRESS", "MEMLAB_SEED", "MEMLAB_LANGUAGE", "MEMLAB_RECORD", "MEMLAB_REQUIRE_CARDS",
@@ -47,6 +46,16 @@ class Garbage:
 
     thawed = True
     thaw = staticmethod(gc.unfreeze)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """What is collected stays: a collection of garbage would look at all of it again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def _thaw():

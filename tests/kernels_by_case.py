@@ -45,6 +45,11 @@ class Case:
         return name + (f" {self.algorithm}" if self.layer.kind == "conv2d" else "")
 
     @property
+    def drawn_by(self) -> str:
+        """The kernel that computes it: cases of each are drawn."""
+        return f"{self.layer.kind} {self.algorithm}"
+
+    @property
     def learns(self) -> bool:
         """Whether the layer has parameters."""
         return any(t.role is Role.PARAMETER for t in self.ops("fp32")[0].reads.values())

@@ -1,7 +1,8 @@
 """Run every check and every test, print the seconds of each part, and fail if any failed.
 
 `make test` calls this and `make check` the parts of a minute: `python tests/run.py check`.
-`python tests/run.py types quick` runs the named parts only.
+`python tests/run.py types quick` runs the named parts only. Of a test function with many cases a
+part runs a few, drawn by tests/drawn.py; the part `crosses`, of `make full`, runs all of them.
 """
 
 import os
@@ -26,17 +27,23 @@ PARTS = {
     "format": "ruff format --check",
     "types": "mypy",
     "imports": "lint-imports --no-logo",
-    "quick": f"{TESTS} -m 'not measures'",
-    "measures": f"{TESTS} -m measures --ignore tests/browser",
+    "quick": f"{TESTS} --cases 2 -m 'not measures'",
+    "cases": f"{TESTS} --cases 8 -m 'not measures'",
+    "measures": f"{TESTS} --cases 3 -m measures --ignore tests/browser",
     "notebooks": f"{NOTEBOOKS} lessons/*.ipynb lessons/solutions/*.ipynb lessons/appendix/*.ipynb"
     " lessons/??/*.ipynb lessons/??/solutions/*.ipynb",
-    "browser": f"{PYTEST} -p no:nbval --dist worksteal --reruns 1 -r R tests/browser",
+    "browser": f"{TESTS} --cases 3 --reruns 1 -r R tests/browser",
+    "crosses": f"{TESTS} --ignore tests/browser",
 }
 """A machine that others share may stall for longer than a browser waits: there, a test that failed
 is tried once more, and named."""
 NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
-CHECK = ("lint", "format", "types", "imports", "quick")
-"""What takes a minute and measures, compiles and opens nothing."""
+TOOLS_ALONE = ("lint", "format", "types", "imports")
+TARGETS = {
+    "check": (*TOOLS_ALONE, "quick"),
+    "test": (*TOOLS_ALONE, "cases", "measures", "notebooks", "browser"),
+}
+"""What takes a minute and measures, compiles and opens nothing; and everything, once."""
 
 
 def command(line: str) -> list[str]:
@@ -65,13 +72,13 @@ def run(name: str) -> tuple[str, float, bool]:
 
 
 def main(names: list[str]) -> int:
-    """Run the named parts, or all of them, each whatever the others did."""
-    names = [part for name in names for part in (CHECK if name == "check" else [name])]
+    """Run the named parts, or those of `make test`, each whatever the others did."""
+    names = [part for name in names or ["test"] for part in TARGETS.get(name, [name])]
     if unknown := set(names) - set(PARTS):
-        known = ", ".join(PARTS)
-        print(f"No part is called {' or '.join(sorted(unknown))}; there are: check, {known}.")
+        known = ", ".join([*TARGETS, *PARTS])
+        print(f"No part is called {' or '.join(sorted(unknown))}; there are: {known}.")
         return 2
-    results = [run(name) for name in names or PARTS]
+    results = [run(name) for name in names]
     print(f"\n{'part':12}seconds")
     for name, seconds, passed in results:
         print(f"{name:12}{seconds:7.1f}  {'passed' if passed else 'FAILED'}")

@@ -25,6 +25,7 @@ from memlab.claims import (
 )
 from memlab.claims.table import Claim, Figure, Row
 from memlab.claims.verdicts import SCALES, as_printed, beside, verdict
+from tests.rows import every_row
 
 TABLE, OWN = claims.table(), claims.figures()
 PLANNED = [claim.id for claim in TABLE if not claim.runs]
@@ -147,7 +148,7 @@ def test_ways_to_convolve_are_timed_in_turns(other: str, monkeypatch: pytest.Mon
     assert claims.seconds_over("direct", other, "mnist_cnn", "conv1", batch=1) > 0
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("id", "computed"),
     [
         ("A1.kept", 4),
@@ -331,7 +332,7 @@ def test_the_zoo_is_published_whole() -> None:
     assert published == set(memlab.zoo.ZOO) - {"linear1", "rnn", "lstm", "gpt_small"}
 
 
-@pytest.mark.parametrize("claim", TABLE, ids=lambda claim: claim.id)
+@every_row("claim", TABLE)
 def test_a_claim_names_texts_that_say_it(claim: Claim) -> None:
     assert claim.text
     assert len(set(claim.text)) == len(claim.text)
@@ -413,7 +414,7 @@ def _names(tree: ast.AST) -> Iterator[str]:
             yield name if name.startswith(COMPUTES) or "." in name else f"memlab.claims.{name}"
 
 
-@pytest.mark.parametrize("claim", TABLE, ids=lambda claim: claim.id)
+@every_row("claim", TABLE)
 def test_every_claim_is_computed_and_says_how(claim: Claim) -> None:
     assert typed(claim) == []
     runs = {f"memlab.claims.{name}" for name in ("single_layer", "seconds_over")}
@@ -421,7 +422,7 @@ def test_every_claim_is_computed_and_says_how(claim: Claim) -> None:
     assert claim.here is ("seconds_over" in claim.call)
 
 
-@pytest.mark.parametrize("figure", OWN, ids=lambda figure: figure.id)
+@every_row("figure", OWN)
 def test_every_figure_is_computed_and_says_how(figure: Figure) -> None:
     if figure.how == claims.FORMULA:
         assert figure.after
@@ -431,7 +432,7 @@ def test_every_figure_is_computed_and_says_how(figure: Figure) -> None:
         assert _computes(ast.parse(figure.call))
 
 
-@pytest.mark.parametrize(
+@every_row(
     "call",
     [
         "168_000_000",
@@ -456,7 +457,7 @@ def test_a_number_that_is_given_has_to_be_used() -> None:
     assert typed(Row(id="X", call=call, unit="values", how="plan", given={"image": 32}))
 
 
-@pytest.mark.parametrize("module", [of_plans, of_data_path, of_runs, transformers])
+@every_row("module", [of_plans, of_data_path, of_runs, transformers])
 def test_no_figure_hides_in_a_helper(module: object) -> None:
     tree = ast.parse(inspect.getsource(module))  # type: ignore[arg-type]  # a module
     assert [text for text in _numbers(tree) if float(text) > SMALL] == []
@@ -465,7 +466,7 @@ def test_no_figure_hides_in_a_helper(module: object) -> None:
 # -- verdicts -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("claimed", "computed", "expected"),
     [
         ("25 MB", 26_561_576, "right if MB means MiB"),
@@ -488,7 +489,7 @@ def test_verdicts_follow_the_printed_digits(claimed: str, computed: float, expec
     assert verdict(claimed, computed) == expected
 
 
-@pytest.mark.parametrize("claimed", ["", "many", "2 apples", "some 3 GB", "2 GB or so"])
+@every_row("claimed", ["", "many", "2 apples", "some 3 GB", "2 GB or so"])
 def test_what_is_no_figure_is_refused(claimed: str) -> None:
     with pytest.raises(InputError, match="is no claimed figure"):
         verdict(claimed, 1)
@@ -499,7 +500,7 @@ def test_a_text_that_rounds_first_goes_on_with_its_digits() -> None:
     assert as_printed("4.8 MB", 4_816_896) == 4_800_000
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("claimed", "computed", "expected"),
     [
         ("99 MB", 104_000_000, "99.2 MiB"),
@@ -529,7 +530,7 @@ def test_rows_are_picked_by_text_and_verdict() -> None:
     assert {type(row) for row in as_text.rows("A4").rows} == {Claim, Figure}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given", "said"),
     [
         ({"text": "hanlom"}, "did you mean 'hanlon'"),

@@ -12,6 +12,7 @@ import pytest
 from memlab import cli, doctor, this_machine
 from memlab.doctor import Check
 from memlab.errors import InputError
+from tests.rows import every_row
 
 PYTHON = "/home/ada/memlab/.venv/bin/python"
 
@@ -29,7 +30,7 @@ def test_memlab_must_be_installed():
     assert "pip install -e" in doctor.check_memlab(None, PYTHON).fix
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("requirement", "expected"),
     [
         ("numpy", ("numpy", "", "", "")),
@@ -46,7 +47,7 @@ def test_requirements_are_read(requirement, expected):
     assert doctor.parse(requirement) == expected
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("requirement", "installed", "status", "text"),
     [
         ("numba>=0.62", "0.68.1", "ok", "0.68.1"),
@@ -81,7 +82,7 @@ def test_the_mending_line_names_the_version_that_is_needed():
     assert check.fix == f'"{PYTHON}" -m pip install "numpy>=2.0,<3"'
 
 
-@pytest.mark.parametrize(
+@every_row(
     "requirement",
     [
         "pytest; extra == 'test'",
@@ -108,13 +109,13 @@ def test_a_module_that_fails_is_told_in_one_line(tmp_path, monkeypatch):
     assert doctor._failure("json") == ""
 
 
-@pytest.mark.parametrize("word", ["python", "python3", "python3.11", PYTHON, f"{PYTHON}3.11"])
+@every_row("word", ["python", "python3", "python3.11", PYTHON, f"{PYTHON}3.11"])
 def test_a_kernel_that_starts_this_python_is_right(word):
     assert doctor.check_kernel([word, "-m", "ipykernel_launcher"], PYTHON, own=True).status == "ok"
 
 
-@pytest.mark.parametrize(("own", "where"), [(True, "--sys-prefix"), (False, "--user")])
-@pytest.mark.parametrize("argv", [None, [], ["/usr/bin/python3", "-m", "ipykernel_launcher"]])
+@every_row(("own", "where"), [(True, "--sys-prefix"), (False, "--user")])
+@every_row("argv", [None, [], ["/usr/bin/python3", "-m", "ipykernel_launcher"]])
 def test_a_missing_or_foreign_kernel_is_a_problem(argv, own, where):
     check = doctor.check_kernel(argv, PYTHON, own)
     assert check.status == "problem"
@@ -133,7 +134,7 @@ def test_environments_that_share_one_python_are_told_apart(tmp_path):
     assert doctor.check_kernel([theirs], ours, own=True).status == "problem"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("gpu", "simulated", "error", "status", "text", "fix"),
     [
         ("H200", False, "", "ok", "H200", ""),
@@ -183,9 +184,7 @@ def test_one_folder_that_can_be_written_is_enough_for_numba(tmp_path):
     assert check.fix != doctor.check_cache(closed, windows=True).fix
 
 
-@pytest.mark.parametrize(
-    ("free", "status"), [(8 * 10**9, "ok"), (10**9, "note"), (10**8, "problem")]
-)
+@every_row(("free", "status"), [(8 * 10**9, "ok"), (10**9, "note"), (10**8, "problem")])
 def test_little_memory_is_noted_and_very_little_is_a_problem(free, status):
     check = doctor.check_memory(free, "", free)
     assert check.status == status

@@ -13,6 +13,8 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+from tests.rows import every_row
+
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
@@ -94,8 +96,8 @@ def test_the_readme_names_the_wheel_of_this_version() -> None:
     assert f"memlab-{PROJECT['version']}-py3-none-any.whl[lab,lessons]" in readme
 
 
-@pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.parametrize("toolkit", ["cu12", "cu13"])
+@every_row("machine", MACHINES)
+@every_row("toolkit", ["cu12", "cu13"])
 def test_numba_cuda_goes_where_nvidia_builds_it_and_nowhere_else(
     toolkit: str, machine: str
 ) -> None:

@@ -26,7 +26,8 @@ from memlab.errors import (
     visible,
     whole,
 )
-from tests.strange import STRANGE, mostly_refused, name_of, said
+from tests.rows import every_row
+from tests.strange import STRANGE, mostly_refused, said
 
 CHECKS: tuple[Callable[[Any], object], ...] = (
     lambda given: whole("size", given, most=10),
@@ -39,13 +40,13 @@ CHECKS: tuple[Callable[[Any], object], ...] = (
 )
 
 
-@pytest.mark.parametrize("given", STRANGE, ids=name_of)
+@every_row("given", STRANGE)
 def test_what_was_given_is_said_in_one_short_line(given: Any) -> None:
     assert len(shorten(given).splitlines()) == 1
     assert len(str(unknown("name", given, ["a", "b"]))) < 150
 
 
-@pytest.mark.parametrize("check", CHECKS)
+@every_row("check", CHECKS)
 def test_every_helper_says_one_short_line(check: Callable[[Any], object]) -> None:
     mostly_refused(check)
     assert max(len(said(partial(check, given))) for given in STRANGE) < 150
@@ -65,7 +66,7 @@ def test_a_whole_number_has_bounds() -> None:
         whole("size", 2000, most=1000)
 
 
-@pytest.mark.parametrize(("given", "usual"), [(5, 4), (11, 6), (13, 12), (0, 1)])
+@every_row(("given", "usual"), [(5, 4), (11, 6), (13, 12), (0, 1)])
 def test_a_number_that_does_not_divide_is_told_one_that_does(given: int, usual: int) -> None:
     with pytest.raises(InputError, match=rf"side must .*, got {given}; try {usual}\."):
         divisor("side", given, "size", 12)
@@ -121,9 +122,7 @@ TERMINAL = "\x1b[31mred\x1b]0;title\x07\x9b2J"
 """What would colour a terminal, name its window and clear it."""
 
 
-@pytest.mark.parametrize(
-    "text", [TERMINAL, "\ud800", "\uffff", "\u202eabc", "a\nb\0", "\U0010ffff"]
-)
+@every_row("text", [TERMINAL, "\ud800", "\uffff", "\u202eabc", "a\nb\0", "\U0010ffff"])
 def test_what_no_screen_shows_is_escaped(text: str) -> None:
     shown = visible(text)
     assert shown.isprintable()
@@ -131,9 +130,7 @@ def test_what_no_screen_shows_is_escaped(text: str) -> None:
     assert ast.literal_eval(f'"{shown}"') == text
 
 
-@pytest.mark.parametrize(
-    "text", ["conv1", "größe · 中文 ²", "1\u00a0kB", "\u0645\u06cc\u200c\u062e"]
-)
+@every_row("text", ["conv1", "größe · 中文 ²", "1\u00a0kB", "\u0645\u06cc\u200c\u062e"])
 def test_what_a_screen_shows_stays(text: str) -> None:
     assert visible(text) == text
 

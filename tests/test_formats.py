@@ -12,6 +12,7 @@ import pytest
 
 from memlab import InputError, formats
 from memlab.formats import FORMATS, Format
+from tests.rows import every_row
 
 STORED: dict[str, Any] = {
     "fp64": np.float64,
@@ -30,7 +31,7 @@ STORED: dict[str, Any] = {
 FLOATS = [entry for entry in FORMATS.values() if entry.kind == "float" and not entry.padding]
 
 
-@pytest.mark.parametrize("entry", FLOATS, ids=str)
+@every_row("entry", FLOATS)
 def test_floats_agree_with_finfo(entry: Format) -> None:
     info = ml_dtypes.finfo(entry.dtype())
     used = entry.bits - entry.unused
@@ -43,7 +44,7 @@ def test_floats_agree_with_finfo(entry: Format) -> None:
     assert 1 - entry.bias == info.minexp
 
 
-@pytest.mark.parametrize("entry", FLOATS, ids=str)
+@every_row("entry", FLOATS)
 def test_infinities_and_nan_are_among_the_codes_or_not(entry: Format) -> None:
     stored = np.array([np.inf]).astype(entry.dtype()).astype(np.float64)
     assert bool(np.isinf(stored[0])) == entry.infinities
@@ -59,7 +60,7 @@ def test_tf32_has_the_range_of_fp32_and_the_step_of_fp16() -> None:
     assert cut.tolist() == [tf32.largest, tf32.smallest]
 
 
-@pytest.mark.parametrize("name", ["int64", "int32", "int8", "int4", "uint8"])
+@every_row("name", ["int64", "int32", "int8", "int4", "uint8"])
 def test_integers_agree_with_iinfo(name: str) -> None:
     entry = FORMATS[name]
     info = ml_dtypes.iinfo(entry.dtype())
@@ -70,7 +71,7 @@ def test_integers_agree_with_iinfo(name: str) -> None:
     assert not entry.nan
 
 
-@pytest.mark.parametrize("entry", FORMATS.values(), ids=str)
+@every_row("entry", FORMATS.values())
 def test_every_format_says_how_it_is_stored(entry: Format) -> None:
     assert entry.lanes(1024) * entry.bits == 1024
     assert entry.nbytes(0) == 0
@@ -98,7 +99,7 @@ def test_unknown_and_unstorable_formats_are_one_sentence() -> None:
         FORMATS["fp32"].lanes(0)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("width", "says"),
     [
         (384, "another power of 2 of bits wide, got 384; try 512"),
@@ -113,8 +114,8 @@ def test_a_width_that_no_vector_has_is_one_sentence(width: Any, says: str) -> No
         FORMATS["fp64"].lanes(width)
 
 
-@pytest.mark.parametrize("entry", FORMATS.values(), ids=str)
-@pytest.mark.parametrize("width", [64, 128, 256, 512, 1024, 2048])
+@every_row("entry", FORMATS.values())
+@every_row("width", [64, 128, 256, 512, 1024, 2048])
 def test_the_lanes_fill_the_vector(entry: Format, width: int) -> None:
     assert entry.lanes(width) * entry.bits == width
 

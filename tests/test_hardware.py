@@ -9,6 +9,7 @@ import pytest
 from memlab import InputError, hardware
 from memlab.formats import FORMATS
 from memlab.hardware import DEVICES, LINKS, SURE
+from tests.rows import every_row
 
 OWN = """
 [[link]]
@@ -55,7 +56,7 @@ def test_a_format_without_a_rate_is_computed_as_fp32() -> None:
         hardware.find("12 GB card").rate()
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given", "speed"),
     [("12 GB/s", 12 * 10**9), (12e9, 12 * 10**9), ("PCIe 3.0 x16", 12 * 10**9), ("1 GiB/s", 2**30)],
 )
@@ -63,7 +64,7 @@ def test_a_link_has_a_name_or_a_speed(given: str | float, speed: int) -> None:
     assert hardware.link(given).speed == speed
 
 
-@pytest.mark.parametrize("given", ["0 GB/s", 0, -1, 0.5, float("nan"), "cable", "12 gigs"])
+@every_row("given", ["0 GB/s", 0, -1, 0.5, float("nan"), "cable", "12 gigs"])
 def test_a_link_over_which_nothing_moves_is_refused(given: object) -> None:
     with pytest.raises(InputError, match=r"try|Known"):
         hardware.link(given)  # type: ignore[arg-type]  # wrong on purpose
@@ -111,7 +112,7 @@ def test_an_unknown_machine_is_refused_with_the_names() -> None:
         hardware.find("nowhere.toml")
 
 
-@pytest.mark.parametrize("given", ["12", 12, 12.0, "0.15"])
+@every_row("given", ["12", 12, 12.0, "0.15"])
 def test_a_slow_rate_needs_its_unit(given: str | float) -> None:
     shown = f"{float(given):g}"
     for read in (hardware.link, lambda rate: hardware.speed("disk", rate, "0.15 GB/s")):
@@ -120,13 +121,13 @@ def test_a_slow_rate_needs_its_unit(given: str | float) -> None:
     assert hardware.link("12 B/s").speed == hardware.speed("disk", "12 B/s", "0.15 GB/s") == 12
 
 
-@pytest.mark.parametrize("given", ["fast", "GB/s", "nan GB/s"])
+@every_row("given", ["fast", "GB/s", "nan GB/s"])
 def test_what_is_no_rate_is_told_what_one_is(given: str) -> None:
     with pytest.raises(InputError, match=r"disk is a rate in bytes per second, got .*; try '0.15"):
         hardware.speed("disk", given, "0.15 GB/s")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "room", "link"),
     [
         ("titan x", 12, 12),

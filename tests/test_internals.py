@@ -25,6 +25,8 @@ from memlab.kernels import numba_internals
 from memlab.kernels.cpu import blas, compile
 from memlab.kernels.cuda import driver, simulator, target
 from memlab.runtime.metering import numpy_internals
+from tests.quick import apart
+from tests.rows import every_row
 
 MODULES = (numpy_internals, blas, numba_internals, simulator, driver, torch_internals)
 INTERNALS = {
@@ -51,7 +53,10 @@ def here(internal: Internal) -> bool:
     return not internal.home.startswith("numba.cuda") or target().simulated
 
 
-OF_MODULES = [name for name, each in INTERNALS.items() if here(each) and not in_a_class(each)]
+OF_MODULES = apart(
+    [name for name, each in INTERNALS.items() if here(each) and not in_a_class(each)],
+    lambda name: name.startswith("torch."),  # which takes a second to load
+)
 
 
 def probe(x: Any) -> Any:
@@ -96,7 +101,7 @@ def test_a_module_that_lacks_it_gets_a_sentence(name: str, monkeypatch: Any) -> 
     )
 
 
-@pytest.mark.parametrize("name", [n for n, each in INTERNALS.items() if in_a_class(each)])
+@every_row("name", [n for n, each in INTERNALS.items() if in_a_class(each)])
 def test_an_object_that_lacks_it_gets_a_sentence(name: str) -> None:
     with pytest.raises(InternalError, match=f"has no {name}, which memlab needs to"):
         INTERNALS[name].of(object())
@@ -159,7 +164,7 @@ for each in vars(driver).values():
 # -- which versions are allowed -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
+@every_row("package", PACKAGES)
 def test_what_is_installed_by_rule_has_them_all(package: Package) -> None:
     """From the first version to that of constraints.txt, or of the oracle; no other major version
     is let in."""

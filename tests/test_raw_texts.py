@@ -1,11 +1,10 @@
 """The look at texts that people read finds what it is for."""
 
-import pytest
-
 from tests.raw_texts import raw
+from tests.rows import every_row
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "128 step {'disk': '19.3 MB'}",
@@ -20,7 +19,7 @@ def test_what_nobody_wrote_for_people_is_found(text: str) -> None:
     assert list(raw(text))
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     ["575,911,696 B = 576 MB", "2.936 GB (2.734 GiB)", "up to batch 1,000,000 and more",
      "a_tile = cuda.shared.array((T, T))", "None of them fits", "torch 2.13.0", "0.000123456"],

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from memlab import rounding
 from memlab.errors import InputError
 from memlab.formats import NUMBERS
+from tests.rows import every_row
 
 FLOATS = {name: entry for name, entry in NUMBERS.items() if entry.kind == "float"}
 INTEGERS = {name: entry for name, entry in NUMBERS.items() if entry.kind == "int"}
@@ -124,7 +125,7 @@ def test_a_fraction_that_float64_does_not_hold_is_rounded_once(name, data, digit
     assert same(rounding.nearest(number, name), exact(number, name))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "tie", "wrong"),
     [("bf16", 2**-8, 1.0), ("fp8_e4m3fn", 2**-4, 1.0), ("fp16", 2**-11, 1.0)],
 )
@@ -147,8 +148,8 @@ def test_an_integer_is_the_nearest_and_saturates(name, number):
     assert rounding.nearest(number, name) == wanted
 
 
-@pytest.mark.parametrize("low", [0, 1, 0x0FFF, 0x1000, 0x1001, 0x3000, 0x7FFF, 0x8000, 0x8001])
-@pytest.mark.parametrize("name", CAST)
+@every_row("low", [0, 1, 0x0FFF, 0x1000, 0x1001, 0x3000, 0x7FFF, 0x8000, 0x8001])
+@every_row("name", CAST)
 def test_what_fp32_holds_is_rounded_as_numpy_and_ml_dtypes_do(name, low):
     """Every upper half of an fp32, with lower halves at and beside the ties of fp16 and bf16."""
     numbers = ((np.arange(2**16, dtype=np.uint32) << 16) + np.uint32(low)).view(np.float32)
@@ -174,7 +175,7 @@ def test_every_value_of_a_format_stays(name):
         assert np.array_equal(kept, np.concatenate([held, -held]))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("number", "name", "wanted"),
     [
         (70000, "fp16", inf),
@@ -296,7 +297,7 @@ def test_the_low_bits_of_tf32_are_0():
     assert not (rounding.encode(numbers, "tf32").view(np.uint32) & 0x1FFF).any()
 
 
-@pytest.mark.parametrize("scale", [0, -1.0, nan, inf, "1", None, 10**400])
+@every_row("scale", [0, -1.0, nan, inf, "1", None, 10**400])
 def test_a_scale_is_above_0(scale):
     with pytest.raises(InputError, match=r"scale must be above 0, got .*; try 0.05"):
         rounding.encode([1.0], "int8", scale=scale)
@@ -304,7 +305,7 @@ def test_a_scale_is_above_0(scale):
         rounding.decode(np.zeros(1, np.int8), "int8", scale=scale)
 
 
-@pytest.mark.parametrize("values", ["0.1", [1, "x"], [[1], [2, 3]], [1j], None, {}, [None]])
+@every_row("values", ["0.1", [1, "x"], [[1], [2, 3]], [1j], None, {}, [None]])
 def test_values_are_real_numbers(values):
     with pytest.raises(InputError, match=r"values must be real numbers, got .*; try"):
         rounding.encode(values, "fp16")

@@ -54,6 +54,7 @@ def missing(asked, table):
     ]
 
 
+@pytest.mark.measures  # reads the whole package, for seconds
 def test_every_text_is_used(asked):
     assert unused(asked, strings.table()) == []
 
@@ -72,12 +73,14 @@ INVENTED = (
 )
 
 
+@pytest.mark.measures  # reads the whole package, for seconds
 @pytest.mark.parametrize("key", INVENTED)
 def test_a_text_that_nothing_asks_for_is_seen(asked, key):
     assert key not in strings.table()
     assert unused(asked, [key]) == [key]
 
 
+@pytest.mark.measures  # reads the whole package, for seconds
 def test_every_text_that_the_code_names_is_there(asked):
     assert sum(bool(each.given) for each in asked) > 300
     assert missing(asked, strings.table()) == []

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from memlab import InputError, units
 from memlab.lesson import typed_guess
+from tests.rows import every_row
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("nbytes", "text"),
     [
         (0, "0 B"),
@@ -40,7 +41,7 @@ def test_mb_and_mib_are_different_words() -> None:
     assert units.both(36) == "36 B"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "nbytes"),
     [
         ("12GB", 12 * 10**9),
@@ -57,7 +58,7 @@ def test_parse(text: str, nbytes: int) -> None:
     assert units.parse(text) == nbytes
 
 
-@pytest.mark.parametrize("given", ["12", 12, "999,999", 300])
+@every_row("given", ["12", 12, "999,999", 300])
 def test_a_few_bytes_need_their_unit(given: str | int) -> None:
     with pytest.raises(InputError, match=f"{given} has no unit.* or {given} B for bytes"):
         units.parse(given)
@@ -77,7 +78,7 @@ def test_parse_reads_what_exact_writes(nbytes: int) -> None:
     assert units.parse(units.exact(nbytes)) == nbytes
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text", ["", "GB", "12 apples", "-3GB", "1.5 B", "1e3", "0.3 kB ?", "1,5 GB", "1,2,3", "9" * 99]
 )
 def test_no_amount_is_one_sentence(text: str) -> None:
@@ -87,7 +88,7 @@ def test_no_amount_is_one_sentence(text: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["25 Mb", "1Gb", "8 Kb", "1 Tb", "512 Mib", "1 kIb"])
+@every_row("text", ["25 Mb", "1Gb", "8 Kb", "1 Tb", "512 Mib", "1 kIb"])
 def test_bits_are_no_bytes(text: str) -> None:
     with pytest.raises(InputError, match=r"are bits, 8 to a byte; for bytes write [kKMGT]i?B"):
         units.parse(text)
@@ -95,7 +96,7 @@ def test_bits_are_no_bytes(text: str) -> None:
         typed_guess.amount(text)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "nbytes"), [("8 mb", 8 * 10**6), ("8 KB", 8000), ("8 MIB", 2**23), ("8 bytes", 8)]
 )
 def test_letters_may_be_small(text: str, nbytes: int) -> None:

@@ -47,7 +47,7 @@ def test_every_system_runs_the_unit_tests(job):
     assert tuple(re.sub(r"-[\d.]+$", "", system) for system in matrix["os"]) == SYSTEMS
     (mac,) = (system for system in matrix["os"] if system.startswith("macos"))
     assert int(mac.removeprefix("macos-")) >= 14, "older ones are no arm64"
-    assert matrix["parts"] == ["quick measures"]
+    assert matrix["parts"] == ["cases measures"]
 
 
 def test_its_pythons_are_those_that_memlab_runs_on(job):
@@ -60,7 +60,7 @@ def test_its_pythons_are_those_that_memlab_runs_on(job):
 def test_what_it_names_is_there(job):
     matrix, lines = job["strategy"]["matrix"], [step.get("run", "") for step in job["steps"]]
     parts = [*matrix["parts"], *(each["parts"] for each in matrix["include"])]
-    assert set(" ".join(parts).split()) == set(run.PARTS) - {"browser"}
+    assert set(" ".join(parts).split()) == set(run.TARGETS["test"]) - {"browser"}
     for each in matrix["include"]:
         assert each["os"] in matrix["os"]
         assert each["python"] in matrix["python"]

@@ -302,6 +302,7 @@ def learner(open_notebook, tmp_path):
     return opens
 
 
+@pytest.mark.every
 @pytest.mark.parametrize(
     "path", [path.relative_to(build.LESSONS).as_posix() for path in (*LESSONS, *TRANSLATED)]
 )

@@ -1,5 +1,7 @@
 """Every picture as a browser sets it, also without Arial: no text meets another or is cut off."""
 
+from functools import cache
+
 import pytest
 
 from tests.pictures.pages import every, page_of
@@ -30,29 +32,29 @@ MEASURE = """() => [...document.querySelectorAll("svg.memlab-svg")].map(svg => {
 })"""
 
 
-@pytest.fixture(scope="module")
-def pictures():
-    """Every page at every width, as elements of one document."""
-    views = [make() for make in MADE.values()]
-    return {
-        width: [page_of(view, width).render(f"k{index}")
-                for index, view in enumerate(views)]
-        for width in (500, 820, 1200)
-    }  # fmt: skip
+@cache
+def views():
+    return [make() for make in MADE.values()]
+
+
+@cache
+def pictures(width):
+    """Every page at a width, as elements of one document."""
+    return [page_of(view, width).render(f"k{index}") for index, view in enumerate(views())]
 
 
 @pytest.mark.parametrize("font", FONTS)
 @pytest.mark.parametrize("width", [500, 820, 1200])
-def test_texts_fit_in_any_font(page, pictures, width, font):
-    _set(page, pictures[width], FONTS[font])
+def test_texts_fit_in_any_font(page, width, font):
+    _set(page, pictures(width), FONTS[font])
     _clear(page.evaluate(MEASURE))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("scale", [1, 1.8])
-def test_texts_fit_on_a_projector_in_either_theme(page, pictures, scale, scheme):
+def test_texts_fit_on_a_projector_in_either_theme(page, scale, scheme):
     page.emulate_media(color_scheme=scheme)
-    _set(page, pictures[820], f"svg{{zoom:{scale}}}")
+    _set(page, pictures(820), f"svg{{zoom:{scale}}}")
     _clear(page.evaluate(MEASURE))
 
 

@@ -192,6 +192,7 @@ def test_a_first_level_stands_on_a_screen_with_its_controls(show, screen):
     assert len(page.evaluate(OVER, 100)) == len(FIRST)
 
 
+@pytest.mark.every
 @pytest.mark.parametrize("name", LIVE)
 def test_the_keyboard_alone_reaches_everything(opened, together, name):
     page = opened if opened.viewport_size["width"] == WIDTH else together()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import memlab
@@ -19,6 +19,7 @@ from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
 from tests import operations_by_hand as by_hand
+from tests.drawn import examples
 from tests.joins_at_random import joined
 from tests.networks_at_random import networks
 
@@ -169,7 +170,7 @@ def check_gradients(net: Network) -> None:
 
 
 @given(networks())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_every_gradient_is_the_sum_of_its_contributions(net: Network) -> None:
     check_gradients(net)
 
@@ -213,7 +214,7 @@ def test_a_layer_named_as_a_block_of_another_gives_one_sentence(inner: str, last
 
 
 @given(networks(), st.sampled_from(sorted(OPTIMIZERS)), st.sampled_from(["fp64", "fp32", "bf16"]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_state_and_gradients_match_the_parameters(
     net: Network, optimizer: str, format: str
 ) -> None:

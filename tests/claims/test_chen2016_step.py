@@ -13,6 +13,7 @@ from memlab.networks.builder import Handle, network
 from memlab.networks.graph import Network
 from memlab.step.step import Step
 from memlab.step.tensor import Role
+from tests.rows import every_row
 
 
 def start() -> Handle:
@@ -70,7 +71,7 @@ def test_the_operations_of_three_layers() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("rewrite", "values"),
     [
         (lambda step: step, [48, 80, 51, 54, 54, 83, 112, 48]),
@@ -106,14 +107,14 @@ def test_in_place_the_first_copy_lies_where_the_gradient_was() -> None:
     assert found["backward of norm1"] == [[there, "conv2"], [there], []]
 
 
-@pytest.mark.parametrize("make", [three_layers, block, lambda: memlab.zoo.resnet18(image=32)])
-@pytest.mark.parametrize("rewrite", [lambda step: step, memlab.in_place, memlab.no_reuse])
+@every_row("make", [three_layers, block, lambda: memlab.zoo.resnet18(image=32)])
+@every_row("rewrite", [lambda step: step, memlab.in_place, memlab.no_reuse])
 def test_the_plan_equals_lifetimes_spelt_out(make, rewrite) -> None:
     step = rewrite(chen2016(make()))
     assert memlab.plan(step).timeline(batch=3) == spelt_out(step, batch=3)
 
 
-@pytest.mark.parametrize("name", ["resnet18", "resnet50", "resnet101"])
+@every_row("name", ["resnet18", "resnet50", "resnet101"])
 def test_nothing_reused_is_every_output_and_its_gradient(name: str) -> None:
     """The gradient of the softmax is the one that no operation makes."""
     net = memlab.zoo.build(name, image=64)
@@ -129,7 +130,7 @@ def test_it_runs_nowhere() -> None:
         memlab.run(chen2016(three_layers()), batch=2)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given", "says"),
     [
         ("resnet50", "a step is built from a network, got 'resnet50'"),

@@ -7,12 +7,14 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memlab import InputError
 from memlab.claims import revolve
 from memlab.techniques.recompute.chain import Schedule
+from tests.drawn import examples
+from tests.rows import every_row
 
 STEPS, SLOTS = st.integers(1, 300), st.integers(1, 40)
 
@@ -84,7 +86,7 @@ def test_revolve_and_root_as_in_the_facts() -> None:
     assert [revolve.sqrt_slots(n) for n in (100, 152, 1000)] == [(10, 20), (11, 25), (28, 64)]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("count", "m", "percent"),
     [
         (revolve.internal_state, 50, 31.7),
@@ -112,14 +114,14 @@ def test_a_long_chain_equals_the_recurrence_without_its_short_cut() -> None:
 
 
 @given(STEPS, SLOTS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_schedules_reach_their_counts(t: int, m: int) -> None:
     m = max(m, t // 40 + 1)  # or the schedule is long
     internal_walk = slots_of_internal(revolve.internal_schedule(t, m))
     assert internal_walk == (revolve.internal_state(t, m), min(t, m))
 
 
-@pytest.mark.parametrize("m", [1, 2, 10, 50, 1000, 2000])
+@every_row("m", [1, 2, 10, 50, 1000, 2000])
 def test_schedules_of_a_thousand_steps(m: int) -> None:
     runs = revolve.internal_schedule(1000, m)
     assert sum(run > 0 for run in runs) == revolve.internal_state(1000, m)
@@ -132,7 +134,7 @@ def test_root_is_the_best_of_all() -> None:
         assert revolve.sqrt_slots(n) == (every.index(min(every)) + 1, min(every))
 
 
-@pytest.mark.parametrize(
+@every_row(
     "call",
     [
         lambda: revolve.internal_state(0, 1),

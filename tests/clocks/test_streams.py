@@ -17,6 +17,7 @@ from memlab.step.op import Op, Phase
 from memlab.step.storage import DEVICE, HOST
 from memlab.step.tensor import Role
 from memlab.techniques.offload import offload
+from tests.rows import every_row
 
 
 def simulated(ops: list[Op], seconds: list[float]) -> dict[str, tuple[float, float]]:
@@ -73,7 +74,7 @@ def test_it_equals_a_simulation_of_events(case: tuple[list[Op], list[float]]) ->
     assert found == simulated(ops, seconds)
 
 
-@pytest.mark.parametrize("policy", ["none", "conv", "all"])
+@every_row("policy", ["none", "conv", "all"])
 def test_a_step_with_copies_equals_the_simulation_too(policy: str) -> None:
     step = offload(memlab.training_step(forked(), algorithm="direct"), policy)
     found = clock(step, 4, "titan x", "1 GB/s")

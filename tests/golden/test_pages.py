@@ -63,6 +63,7 @@ def text(snapshot: SnapshotAssertion) -> SnapshotAssertion:
     return snapshot.use_extension(Text)
 
 
+@pytest.mark.every
 @pytest.mark.parametrize(("factory", "name"), apart(PAGES, lambda page: page in RUNS))
 def test_page(factory: str, name: str, picture: SnapshotAssertion, text: SnapshotAssertion) -> None:
     page = page_of(PAGES[factory, name]())
@@ -70,6 +71,7 @@ def test_page(factory: str, name: str, picture: SnapshotAssertion, text: Snapsho
     assert page.text() + "\n" == text
 
 
+@pytest.mark.every
 @pytest.mark.parametrize("number", range(1, SCENES + 1))
 def test_scene(number: int, picture: SnapshotAssertion, text: SnapshotAssertion) -> None:
     """The slides of one scene of the lecture, and its words."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memlab.kernels.registry import Array
 from memlab.layers import Conv2d, algorithms
+from tests.drawn import examples
 from tests.kernels_by_case import Case, Trial, distance
 
 NAMES = [name for name in algorithms.on("cpu") if name != "direct"]
@@ -31,7 +32,7 @@ def agree(layer: Conv2d, shape: tuple[int, ...], name: str, format: str) -> None
 @pytest.mark.parametrize("name", NAMES)
 @given(st.integers(1, 3), sides, sides, st.integers(1, 4), st.integers(0, 3), st.booleans(),
        st.sampled_from(list(NEAR)))  # fmt: skip
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_a_3x3_kernel_agrees_with_the_loops(
     name: str, channels: int, height: int, width: int, out: int, pad: int, bias: bool, format: str
 ) -> None:
@@ -41,7 +42,7 @@ def test_a_3x3_kernel_agrees_with_the_loops(
 @pytest.mark.parametrize("name", NAMES)
 @given(st.integers(1, 2), sides, sides, st.integers(1, 3), st.integers(1, 3), st.integers(0, 3),
        st.integers(1, 2), st.integers(1, 2))  # fmt: skip
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_any_setting_agrees_with_the_loops(
     name: str, inner: int, height: int, width: int, kernel: int, stride: int, pad: int,
     dilation: int, groups: int,

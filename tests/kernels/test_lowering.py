@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from memlab import InputError, kernels
@@ -16,6 +16,7 @@ from memlab.kernels.cpu.conv import batch_lowering
 from memlab.kernels.cpu.conv.im2col import col2im, im2col
 from memlab.kernels.maps import windows
 from memlab.kernels.registry import Array
+from tests.drawn import examples
 from tests.oracles.requirement import torch_or_skip
 
 few = st.integers(1, 3)
@@ -33,7 +34,7 @@ def lowered_by_formula(image: Array, shape: tuple[int, ...], settings: tuple[int
 
 
 @given(sides, sides, st.integers(1, 5), few, st.integers(0, 5), few, st.booleans())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_lowering_and_back(
     height: int, width: int, kernel: int, stride: int, pad: int, dilation: int, add: bool
 ) -> None:

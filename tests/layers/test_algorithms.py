@@ -11,6 +11,7 @@ from memlab.layers import Conv2d
 from memlab.layers.algorithms import ALGORITHMS, choose, on, smooth
 from memlab.layers.row import Choice
 from memlab.step.storage import Size
+from tests.rows import every_row
 
 FP32 = formats.find("fp32")
 C, K, H, W = 6, 10, 20, 30
@@ -26,7 +27,7 @@ def sizes(choice: Choice) -> dict[str, Size]:
     return {name: tensor.size for name, tensor in choice.workspace.items()}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("layer", "rows", "columns"),
     [
         (SAME, H + 2, W),
@@ -84,7 +85,7 @@ def test_spectra_are_those_of_inputs_kernels_and_outputs() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("size", "expected"), [(1, 1), (7, 8), (11, 12), (58, 60), (60, 60), (226, 240), (241, 243)]
 )
 def test_a_size_becomes_a_product_of_2_3_and_5(size: int, expected: int) -> None:
@@ -100,7 +101,7 @@ def test_every_device_has_the_direct_algorithm_and_those_that_others_fall_back_o
         on("tpu")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "layer"),
     [
         ("winograd", Conv2d(K, 3, 2, 1)),

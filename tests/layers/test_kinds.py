@@ -13,6 +13,7 @@ import memlab
 from memlab.errors import InputError
 from memlab.layers import LAYERS, Layer, ReLU
 from memlab.layers.row import VIEW, Row
+from tests.rows import every_row
 
 ROOT = Path(memlab.__file__).parent
 GENERAL = ("step", "build", "ledger", "clocks", "placement", "techniques", "runtime")
@@ -37,7 +38,7 @@ FILES = [
 ]
 
 
-@pytest.mark.parametrize("file", FILES)
+@every_row("file", FILES)
 def test_what_is_general_names_no_kind(file: str) -> None:
     found = kinds_in((ROOT / file).read_text(encoding="utf-8"))
     assert bool(found) == (file in ABOUT_ONE), found

@@ -11,6 +11,7 @@ from memlab import layers as L  # noqa: N812 - as in memlab
 from memlab.errors import InputError
 from memlab.layers import LAYERS
 from memlab.layers.layer import Layer, Weights
+from tests.rows import every_row
 
 SHAPES = ((4, 8, 8), (16,), (5, 12))
 UNLIKE: dict[str, list[tuple[int, ...]]] = {
@@ -56,7 +57,7 @@ def test_pad_same_divides_the_size_by_the_stride(h, w, kernel, stride, dilation)
     assert layer.output((1, h, w)) == (2, -(-h // stride), -(-w // stride))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("layer", "inputs", "shape"),
     [
         (L.MaxPool2d(3, 2, ceil=True), [(64, 112, 112)], (64, 56, 56)),
@@ -76,7 +77,7 @@ def test_shapes(layer, inputs, shape):
     assert layer.output(*inputs) == shape
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("layer", "shape", "count"),
     [
         (L.Linear(10), (1024,), 1024 * 10 + 10),
@@ -99,7 +100,7 @@ def test_batch_norm_keeps_two_buffers():
     ]
 
 
-@pytest.mark.parametrize("three", [3.0, np.int64(3), np.float64(3.0).item()])
+@every_row("three", [3.0, np.int64(3), np.float64(3.0).item()])
 def test_sizes_become_int(three):
     layer = L.Conv2d(three, three, three, three, three, three)
     shape = layer.output((3, 20, 20))
@@ -138,7 +139,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("make", "words"), BAD, ids=[words for _, words in BAD])
+@every_row(("make", "words"), BAD)
 def test_bad_input_gets_one_sentence(make, words):
     with pytest.raises(InputError, match=words) as caught:
         make()
@@ -187,7 +188,7 @@ def conforms(kind: type[Layer], key: str) -> None:
         assert len({array.name for array in arrays}) == len(arrays)
 
 
-@pytest.mark.parametrize("key", LAYERS)
+@every_row("key", LAYERS)
 def test_every_layer_conforms(key):
     conforms(LAYERS[key], key)
 
@@ -217,7 +218,7 @@ class Doubled(Layer):
         return (Weights("weight", (("K", 1),)),) * 2
 
 
-@pytest.mark.parametrize("planted", [Undocumented, Fractional, Doubled])
+@every_row("planted", [Undocumented, Fractional, Doubled])
 def test_the_conformance_test_sees_a_planted_error(planted):
     with pytest.raises(AssertionError):
         conforms(planted, "planted")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import prod
 
-import pytest
-
 from memlab import formats
 from memlab import layers as L  # noqa: N812 - as in memlab
 from memlab.axes import BATCH, Dims, Shape
@@ -24,6 +22,7 @@ from memlab.step.tensor import Role, Tensor
 from tests import kernels_by_case
 from tests import operations_by_hand as by_hand
 from tests.layers.test_sequences import FORWARD as OF_SEQUENCES
+from tests.rows import every_row
 
 BYTES = {"fp32": 4, "bf16": 2, "uint8": 1, "int32": 4, "int64": 8}
 Axes = tuple[int | str, ...]
@@ -136,8 +135,8 @@ CASES = [
     Case(L.SquaredError(), ((2, 3, 4),), (), "labels x"),
 ]
 # fmt: on
-each_case = pytest.mark.parametrize("case", CASES, ids=str)
-each_format = pytest.mark.parametrize("format", ["fp32", "bf16"])
+each_case = every_row("case", CASES)
+each_format = every_row("format", ["fp32", "bf16"])
 LEARNING = [case for case in CASES if case.weights]
 
 
@@ -215,7 +214,7 @@ APART = ("fused_attention", "lstm_state", "lstm_output")
 FORMULAS = by_hand.FORWARD | OF_SEQUENCES
 
 
-@pytest.mark.parametrize("kind", [k for k in LAYERS if not LAYERS[k].row.is_view])
+@every_row("kind", [k for k in LAYERS if not LAYERS[k].row.is_view])
 def test_the_operations_of_every_kind_are_counted(kind: str) -> None:
     if kind not in APART:
         case = next(each for each in kernels_by_case.CASES if each.layer.kind == kind)
@@ -235,7 +234,7 @@ def backward_by_hand(case: Case, halves: list[dict[str, by_hand.Formula]]) -> Si
     return sum((Size(*by_hand.line(each, case.layer, *shapes)) for each in formulas), Size())
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.reads], ids=str)
+@every_row("case", [case for case in CASES if case.reads])
 def test_operations_backward(case: Case) -> None:
     _, backward = case.ops()
     expected = backward_by_hand(case, [by_hand.WEIGHTS, by_hand.INPUT])
@@ -258,7 +257,7 @@ def test_bytes_moved(case: Case, format: str) -> None:
         assert op.bytes_moved == moved(case, names, case.buffer, format, passes)
 
 
-@pytest.mark.parametrize("case", LEARNING, ids=str)
+@every_row("case", LEARNING)
 def test_a_first_layer_learns_but_passes_no_gradient_on(case: Case) -> None:
     _, backward = case.ops(first=True)
     keeps = [name for name in case.reads.split() if name != "weight" or case.running]
@@ -313,7 +312,7 @@ def test_a_view_that_meets_a_gradient_is_added_by_an_operation_of_its_own() -> N
 
 
 @each_format
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@every_row("optimizer", OPTIMIZERS)
 def test_every_optimizer(optimizer: str, format: str) -> None:
     """Each slot of state is an array like its parameter that stays; what is changed moves twice."""
     slots = OPTIMIZERS[optimizer].states
@@ -341,8 +340,8 @@ FP32 = formats.find("fp32")
 CONVOLUTIONS = [case for case in CASES if isinstance(case.layer, Conv2d)]
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
-@pytest.mark.parametrize("case", CONVOLUTIONS, ids=str)
+@every_row("name", ALGORITHMS)
+@every_row("case", CONVOLUTIONS)
 def test_every_algorithm_gives_axes_of_whole_extents(case: Case, name: str) -> None:
     entry = ALGORITHMS[name]
     assert entry.name == name
@@ -401,8 +400,8 @@ def test_a_panel_holds_a_tile_of_all_channels_or_of_as_many_as_fit() -> None:
     assert large.algorithm == DEFAULT
 
 
-@pytest.mark.parametrize("channels", [1, 5, 64, 4096])
-@pytest.mark.parametrize("kernel", [1, 2, 3, 7, 26])
+@every_row("channels", [1, 5, 64, 4096])
+@every_row("kernel", [1, 2, 3, 7, 26])
 def test_a_thread_needs_at_most_half_a_mebibyte(kernel: int, channels: int) -> None:
     x, layer = (channels, 56, 56), Conv2d(channels, kernel)
     for backward in (False, True):

@@ -15,6 +15,7 @@ from memlab.step.storage import Size
 from memlab.step.tensor import Role
 from tests.kernels_by_case import CPU_ALONE, Case
 from tests.operations_by_hand import Formula, Number, inner, line, numbers
+from tests.rows import every_row
 
 READS = {
     "embedding": "dy x",
@@ -190,12 +191,12 @@ def output(case: Case) -> tuple[int, ...]:
     return case.layer.output(*case.shapes)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@every_row("case", CASES)
 def test_backward_reads_what_the_layer_keeps(case: Case) -> None:
     assert list(backward_of(case).reads) == READS[case.layer.kind].split()
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c.layer.kind in FORWARD], ids=str)
+@every_row("case", [c for c in CASES if c.layer.kind in FORWARD])
 def test_operations(case: Case) -> None:
     forward, backward = case.ops("fp32")
     kind, shapes = case.layer.kind, (case.shapes[0], output(case))
@@ -218,8 +219,8 @@ def test_fused_attention_does_what_its_parts_do_and_computes_scores_again(causal
     assert backward.flops.per_sample - 5 * multiplied == 5 * heads * pairs + 4 * tokens * features
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("tokens", [5, TILE, 3 * TILE + 1])
+@every_row("threads", [1, 3])
+@every_row("tokens", [5, TILE, 3 * TILE + 1])
 def test_fused_attention_has_tiles_for_each_thread(tokens: int, threads: int) -> None:
     case = Case(L.FusedAttention(2), ((tokens, 12),), threads=threads)
     forward, backward = case.ops("fp32")

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import memlab
@@ -24,19 +24,21 @@ from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.step.storage import Size
 from memlab.step.tensor import Role
+from tests.drawn import examples
 from tests.networks_at_random import networks
+from tests.rows import every_row
 from tests.strange import STRANGE, name_of, said
 
 
 @given(networks())
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_json_gives_the_same_ledger_back(net: Network) -> None:
     ledger = memlab.plan(memlab.training_step(net))
     assert files.from_dict(json.loads(json.dumps(files.to_dict(ledger)))) == ledger
 
 
 @given(st.text(max_size=8), st.text(max_size=8), st.integers(0, 9), st.integers(0, 9))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_what_is_saved_is_loaded_or_it_is_not_saved(
     name: str, layer: str, fixed: int, each: int
 ) -> None:
@@ -197,7 +199,7 @@ DAMAGED: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("damage", "words"), DAMAGED, ids=[words for _, words in DAMAGED])
+@every_row(("damage", "words"), DAMAGED)
 def test_a_damaged_ledger_says_what_is_wrong(
     damage: Callable[[dict[str, Any]], Any], words: str
 ) -> None:
@@ -270,7 +272,7 @@ def test_tenants_are_saved_and_loaded(tmp_path: Path) -> None:
     assert [tenant.name for tenant in entry.tenants] == ["norm", "relu"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     "tenants",
     [
         5,

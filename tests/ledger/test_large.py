@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import memlab
@@ -19,7 +19,9 @@ from memlab.networks.graph import Network
 from memlab.placement.placement import HOWS, place
 from memlab.step.storage import DEVICE, HOST
 from memlab.techniques.recompute.chain import Chain, Stage, simulate
+from tests.drawn import examples
 from tests.networks_at_random import networks
+from tests.rows import every_row
 from tests.strange import said
 
 BATCHES = (10**6, 10**13, 2**31, 2**63 - 1, 2**63, 10**18, 10**30, 10**40)
@@ -76,19 +78,19 @@ def check(ledger: Ledger, batch: int) -> None:
 
 
 @given(networks(), st.sampled_from(BATCHES) | st.integers(10**9, 10**40))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_every_question_to_a_ledger_at_a_large_batch(net: Network, batch: int) -> None:
     check(memlab.plan(memlab.training_step(net)), batch)
 
 
-@pytest.mark.parametrize("batch", BATCHES)
-@pytest.mark.parametrize("features", [1, 2**40, 10**13, 2**61])
+@every_row("batch", BATCHES)
+@every_row("features", [1, 2**40, 10**13, 2**61])
 def test_every_question_to_a_ledger_of_a_wide_network(features: int, batch: int) -> None:
     check(memlab.plan(memlab.training_step(wide(features), "adam")), batch)
 
 
-@pytest.mark.parametrize("how", HOWS)
-@pytest.mark.parametrize("batch", [10**6, 10**13, 10**20])
+@every_row("how", HOWS)
+@every_row("batch", [10**6, 10**13, 10**20])
 def test_addresses_at_a_large_batch(how: str, batch: int) -> None:
     step = memlab.training_step(wide(10**6), "sgd")
     if refused := said(lambda: place(step, batch, how)):

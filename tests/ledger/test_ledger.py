@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import accumulate
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import memlab
@@ -18,7 +18,9 @@ from memlab.optimizers import OPTIMIZERS
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
+from tests.drawn import examples
 from tests.networks_at_random import networks
+from tests.rows import every_row
 
 BATCHES = st.integers(1, 1000)
 
@@ -57,7 +59,7 @@ def brute_timeline(step: Step, *batches: int) -> list[list[int]]:
 
 
 @given(networks(), BATCHES, st.sampled_from([*OPTIMIZERS, None]))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_timeline_equals_brute_force(net: Network, batch: int, optimizer: str | None) -> None:
     step = memlab.training_step(net, optimizer) if optimizer else memlab.inference_step(net)
     assume(step.ops)  # inference of nothing but views has none
@@ -77,7 +79,7 @@ def test_timeline_of_every_zoo_network_equals_brute_force(name: str) -> None:
 
 
 @given(networks(), BATCHES)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_events_before_and_after_agree_with_the_timeline(net: Network, batch: int) -> None:
     ledger = memlab.plan(memlab.training_step(net))
     inside, start, end = [0] * len(ledger.rows), [], []
@@ -99,7 +101,7 @@ def test_events_before_and_after_agree_with_the_timeline(net: Network, batch: in
 
 
 @given(networks(), BATCHES, st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_roles_and_blocks_add_up_at_every_operation(
     net: Network, batch: int, data: st.DataObject
 ) -> None:
@@ -111,7 +113,7 @@ def test_roles_and_blocks_add_up_at_every_operation(
 
 
 @given(networks(), st.integers(0, 10**6))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_fit_agrees_with_a_search(net: Network, budget: int) -> None:
     ledger = memlab.plan(memlab.training_step(net))
     fit = ledger.fit(budget)
@@ -125,7 +127,7 @@ def test_fit_agrees_with_a_search(net: Network, budget: int) -> None:
     assert fit.peak.nbytes == fit.fixed + (batch + 1) * fit.per_sample > budget
 
 
-@pytest.mark.parametrize("name", ["resnet50", "vgg16", "googlenet_bn", "linear1"])
+@every_row("name", ["resnet50", "vgg16", "googlenet_bn", "linear1"])
 def test_fit_is_sharp_for_the_zoo(name: str) -> None:
     ledger = memlab.plan(memlab.training_step(memlab.zoo.build(name), "adam"))
     for budget in (10**6, 3 * 10**9, 12 * 10**9):
@@ -198,8 +200,8 @@ def test_huge_networks_do_not_overflow() -> None:
     assert ledger.timeline(3) == brute_timeline_of(ledger, 3)
 
 
-@pytest.mark.parametrize("near", range(-3, 4))
-@pytest.mark.parametrize("power", [53, 63, 64])
+@every_row("near", range(-3, 4))
+@every_row("power", [53, 63, 64])
 def test_figures_beside_the_limits_of_64_bits_are_exact(power: int, near: int) -> None:
     ledger = memlab.plan(memlab.training_step(memlab.zoo.linear1()))
     large = Entry("large", Role.PARAMETER, Size(2**power + near, 3), BEFORE, len(ledger.rows))
@@ -256,7 +258,7 @@ def test_fit_of_a_limited_plan_stays_inside_it() -> None:
             Ledger(full.rows, full.entries, batches=batches)
 
 
-@pytest.mark.parametrize("budget", ["12 apples", -1, 1.5, True, float("nan"), None])
+@every_row("budget", ["12 apples", -1, 1.5, True, float("nan"), None])
 def test_a_budget_that_is_none_is_one_sentence(budget: object) -> None:
     ledger = memlab.plan(memlab.training_step(memlab.zoo.linear1()))
     with pytest.raises(InputError, match=r"is no amount of memory|has no unit"):
@@ -271,7 +273,7 @@ def test_an_unknown_memory_is_one_sentence() -> None:
     assert ledger.fit(10, memory="host").batch is None
 
 
-@pytest.mark.parametrize("given", ["resnet50", None, memlab.network("x", features=3)])
+@every_row("given", ["resnet50", None, memlab.network("x", features=3)])
 def test_what_is_no_step_is_one_sentence(given: object) -> None:
     with pytest.raises(InputError, match="a step is built from a network"):
         memlab.training_step(given)  # type: ignore[arg-type]  # wrong on purpose
@@ -279,7 +281,7 @@ def test_what_is_no_step_is_one_sentence(given: object) -> None:
         memlab.plan(given)  # type: ignore[arg-type]  # wrong on purpose
 
 
-@pytest.mark.parametrize("batch", [0, -3, 1.5, "8", None, True])
+@every_row("batch", [0, -3, 1.5, "8", None, True])
 def test_bad_batches_give_one_sentence(batch: object) -> None:
     ledger = memlab.plan(memlab.training_step(memlab.zoo.linear1()))
     with pytest.raises(InputError, match="batch must be"):

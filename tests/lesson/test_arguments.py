@@ -14,7 +14,8 @@ from memlab.lesson import chains
 from memlab.lesson import typed_guess as guesses
 from memlab.lesson.card import Card
 from memlab.lesson.card_question import Kind, Topic, Truth, topics
-from tests.strange import STRANGE, mostly_refused, name_of, said
+from tests.rows import every_row
+from tests.strange import STRANGE, mostly_refused, said
 
 NO_RUN = "nothing is run here."
 
@@ -43,7 +44,7 @@ def test_every_card_takes_a_guess_or_says_one_sentence(name: str) -> None:
     assert refused > len(STRANGE) / 2
 
 
-@pytest.mark.parametrize("given", STRANGE, ids=name_of)
+@every_row("given", STRANGE)
 def test_a_reason_and_a_function_that_follows(given: Any) -> None:
     card = Card(unrun(next(name for name in topics() if topics()[name].kind is Kind.TIMES)))
     assert said(lambda: card.guess(9, because=given))
@@ -55,12 +56,12 @@ def test_a_choice_is_one_of_the_options() -> None:
     assert said(lambda: card.guess(10**5000)).endswith("got a number of thousands of digits.")
 
 
-@pytest.mark.parametrize("given", STRANGE, ids=name_of)
+@every_row("given", STRANGE)
 def test_names(given: Any) -> None:
     assert said(lambda: lesson.predict(given))
     assert said(lambda: lesson.exercise(given))
 
 
-@pytest.mark.parametrize("read", [chains.alike, chains.layers, guesses.amount, guesses.times])
+@every_row("read", [chains.alike, chains.layers, guesses.amount, guesses.times])
 def test_what_reads_an_answer(read: Callable[[Any], object]) -> None:
     mostly_refused(read)

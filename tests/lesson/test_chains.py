@@ -9,9 +9,10 @@ import memlab
 from memlab import InputError
 from memlab.lesson import chains
 from memlab.lesson.content import lesson_08
+from tests.rows import every_row
 
 
-@pytest.mark.parametrize(("count", "k"), [(12, 4), (20, 5), (30, 3)])
+@every_row(("count", "k"), [(12, 4), (20, 5), (30, 3)])
 def test_every_kth_map_of_a_chain_takes_k_and_n_over_k(count, k):
     step = memlab.training_step(chains.alike(count), "sgd")
     assert chains.held(memlab.plan(step), source=True) == (count + 1) * chains.ALIKE
@@ -41,13 +42,13 @@ def test_the_sums_of_segments_are_the_plan():
             assert lesson_08.counted(maps, kept) == lesson_08.most_held(maps, kept)
 
 
-@pytest.mark.parametrize("maps", [[], [1500], [0], [2000, "a"]])
+@every_row("maps", [[], [1500], [0], [2000, "a"]])
 def test_other_maps_are_refused_in_one_sentence(maps):
     with pytest.raises(InputError):
         chains.layers(maps)
 
 
-@pytest.mark.parametrize("given", [[2], [-1], 0, {0}, [[0]], ["0"], [True], [0.5], "0"])
+@every_row("given", [[2], [-1], 0, {0}, [[0]], ["0"], [True], [0.5], "0"])
 def test_what_is_no_choice_of_checkpoints_is_refused(given):
     with pytest.raises(InputError, match="Of 3 maps a choice is a list of numbers from 0 to 1"):
         lesson_08._score(given, {"maps": [1000, 2000, 3000]})
@@ -62,7 +63,7 @@ def test_a_chain_is_called_what_it_is():
     assert chains.alike(100).label == "100 equal layers"
 
 
-@pytest.mark.parametrize("given", [[1, 0, 1], (0, 1), [0.0, 1.0], np.array([0, 1])])
+@every_row("given", [[1, 0, 1], (0, 1), [0.0, 1.0], np.array([0, 1])])
 def test_a_choice_of_checkpoints_is_planned(given):
     found = lesson_08._score(given, {"maps": [1000, 2000, 3000]})
     assert found == lesson_08.most_held((1000, 2000, 3000), (0, 1))

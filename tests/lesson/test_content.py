@@ -20,6 +20,7 @@ from memlab.lesson.misconceptions import Verdict, alike, judge
 from memlab.lesson.typed_guess import Guess
 from tests.lessons import truths
 from tests.quick import apart
+from tests.rows import every_row
 
 TOPICS = sorted(topics())
 PREDICTIONS = [name for name in TOPICS if topics()[name].part is Part.PREDICT]
@@ -276,7 +277,7 @@ def test_lesson_06_asks_what_lesson_02_found():
     assert "conv2" not in read
 
 
-@pytest.mark.parametrize("name", sorted(tasks()))
+@every_row("name", sorted(tasks()))
 def test_no_text_of_an_exercise_names_a_value(name):
     texts = [text for key, text in strings.table().items() if key.startswith(f"task.{name}.")]
     assert texts
@@ -350,11 +351,11 @@ def test_a_wrong_address_is_silent_where_it_is_used_after_the_loss(fault, batch,
     assert topics()["07.address"].truth({"fault": fault, "batch": batch}).value == found
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("training", "shortcut", "found"),
     [(True, False, "act"), (True, True, "none"), (False, False, "both")],
 )
-@pytest.mark.parametrize("act", ["ReLU", "tanh"])
+@every_row("act", ["ReLU", "tanh"])
 def test_what_may_overwrite_its_input_depends_on_who_reads_it_later(act, training, shortcut, found):
     numbers = {"act": act, "training": training, "shortcut": shortcut}
     assert topics()["07.in_place"].truth(numbers).value == found

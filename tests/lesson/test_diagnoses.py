@@ -17,6 +17,7 @@ from memlab.lesson.content.lesson_04 import cuda
 from memlab.lesson.exercise_task import tasks
 from tests.lesson.known import MEASURED, known
 from tests.quick import apart
+from tests.rows import every_row
 
 Function = Callable[..., Any]
 
@@ -124,7 +125,7 @@ def test_a_mistake_that_people_make_gets_its_question(name, slip, wrong):
         assert question in report.text(), report
 
 
-@pytest.mark.parametrize(("name", "said", "wrong"), SENTENCES)
+@every_row(("name", "said", "wrong"), SENTENCES)
 def test_a_mistake_without_numbers_gets_its_sentence(name, said, wrong):
     for seed in range(3):
         report = checked(name, wrong, seed)

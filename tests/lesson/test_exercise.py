@@ -19,6 +19,7 @@ from memlab.lesson.exercise import Exercise, exercise, solution_of
 from memlab.lesson.exercise_task import Task, tasks
 from tests.lesson.known import MEASURED, known
 from tests.quick import apart
+from tests.rows import every_row
 
 MODULE = import_module("memlab.lesson.exercise")  # memlab.lesson.exercise is the function
 NAMES = sorted(tasks())
@@ -100,7 +101,7 @@ def chosen(given, sides):
     return sides[given]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@every_row("seed", range(3))
 def test_any_choice_with_the_least_score_is_right(seed):
     least = check(lambda batch, sides: sides.index(min(sides)), CHOICE, seed)
     assert least.passed
@@ -118,14 +119,14 @@ def test_what_is_no_choice_is_refused_with_its_reason():
 # -- right, and not yet -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", [None, 0, 1])
+@every_row("seed", [None, 0, 1])
 def test_a_right_function_passes_with_the_same_words_each_time(seed):
     report = check(lambda batch, sides: 1000 + 4 * batch * sides[0] * sides[1], seed=seed)
     assert report.passed
     assert repr(report) == str(report) == "Agrees on 60 fresh cases."
 
 
-@pytest.mark.parametrize(
+@every_row(
     "kind",
     [float, np.int64, np.float64, np.array, lambda n: Fraction(n, 1), lambda n: np.array(n, "O")],
 )
@@ -136,7 +137,7 @@ def test_a_number_is_a_number_in_every_type(kind):
 PAIR = Task("99.kept", draw, lambda batch, sides: [batch * side for side in sides])
 
 
-@pytest.mark.parametrize(
+@every_row(
     "kind",
     [
         tuple,
@@ -163,6 +164,7 @@ def endless():
         yield 1
 
 
+@pytest.mark.measures  # until it has a million values
 def test_a_generator_without_end_is_wrong_and_no_more():
     report = check(lambda batch, sides: endless(), PAIR)
     assert not report.passed
@@ -191,7 +193,7 @@ def test_an_error_that_cannot_say_what_it_is_is_named():
     assert "There kept raised SilentError." in str(report)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("function", "said"),
     [
         (returns(None), "Not yet: kept returns None."),
@@ -253,7 +255,7 @@ def test_wrong_ways_that_no_case_shows_are_refused(slips, traps):
         Task("99.kept", draw, kept, slips, traps).cases(random.Random(0))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@every_row("seed", range(20))
 def test_a_wrong_way_that_shows_once_in_a_hundred_cases_is_shown(seed):
     traps = {"rare": lambda truth, given: truth + given["rare"]}
     rare = Task("99.kept", rarely, lambda batch, rare: batch, traps=traps)
@@ -271,7 +273,7 @@ def test_a_wrong_way_in_some_cases_is_no_diagnosis():
     assert (report.passed, report.slip) == (False, "")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("factor", "said"),
     [
         (4, "Exactly 4 times too large in each of them."),
@@ -284,7 +286,7 @@ def test_one_ratio_in_all_cases_is_named(factor, said):
     assert str(report).endswith("\n" + said)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "wrong",
     [
         lambda batch, sides: 4 * batch * sum(sides),  # another ratio in each case
@@ -300,7 +302,7 @@ def test_no_ratio_is_named_where_there_is_none(wrong):
     assert "times" not in str(report)
 
 
-@pytest.mark.parametrize("least", [1, 2, 5, 32])
+@every_row("least", [1, 2, 5, 32])
 def test_the_smallest_failing_case_is_shown(least):
     shuffled = Task("99.kept", draw, kept, sizes=(32, 5, 1, 16, 2, 8))
     report = check(lambda batch, sides: kept(batch, sides) + (batch >= least), shuffled)
@@ -309,7 +311,7 @@ def test_the_smallest_failing_case_is_shown(least):
     assert f"The smallest of them: batch {least}, sides [" in str(report)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "wrong",
     [
         returns(17),
@@ -410,7 +412,7 @@ def test_none_in_one_branch_is_shown_with_its_case():
     assert "There kept returned None, which is no number" in str(report)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("error", "said"),
     [
         (ValueError("two\n  lines"), "There kept raised ValueError: two lines."),
@@ -444,7 +446,7 @@ def test_a_result_in_place_of_the_function_is_one_sentence():
         check(12)
 
 
-@pytest.mark.parametrize("seed", [-1, 1.5, "a", [3], True])
+@every_row("seed", [-1, 1.5, "a", [3], True])
 def test_a_seed_is_a_whole_number(seed):
     with pytest.raises(InputError, match="seed must be"):
         check(lambda batch, sides: kept(batch, sides), seed=seed)
@@ -458,7 +460,7 @@ def test_a_truth_that_is_no_number_is_the_authors_error():
 # -- numbers ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given", "truth", "right"),
     [
         (3, 3, True),
@@ -493,7 +495,7 @@ def test_agreement(given, truth, right):
     assert returned_values.agree(one, other, 1e-6) is right
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given", "truth", "ratio"),
     [
         ([4, 8, 0], [1, 2, 0], 4),
@@ -668,7 +670,7 @@ def test_a_task_is_found_by_its_name(monkeypatch):
         exercise_task.task("99.kept", draw)(np.add)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("arguments", "said"),
     [
         ({"batch": 3, "channels": np.int64(2)}, "batch 3, channels 2"),
@@ -749,7 +751,7 @@ def _defined(one, code):
     return names[one.function]
 
 
-@pytest.mark.parametrize("name", sorted(tasks()))
+@every_row("name", sorted(tasks()))
 def test_no_text_has_a_raw_mark(name):
     exercise = Exercise(tasks()[name])
     shown = [exercise.text(), *(exercise.hint().text() for _ in range(3))]

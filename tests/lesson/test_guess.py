@@ -12,9 +12,10 @@ from memlab import units
 from memlab.errors import InputError
 from memlab.lesson import typed_guess
 from memlab.lesson.misconceptions import judge
+from tests.rows import every_row
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "value", "half"),
     [
         ("6.4 MB", 6_400_000, 50_000),
@@ -39,7 +40,7 @@ def test_an_amount_reaches_half_of_its_last_digit(text, value, half):
     assert not read.holds(value + half + Fraction(1, 1000))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "value", "half"),
     [
         (9, 9, Fraction(1, 2)),
@@ -161,35 +162,33 @@ RATIOS = {
 }
 
 
-@pytest.mark.parametrize(("plain", "odd"), [(p, o) for p, all in AMOUNTS.items() for o in all])
+@every_row(("plain", "odd"), [(p, o) for p, all in AMOUNTS.items() for o in all])
 def test_a_clear_amount_is_read_however_it_is_written(plain, odd):
     wanted, read = typed_guess.amount(plain), typed_guess.amount(odd)
     assert (read.value, read.half, read.unit) == (wanted.value, wanted.half, wanted.unit)
     assert read.text == wanted.text  # as everybody reads it
 
 
-@pytest.mark.parametrize(("plain", "odd"), [(p, o) for p, all in RATIOS.items() for o in all])
+@every_row(("plain", "odd"), [(p, o) for p, all in RATIOS.items() for o in all])
 def test_a_clear_ratio_is_read_however_it_is_written(plain, odd):
     assert typed_guess.times(odd).value == typed_guess.times(plain).value
 
 
-@pytest.mark.parametrize(
-    ("plain", "odd"), [(p, o) for p, all in (SHARED | ENDLESS).items() for o in all]
-)
+@every_row(("plain", "odd"), [(p, o) for p, all in (SHARED | ENDLESS).items() for o in all])
 def test_a_fraction_of_a_unit_is_read_and_shown_with_its_value(plain, odd):
     read = typed_guess.amount(odd)
     assert read.text == plain
     assert read.value == typed_guess.amount(plain).value
 
 
-@pytest.mark.parametrize(("plain", "odd"), [(p, o) for p, all in RATIOS.items() for o in all])
+@every_row(("plain", "odd"), [(p, o) for p, all in RATIOS.items() for o in all])
 def test_a_ratio_is_shown_with_its_value(plain, odd):
     shown = typed_guess.times(odd).text
     assert typed_guess.times(shown).value == typed_guess.times(odd).value
     assert typed_guess.times(odd, decimals=1).text in (shown, f"{shown}.0")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("typed", "shown"),
     [("half", "0.5"), ("a third", "1/3"), ("1/7", "1/7"), ("1e9", "1,000,000,000"), ("2", "2.0"),
      ("1e-7", "0.0000001"), ("12345678/7", "12345678/7"), ("12.3456789/7", "12.3456789/7"),
@@ -207,7 +206,7 @@ SIGNS = {
 """Fractions in one sign; the last one is a numerator alone."""
 
 
-@pytest.mark.parametrize("sign", SIGNS)
+@every_row("sign", SIGNS)
 def test_every_fraction_in_one_sign_is_read(sign):
     assert typed_guess.times(sign).value == SIGNS[sign]
     assert typed_guess.amount(f"{sign} kB").value == 1000 * SIGNS[sign]
@@ -304,13 +303,13 @@ def test_every_way_to_write_a_right_ratio_is_right_and_of_a_wrong_one_wrong():
 # -- what is no guess ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", ["0 GB", "0 B", "0.00 MB", "zero B", "0 x 64 B", "0^2 B"])
+@every_row("text", ["0 GB", "0 B", "0.00 MB", "zero B", "0 x 64 B", "0^2 B"])
 def test_nothing_is_no_rounded_amount(text):
     assert not typed_guess.amount(text).holds(1)
     assert typed_guess.amount(text).holds(0)
 
 
-@pytest.mark.parametrize("text", ["0", "zero", "0.0", "0 %", "0x", "0 * 9", "zero times"])
+@every_row("text", ["0", "zero", "0.0", "0 %", "0x", "0 * 9", "zero times"])
 def test_nothing_is_no_rounded_ratio(text):
     assert not typed_guess.times(text).holds(Fraction("0.001"))
     assert typed_guess.times(text).holds(0)
@@ -331,16 +330,14 @@ def test_thousands_of_digits_get_one_sentence(given):
             read(given)
 
 
-@pytest.mark.parametrize(
-    "given", ["10^99", "9e99", "1e20 · 1e30", "9" * 40, "1e-99", "1e-20 · 1e-9"]
-)
+@every_row("given", ["10^99", "9e99", "1e20 · 1e30", "9" * 40, "1e-99", "1e-20 · 1e-9"])
 def test_a_number_beyond_anything_gets_one_sentence(given):
     for read, text in ((typed_guess.amount, f"{given} B"), (typed_guess.times, given)):
         with pytest.raises(InputError, match="; give"):
             read(text)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         *("", "6.4", "MB", "-3 MB", "6.4 MW", "1,2,3 MB", "nan B", "6 4 MB", "6.4 M", "x B"),
@@ -358,7 +355,7 @@ def test_a_number_without_its_unit_is_asked_about():
         typed_guess.amount("6 422 528")
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "6.4 megabits",
@@ -376,7 +373,7 @@ def test_bits_are_no_bytes(text):
         typed_guess.amount(text)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         *(

@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import prod
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import memlab
@@ -28,6 +28,8 @@ from memlab.lesson.misconceptions import (
 from memlab.lesson.typed_guess import Guess, amount, times
 from memlab.networks import zoo
 from memlab.optimizers import OPTIMIZERS
+from tests.drawn import examples
+from tests.rows import every_row
 
 
 def grouped():
@@ -182,7 +184,7 @@ def test_every_cause_has_its_question():
 # -- truth --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["mnist_cnn", "alexnet", "resnet18", "grouped"])
+@every_row("name", ["mnist_cnn", "alexnet", "resnet18", "grouped"])
 def test_a_quantity_is_what_the_plan_says(name):
     network = NETWORKS[name]()
     ledger = plan(training_step(network, "adam"))
@@ -218,7 +220,7 @@ def ledger_of(name):
     return LEDGERS[name]
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(
     name=st.sampled_from(ALL),
     batch=st.integers(1, 4096),
@@ -243,7 +245,7 @@ def test_no_right_answer_is_called_wrong(name, batch, unit, digits, extra):
         assert judge(amount(shown), truth).right
 
 
-@pytest.mark.parametrize("name", ALL)
+@every_row("name", ALL)
 def test_no_short_form_is_called_wrong(name):
     for batch in (1, 2, 3, 7, 8, 16, 31, 32, 64, 100, 256, 512):
         truth = ledger_of(name).peak(batch)
@@ -314,7 +316,7 @@ def test_rounded_keeps_3_digits():
 # -- within 10 % ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given", "truth", "right", "close"),
     [
         ("1000 B", 1000, True, False),
@@ -334,7 +336,7 @@ def test_an_amount_within_10_percent_is_right_and_close(given, truth, right, clo
     assert (verdict.right, verdict.close) == (right, close)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given", "truth", "right", "close"),
     [
         ("14", Fraction("14.738"), True, True),
@@ -368,7 +370,7 @@ def test_a_factor_is_judged_by_its_distance_from_1(given, truth, right, close):
     assert (verdict.right, verdict.close) == (right, close)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given", "right", "close"),
     [("49", True, False), ("7·7", True, False), ("48", False, True), ("50", False, True),
      ("49.2", False, True), ("12", False, False)],

@@ -8,6 +8,7 @@ import nbformat
 import pytest
 
 from lessons import build, stored
+from tests.rows import every_row
 
 SOURCE = """# %% [markdown]
 # # A lesson
@@ -200,7 +201,7 @@ def shown(text, *tags, source="show()", kind="text/plain"):
     return nbformat.v4.new_code_cell(source, metadata={"tags": list(tags)}, outputs=[output])
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "took 0.25 s",
@@ -214,7 +215,7 @@ def shown(text, *tags, source="show()", kind="text/plain"):
         "16 times less time per sample",
     ],
 )
-@pytest.mark.parametrize("kind", ["text/plain", "text/html", "image/svg+xml"])
+@every_row("kind", ["text/plain", "text/html", "image/svg+xml"])
 def test_what_differs_has_the_tag_and_names_machine_and_date(text, kind):
     assert "tag it nbval-ignore-output" in stored.differs(shown(text, kind=kind))
     named = "name the machine"
@@ -224,19 +225,19 @@ def test_what_differs_has_the_tag_and_names_machine_and_date(text, kind):
     assert stored.differs(full) == ""
 
 
-@pytest.mark.parametrize(("ago", "taken"), [(0, True), (1, True), (2, False)])
+@every_row(("ago", "taken"), [(0, True), (1, True), (2, False)])
 def test_a_run_that_began_before_midnight_names_its_day(ago, taken):
     text = f"took 3 s, {platform.machine()}, {date.today() - timedelta(days=ago)}"
     assert (stored.differs(shown(text, stored.DIFFERS)) == "") == taken
 
 
-@pytest.mark.parametrize("text", ["7,578 parameters", "26.562 MB (25.331 MiB)", "freed at 3 B", ""])
+@every_row("text", ["7,578 parameters", "26.562 MB (25.331 MiB)", "freed at 3 B", ""])
 def test_what_is_the_same_everywhere_has_no_tag(text):
     assert stored.differs(shown(text)) == ""
     assert "it needs no nbval" in stored.differs(shown(text, stored.DIFFERS))
 
 
-@pytest.mark.parametrize(
+@every_row(
     "beside",
     [
         "24.725 GB (23.026 GiB) free",

@@ -12,6 +12,7 @@ from tests.lessons.parts import read
 from tests.lessons.small import QUESTION, SHOWN, SVG, VIEW, output
 from tests.lessons.structure import words
 from tests.quick import apart
+from tests.rows import every_row
 
 SOURCES = sorted((build.LESSONS / "source").glob("[0-9][0-9]_*.py"))
 stored_lesson = cache(read)
@@ -238,7 +239,7 @@ def test_a_short_lesson_need_not_name_the_four_subgoals(lesson):
     assert set(broken(lesson(*changes))) == {"long_enough"}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("old", "new"),
     [
         (THEN, ""),
@@ -260,7 +261,7 @@ def test_words_are_those_of_the_prose():
 # -- numerals -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "expected"),
     [
         ("It takes 1,024 values, 2.5 MB or 26M.", ["1,024", "2.5 MB", "26M"]),
@@ -277,19 +278,19 @@ def test_the_numerals_of_prose(text, expected):
     assert [numeral.text for numeral in numerals.find(numerals.prose(text))] == expected
 
 
-@pytest.mark.parametrize("text", ["11", "0.5", "2.0", "3 MB", "4 bytes", "9 times", "5 %", "10⁶"])
+@every_row("text", ["11", "0.5", "2.0", "3 MB", "4 bytes", "9 times", "5 %", "10⁶"])
 def test_these_have_to_be_computed(text):
     (numeral,) = numerals.find(text)
     assert numeral.counts
 
 
-@pytest.mark.parametrize("text", ["0", "3", "10"])
+@every_row("text", ["0", "3", "10"])
 def test_these_count_things(text):
     (numeral,) = numerals.find(text)
     assert not numeral.counts
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "value", "fits"),
     [
         ("26M", 25.56, True),
@@ -308,7 +309,7 @@ def test_a_value_is_right_to_the_printed_digits(text, value, fits):
     assert numeral.fits(value) is fits
 
 
-@pytest.mark.parametrize("code", ["1010", "1_010", "f(1010.0)", "'1,010'", "1.01e3"])
+@every_row("code", ["1010", "1_010", "f(1010.0)", "'1,010'", "1.01e3"])
 def test_the_same_number_in_code(code):
     assert (Fraction(1010), "") in numerals.keys(code)
 
@@ -319,6 +320,6 @@ def test_a_number_in_another_unit_is_another_number():
     assert (Fraction(2**20), "") in numerals.keys("2**20")
 
 
-@pytest.mark.parametrize("expression", ["1 / 0", "zoo", "'12'", "True", "nobody"])
+@every_row("expression", ["1 / 0", "zoo", "'12'", "True", "nobody"])
 def test_an_expression_that_is_no_number_is_a_fault(expression):
     assert numerals.faults({"12": expression})

@@ -3,9 +3,8 @@
 import re
 import tomllib
 
-import pytest
-
 from lessons import build
+from tests.rows import every_row
 
 TERMS = tomllib.loads((build.LESSONS / "source/glossary.toml").read_text(encoding="utf-8"))["term"]
 HAN, KANA = "\u4e00-\u9fff", "\u3040-\u30ff"
@@ -16,7 +15,7 @@ def test_each_term_stands_once():
     assert sorted(set(names), key=str.lower) == names
 
 
-@pytest.mark.parametrize("term", TERMS, ids=lambda term: term["en"])
+@every_row("term", TERMS)
 def test_a_term_has_one_sentence_and_two_names(term):
     assert set(term) == {"en", "means", "zh", "ja"}
     assert re.fullmatch(r"[^.|]+\.", term["means"])

@@ -11,6 +11,7 @@ from memlab.lesson.card_question import Kind, Part, topics
 from memlab.views import View
 from tests.lessons import lock, numerals
 from tests.lessons.small import TOPICS, VIEW, output
+from tests.rows import every_row
 
 
 def planted(text):
@@ -51,7 +52,7 @@ def test_a_planted_leak_is_found(lesson, row):
     assert any(sentence in each for each in found), found
 
 
-@pytest.mark.parametrize(
+@every_row(
     "shown",
     [
         planted("peak 802,816 B"),
@@ -75,7 +76,7 @@ def test_what_is_answered_above_stands_above(lesson):
     assert found == ["07.copies: output of cell 07-small-09 says '9 x', its answer"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("old", "new"),
     [
         ("## Exercise", "## Exercise: 9 times 802,816 B, it is so"),
@@ -101,7 +102,7 @@ def test_a_name_in_code_is_read_by_its_words(lesson):
     assert found == ["07.output: code of cell 07-small-08 says 'each image alone', its 'gives'"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("stops", "leaks"),
     [
         (("1", "3", "9"), True),
@@ -128,7 +129,7 @@ def test_a_change_that_asks_for_an_amount_is_found(lesson):
 # -- numbers ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "value", "kind", "said"),
     [
         ("2.5 GB", 2_532_000_000, Kind.AMOUNT, True),
@@ -157,7 +158,7 @@ def test_a_number_is_the_answer_or_not(text, value, kind, said):
     assert lock.tells(numeral, Fraction(value), kind) is said
 
 
-@pytest.mark.parametrize("text", ["Twice", "two times", "2-fold", "twofold", "double"])
+@every_row("text", ["Twice", "two times", "2-fold", "twofold", "double"])
 def test_a_small_ratio_has_words(text):
     assert any(lock.holds(text, word) for word in lock.spelled(Fraction(2)))
 
@@ -236,7 +237,7 @@ def kinds(view=View):
     return [view, *(each for kind in view.__subclasses__() for each in kinds(kind))]
 
 
-@pytest.mark.parametrize("name", [name for name, topic in topics().items() if topic.shows])
+@every_row("name", [name for name, topic in topics().items() if topic.shows])
 def test_what_a_card_looks_for_are_settings_of_a_view(name):
     for settings in topics()[name].shows:
         assert any(settings.keys() <= view.settings.keys() for view in kinds()), settings

@@ -10,6 +10,7 @@ from markdown_it import MarkdownIt
 
 from lessons import build, messages, stored
 from memlab import hardware, strings
+from tests.rows import every_row
 
 LANGUAGES = strings.languages()[1:]
 CELL = """## A heading: *where*?
@@ -284,7 +285,7 @@ def test_a_translation_keeps_values_links_code_and_numerals(path):
     assert {text: gone for (_, text), said in known.items() if (gone := lost(text, said))} == {}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("other", "gone"),
     [
         ("在 {n} 处有 `k`，[见](a.md) 3.5 倍", []),

@@ -7,6 +7,7 @@ import pytest
 
 from lessons import build, stored
 from tests.raw_texts import raw
+from tests.rows import every_row
 
 SOLVED = [
     target
@@ -22,7 +23,7 @@ EXACT = {
 """Pages whose digits are what they show, with the reason."""
 
 
-@pytest.mark.parametrize("path", SOLVED, ids=lambda path: path.stem)
+@every_row("path", SOLVED)
 def test_no_output_is_as_python_writes_it(path: Path) -> None:
     if path.stem in EXACT:
         pytest.skip(EXACT[path.stem])

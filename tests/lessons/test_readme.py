@@ -2,10 +2,9 @@
 
 import re
 
-import pytest
-
 from lessons import build
 from tests.lessons.parts import minutes_line, read
+from tests.rows import every_row
 
 README = (build.LESSONS.parent / "README.md").read_text("utf-8")
 ROW = re.compile(
@@ -28,7 +27,7 @@ def test_the_spine_comes_first():
     assert [number for number, *_ in rows()][: len(SPINE)] == SPINE
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+@every_row("source", SOURCES)
 def test_a_lesson_has_its_row_with_its_minutes(source):
     lesson = read(source)
     title = re.match(r"# (\d\d) ([^:]+):", lesson.head[0])
@@ -47,6 +46,6 @@ def test_a_lesson_to_come_is_named_without_a_link():
     assert not there & waiting.keys()
 
 
-@pytest.mark.parametrize("source", APPENDICES, ids=lambda path: path.stem)
+@every_row("source", APPENDICES)
 def test_an_appendix_is_listed_once(source):
     assert README.count(f"(lessons/appendix/{source.stem}.ipynb)") == 1

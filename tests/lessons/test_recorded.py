@@ -12,6 +12,7 @@ from lessons.recordings import Picture
 from memlab.errors import InputError
 from memlab.measure.recorded_figures import Recorded
 from memlab.measure.timing import Line, Machine, Result
+from tests.rows import every_row
 
 NUMBERS = ("03", "05", "06")
 """The lessons whose measured cells are recorded."""
@@ -83,14 +84,14 @@ def unpaged(source):
     return [f"{name} is not on {page.name}" for name in build.kept_of(source) if name not in shown]
 
 
-@pytest.mark.parametrize("rule", [unrecorded, unsaid, elsewhere, unpaged], ids=lambda r: r.__name__)
-@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
+@every_row("rule", [unrecorded, unsaid, elsewhere, unpaged])
+@every_row("source", SOURCES)
 def test_every_measured_cell_has_its_evidence(source, rule):
     assert rule(source) == []
 
 
-@pytest.mark.parametrize("rule", [unsaid, elsewhere], ids=lambda rule: rule.__name__)
-@pytest.mark.parametrize("source", OTHERS, ids=lambda source: source.stem)
+@every_row("rule", [unsaid, elsewhere])
+@every_row("source", OTHERS)
 def test_so_has_every_picture_of_an_appendix(source, rule):
     gone = [name for name in record.names_of(source) if name not in build.kept_of(source)]
     assert gone == []
@@ -334,7 +335,7 @@ def timed(*samples):
     return Line("tile", sorted(samples)[len(samples) // 2], "s", None, samples)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("before", "now", "moved"),
     [
         (timed(1.0, 1.1, 1.2), timed(1.05, 1.15, 1.2), False),

@@ -1,8 +1,7 @@
 """What lesson 03 and its appendix on workspace say of recorded curves holds of the figures."""
 
-import pytest
-
 from lessons import build, recordings
+from tests.rows import every_row
 
 WORKSPACE = ", workspace"
 
@@ -17,7 +16,7 @@ def figures(name):
     return seconds, {way: found[way + WORKSPACE] for way in seconds}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "seconds", "workspace"),
     [
         ("03-tile", "im2col-tile im2col-image direct", "direct offsets im2col-tile im2col-image"),

@@ -7,6 +7,7 @@ import pytest
 
 from lessons import build, stored
 from memlab.cli.lessons import copy_lessons
+from tests.rows import every_row
 
 SOURCES = build.sources(build.LESSONS)
 NOTEBOOKS = [target for source in SOURCES for target in build.targets(source)]
@@ -14,9 +15,7 @@ ABSOLUTE = re.compile(r"(?<![\w.:/<²])/(?:[\w.-]+/)+[\w.-]+|\b[A-Z]:\\\w")
 LINK = re.compile(r"\]\(([^)#\s]+)")
 PICTURE, FILE = 200_000, 10**6
 
-notebooks = pytest.mark.parametrize(
-    "path", NOTEBOOKS, ids=lambda path: str(path.relative_to(build.LESSONS))
-)
+notebooks = every_row("path", NOTEBOOKS)
 
 
 def read(path):
@@ -131,7 +130,7 @@ def printed(text, name="stdout"):
     return {"output_type": "stream", "name": name, "text": [text]}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("rule", "breaks", "follows"),
     [
         (not_for_a_file, code("", {"output_type": "error", "evalue": "x"}), code("", printed("4"))),

@@ -1,9 +1,8 @@
 """The words of the glossary, in place and on their page."""
 
-import pytest
-
 from lessons import build, glossary
 from tests.lessons.test_sources import NOTEBOOKS, cells, read
+from tests.rows import every_row
 
 KNOWN = {
     en: {"en": en, "means": means, "zh": zh, "ja": ja}
@@ -39,7 +38,7 @@ def test_the_first_mention_shows_its_line_and_no_other():
     assert second == "A batch size."
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "linked"),
     [
         ("the batch\nsize", "the [batch\nsize]"),
@@ -53,7 +52,7 @@ def test_a_mention_is_found(text, linked):
     assert placed(text)[0].startswith(linked)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     ["## The batch size", "`batch size`", "**batch size**", "[batch size](a.md)", "batch sized",
      "| batch size | 4 |", "```\nbatch size\n```", "<b title='batch size'>", "a GBs-batch"],
@@ -74,7 +73,7 @@ def test_no_line_would_end_a_link():
         assert not set("()[]\n") & set(glossary.line(term)), term
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@every_row("path", NOTEBOOKS)
 def test_every_link_to_a_word_lands_on_its_line(path):
     page = (build.LESSONS / "glossary.md").read_text(encoding="utf-8")
     for text in cells(read(path), "markdown"):

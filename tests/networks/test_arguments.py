@@ -16,6 +16,7 @@ from memlab.layers import LAYERS
 from memlab.networks import zoo
 from memlab.networks.builder import Handle, network
 from memlab.networks.graph import Network
+from tests.rows import every_row
 from tests.strange import mostly_refused
 
 MAP, GATES = {"image": (4, 8, 8)}, {"features": 12}
@@ -90,7 +91,7 @@ def test_every_argument_of_every_method(method: str, name: str) -> None:
     mostly_refused(lambda given: write(method, name, given))
 
 
-@pytest.mark.parametrize("kind", LAYERS)
+@every_row("kind", LAYERS)
 def test_every_setting_of_every_layer(kind: str) -> None:
     layer = LAYERS[kind]
     needed = {f.name: USUAL[f.name] for f in fields(layer) if f.default is MISSING}
@@ -98,7 +99,7 @@ def test_every_setting_of_every_layer(kind: str) -> None:
         mostly_refused(lambda given: layer(**needed | {field.name: given}).describe())  # noqa: B023
 
 
-@pytest.mark.parametrize("name", inspect.signature(network).parameters)
+@every_row("name", inspect.signature(network).parameters)
 def test_every_argument_of_a_network(name: str) -> None:
     usual: dict[str, Any] = {"name": "n"}
     if name in ("tokens", "vocabulary"):

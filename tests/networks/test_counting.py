@@ -8,6 +8,7 @@ from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.networks.counting import CONVENTIONS, bound_parts, find
 from memlab.networks.zoo import build
+from tests.rows import every_row
 
 MIB = 2**20
 
@@ -16,7 +17,7 @@ def total(rule, name, batch=1):
     return sum(find(rule).total_bytes(build(name), batch).values())
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("rule", "name", "variant", "values"),
     [
         ("conv-only", "resnet50", "v1", 10_587_136),  # A4
@@ -44,7 +45,7 @@ def test_a5_is_over_2_gb_at_batch_32():
     assert find("conv-sums").total_bytes(build("resnet50-v1"), 32)["feature maps"] == 2_061_631_488
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "parameters", "maps"),
     [
         ("vgg16", 528, 58),
@@ -66,7 +67,7 @@ def test_b2_from_its_counts():
     assert f"{sum(bound_parts(*counts, copies=4).values()) / MIB:.2f}" == "815.69"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("optimizer", "copies"), [("sgd", 2), (None, 3), ("adagrad", 3), ("rmsprop", 3), ("adam", 4)]
 )
 def test_b1_formula(optimizer, copies):
@@ -79,7 +80,7 @@ def test_b1_formula(optimizer, copies):
     }
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "batch", "gigabytes"),
     [("alexnet", 128, "1.04"), ("vgg16", 128, "12.20"), ("vgg16", 256, "23.29")],
 )
@@ -94,7 +95,7 @@ def test_c9_shares_at_batch_128(name, shares):
     assert [round(100 * part / whole) for part in (weights + gradients, *maps)] == shares
 
 
-@pytest.mark.parametrize("rule", CONVENTIONS)
+@every_row("rule", CONVENTIONS)
 def test_the_names_that_are_counted_have_the_values(rule):
     net, convention = zoo.googlenet(), find(rule)
     shapes = {"input": net.input_shape} | {node.name: node.shape for node in net.nodes}
@@ -103,7 +104,7 @@ def test_the_names_that_are_counted_have_the_values(rule):
     assert list(names) == [name for name in shapes if name in names]
 
 
-@pytest.mark.parametrize("name", ["resnet50", "vgg16", "googlenet", "alexnet", "mnist_cnn"])
+@every_row("name", ["resnet50", "vgg16", "googlenet", "alexnet", "mnist_cnn"])
 def test_four_rules_nest(name):
     rules = ("conv-only", "conv-sums", "relu-in-place", "everything")
     inner, *outer = (set(find(rule).counted(build(name))) for rule in rules)
@@ -126,7 +127,7 @@ def test_the_largest_pair_of_an_add_has_all_its_inputs():
     assert find("vdnn").total_bytes(net, 3)["gradient maps"] == 4 * (4 * 5 * 2 * 2) * 3
 
 
-@pytest.mark.parametrize("rule", CONVENTIONS)
+@every_row("rule", CONVENTIONS)
 def test_every_rule_names_its_source_and_gives_exact_bytes(rule):
     convention = find(rule)
     assert convention.name == rule
@@ -149,7 +150,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("make", "words"), BAD, ids=[words for _, words in BAD])
+@every_row(("make", "words"), BAD)
 def test_bad_input_gets_one_sentence(make, words):
     with pytest.raises(InputError, match=words) as caught:
         make()

@@ -6,6 +6,7 @@ from memlab import layers as L  # noqa: N812 - as in memlab
 from memlab.errors import InputError
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
+from tests.rows import every_row
 
 
 def tiny():
@@ -135,7 +136,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("make", "words"), BAD, ids=[words for _, words in BAD])
+@every_row(("make", "words"), BAD)
 def test_bad_input_gets_one_sentence(make, words):
     with pytest.raises(InputError, match=words) as caught:
         make()
@@ -151,13 +152,13 @@ def test_a_handle_shows_itself_in_a_few_words():
     assert repr(x) == "<add of 'bad': 4x6x6>"
 
 
-@pytest.mark.parametrize("other", [5, None, "x", [1]])
+@every_row("other", [5, None, "x", [1]])
 def test_what_is_no_output_is_one_sentence(other):
     with pytest.raises(InputError, match="add joins outputs of one network"):
         start().add(other)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "name", ["labels", "prediction", "gradient of x", "a.weight", " ", "two\nlines", "sum 1"]
 )
 def test_names_that_a_step_needs_are_refused(name):

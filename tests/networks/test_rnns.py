@@ -12,14 +12,15 @@ from memlab.errors import InputError
 from memlab.networks.builder import Handle, network
 from memlab.networks.graph import Network
 from memlab.networks.zoo.rnns import STAGES
+from tests.rows import every_row
 
 
 def start() -> Handle:
     return network("sequence", sequence=(3, 8))
 
 
-@pytest.mark.parametrize("steps", [1, 2, 7])
-@pytest.mark.parametrize(("build", "gates"), [(memlab.zoo.rnn, 1), (memlab.zoo.lstm, 4)])
+@every_row("steps", [1, 2, 7])
+@every_row(("build", "gates"), [(memlab.zoo.rnn, 1), (memlab.zoo.lstm, 4)])
 def test_the_parameters_do_not_grow_with_the_steps(
     build: Callable[..., Network], gates: int, steps: int
 ) -> None:
@@ -30,8 +31,8 @@ def test_the_parameters_do_not_grow_with_the_steps(
     assert owners == {"input1", "fc", *(["hidden2"] if steps > 1 else [])}
 
 
-@pytest.mark.parametrize("build", [memlab.zoo.rnn, memlab.zoo.lstm])
-@pytest.mark.parametrize("steps", [1, 10, 11, 28, 100])
+@every_row("build", [memlab.zoo.rnn, memlab.zoo.lstm])
+@every_row("steps", [1, 10, 11, 28, 100])
 def test_the_steps_are_divided_into_few_stages(build: Callable[..., Network], steps: int) -> None:
     *stages, last = build(steps=steps).stages
     assert last == "fc"
@@ -93,7 +94,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("make", "words"), BAD, ids=[words for _, words in BAD])
+@every_row(("make", "words"), BAD)
 def test_bad_input_gets_one_sentence(make: Callable[[], object], words: str) -> None:
     with pytest.raises(InputError, match=words) as caught:
         make()

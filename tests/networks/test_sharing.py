@@ -10,6 +10,7 @@ from memlab.errors import InputError
 from memlab.networks.builder import Handle, network
 from memlab.networks.counting import CONVENTIONS
 from memlab.networks.graph import Network
+from tests.rows import every_row
 
 
 def start() -> Handle:
@@ -25,7 +26,7 @@ def chain(uses: int = 3) -> Network:
     return x.linear(2).cross_entropy()
 
 
-@pytest.mark.parametrize("uses", [1, 2, 5])
+@every_row("uses", [1, 2, 5])
 def test_shared_parameters_are_counted_once(uses: int) -> None:
     net = chain(uses)
     assert net.parameters == (3 * 3 + 3) + (3 * 2 + 2)
@@ -70,7 +71,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("make", "words"), BAD, ids=[words for _, words in BAD])
+@every_row(("make", "words"), BAD)
 def test_bad_sharing_gets_one_sentence(make: Callable[[], object], words: str) -> None:
     with pytest.raises(InputError, match=words) as caught:
         make()

@@ -13,6 +13,7 @@ from memlab import layers as L  # noqa: N812 - as in memlab
 from memlab.networks.zoo import transformers as T  # noqa: N812 - one letter for their formulas
 from memlab.networks.zoo.transformers import gpt2, vit_s
 from memlab.step.tensor import Role
+from tests.rows import every_row
 
 HALF = 2
 """Bytes of a value in half precision."""
@@ -161,7 +162,7 @@ BAD: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("make", "words"), BAD, ids=[words for _, words in BAD])
+@every_row(("make", "words"), BAD)
 def test_bad_input_gets_one_sentence(make: Any, words: str) -> None:
     with pytest.raises(InputError, match=words) as caught:
         make()

@@ -6,6 +6,7 @@ from memlab.errors import InputError
 from memlab.layers import Conv2d
 from memlab.networks import zoo
 from memlab.networks.zoo import ZOO, build
+from tests.rows import every_row
 
 PARAMETERS = {  # H; linear1 is A1
     "linear1": 2,
@@ -44,12 +45,12 @@ def test_every_network_has_its_count():
     assert {name: build(name).parameters for name in ZOO} == PARAMETERS
 
 
-@pytest.mark.parametrize("name", BOTTLENECKS)
+@every_row("name", BOTTLENECKS)
 def test_both_variants_have_the_same_parameters(name):
     assert build(name, variant="v1").parameters == PARAMETERS[name]
 
 
-@pytest.mark.parametrize("name", BOTTLENECKS)
+@every_row("name", BOTTLENECKS)
 def test_a_resnet_is_that_of_torchvision_and_v1_is_asked_for_by_name(name):
     for net, strides in ((build(name), [1, 2, 1]), (build(f"{name}-v1"), [2, 1, 1])):
         first = [net.by_name[f"2.1.conv{i}"].layer for i in (1, 2, 3)]
@@ -59,7 +60,7 @@ def test_a_resnet_is_that_of_torchvision_and_v1_is_asked_for_by_name(name):
     assert build(f"{name}-v1") == build(name, variant="v1") == build(f"{name}-v1", variant="v1")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "label"),
     [
         ("linear1", "Single linear layer"),
@@ -81,7 +82,7 @@ def test_labels(name, label):
     assert build(name).label == label
 
 
-@pytest.mark.parametrize("name", ZOO)
+@every_row("name", ZOO)
 def test_every_layer_has_a_stage_and_the_network_its_name(name):
     net = build(name)
     assert net.name == name
@@ -91,7 +92,7 @@ def test_every_layer_has_a_stage_and_the_network_its_name(name):
     assert ZOO[name].__doc__
 
 
-@pytest.mark.parametrize("name", IMAGES)
+@every_row("name", IMAGES)
 def test_image_and_classes_are_free(name):
     net = build(name, image=96, classes=7)
     assert net.input_shape[1:] == (96, 96)
@@ -105,7 +106,7 @@ def test_steps_features_and_classes_are_free(name):
     assert net.loss.shape == build(name, classes=7).loss.shape == (7,)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "layer", "shape"),
     [
         ("mnist_cnn", "pool2", (128, 7, 7)),
@@ -132,7 +133,7 @@ def test_shapes_of_the_papers(name, layer, shape):
     assert build(name).by_name[layer].shape == shape
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "layer", "settings"),
     [
         ("alexnet", "drop6", "p 0.5"),
@@ -237,7 +238,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("make", "words"), BAD, ids=[words for _, words in BAD])
+@every_row(("make", "words"), BAD)
 def test_bad_input_gets_one_sentence(make, words):
     with pytest.raises(InputError, match=words) as caught:
         make()

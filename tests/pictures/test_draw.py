@@ -16,6 +16,7 @@ from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.table import Beside, Key, Table, Words
 from memlab.pictures.draw.text import flow, plain, width, wrap
 from memlab.step.tensor import Role
+from tests.rows import every_row
 
 HEIGHTS = np.array([1.0, 3.0, 2.0, 5.0])
 CHINESE = "特征图在前向传播中产生，并一直保留到反向传播读取它为止。"
@@ -60,7 +61,7 @@ def test_bold_pieces_keep_their_weight_and_a_space_between() -> None:
 # -- scales -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("found", "ticks"),
     [
         (scale.bytes_over(2_200_000_000), ["0", "0.5", "1", "1.5", "2", "2.5 GB"]),
@@ -100,7 +101,7 @@ def test_a_chart_outlines_the_state_before() -> None:
     assert both.count('class="before"') == 1
 
 
-@pytest.mark.parametrize(
+@every_row(
     "mark",
     [
         Area(0 * HEIGHTS, HEIGHTS, theme.PAINTS[Role.INPUT]),
@@ -163,7 +164,7 @@ def test_the_text_of_a_page_has_its_blocks_in_paragraphs() -> None:
     assert "Said only." not in drawn
 
 
-@pytest.mark.parametrize("wide", [360, 500, 820, 1200])
+@every_row("wide", [360, 500, 820, 1200])
 def test_a_page_fits_its_width(wide: int) -> None:
     text = "Words that flow to the width of their page, whatever it is. "
     table = Table(["name", "bytes"], [["a long name of a layer, block 3", "1,000,000"]])

@@ -17,6 +17,7 @@ from memlab.pictures.draw.theme import PAINTS, Paint
 from memlab.step.tensor import Role
 from tests.pictures import pages
 from tests.quick import apart
+from tests.rows import every_row
 
 BLOCKS = {"addresses", "number", "shared_tile", "warp_memory"}
 """Pictures of blocks, bits and cells, each of which has its own name: a colour is no role."""
@@ -102,7 +103,7 @@ def _pixels(mark: Mark, chart: Any, box: Any) -> float:
     return 0
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "room", "short"),
     [
         ("conv1.backward workspace", 125, "…backward workspace"),

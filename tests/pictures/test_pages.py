@@ -21,6 +21,7 @@ from memlab.pictures.live.view import ROOM, View
 from tests.pictures.pages import FACTORIES, every, page_of
 from tests.quick import apart
 from tests.raw_texts import raw
+from tests.rows import every_row
 
 WIDTHS = (500, 820, ROOM)
 MADE = every()
@@ -63,7 +64,7 @@ def flat(blocks: Any) -> Iterator[Block]:
             yield block
 
 
-@pytest.mark.parametrize("factory", FACTORIES)
+@every_row("factory", FACTORIES)
 def test_every_view_has_a_case(factory: str) -> None:
     assert factory in {each for each, _ in NAMES}
 
@@ -126,7 +127,7 @@ def test_every_number_of_the_text_is_in_the_picture(factory: str, name: str) -> 
     assert not missing
 
 
-@pytest.mark.parametrize("factory", sorted({*LIVE} - OF_DIGITS))
+@every_row("factory", sorted({*LIVE} - OF_DIGITS))
 def test_a_first_level_has_few_numerals(factory: str) -> None:
     texts = [label.content for label in page_of(getattr(views, factory)()).svg().labels]
     assert len(numerals(texts)) <= FEW

@@ -17,6 +17,7 @@ from memlab.pictures.draw.svg import Box, Svg
 from memlab.pictures.draw.theme import PAINTS, paint
 from memlab.pictures.mountain.stack_parts import FLOOR, MOUNTAIN
 from memlab.pictures.values import number_text as figures
+from tests.rows import every_row
 
 
 def test_a_text_is_as_wide_as_in_the_font():
@@ -59,7 +60,7 @@ def test_as_much_stays_as_fits(text, room, size):
         assert texts.shortened(text, room, size) == texts.fitted(text, room, size) == text
 
 
-@pytest.mark.parametrize("text", ["\x1b[31m", "\uffff", "\ud800", "a\0b", "<&>\x07"])
+@every_row("text", ["\x1b[31m", "\uffff", "\ud800", "a\0b", "<&>\x07"])
 def test_a_picture_is_well_formed_whatever_its_texts_are(text):
     svg = Svg(100, 50, "x")
     svg.text(5, 20, text)
@@ -132,7 +133,7 @@ def luminance(colour):
 # -- amounts and axes -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(20))
+@every_row("seed", range(20))
 def test_an_equation_adds_up_as_written(seed):
     draw = np.random.default_rng(seed)
     parts = [int(10 ** draw.uniform(3, 12)) for _ in range(2)]
@@ -157,7 +158,7 @@ def test_a_peak_has_always_three_digits_and_its_parts_round_to_it():
         assert abs(written - float(number.replace(",", ""))) <= 0.6 * 10 ** (1 - more)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("nbytes", "text"),
     [(502_800_000, "503 MB"), (999_600_000, "1.00 GB"), (592_745_028, "593 MB"), (999, "999 B")],
 )
@@ -165,7 +166,7 @@ def test_three_digits_are_three(nbytes, text):
     assert figures.three(nbytes) == text
 
 
-@pytest.mark.parametrize("nbytes", [1, 84, 999, 12_345, 99_046_012, 2_935_804_128, 8 * 10**13])
+@every_row("nbytes", [1, 84, 999, 12_345, 99_046_012, 2_935_804_128, 8 * 10**13])
 def test_an_axis_is_round_and_just_long_enough(nbytes):
     found = scale.bytes_over(nbytes)
     ticks = [n for n, _ in found.ticks]
@@ -176,7 +177,7 @@ def test_an_axis_is_round_and_just_long_enough(nbytes):
     assert found.ticks[-1][1].endswith(found.unit)
 
 
-@pytest.mark.parametrize("total", [1, 2, 7, 24, 94, 388, 1136])
+@every_row("total", [1, 2, 7, 24, 94, 388, 1136])
 def test_operations_are_numbered_from_1_to_the_last(total):
     numbers = scale.counts(total)
     assert numbers[0] == 1
@@ -221,6 +222,6 @@ def test_where_nothing_fits_there_is_no_place():
     assert Board().widest(frame(), np.zeros(10), np.full(10, 5.0), 20, 12) is None
 
 
-@pytest.mark.parametrize(("x", "y"), [*product((0, 50), (0, 50))])
+@every_row(("x", "y"), [*product((0, 50), (0, 50))])
 def test_boxes_meet_when_they_share_a_point(x, y):
     assert Box(0, 0, 10, 10).meets(Box(x, y, x + 10, y + 10)) == (x == y == 0)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 import memlab
 from memlab.ledger.entries import Entry, Row
 from memlab.ledger.ledger import Ledger
@@ -11,6 +9,7 @@ from memlab.placement.caching_allocator import MIB, _Cache, estimates, simulate
 from memlab.step.op import Phase
 from memlab.step.storage import Size
 from memlab.step.tensor import Role
+from tests.rows import every_row
 
 
 def ledger(*blocks: tuple[int, int, int]) -> Ledger:
@@ -24,7 +23,7 @@ def ledger(*blocks: tuple[int, int, int]) -> Ledger:
     return Ledger(rows, entries)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("nbytes", "reserved"),
     [(1, 2 * MIB), (MIB, 2 * MIB), (MIB + 1, 20 * MIB), (10 * MIB, 10 * MIB),
      (10 * MIB + 1, 12 * MIB)],

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import combinations, permutations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import memlab
@@ -22,7 +22,9 @@ from memlab.placement.placement import HOWS, TOY, Block, Placement, arrange, blo
 from memlab.step.step import Step
 from memlab.step.storage import HOST, Size
 from memlab.step.tensor import Role
+from tests.drawn import examples
 from tests.networks_at_random import networks
+from tests.rows import every_row
 
 MIB = 2**20
 REUSING = tuple(how for how in HOWS if how not in ("no reuse", "exact"))
@@ -98,7 +100,7 @@ def test_the_toy_is_that_of_the_packing_table():
     assert [nbytes // MIB for nbytes in alive] == [1, 3, 4, 4, 8, 7, 6, 4]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("how", "addresses", "order"),
     [
         ("no reuse", {"A": 0, "B": 1, "C": 3, "D": 4, "E": 7, "F": 9}, "ABCDEF"),
@@ -140,7 +142,7 @@ def test_best_fit_takes_the_smallest_gap_and_birth_the_lowest():
 
 
 @given(some_blocks(), st.sampled_from([1, 3, 64]))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_no_placement_overlaps_or_lies_below_the_bound(given_blocks, alignment):
     for how in HOWS:
         found = arrange(given_blocks, how, alignment)
@@ -158,14 +160,14 @@ def test_no_placement_overlaps_or_lies_below_the_bound(given_blocks, alignment):
 
 
 @given(some_blocks(most=5, bytes_=9))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_exact_arena_is_that_of_the_best_of_all_orders(given_blocks):
     found = arrange(given_blocks, "exact", 1)
     assert found.arena == lowest_of_all_orders(given_blocks, 1)
 
 
 @given(some_blocks(bytes_=9))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_exact_arena_is_no_larger_than_any_other(given_blocks):
     least = arrange(given_blocks, "exact", 1).arena
     assert all(least <= arrange(given_blocks, how, 1).arena for how in HOWS)
@@ -187,7 +189,7 @@ def test_the_program_finds_what_no_tried_order_gave():
 
 
 @given(some_blocks(most=8, bytes_=5))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_program_proves_what_a_search_found_or_betters_it(given_blocks):
     """The solver itself, also where a packing at the bound needs no proof."""
     filled = [block for block in given_blocks if block.nbytes]
@@ -206,7 +208,7 @@ def test_the_program_proves_what_a_search_found_or_betters_it(given_blocks):
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9), st.integers(0, 9)), max_size=15))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_the_tree_finds_the_lowest_free_address(takes):
     taken = Taken(10)
     used: list[set[int]] = [set() for _ in range(10)]
@@ -221,7 +223,7 @@ def test_the_tree_finds_the_lowest_free_address(takes):
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.booleans()), max_size=40))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_gaps_are_joined_and_the_smallest_is_taken(turns):
     alive: list[tuple[int, int]] = []
     gaps, free = Gaps(1000), set(range(1000))
@@ -257,7 +259,7 @@ def test_sizes_beyond_64_bits_are_exact():
     assert found.overlaps() == ()
 
 
-@pytest.mark.parametrize("how", HOWS)
+@every_row("how", HOWS)
 def test_no_block_is_a_placement_of_0_bytes(how):
     found = arrange((), how)
     assert (found.arena, found.lower_bound, found.waste, found.busiest) == (0, 0, 0, 0)
@@ -266,7 +268,7 @@ def test_no_block_is_a_placement_of_0_bytes(how):
 
 
 @given(some_blocks(), st.data())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_a_block_moved_over_others_is_found(given_blocks, data):
     found = arrange(given_blocks)
     for block in given_blocks:
@@ -287,7 +289,7 @@ def test_a_planted_overlap_is_seen():
 
 
 @given(networks(), st.integers(1, 64), st.booleans())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_what_is_born_in_a_step_is_what_its_plan_lists(net, batch, training):
     step = memlab.training_step(net) if training else memlab.inference_step(net)
     ledger = memlab.plan(step) if step.ops else None
@@ -346,8 +348,8 @@ def test_the_best_arena_is_near_the_lower_bound(name):
         )
 
 
-@pytest.mark.parametrize("name", ["linear1", "mnist_cnn"])
-@pytest.mark.parametrize("batch", [1, 2, 32])
+@every_row("name", ["linear1", "mnist_cnn"])
+@every_row("batch", [1, 2, 32])
 def test_tiny_networks_are_placed_exactly(name, batch):
     step = memlab.training_step(memlab.zoo.build(name))
     found = memlab.place(step, batch, "exact")
@@ -384,7 +386,7 @@ def test_the_table_names_who_shares_an_address():
 # -- bad input ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given_blocks", "says"),
     [
         ([Block("a", 64, 2, 1)], "a is born in operation 2 and dies before, in 1"),
@@ -424,7 +426,7 @@ def test_bad_steps_and_batches_are_refused():
     assert place(step, 16).overlaps() == ()
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "address", "says"),
     [
         ("G", 0, "unknown block 'G'"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import memlab
@@ -21,6 +21,7 @@ from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.step import Step
 from memlab.this_machine import Room
+from tests.drawn import examples
 from tests.networks_at_random import networks
 
 ZOO = list(memlab.zoo.ZOO)
@@ -77,7 +78,7 @@ def test_the_plan_holds(name: str, optimizer: str, format: str, batch: int) -> N
 
 @given(networks(), st.sampled_from(OPTIMIZERS), st.sampled_from(FORMATS),
        st.integers(1, 3))  # fmt: skip
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_plan_holds_for_random_networks(
     net: Network, optimizer: str, format: str, batch: int
 ) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import memlab
@@ -17,6 +17,7 @@ from memlab.runtime.run import Run
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.techniques.precision import MODES
+from tests.drawn import examples
 from tests.kernels_by_case import distance
 from tests.networks_at_random import tied
 
@@ -98,7 +99,7 @@ def test_gradients_are_sums_over_the_layers(name: str, batch: int) -> None:
 
 
 @given(tied(), st.sampled_from(OPTIMIZERS), st.integers(1, 3))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_random_networks(net: Network, optimizer: str, batch: int) -> None:
     assert memlab.run(build(net, optimizer), batch).residual == 0
     run, expected = both(net, batch)

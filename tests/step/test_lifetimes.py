@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import memlab
@@ -17,6 +17,7 @@ from memlab.step.lifetimes import BEFORE, Contents
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor
+from tests.drawn import examples
 from tests.joins_at_random import joined
 from tests.networks_at_random import networks
 
@@ -92,7 +93,7 @@ def said(make: Callable[[], object]) -> str:
 
 @pytest.mark.parametrize("how", REWRITES)
 @given(st.integers(0, 10**6))
-@settings(max_examples=5, deadline=None)
+@examples(5)
 def test_lifetimes_of_joins(how: str, seed: int) -> None:
     """Networks of sums and concats, rewritten."""
     check(REWRITES[how](memlab.training_step(joined(seed), "adam")))
@@ -100,7 +101,7 @@ def test_lifetimes_of_joins(how: str, seed: int) -> None:
 
 @pytest.mark.parametrize("how", REWRITES)
 @given(networks())
-@settings(max_examples=5, deadline=None)
+@examples(5)
 def test_lifetimes_of_networks(how: str, net: Network) -> None:
     """Networks of all layers, rewritten; also without training."""
     check(REWRITES[how](memlab.training_step(net)))
@@ -108,7 +109,7 @@ def test_lifetimes_of_networks(how: str, net: Network) -> None:
 
 
 @given(networks(), st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_a_step_is_refused_where_its_contents_are(net: Network, data: st.DataObject) -> None:
     """Some output lies where another one is: the pass refuses what is refused tensor by tensor."""
     step = memlab.in_place(memlab.training_step(net))

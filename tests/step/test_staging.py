@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-import pytest
-
 import memlab
 from memlab.axes import BATCH
 from memlab.formats import FORMATS
@@ -17,6 +15,7 @@ from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
 from memlab.step.traits import Cut
+from tests.rows import every_row
 from tests.staged_networks import NETWORKS, OPTIMIZERS, step
 
 
@@ -28,8 +27,8 @@ def named(step: Step, name: str) -> Op:
     return next(op for op in step.ops if op.name == name)
 
 
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
-@pytest.mark.parametrize("network", NETWORKS)
+@every_row("optimizer", OPTIMIZERS)
+@every_row("network", NETWORKS)
 def test_every_operation_on_small_tensors_computes_on_buffers(network: str, optimizer: str) -> None:
     for op in in_half(network, optimizer).ops:
         assert staging.is_staged(op) != (op.traits.as_stored or op.traits.moves)
@@ -67,7 +66,7 @@ def test_back_in_fp32_nothing_is_left() -> None:
         assert again == op
 
 
-@pytest.mark.parametrize("network", NETWORKS)
+@every_row("network", NETWORKS)
 def test_copies_and_loads_have_no_buffers(network: str) -> None:
     after = memlab.accumulate(memlab.offload(in_half(network), "all"), 3)
     moved = [op for op in after.ops if op.transfers]
@@ -85,15 +84,15 @@ REWRITES: dict[str, Callable[[Step], Step]] = {
 }
 
 
-@pytest.mark.parametrize("rewrite", REWRITES)
-@pytest.mark.parametrize("format", ["fp16", "bf16"])
+@every_row("rewrite", REWRITES)
+@every_row("format", ["fp16", "bf16"])
 def test_a_step_that_computes_in_half_precision_still_does(format: str, rewrite: str) -> None:
     after = REWRITES[rewrite](step("branches", "adam", format=format))
     assert not any(map(staging.tiles, after.ops))
 
 
-@pytest.mark.parametrize("rewrite", REWRITES)
-@pytest.mark.parametrize("network", NETWORKS)
+@every_row("rewrite", REWRITES)
+@every_row("network", NETWORKS)
 def test_what_runs_again_moves_what_it_moved(network: str, rewrite: str) -> None:
     """What adds to a sum reads it as well, and a batch norm reads what it wrote before."""
     after = REWRITES[rewrite](memlab.precision(step(network), "mixed bf16"))
@@ -109,7 +108,7 @@ def _bytes(buffers: Mapping[str, Tensor]) -> list[Size]:
     return [each.size for each in buffers.values()]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("format", "expected"),
     [("fp64", False), ("fp32", False), ("tf32", True), ("bf16", True), ("fp8_e4m3fn", True),
      ("int64", False), ("uint8", False), ("bit", False)],
@@ -161,7 +160,7 @@ def test_large_things_are_cut() -> None:
     assert tile["update of fc1"] == staging.MOST
 
 
-@pytest.mark.parametrize("network", NETWORKS)
+@every_row("network", NETWORKS)
 def test_bytes_moved_are_the_small_ones_and_those_through_the_buffers(network: str) -> None:
     """Of 4 bytes per value come 2, and 4 each into a buffer and out of it."""
     old, half = step(network, "adam"), in_half(network)

@@ -16,6 +16,7 @@ from memlab.step.op import Phase, Slot
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.step.traits import Traits
+from tests.rows import every_row
 from tests.staged_networks import step as made_by_layers
 from tests.unknown_kinds import WIDTH, by_hand, meaning, renamed
 
@@ -64,7 +65,7 @@ def test_it_has_addresses() -> None:
     assert placement.arena == placement.lower_bound
 
 
-@pytest.mark.parametrize("how", WAYS)
+@every_row("how", WAYS)
 def test_maps_are_made_again(how: str) -> None:
     """What is computed stays, whichever way is taken, and the peak falls."""
     step = by_hand(4)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import memlab
@@ -30,8 +30,10 @@ from memlab.step.storage import HOST
 from memlab.step.tensor import Role
 from memlab.techniques import order
 from memlab.techniques.order import PART, PARTS
+from tests.drawn import examples
 from tests.kernels_by_case import distance
 from tests.networks_at_random import networks, tied
+from tests.rows import every_row
 from tests.runtime.test_run import SMALL, SMALLEST
 from tests.staged_networks import NETWORKS, TRAINED, step
 from tests.techniques.same import differences, ran
@@ -71,8 +73,8 @@ def test_copies_of_small_maps_take_what_is_planned(mode: str, policy: str) -> No
 # -- bytes ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
-@pytest.mark.parametrize("name", NETWORKS)
+@every_row("optimizer", ["sgd", "adam"])
+@every_row("name", NETWORKS)
 def test_a_part_takes_what_the_step_takes_and_the_gradients_that_are_there(
     name: str, optimizer: str
 ) -> None:
@@ -203,7 +205,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@every_row("name", REFUSED)
 def test_what_is_refused_in_one_sentence(name: str) -> None:
     call, says = REFUSED[name]
     with pytest.raises(InputError, match=says) as refused:
@@ -396,7 +398,7 @@ def in_turn(before: Step, batch: int, given: list[Array]) -> list[Array]:
 @pytest.mark.measures
 @given(st.one_of(networks(8), tied(6)), st.integers(2, 4), st.integers(1, 3),
        st.sampled_from([way for way in BEFORE if way != "chain"]))  # fmt: skip
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_random_networks(net: Network, parts: int, batch: int, way: str) -> None:
     before = undrawn(memlab.training_step(net, "sgd", "fp64")).keep("gradients")
     samples = drawn(before, parts * batch)

@@ -19,6 +19,7 @@ from memlab.step.tensor import Role
 from memlab.techniques.precision import MASTER, MODES, precision
 from memlab.techniques.precision.eight_bit_states import BLOCK, SCALES, eight_bit_states
 from memlab.techniques.relu_masks import relu_masks
+from tests.rows import every_row
 from tests.staged_networks import NETWORKS, WITH_RELU, WITH_STATE, pairwise, step
 
 
@@ -162,7 +163,7 @@ def test_an_inference_has_no_states_and_stays() -> None:
 NO_STATE = r"the optimizer of this step \(.*\) has no state in fp32; call eight_bit_states once"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given", "block", "words"),
     [
         (NETWORKS["sums"], 64, "eight_bit_states rewrites a step, got <sums: 7 layers"),

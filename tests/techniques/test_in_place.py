@@ -14,6 +14,7 @@ from memlab.step.op import Op
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.techniques import in_place as module
+from tests.rows import every_row
 from tests.staged_networks import NETWORKS, TRAINED, step
 from tests.techniques.same import differences, ran
 
@@ -64,7 +65,7 @@ def test_the_plan_names_every_tenant_of_a_block() -> None:
     assert not any(entry.tenants for entry in memlab.plan(chain()).entries)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "why"),
     [
         ("norm", "backward of norm still needs conv"),
@@ -126,7 +127,7 @@ def test_one_name_is_a_list_of_one() -> None:
     assert memlab.in_place(chain(), layers="relu") == memlab.in_place(chain(), layers=["relu"])
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("layers", "sentence"),
     [
         (["rely"], "unknown operation 'rely'; did you mean 'relu'"),
@@ -153,7 +154,7 @@ def test_no_step_gives_one_sentence() -> None:
         memlab.in_place(7)  # type: ignore[arg-type]  # wrong on purpose
 
 
-@pytest.mark.parametrize("technique", ["precision", "lowering", "relu_masks", "eight_bit_states"])
+@every_row("technique", ["precision", "lowering", "relu_masks", "eight_bit_states"])
 def test_formats_and_algorithms_come_before_it(technique: str) -> None:
     late = memlab.in_place(memlab.training_step(small(), "adam"))
     with pytest.raises(InputError, match=rf"{technique} comes before in_place.*try memlab\.in_"):

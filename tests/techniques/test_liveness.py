@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-import pytest
 
 import memlab
 from memlab.step.step import Step
@@ -14,6 +13,7 @@ from memlab.techniques.order import AGAIN
 from memlab.techniques.recompute.order_memory import Liveness, Lives, cost
 from memlab.techniques.recompute.repeats import resequenced
 from memlab.techniques.recompute.ways import WAYS, Wish
+from tests.rows import every_row
 from tests.staged_networks import NETWORKS, step
 
 BATCH = 3
@@ -29,7 +29,7 @@ def compared(before: Step, order: list[int], batch: int) -> tuple[Lives, Step]:
     return lives, after
 
 
-@pytest.mark.parametrize(("network", "way"), list(product(NETWORKS, TRIED)))
+@every_row(("network", "way"), list(product(NETWORKS, TRIED)))
 def test_an_order_takes_the_bytes_and_the_time_of_its_step(network: str, way: str) -> None:
     before = step(network, "momentum")
     order = WAYS[way].order(Wish(before, 2 if way in ("every", "slots") else None, (), BATCH, None))
@@ -37,7 +37,7 @@ def test_an_order_takes_the_bytes_and_the_time_of_its_step(network: str, way: st
     assert (lives.peak, lives.cost) == (memlab.plan(after).peak(BATCH), cost(after.ops, BATCH))
 
 
-@pytest.mark.parametrize("how", ["inference", "adam", "kept gradients", "in place"])
+@every_row("how", ["inference", "adam", "kept gradients", "in place"])
 def test_steps_of_any_kind_in_their_own_order(how: str) -> None:
     before = step("branches", how if how in ("inference", "adam") else "momentum")
     if how == "kept gradients":

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import memlab
@@ -19,7 +19,9 @@ from memlab.networks.graph import Network
 from memlab.step.op import Op
 from memlab.step.step import Step
 from memlab.techniques.lowering import lowering
+from tests.drawn import examples
 from tests.networks_at_random import networks
+from tests.rows import every_row
 
 MIB = 2**20
 RECORDED = roofline.by(roofline.machine("recorded"))
@@ -62,7 +64,7 @@ def test_an_algorithm_for_all_is_that_of_the_step_itself(name: str, algorithm: s
 
 @given(networks(), st.sampled_from(list(ALGORITHMS)), st.sampled_from(list(ALGORITHMS)),
        st.integers(1, 3))  # fmt: skip
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_last_algorithm_counts(net: Network, first: str, last: str, threads: int) -> None:
     for make in (memlab.training_step, memlab.inference_step):
         step = lowering(make(net, algorithm=first, threads=threads), last)
@@ -70,7 +72,7 @@ def test_the_last_algorithm_counts(net: Network, first: str, last: str, threads:
 
 
 @given(networks(), st.integers(1, 64), st.integers(0, 40_000), st.integers(0, 40_000))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_larger_limit_is_never_slower(net: Network, batch: int, one: int, other: int) -> None:
     step = memlab.training_step(net)
     search = partial(lowering, step, batch=batch, device="recorded")
@@ -82,7 +84,7 @@ def test_a_larger_limit_is_never_slower(net: Network, batch: int, one: int, othe
 
 
 @given(networks(), st.integers(1, 64))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_without_a_limit_every_operation_takes_the_fastest(net: Network, batch: int) -> None:
     step = memlab.training_step(net)
     free = lowering(step, batch=batch, device="recorded")
@@ -259,7 +261,7 @@ def test_a_limit_decides_layer_by_layer() -> None:
     ).peak(128)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "words"),
     [
         ({}, "lowering needs an algorithm, or a batch to search at; try lowering"),

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import memlab
@@ -28,6 +28,7 @@ from memlab.step.step import Step
 from memlab.step.storage import HOST, Storage
 from memlab.techniques.offload import offload, rules
 from memlab.this_machine import Room
+from tests.drawn import examples
 from tests.networks_at_random import networks
 from tests.runtime.test_run import SMALL, SMALLEST
 from tests.staged_networks import step as staged
@@ -66,7 +67,7 @@ def test_the_zoo(name: str, policy: str, again: str) -> None:
 
 @pytest.mark.measures
 @given(networks(8), st.sampled_from(["conv", "all"]), st.sampled_from(["", "drop", "cheap"]))
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_random_networks(net: Network, policy: str, again: str) -> None:
     assert not wrong(memlab.training_step(net, "momentum"), policy, again)
 

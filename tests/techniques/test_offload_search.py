@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import combinations
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import memlab
@@ -20,6 +20,7 @@ from memlab.techniques.offload import search as searches
 from memlab.techniques.offload.cost import Costs, Terms, computed, terms
 from memlab.techniques.offload.rules import NEEDED, PREFETCH, VDNN, candidates
 from memlab.techniques.offload.search import ORDER, Choice, static
+from tests.drawn import examples
 from tests.networks_at_random import networks
 from tests.quick import apart
 from tests.runtime.test_run import SMALLEST
@@ -57,7 +58,7 @@ def subsets(names: Iterable[str]) -> list[tuple[str, ...]]:
 
 
 @given(networks(8), st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_set_costs_what_its_step_does(net: Network, data: st.DataObject) -> None:
     again = data.draw(st.sampled_from(["", "drop", "cheap", "chain"]))
     plain = memlab.training_step(net, "sgd")
@@ -171,7 +172,7 @@ def test_a_downgrade_takes_the_speed_of_no_other_convolution() -> None:
 
 
 @given(networks(6), st.floats(0, 1), st.booleans())
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_best_is_the_best_of_all_steps(net: Network, share: float, in_place: bool) -> None:
     step = memlab.training_step(net, "sgd", algorithm="implicit-gemm")
     names = [*candidates(step)]
@@ -190,7 +191,7 @@ def test_best_is_the_best_of_all_steps(net: Network, share: float, in_place: boo
 
 
 @given(networks(14), st.floats(0, 1), st.sampled_from("mp"))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_best_is_never_worse_than_dynamic(net: Network, share: float, kind: str) -> None:
     """Also where not all sets are tried."""
     step = memlab.training_step(net, "momentum")

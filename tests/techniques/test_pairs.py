@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import memlab
@@ -24,6 +24,7 @@ from memlab.runtime.run import Run
 from memlab.runtime.session import Session
 from memlab.step.op import Phase
 from memlab.step.step import Step
+from tests.drawn import examples
 from tests.networks_at_random import networks, tied
 from tests.runtime.test_run import SMALL, SMALLEST
 from tests.staged_networks import NETWORKS, TRAINED, WITH_STATE, step
@@ -101,7 +102,7 @@ def test_the_zoo(name: str, way: str) -> None:
 
 @given(st.one_of(networks(8), tied(6)), st.sampled_from(TRAINED), st.integers(1, 4),
        st.sampled_from(["fp32", "fp64"]), st.sampled_from(list(ways(1))))  # fmt: skip
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_random_networks(net: Network, optimizer: str, batch: int, format: str, way: str) -> None:
     before = memlab.training_step(net, optimizer, format)
     assert not wrong(before, ways(batch)[way], batch)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import memlab
@@ -27,6 +27,7 @@ from memlab.step.staging import SCALE, STEPS, TAKEN, operands
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.techniques.precision import MASTER, MODES, ROLES, ROUNDINGS, precision
+from tests.drawn import examples
 from tests.networks_at_random import networks
 from tests.staged_networks import NETWORKS, OPTIMIZERS, TRAINED, WITH_STATE, pairwise, step
 
@@ -97,7 +98,7 @@ def test_the_plan_holds_for_known_networks(name: str, mode: str) -> None:
 
 
 @given(networks(), st.sampled_from(list(MODES)), st.sampled_from(OPTIMIZERS), st.integers(1, 3))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_plan_holds_for_random_networks(
     net: Network, mode: str, optimizer: str, batch: int
 ) -> None:

@@ -8,7 +8,7 @@ from itertools import pairwise, product
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import memlab
@@ -29,7 +29,9 @@ from memlab.techniques.recompute.chain import Schedule, simulate
 from memlab.techniques.recompute.order_memory import Liveness, cost
 from memlab.techniques.recompute.step_as_chain import Cuts, cuts
 from memlab.techniques.recompute.ways import tasks_of
+from tests.drawn import examples
 from tests.networks_at_random import networks, tied
+from tests.rows import every_row
 from tests.staged_networks import NETWORKS, step
 from tests.techniques.same import differences, ran
 
@@ -212,7 +214,7 @@ def persistent(draw: st.DrawFn, first: int, last: int) -> list[int]:
 
 
 @given(st.one_of(networks(12), tied(10)), st.integers(1, 4), st.booleans(), st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_any_chain_takes_what_its_step_takes(
     net: Network, batch: int, in_place: bool, data: st.DataObject
 ) -> None:
@@ -282,7 +284,7 @@ def test_an_exact_order_for_a_step_in_place() -> None:
 
 
 @given(st.one_of(networks(10), tied(8)), st.integers(1, 3), st.sampled_from(["greedy", "chain"]))
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_a_budget_in_place_is_kept_and_its_minimum_is_named(
     net: Network, batch: int, way: str
 ) -> None:
@@ -327,7 +329,7 @@ def one_layer() -> Network:
     return memlab.network("one", features=4).linear(3).cross_entropy()
 
 
-@pytest.mark.parametrize("way", ["every", "cheap", "greedy", "chain", "exact"])
+@every_row("way", ["every", "cheap", "greedy", "chain", "exact"])
 def test_a_network_of_one_layer_has_nothing_to_run_again(way: str) -> None:
     before = memlab.training_step(one_layer())
     given: dict[str, Any] = {"batch": 2} if way in ("greedy", "chain", "exact") else {}
@@ -343,7 +345,7 @@ def test_what_has_no_backward_stays_as_it_is() -> None:
 
 @pytest.mark.measures
 @given(networks(5), st.integers(1, 3))
-@settings(max_examples=10, deadline=None)
+@examples(10)
 def test_the_exact_order_is_no_worse_than_any_other(net: Network, batch: int) -> None:
     """In bytes without a budget, in time with one."""
     before = memlab.training_step(net, "sgd")
@@ -361,7 +363,7 @@ def test_the_exact_order_is_no_worse_than_any_other(net: Network, batch: int) ->
 
 
 @given(st.one_of(networks(12), tied(10)), st.integers(1, 4), st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_tasks_take_what_their_step_takes(net: Network, batch: int, data: st.DataObject) -> None:
     before = memlab.training_step(net, "sgd")
     assume(any(op.phase is Phase.BACKWARD for op in before.ops))
@@ -396,7 +398,7 @@ def test_a_loss_counts_from_where_it_is_born() -> None:
 
 
 @given(st.one_of(networks(12), tied(10)), st.integers(1, 4), st.floats(0, 1))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_chain_keeps_any_budget_and_recomputes_only_below_the_plain_peak(
     net: Network, batch: int, part: float
 ) -> None:
@@ -418,7 +420,7 @@ def test_the_chain_keeps_any_budget_and_recomputes_only_below_the_plain_peak(
         memlab.recompute(before, "chain", batch=batch, budget=least - 1)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given", "sentence"),
     [
         ({"how": "sqrt"}, "unknown way to recompute 'sqrt'"),
@@ -515,7 +517,7 @@ def test_a_step_too_large_for_the_exact_order_gives_one_sentence() -> None:
 
 
 @given(st.one_of(networks(12), tied(10)), st.integers(1, 3))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_the_chain_is_never_worse_than_segments(net: Network, batch: int) -> None:
     """In bytes without a budget; within the bytes of each of them, in time."""
     before = memlab.training_step(net, "sgd")

@@ -19,6 +19,7 @@ from memlab.runtime.run import Run
 from memlab.step.step import Step
 from memlab.techniques.registry import Kind, Technique, find, later, techniques, use
 from tests import cross
+from tests.rows import every_row
 from tests.staged_networks import NETWORKS, step
 from tests.techniques.same import differences, ran
 
@@ -41,7 +42,7 @@ def choices(row: Technique, before: Step) -> list[cross.Technique]:
     return [each for each in cross.techniques(before) if each.family == row.name]
 
 
-@pytest.mark.parametrize("name", ROWS)
+@every_row("name", ROWS)
 def test_a_row_says_what_the_function_takes(name: str) -> None:
     row = ROWS[name]
     taken = list(signature(row.rewrite).parameters)
@@ -56,7 +57,7 @@ def test_a_row_says_what_the_function_takes(name: str) -> None:
         assert {*needs, *takes} <= {each.name for each in row.more}
 
 
-@pytest.mark.parametrize("name", ROWS)
+@every_row("name", ROWS)
 def test_the_facade_has_it(name: str) -> None:
     assert getattr(memlab, name) is ROWS[name].rewrite
     assert name in memlab.__all__
@@ -76,9 +77,7 @@ def test_they_come_in_their_order() -> None:
         find("inplace")
 
 
-@pytest.mark.parametrize(
-    ("first", "second"), BEFORE, ids=[" before ".join(pair) for pair in BEFORE]
-)
+@every_row(("first", "second"), BEFORE)
 def test_a_wrong_order_gets_one_sentence(first: str, second: str) -> None:
     done = use(second)(step("branches"))
     row = ROWS[second]
@@ -138,7 +137,7 @@ def test_the_command_line_has_it(name: str, capsys: pytest.CaptureFixture[str]) 
     assert list(facts["techniques"]) == [name]
 
 
-@pytest.mark.parametrize("name", BY_ROW)
+@every_row("name", BY_ROW)
 def test_the_memory_view_has_it(name: str) -> None:
     row = ROWS[name]
     free = [value for value in row.values if not row.takes(value).needs]

@@ -2,13 +2,12 @@
 
 from dataclasses import replace
 
-import pytest
-
 import memlab
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.techniques.release import NOTE, rewritable
+from tests.rows import every_row
 from tests.unknown_kinds import a_map, by_hand, meaning, op, tensor
 
 STEP = by_hand()
@@ -82,7 +81,7 @@ def test_each_value_gets_a_block_and_in_place_puts_them_together_again():
     assert memlab.plan(memlab.in_place(apart)).timeline(ODD) == memlab.plan(step).timeline(ODD)
 
 
-@pytest.mark.parametrize("how", ["every", "chain", "greedy"])
+@every_row("how", ["every", "chain", "greedy"])
 def test_recomputed_it_means_the_same(how):
     step = in_place_step(statistics=False)
     found = memlab.recompute(step, how, batch=None if how == "every" else ODD)

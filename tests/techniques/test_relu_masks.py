@@ -14,6 +14,7 @@ from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.techniques.precision import MODES, precision
 from memlab.techniques.relu_masks import relu_masks
+from tests.rows import every_row
 from tests.staged_networks import NETWORKS, TRAINED, WITH_RELU, pairwise, step
 
 
@@ -46,8 +47,8 @@ def test_gradients_and_parameters_are_the_same_bit_for_bit(
             np.testing.assert_array_equal(mine.view("u1"), due.view("u1"), err_msg=name)
 
 
-@pytest.mark.parametrize("mode", list(MODES))
-@pytest.mark.parametrize("network", WITH_RELU)
+@every_row("mode", list(MODES))
+@every_row("network", WITH_RELU)
 def test_before_formats_or_after(network: str, mode: str) -> None:
     old = step(network, "adam")
     before, after = precision(relu_masks(old), mode), relu_masks(precision(old, mode))
@@ -113,7 +114,7 @@ def test_an_inference_keeps_no_map_and_stays() -> None:
 NOBODY = "no ReLU of this step is kept for its own backward alone; try a network with a ReLU"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given", "words"),
     [
         (NETWORKS["slices"], "relu_masks rewrites a step, got <slices: 9 layers"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numba import cuda
 
@@ -15,6 +15,7 @@ from memlab.kernels import cuda as on_device
 from memlab.kernels.cuda.conv.im2col import WAYS, fold, lower
 from memlab.kernels.maps import windows
 from memlab.kernels.operands import Window
+from tests.drawn import examples
 
 SETTINGS = [
     ((2, 3, 4, 5), (3, 1, 1, 1)),
@@ -89,7 +90,7 @@ def test_an_image_of_padding_alone_is_zeros() -> None:
 
 @given(st.integers(0, 9), st.integers(0, 5), st.integers(1, 4), st.integers(0, 4),
        st.integers(1, 3))  # fmt: skip
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_a_row_is_read_by_the_places_that_it_is_the_source_of(row, position, stride, pad, dilation):
     there = (stride, pad, dilation)
     place = windows.reader(row, position, *there)

@@ -11,7 +11,7 @@ from itertools import pairwise, product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memlab import InputError
@@ -21,6 +21,8 @@ from memlab.claims.revolve import (
 from memlab.techniques.recompute import segments
 from memlab.techniques.recompute.chain import Chain, Run, Schedule, Stage, Usage, Ways, simulate
 from memlab.techniques.recompute.chain_optimum import frontier, least_memory, least_time
+from tests.drawn import examples
+from tests.rows import every_row
 
 SMALL = st.integers(0, 9)
 LARGE = SMALL | st.integers(0, 80)  # now and then it makes any operation the peak
@@ -147,7 +149,7 @@ def best_of(points: set[tuple[int, int]]) -> list[tuple[int, int]]:
     return best
 
 
-@pytest.mark.parametrize(("count", "number"), [(1, 1), (2, 2), (3, 6), (4, 22), (8, 8558)])
+@every_row(("count", "number"), [(1, 1), (2, 2), (3, 6), (4, 22), (8, 8558)])
 def test_brute_force_sees_every_persistent_schedule_once(count: int, number: int) -> None:
     """The large Schroeder numbers."""
     found = persistent(count)
@@ -155,14 +157,14 @@ def test_brute_force_sees_every_persistent_schedule_once(count: int, number: int
 
 
 @given(chains(6), st.data())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_the_interpreter_equals_liveness_spelt_out(chain: Chain, data: st.DataObject) -> None:
     schedule = data.draw(st.sampled_from(persistent(len(chain))))
     assert simulate(chain, schedule) == spelt_out(chain, schedule)
 
 
 @given(chains(6), st.randoms(use_true_random=False))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_the_same_for_schedules_that_recompute_at_random(chain: Chain, random) -> None:
     schedule, made, due = [], 0, len(chain)
     while due:
@@ -220,7 +222,7 @@ def told(draw: st.DrawFn, most: int = 5) -> Chain:
 
 @pytest.mark.measures
 @given(told())
-@settings(max_examples=250, deadline=None)
+@examples(250)
 def test_stages_that_are_told_apart_have_the_frontier_of_brute_force(chain: Chain) -> None:
     check_frontier(chain, reads=False)
     for nbytes, cost in frontier(chain):
@@ -229,14 +231,14 @@ def test_stages_that_are_told_apart_have_the_frontier_of_brute_force(chain: Chai
 
 @pytest.mark.measures
 @given(chains(6))
-@settings(max_examples=250, deadline=None)
+@examples(250)
 def test_the_frontier_equals_brute_force_on_short_chains(chain: Chain) -> None:
     check_frontier(chain)
 
 
 @pytest.mark.measures
 @given(chains())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_the_frontier_equals_brute_force(chain: Chain) -> None:
     check_frontier(chain)
 
@@ -247,7 +249,7 @@ def check_frontier(chain: Chain, reads: bool = True) -> None:
 
 
 @given(chains(14), st.integers(0, 30))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_schedules_reach_their_points(chain: Chain, above: int) -> None:
     points = frontier(chain)
     for nbytes, cost in points:
@@ -261,7 +263,7 @@ def test_schedules_reach_their_points(chain: Chain, above: int) -> None:
 
 @pytest.mark.measures
 @given(chains(20), st.integers(0, 200))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_no_segments_are_better(chain: Chain, budget: int) -> None:
     for schedule in (
         segments.sqrt(chain),
@@ -275,7 +277,7 @@ def test_no_segments_are_better(chain: Chain, budget: int) -> None:
 
 
 @given(chains(12))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_fastest_schedule_keeps_everything(chain: Chain) -> None:
     everything = (*range(1, len(chain) + 1), *range(-len(chain), 0))
     assert frontier(chain)[-1][1] == simulate(chain, everything).cost
@@ -344,7 +346,7 @@ def bottlenecks() -> Chain:
     return Chain(tuple(stages), sample * 224 * 224 * 3)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("schedule", "says"),
     [
         ((1, 2, -2), "that of stage 1 is missing"),
@@ -365,7 +367,7 @@ def test_an_illegal_schedule_is_one_sentence(schedule, says: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("budget", [0, -1, 1.5, "9", True, None])
+@every_row("budget", [0, -1, 1.5, "9", True, None])
 def test_a_budget_is_a_whole_number_of_bytes(budget) -> None:
     with pytest.raises(InputError, match="budget"):
         least_time(plain(3), budget)
@@ -380,7 +382,7 @@ def test_a_budget_below_the_least_names_the_least() -> None:
     assert least_time(chain, 10**30) == (1, 2, 3, 4, 5, -5, -4, -3, -2, -1)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "make",
     [
         lambda: Chain(()),

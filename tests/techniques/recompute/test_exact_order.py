@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memlab import InputError
@@ -21,6 +21,8 @@ from memlab.techniques.recompute.exact_order import (
     least_time,
     simulate,
 )
+from tests.drawn import examples
+from tests.rows import every_row
 
 SMALL = st.integers(0, 9)
 
@@ -116,7 +118,7 @@ def chain_of_four(size: int = 10) -> tuple[Task, ...]:
 
 @pytest.mark.measures
 @given(graphs() | results(), st.integers(0, 60))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_least_time_equals_the_search(tasks: tuple[Task, ...], budget: int) -> None:
     cost = search(tasks, budget + 1)
     if cost is None:
@@ -129,7 +131,7 @@ def test_least_time_equals_the_search(tasks: tuple[Task, ...], budget: int) -> N
 
 
 @given(graphs() | results())
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_least_memory_equals_the_search(tasks: tuple[Task, ...]) -> None:
     usage = simulate(tasks, least_memory(tasks))
     least = brute_least(tasks)
@@ -137,7 +139,7 @@ def test_least_memory_equals_the_search(tasks: tuple[Task, ...]) -> None:
 
 
 @given(graphs(), st.randoms(use_true_random=False))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_the_interpreter_equals_liveness_spelt_out(tasks: tuple[Task, ...], random) -> None:
     order: list[int] = []
     while len(set(order)) < len(tasks):
@@ -209,7 +211,7 @@ def test_a_graph_of_the_largest_size_is_solved_while_one_waits() -> None:
     assert usage.peak <= 90 < simulate(tasks, range(len(tasks))).peak
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("call", "says"),
     [
         (lambda: least_time(chain_of_four(), 0), "budget"),

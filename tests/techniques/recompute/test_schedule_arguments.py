@@ -22,6 +22,7 @@ from memlab.techniques.recompute import (
 )
 from memlab.techniques.recompute.chain import Chain, Stage
 from memlab.techniques.recompute.exact_order import Task
+from tests.rows import every_row
 from tests.strange import mostly_refused
 
 STEP = memlab.training_step(memlab.zoo.linear1())
@@ -86,7 +87,7 @@ def test_every_argument(call: Callable[..., Any], name: str) -> None:
 MADE = {Block: ("A", 4, 0, 1), Stage: (1, 2, 4, 8, 4, 8, 4, 8, 16), Task: ("a", 1, 4, ())}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("kind", "number"),
     [
         (kind, n)

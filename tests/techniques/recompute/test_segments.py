@@ -5,13 +5,15 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memlab import InputError
 from memlab.claims.revolve import sqrt_slots
 from memlab.techniques.recompute.chain import Chain, Schedule, Stage, simulate
 from memlab.techniques.recompute.segments import every_kth, greedy, greedy_search, sqrt
+from tests.drawn import examples
+from tests.rows import every_row
 
 SIZES = st.lists(st.tuples(st.integers(1, 9), st.integers(0, 20)), min_size=1, max_size=30)
 
@@ -48,7 +50,7 @@ def check_form(schedule: Schedule, stages: int) -> list[int]:
 
 
 @given(SIZES, st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_every_kth_output_is_stored(sizes, data: st.DataObject) -> None:
     chain = chain_of(sizes)
     k = data.draw(st.integers(1, len(chain)))
@@ -64,7 +66,7 @@ def test_a_schedule_by_hand() -> None:
     assert every_kth(chain, 1) == (1, 2, 3, 4, 5, -5, 4, -4, 3, -3, 2, -2, 1, -1)
 
 
-@pytest.mark.parametrize(("stages", "k"), [(1, 1), (2, 1), (3, 2), (6, 2), (7, 3), (100, 10)])
+@every_row(("stages", "k"), [(1, 1), (2, 1), (3, 2), (6, 2), (7, 3), (100, 10)])
 def test_root_is_the_nearest_whole_number(stages: int, k: int) -> None:
     chain = chain_of([(1, 0)] * stages)
     assert sqrt(chain) == every_kth(chain, k)
@@ -80,7 +82,7 @@ def test_equal_stages_take_the_slots_of_the_root(stages: int) -> None:
 
 
 @given(SIZES, st.integers(0, 200))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_greedy_closes_a_segment_as_soon_as_it_is_over_the_budget(sizes, budget: int) -> None:
     chain = chain_of(sizes)
     cuts = check_form(greedy(chain, budget), len(chain))
@@ -91,7 +93,7 @@ def test_greedy_closes_a_segment_as_soon_as_it_is_over_the_budget(sizes, budget:
 
 
 @given(SIZES)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_search_is_no_worse_than_the_budget_it_starts_from(sizes) -> None:
     chain = chain_of(sizes)
     stored = sum(stage.output for stage in chain.stages)
@@ -102,7 +104,7 @@ def test_the_search_is_no_worse_than_the_budget_it_starts_from(sizes) -> None:
 
 
 @given(SIZES, st.integers(0, 300))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_search_keeps_to_its_limit(sizes, more: int) -> None:
     chain = chain_of(sizes)
     least = simulate(chain, greedy_search(chain))
@@ -115,7 +117,7 @@ def test_the_search_keeps_to_its_limit(sizes, more: int) -> None:
         greedy_search(chain, least.peak - 1)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "call",
     [
         lambda chain: every_kth(chain, 0),

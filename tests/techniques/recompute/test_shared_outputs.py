@@ -15,6 +15,7 @@ from memlab.techniques.recompute.chain_optimum import frontier
 from memlab.techniques.recompute.shared_outputs import output_schedule, output_state
 from memlab.techniques.recompute.step_as_chain import cuts
 from memlab.techniques.recompute.ways import WAYS, Wish
+from tests.rows import every_row
 
 RECURRENT = Stage(1, 2, 1, 1, 0, 2, 1, 1, 1)
 """Keeps its output alone; the output takes 1 byte, no gradient is counted."""
@@ -31,12 +32,12 @@ def word_for_word(t: int, m: int) -> int:
     return min([1 + word_for_word(t - 1, m - 1), *stored])
 
 
-@pytest.mark.parametrize("m", range(1, 9))
+@every_row("m", range(1, 9))
 def test_the_table_is_the_recurrence(m: int) -> None:
     assert [output_state(t, m) for t in range(1, 25)] == [word_for_word(t, m) for t in range(1, 25)]
 
 
-@pytest.mark.parametrize(("t", "m"), [(1, 1), (5, 1), (10, 3), (7, 7), (7, 30), (60, 9), (400, 20)])
+@every_row(("t", "m"), [(1, 1), (5, 1), (10, 3), (7, 7), (7, 30), (60, 9), (400, 20)])
 def test_the_schedule_has_that_many_forwards_and_stays_within_the_slots(t: int, m: int) -> None:
     schedule = output_schedule(t, m)
     assert sum(run > 0 for run in schedule) == output_state(t, m)
@@ -51,7 +52,7 @@ def test_it_lies_between_the_schedules_that_share_nothing() -> None:
     assert output_state(1000, 50) == 1976
 
 
-@pytest.mark.parametrize(("steps", "slots"), [(12, 1), (30, 4), (100, 10)])
+@every_row(("steps", "slots"), [(12, 1), (30, 4), (100, 10)])
 def test_it_is_what_recompute_runs(steps: int, slots: int) -> None:
     """Of every way by its name, the runs that its docstring speaks of."""
     step = memlab.training_step(memlab.zoo.rnn(steps=steps), "sgd")
@@ -62,7 +63,7 @@ def test_it_is_what_recompute_runs(steps: int, slots: int) -> None:
     assert internal_state(len(parts), slots) <= forwards <= hidden_state(len(parts), slots)
 
 
-@pytest.mark.parametrize("t", [2, 5, 12])
+@every_row("t", [2, 5, 12])
 def test_the_optimum_in_bytes_is_never_worse(t: int) -> None:
     best = dict(frontier(Chain((RECURRENT,) * t)))
     for m in range(2, t + 1):
@@ -73,7 +74,7 @@ def test_the_optimum_in_bytes_is_never_worse(t: int) -> None:
             assert own.cost == min(fits) == 3 * t
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("t", "m", "sentence"),
     [
         (0, 3, "t .steps. must be at least 1, got 0"),

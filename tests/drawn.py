@@ -1,0 +1,105 @@
+"""A few cases of each test function, drawn so that they differ; all of them where nothing is asked.
+
+``--cases 2`` keeps two cases of a function, and two of each kind where its parameters name kinds:
+a parameter called one of ``NAMES``, or a value with a ``drawn_by``. The draw depends on the name of
+the function alone, so that a run can be repeated. ``@pytest.mark.every`` keeps every case: where
+each is a branch of its own. Hypothesis then draws the same examples each time, and fewer of them
+the fewer cases are asked for. ``make full`` and a run by hand run every case.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from random import Random
+from typing import Any
+
+import hypothesis
+import pytest
+
+MARKER = "every"
+NAMES = ("format", "target", "algorithm")
+EXAMPLES = 13
+"""How many of 100 examples Hypothesis draws for each case that is asked for."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--cases", type=int, help="how many cases of a test function are run")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", f"{MARKER}: every case is a branch of its own")
+    number = config.getoption("--cases")
+    few = 100 if number is None else min(100, EXAMPLES * number)
+    hypothesis.settings.register_profile(
+        # the machines are shared and slow at times: an example has no time limit
+        "memlab",
+        deadline=None,
+        max_examples=few,
+        derandomize=number is not None,
+        database=None,
+    )
+    hypothesis.settings.load_profile("memlab")
+
+
+def examples(number: int) -> hypothesis.settings:
+    """The settings of a test that draws another number of examples than the usual 100."""
+    usual = hypothesis.settings().max_examples
+    return hypothesis.settings(max_examples=-(-number * usual // 100))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the cases that are not drawn."""
+    if (number := config.getoption("--cases")) is None:
+        return
+    kept = drawn(items, number)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
+
+
+def drawn(items: Iterable[pytest.Item], number: int) -> set[pytest.Item]:
+    """The cases to run: of each function and kind at most ``number``."""
+    groups = defaultdict(list)
+    for item in items:
+        whole = item.get_closest_marker(MARKER)
+        groups[item.nodeid if whole else (function(item), kinds(item))].append(item)
+    return {
+        item
+        for group in groups.values()
+        for item in (group if len(group) <= number else different(group, number))
+    }
+
+
+def function(item: pytest.Item) -> str:
+    """The name of a test function and its file."""
+    return item.nodeid.partition("[")[0]
+
+
+def parameters(item: pytest.Item) -> Any:
+    """The object that holds what a case is called with, by name."""
+    return getattr(item, "callspec", None)
+
+
+def kinds(item: pytest.Item) -> tuple[str, ...]:
+    """The parameters of a case by which cases are drawn apart."""
+    values = parameters(item).params if parameters(item) else {}
+    named = [str(values[name]) for name in NAMES if name in values]
+    return (*named, *(value.drawn_by for value in values.values() if hasattr(value, "drawn_by")))
+
+
+def different(cases: list[pytest.Item], number: int) -> list[pytest.Item]:
+    """Cases in a drawn order, each the one with most values that those before it lack."""
+    left = list(cases)
+    Random(function(left[0])).shuffle(left)
+    seen: set[tuple[str, int]] = set()
+    kept = []
+    for _ in range(number):
+        best = max(left, key=lambda item: len(places(item) - seen))
+        left.remove(best)
+        kept.append(best)
+        seen |= places(best)
+    return kept
+
+
+def places(item: pytest.Item) -> set[tuple[str, int]]:
+    """The parameters of a case, each with the identity of its value: a cross has it many times."""
+    return {(name, id(value)) for name, value in parameters(item).params.items()}
