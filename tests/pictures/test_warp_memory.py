@@ -97,6 +97,8 @@ def accesses(monkeypatch):
 def test_a_warp_along_a_row_is_one_of_the_cuda_kernel(net, monkeypatch, accesses):
     from numba import cuda
 
+    from memlab.kernels.cuda import compile
+
     for name, value in {"THREADS": 256, "WIDE": 2**20, "HIGH": 2**16 - 1, "DEEP": 8}.items():
         monkeypatch.setattr(compile, name, value)  # as on a GPU
     node = net.by_name["conv"]

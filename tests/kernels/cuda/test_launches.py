@@ -162,7 +162,5 @@ def test_a_write_outside_an_array_is_seen() -> None:
 
 
 def test_a_kernel_is_listed_by_file_and_name() -> None:
-    from memlab.kernels.cuda import compile
-
     compiled(doubled)
     assert compile.FUNCTIONS.pop("test_launches.doubled") is doubled
