@@ -8,15 +8,31 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from memlab.errors import InputError, shorten
+from memlab.errors import LARGEST, InputError, shorten
 from memlab.formats import FORMATS
-from memlab.step.op import CALL, Op, Operands, Phase
+from memlab.ledger.file_fields import (
+    FORMAT,
+    MEMORY,
+    PHASE,
+    ROLE,
+    Check,
+    What,
+    axis,
+    batches,
+    count,
+    each,
+    fields,
+    listed,
+    text,
+    truth,
+)
+from memlab.step.op import CALL, Op, Operands
 from memlab.step.step import Step
 from memlab.step.storage import Size, Storage
-from memlab.step.tensor import Role, Tensor
+from memlab.step.tensor import Tensor
 
 SCHEMA = "memlab.step/1"
 _META = ("network", "label", "format", "optimizer", "training")
@@ -67,14 +83,14 @@ def _tensors(step: Step) -> Iterator[Tensor]:
 
 
 def _block(tensor: Tensor) -> list[Any]:
-    """A block that one tensor fills, as ``_tensor`` takes it."""
+    """The values of ``_BLOCK`` for a block that one tensor fills."""
     axes, nbytes = [list(each) for each in tensor.axes], tensor.storage.size
     size = [nbytes.fixed, nbytes.per_sample]
     return [tensor.name, str(tensor.role), tensor.format.name, axes, size, tensor.storage.memory]
 
 
 def _operation(op: Op, numbers: Mapping[str, int]) -> list[Any]:
-    """An operation as ``_op`` takes it."""
+    """The values of ``_OPERATION``."""
     used = [_numbered(getattr(op, name), numbers) for name in _OPERANDS]
     costs = [[cost.fixed, cost.per_sample] for cost in (op.flops, op.bytes_moved)]
     place = [op.name, op.kind, str(op.phase), op.layer, op.stage]
@@ -106,35 +122,92 @@ def from_dict(data: Any) -> Step:
             f"this is no step of schema {SCHEMA} (schema: {shorten(schema)}); record it again."
         )
     try:
-        return _step(data)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        return _step(fields((), data, _STEP))
+    except InputError as error:
         reason = str(error).rstrip(".")
         raise InputError(f"this step is damaged ({reason}); record it again.") from None
 
 
-def _step(data: dict[str, Any]) -> Step:
-    blocks = [_tensor(*row) for row in data["blocks"]]
-    live_in, live_out = (tuple(blocks[n] for n in data[name]) for name in ("live_in", "live_out"))
-    ops = tuple(_op(blocks, *row) for row in data["operations"])
-    meta = {name: data[name] for name in _META}
-    batches = range(*data["batches"]) if data["batches"] else None
-    return Step(ops, live_in, live_out, **meta, notes=tuple(data["notes"]), batches=batches)
+def _step(found: dict[str, Any]) -> Step:
+    blocks: Sequence[Tensor] = found.pop("blocks")
+    given = {name: found[name] for name in (*_META, "notes", "batches")}
+    ops = tuple(_op(each, blocks) for each in found["operations"])
+    live_in, live_out = (tuple(_picked(found[name], blocks)) for name in ("live_in", "live_out"))
+    return Step(ops, live_in, live_out, **given)
 
 
-def _tensor(
-    name: str, role: str, format: str, axes: list[list[Any]], size: list[int], memory: str
-) -> Tensor:
-    storage = Storage(name, Size(*size), memory)
-    return Tensor(name, storage, tuple((of, n) for of, n in axes), FORMATS[format], Role(role))
+def _op(given: dict[str, Any], blocks: Sequence[Tensor]) -> Op:
+    for name in _OPERANDS:
+        slots = given[name]
+        given[name] = dict(zip(slots, _picked(slots.values(), blocks), strict=True))
+    return Op(bytes_moved=given.pop("moved"), **given)
 
 
-def _op(blocks: Sequence[Tensor], name: str, kind: str, phase: str, *others: Any) -> Op:
-    layer, stage, *used, flops, moved, attributes = others
-    operands: dict[str, Any] = {
-        operand: {slot: blocks[n] for slot, n in slots.items()}
-        for operand, slots in zip(_OPERANDS, used, strict=True)
-    }
-    return Op(
-        name, kind, Phase(phase), **operands, attributes=attributes, flops=Size(*flops),
-        bytes_moved=Size(*moved), layer=layer, stage=stage,
-    )  # fmt: skip
+def _picked(numbers: Iterable[int], blocks: Sequence[Tensor]) -> list[Tensor]:
+    numbers = list(numbers)
+    if wrong := [each for each in numbers if each >= len(blocks)]:
+        raise InputError(f"there is no block {wrong[0]}.")
+    return [blocks[each] for each in numbers]
+
+
+def _tensor(what: What, given: Any) -> Tensor:
+    found = _row(_BLOCK)(what, given)
+    storage = Storage(found["name"], found.pop("size"), found.pop("memory"))
+    return Tensor(storage=storage, **found | {"format": FORMATS[found["format"]]})
+
+
+def _row(columns: Mapping[str, Check]) -> Callable[[What, Any], dict[str, Any]]:
+    """A list with a value for each column, the name first."""
+
+    def check(what: What, given: Any) -> dict[str, Any]:
+        values = dict(zip(columns, listed(what, given, len(columns)), strict=True))
+        return fields(what, values, columns)
+
+    return check
+
+
+def _counts(what: What, given: Any) -> dict[str, int]:
+    """Whole numbers by name."""
+    if not isinstance(given, dict):
+        raise InputError(f"{what[0]} is {shorten(given)}.")
+    return {text(("a name", *what), name): count((name, *what), n) for name, n in given.items()}
+
+
+def _line(what: What, given: Any) -> Size:
+    """A number at any batch, fixed and for each sample; it may begin below 0."""
+    return Size(*(count(what, value, -LARGEST) for value in listed(what, given, 2)))
+
+
+_BLOCK: dict[str, Check] = {
+    "name": text,
+    "role": ROLE,
+    "format": FORMAT,
+    "axes": each("an axis", axis),
+    "size": _line,
+    "memory": MEMORY,
+}
+_OPERATION: dict[str, Check] = {
+    "name": text,
+    "kind": text,
+    "phase": PHASE,
+    "layer": text,
+    "stage": text,
+    **dict.fromkeys(_OPERANDS, _counts),
+    "flops": _line,
+    "moved": _line,
+    "attributes": _counts,
+}
+_STEP: dict[str, Check] = {
+    "schema": text,
+    "network": text,
+    "label": text,
+    "format": FORMAT,
+    "optimizer": text,
+    "training": truth,
+    "notes": each("a note", text),
+    "batches": batches,
+    "live_in": each("a block", count),
+    "live_out": each("a block", count),
+    "blocks": each("a block", _tensor),
+    "operations": each("an operation", _row(_OPERATION)),
+}

@@ -12,7 +12,7 @@ from typing import Any
 from memlab.errors import InputError, shorten
 from memlab.frontends import step_files
 from memlab.ledger import files
-from memlab.ledger.files import Check, What, count, each, fields, text, truth
+from memlab.ledger.file_fields import Check, What, count, each, fields, text, truth
 from memlab.pictures.explain.explained_changes import Change, Subject
 from memlab.pictures.explain.modules import named
 from memlab.step.step import Step
