@@ -186,9 +186,8 @@ class PredictionCard(Widget):
         turn = self.card.now
         if turn.state in ("locked", "diagnosed"):
             said = [strings.get("card.control.locked", guess=sentences.given(turn))]
-            said += [strings.get("card.control.reasoned", because=turn.because)] * bool(
-                turn.because
-            )
+            if turn.because:
+                said.append(strings.get("card.control.reasoned", because=turn.because))
             return [*said, sentences.hint(turn)] if turn.state == "diagnosed" else said
         return [strings.get("card.control.skipped")] if turn.skipped else []
 
@@ -208,13 +207,10 @@ class PredictionCard(Widget):
             return ""
         typed = self.entered.strip()
         if topic.kind is not Kind.AMOUNT:
-            plain = typed.replace(",", "") in (
-                given.text.replace(",", ""),
-                f"{float(given.value):g}",
-            )
-            return (
-                "" if plain else strings.get("card.control.number", guess=typed, number=given.text)
-            )
+            known = given.text.replace(",", ""), f"{float(given.value):g}"
+            if typed.replace(",", "") in known:
+                return ""
+            return strings.get("card.control.number", guess=typed, number=given.text)
         nbytes = units.exact(round(given.value))
         if typed == nbytes:
             return ""
@@ -330,17 +326,10 @@ def _entry(turn: Round, entered: str) -> list[Control]:
         example = strings.get("card.control.example.amount")
         return [Control("text", "guess", label, entered, placeholder=example)]
     given = _readable(topic, entered)
-    slider = Control(
-        "range",
-        "guess",
-        label,
-        _place(topic, given),
-        least=0,
-        most=len(topic.stops) - 1,
-        spoken=sentences.times_of(given.text) if given else strings.get("card.control.unset"),
-        ends=(topic.stops[0], topic.stops[-1]),
-        unset=given is None,
-    )
+    said = sentences.times_of(given.text) if given else strings.get("card.control.unset")
+    slider = Control("range", "guess", label, _place(topic, given), least=0,
+                     most=len(topic.stops) - 1, spoken=said, unset=given is None,
+                     ends=(topic.stops[0], topic.stops[-1]))  # fmt: skip
     exact = strings.get("card.control.times_exact")
     return [slider, Control("text", "exact", exact, entered, beside=True)]
 
@@ -444,11 +433,8 @@ class Option(Block):
 def spoken(turn: Round) -> str:
     """The picture of a reveal in one line."""
     options = (Option(turn, answer) for answer in turn.topic.options)
-    marked = [
-        f"{each.marks}: {sentences.option(turn, each.answer).removesuffix('.')}"
-        for each in options
-        if each.marks
-    ]
+    marked = [f"{each.marks}: {sentences.option(turn, each.answer).removesuffix('.')}"
+              for each in options if each.marks]  # fmt: skip
     return "; ".join([*marked, *(f"{bar.name}: {bar.label}" for bar in _bars(turn))])
 
 

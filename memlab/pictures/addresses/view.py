@@ -325,8 +325,10 @@ class AddressMap(View[Moment]):
         moment = self.rows_of(now)
         way = 1 if key in ("ArrowUp", "ArrowRight") else -1
         if key in ("ArrowUp", "ArrowDown") and now.moving and moment.focus:
-            name, address = moment.focus.name, _lifted(moment, moment.focus, way)
-            return self.changed(now, moved={name: address}, chosen=name)
+            focus, found = moment.focus, moment.packing
+            most = found.placement.total - focus.size
+            address = min(max(focus.address + way * found.unit, 0), most)
+            return self.changed(now, moved={focus.name: address}, chosen=focus.name)
         if key.startswith("Arrow"):
             return now.replace(chosen=_born(moment, way).name)
         answers = {
@@ -421,12 +423,6 @@ def _born(moment: Moment, way: int) -> Placed:
     if focus not in blocks:
         return blocks[0 if way > 0 else -1]
     return blocks[min(max(blocks.index(focus) + way, 0), len(blocks) - 1)]
-
-
-def _lifted(moment: Moment, focus: Placed, way: int) -> int:
-    """The address of the block in focus one unit up or down, inside all blocks without reuse."""
-    most = moment.packing.placement.total - focus.size
-    return min(max(focus.address + way * moment.packing.unit, 0), most)
 
 
 # -- words ----------------------------------------------------------------------------------------

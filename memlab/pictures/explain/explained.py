@@ -22,7 +22,6 @@ from memlab.pictures.explain.modules import Group
 from memlab.pictures.memory.step_memory import phases
 from memlab.pictures.mountain.stack_parts import ROLES, Part
 from memlab.pictures.values.number_text import batches, percent, three
-from memlab.pictures.values.study import Study
 from memlab.step.op import Phase
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
@@ -48,7 +47,7 @@ class Error(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Explained(Study):
+class Explained:
     """A subject at a batch and a memory, as it is or with the change of a key.
 
     ``rows`` are the modules at the peak; ``sentences`` are the three, ``code`` the lines to paste.
@@ -124,18 +123,17 @@ class Explained(Study):
         ledger, held = plain.ledger, plain.held(self.batch)
         room = self.memory - sum(row.nbytes for row in plain.beside(self.batch))
         line = ledger.timeline(held)
-        states = [
-            each for each in ledger.entries
-            if each.role is Role.OPTIMIZER_STATE and each.memory == DEVICE
-        ]  # fmt: skip
-        absent = sum(each.size.at(held) for each in states if each.birth < 0)
+        absent = sum(
+            each.size.at(held) for each in ledger.entries
+            if each.role is Role.OPTIMIZER_STATE and each.memory == DEVICE and each.birth < 0
+        )  # fmt: skip
         update = (i for i, row in enumerate(ledger.rows) if row.phase is Phase.UPDATE)
         begin = next(update, len(line))
         first = [n - absent if i < begin else n for i, n in enumerate(line)]
-        for number, tried in ((1, first), (2, line)):
-            for index, nbytes in enumerate(tried):
+        for step, tried in ((1, first), (2, line)):
+            for at, nbytes in enumerate(tried):
                 if nbytes > room:
-                    return Error(index, number, self.subject.path(ledger.rows[index].layer))
+                    return Error(at, step, self.subject.path(ledger.rows[at].layer))
         return None
 
     # -- by module --------------------------------------------------------------------------

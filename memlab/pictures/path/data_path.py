@@ -21,7 +21,6 @@ from memlab.networks.graph import Network
 from memlab.pictures.offload.streams import LITTLE, plain_step, short, speed
 from memlab.pictures.values.cache import Kept
 from memlab.pictures.values.number_text import SECONDS, duration
-from memlab.pictures.values.study import Study
 from memlab.step.storage import HOST
 from memlab.step.tensor import Tensor
 
@@ -66,7 +65,7 @@ class Filling(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class DataPath(Study):
+class DataPath:
     """The way of the batches of a network to a device; ``others`` are the same way with other
     numbers of buffers."""
 

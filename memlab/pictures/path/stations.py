@@ -302,14 +302,10 @@ def _pipe(shown: Layout, kind: str, rate: int, span: Span) -> Iterator[Mark]:
     yield Rect(*span, y - thick / 2, y + thick / 2, look, edge=0, fact=fact)
     if thick > WIDE:
         yield Glyph(x, y, TRIANGLE, marker=">")
-    lines = _fits(speed(rate), span[1] - span[0] - 6, slow)
+    said = speed(rate)  # in one line, or in one for the number and one for its unit
+    lines = [said] if texts.width(said, 12, slow) <= span[1] - span[0] - 6 else said.split(" ")
     for number, line in enumerate(reversed(lines)):
         yield Text(x, y - thick / 2, line, 12, "middle", dy=-7 - 14 * number, bold=slow)
-    said = [say(f"pipe.{kind}"), *([say("pipe.convert_more")] if kind == "convert" else [])]
-    for number, line in enumerate(said):
+    below = [say(f"pipe.{kind}"), *([say("pipe.convert_more")] if kind == "convert" else [])]
+    for number, line in enumerate(below):
         yield Text(x, y + thick / 2, line, 11, "middle", dy=15 + 13 * number, dim=True)
-
-
-def _fits(said: str, room: float, heavy: bool) -> list[str]:
-    """Text in one line, or in one for the number and one for its unit."""
-    return [said] if texts.width(said, 12, heavy) <= room else said.split(" ")

@@ -13,7 +13,6 @@ from memlab import strings, units
 from memlab.pictures.recompute import Schedules, Wave
 from memlab.pictures.techniques.compare import TechniqueStudy
 from memlab.pictures.values.number_text import change, three
-from memlab.pictures.values.study import Study
 from memlab.techniques.recompute.ways import WAYS, Wish
 
 EVERY, CHEAP, LINE = STOPS = (1, 2, 3)
@@ -30,7 +29,7 @@ class Point:
 
 
 @dataclass(frozen=True, eq=False)
-class Frontier(Study):
+class Frontier:
     """The schedules of a step up to a stop; with a ``budget``, the best one within it, and with
     ``others`` all techniques.
 

@@ -331,15 +331,11 @@ class Bars:
 
     def _larger(self, at: int, row: Remedy) -> Iterator[Mark]:
         """The name of the larger card, inside the bulge where it has room."""
-        limit = min(row.limit, self.last)
-        inside = (limit - row.peak) / self.pixel >= self._name(row) or limit < row.limit
+        limit, said = min(row.limit, self.last), say("card", bytes=card(row.limit))
+        wide = texts.width(said, 12, True) + 18
+        inside = (limit - row.peak) / self.pixel >= wide or limit < row.limit
         anchor, dx = ("end", -9) if inside else ("start", 9)
-        said = say("card", bytes=card(row.limit))
         yield Text(limit, self._middle(at), said, 12, anchor, dx=dx, dy=4, bold=True)
-
-    def _name(self, row: Remedy) -> float:
-        """Pixels that the name of its card takes."""
-        return texts.width(say("card", bytes=card(row.limit)), 12, True) + 18
 
     def _said(self, row: Remedy) -> str:
         """Word that a row does not fit; the plain step with its bytes."""
@@ -348,16 +344,12 @@ class Bars:
 
     # -- time, and what it asks for
 
-    @property
-    def _percent(self) -> float:
-        """Pixels of a percent of extra time."""
-        most = max(row.extra or 0.0 for row in self.rows)
-        return min(4.2, MOST / (100 * most)) if most > 0 else 4.2
-
     def _price(self, at: int, row: Remedy) -> Iterator[Mark]:
         middle = self._middle(at)
         if row.time and row.key != "plain":
-            long = max(row.extra or 0.0, 0.0) * 100 * self._percent
+            most = max(each.extra or 0.0 for each in self.rows)
+            percent = min(4.2, MOST / (100 * most)) if most > 0 else 4.2  # pixels of a percent
+            long = max(row.extra or 0.0, 0.0) * 100 * percent
             yield replace(self._rect(at, self._at(0), self._at(long), PLANNED, more=-8), edge=0)
             span = at + 0.2, at + 0.8 if self.wide else at + 0.6
             yield Rule(x=self._at(0), span=span, look="rule faint")
