@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -65,13 +65,6 @@ BANDS, FLAG = -52, -27
 # -- what is shown ---------------------------------------------------------------------------------
 
 
-class Axes(NamedTuple):
-    """The scales of bytes: of the plot, and of the rows below it."""
-
-    plot: Linear
-    rows: Linear
-
-
 @dataclass(frozen=True, eq=False)
 class Shown:
     """All that a picture depends on.
@@ -119,10 +112,14 @@ class Shown:
         return Tally(self.now, network, self.rule) if self.rule and network else None
 
     @cached_property
-    def axes(self) -> Axes:
-        """They stay while the batch changes."""
-        plot, rows = self.room
-        return Axes(scale.steady(scale.bytes_over(plot)), scale.bytes_over(rows, scale.TIGHT))
+    def y(self) -> Linear:
+        """The scale of bytes, which stays while the batch changes."""
+        return scale.steady(scale.bytes_over(self.room[0]))
+
+    @cached_property
+    def row(self) -> Linear:
+        """That of each row below the plot."""
+        return scale.bytes_over(self.room[1], scale.TIGHT)
 
     @cached_property
     def mountain(self) -> Mountain:
@@ -136,7 +133,7 @@ class Shown:
             )
             for part, low, high in now.layers
         ]  # fmt: skip
-        return Mountain(slices, self.axes.plot.last, now.memory.ground, self.outline, counted)
+        return Mountain(slices, self.y.last, now.memory.ground, self.outline, counted)
 
     @cached_property
     def facts(self) -> dict[Part, Fact]:
@@ -159,7 +156,7 @@ def needs(now: Cut, guess: int | None = None) -> tuple[int, int]:
 
 def chart(shown: Shown, right: float) -> Chart:
     """The plot with its axes, ``right`` pixels free to its right."""
-    now, plot, few = shown.now, shown.axes.plot, shown.few
+    now, plot, few = shown.now, shown.y, shown.few
     below = under(shown)
     marks = [*_ground(shown), *shown.mountain.stack(), *_poles(shown),
              *shown.mountain.limits(_budgets(shown)), *_guess(shown), *_life(shown)]  # fmt: skip
@@ -210,7 +207,7 @@ def slice_fact(now: Cut, part: Part, nbytes: int) -> Fact:
 
 def _poles(shown: Shown) -> Iterator[Mark]:
     """The flag at the peak, the line at the cursor, and what the operations are."""
-    now, end = shown.now, shown.axes.plot.last
+    now, end = shown.now, shown.y.last
     peak, cursor = now.peak.index + 0.5, now.at + 0.5
     height = min(now.peak.nbytes, end)
     yield Flag(peak, height, cursor != peak, [(say("flag", name=now.peak.row.name), True)])
@@ -237,7 +234,7 @@ def _guess(shown: Shown) -> Iterator[Mark]:
     """The guess of the learner: a hollow triangle at the axis, which stays."""
     if shown.guess is None:
         return
-    y = min(shown.guess, shown.axes.plot.last)
+    y = min(shown.guess, shown.y.last)
     yield Glyph(0, y, "M-8-5V5L0 0Z", "hollow rule", marker=">", width=1.5)
     places = [(0, y, "end", -11, down) for down in (4, 16, -8, 21, -13, 26)]
     yield Label(say("guess"), places, size=11, bold=True, apart=1)
@@ -246,7 +243,7 @@ def _guess(shown: Shown) -> Iterator[Mark]:
 def _life(shown: Shown) -> Iterator[Mark]:
     """How long that is alive: a beam over the plot."""
     if block := shown.block:
-        end = shown.axes.plot.last
+        end = shown.y.last
         first, last = max(block.first - 1, 0), block.last or shown.now.memory.operations
         solid = Paint(theme.PAINTS[block.role].colour, 1)
         yield Rect(first, last, end, end, solid, thick=4, edge=0)
@@ -316,7 +313,7 @@ def _counted(tally: Tally, mountain: Mountain) -> Iterator[Mark]:
 def _floor(shown: Shown) -> Name:
     """What the thick line is: over it where the mountain has ended, else under it; or one word."""
     ground, last = shown.now.memory.ground, shown.now.memory.operations
-    below = np.maximum(ground - shown.axes.plot.last * 28 / shown.height, 0)
+    below = np.maximum(ground - shown.y.last * 28 / shown.height, 0)
     spot = [(0.8 * last, float(ground.max()), "middle", 0.0, -6.0)]
     high = shore(shown.mountain.sky, ground)
     word = Name(say("table.floor"), spot, bold=True, finders=[high], right=True)
@@ -379,7 +376,7 @@ def _host(shown: Shown, plot: Chart, beside: float) -> Chart:
         Text(middle, -most / 2, say("host_most", bytes=figures.three(most)), 13, "middle", dy=4,
              chip=True),
     ]  # fmt: skip
-    tall = max(shown.height * most / shown.axes.plot.last, 20)
+    tall = max(shown.height * most / shown.y.last, 20)
     return Chart(plot.x, scale.Scale(-most, 0), marks, tall, left=plot.left,
                  right=plot.right + beside, name=say("host_name"), gap=4)  # fmt: skip
 
@@ -491,7 +488,7 @@ def _stages(shown: Shown) -> Block:
         [[row.part.name, units.exact(row.nbytes), row.in_blocks] for row in now.slices],
         title=now.slices_title,
     )
-    count, end = len(now.slices), shown.axes.rows.last
+    count, end = len(now.slices), shown.row.last
     if not count:
         return told
     bases = [float(end * (count - 1 - index)) for index in range(count)]
@@ -503,7 +500,7 @@ def _stages(shown: Shown) -> Block:
         [mark for index, base in enumerate(bases) for mark in _stage(shown, index, base)],
         height,
         Axis(labels=False, grid=False),
-        Axis(now.slices_title, say("rows.scale", end=shown.axes.rows.end),
+        Axis(now.slices_title, say("rows.scale", end=shown.row.end),
              grid=False, ticks=[(base + 0.2 * end, name) for base, name in zip(bases, names,
                                                                               strict=True)]),
         left=LEFT,
@@ -517,7 +514,7 @@ def _stages(shown: Shown) -> Block:
 
 def _stage(shown: Shown, index: int, base: float) -> Iterator[Mark]:
     """One row: values below, gradients above, its bytes at the cursor, and what a press chooses."""
-    now, end, row = shown.now, shown.axes.rows.last, shown.now.slices[index]
+    now, end, row = shown.now, shown.row.last, shown.now.slices[index]
     last, value = now.memory.operations, f"slice:{row.part.name}"
     ground = now.memory.nothing + base
     values, line = (
@@ -536,7 +533,7 @@ def _stage(shown: Shown, index: int, base: float) -> Iterator[Mark]:
 
 def _was(shown: Shown, index: int, base: float) -> Iterator[Mark]:
     """The outline of the same stage before."""
-    row, old, end = shown.now.slices[index], shown.old, shown.axes.rows.last
+    row, old, end = shown.now.slices[index], shown.old, shown.row.last
     if old and old.memory.operations == shown.now.memory.operations:
         for each in old.slices:
             if each.part.name == row.part.name and each.part.highest:

@@ -6,7 +6,7 @@ is exact to the byte. ``news`` and ``details`` say what changed from one cut to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -104,7 +104,6 @@ class Cut(Study):
     batch: int
     peak: Peak
     at: int
-    budgets: tuple[Budget, ...] = ()
     stage: str = ""
 
     # -- bytes ------------------------------------------------------------------------------
@@ -187,11 +186,6 @@ class Cut(Study):
             for part in self.memory.slices(self.stage)
         )
 
-    @property
-    def verdicts(self) -> list[Verdict]:
-        """Whether the peak fits into each budget, and the largest batch that would."""
-        return [self.judged(each) for each in self.budgets]
-
     def judged(self, budget: Budget) -> Verdict:
         """Whether the peak fits into a budget, and the largest batch that would."""
         fits, largest = self.peak.nbytes <= budget.nbytes, self.memory.largest_batch(budget.nbytes)
@@ -269,7 +263,7 @@ class Cut(Study):
 
     @property
     def sentences(self) -> list[str]:
-        """The peak to the byte in two sentences, the verdicts, and where each phase is."""
+        """The peak to the byte in two sentences, and where each phase is."""
         peak, sample = self.peak, self.memory.sample
         where = say(
             "exact.peak",
@@ -335,7 +329,6 @@ def cut(
     memory: StepMemory,
     batch: int,
     at: int | None = None,
-    budgets: Iterable[Budget] = (),
     stage: str = "",
 ) -> Cut:
     """What is alive of a step at a batch inside operation ``at``, counted from 0; at its peak if
@@ -346,7 +339,7 @@ def cut(
     """
     peak = memory.ledger.peak_at(batch)
     index = peak.index if at is None else min(at, memory.operations - 1)
-    return Cut(memory, batch, peak, index, tuple(budgets), stage)
+    return Cut(memory, batch, peak, index, stage)
 
 
 Spans = Integers

@@ -195,10 +195,6 @@ class StepMemory:
     def _sum(self, parts: tuple[Part, ...]) -> Column:
         return sum((self.lines[part] for part in parts), np.zeros(self.operations, np.int64))
 
-    def at(self, operation: int, batch: int) -> int:
-        """Bytes inside one operation."""
-        return int(self.floor[operation]) + batch * int(self.mountain[operation])
-
     @cached_property
     def floor_layers(self) -> list[Layer[Part]]:
         """The parts of the floor on top of each other."""

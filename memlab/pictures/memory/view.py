@@ -261,7 +261,7 @@ class Memory(SteadyView[Cut]):
 
     def study(self, now: State) -> Cut:
         at = None if now.cursor is None else now.cursor - 1
-        return cut(memory_of(now), now.batch, at, now.budgets, now.unfolded)
+        return cut(memory_of(now), now.batch, at, now.unfolded)
 
     def settle(self, new: State, was: State | None) -> State:
         if new.rule and not of_network(new):
