@@ -31,6 +31,11 @@ def test_kinds(case, format):
 def test_every(a):
     pass
 
+@pytest.mark.table
+@pytest.mark.parametrize("a", range(6))
+def test_table(a):
+    pass
+
 def test_one():
     pass
 """
@@ -61,7 +66,16 @@ def test_the_cases_drawn_differ_and_stay_the_same(tmp_path):
 @pytest.mark.measures
 def test_fewer_are_among_more_and_all_are_run_where_nothing_is_asked(tmp_path):
     assert {*names(tmp_path, "--cases", "2")} < {*names(tmp_path, "--cases", "4")}
-    assert len(names(tmp_path)) == 9 + 8 + 5 + 1
+    assert len(names(tmp_path)) == 9 + 8 + 5 + 6 + 1
+
+
+@pytest.mark.measures
+def test_a_table_is_whole_where_more_than_two_are_asked_for(tmp_path):
+    counts = [
+        sum(name.startswith("table") for name in names(tmp_path, "--cases", number))
+        for number in ("2", "3")
+    ]
+    assert counts == [2, 6]
 
 
 def test_a_row_that_fails_is_named():
