@@ -2,9 +2,11 @@
 
 ``--cases 2`` keeps two cases of a function, and two of each kind where its parameters name kinds:
 a parameter called one of ``NAMES``, or a value with a ``drawn_by``. The draw depends on the name of
-the function alone, so that a run can be repeated. ``@pytest.mark.every`` keeps every case: where
-each is a branch of its own. Hypothesis then draws the same examples each time, and fewer of them
-the fewer cases are asked for. ``make full`` and a run by hand run every case.
+the function alone, so that a run can be repeated, and so do the examples of Hypothesis, which are
+fewer the fewer cases are asked for. ``make full`` and a run by hand run every case.
+
+``@pytest.mark.every`` keeps every case; ``@pytest.mark.table`` does where more than two are asked
+for: in a table each case is a branch of its own.
 """
 
 from collections import defaultdict
@@ -15,7 +17,7 @@ from typing import Any
 import hypothesis
 import pytest
 
-MARKER = "every"
+EVERY, TABLE = "every", "table"
 NAMES = ("format", "target", "algorithm")
 EXAMPLES = 13
 """How many of 100 examples Hypothesis draws for each case that is asked for."""
@@ -26,7 +28,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", f"{MARKER}: every case is a branch of its own")
+    config.addinivalue_line("markers", f"{EVERY}: every case is always run")
+    config.addinivalue_line("markers", f"{TABLE}: every case is a branch, and run in make test")
     number = config.getoption("--cases")
     few = 100 if number is None else min(100, EXAMPLES * number)
     hypothesis.settings.register_profile(
@@ -60,7 +63,7 @@ def drawn(items: Iterable[pytest.Item], number: int) -> set[pytest.Item]:
     """The cases to run: of each function and kind at most ``number``."""
     groups = defaultdict(list)
     for item in items:
-        whole = item.get_closest_marker(MARKER)
+        whole = item.get_closest_marker(EVERY) or (number > 2 and item.get_closest_marker(TABLE))
         groups[item.nodeid if whole else (function(item), kinds(item))].append(item)
     return {
         item

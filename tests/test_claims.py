@@ -120,6 +120,7 @@ def expected(id: str) -> str:
     return "differs" if id in DIFFERS else "right if" if id in BINARY else "right"
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("id", PLANNED)
 def test_every_verdict_is_the_one_of_the_facts(id: str) -> None:
     claim = claim_of(id)
@@ -234,6 +235,7 @@ def test_the_figures_of_the_facts_come_out(id: str, computed: int) -> None:
     assert only(id).computed == computed
 
 
+@pytest.mark.table
 @pytest.mark.parametrize(
     ("id", "printed"),
     [

@@ -1,67 +1,57 @@
 """A few cases of a test function are drawn, and a table in one test names the row that fails."""
 
-import re
-import subprocess
-import sys
+from itertools import product
+from types import SimpleNamespace
 
 import pytest
 
-from tests import run
+from tests.drawn import drawn
 from tests.rows import every_row
 
-PLANTED = """
-import pytest
 
-class Case:
-    def __init__(self, kind):
-        self.drawn_by = kind
+class Item:
+    """A case as pytest collects it."""
 
-@pytest.mark.parametrize("b", range(3))
-@pytest.mark.parametrize("a", range(3))
-def test_cross(a, b):
-    pass
+    def __init__(self, nodeid, params, marks):
+        self.nodeid, self.marks = nodeid, marks
+        self.callspec = SimpleNamespace(params=params)
 
-@pytest.mark.parametrize("format", ["fp16", "fp32"])
-@pytest.mark.parametrize("case", [Case(kind) for kind in ("relu", "relu", "relu", "tanh")])
-def test_kinds(case, format):
-    pass
-
-@pytest.mark.every
-@pytest.mark.parametrize("a", range(5))
-def test_every(a):
-    pass
-
-def test_one():
-    pass
-"""
+    def get_closest_marker(self, name):
+        return name in self.marks
 
 
-def names(folder, *options):
-    """The planted cases that are run."""
-    (folder / "test_planted.py").write_text(PLANTED, encoding="utf-8")
-    line = [sys.executable, "-m", "pytest", "-p", "tests.drawn", "-p", "no:cacheprovider"]
-    done = subprocess.run(
-        [*line, "-q", "--collect-only", "--rootdir", ".", *options, "test_planted.py"],
-        cwd=folder, env=run.environment(), capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return re.findall(r"::test_(\S+)", done.stdout)
+def cases(name, *marks, **values):
+    """The cases of a planted test function, a cross of the values."""
+    return [
+        Item(f"test.py::{name}[{number}]", dict(zip(values, given, strict=True)), marks)
+        for number, given in enumerate(product(*values.values()))
+    ]
 
 
-@pytest.mark.measures
-def test_the_cases_drawn_differ_and_stay_the_same(tmp_path):
-    found = names(tmp_path, "--cases", "2")
-    assert found == names(tmp_path, "--cases", "2")
-    cross = [re.findall(r"\d", name) for name in found if name.startswith("cross")]
-    assert all(len(set(values)) == 2 for values in zip(*cross, strict=True))
-    assert len([name for name in found if name.startswith("kinds")]) == 2 * (2 + 1)
-    assert len([name for name in found if name.startswith("every")]) == 5
-    assert "one" in found
+def ids(items, number):
+    """The names of the cases that are run."""
+    return sorted(item.nodeid for item in drawn(items, number))
 
 
-@pytest.mark.measures
-def test_fewer_are_among_more_and_all_are_run_where_nothing_is_asked(tmp_path):
-    assert {*names(tmp_path, "--cases", "2")} < {*names(tmp_path, "--cases", "4")}
-    assert len(names(tmp_path)) == 9 + 8 + 5 + 1
+def test_the_cases_drawn_differ_in_every_parameter_and_stay_the_same():
+    cross = cases("cross", a=range(3), b=range(3))
+    found = [item.callspec.params for item in drawn(cross, 2)]
+    assert len({given["a"] for given in found}) == len({given["b"] for given in found}) == 2
+    assert ids(cross, 2) == ids(cross, 2)
+    assert set(ids(cross, 2)) < set(ids(cross, 4))
+
+
+def test_cases_of_each_kind_are_drawn():
+    kinds = [SimpleNamespace(drawn_by=name) for name in ("relu", "relu", "relu", "tanh")]
+    assert len(ids(cases("kinds", case=kinds, format=["fp16", "fp32"]), 2)) == 2 * (2 + 1)
+
+
+@every_row(
+    "marks, few, more", [((), 2, 3), (("table",), 2, 6), (("every",), 6, 6), (("measures",), 2, 3)]
+)
+def test_a_mark_keeps_every_case(marks, few, more):
+    marked = cases("marked", *marks, a=range(6))
+    assert (len(ids(marked, 2)), len(ids(marked, 3))) == (few, more)
 
 
 def test_a_row_that_fails_is_named():

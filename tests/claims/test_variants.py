@@ -23,6 +23,7 @@ def said(row: Row) -> str:
     return row.claim if isinstance(row, Claim) else row.what if isinstance(row, Figure) else ""
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
 def test_a_resnet_is_v1_where_the_variant_counts(row: Row, monkeypatch: pytest.MonkeyPatch) -> None:
     """With v1 as what a plain name means, no figure changes but those whose text says v1.5."""

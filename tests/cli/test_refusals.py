@@ -124,6 +124,7 @@ BAD = {
 }
 
 
+@pytest.mark.table
 @pytest.mark.parametrize(("line", "says"), BAD.items(), ids=BAD)
 def test_bad_input_is_one_sentence_and_exit_code_2(run, line, says):
     code, out, err = run(*line.split())

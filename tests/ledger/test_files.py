@@ -133,6 +133,7 @@ JSON: list[Any] = [
 ]
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("path", list(places(plain())), ids=str)
 def test_every_field_of_a_file_is_checked(path: tuple[Any, ...]) -> None:
     for value in (*JSON, [{}], [[]], ["a", 1]):

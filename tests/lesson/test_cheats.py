@@ -288,6 +288,7 @@ REFUSED: dict[Function, str] = {
 }
 
 
+@pytest.mark.table
 @pytest.mark.parametrize(
     "cheat", apart(REFUSED, lambda cheat: cheat is in_a_process), ids=lambda cheat: cheat.__name__
 )
@@ -460,6 +461,7 @@ def calls_itself(images, batch):
     return means(0)
 
 
+@pytest.mark.table
 @pytest.mark.parametrize(
     "right", apart([tidy, says_what_it_does, calls_itself], lambda right: right is calls_itself)
 )

@@ -81,6 +81,7 @@ def test_its_name_is_a_lesson_and_a_variable(name):
     assert re.fullmatch(r"\d\d\.[a-z]\w*", name)
 
 
+@pytest.mark.table
 @by_topic
 def test_its_texts_are_there_and_no_others(name):
     topic = known(name)
@@ -100,6 +101,7 @@ def test_every_text_has_its_question():
     assert asked == set(TOPICS)
 
 
+@pytest.mark.table
 @by_topic
 def test_its_truth_is_told_with_its_causes(name):
     topic = known(name)
@@ -189,6 +191,7 @@ def wrong_answers(topic, truth):
     return [typed(topic.kind, value) for value in (*(c.value for c in truth.causes), *others)]
 
 
+@pytest.mark.table
 @by_topic
 def test_no_diagnosis_gives_the_answer_away(name):
     topic = known(name)
@@ -236,6 +239,7 @@ def test_a_prediction_is_explained_by_its_finding(name):
         assert len(" ".join(found).split()) <= FINDING
 
 
+@pytest.mark.table
 @by_topic
 def test_its_texts_are_filled_in(name):
     topic = known(name)
@@ -284,6 +288,7 @@ def test_no_text_of_an_exercise_names_a_value(name):
     assert not [text for text in texts if UNFILLED.search(text)]
 
 
+@pytest.mark.table
 @by_topic
 def test_every_option_can_be_taken(name):
     topic = known(name)

@@ -116,6 +116,7 @@ def checked(name: str, function: Function, seed: int) -> exercise_check.Report:
     return exercise_check.check(known(name), function if name == "04.lower" else wrong, seed)
 
 
+@pytest.mark.table
 @pytest.mark.parametrize(("name", "slip", "wrong"), apart(SLIPS, lambda row: row[0] in MEASURED))
 def test_a_mistake_that_people_make_gets_its_question(name, slip, wrong):
     question = strings.get(f"task.{name}.slip.{slip}")

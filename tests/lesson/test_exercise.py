@@ -242,6 +242,7 @@ def one_side(truth, given):
     return 4 * given["batch"] * given["sides"][0] + 1000
 
 
+@pytest.mark.table
 @pytest.mark.parametrize(
     ("slips", "traps"),
     [
@@ -706,6 +707,7 @@ def test_a_task_has_its_texts(name):
         assert "?" in text or ".slip." not in key, key
 
 
+@pytest.mark.table
 @pytest.mark.measures
 @every
 @pytest.mark.parametrize("seed", range(3))
@@ -723,6 +725,7 @@ def test_a_task_passes_its_truth_and_tells_its_slips_apart(name, seed, monkeypat
         assert (report.passed, report.slip) == (False, slip)
 
 
+@pytest.mark.table
 @every
 def test_the_solution_of_a_task_passes(name):
     one = tasks()[name]

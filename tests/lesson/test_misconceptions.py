@@ -163,6 +163,7 @@ def recognised(make):
     return seen
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_mistake_is_recognised_from_the_guess_that_makes_it(name):
     assert sum(recognised(NETWORKS[name]).values()) > 10

@@ -55,6 +55,7 @@ def test_the_zoo_has_every_slip_of_every_exercise():
     }
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("name", TASKS)
 def test_the_solution_passes(name):
     found = function(name, "solution")
@@ -63,6 +64,7 @@ def test_the_solution_passes(name):
         assert report.passed, report
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("name", TASKS)
 def test_the_stub_is_not_yet(name):
     report = Exercise(known(name)).check(function(name, "stub"), seed=SEEDS[0])
@@ -71,6 +73,7 @@ def test_the_stub_is_not_yet(name):
     assert report.text().startswith("Not yet:")
 
 
+@pytest.mark.table
 @pytest.mark.measures
 @pytest.mark.parametrize(("name", "slip"), WRONG)
 def test_a_wrong_answer_fails_with_its_question(name, slip):

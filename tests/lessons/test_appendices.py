@@ -25,6 +25,7 @@ def read(source):
     return Lesson(source.stem, build.cells(source), stored[0], stored[-1], frozenset())
 
 
+@pytest.mark.table
 @pages
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_it_keeps_the_rules_of_every_page(source, rule):

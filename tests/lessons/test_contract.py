@@ -23,6 +23,7 @@ def named(value):
     return getattr(value, "stem", None) or getattr(value, "__name__", None)
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("rule", apart(RULES, MEASURING.__contains__), ids=named)
 @pytest.mark.parametrize("source", SOURCES, ids=named)
 def test_a_lesson_keeps_the_contract(source, rule):
@@ -178,6 +179,7 @@ BESIDE = {
 """What one change may break too."""
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda row: f"{row[0]}: {row[1]}")
 def test_a_changed_source_breaks_one_rule(lesson, planted):
     rule, sentence, *texts = planted
@@ -216,6 +218,7 @@ STORED = [
 ]
 
 
+@pytest.mark.table
 @pytest.mark.parametrize(("rule", "sentence", "shown"), STORED)
 def test_a_changed_output_breaks_one_rule(lesson, rule, sentence, shown):
     found = broken(lesson(learners=SHOWN | shown))

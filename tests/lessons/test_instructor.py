@@ -292,6 +292,7 @@ MEASURING = (cited, figures, guesses, glance, changes)
 """Rules that plan and run what a page says."""
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("rule", apart(RULES, MEASURING.__contains__), ids=lambda r: r.__name__)
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_a_page_keeps_the_rules(path, rule):
