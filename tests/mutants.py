@@ -14,8 +14,8 @@ lessons (``--measures``, ``--notebooks``: seconds of a processor for each mutant
 executes which line is found once for a version, and kept beside the results; ``--each 4`` looks at
 so many cases of a test. Everything runs in a copy of the folder that the command is run in.
 
-A quick test runs in a fork that has the mutated function, so that nothing is imported twice. What
-is executed at import, and what measures, runs in a new process on the mutated file.
+A quick test runs in a fork that has the mutated function, so that nothing is imported twice. For
+what is executed at import, and for what measures, it is a new process on the mutated file.
 """
 
 from __future__ import annotations
@@ -308,6 +308,11 @@ class Known:
         lines = self.data.contexts_by_lineno(self.paths[path]) if path in self.paths else {}
         return {number: {*tests} - {""} - self.failed for number, tests in lines.items()}
 
+    def at_import(self, mutant: Mutant) -> bool:
+        """Whether a line is executed before any test is, where a fork may come too late."""
+        lines = self.data.contexts_by_lineno(self.paths[mutant.path])
+        return "" in lines.get(mutant.number, ())
+
     def tests(self, mutant: Mutant) -> list[list[str]]:
         """Those of the line, and the others of the file."""
         of = self.of(mutant.path)
@@ -409,8 +414,10 @@ class Trials:
         tests = [name for name in dict.fromkeys((*near, *cases, *far)) if name in self.items]
         if not tests:
             return "uncovered"
-        if (mutant.path, mutant.function) in self.functions:
-            return self.forked(mutant, tests)
+        here = (mutant.path, mutant.function) in self.functions
+        said = self.forked(mutant, tests) if here else OVER
+        if said not in PASSED or (here and not self.known.at_import(mutant)):
+            return said
         every_case = dict.fromkeys(name.partition("[")[0] for name in tests)
         return in_process(mutant, [*PROCESS, "not measures", *every_case][:MOST], self.limit)
 
