@@ -28,7 +28,6 @@ import json
 import os
 import random
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -39,7 +38,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -440,7 +439,7 @@ class Trials:
         for stream in (1, 2):
             os.dup2(nothing, stream)
         start = time.process_time()
-        resource.setrlimit(resource.RLIMIT_CPU, (int(start) + self.limit + 30,) * 2)
+        limit_processor(int(start) + self.limit + 30)
         signal.alarm(30 * self.limit)
         said = ""
         try:
@@ -507,7 +506,7 @@ def in_process(mutant: Mutant, command: Sequence[str], limit: int) -> str:
     try:
         done = subprocess.run(
             [sys.executable, *command], capture_output=True, text=True, timeout=20 * limit,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit)),
+            preexec_fn=partial(limit_processor, limit),
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return OVER
@@ -518,6 +517,13 @@ def in_process(mutant: Mutant, command: Sequence[str], limit: int) -> str:
         return failed[1]
     over = done.returncode in (-signal.SIGKILL, -signal.SIGXCPU)
     return "" if done.returncode in (0, 5) else OVER if over else "stops"
+
+
+def limit_processor(seconds: int) -> None:
+    """End this process after so many seconds of a processor."""
+    import resource  # Windows has none
+
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 
 
 def by_measures(mutant: Mutant, limit: int, broken: list[str]) -> str:
