@@ -1,6 +1,6 @@
 """Modules that moved: the old place works for one more version, with a warning that names the new.
 
-A row holds both places inside memlab. A module without a row kept its name in the new room.
+What has no row kept its name: ``memlab.views.draw.chart`` is ``memlab.pictures.draw.chart``.
 """
 
 from __future__ import annotations
@@ -11,8 +11,13 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-ROOMS = {"views.course": "course", "views.lecture": "course.lecture",
-         "views": "pictures", "studies": "pictures"}  # fmt: skip
+PICTURES = {
+    "arena.addresses", "copies", "course.cards", "course.case", "course.exercises", "explain",
+    "idle", "lowering.tile", "lowering.times", "lowering.warp", "memory", "numbers.number",
+    "numbers.precision", "numbers.training", "offload", "path", "recompute", "run", "techniques",
+    "totals", "vectors.batches", "vectors.filled", "vectors.lanes", "ways",
+}  # fmt: skip
+"""Modules of ``memlab.views`` when it was a folder: it has their names itself."""
 MODULES = {
     "studies.figures": "pictures.values.number_text",
     "studies.figures.Part": "pictures.mountain.stack_parts",
@@ -34,32 +39,6 @@ MODULES = {
     "studies.techniques.ways": "pictures.ways.remedies",
     "studies.training": "pictures.training_curves",
     "studies.vectors": "pictures.vectors",
-    "views.arena.addresses": "pictures.addresses.view",
-    "views.copies": "pictures.shifted_copies.view",
-    "views.explain": "pictures.explain.view",
-    "views.explain.own_model": "pictures.explain.report",
-    "views.lecture": "course.lecture.page",
-    "views.lowering.tile": "pictures.shared_tile",
-    "views.lowering.times": "pictures.algorithm_times",
-    "views.lowering.warp": "pictures.warp_memory",
-    "views.memory": "pictures.memory.view",
-    "views.numbers.number": "pictures.number",
-    "views.numbers.precision": "pictures.precision",
-    "views.numbers.training": "pictures.training_curves",
-    "views.numbers.training.GradientHistogram": "pictures.gradient_histogram",
-    "views.numbers.training.RunningSum": "pictures.running_sum",
-    "views.numbers.training.gradient_histogram": "pictures.gradient_histogram",
-    "views.numbers.training.running_sum": "pictures.running_sum",
-    "views.offload": "pictures.offload.view",
-    "views.path": "pictures.path.view",
-    "views.run": "pictures.planned_and_measured",
-    "views.techniques": "pictures.techniques.view",
-    "views.vectors.batches": "pictures.batch_times",
-    "views.vectors.filled": "pictures.vectors",
-    "views.vectors.lanes": "pictures.vector_lanes",
-    "views.vectors.lanes.MemoryRate": "pictures.memory_rate",
-    "views.vectors.lanes.memory_rate": "pictures.memory_rate",
-    "views.ways": "pictures.ways.view",
 }
 """The new place by the old one: of a module, or of one name where it parted from its module."""
 
@@ -87,7 +66,8 @@ class Finder:
         top, _, old = name.partition(".")
         if top != "memlab" or old.split(".")[0] not in ("views", "studies"):
             return None
-        if not new_place(old) and not any(row.startswith(f"{old}.") for row in MODULES):
+        rows = (*MODULES, *(f"views.{picture}" for picture in PICTURES))
+        if not new_place(old) and not any(row.startswith(f"{old}.") for row in rows):
             return None
         return ModuleSpec(name, cls, is_package=True)  # type: ignore[arg-type]  # no object is needed
 
@@ -103,9 +83,11 @@ class Finder:
 
 def new_place(old: str) -> str | None:
     """The module that an old name, without ``memlab``, stands for."""
-    room = next(room for room in ROOMS if f"{old}.".startswith(f"{room}."))
-    place = "memlab." + MODULES.get(old, f"{ROOMS[room]}{old.removeprefix(room)}")
+    room, _, rest = old.partition(".")
+    if room == "views" and rest in PICTURES:
+        return "memlab.views"
+    place = f"memlab.{MODULES.get(old, f'pictures.{rest}')}"
     try:
-        return place if util.find_spec(place) else None
+        return place if rest and util.find_spec(place) else None
     except ModuleNotFoundError:
         return None

@@ -14,8 +14,8 @@ lessons (``--measures``, ``--notebooks``: seconds of a processor for each mutant
 executes which line is found once for a version, and kept beside the results; ``--each 4`` looks at
 so many cases of a test. Everything runs in a copy of the folder that the command is run in.
 
-A quick test runs in a fork that has the mutated function, so that nothing is imported twice. What
-is executed at import, and what measures, runs in a new process on the mutated file.
+A quick test runs in a fork that has the mutated function, so that nothing is imported twice. For
+what is executed at import, and for what measures, it is a new process on the mutated file.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ import json
 import os
 import random
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -39,7 +38,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -308,6 +307,11 @@ class Known:
         lines = self.data.contexts_by_lineno(self.paths[path]) if path in self.paths else {}
         return {number: {*tests} - {""} - self.failed for number, tests in lines.items()}
 
+    def at_import(self, mutant: Mutant) -> bool:
+        """Whether a line is executed before any test is, where a fork may come too late."""
+        lines = self.data.contexts_by_lineno(self.paths[mutant.path])
+        return "" in lines.get(mutant.number, ())
+
     def tests(self, mutant: Mutant) -> list[list[str]]:
         """Those of the line, and the others of the file."""
         of = self.of(mutant.path)
@@ -409,8 +413,10 @@ class Trials:
         tests = [name for name in dict.fromkeys((*near, *cases, *far)) if name in self.items]
         if not tests:
             return "uncovered"
-        if (mutant.path, mutant.function) in self.functions:
-            return self.forked(mutant, tests)
+        here = (mutant.path, mutant.function) in self.functions
+        said = self.forked(mutant, tests) if here else OVER
+        if said not in PASSED or (here and not self.known.at_import(mutant)):
+            return said
         every_case = dict.fromkeys(name.partition("[")[0] for name in tests)
         return in_process(mutant, [*PROCESS, "not measures", *every_case][:MOST], self.limit)
 
@@ -433,7 +439,7 @@ class Trials:
         for stream in (1, 2):
             os.dup2(nothing, stream)
         start = time.process_time()
-        resource.setrlimit(resource.RLIMIT_CPU, (int(start) + self.limit + 30,) * 2)
+        limit_processor(int(start) + self.limit + 30)
         signal.alarm(30 * self.limit)
         said = ""
         try:
@@ -500,7 +506,7 @@ def in_process(mutant: Mutant, command: Sequence[str], limit: int) -> str:
     try:
         done = subprocess.run(
             [sys.executable, *command], capture_output=True, text=True, timeout=20 * limit,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit)),
+            preexec_fn=partial(limit_processor, limit),
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return OVER
@@ -511,6 +517,13 @@ def in_process(mutant: Mutant, command: Sequence[str], limit: int) -> str:
         return failed[1]
     over = done.returncode in (-signal.SIGKILL, -signal.SIGXCPU)
     return "" if done.returncode in (0, 5) else OVER if over else "stops"
+
+
+def limit_processor(seconds: int) -> None:
+    """End this process after so many seconds of a processor."""
+    import resource  # Windows has none
+
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 
 
 def by_measures(mutant: Mutant, limit: int, broken: list[str]) -> str:
