@@ -39,6 +39,8 @@ SIZES = (1024, 4096)
 """Rows and columns of square matrices."""
 GROWING = convolution.LAYERS[3]
 """The convolution whose time per sample is measured at every batch, beside linear layers."""
+DRAWN = 4_194_301
+"""Different values of an operand; a prime, so that no row of an image repeats another."""
 SHORTEST = 0.02
 """Seconds of a sample: launches are repeated."""
 NO_GPU = "there is no GPU here that Numba can use; `memlab doctor` says what is missing."
@@ -208,8 +210,9 @@ def _prepared(op: Op, batch: int, operands: dict[str, Any]) -> Way:
 
 
 def _drawn(shape: tuple[int, ...]) -> Any:
-    values = np.random.default_rng(0).standard_normal(shape, np.float32)
-    return import_module("numba.cuda").to_device(values)
+    """Random values on the GPU, which repeat after ``DRAWN``: billions would take minutes."""
+    values = np.random.default_rng(0).standard_normal(DRAWN, np.float32)
+    return import_module("numba.cuda").to_device(np.resize(values, shape))
 
 
 def _batch(nbytes: int) -> int:

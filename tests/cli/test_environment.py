@@ -80,4 +80,8 @@ def test_ctrl_c_while_memlab_is_loaded_is_silent(monkeypatch):
 
     monkeypatch.delitem(sys.modules, "memlab.cli", raising=False)
     monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
-    assert entry.main() == 130
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert entry.main() == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
