@@ -20,8 +20,8 @@ import pytest
 EVERY, TABLE = "every", "table"
 NAMES = ("format", "target", "algorithm")
 FEW = 2
-"""As many cases or fewer are few: then a table is drawn from, too, and Hypothesis draws a quarter of
-its examples."""
+"""As many cases or fewer are few: a table is drawn from, too, and Hypothesis draws a quarter of its
+examples."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
