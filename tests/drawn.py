@@ -2,8 +2,8 @@
 
 ``--cases 2`` keeps two cases of a function, and two of each kind where its parameters name kinds:
 a parameter called one of ``NAMES``, or a value with a ``drawn_by``. The draw depends on the name of
-the function alone, so that a run can be repeated, and so do the examples of Hypothesis, which are
-fewer the fewer cases are asked for. ``make full`` and a run by hand run every case.
+the function alone, so that a run can be repeated, and so do the examples of Hypothesis. ``make
+full`` and a run by hand run every case.
 
 ``@pytest.mark.every`` keeps every case; ``@pytest.mark.table`` does where more than two are asked
 for: in a table each case is a branch of its own.
@@ -19,8 +19,9 @@ import pytest
 
 EVERY, TABLE = "every", "table"
 NAMES = ("format", "target", "algorithm")
-EXAMPLES = 13
-"""How many of 100 examples Hypothesis draws for each case that is asked for."""
+FEW = 2
+"""As many cases or fewer are few: a table is drawn from, too, and Hypothesis draws a quarter of its
+examples."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,15 +32,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{EVERY}: every case is always run")
     config.addinivalue_line("markers", f"{TABLE}: every case is a branch, and run in make test")
     number = config.getoption("--cases")
-    few = 100 if number is None else min(100, EXAMPLES * number)
-    hypothesis.settings.register_profile(
-        # the machines are shared and slow at times: an example has no time limit
-        "memlab",
-        deadline=None,
-        max_examples=few,
-        derandomize=number is not None,
-        database=None,
-    )
+    # the machines are shared and slow at times: an example has no time limit
+    profile: dict[str, Any] = {"deadline": None}
+    if number is not None:
+        profile |= {"derandomize": True, "database": None}
+        profile |= {"max_examples": 25} if number <= FEW else {}
+    hypothesis.settings.register_profile("memlab", **profile)
     hypothesis.settings.load_profile("memlab")
 
 
@@ -63,7 +61,7 @@ def drawn(items: Iterable[pytest.Item], number: int) -> set[pytest.Item]:
     """The cases to run: of each function and kind at most ``number``."""
     groups = defaultdict(list)
     for item in items:
-        whole = item.get_closest_marker(EVERY) or (number > 2 and item.get_closest_marker(TABLE))
+        whole = item.get_closest_marker(EVERY) or (number > FEW and item.get_closest_marker(TABLE))
         groups[item.nodeid if whole else (function(item), kinds(item))].append(item)
     return {
         item

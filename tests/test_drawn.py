@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.drawn import drawn
+from tests.drawn import drawn, parameters
 from tests.rows import every_row
 
 
@@ -35,7 +35,7 @@ def ids(items, number):
 
 def test_the_cases_drawn_differ_in_every_parameter_and_stay_the_same():
     cross = cases("cross", a=range(3), b=range(3))
-    found = [item.callspec.params for item in drawn(cross, 2)]
+    found = [parameters(item).params for item in drawn(cross, 2)]
     assert len({given["a"] for given in found}) == len({given["b"] for given in found}) == 2
     assert ids(cross, 2) == ids(cross, 2)
     assert set(ids(cross, 2)) < set(ids(cross, 4))
