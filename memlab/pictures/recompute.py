@@ -526,6 +526,11 @@ class Recompute(View[Waves]):
         doc="whether every k is listed with its bytes", argument=False, stays=True, key="KeyN"
     )
 
+    @property
+    def peak(self) -> int:
+        """Bytes of the peak on display."""
+        return self.rows.wave.peak
+
     def study(self, now: State) -> Waves:
         found = _all(now)
         wave = found.every[now.k] if now.budget is None else found.within(now.budget)

@@ -134,7 +134,7 @@ def test_presets(view):
     send(view, event("break"))
     assert "resnet50" in view.code()
     assert view.batch == 512
-    assert not view.rows.verdicts[0].fits
+    assert view.peak > 12_000_000_000
     send(view, event("start"))
     assert view.code() == "memlab.views.memory('mnist_cnn', batch=32, optimizer='momentum')"
 
