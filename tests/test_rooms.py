@@ -40,15 +40,10 @@ def functions(module):
                 yield name
 
 
-SEVERAL = {"training"}
-"""Files with several pictures of one thing."""
-
-
 def test_each_picture_is_called_like_its_file_or_its_folder():
     pictures = PACKAGE / "pictures"
-    files = [each for each in pictures.glob("*.py") if not each.stem.endswith(("_", "_values"))]
-    for module in files:
-        assert module.stem in {*functions(module), *SEVERAL}, module.name
+    for module in pictures.glob("[!_]*.py"):
+        assert module.stem in functions(module), module.name
     for module in pictures.glob("*/view.py"):
         if module.parent.name != "live":
             assert module.parent.name in functions(module), module.parent.name
