@@ -130,6 +130,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, tuple[Any, ...]]]] =
 CASES = [(name, argument) for name, (_, taken) in FUNCTIONS.items() for argument in taken]
 
 
+@pytest.mark.table
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     ("name", "argument"), apart(CASES, lambda case: case[0] in ("run", "Session", "train"))

@@ -79,6 +79,7 @@ def test_a_file_adds_a_machine_and_its_link(tmp_path: Path) -> None:
     assert mine.rate() == 10**13
 
 
+@pytest.mark.table
 @pytest.mark.parametrize(
     ("line", "message"),
     [

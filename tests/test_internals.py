@@ -76,6 +76,7 @@ def owners() -> dict[str, Any]:
     return found
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("name", OF_MODULES)
 def test_a_module_has_it(name: str) -> None:
     assert INTERNALS[name]() is not None
@@ -88,6 +89,7 @@ def test_an_object_has_it() -> None:
             internal.of(objects[name.split(".")[-2]])
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("name", OF_MODULES)
 def test_a_module_that_lacks_it_gets_a_sentence(name: str, monkeypatch: Any) -> None:
     internal = INTERNALS[name]

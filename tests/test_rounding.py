@@ -219,6 +219,7 @@ def test_numbers_that_float64_cannot_hold_are_still_numbers():
 DRAWS = 40_000
 
 
+@pytest.mark.table
 @by_format
 @pytest.mark.parametrize("part", [Fraction(1, 8), Fraction(1, 2), Fraction(9, 10)])
 @pytest.mark.parametrize("sign", [1, -1])
@@ -233,6 +234,7 @@ def test_a_value_goes_up_as_often_as_it_is_on_its_way(name, part, sign):
     assert abs(ups - DRAWS * share) <= 5 * (DRAWS * share * (1 - share)) ** 0.5
 
 
+@pytest.mark.table
 @by_format
 def test_the_mean_error_is_0(name):
     entry = NUMBERS[name]
@@ -244,6 +246,7 @@ def test_the_mean_error_is_0(name):
     assert abs(down.mean()) > 5 / 2 / DRAWS**0.5
 
 
+@pytest.mark.table
 @by_format
 def test_draws_follow_the_seed(name):
     numbers = np.linspace(-5.05, 5.05, 999).astype(np.float64)
@@ -266,6 +269,7 @@ def test_infinities_and_nan_stay(how):
 # -- stored arrays ------------------------------------------------------------------------------
 
 
+@pytest.mark.table
 @by_format
 @by_rounding
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 3, 4)])
@@ -387,6 +391,7 @@ def test_bits_of_what_is_no_number_and_of_integers():
     assert rounding.bits(5.2, "int4") == ("0", "", "101")
 
 
+@pytest.mark.table
 @by_format
 @settings(deadline=None)
 @given(number=st.floats(-1e6, 1e6))

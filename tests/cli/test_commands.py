@@ -74,6 +74,7 @@ def planned(options):
     return network, step, memlab.plan(step), batch
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 def test_plan_as_json_is_the_plan(as_json, options):
     network, step, ledger, batch = planned(options)
@@ -96,6 +97,7 @@ def test_plan_as_json_is_the_plan(as_json, options):
     assert facts["peak_at"]["phase"] == step.ops[facts["peak_at"]["index"]].phase
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 def test_the_roles_add_up_to_the_peak(as_json, options):
     *_, ledger, batch = planned(options)
@@ -114,6 +116,7 @@ def test_without_an_optimizer_the_json_says_null(as_json):
     assert as_json(*SMALL, "--inference")["optimizer"] is None
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 def test_the_table_has_the_figures_of_the_json(run, as_json, options):
     facts = as_json("plan", *options)
@@ -500,6 +503,7 @@ def test_without_a_command_there_is_help(run):
     assert all(command.__name__ in text for command in cli.EXAMPLES)
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("command", [command.__name__ for command in cli.EXAMPLES])
 def test_every_command_has_help_with_an_example(run, command):
     code, text, err = run(command, "--help")

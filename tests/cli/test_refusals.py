@@ -170,6 +170,7 @@ def test_a_value_of_nothing_is_refused(run, tmp_path, monkeypatch, command, opti
         assert (code, out, err.count("\n"), os.listdir()) == (2, "", 1, [])
 
 
+@pytest.mark.table
 @pytest.mark.parametrize(("command", "option"), options(takes_value=False))
 @pytest.mark.parametrize("value", ["", "--", "1"])
 def test_a_value_of_what_takes_none_is_refused(run, command, option, value):
@@ -192,6 +193,7 @@ LONG = ["X", "plan X", "plan linear1 --X", "plan linear1 --in-place=X", "plan li
         "plan linear1 --recompute drop --recompute-layers X"]  # fmt: skip
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("line", LONG)
 @pytest.mark.parametrize("letter", ["9", "x", "é"])
 def test_what_is_long_is_not_shown_whole(run, line, letter):

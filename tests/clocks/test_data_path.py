@@ -178,6 +178,7 @@ def test_a_kernel_that_converts_runs_on_the_device(small: Step) -> None:
     assert list(path.parts) == ["read", "copy", "link", "convert", "compute"]
 
 
+@pytest.mark.table
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

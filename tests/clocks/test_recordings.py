@@ -82,6 +82,7 @@ def test_this_machine_is_refused_where_it_was_not_measured(place) -> None:
     assert measured_rates.kept() is None
 
 
+@pytest.mark.table
 @pytest.mark.parametrize(
     "wrong",
     ["", "{", "[]", '"x"', "{}", json.dumps(DATA)[:-9]]

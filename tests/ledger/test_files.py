@@ -65,6 +65,7 @@ def test_save_and_load(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
 
 
+@pytest.mark.table
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -237,6 +238,7 @@ def test_a_path_of_any_length_is_said_by_its_end() -> None:
         assert len(sentence) < 400
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("given", STRANGE, ids=name_of)
 def test_what_is_no_path_and_no_ledger_is_one_sentence(given: Any, tmp_path: Path) -> None:
     if not isinstance(given, str):

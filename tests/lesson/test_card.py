@@ -134,6 +134,7 @@ def test_a_close_count_is_wrong_and_not_called_close_before_the_answer(ask):
     assert said in card.reveal().text()
 
 
+@pytest.mark.table
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -191,6 +192,7 @@ ELSE = {
 }
 
 
+@pytest.mark.table
 @pytest.mark.parametrize(
     ("factor", "said"),
     [(2, said) for name in strings.languages() for said in SAID[name]]

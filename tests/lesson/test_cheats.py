@@ -315,6 +315,7 @@ def test_a_truth_that_is_asked_as_the_answer_is_read_is_memlabs() -> None:
     assert say("memlab", name="mebibytes") in report.text()
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("name", apart(sorted(tasks()), MEASURED.__contains__))
 @pytest.mark.parametrize("kind", [lambda number: number, lambda number: [number] * 2])
 def test_a_number_that_equals_everything_answers_no_exercise(name: str, kind: Function) -> None:

@@ -76,6 +76,7 @@ def answered(name):
     return [(numbers, known(name).truth(numbers)) for numbers in askings(name)]
 
 
+@pytest.mark.table
 @by_topic
 def test_its_name_is_a_lesson_and_a_variable(name):
     assert re.fullmatch(r"\d\d\.[a-z]\w*", name)
@@ -121,6 +122,7 @@ def test_its_truth_is_told_with_its_causes(name):
             assert {n for _, n, _, _ in Formatter().parse(text) if n} <= set(cause.values)
 
 
+@pytest.mark.table
 @by_topic
 def test_its_causes_differ_by_more_than_3_percent(name):
     for numbers, truth in answered(name):
@@ -128,6 +130,7 @@ def test_its_causes_differ_by_more_than_3_percent(name):
             assert alike(truth.value, truth.causes) == [], dict(numbers)
 
 
+@pytest.mark.table
 @by_topic
 def test_a_ratio_is_a_count_where_it_is_whole_on_all_its_numbers(name):
     topic = known(name)
@@ -145,6 +148,7 @@ def test_causes_that_are_alike_are_seen():
     assert alike(truth.value, [*truth.causes, other]) == [("half", "other")]
 
 
+@pytest.mark.table
 @pytest.mark.parametrize(
     "name", apart([name for name in TOPICS if topics()[name].draw], RUNS.__contains__)
 )
@@ -167,6 +171,7 @@ def typed(kind, value):
     return f"{float(value):.0f} B" if kind is Kind.AMOUNT else f"{float(value):.6g}"
 
 
+@pytest.mark.table
 @by_topic
 def test_a_wrong_guess_of_each_cause_gets_its_question(name):
     topic = known(name)
@@ -210,6 +215,7 @@ def test_no_diagnosis_gives_the_answer_away(name):
                 assert right.casefold() not in hint.casefold(), hint
 
 
+@pytest.mark.table
 @by_prediction
 def test_two_wrong_answers_have_their_cause(name):
     topic = known(name)
@@ -218,6 +224,7 @@ def test_two_wrong_answers_have_their_cause(name):
     assert len(causes) >= 2
 
 
+@pytest.mark.table
 @by_topic
 def test_a_question_is_short(name):
     for numbers in askings(name, 4):
@@ -225,12 +232,14 @@ def test_a_question_is_short(name):
         assert len(asked.split()) <= LONGEST[known(name).part], asked
 
 
+@pytest.mark.table
 @by_topic
 def test_a_choice_says_what_would_give_it_away(name):
     if known(name).kind is Kind.CHOICE:
         assert known(name).gives
 
 
+@pytest.mark.table
 @by_prediction
 def test_a_prediction_is_explained_by_its_finding(name):
     for numbers, truth in answered(name)[:3]:
@@ -255,6 +264,7 @@ def test_its_texts_are_filled_in(name):
         assert not [text for text in shown if UNFILLED.search(text)]
 
 
+@pytest.mark.table
 @by_topic
 def test_no_text_has_a_raw_mark(name):
     topic, (numbers, truth) = known(name), answered(name)[0]

@@ -134,6 +134,7 @@ def test_a_mistake_without_numbers_gets_its_sentence(name, said, wrong):
         assert said in report.text(), report
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("name", sorted(tasks()))
 def test_who_prints_in_place_of_returning_is_told(name, capsys):
     report = checked(name, prints, 0) if name != "04.lower" else checked(name, lambda **a: None, 0)

@@ -374,6 +374,7 @@ class Odd:
         raise RuntimeError
 
 
+@pytest.mark.table
 @pytest.mark.parametrize(
     ("value", "said"),
     [
@@ -696,6 +697,7 @@ if not NAMES:
     )
 
 
+@pytest.mark.table
 @every
 def test_a_task_has_its_texts(name):
     wanted = {"task", "hint.1", "hint.2", "hint.3"}
@@ -734,6 +736,7 @@ def test_the_solution_of_a_task_passes(name):
     assert exercise_check.check(one, _defined(one, code)).passed
 
 
+@pytest.mark.table
 @every
 def test_the_stub_of_a_task_is_told_not_yet(name):
     assert not exercise_check.check(tasks()[name], lambda **case: None).attempted

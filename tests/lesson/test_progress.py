@@ -242,6 +242,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
 def test_a_broken_file_stays_as_it_is_and_the_lesson_goes_on(path, content, capsys):
     path.write_bytes(content)

@@ -125,6 +125,7 @@ def test_an_array_of_the_caller_is_no_place_to_write(argument):
     assert f"my_step writes over {argument}" in report.text()
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("name", TASKS)
 def test_the_last_hint_leaves_blanks(name):
     given = Exercise(tasks()[name])

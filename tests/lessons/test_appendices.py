@@ -32,6 +32,7 @@ def test_it_keeps_the_rules_of_every_page(source, rule):
     assert rule(read(source)) == []
 
 
+@pytest.mark.table
 @pages
 def test_its_head_says_where_it_belongs_and_the_lesson_leads_to_it(source):
     found = HEAD.match(prose(read(source)))
@@ -40,6 +41,7 @@ def test_its_head_says_where_it_belongs_and_the_lesson_leads_to_it(source):
     assert f"(appendix/{source.stem}.ipynb)" in lesson.read_text("utf-8")
 
 
+@pytest.mark.table
 @pages
 def test_it_is_short_and_asks_no_card(source):
     page = read(source)
@@ -49,6 +51,7 @@ def test_it_is_short_and_asks_no_card(source):
     assert minutes_line(page) is None
 
 
+@pytest.mark.table
 @pages
 def test_its_exercises_are_of_its_lesson_and_are_checked(source):
     page = read(source)
@@ -62,6 +65,7 @@ def test_its_exercises_are_of_its_lesson_and_are_checked(source):
     assert bool(asked_of) == (build.lesson_of(source) == number)
 
 
+@pytest.mark.table
 @pages
 def test_a_claim_is_a_footnote(source):
     text = form.FOOTNOTE.sub("", re.sub(r"`[^`]*`", "", prose(read(source))))

@@ -45,6 +45,7 @@ TEXTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("row", TEXTS, ids=lambda row: row[0])
 def test_a_planted_leak_is_found(lesson, row):
     _, sentence, old, new = row

@@ -162,6 +162,7 @@ def changed(path, old, new):
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
+@pytest.mark.table
 @pytest.mark.parametrize(
     ("file", "old", "new", "sentence"),
     [

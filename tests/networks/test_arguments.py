@@ -86,6 +86,7 @@ def test_the_list_of_arguments_is_that_of_the_builder() -> None:
     assert len(ARGUMENTS) > 50
 
 
+@pytest.mark.table
 @pytest.mark.parametrize(("method", "name"), ARGUMENTS)
 def test_every_argument_of_every_method(method: str, name: str) -> None:
     mostly_refused(lambda given: write(method, name, given))
@@ -119,6 +120,7 @@ MADE: tuple[Callable[..., Network], ...] = (*zoo.ZOO.values(), zoo.resnet, zoo.b
 MAKERS = [(make, name) for make in MADE for name in inspect.signature(make).parameters]
 
 
+@pytest.mark.table
 @pytest.mark.parametrize(("make", "name"), MAKERS, ids=lambda part: getattr(part, "__name__", part))
 def test_every_argument_of_the_zoo(make: Callable[..., Network], name: str) -> None:
     needed: dict[str, Any] = {"stages": (1, 1)} if make is zoo.resnet else {}

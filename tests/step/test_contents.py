@@ -64,6 +64,7 @@ def test_a_view_of_what_was_there_is_stale_and_a_later_one_is_not() -> None:
         replace(step, ops=ops)
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("name", ZOO)
 def test_no_step_of_the_zoo_reads_what_was_overwritten(name: str) -> None:
     for step in (memlab.training_step(ZOO[name](), "adam"), memlab.inference_step(ZOO[name]())):

@@ -91,6 +91,7 @@ def said(make: Callable[[], object]) -> str:
     return ""
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("how", REWRITES)
 @given(st.integers(0, 10**6))
 @examples(5)
@@ -99,6 +100,7 @@ def test_lifetimes_of_joins(how: str, seed: int) -> None:
     check(REWRITES[how](memlab.training_step(joined(seed), "adam")))
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("how", REWRITES)
 @given(networks())
 @examples(5)

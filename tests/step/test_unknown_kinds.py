@@ -192,6 +192,7 @@ REWRITES: dict[str, Rewrite] = {
 }  # fmt: skip
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("rewrite", REWRITES)
 @pytest.mark.parametrize("network", ["branches", "sums", "cells", "patches"])
 def test_a_technique_looks_at_no_kind_and_no_layer(network: str, rewrite: str) -> None:
