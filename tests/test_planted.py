@@ -33,7 +33,7 @@ class Fault(NamedTuple):
 
 FAULTS = {
     "a budget line at half its height": Fault(
-        "Rule(y=budget.nbytes,", "Rule(y=budget.nbytes / 2,", (GOLDEN,)
+        "yield Rule(y=nbytes, **look)", "yield Rule(y=nbytes / 2, **look)", (GOLDEN,)
     ),
     "parameters in the colour of feature maps": Fault(
         'Role.PARAMETER: Paint("#0072B2", 0.62)',
@@ -41,7 +41,9 @@ FAULTS = {
         (GOLDEN,),
     ),
     "the outline of explain at half its height": Fault(
-        "[Stairs(self.before, ridge=0)]", "[Stairs(self.before / 2, ridge=0)]", (GOLDEN,)
+        '[Stairs(self.before, "before", self._ridge)]',
+        '[Stairs(self.before / 2, "before", self._ridge)]',
+        (GOLDEN,),
     ),
     "two digits behind the point, up to 10": Fault(
         "2 if value < 9.995 else", "2 if value < 10 else", (FIGURES,)

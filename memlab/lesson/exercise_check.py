@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -275,7 +275,7 @@ def unwritten(task: Task, answers: Sequence[Answer]) -> str:
     name = task.function
     if all(isinstance(answer.error, NotImplementedError) for answer in answers):
         return _say("unwritten", name=name)
-    if any(answer.error and "ellipsis" in _message(answer.error) for answer in answers):
+    if blank(answers):
         return _say("blanks", name=name)
     for stub in ("None", "Ellipsis"):
         if all(answer.shown == stub for answer in answers):
@@ -283,8 +283,15 @@ def unwritten(task: Task, answers: Sequence[Answer]) -> str:
     return ""
 
 
+def blank(answers: Iterable[Answer]) -> bool:
+    """Whether a call came to dots that are still to be filled in."""
+    return any(answer.error and "ellipsis" in _message(answer.error) for answer in answers)
+
+
 def disagrees(task: Task, held: Sequence[Held], failing: Sequence[Held]) -> Report:
     """The smallest failing case, what came out there, and what may have gone wrong."""
+    if blank(one.answer for one in failing):
+        return Report(_say("blanks", name=task.function), attempted=False)
     if said := next((one.answer.instead for one in failing if one.answer.instead), ""):
         return Report(said)
     slip = slip_of(task, held)
