@@ -8,6 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
@@ -766,7 +767,9 @@ def test_no_text_has_a_raw_mark(name):
 
 def test_blanks_that_only_some_cases_come_to_are_named_whichever_is_drawn_first():
     def freed(sizes, writes, reads, kept):
-        last = {block: ... for n in range(len(reads)) for block in reads[n] + writes[n]}
+        last: dict[int, Any] = {
+            block: ... for n in range(len(reads)) for block in reads[n] + writes[n]
+        }
         found = [0] * len(reads)
         for block in last.keys() - set(kept):  # none in some cases
             found[last[block]] += sizes[block]
