@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from memlab.arrays import bytes_by_part
 from memlab.pictures.draw.labels import Label, Name
 from memlab.pictures.draw.marks import OpenEdge, Points, Rule
 from memlab.pictures.draw.theme import PAINTS
-from memlab.pictures.mountain.layers import bytes_by_part, columns, over_time, pile
+from memlab.pictures.mountain.layers import columns, over_time, pile
 from memlab.pictures.mountain.picture import Mountain, Slice
 from memlab.pictures.mountain.stack_parts import FLOOR, MOUNTAIN, ROLES, STACK
 from memlab.step.tensor import Role

@@ -1,7 +1,7 @@
 """The layers of a mountain: bytes of each part of a step, one on top of the other.
 
-``bytes_by_part`` adds up blocks by role, or by whatever else they are told apart by; here the sums
-are spread over time, and piled up. Nothing here draws: commands read it too.
+``memlab.arrays.bytes_by_part`` adds up blocks by role, or by whatever else they are told apart by;
+here the sums are spread over time, and piled up. Nothing here draws: commands read it too.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Generic, NamedTuple
 
 import numpy as np
 
-from memlab.arrays import Column, Floats, T, bytes_by_part
+from memlab.arrays import Column, Floats, T
 
 Curve = Floats
 """Bytes inside every moment of a step, for drawing only."""
@@ -62,6 +62,3 @@ def pile_over_time(lines: Mapping[T, Column], ends: Column, count: int) -> list[
 def over_time(line: Column, shown: Column) -> Column:
     """The bytes in every column of time, by the moment that stands for it."""
     return np.where(shown < 0, 0, line[shown])
-
-
-__all__ = ["Curve", "Layer", "bytes_by_part", "columns", "over_time", "pile", "pile_over_time"]
