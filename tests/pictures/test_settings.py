@@ -281,6 +281,10 @@ def test_a_widget_is_linked_with_a_setting(demo):
         slider.value = 11
     assert view.size == 8
     assert view.now_["shown"]["error"] == "size must be at most 10, got 11; try 10."
+    follower = ipywidgets.IntText()
+    ipywidgets.dlink((view, "size"), (follower, "value"))
+    view.size = 3
+    assert follower.value == 3
     shown = ipywidgets.interactive(view.change, count=(0, 2))
     shown.children[0].value = 1
     assert view.count == 1
