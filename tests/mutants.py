@@ -585,7 +585,12 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--of", type=int, default=200)
     parser.add_argument("--same", type=absolute, help="results of another version")
-    parser.add_argument("--save", type=absolute, default="/tmp/mutants.json", help="results")
+    parser.add_argument(
+        "--save",
+        type=absolute,
+        default=Path(tempfile.gettempdir()) / "mutants.json",
+        help="results",
+    )
     parser.add_argument("--lines", type=absolute, help="which test executes which line")
     parser.add_argument("--each", type=int, default=1000, help="cases of a test that are looked at")
     parser.add_argument("--limit", type=int, default=60, help="seconds of quick tests")

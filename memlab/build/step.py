@@ -115,7 +115,7 @@ def update(build: Build, optimizer: str) -> list[Tensor]:
 
 
 def _states(build: Build, parameter: Tensor, chosen: Optimizer) -> dict[str, Tensor]:
-    """What the optimizer keeps of a parameter, by its own names."""
+    """Storages that the optimizer keeps of a parameter, by its own names."""
     return {
         name: build.new(
             f"{parameter.name}.{name}", parameter.axes, Role.OPTIMIZER_STATE,

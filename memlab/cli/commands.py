@@ -373,11 +373,11 @@ def _unwritable(path: str, why: str) -> InputError:
 
 
 LARGEST = 5
-"""How many of the blocks alive at the peak ``memlab plan`` lists, and of the maps on the host."""
+"""Number of blocks alive at the peak that ``memlab plan`` lists, and of maps on the host."""
 
 
 def identity(network: Network, step: Step) -> dict[str, Any]:
-    """What was planned, for JSON."""
+    """The plan, for JSON."""
     return {
         "network": network.name,
         "variant": network.variant or None,
@@ -471,7 +471,7 @@ def _waiting(step: Step) -> Iterator[str]:
 
 
 def _on_host(facts: Mapping[str, Any]) -> list[str]:
-    """What waits in the host's memory: the bytes, and the first of the maps."""
+    """Maps that wait in the host's memory: their bytes, and the first of them."""
     names = facts["host_maps"]
     if not facts["host_bytes"]:
         return []
@@ -481,7 +481,7 @@ def _on_host(facts: Mapping[str, Any]) -> list[str]:
 
 
 def _arena(facts: Mapping[str, Any]) -> list[str]:
-    """What the arena takes, beside the peak."""
+    """Bytes of the arena, beside the peak."""
     placement, peak = facts["placement"], facts["placed_peak_bytes"]
     if placement is None:
         return []

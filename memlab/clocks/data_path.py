@@ -33,9 +33,9 @@ from memlab.step.storage import DEVICE, HOST, Size
 from memlab.step.tensor import Role, Tensor
 
 HOST_SIDE, DEVICE_SIDE = SIDES = ("host", "device")
-"""Where images are augmented and become fp32."""
+"""Places at which images are augmented and become fp32."""
 READ, COPY, CONVERT, LINK, TRAIN = PARTS = ("read", "copy", "convert", "link", "compute")
-"""What happens to a batch. The loader copies only where it does not convert."""
+"""Stages that a batch passes. The loader copies only where it does not convert."""
 AUGMENT = "augment"
 """The kind of an operation that converts."""
 RAW = FORMATS["uint8"]
@@ -128,7 +128,7 @@ class _Ring:
         return (*self.ram, *self.pinned, *self.arrived, *self.device)
 
     def batch(self, number: int) -> Iterator[Op]:
-        """What happens to a batch, in order."""
+        """Stages that a batch passes, in order."""
         ram, pinned = self.ram[0], self._of(self.pinned, number)
         device = self._of(self.device, number)
         yield self._read(number, ram)

@@ -1,1 +1,1 @@
-"""What a course puts around the pictures: cards, exercises, the bar of the case, the lecture."""
+"""Widgets of a course beside its pictures: cards, exercises, the bar of the case, the lecture."""

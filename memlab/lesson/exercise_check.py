@@ -284,7 +284,7 @@ def unwritten(task: Task, answers: Sequence[Answer]) -> str:
 
 
 def blank(answers: Iterable[Answer]) -> bool:
-    """Whether a call came to dots that are still to be filled in."""
+    """True where a call came to dots that are still to be filled in."""
     return any(answer.error and "ellipsis" in _message(answer.error) for answer in answers)
 
 

@@ -30,7 +30,7 @@ _born = count()
 
 @dataclass(eq=False)
 class Start:
-    """What all outputs of one network share: its names, and the stage being written."""
+    """State that all outputs of one network share: its names, and the stage being written."""
 
     name: str
     title: str

@@ -119,7 +119,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class Area(Mark):
-    """What lies between two curves, a value for each moment: an operation, or a span of time."""
+    """The area between two curves, a value for each moment: an operation, or a span of time."""
 
     low: Floats
     high: Floats

@@ -49,7 +49,7 @@ from memlab.pictures.values.number_text import percent, three
 from memlab.step.tensor import Role
 
 COLUMNS = 640
-"""Of time."""
+"""Columns of time."""
 TALL, LEFT, ABOVE, BELOW = 280, 62, 30, 44
 """Pixels: of the frame, and around it."""
 CROSS = "M-6.5-6.5L6.5 6.5M-6.5 6.5L6.5-6.5"

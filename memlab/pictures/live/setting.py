@@ -56,7 +56,7 @@ class State:
         return State(vars(self) | changes)
 
     def once(self, key: object, make: Callable[[State], T]) -> T:
-        """What a function makes of this state, worked out at most once."""
+        """The result of a function of this state, worked out at most once."""
         if key not in self._once:
             self._once[key] = make(self)
         found: T = self._once[key]
@@ -88,7 +88,7 @@ def always(now: State) -> bool:
 
 
 def same(value: object, other: object) -> bool:
-    """Whether two values of a setting are one choice."""
+    """True where two values of a setting are one choice."""
     return value is other or (type(value) is type(other) and value == other)
 
 

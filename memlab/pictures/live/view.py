@@ -114,7 +114,7 @@ class View(Widget, Generic[S]):
     )
     settings: ClassVar[dict[str, Setting[Any]]] = {"examples": examples, "only": only}
     _held: ClassVar[dict[str, Setting[Any]]] = settings
-    """Those that hold a value of their own."""
+    """Settings that hold a value of their own."""
     _turned: ClassVar[dict[str, Check]] = {}
     made_by: ClassVar[str] = ""
     positional: ClassVar[Sequence[str]] = ()

@@ -36,12 +36,12 @@ from memlab.pictures.mountain.layers import Curve
 from memlab.step.op import Phase
 
 ABOVE = -9
-"""Where the names of limits beyond the axis stand above the frame, in pixels."""
+"""Height of the names of limits beyond the axis, in pixels below the top of the frame."""
 DOTTED: dict[str, Any] = {"look": "rule", "width": 1.8, "dashes": "2 3"}
 HEAVY: dict[str, Any] = {"look": "limit"}
 
 DOWN = (-9.0, 12.0, -26.0, 22.0)
-"""Where the name of the peak may stand, in pixels below it."""
+"""Places for the name of the peak, in pixels below it."""
 
 Limit = tuple[str, int]
 """Its name and its bytes."""
@@ -96,7 +96,7 @@ class Mountain:
         return self.top if self.before is None else np.maximum(self.top, self.before)
 
     def at(self, curve: Curve) -> float:
-        """Where a curve is at its highest, on the axis to the right."""
+        """The place of the highest point of a curve, on the axis to the right."""
         return (int(curve.argmax()) + 0.5) * self.step
 
     # -- marks ------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ TALL = 248
 NEAR = 1.5
 """A budget that is so many times above the peaks is out of the picture."""
 COLUMNS = 1400
-"""Of time: about two of a pixel."""
+"""Columns of time: about two of a pixel."""
 NARROW = 15
 """Pixels: a copy that has its triangle."""
 CONV, OTHER = Paint("currentColor", 0.34), Paint("currentColor", 0.20)

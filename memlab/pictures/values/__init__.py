@@ -1,1 +1,1 @@
-"""What pictures show, as values with a text, in so far as several show it."""
+"""Values with a text that several pictures show."""

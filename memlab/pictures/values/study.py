@@ -8,11 +8,11 @@ from typing import Any
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """What a picture shows: its title, what its figures say, and how they came about."""
+    """The content of a picture: its title, sentences of its figures, and notes of their origin."""
 
     @property
     def title(self) -> str:
-        """What it is about, in one line."""
+        """Its subject, in one line."""
         raise NotImplementedError
 
     @property
