@@ -17,6 +17,7 @@ from memlab.pictures.live.setting import Check, Choice, Range, Setting, State, T
 from memlab.pictures.live.steady import Needs, SteadyView
 from memlab.pictures.live.view import Scene, maker
 from memlab.pictures.live.widget import Line
+from memlab.pictures.values.number_text import exact_text
 from memlab.pictures.values.recipe import network_of
 from memlab.step.step import Step
 from memlab.strings import gettext as _
@@ -68,7 +69,7 @@ class ExplainedModel(SteadyView[Explained]):
                   code="always")  # fmt: skip
     memory = Text(
         doc='of the card, in bytes or as ``"12 GB"``', default="12 GB", check=budget, show=amount,
-        write=lambda nbytes: repr(_exactly(nbytes)), code="always",
+        write=lambda nbytes: repr(exact_text(amount(nbytes), nbytes)), code="always",
     )  # fmt: skip
     changed_by = Choice(
         lambda now: {"": say("none")} | {each.key: each.title for each in _found(now).helping},
@@ -115,7 +116,9 @@ class ExplainedModel(SteadyView[Explained]):
         return None
 
     def code(self) -> str:
-        return self.state.what.call(self.state.batch, _exactly(self.state.memory)) or super().code()
+        now = self.state
+        memory = exact_text(amount(now.memory), now.memory)
+        return now.what.call(now.batch, memory) or super().code()
 
     def line(self, now: State) -> str:
         found = self.rows_of(now)
@@ -140,9 +143,3 @@ explain = maker(ExplainedModel)
 
 def _found(now: State) -> Explained:
     return Explained(now.what, now.batch, now.memory)
-
-
-def _exactly(nbytes: int) -> str:
-    """A memory as it may be asked for again."""
-    said = amount(nbytes)
-    return said if budget(said) == nbytes else f"{nbytes} B"

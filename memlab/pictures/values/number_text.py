@@ -142,6 +142,15 @@ def binary(nbytes: int) -> str:
     return units.in_unit(nbytes, unit, 3) if unit else ""
 
 
+def exact_text(text: str, nbytes: int) -> str:
+    """A text of these bytes, or the whole bytes where the text is rounded.
+
+    >>> exact_text("12 GB", 12 * 10**9), exact_text("12.9 GB", 12_884_901_888)
+    ('12 GB', '12884901888 B')
+    """
+    return text if units.parse(text) == nbytes else f"{nbytes} B"
+
+
 def percent(part: int, whole: int) -> str:
     """``'92.8'``; nothing has a share in nothing."""
     return f"{round(Fraction(1000 * part, whole)) / 10:,.1f}" if whole else "0.0"

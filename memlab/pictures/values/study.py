@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,19 +16,14 @@ class Study:
 
     @property
     def sentences(self) -> list[str]:
-        """What the figures say."""
+        """Sentences of the figures."""
         raise NotImplementedError
 
     @property
     def notes(self) -> list[str]:
-        """How and where they were taken."""
+        """Notes of how and where the figures were taken."""
         return []
 
     def text(self) -> str:
         """Title, sentences and notes; a picture's own text has the figures too."""
         return "\n".join([f"{self.title}.", *self.sentences, *self.notes])
-
-    def as_dict(self) -> dict[str, Any]:
-        """The same, and every figure."""
-        said = {"title": self.title, "sentences": self.sentences, "notes": self.notes}
-        return said | asdict(self)

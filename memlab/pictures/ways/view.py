@@ -34,7 +34,7 @@ from memlab.pictures.offload.view import (
     of_networks,
     of_optimizers,
 )
-from memlab.pictures.values.number_text import three
+from memlab.pictures.values.number_text import exact_text, three
 from memlab.pictures.ways.remedies import SORTS, Remedies, Remedy, card, role_name, say
 from memlab.pictures.ways.remedies import ways as ways_of
 
@@ -67,7 +67,7 @@ class WaysOut(SteadyView[Remedies]):
     network = of_networks()
     batch = of_batches(256)
     budget = of_memories(
-        show=card, write=lambda nbytes: repr(_exactly(nbytes)), code="always"
+        show=card, write=lambda nbytes: repr(exact_text(card(nbytes), nbytes)), code="always"
     )  # fmt: skip
     sort = Choice(SORTS, doc="``'time'`` or ``'peak'``: what comes first among those that fit")
     link = of_links("to host memory", place="more")
@@ -140,12 +140,6 @@ class WaysOut(SteadyView[Remedies]):
 
 
 ways = maker(WaysOut)
-
-
-def _exactly(nbytes: int) -> str:
-    """Bytes as ``budget`` takes them: ``'12 GB'`` where that is all of them."""
-    said = card(nbytes)
-    return said if units.parse(said) == nbytes else f"{nbytes} B"
 
 
 def _next(keys: list[str], here: str, key: str) -> str:

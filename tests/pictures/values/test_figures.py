@@ -6,7 +6,14 @@ import math
 
 import pytest
 
-from memlab.pictures.values.number_text import duration, figure, raised, ratio, three
+from memlab.pictures.values.number_text import (
+    duration,
+    exact_text,
+    figure,
+    raised,
+    ratio,
+    three,
+)
 
 
 @pytest.mark.parametrize(
@@ -42,3 +49,8 @@ def test_ratios_have_three_digits_and_powers_are_raised() -> None:
     assert [ratio(value) for value in (1.254, 57.04, 200_704.0)] == ["1.25", "57.0", "200,704"]
     assert raised(-24) == "2⁻²⁴"
     assert raised(7, 10) == "10⁷"
+
+
+def test_a_rounded_text_gives_way_to_the_whole_bytes() -> None:
+    assert exact_text("12 GB", 12 * 10**9) == "12 GB"
+    assert exact_text("12.9 GB", 12_884_901_888) == "12884901888 B"
