@@ -10,7 +10,7 @@ from pathlib import Path
 
 import benchmarks
 from benchmarks.plot import BenchmarkTimes
-from memlab import atomic
+from memlab import atomic_files
 from memlab.bench import listing
 from memlab.errors import InputError, pick
 
@@ -40,10 +40,10 @@ def _run(name: str | None, as_json: bool, plot: Path | None) -> str:
         return json.dumps(listed) if as_json else listing(benchmarks.BENCHMARKS)
     benchmark = pick("benchmark", name, benchmarks.BENCHMARKS)
     if plot is not None:
-        atomic.place(plot)  # what cannot be written is refused before the run
+        atomic_files.place(plot)  # what cannot be written is refused before the run
     result = benchmark()
     if plot is not None:
-        atomic.write(plot, BenchmarkTimes(result).svg() + "\n")
+        atomic_files.write(plot, BenchmarkTimes(result).svg() + "\n")
     return json.dumps(result.as_dict(), indent=1) if as_json else str(result)
 
 

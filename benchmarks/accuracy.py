@@ -12,7 +12,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from memlab import atomic
+from memlab import atomic_files
 from memlab.bench.accuracy import COMMAND, FILE, run
 from memlab.bench.accuracy.table import Accuracy
 from memlab.measure.recorded_figures import Recorded, name_of, to_dict
@@ -29,7 +29,7 @@ def record(found: Result, file: Path = FILE) -> Path | None:
     if beside:
         file = file.with_name(name_of(processor).replace("recorded", file.stem))
     kept = Recorded(processor, COMMAND, replace(found, lines=lines))
-    atomic.write(file, json.dumps(to_dict(kept), indent=1) + "\n")
+    atomic_files.write(file, json.dumps(to_dict(kept), indent=1) + "\n")
     return file
 
 

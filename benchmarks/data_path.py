@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from memlab.build.step import training_step
+from memlab.assemble.step import training_step
 from memlab.errors import whole
 from memlab.measure.processor import freed_memory_kept, limited
 from memlab.measure.timing import Line, Result, line, machine, median

@@ -15,7 +15,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 import memlab
-from memlab.build.step import training_step
+from memlab.assemble.step import training_step
 from memlab.kernels import registry
 from memlab.measure.timing import Line, Result, machine
 from memlab.networks import zoo

@@ -17,14 +17,14 @@ from tempfile import TemporaryDirectory
 from time import perf_counter, sleep
 from typing import Any
 
-from memlab import atomic, units
-from memlab.build.step import training_step
+from memlab import atomic_files, units
+from memlab.assemble.step import training_step
 from memlab.clocks.streams import clock
 from memlab.measure.processor import freed_memory_kept, limited
 from memlab.measure.recorded_figures import FOLDER, Recorded, to_dict
 from memlab.measure.timing import Line, Result, interleave, line, machine, median, ratio
 from memlab.networks import zoo
-from memlab.runtime.copies import RAM
+from memlab.runtime.async_copies import RAM
 from memlab.runtime.program import Program
 from memlab.runtime.run import run as run_once
 from memlab.runtime.session import Session
@@ -150,7 +150,7 @@ def main() -> None:
     """Measure, and record it."""
     found = run()
     recorded = Recorded(found.machine.processor, "python -m benchmarks offload", found)
-    atomic.write(FILE, json.dumps(to_dict(recorded), indent=1) + "\n")
+    atomic_files.write(FILE, json.dumps(to_dict(recorded), indent=1) + "\n")
     print(found)
 
 

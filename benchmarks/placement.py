@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from functools import partial
 
-from memlab.build.step import training_step
+from memlab.assemble.step import training_step
 from memlab.measure.timing import Line, Result, interleave, line, machine, ratio
 from memlab.networks.zoo.resnets import resnet
 from memlab.placement.placement import Block, arrange, blocks

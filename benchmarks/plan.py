@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from memlab.build.step import training_step
+from memlab.assemble.step import training_step
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan as book
 from memlab.measure.timing import Line, Result, in_fresh_process, interleave, line, machine, ratio

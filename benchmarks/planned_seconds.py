@@ -11,8 +11,8 @@ from math import exp, log
 from statistics import median
 
 from benchmarks import offload
-from memlab.bench.this_machine import Subject, alternated, timed
-from memlab.build.step import training_step
+from memlab.assemble.step import training_step
+from memlab.bench.measured_machine import Subject, alternated, timed
 from memlab.clocks import roofline, streams
 from memlab.clocks.measured_rates import COMMAND
 from memlab.measure.processor import freed_memory_kept, limited

@@ -10,9 +10,9 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from memlab.assemble.step import training_step
 from memlab.axes import Shape
-from memlab.bench.this_machine import copy, product
-from memlab.build.step import training_step
+from memlab.bench.measured_machine import copy, product
 from memlab.clocks import roofline
 from memlab.kernels import registry
 from memlab.kernels.registry import Array

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from memlab import this_machine
-from memlab.build.step import training_step
+from memlab import free_memory
+from memlab.assemble.step import training_step
 from memlab.kernels.registry import Array
 from memlab.measure.processor import blas, keep_freed_memory
 from memlab.measure.timing import Line, Result, allow_torch, interleave, line, machine, ratio
@@ -30,7 +30,7 @@ def run(name: str = "resnet50", image: int = 224, batch: int = 8, repeats: int =
     from memlab.runtime.program import Program
     from memlab.runtime.session import Session
 
-    network, threads = zoo.build(name, image=image), this_machine.cores()
+    network, threads = zoo.build(name, image=image), free_memory.cores()
     keep_freed_memory()
     rng = np.random.default_rng(0)
     x = rng.standard_normal((batch, *network.input_shape), np.float32)

@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from benchmarks.torch_step import TorchStep, started
-from memlab.build.step import training_step
+from memlab.assemble.step import training_step
 from memlab.measure.torch_lowering import most_allocated
 from memlab.networks.graph import Network
 from memlab.runtime.program import Program

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from memlab import units
-from memlab.measure import batch_times, memory_reading, vector_lanes
+from memlab.measure import batch_times, memory_bandwidth, vector_lanes
 from memlab.measure.processor import MOST, blas, keep_freed_memory
 from memlab.measure.timing import Line, Result, machine
 from memlab.measure.vector_lanes import BEYOND, Curve, Measured, ratios
@@ -58,9 +58,9 @@ def lines_of_curve(curve: Curve, name: str) -> Iterator[Line]:
         yield Line(f"{name}: largest gain beyond it", 100 * curve.gain, "%", BEYOND)
 
 
-def reading(repeats: int = memory_reading.REPEATS) -> list[Line]:
+def reading(repeats: int = memory_bandwidth.REPEATS) -> list[Line]:
     """How many bytes and values a second are read from memory, by number format."""
-    found = memory_reading.measure(repeats=repeats)
+    found = memory_bandwidth.measure(repeats=repeats)
     size, source = units.short(found.nbytes), "memory and caches" if found.cached else "memory"
     return [
         line

@@ -58,7 +58,7 @@ from lessons.kernel import METADATA, execute
 from lessons.messages import Say
 from lessons.recordings import Picture
 from lessons.stored import DIFFERS, FIXED, PLANNED, SOLUTION, SVG, LessonError, clean
-from memlab import atomic
+from memlab import atomic_files
 from memlab.errors import InputError
 from memlab.strings import ENGLISH
 
@@ -403,16 +403,16 @@ def main(arguments: list[str], lessons: Path = LESSONS) -> int:
             return int(bool(old))
         if options.seconds:
             found = json.dumps(timed(lessons, options.names), indent=2)
-            atomic.write(lessons / "data" / TIMES.name, f"{found}\n")
+            atomic_files.write(lessons / "data" / TIMES.name, f"{found}\n")
             return 0
         for source in sources(lessons, options.names):
             for target, text in build(source):
                 target.parent.mkdir(exist_ok=True)
-                atomic.write(target, text)
+                atomic_files.write(target, text)
                 print(target.relative_to(lessons.parent), flush=True)
         if not options.names:
             for page, text in pages(lessons).items():
-                atomic.write(page, text)
+                atomic_files.write(page, text)
     except (LessonError, InputError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -37,7 +37,7 @@ from babel.messages.extract import extract_from_file
 from babel.messages.pofile import read_po, write_po
 from markdown_it import MarkdownIt
 
-from memlab import atomic, strings
+from memlab import atomic_files, strings
 
 LESSONS = Path(__file__).resolve().parent
 ROOT = LESSONS.parent
@@ -215,7 +215,7 @@ def main(given: list[str]) -> int:
     for language in chosen.languages or strings.languages()[1:]:
         for path, template in files(language).items():
             catalog, text = updated(path, template, chosen.all)
-            atomic.write(path, text)
+            atomic_files.write(path, text)
             good, fuzzy = len(strings.translations(catalog)), sum(m.fuzzy for m in catalog if m.id)
             print(f"{path.relative_to(ROOT)}: {good} of {len(template)} messages are translated, "
                   f"{fuzzy} are to be looked at")  # fmt: skip

@@ -20,7 +20,7 @@ from lessons import build, recordings
 from lessons.kernel import execute
 from lessons.recordings import Picture
 from lessons.stored import DIFFERS, LessonError, clean
-from memlab import atomic
+from memlab import atomic_files
 from memlab.errors import InputError
 from memlab.measure import recorded_figures
 from memlab.measure.recorded_figures import Recorded
@@ -96,7 +96,7 @@ def record(source: Path, load: float | None) -> dict[str, Picture]:
     for picture in found.values():
         recordings.write(build.home(source), picture)
     for target, text in texts.items():
-        atomic.write(target, text)
+        atomic_files.write(target, text)
     return found
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from memlab import atomic
+from memlab import atomic_files
 from memlab.errors import InputError, whole
 from memlab.ledger import files
 from memlab.measure import recorded_figures
@@ -100,7 +100,7 @@ def write(lessons: Path, picture: Picture) -> None:
     drawn, figures = files_of(lessons, picture.name)
     for path, content in ((figures, data), (drawn, picture.svg)):
         path.parent.mkdir(parents=True, exist_ok=True)
-        atomic.write(path, f"{content}\n")
+        atomic_files.write(path, f"{content}\n")
 
 
 def command_of(name: str) -> str:

@@ -9,7 +9,7 @@ import sys
 import lazy_loader
 
 from memlab.moved import Finder
-from memlab.notebook import show_values
+from memlab.notebook_hooks import show_values
 
 __version__ = "0.1.0"
 _load, _, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -7,8 +7,8 @@ from . import lesson as lesson
 from . import rounding as rounding
 from . import units as units
 from . import views as views
-from .build.step import inference_step as inference_step
-from .build.step import training_step as training_step
+from .assemble.step import inference_step as inference_step
+from .assemble.step import training_step as training_step
 from .clocks.data_path import data_path as data_path
 from .clocks.streams import clock as clock
 from .errors import InputError as InputError
@@ -25,7 +25,7 @@ from .networks import zoo as zoo
 from .networks.builder import network as network
 from .networks.graph import Network as Network
 from .pictures.explain.report import explain as explain
-from .pictures.ways.remedies import ways as ways
+from .pictures.remedies.remedies import ways as ways
 from .placement.placement import place as place
 from .runtime.loader.feed import Fed as Fed
 from .runtime.loader.feed import feed as feed

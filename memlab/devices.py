@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from memlab import places
+from memlab import lesson_folders
 from memlab.errors import pick
 
 PACKAGE = "memlab.kernels"
@@ -78,7 +78,7 @@ def kernels(device: str) -> tuple[Kernels, ...]:
         InputError: no such device.
     """
     name = find(device).name
-    return tuple(_registering(places.PACKAGE / "kernels" / name, f"{PACKAGE}.{name}"))
+    return tuple(_registering(lesson_folders.PACKAGE / "kernels" / name, f"{PACKAGE}.{name}"))
 
 
 def _registering(folder: Path, package: str) -> Iterator[Kernels]:

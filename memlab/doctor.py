@@ -14,9 +14,9 @@ from importlib import import_module, metadata
 from pathlib import Path
 from typing import Literal
 
-from memlab import this_machine, units
+from memlab import free_memory, units
 from memlab.errors import InputError
-from memlab.places import PACKAGE, requirement
+from memlab.lesson_folders import PACKAGE, requirement
 
 Status = Literal["ok", "note", "problem"]
 Version = tuple[int, ...]
@@ -66,7 +66,7 @@ def examine() -> list[Check]:
     needs = metadata.requires("memlab") if version else []
     packages = [check_package(need, _installed(need), python) for need in needs or []]
     checks = [
-        Check("machine", "ok", this_machine.here()),
+        Check("machine", "ok", free_memory.here()),
         check_memlab(version, python),
         check_python(tuple(sys.version_info[:3]), python),
         *packages,
@@ -100,17 +100,17 @@ def _memory() -> Check | None:
         from psutil import virtual_memory
     except ImportError:  # its own line says so
         return None
-    return check_memory(*this_machine.room(), int(virtual_memory().available))
+    return check_memory(*free_memory.room(), int(virtual_memory().available))
 
 
 def _numba(python: str) -> Check:
     try:
-        this_machine.check_variable("numba")
-        this_machine.check_compiled()
+        free_memory.check_variable("numba")
+        free_memory.check_compiled()
     except InputError as error:
         return Check("Numba starts", "problem", str(error), UNSET)
     try:
-        this_machine.require_kernels()
+        free_memory.require_kernels()
     except InputError as error:
         return Check("Numba starts", "problem", str(error), RAISE)
     return check_numba(_failure("numba"), python)
@@ -144,7 +144,7 @@ def _cache_folders() -> list[Path]:
     if own := os.environ.get("NUMBA_CACHE_DIR"):
         folders.insert(0, Path(own))
     with contextlib.suppress(Exception):  # check_numba says why
-        folders.append(import_module("memlab.kernels.numba_internals").user_folder())
+        folders.append(import_module("memlab.kernels.numba_private_api").user_folder())
     return folders
 
 

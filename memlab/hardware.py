@@ -14,7 +14,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from memlab import places, units
+from memlab import lesson_folders, units
 from memlab.errors import InputError, flag, known, named, pick, real, shorten, whole
 from memlab.formats import FORMATS
 
@@ -284,7 +284,7 @@ def _figure(row: Mapping[str, Any], what: str, given: object) -> Figure:
 
 @cache
 def _own() -> dict[str, Any]:
-    text = (places.PACKAGE / "hardware.toml").read_text(encoding="utf-8")
+    text = (lesson_folders.PACKAGE / "hardware.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 

@@ -1,7 +1,7 @@
 """The optimizers: what each keeps of a parameter, and what the update of one value costs.
 
 One row per optimizer. They compute as PyTorch's do, without weight decay, by the formulas in
-``memlab/kernels/maps/updates.py``.
+``memlab/kernels/formulas/updates.py``.
 """
 
 from __future__ import annotations

@@ -36,6 +36,8 @@ from .pictures.precision import FormatsByRole as FormatsByRole
 from .pictures.precision import precision as precision
 from .pictures.recompute import Recompute as Recompute
 from .pictures.recompute import recompute as recompute
+from .pictures.remedies.view import WaysOut as WaysOut
+from .pictures.remedies.view import ways as ways
 from .pictures.running_sum import RunningSum as RunningSum
 from .pictures.running_sum import running_sum as running_sum
 from .pictures.shared_tile import SharedTile as SharedTile
@@ -54,7 +56,5 @@ from .pictures.vectors import FilledVectors as FilledVectors
 from .pictures.vectors import vectors as vectors
 from .pictures.warp_memory import WarpMemory as WarpMemory
 from .pictures.warp_memory import warp_memory as warp_memory
-from .pictures.ways.view import WaysOut as WaysOut
-from .pictures.ways.view import ways as ways
 
 __all__: list[str]

@@ -77,10 +77,10 @@ class Copied:
 @contextmanager
 def uncompiled() -> Iterator[None]:
     """Every compiled function of the processor's kernels as the Python that it was made of."""
-    from memlab.kernels.cpu import memory_blocks, value_loops
+    from memlab.kernels.cpu import elementwise_loops, memcpy
 
     registry.load()
-    plain = {id(memory_blocks.copy): copy, id(memory_blocks.clear): clear}
+    plain = {id(memcpy.copy): copy, id(memcpy.clear): clear}
     with pytest.MonkeyPatch.context() as patch:
         for module in [m for name, m in sys.modules.items() if name.startswith("memlab.kernels.")]:
             for name, value in list(vars(module).items()):
@@ -88,16 +88,16 @@ def uncompiled() -> Iterator[None]:
                     patch.setattr(module, name, value.py_func)
                 elif id(value) in plain:
                     patch.setattr(module, name, plain[id(value)])
-        patch.setattr(value_loops, "compiled", lambda function: function)
-        patch.setattr(value_loops, "LOOPS", type(value_loops.LOOPS)())
+        patch.setattr(elementwise_loops, "compiled", lambda function: function)
+        patch.setattr(elementwise_loops, "LOOPS", type(elementwise_loops.LOOPS)())
         yield
 
 
 def copy(source: Array, start: int, target: Array, at: int, count: int) -> None:
-    """``memory_blocks.copy`` in Python."""
+    """``memcpy.copy`` in Python."""
     target.reshape(-1)[at : at + count] = source.reshape(-1)[start : start + count]
 
 
 def clear(target: Array, at: int, count: int) -> None:
-    """``memory_blocks.clear`` in Python."""
+    """``memcpy.clear`` in Python."""
     target.reshape(-1)[at : at + count] = 0

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from memlab import layers as L  # noqa: N812 - as in memlab
+from memlab.assemble.step import inference_step, training_step
 from memlab.axes import Shape
-from memlab.build.step import inference_step, training_step
 from memlab.kernels import registry
 from memlab.kernels.registry import Array, Call
 from memlab.layers import algorithms

@@ -16,11 +16,11 @@ import pytest
 import memlab
 from memlab import InputError, claims
 from memlab.claims import (
-    as_text,
-    of_data_path,
-    of_offload,
-    of_plans,
-    of_runs,
+    data_path_values,
+    listing,
+    offload_values,
+    plan_values,
+    run_values,
     transformers,
 )
 from memlab.claims.table import Claim, Figure, Row
@@ -145,7 +145,7 @@ def test_buffers_that_were_measured_are_those_of_the_plan(side: str) -> None:
 @pytest.mark.parametrize("other", ["im2col-image", "offsets"])
 def test_ways_to_convolve_are_timed_in_turns(other: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A14, on a layer that takes no time."""
-    monkeypatch.setattr(of_runs, "SAMPLES", 1)
+    monkeypatch.setattr(run_values, "SAMPLES", 1)
     assert claims.seconds_over("direct", other, "mnist_cnn", "conv1", batch=1) > 0
 
 
@@ -399,7 +399,7 @@ def _calls(name: str) -> bool:
     if name.startswith(COMPUTES):
         return True
     helper = name.removeprefix("memlab.claims.").removeprefix("transformers.")
-    for module in (of_plans, of_data_path, of_offload, of_runs, transformers):
+    for module in (plan_values, data_path_values, offload_values, run_values, transformers):
         found = inspect.unwrap(getattr(module, helper, Path))
         if inspect.isfunction(found):
             return name != helper and _computes(ast.parse(inspect.getsource(found)))
@@ -459,7 +459,7 @@ def test_a_number_that_is_given_has_to_be_used() -> None:
     assert typed(Row(id="X", call=call, unit="values", how="plan", given={"image": 32}))
 
 
-@every_row("module", [of_plans, of_data_path, of_runs, transformers])
+@every_row("module", [plan_values, data_path_values, run_values, transformers])
 def test_no_figure_hides_in_a_helper(module: object) -> None:
     tree = ast.parse(inspect.getsource(module))  # type: ignore[arg-type]  # a module
     assert [text for text in _numbers(tree) if float(text) > SMALL] == []
@@ -525,11 +525,11 @@ def test_an_unknown_claim_names_the_rows() -> None:
 
 
 def test_rows_are_picked_by_text_and_verdict() -> None:
-    assert {row.id for row in as_text.rows(text="synced", verdict="differs").rows} == {
+    assert {row.id for row in listing.rows(text="synced", verdict="differs").rows} == {
         "C2.alexnet.linear_layers", "C2.vgg16.conv_layers",
     }  # fmt: skip
-    assert all(isinstance(row, Figure) for row in as_text.rows("A4", own=True).rows)
-    assert {type(row) for row in as_text.rows("A4").rows} == {Claim, Figure}
+    assert all(isinstance(row, Figure) for row in listing.rows("A4", own=True).rows)
+    assert {type(row) for row in listing.rows("A4").rows} == {Claim, Figure}
 
 
 @every_row(
@@ -543,13 +543,13 @@ def test_rows_are_picked_by_text_and_verdict() -> None:
 )
 def test_what_is_none_is_refused(given: dict[str, object], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        as_text.rows(**given)  # type: ignore[arg-type]  # wrong on purpose
+        listing.rows(**given)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_the_list_runs_nothing_unless_it_is_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = [claim for claim in TABLE if claim.runs]
     monkeypatch.setattr("builtins.eval", lambda call, names: pytest.fail(f"{call} is run"))
-    assert as_text.listing(runs, 80).count(as_text.LATER) == len(runs) + 1
+    assert listing.listing(runs, 80).count(listing.LATER) == len(runs) + 1
     assert [claim.as_dict(run=False)["verdict"] for claim in runs] == [None] * len(runs)
 
 
@@ -558,8 +558,8 @@ def test_the_list_runs_nothing_unless_it_is_asked_to(monkeypatch: pytest.MonkeyP
 def test_the_table_fits(width: int) -> None:
     """Every line, and what "sure" means is said."""
     quick = [only(id) for id in (*PLANNED, *(figure.id for figure in OWN))]
-    listed = as_text.listing(TABLE, width)
-    told = [listed, as_text.own(OWN, width), as_text.paragraphs(quick, width)]
+    listed = listing.listing(TABLE, width)
+    told = [listed, listing.own(OWN, width), listing.paragraphs(quick, width)]
     lines = [line for text in told for line in text.splitlines()]
     assert [line for line in lines if len(line) > width] == []
     assert all(claims.SURE[word] in " ".join(text.split()) for word in ("read", "quoted")
@@ -568,7 +568,7 @@ def test_the_table_fits(width: int) -> None:
 
 
 def test_claims_are_listed_below_their_text() -> None:
-    lines = as_text.listing([claim_of("C2.vgg16.conv_layers"), claim_of("B3.vgg16.values")], 80)
+    lines = listing.listing([claim_of("C2.vgg16.conv_layers"), claim_of("B3.vgg16.values")], 80)
     heads = [line.partition(":")[0] for line in lines.splitlines() if ": " in line[:12]]
     assert heads[:2] == ["synced", "cs231n"]
     assert all(before != "" or after != "" for before, after in pairwise(lines.splitlines()))

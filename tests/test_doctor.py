@@ -9,7 +9,7 @@ from importlib import import_module, metadata
 
 import pytest
 
-from memlab import cli, doctor, this_machine
+from memlab import cli, doctor, free_memory
 from memlab.doctor import Check
 from memlab.errors import InputError
 from tests.rows import every_row
@@ -166,7 +166,7 @@ def test_a_gpu_that_numba_cannot_use_is_told_with_the_extra_that_is_missing(monk
 
 
 def test_from_a_wheel_no_fix_needs_a_checkout(monkeypatch):
-    monkeypatch.setattr("memlab.places.CHECKOUT", None)
+    monkeypatch.setattr("memlab.lesson_folders.CHECKOUT", None)
     check = doctor.check_cuda("H200", False, "Numba cannot use the H200.", PYTHON)
     assert check.fix.startswith(f'"{PYTHON}" -m pip install "memlab[cuda13]"')
 
@@ -204,7 +204,7 @@ def test_where_numba_has_no_room_it_is_not_loaded(monkeypatch):
     def require_kernels():
         raise InputError("loading takes about 362 MB, and ulimit -v leaves 4 MB; raise that limit.")
 
-    monkeypatch.setattr(this_machine, "require_kernels", require_kernels)
+    monkeypatch.setattr(free_memory, "require_kernels", require_kernels)
     monkeypatch.setattr(doctor, "_failure", lambda module: pytest.fail(f"{module} was loaded"))
     checks = {check.name: check for check in doctor.examine()}
     assert checks["Numba starts"].status == "problem"

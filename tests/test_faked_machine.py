@@ -12,7 +12,7 @@ FIGURES = """
 import importlib.metadata
 from importlib.util import find_spec
 
-from memlab import this_machine
+from memlab import free_memory
 from memlab.measure.processor import caches
 from memlab.measure.timing import machine
 

@@ -37,7 +37,7 @@ def checkout(tmp_path, monkeypatch):
 @pytest.fixture
 def wheel(checkout, monkeypatch):
     """The same lessons without a checkout; the folder that a learner calls `memlab lab` in."""
-    for name in ("memlab.cli.lessons.CHECKOUT", "memlab.places.CHECKOUT"):
+    for name in ("memlab.cli.lessons.CHECKOUT", "memlab.lesson_folders.CHECKOUT"):
         monkeypatch.setattr(name, None)
     here = checkout / "here"
     here.mkdir()

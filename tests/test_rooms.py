@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 
 import grimp
 
-from memlab.places import PACKAGE
+from memlab.lesson_folders import PACKAGE
 
 
 def circle(imports: dict[str, set[str]]) -> list[str]:

@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from memlab import this_machine
+from memlab import free_memory
 from memlab.errors import InputError
 
 GB = 10**9
@@ -33,7 +33,7 @@ def machine(tmp_path, monkeypatch):
 
 
 def test_without_control_groups_it_is_what_the_system_has(machine):
-    assert this_machine.free_memory(machine({})) == 64 * GB
+    assert free_memory.free_memory(machine({})) == 64 * GB
 
 
 def test_a_container_may_take_less(machine):
@@ -47,7 +47,7 @@ def test_a_container_may_take_less(machine):
             "sys/fs/cgroup/lab/user/memory.current": f"{3 * GB}\n",
         }
     )
-    assert this_machine.free_memory(root) == 6 * GB
+    assert free_memory.free_memory(root) == 6 * GB
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no control groups, nor files so named")
@@ -61,10 +61,10 @@ def test_a_control_group_may_have_any_name(machine, name, monkeypatch):
             f"sys/fs/cgroup/{name}/memory.current": "0",
         }
     )
-    assert this_machine.free_memory(root) == GB
+    assert free_memory.free_memory(root) == GB
     status = root / "proc/self/status"
     status.write_bytes(status.read_bytes().replace("ö".encode(), b"\xc3"))  # cut by the system
-    assert this_machine.free_memory(root) == GB
+    assert free_memory.free_memory(root) == GB
 
 
 def test_the_first_version_of_control_groups_counts_too(machine):
@@ -77,7 +77,7 @@ def test_the_first_version_of_control_groups_counts_too(machine):
             f"{folder}/memory.stat": "cache 5\n",
         }
     )
-    assert this_machine.free_memory(root) == 0
+    assert free_memory.free_memory(root) == 0
 
 
 LIMITS = """\
@@ -98,15 +98,15 @@ def _limited(machine, addresses="unlimited", data="unlimited"):
 
 @pytest.mark.parametrize("loaded", [True, False])
 def test_the_limits_of_the_process_count_beside_what_a_run_takes(machine, monkeypatch, loaded):
-    monkeypatch.setattr(this_machine, "LOADED", "memlab.this_machine" if loaded else "missing")
+    monkeypatch.setattr(free_memory, "LOADED", "memlab.this_machine" if loaded else "missing")
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
-    beside = this_machine.RUN + (0 if loaded else this_machine.KERNELS)
-    assert this_machine.room(_limited(machine)) == (64 * GB, "")
-    by_addresses = this_machine.room(_limited(machine, addresses=str(4 * GB)))
+    beside = free_memory.RUN + (0 if loaded else free_memory.KERNELS)
+    assert free_memory.room(_limited(machine)) == (64 * GB, "")
+    by_addresses = free_memory.room(_limited(machine, addresses=str(4 * GB)))
     assert by_addresses == (4 * GB - 512 * 10**6 - beside, "ulimit -v")
-    by_data = this_machine.room(_limited(machine, addresses=str(4 * GB), data=str(2 * GB)))
+    by_data = free_memory.room(_limited(machine, addresses=str(4 * GB), data=str(2 * GB)))
     assert by_data == (2 * GB - 256 * 10**6 - beside, "ulimit -d")
-    assert this_machine.room(_limited(machine, data="1000")) == (0, "ulimit -d")
+    assert free_memory.room(_limited(machine, data="1000")) == (0, "ulimit -d")
 
 
 @pytest.mark.parametrize(
@@ -120,33 +120,33 @@ def test_the_limits_of_the_process_count_beside_what_a_run_takes(machine, monkey
     ],
 )
 def test_a_library_of_more_threads_takes_more(machine, monkeypatch, asked, threads):
-    monkeypatch.setattr(this_machine, "cores", lambda: 8)
-    for name in this_machine.THREADS:
+    monkeypatch.setattr(free_memory, "cores", lambda: 8)
+    for name in free_memory.THREADS:
         monkeypatch.delenv(name, raising=False)
     for name, count in asked.items():
         monkeypatch.setenv(name, count)
-    need = 10**8 + this_machine.THREAD * (threads - 1)
-    this_machine.require("NumPy", 10**8, _limited(machine, addresses=str(512 * 10**6 + need)))
+    need = 10**8 + free_memory.THREAD * (threads - 1)
+    free_memory.require("NumPy", 10**8, _limited(machine, addresses=str(512 * 10**6 + need)))
     least = _limited(machine, addresses=str(512 * 10**6 + need - 1))
     says = r"^NumPy takes about .* ulimit -v leaves .*; raise that limit, or set \w+=1\.$"
     with pytest.raises(InputError, match=says):
-        this_machine.require("NumPy", 10**8, least)
+        free_memory.require("NumPy", 10**8, least)
 
 
 def test_what_is_loaded_already_needs_no_room(monkeypatch):
-    monkeypatch.setattr(this_machine, "require", lambda *_: pytest.fail("it was asked for"))
-    monkeypatch.setattr(this_machine, "LOADED", "memlab.this_machine")
-    this_machine.require_kernels()
+    monkeypatch.setattr(free_memory, "require", lambda *_: pytest.fail("it was asked for"))
+    monkeypatch.setattr(free_memory, "LOADED", "memlab.this_machine")
+    free_memory.require_kernels()
 
 
 def test_here_something_is_free():
     import psutil
 
-    assert 0 <= this_machine.free_memory() <= psutil.virtual_memory().total
+    assert 0 <= free_memory.free_memory() <= psutil.virtual_memory().total
 
 
 def test_here_names_the_machine_and_the_day():
-    before, words = date.today(), this_machine.here().split(", ")
+    before, words = date.today(), free_memory.here().split(", ")
     assert words[0] == f"{platform.system()} {platform.machine()}"
     assert re.fullmatch(r"\d+ cores", words[1])
     assert before <= date.fromisoformat(words[2]) <= date.today()

@@ -13,10 +13,10 @@ from typing import Any
 from memlab.axes import BATCH, Dims
 from memlab.formats import FORMATS
 from memlab.step.op import Op, Phase, Slot
+from memlab.step.rewrite_traits import PLAIN, Traits
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor, new
-from memlab.step.traits import PLAIN, Traits
 
 WIDTH = 8
 F, B, U = Phase.FORWARD, Phase.BACKWARD, Phase.UPDATE

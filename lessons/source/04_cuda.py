@@ -34,7 +34,7 @@ import numpy as np
 
 import memlab
 from memlab import views
-from memlab.kernels.cuda.conv import counted
+from memlab.kernels.cuda.conv import counted_product
 
 views.shifted_copies("alexnet", "conv3", only=("k",))
 
@@ -114,8 +114,8 @@ tile = lesson.predict("04.tile")
 def count_the_loads():
     display(views.shared_tile(4))
     for side in (1, 2, 4):
-        print(f"tile {side}·{side}: each value is loaded {counted.loads(8, side)} times")
-    print(counted.source())
+        print(f"tile {side}·{side}: each value is loaded {counted_product.loads(8, side)} times")
+    print(counted_product.source())
 
 
 tile

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from memlab.bench import accuracy, this_machine
+from memlab.bench import accuracy, measured_machine
 from memlab.measure.timing import Result
 
 Benchmark = Callable[..., Result]
 """Called without arguments; that of accuracy takes a model of the user's, too."""
 
-BENCHMARKS: Mapping[str, Benchmark] = {"accuracy": accuracy.run, "machine": this_machine.run}
+BENCHMARKS: Mapping[str, Benchmark] = {"accuracy": accuracy.run, "machine": measured_machine.run}
 
 
 def listing(benchmarks: Mapping[str, Benchmark]) -> str:

@@ -8,8 +8,14 @@ Docstrings and lessons cite the ids.
 
 from memlab.claims import revolve, transformers
 from memlab.claims.chen2016_step import chen2016
-from memlab.claims.of_data_path import copies_in_epoch, moved_in_epoch, reserved, unplanned, way
-from memlab.claims.of_offload import (
+from memlab.claims.data_path_values import (
+    copies_in_epoch,
+    moved_in_epoch,
+    reserved,
+    unplanned,
+    way,
+)
+from memlab.claims.offload_values import (
     average_saved,
     average_saved_of_all,
     early_copies,
@@ -27,7 +33,7 @@ from memlab.claims.of_offload import (
     peak_saved,
     started_before_the_end,
 )
-from memlab.claims.of_plans import (
+from memlab.claims.plan_values import (
     all_times,
     all_workspace,
     chain,
@@ -71,7 +77,7 @@ from memlab.claims.of_plans import (
     with_buffers,
     workspace,
 )
-from memlab.claims.of_runs import seconds_over, single_layer
+from memlab.claims.run_values import seconds_over, single_layer
 from memlab.claims.table import (
     FORMULA,
     HOW,

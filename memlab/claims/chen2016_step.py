@@ -6,16 +6,16 @@ Chen, Xu, Zhang and Guestrin 2016, "Training Deep Nets with Sublinear Memory Cos
 
 from __future__ import annotations
 
+from memlab.assemble.forward import numbered
 from memlab.axes import Dims, dims
-from memlab.build.forward import numbered
 from memlab.errors import InputError, shorten
 from memlab.formats import FORMATS
 from memlab.layers.layer import Node
 from memlab.layers.losses import Loss
 from memlab.networks.graph import INPUT, Network
 from memlab.step import tensor
-from memlab.step.garbage_collection import paused
 from memlab.step.op import NONE, Op, Operands, Phase
+from memlab.step.paused_gc import paused
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor
 

@@ -9,10 +9,10 @@ from functools import cache, cached_property
 from typing import Any, TypeVar
 
 import memlab
-from memlab import places, units
+from memlab import lesson_folders, units
 from memlab.claims import verdicts
 from memlab.errors import InputError, known, pick, shorten
-from memlab.step.garbage_collection import paused
+from memlab.step.paused_gc import paused
 
 SURE = {
     "read": "the text itself, or its author's code, was read",
@@ -274,5 +274,5 @@ def _tuple(names: str | list[str]) -> tuple[str, ...]:
 
 
 def _read(name: str) -> dict[str, Any]:
-    file = places.PACKAGE / "claims" / f"{name}.toml"
+    file = lesson_folders.PACKAGE / "claims" / f"{name}.toml"
     return tomllib.loads(file.read_text(encoding="utf-8"))

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NoReturn, TextIO
 
-from memlab import optimizers, this_machine
+from memlab import free_memory, optimizers
 from memlab.cli import commands
 from memlab.cli.commands import OUTPUT, Options, lab, show
 from memlab.cli.options import add_techniques
@@ -215,7 +215,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         return _no_room(error)
     except (ImportError, RuntimeError, SystemError) as error:
-        if not this_machine.limited():
+        if not free_memory.limited():
             raise
         return _no_room(error)  # for a library, or the stack of a thread
     except OSError as error:
@@ -235,8 +235,8 @@ def _command(words: Sequence[str]) -> int:
 def _check_room() -> None:
     """See whether NumPy can be loaded and has room, with plans, where it is not there yet."""
     if "numpy" not in sys.modules:
-        this_machine.check_variable("numpy")
-        this_machine.require("memlab", this_machine.START)
+        free_memory.check_variable("numpy")
+        free_memory.require("memlab", free_memory.START)
 
 
 def _no_room(error: Exception) -> int:
@@ -247,7 +247,7 @@ def _no_room(error: Exception) -> int:
 def _failed(error: OSError) -> int:
     """What the system could not do, as a sentence; a reader that went away gets none."""
     where = error.filename
-    if error.errno == errno.ENOMEM or (error.errno is None and this_machine.limited()):
+    if error.errno == errno.ENOMEM or (error.errno is None and free_memory.limited()):
         return _no_room(error)
     if where == OUTPUT or (where is None and isinstance(error, BrokenPipeError)):
         _drop(sys.stdout)

@@ -18,7 +18,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memlab import atomic, units
+from memlab import atomic_files, units
 from memlab.cli.options import Options as Options
 from memlab.cli.options import asked, built, count, fed, planned, rate, timed, ways_out
 from memlab.errors import InputError, known, pick, shorten, visible
@@ -52,11 +52,11 @@ def plan(options: Options) -> int:
         from memlab import views
         from memlab.pictures.draw.files import drawn
 
-        atomic.write(picture, drawn(views.memory(step, batch, free=False), kind))
+        atomic_files.write(picture, drawn(views.memory(step, batch, free=False), kind))
     if save:
         files.save(ledger, save)
     if trace:
-        atomic.write(trace, json.dumps(files.trace(ledger, batch)) + "\n")
+        atomic_files.write(trace, json.dumps(files.trace(ledger, batch)) + "\n")
     _show(options, facts, f"{table(facts)}\n{rule.description}{said}")
     return 0
 
@@ -162,7 +162,7 @@ def explain(options: Options) -> int:
         from memlab.pictures.draw.files import drawn
 
         view = report.explain(**given)
-        atomic.write(picture, drawn(view, kind))
+        atomic_files.write(picture, drawn(view, kind))
         found, text = view.rows, view.text()
     else:
         found, text = report.told(**given)
@@ -172,10 +172,10 @@ def explain(options: Options) -> int:
 
 def claims(options: Options) -> int:
     """List what texts claim, each figure computed again, with a verdict."""
-    from memlab.claims import as_text
+    from memlab.claims import listing
 
     width = shutil.get_terminal_size().columns
-    found = as_text.rows(options.id, options.text, options.verdict, options.own, options.measure)
+    found = listing.rows(options.id, options.text, options.verdict, options.own, options.measure)
     _show(options, [row.as_dict(found.run) for row in found.rows], found.printed(width))
     return 0
 
@@ -203,7 +203,7 @@ def bench(options: Options) -> int:
         from memlab.pictures.explain.accuracy import AccuracyOfEstimates
 
         assert isinstance(result, Accuracy)
-        atomic.write(target, AccuracyOfEstimates(result).svg() + "\n")
+        atomic_files.write(target, AccuracyOfEstimates(result).svg() + "\n")
     _show(options, result.as_dict(), str(result))
     return 0
 
@@ -251,7 +251,7 @@ def lecture(options: Options) -> int:
     page, recorded = write(not options.no_run)
     content = f"{page}\n".encode()
     size = len(content)
-    atomic.write(target, content)
+    atomic_files.write(target, content)
     facts = {"schema": "memlab.lecture/1", "file": str(target), "bytes": size}
     facts["recorded"] = recorded and asdict(recorded)
     lines = [f"{target}: {units.exact(size)}. Open it in a browser; ? shows its keys."]
@@ -326,7 +326,7 @@ def _target(path: str) -> Path:
     try:
         if not path:
             raise ValueError
-        atomic.place(target)
+        atomic_files.place(target)
         os.stat(os.path.dirname(path) or ".")  # a Path drops a / at the end, realpath no/..
         if os.path.basename(path) in ("", "."):
             raise IsADirectoryError(EISDIR, os.strerror(EISDIR))

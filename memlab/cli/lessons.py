@@ -16,10 +16,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from memlab import atomic, strings
+from memlab import atomic_files, strings
 from memlab.clocks.measured_rates import PLACE, RECORDED
 from memlab.lesson.progress import FILE
-from memlab.places import CHECKOUT, LESSONS, PACKAGE, requirement
+from memlab.lesson_folders import CHECKOUT, LESSONS, PACKAGE, requirement
 
 BESIDE = ("appendix", "data", "images")  # folders that a lesson links to
 FIRST = "00_*.ipynb"
@@ -91,7 +91,7 @@ def copy_lessons(lessons: Path, mine: Path) -> list[Path]:
             continue
         content = source.read_bytes()
         target.parent.mkdir(parents=True, exist_ok=True)
-        atomic.write(target, cleared(content) if source.suffix == ".ipynb" else content)
+        atomic_files.write(target, cleared(content) if source.suffix == ".ipynb" else content)
         new.append(target)
     return new
 

@@ -14,7 +14,7 @@ from memlab.techniques.registry import Argument, Kind, Place, Technique, Use, te
 if TYPE_CHECKING:
     from memlab.ledger.ledger import Ledger
     from memlab.networks.graph import Network
-    from memlab.pictures.ways.remedies import Remedies
+    from memlab.pictures.remedies.remedies import Remedies
     from memlab.step.step import Step
 
 Options = argparse.Namespace

@@ -26,8 +26,8 @@ from memlab.errors import InputError, known, real, shorten, whole
 from memlab.formats import FORMATS
 from memlab.hardware import Device, Link
 from memlab.step import tensor
-from memlab.step.garbage_collection import paused
 from memlab.step.op import LOAD, Op, Phase
+from memlab.step.paused_gc import paused
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, HOST, Size
 from memlab.step.tensor import Role, Tensor

@@ -17,7 +17,7 @@ from math import isfinite, log
 from pathlib import Path
 from typing import Any
 
-from memlab import atomic, places, this_machine
+from memlab import atomic_files, free_memory, lesson_folders
 from memlab.errors import InputError, shorten
 
 SCHEMA = "memlab.machine/1"
@@ -92,7 +92,7 @@ def find(name: str | None = None) -> Rates:
 @cache
 def recorded() -> Rates:
     """The figures that came with memlab."""
-    text = (places.PACKAGE / "clocks" / "rates.json").read_text(encoding="utf-8")
+    text = (lesson_folders.PACKAGE / "clocks" / "rates.json").read_text(encoding="utf-8")
     return from_dict(json.loads(text), here=False)
 
 
@@ -121,7 +121,7 @@ def _kept(path: Path, changed: int) -> Rates | None:
             stacklevel=2,
         )
         return None
-    return found if found.machine["processor"] == this_machine.processor() else None
+    return found if found.machine["processor"] == free_memory.processor() else None
 
 
 def place() -> Path:
@@ -147,7 +147,7 @@ def save(data: Mapping[str, Any]) -> Path:
     from_dict(data, here=True)
     path = place()
     path.parent.mkdir(parents=True, exist_ok=True)
-    atomic.write(path, json.dumps(data, indent=1) + "\n")
+    atomic_files.write(path, json.dumps(data, indent=1) + "\n")
     return path
 
 

@@ -24,13 +24,13 @@ from memlab.lesson.card import Card
 from memlab.lesson.card_question import Kind, Part, Round, Topic
 from memlab.lesson.typed_guess import Guess
 from memlab.pictures.draw import text as texts
+from memlab.pictures.draw.alternatives import Bar, bars
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.marks import Fact, symbol
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import TIGHT, Scale, bytes_over, counts_over
 from memlab.pictures.draw.svg import Svg
 from memlab.pictures.draw.table import Block, Words
-from memlab.pictures.draw.ways import Bar, bars
 from memlab.pictures.live.outputs import Output, outputs_of
 from memlab.pictures.live.widget import Control, Line, Picture, Widget, among, stop, width
 from memlab.strings import gettext as _

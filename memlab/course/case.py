@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from memlab import hardware, strings, units
-from memlab.build.step import training_step
+from memlab.assemble.step import training_step
 from memlab.clocks import streams
 from memlab.errors import known
 from memlab.ledger.ledger import Ledger
@@ -40,7 +40,7 @@ from memlab.pictures.values.number_text import percent, three
 from memlab.step.step import Step
 from memlab.step.storage import HOST
 from memlab.step.tensor import Role
-from memlab.techniques import order
+from memlab.techniques import application_order
 from memlab.techniques.registry import Use, use
 
 if TYPE_CHECKING:
@@ -236,7 +236,9 @@ def row(lesson: str) -> CaseRow:
     for entry in ledger.alive(peak.index):
         parts[Part(entry.role, False)] += entry.size.fixed
         parts[Part(entry.role, True)] += entry.size.per_sample * batch
-        made_again = entry.birth >= 0 and order.AGAIN in step.ops[entry.birth].attributes
+        made_again = (
+            entry.birth >= 0 and application_order.AGAIN in step.ops[entry.birth].attributes
+        )
         if made_again and entry.role is Role.FEATURE_MAP and entry.size.per_sample:
             again += entry.size.at(batch)
     there = {part: nbytes for part, nbytes in parts.items() if nbytes}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from memlab import this_machine
+from memlab import free_memory
 
 if TYPE_CHECKING:
     from memlab.kernels.cpu.conv.batch_lowering import col2im as col2im
@@ -21,7 +21,7 @@ def __getattr__(name: str) -> Any:
     """The public functions, loaded when first asked for: they load Numba."""
     if name not in __all__:
         raise AttributeError(f"memlab.kernels has no {name!r}; it has {', '.join(__all__)}.")
-    this_machine.require_kernels()
+    free_memory.require_kernels()
     value = getattr(import_module("memlab.kernels.cpu.conv.batch_lowering"), name)
     globals()[name] = value
     return value

@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import TypeVar
 
-from memlab import devices, this_machine
+from memlab import devices, free_memory
 from memlab.arrays import Column
 from memlab.devices import DEVICES
 from memlab.errors import InputError
@@ -141,7 +141,7 @@ def load(device: str = "cpu") -> None:
             Numba itself.
     """
     found = modules(device)
-    this_machine.require_kernels()
+    free_memory.require_kernels()
     for name in found:
         import_module(name)
     if not devices.find(device).own_memory:

@@ -16,7 +16,7 @@ from memlab import devices, formats
 from memlab.axes import Shape
 from memlab.errors import pick
 from memlab.formats import Format
-from memlab.layers.row import Buffer, Buffers, Choice, Per, made
+from memlab.layers.layer_kind import Buffer, Buffers, Choice, Per, made
 
 DEFAULT = "im2col-image"
 

@@ -16,9 +16,9 @@ from typing import ClassVar
 from memlab.axes import Dims, Shape, dims
 from memlab.errors import InputError, flag
 from memlab.layers.layer import Layer, sequence, settle, text
-from memlab.layers.row import IN_PLACE, Buffer, Buffers, Extras, Flops, Row
+from memlab.layers.layer_kind import IN_PLACE, Buffer, Buffers, Extras, Flops, Row
+from memlab.step.rewrite_traits import Cut
 from memlab.step.storage import Size
-from memlab.step.traits import Cut
 
 TILE = 128
 """The most queries, and keys, whose scores fused attention holds at a time."""

@@ -18,9 +18,9 @@ from memlab.layers.layer import (
     weight_of,
     window,
 )
-from memlab.layers.row import Buffers, Flops, Row
+from memlab.layers.layer_kind import Buffers, Flops, Row
+from memlab.step.rewrite_traits import Cut
 from memlab.step.storage import Size
-from memlab.step.traits import Cut
 
 
 @dataclass(frozen=True)

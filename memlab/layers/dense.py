@@ -9,9 +9,9 @@ from typing import ClassVar
 from memlab.axes import Shape
 from memlab.errors import InputError, flag
 from memlab.layers.layer import Layer, Weights, bias_of, settle, text, weight_of
-from memlab.layers.row import Flops, Row
+from memlab.layers.layer_kind import Flops, Row
+from memlab.step.rewrite_traits import Cut
 from memlab.step.storage import Size
-from memlab.step.traits import Cut
 
 
 @dataclass(frozen=True)

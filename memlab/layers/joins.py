@@ -9,8 +9,8 @@ from typing import ClassVar
 from memlab.axes import Shape
 from memlab.errors import InputError
 from memlab.layers.layer import Layer, text
-from memlab.layers.row import VIEW, Flops, Over, Passes, Row, by_value
-from memlab.step.traits import Cut
+from memlab.layers.layer_kind import VIEW, Flops, Over, Passes, Row, by_value
+from memlab.step.rewrite_traits import Cut
 
 
 @dataclass(frozen=True)

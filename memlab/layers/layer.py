@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 
 from memlab.axes import Dims, Shape
 from memlab.errors import InputError, whole
-from memlab.layers.row import Buffers, Extras, Flops, Row
+from memlab.layers.layer_kind import Buffers, Extras, Flops, Row
 from memlab.step.initial_values import ZEROS, Start, he
+from memlab.step.rewrite_traits import Again
 from memlab.step.tensor import Tensor
-from memlab.step.traits import Again
 
 VALUES = 10**24
 """The most values of one array: no memory holds as many, and what follows from it stays in the

@@ -10,9 +10,9 @@ from memlab.axes import Dims, Shape, dims
 from memlab.errors import InputError
 from memlab.formats import FORMATS, Format
 from memlab.layers.layer import Layer, text
-from memlab.layers.row import IN_PLACE, Extras, Flops, Row, by_value
+from memlab.layers.layer_kind import IN_PLACE, Extras, Flops, Row, by_value
+from memlab.step.rewrite_traits import Cut, Traits
 from memlab.step.storage import Size
-from memlab.step.traits import Cut, Traits
 
 Target = tuple[str, Dims, Format | None]
 """The name, axes and format of a tensor; ``None`` for the format of the step."""

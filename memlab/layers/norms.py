@@ -9,10 +9,10 @@ from typing import ClassVar
 from memlab.axes import Shape, dims
 from memlab.errors import real
 from memlab.layers.layer import Layer, Weights, maps, sequence, settle
-from memlab.layers.row import IN_PLACE, Buffer, Buffers, Extras, Flops, Row, by_value
+from memlab.layers.layer_kind import IN_PLACE, Buffer, Buffers, Extras, Flops, Row, by_value
 from memlab.step.initial_values import ONES, Start
+from memlab.step.rewrite_traits import Again, Cut
 from memlab.step.storage import Size
-from memlab.step.traits import Again, Cut
 
 _STATISTICS = ("mean", "inverse_deviation")
 

@@ -8,8 +8,8 @@ from typing import ClassVar, Literal
 from memlab.axes import Shape
 from memlab.errors import known, real
 from memlab.layers.layer import Layer, settle
-from memlab.layers.row import IN_PLACE, Flops, Row, by_value
-from memlab.step.traits import Cut
+from memlab.layers.layer_kind import IN_PLACE, Flops, Row, by_value
+from memlab.step.rewrite_traits import Cut
 
 FORMS = ("exact", "tanh")
 """Of a GELU."""

@@ -9,8 +9,8 @@ from memlab.axes import Shape, dims
 from memlab.errors import InputError, flag
 from memlab.formats import FORMATS
 from memlab.layers.layer import Layer, maps, settle, window
-from memlab.layers.row import Extras, Flops, Row, by_value
-from memlab.step.traits import Cut
+from memlab.layers.layer_kind import Extras, Flops, Row, by_value
+from memlab.step.rewrite_traits import Cut
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from typing import ClassVar
 from memlab.axes import Dims, Shape
 from memlab.errors import InputError
 from memlab.layers.layer import Layer, settle, text
-from memlab.layers.row import VIEW, Flops, Row, by_value
+from memlab.layers.layer_kind import VIEW, Flops, Row, by_value
+from memlab.step.rewrite_traits import Cut
 from memlab.step.tensor import Tensor
-from memlab.step.traits import Cut
 
 
 @dataclass(frozen=True)

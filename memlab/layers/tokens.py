@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from memlab.axes import Shape
 from memlab.layers.layer import Layer, Weights, maps, sequence, weight_of
-from memlab.layers.row import IN_PLACE, Flops, Over, Row
+from memlab.layers.layer_kind import IN_PLACE, Flops, Over, Row
+from memlab.step.rewrite_traits import Cut
 from memlab.step.storage import Size
-from memlab.step.traits import Cut
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, TypeVar, overload
 
 from memlab import formats
 from memlab.axes import Dims
-from memlab.step.garbage_collection import paused
 from memlab.step.lifetimes import BEFORE as BEFORE
 from memlab.step.op import Phase
+from memlab.step.paused_gc import paused
 from memlab.step.storage import DEVICE, Size
 from memlab.step.tensor import Role, formula
 

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from memlab import atomic
+from memlab import atomic_files
 from memlab.errors import LONGEST, InputError, shorten
 from memlab.ledger.entries import BEFORE, UNNAMED, Tenant
 from memlab.ledger.file_fields import (
@@ -114,7 +114,7 @@ def write(path: str | Path, content: str) -> None:
     _check_path(path)
     target = Path(path)
     try:
-        atomic.write(target, content)
+        atomic_files.write(target, content)
     except IsADirectoryError:
         raise InputError(
             f"cannot write {_shown(target)}: it is a folder; add a file name."

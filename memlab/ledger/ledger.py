@@ -17,7 +17,7 @@ from memlab import units
 from memlab.arrays import Column, alive, bytes_by_part, column
 from memlab.errors import InputError, flag, known, whole
 from memlab.ledger.entries import BEFORE, Entry, Event, Later, Peak, Row
-from memlab.ledger.why_and_fit import Block, Blocks, Fit, Why
+from memlab.ledger.questions import Block, Blocks, Fit, Why
 from memlab.step.lifetimes import Life
 from memlab.step.op import LOAD
 from memlab.step.step import describe

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memlab import places, strings
+from memlab import lesson_folders, strings
 from memlab.errors import pick
 from memlab.lesson import exercise_check, progress
 from memlab.lesson.exercise_check import Report
 from memlab.lesson.exercise_task import Task, tasks
 from memlab.lesson.marked_text import plain
 
-SOLUTIONS = places.LESSONS / "solutions"
+SOLUTIONS = lesson_folders.LESSONS / "solutions"
 HINTS = 3
 """Degrees of a hint: which of the four questions, the idea, the formula with blanks."""
 

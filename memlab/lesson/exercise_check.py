@@ -24,14 +24,14 @@ import numpy as np
 
 from memlab import strings
 from memlab.errors import InputError, shorten, whole
-from memlab.lesson import returned_values, sentences, working_line
+from memlab.lesson import progress_line, returned_values, sentences
+from memlab.lesson.cached_arrays import kept_by
 from memlab.lesson.exercise_task import Arguments, Task
-from memlab.lesson.kept_arrays import kept_by
+from memlab.lesson.guarded_call import Watch
 from memlab.lesson.marked_text import plain
 from memlab.lesson.material.allocation import in_bytes
+from memlab.lesson.progress_line import WorkingLine
 from memlab.lesson.returned_values import Numbers
-from memlab.lesson.watched_call import Watch
-from memlab.lesson.working_line import WorkingLine
 from memlab.strings import gettext as _
 
 LONGEST = 200
@@ -147,14 +147,14 @@ def working(task: Task) -> Iterator[None]:
     """The line of a check that takes long, from its start where that is known before: from the
     check before, or from the task."""
     most = _took.get(task.name, task.seconds)
-    slow = most > working_line.PATIENCE
+    slow = most > progress_line.PATIENCE
 
     def said(seconds: int) -> str:
         now = {"name": task.function, "count": len(task.sizes), "seconds": seconds}
         return _say("working_about", **now, most=most) if slow else _say("working", **now)
 
     begin = time.monotonic()
-    with WorkingLine(said, slow, working_line.here()):
+    with WorkingLine(said, slow, progress_line.here()):
         yield
     _took[task.name] = ceil(time.monotonic() - begin)
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from memlab import atomic, strings
+from memlab import atomic_files, strings
 from memlab.errors import InputError, shorten, visible
 
 FILE, SEED = "MEMLAB_PROGRESS", "MEMLAB_SEED"
@@ -266,7 +266,7 @@ def _changed(path: Path, change: Callable[[Record], None] | None) -> Record:
         if change is not None:
             change(kept)
         content = json.dumps(kept, indent=2, ensure_ascii=False) + "\n"
-        atomic.write(path, content.encode(errors="replace"))
+        atomic_files.write(path, content.encode(errors="replace"))
     return kept
 
 

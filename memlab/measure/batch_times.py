@@ -13,8 +13,8 @@ from functools import partial
 from math import prod
 from typing import NamedTuple
 
-from memlab import this_machine, units
-from memlab.build.step import inference_step
+from memlab import free_memory, units
+from memlab.assemble.step import inference_step
 from memlab.errors import InputError, listed, several, shorten, whole
 from memlab.kernels import registry
 from memlab.kernels.registry import Array
@@ -154,7 +154,7 @@ def _check(layers: Iterable[Layer], batches: list[int]) -> None:
     """All batches take turns, so all operands are there at once."""
     need = sum(layer.weights + layer.each * sum(batches) for layer in layers)
     said = f"the batches {shorten(batches)} need {units.short(need)}"
-    this_machine.admit(need, said, "try smaller batches")
+    free_memory.admit(need, said, "try smaller batches")
 
 
 # -- what is measured ---------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def _drawn(shape: tuple[int, ...]) -> Array:
 
 
 def _lanes() -> int:
-    from memlab.kernels.cpu.vectors import BITS
+    from memlab.kernels.cpu.vector_code import BITS
 
     return BITS // 32
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from memlab import this_machine, units
+from memlab import free_memory, units
+from memlab.assemble.step import inference_step
 from memlab.axes import Shape
-from memlab.build.step import inference_step
 from memlab.errors import InputError, pick, several, whole
 from memlab.kernels import registry
 from memlab.kernels.registry import Array
@@ -156,7 +156,7 @@ def _check(case: Case, batch: int, ops: dict[str, Op]) -> None:
     operands = sum(each.size.at(batch) for each in {**one.reads, **one.writes}.values())
     need = operands + sum(workspace(op, batch) for op in ops.values())
     said = f"{case.name} at batch {batch} needs {units.short(need)} for all its algorithms"
-    this_machine.admit(need, said, "try a smaller batch or fewer algorithms")
+    free_memory.admit(need, said, "try a smaller batch or fewer algorithms")
 
 
 def _compile(case: Case, algorithms: Iterable[str], threads: int) -> None:

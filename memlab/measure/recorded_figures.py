@@ -15,13 +15,13 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from memlab import atomic, places, strings
+from memlab import atomic_files, lesson_folders, strings
 from memlab.errors import InputError, shorten, whole
 from memlab.ledger import files
 from memlab.measure.timing import Line, Machine, Result
 
 SCHEMA = "memlab.recorded/1"
-FOLDER = places.LESSONS / "data"
+FOLDER = lesson_folders.LESSONS / "data"
 """Where the recorded figures lie."""
 COMMAND = "make gpu"
 WANTED = "MEMLAB_RECORD"
@@ -81,7 +81,7 @@ def save(recorded: Recorded, folder: Path) -> Path:
     """Write ``recorded_<device>.json``, all of it or nothing; the path of the file."""
     path = folder / name_of(recorded.device)
     folder.mkdir(parents=True, exist_ok=True)
-    atomic.write(path, json.dumps(to_dict(recorded), indent=1) + "\n")
+    atomic_files.write(path, json.dumps(to_dict(recorded), indent=1) + "\n")
     return path
 
 

@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from time import perf_counter
 from typing import Any
 
-from memlab import this_machine
+from memlab import free_memory
 from memlab.errors import whole
 
 PACKAGES = ("memlab", "numpy", "numba", "torch")
@@ -191,7 +191,7 @@ def allow_torch() -> bool:
     if find_spec("torch") is None:
         return False
     if "torch" not in sys.modules:
-        this_machine.require("PyTorch, which this is compared with,", this_machine.TORCH)
+        free_memory.require("PyTorch, which this is compared with,", free_memory.TORCH)
     return True
 
 
@@ -204,7 +204,7 @@ def machine() -> Machine:
         except metadata.PackageNotFoundError:
             continue
     return Machine(
-        this_machine.processor(),
+        free_memory.processor(),
         os.cpu_count() or 1,
         f"{platform.system()} {platform.machine()}",
         date.today().isoformat(),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import Any
 
-from memlab import strings, this_machine, units
+from memlab import free_memory, strings, units
 from memlab.errors import InputError, whole
 from memlab.layers import Conv2d
 from memlab.measure import convolution
@@ -117,7 +117,7 @@ def _measured(case: Case, batch: int) -> Scratch:
     planned, size = convolution.workspace(op, batch), op.reads["x"].size.at(batch)
     need = planned + 3 * sum(each.size.at(batch) for each in op.touched())
     said = f"{case.name} at batch {batch} needs {units.short(need)}"
-    this_machine.admit(need, said, "try a smaller batch")
+    free_memory.admit(need, said, "try a smaller batch")
     has = torch.backends.mkldnn.is_available()
     onednn = _scratch(case.layer, op, batch, True) if has else None
     return Scratch(case.name, size, planned, _scratch(case.layer, op, batch, False), onednn)
@@ -144,7 +144,7 @@ def most_allocated(compute: Callable[[], Any]) -> tuple[Any, int]:
     """What PyTorch computes, and the most bytes that its allocator has given out meanwhile."""
     from torch.profiler import ProfilerActivity, profile
 
-    from memlab.frontends.torch.alone import most
+    from memlab.frontends.torch.run_one_op import most
 
     with _quiet(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
         found = compute()

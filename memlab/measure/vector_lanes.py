@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tqdm import tqdm
 
-from memlab import this_machine
+from memlab import free_memory
 from memlab.errors import InputError, pick, several, whole
 from memlab.measure.processor import CLOCKS, clock, set_apart
 from memlab.measure.timing import Machine, interleave, machine
 
 if TYPE_CHECKING:
-    from memlab.kernels.cpu.experiments import MicroKernel
+    from memlab.kernels.cpu.vector_experiments import MicroKernel
 
 GAIN = 1.4
 """Twice the lanes are worth it while they give at least so many times the operations."""
@@ -183,9 +183,9 @@ def measure(
     Raises:
         InputError: no such format, none that this processor computes, or no such number of lanes.
     """
-    this_machine.require_kernels()
-    from memlab.kernels.cpu.experiments import ARITHMETIC, available
-    from memlab.kernels.cpu.vectors import WIDTH
+    free_memory.require_kernels()
+    from memlab.kernels.cpu.vector_code import WIDTH
+    from memlab.kernels.cpu.vector_experiments import ARITHMETIC, available
 
     asked = several("format of vectors", formats, ARITHMETIC)
     names = [name for name in asked if name in available()]
@@ -212,8 +212,8 @@ def forced(
     Raises:
         InputError: no such target, or this processor cannot run its code.
     """
-    from memlab.kernels.cpu.experiments import ARITHMETIC
-    from memlab.kernels.cpu.vectors import FEATURES
+    from memlab.kernels.cpu.vector_code import FEATURES
+    from memlab.kernels.cpu.vector_experiments import ARITHMETIC
 
     chosen = pick("target", target, TARGETS)
     if missing := [name for name in chosen.features if name not in FEATURES]:
@@ -242,7 +242,7 @@ def forced(
 def _points(
     formats: list[str], lanes: list[int], repeats: int, clock: Callable[[], float], progress: bool
 ) -> dict[str, tuple[Point, ...]]:
-    from memlab.kernels.cpu.experiments import ARITHMETIC, micro_kernel
+    from memlab.kernels.cpu.vector_experiments import ARITHMETIC, micro_kernel
 
     kernels: dict[str, MicroKernel] = {}
     steps: dict[str, int] = {}
@@ -281,8 +281,8 @@ def _compilers_choice() -> tuple[dict[str, int], int]:
     import numpy as np
 
     from memlab.kernels.cpu import assembly
-    from memlab.kernels.cpu.value_loops import LOOPS
-    from memlab.kernels.maps.pointwise import plus
+    from memlab.kernels.cpu.elementwise_loops import LOOPS
+    from memlab.kernels.formulas.pointwise import plus
 
     values = np.ones(64, np.float32)
     loop: Any = LOOPS[plus]

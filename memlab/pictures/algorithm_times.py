@@ -15,13 +15,13 @@ from memlab.measure import convolution, timing
 from memlab.measure.convolution import RIVAL, Comparison
 from memlab.measure.timing import Machine, Timing
 from memlab.networks.graph import Network
+from memlab.pictures.draw.alternatives import Bar, bars
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.labels import Label
 from memlab.pictures.draw.marks import Fact, Line, Mark, Points, Rule
 from memlab.pictures.draw.page import Page, report
 from memlab.pictures.draw.scale import TIGHT, Log, Scale, bytes_over, ratios_around, seconds_over
 from memlab.pictures.draw.table import Beside, Block, Table, Words
-from memlab.pictures.draw.ways import Bar, bars
 from memlab.pictures.values import timings
 from memlab.pictures.values.number_text import SECONDS, duration, ratio
 from memlab.pictures.values.recordable import Recordable

@@ -13,13 +13,13 @@ from memlab.measure import recorded_figures
 from memlab.measure.batch_times import Curve, Sweep
 from memlab.measure.recorded_figures import Recorded
 from memlab.measure.timing import Line
+from memlab.pictures.draw.alternatives import Names, Way, drawn
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.labels import Text
 from memlab.pictures.draw.marks import Fact, Mark, Rule
 from memlab.pictures.draw.page import Page, report
 from memlab.pictures.draw.scale import Log, powers_around
 from memlab.pictures.draw.table import Words
-from memlab.pictures.draw.ways import Names, Way, drawn
 from memlab.pictures.values import timings
 from memlab.pictures.values.number_text import columns, duration, ratio
 from memlab.pictures.values.recordable import Recordable

@@ -26,8 +26,8 @@ from memlab.pictures.draw.scale import Scale
 from memlab.pictures.draw.table import Block, Table, Words
 from memlab.pictures.draw.text import emphasized
 from memlab.pictures.draw.theme import IDLE, PAINTS, Paint
+from memlab.pictures.live.fixed_axes import Needs, SteadyView
 from memlab.pictures.live.setting import Setting, State
-from memlab.pictures.live.steady import Needs, SteadyView
 from memlab.pictures.live.view import Scene, maker
 from memlab.pictures.mountain.picture import phases
 from memlab.pictures.offload.page import LEFT, RIGHT, Time, after, computing, named

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from math import ceil
 
 from memlab import strings, units
-from memlab.measure import memory_reading, timing
-from memlab.measure.memory_reading import Rate, Reading
+from memlab.measure import memory_bandwidth, timing
+from memlab.measure.memory_bandwidth import Rate, Reading
+from memlab.pictures.draw.alternatives import Bar, bars
 from memlab.pictures.draw.chart import Axis
 from memlab.pictures.draw.marks import Fact
 from memlab.pictures.draw.page import Page, report
 from memlab.pictures.draw.scale import counts_over
-from memlab.pictures.draw.ways import Bar, bars
 from memlab.pictures.values import timings
 from memlab.pictures.values.number_text import billions, ratio
 from memlab.pictures.values.recordable import Recordable
@@ -92,7 +92,7 @@ class MemoryRate(Recordable):
 
 
 def memory_rate(
-    formats: Iterable[str] = memory_reading.READ, *, progress: bool = True
+    formats: Iterable[str] = memory_bandwidth.READ, *, progress: bool = True
 ) -> MemoryRate:
     """Time how fast values of several formats are read from memory, here and now: about a second.
 
@@ -103,4 +103,4 @@ def memory_rate(
     Raises:
         InputError: no such format, or too little free memory.
     """
-    return MemoryRate(memory_reading.measure(formats, progress=progress))
+    return MemoryRate(memory_bandwidth.measure(formats, progress=progress))

@@ -13,6 +13,7 @@ from memlab.errors import InputError, shorten
 from memlab.ledger.ledger import Row
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw import theme
+from memlab.pictures.draw.alternatives import Bar, bars
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.labels import Phase
 from memlab.pictures.draw.marks import Area, Fact, Mark, Points, Rect, Rule, Stairs
@@ -20,7 +21,6 @@ from memlab.pictures.draw.page import Page, Still
 from memlab.pictures.draw.scale import TIGHT, bytes_over, operations
 from memlab.pictures.draw.table import Beside, Block, Key, Table, Words
 from memlab.pictures.draw.theme import Paint
-from memlab.pictures.draw.ways import Bar, bars
 from memlab.pictures.memory.step_memory import band, phases
 from memlab.pictures.values import number_text as figures
 from memlab.runtime.run import Run

@@ -26,19 +26,19 @@ from memlab.pictures.draw.scale import Band, Scale
 from memlab.pictures.draw.svg import Box
 from memlab.pictures.draw.table import Beside, Block, Key, Table, Words
 from memlab.pictures.draw.theme import PAINTS
+from memlab.pictures.live.fixed_axes import Needs, SteadyView
 from memlab.pictures.live.setting import Check, Choice, Range, Setting, State, always
-from memlab.pictures.live.steady import Needs, SteadyView
 from memlab.pictures.live.view import Scene, maker
 from memlab.pictures.memory.step_memory import StepMemory
 from memlab.pictures.values.number_text import few, figure, percent, three
-from memlab.pictures.values.recipe import (
+from memlab.pictures.values.step_recipe import (
     Recipe,
     memory_of,
     name_of,
     named_or_given,
     network_of,
 )
-from memlab.step.staging import COMPUTED, operands
+from memlab.step.fp32_tiles import COMPUTED, operands
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
 from memlab.techniques.precision import MODES

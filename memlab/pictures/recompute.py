@@ -18,7 +18,7 @@ import numpy as np
 
 from memlab import strings, units
 from memlab.arrays import Column, Floats, bytes_by_part
-from memlab.build.step import training_step
+from memlab.assemble.step import training_step
 from memlab.clocks import roofline
 from memlab.errors import InputError, shorten, whole
 from memlab.networks.graph import Network
@@ -42,15 +42,15 @@ from memlab.pictures.mountain.layers import Layer, pile_over_time
 from memlab.pictures.mountain.picture import Mountain, Slice, phases
 from memlab.pictures.mountain.stack_parts import Part
 from memlab.pictures.values.number_text import change, three
-from memlab.pictures.values.recipe import network_of
+from memlab.pictures.values.step_recipe import network_of
 from memlab.pictures.values.study import Study
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role
-from memlab.techniques import order
+from memlab.techniques import application_order
 from memlab.techniques.recompute import chain_optimum, segments
 from memlab.techniques.recompute.order_memory import Liveness, Lives
-from memlab.techniques.recompute.repeats import repeated
+from memlab.techniques.recompute.repeated_operations import repeated
 from memlab.techniques.recompute.step_as_chain import cuts
 
 FLOOR = ("parameter", "optimizer_state", "rest")
@@ -315,7 +315,7 @@ def subject(given: object) -> Subject:
     if not isinstance(step, Step):
         raise InputError(f"give a network, its name or a step, got {shorten(given)}; "
                          "try 'resnet50'.")  # fmt: skip
-    if done := order.done(step):
+    if done := application_order.done(step):
         raise InputError(f"this step {done} already; start from the step before that, as "
                          "memlab.training_step(network) makes it.")  # fmt: skip
     return Subject(step)

@@ -13,12 +13,12 @@ import numpy.typing as npt
 from memlab import rounding, strings
 from memlab.errors import InputError, real, whole
 from memlab.formats import FORMATS, Format
+from memlab.pictures.draw.alternatives import Names, Way, drawn
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.marks import CROSS, Fact, Glyph
 from memlab.pictures.draw.page import Page, Still, report
 from memlab.pictures.draw.scale import Scale, counts, counts_over
 from memlab.pictures.draw.table import Table
-from memlab.pictures.draw.ways import Names, Way, drawn
 from memlab.pictures.gradient_histogram import floating
 from memlab.pictures.values.number_text import figure, share
 from memlab.pictures.values.study import Study

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from memlab import strings, units
-from memlab.build.step import training_step
+from memlab.assemble.step import training_step
 from memlab.errors import whole
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
@@ -24,7 +24,7 @@ from memlab.pictures.draw.page import Page, Still, report
 from memlab.pictures.draw.scale import Scale, bytes_over
 from memlab.pictures.draw.table import Table
 from memlab.pictures.draw.theme import PAINTS
-from memlab.pictures.values.recipe import network_of
+from memlab.pictures.values.step_recipe import network_of
 from memlab.pictures.values.study import Study
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role

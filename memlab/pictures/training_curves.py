@@ -12,13 +12,13 @@ import numpy as np
 from memlab import strings, units
 from memlab.errors import InputError, shorten
 from memlab.measure import processor, timing
+from memlab.pictures.draw.alternatives import Bar, Names, Way, bars, drawn
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.marks import CROSS, Fact, Glyph
 from memlab.pictures.draw.page import Page, report
 from memlab.pictures.draw.scale import Log, Scale, counts, counts_over, ratios_around
 from memlab.pictures.draw.table import Beside, Table, Words
 from memlab.pictures.draw.text import shortened, wrap
-from memlab.pictures.draw.ways import Bar, Names, Way, bars, drawn
 from memlab.pictures.values.number_text import figure, share
 from memlab.pictures.values.recordable import Recordable
 from memlab.runtime.training import History

@@ -30,7 +30,13 @@ from memlab.pictures.live.setting import ByName, Check, Choice, Range, Setting, 
 from memlab.pictures.live.view import Scene, View, maker
 from memlab.pictures.mountain.stack_parts import Part
 from memlab.pictures.values.number_text import ratio, three
-from memlab.pictures.values.recipe import Recipe, memory_of, name_of, named_or_given, network_of
+from memlab.pictures.values.step_recipe import (
+    Recipe,
+    memory_of,
+    name_of,
+    named_or_given,
+    network_of,
+)
 from memlab.step.tensor import Role
 
 COLUMNS, CHANNELS = SOURCES = "columns", "channels"

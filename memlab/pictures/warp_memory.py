@@ -19,7 +19,7 @@ from itertools import groupby, pairwise
 from math import prod
 
 from memlab import strings, units
-from memlab.kernels.maps.windows import source
+from memlab.kernels.formulas.windows import source
 from memlab.layers.layer import Node, text
 from memlab.networks.graph import Network
 from memlab.pictures.draw.chart import Chart
@@ -32,7 +32,7 @@ from memlab.pictures.draw.theme import PAINTS
 from memlab.pictures.live.setting import Check, Choice, Range, Setting, State
 from memlab.pictures.live.view import Scene, View, maker
 from memlab.pictures.shifted_copies.lowering import conv, find
-from memlab.pictures.values.recipe import name_of, named_or_given
+from memlab.pictures.values.step_recipe import name_of, named_or_given
 from memlab.step.tensor import Role
 
 WARP = 32

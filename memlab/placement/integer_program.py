@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from memlab import this_machine
+from memlab import free_memory
 from memlab.errors import library
 
 OTHER = 4
@@ -23,7 +23,7 @@ def scipy(module: str, what: str) -> ModuleType:
         InputError: SciPy is not installed, or a limit leaves no room for it.
     """
     if module not in sys.modules:
-        this_machine.require(f"{what} needs SciPy, which", this_machine.SCIPY)
+        free_memory.require(f"{what} needs SciPy, which", free_memory.SCIPY)
     return library(module, what)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from memlab.arrays import alive, column
-from memlab.placement.gaps import Gaps, Taken
+from memlab.placement.free_addresses import Gaps, Taken
 
 Packing = tuple[Sequence[int], Sequence[int]]
 """The blocks in the order in which they were placed, and the address of each block."""

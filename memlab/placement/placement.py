@@ -19,7 +19,7 @@ from memlab.ledger.entries import BEFORE, Entry
 from memlab.ledger.ledger import Ledger
 from memlab.placement import exact_packing, packing
 from memlab.placement.packing import Load, Packing
-from memlab.step.garbage_collection import paused
+from memlab.step.paused_gc import paused
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, Size
 from memlab.step.tensor import Role

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from memlab.errors import InputError, shorten
 from memlab.placement.placement import ARENA, Block, Placement, blocks
+from memlab.runtime.async_copies import Host
 from memlab.runtime.backend import Backend, Part
-from memlab.runtime.copies import Host
 from memlab.runtime.memory import Memory, Piece
 from memlab.runtime.metering.meter import Meter
 from memlab.step.step import Step

@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from memlab.devices import DEVICES
 from memlab.errors import known
+from memlab.free_memory import Room
 from memlab.kernels.registry import Array
-from memlab.runtime.copies import Copies
+from memlab.runtime.async_copies import Copies
 from memlab.runtime.metering.meter import Reporting
-from memlab.this_machine import Room
 
 
 class Part(NamedTuple):

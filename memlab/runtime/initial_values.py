@@ -44,7 +44,7 @@ def fill(
     else:
         values[...] = settings[start.setting] if settings and start.setting else start.value
     if tensor.format.name in PADDED:  # kept in arrays of fp32, which do not round by themselves
-        from memlab.kernels.cpu.small.conversions import narrow
+        from memlab.kernels.cpu.small_formats.conversions import narrow
 
         narrow(values, values, tensor.format)
 

@@ -10,8 +10,8 @@ import numpy as np
 from memlab import units
 from memlab.errors import InputError
 from memlab.kernels.registry import Array
+from memlab.runtime.async_copies import Host
 from memlab.runtime.backend import Backend, Part
-from memlab.runtime.copies import Host
 from memlab.runtime.metering.meter import Meter
 from memlab.step.storage import DEVICE, HOST, Storage
 from memlab.step.tensor import Tensor

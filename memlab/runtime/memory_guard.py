@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memlab import this_machine, units
+from memlab import free_memory, units
 from memlab.arrays import alive, column
 from memlab.errors import InputError
+from memlab.free_memory import Room
 from memlab.ledger.ledger import Ledger
-from memlab.ledger.why_and_fit import Fit
+from memlab.ledger.questions import Fit
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, HOST, MEMORIES, Size
-from memlab.this_machine import Room
 
 if TYPE_CHECKING:
     from memlab.runtime.program import Program
@@ -83,7 +83,7 @@ def admit(program: Program, beside: int = 0) -> None:
         if place.one_memory:
             rooms = [(MEMORIES, here)]
         else:
-            rooms.append(((HOST,), this_machine.room()))
+            rooms.append(((HOST,), free_memory.room()))
     for memories, room in rooms:
         chosen = [span for span in spans if span.memory in memories]
         births = np.array([span.birth for span in chosen], np.int64)

@@ -21,17 +21,17 @@ from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.placement.placement import Placement, arrange, blocks, booked
 from memlab.runtime import arena, backend
-from memlab.runtime.copies import RAM, Host
-from memlab.runtime.copies import host as host_memory
+from memlab.runtime.async_copies import RAM, Host
+from memlab.runtime.async_copies import host as host_memory
 from memlab.runtime.inputs import wanted
 from memlab.runtime.memory import Operand, part_of
+from memlab.step.fp32_tiles import COMPUTED, is_staged
 from memlab.step.lifetimes import BEFORE
 from memlab.step.op import CALL, LOAD, Op, Phase
-from memlab.step.staging import COMPUTED, is_staged
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role, Tensor
-from memlab.techniques import order
+from memlab.techniques import application_order
 
 
 class Turn(NamedTuple):
@@ -96,7 +96,7 @@ class Program:
         self.step, self.batch, self.device = step, step.held(batch), device
         self.place, self.host = backend.find(device), host_memory(host)
         self.residents = [tensor for tensor in step.live_in if tensor.role is not Role.INPUT]
-        self.inputs, self.parts = wanted(step), order.parts(step)
+        self.inputs, self.parts = wanted(step), application_order.parts(step)
         self.turns: list[Turn] = []
         self.spans = self._resolve_lifetimes()
         if isinstance(placement, str):
@@ -218,6 +218,6 @@ def _kernel(op: Op, device: str) -> Kernel:
     kernel = registry.find(op.kind, op.algorithm, device, format)
     if not is_staged(op):
         return kernel
-    from memlab.kernels.cpu.small.staged import Staged, StagedUpdate
+    from memlab.kernels.cpu.small_formats.fp32_tiles import Staged, StagedUpdate
 
     return StagedUpdate(kernel, op) if op.slots else Staged(kernel, op)

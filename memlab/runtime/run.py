@@ -20,8 +20,8 @@ from memlab.ledger.entries import UNNAMED
 from memlab.ledger.ledger import BEFORE, Entry, Ledger
 from memlab.placement.placement import ARENA, Placement
 from memlab.runtime import memory_guard
+from memlab.runtime.async_copies import RAM
 from memlab.runtime.backend import Backend
-from memlab.runtime.copies import RAM
 from memlab.runtime.interrupts import outside_the_hook
 from memlab.runtime.metering.meter import Meter, Seen
 from memlab.runtime.program import Program

@@ -21,7 +21,7 @@ from memlab.runtime.metering.meter import Meter
 from memlab.runtime.program import Program, Turn
 from memlab.step.op import LOAD, Op, Phase
 from memlab.step.tensor import Role, Tensor
-from memlab.techniques.order import PART, PARTS
+from memlab.techniques.application_order import PART, PARTS
 
 SETTINGS = {
     "rate": 0.01,
@@ -195,7 +195,7 @@ class Session:
             self.meter.op = index
 
     def _look_for_nan(self, op: Op) -> None:
-        from memlab.kernels.cpu.nans import nan_places
+        from memlab.kernels.cpu.nan_search import nan_places
 
         written = (*op.writes.values(), *op.updates.values())
         places = tuple(nan_places(self.value(tensor)) for tensor in written)

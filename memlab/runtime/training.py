@@ -13,7 +13,7 @@ import numpy as np
 from tqdm import tqdm
 
 from memlab import strings, units
-from memlab.build.step import inference_step, training_step
+from memlab.assemble.step import inference_step, training_step
 from memlab.errors import InputError, flag, shorten, whole
 from memlab.kernels.registry import Array
 from memlab.networks.graph import Network
@@ -22,7 +22,7 @@ from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.step import Step
 from memlab.step.tensor import Role
-from memlab.techniques import order
+from memlab.techniques import application_order
 
 Rewrite = Callable[[Step], Step]
 """A technique with its arguments filled in."""
@@ -140,7 +140,7 @@ def train(
     batch, epochs = whole("batch", batch), whole("epochs", epochs)
     seed, progress = whole("seed", seed, least=0), flag("progress", progress)
     learning = _rewritten(training_step(network, optimizer), rewrite)
-    samples = batch * order.parts(learning)
+    samples = batch * application_order.parts(learning)
     _check(data, samples)
     testing = _rewritten(inference_step(network), rewrite)
     learn, tests = Program(learning, batch), Program(testing, len(data.x_test))
@@ -215,7 +215,10 @@ def _check_rooms(*programs: Program) -> None:
 
 
 def _batches(order: Array, batch: int) -> list[Array]:
-    return [order[first : first + batch] for first in range(0, len(order) - batch + 1, batch)]
+    return [
+        order[first : first + batch]
+        for first in range(0, len(order) - batch + 1, batch)
+    ]
 
 
 def _error(session: Session, test: Session, data: Data) -> float:

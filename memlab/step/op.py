@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from memlab.step.garbage_collection import quick
+from memlab.step.paused_gc import quick
+from memlab.step.rewrite_traits import PLAIN, Again, Traits
 from memlab.step.storage import Size
 from memlab.step.tensor import Tensor
-from memlab.step.traits import PLAIN, Again, Traits
 
 Operands = Mapping[str, Tensor]
 """Tensors by the name under which a kernel knows them: ``{"x": ..., "weight": ...}``."""

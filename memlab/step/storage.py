@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memlab.step.garbage_collection import quick
+from memlab.step.paused_gc import quick
 
 DEVICE = "device:0"
 HOST = "host"

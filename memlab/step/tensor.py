@@ -10,8 +10,8 @@ from math import prod
 
 from memlab.axes import BATCH, Dims
 from memlab.formats import Format, packed
-from memlab.step.garbage_collection import quick
 from memlab.step.initial_values import ZEROS, Start
+from memlab.step.paused_gc import quick
 from memlab.step.storage import DEVICE, Size, Storage
 
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")

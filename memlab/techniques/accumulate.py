@@ -11,15 +11,15 @@ from dataclasses import replace
 from math import prod
 
 from memlab.errors import InputError, whole
-from memlab.step.garbage_collection import paused
+from memlab.step.fp32_tiles import rewritten
 from memlab.step.op import LOAD, OF_PART, Op, Operands, Phase, ending
-from memlab.step.staging import rewritten
+from memlab.step.paused_gc import paused
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
-from memlab.techniques import order
-from memlab.techniques.order import PART, PARTS
-from memlab.techniques.recompute.repeats import names_of, renamed
+from memlab.techniques import application_order
+from memlab.techniques.application_order import PART, PARTS
+from memlab.techniques.recompute.repeated_operations import names_of, renamed
 from memlab.techniques.registry import Argument, Kind, Place, technique
 from memlab.techniques.release import release
 
@@ -30,7 +30,7 @@ MOST = 1024
 @technique(
     Place.LAST, "accumulate", "N parts of that batch, and one update for all",
     choice=Argument("parts", Kind.COUNT),
-    shown=order.accumulates, does="accumulates",
+    shown=application_order.accumulates, does="accumulates",
     idle="has no gradients that could be added up", exact=False,
 )  # fmt: skip
 @paused()
@@ -62,11 +62,11 @@ def accumulate(step: Step, parts: int = 2) -> Step:
         InputError: no step, or one that accumulates already, keeps maps to its end, or does more
             than updates after the first one; no whole number of parts.
     """
-    order.check(step, "accumulate")
+    application_order.check(step, "accumulate")
     step, count = release(step), whole("parts", parts, most=MOST)
-    if order.accumulates(step):
+    if application_order.accumulates(step):
         raise InputError(
-            f"this step accumulates over {order.parts(step)} parts already; start from the step "
+            f"this step accumulates over {application_order.parts(step)} parts already; start from the step "
             "before that, and ask for more parts."
         )
     if count == 1 or all(op.phase is not Phase.BACKWARD for op in step.ops):

@@ -15,7 +15,7 @@ from memlab.step.op import Op, Operands
 from memlab.step.step import Step
 from memlab.step.storage import Storage
 from memlab.step.tensor import Tensor
-from memlab.techniques import order
+from memlab.techniques import application_order
 from memlab.techniques.registry import Place, technique
 
 THERE, STAYS = "what is there before the step", "what outlives the step"
@@ -23,7 +23,7 @@ THERE, STAYS = "what is there before the step", "what outlives the step"
 
 @technique(
     Place.LAST, "in place", "outputs overwrite inputs that die there",
-    shown=order.shares, does="is in place", compared=True,
+    shown=application_order.shares, does="is in place", compared=True,
 )  # fmt: skip
 def in_place(step: Step, layers: Iterable[str] | None = None) -> Step:
     """The same step, where outputs overwrite inputs that die in the same operation.
@@ -35,7 +35,7 @@ def in_place(step: Step, layers: Iterable[str] | None = None) -> Step:
         InputError: no step; one of ``layers`` is no operation, or would change a result: the
             message says which tensor is still needed, and by whom.
     """
-    order.check(step, "in_place")
+    application_order.check(step, "in_place")
     wanted = None if layers is None else _named(step, layers)
     homes = _Homes(step)
     for op in step.ops:
@@ -55,7 +55,7 @@ def in_place(step: Step, layers: Iterable[str] | None = None) -> Step:
 
 
 def _named(step: Step, layers: Iterable[str]) -> frozenset[str]:
-    wanted, known = frozenset(order.names(layers)), [op.name for op in step.ops]
+    wanted, known = frozenset(application_order.names(layers)), [op.name for op in step.ops]
     for name in wanted:
         if name not in known:
             raise unknown("operation", name, known)
@@ -68,7 +68,7 @@ class _Homes:
     def __init__(self, step: Step) -> None:
         self.step = step
         self.moved: dict[str, Storage] = {}
-        self.shared = order.shared(step)
+        self.shared = application_order.shared(step)
         self.last = {name: _last(step, name) for name in step.lifetimes}
 
     def home(self, tensor: Tensor) -> Storage:

@@ -21,13 +21,13 @@ from memlab.errors import InputError, known, real, shorten
 from memlab.hardware import DEVICES, Device
 from memlab.layers import Conv2d, algorithms
 from memlab.layers.algorithms import ALGORITHMS
-from memlab.layers.row import Choice
+from memlab.layers.layer_kind import Choice
+from memlab.step.fp32_tiles import COMPUTED, is_staged, tiles
 from memlab.step.op import Op
-from memlab.step.staging import COMPUTED, is_staged, tiles
 from memlab.step.step import Step
 from memlab.step.tensor import Tensor
-from memlab.techniques import order
-from memlab.techniques.recompute.repeats import renamed, repeated
+from memlab.techniques import application_order
+from memlab.techniques.recompute.repeated_operations import renamed, repeated
 from memlab.techniques.registry import Argument, Place, technique
 
 NAMED = (RECORDED, HERE, *DEVICES)
@@ -68,7 +68,7 @@ def lowering(
             time that is no number; a batch that the step does not hold for; a step that recomputes
             or is in place.
     """
-    order.check(step, "lowering")
+    application_order.check(step, "lowering")
     if algorithm is None:
         timed = {} if times is None else _timed(step, times)
         return _search(step, _checked(step, batch), limit, timed, _figures(step, device))
@@ -167,9 +167,9 @@ def ways(op: Op, names: Iterable[str], threads: int) -> list[Op]:
 
 def _apart(op: Op) -> Op:
     """Workspace of its own for an operation that runs again, maybe by another algorithm."""
-    if not op.attributes.get(order.AGAIN):
+    if not op.attributes.get(application_order.AGAIN):
         return op
-    suffix = repeated(op.attributes[order.AGAIN])
+    suffix = repeated(op.attributes[application_order.AGAIN])
     return replace(op, workspace={key: renamed(t, suffix) for key, t in op.workspace.items()})
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from memlab.step.lifetimes import BEFORE
 from memlab.step.step import Step
-from memlab.techniques import order
+from memlab.techniques import application_order
 from memlab.techniques.registry import Place, technique
 
 
@@ -19,7 +19,7 @@ def no_reuse(step: Step) -> Step:
     Raises:
         InputError: no step.
     """
-    order.check(step, "no_reuse")
+    application_order.check(step, "no_reuse")
     last = len(step.ops) - 1
     kept = (
         life.tensor

@@ -13,10 +13,10 @@ from dataclasses import replace
 
 from memlab.errors import InputError, shorten
 from memlab.step.op import NONE, Op, Operands, Phase
+from memlab.step.rewrite_traits import Again, Traits
 from memlab.step.step import Step
 from memlab.step.storage import Storage
 from memlab.step.tensor import Role, Tensor
-from memlab.step.traits import Again, Traits
 from memlab.techniques.registry import Place, technique
 
 _STAY = (Role.BUFFER, Role.PARAMETER, Role.OPTIMIZER_STATE, Role.PARAMETER_GRADIENT)

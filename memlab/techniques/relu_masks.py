@@ -11,11 +11,11 @@ from dataclasses import replace
 from memlab.errors import InputError
 from memlab.formats import FORMATS
 from memlab.step import tensor
+from memlab.step.fp32_tiles import is_staged, rewritten
 from memlab.step.op import Op, Phase
-from memlab.step.staging import is_staged, rewritten
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor
-from memlab.techniques import order
+from memlab.techniques import application_order
 from memlab.techniques.registry import Place, technique
 
 COMPUTED_IN = ("fp32", "fp64")
@@ -36,7 +36,7 @@ def relu_masks(step: Step) -> Step:
         InputError: no step; a training step built in half precision, or one in which no ReLU
             qualifies.
     """
-    order.check(step, "relu_masks")
+    application_order.check(step, "relu_masks")
     if not step.training:
         return step  # it keeps no map for backward
     if step.format not in COMPUTED_IN and not any(is_staged(op) for op in step.ops):

@@ -9,21 +9,21 @@ import pytest
 
 import memlab
 from benchmarks import planned_seconds
-from memlab.bench import this_machine
+from memlab.bench import measured_machine
 from memlab.clocks import measured_rates, roofline
 from memlab.layers.algorithms import DEFAULT, on
 
-STEPS: tuple[this_machine.Subject, ...] = (("mnist_cnn", None, 2),)
+STEPS: tuple[measured_machine.Subject, ...] = (("mnist_cnn", None, 2),)
 SIZES = (16, 8)
-MEASURE = this_machine.measure
+MEASURE = measured_machine.measure
 
 
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch, tmp_path):
     monkeypatch.setenv(measured_rates.PLACE, str(tmp_path / "machine.json"))
     for name in ("product", "copy"):
-        monkeypatch.setattr(this_machine, name, lambda rounds: 1e9)
-    for module in (this_machine, planned_seconds):
+        monkeypatch.setattr(measured_machine, name, lambda rounds: 1e9)
+    for module in (measured_machine, planned_seconds):
         monkeypatch.setattr(module, "freed_memory_kept", nullcontext)
 
 
@@ -65,7 +65,7 @@ def test_nothing_is_the_fastest_where_this_machine_was_not_measured() -> None:
 
 
 def test_what_was_measured_is_kept(monkeypatch) -> None:
-    monkeypatch.setattr(this_machine, "STEPS", STEPS)
-    monkeypatch.setattr(this_machine, "measure", lambda: MEASURE(STEPS, SIZES, 1))
-    assert str(measured_rates.place()) in str(this_machine.run())
+    monkeypatch.setattr(measured_machine, "STEPS", STEPS)
+    monkeypatch.setattr(measured_machine, "measure", lambda: MEASURE(STEPS, SIZES, 1))
+    assert str(measured_rates.place()) in str(measured_machine.run())
     assert measured_rates.find().here

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks import plan
-from memlab.build.step import training_step
+from memlab.assemble.step import training_step
 
 SAFETY = 5
 

@@ -13,8 +13,8 @@ from functools import partial
 import pytest
 
 from benchmarks import step
-from memlab import this_machine
-from memlab.build.step import training_step
+from memlab import free_memory
+from memlab.assemble.step import training_step
 from memlab.measure import processor
 from memlab.networks import zoo
 from memlab.runtime.program import Program
@@ -27,7 +27,7 @@ from tests.oracles.requirement import torch_or_skip
 def gently(monkeypatch):
     """Other tests run beside these, and after them in this process."""
     monkeypatch.setattr(step, "keep_freed_memory", lambda: None)
-    monkeypatch.setattr(this_machine, "cores", lambda: 1)
+    monkeypatch.setattr(free_memory, "cores", lambda: 1)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import sys
 import memlab
 from benchmarks import functions_walked
 from memlab import units
-from memlab.build.step import training_step
+from memlab.assemble.step import training_step
 from memlab.runtime.session import Session
 
 MOST = dict(zip(functions_walked.STEPS, (63, 63, 63, 76), strict=True))

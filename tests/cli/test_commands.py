@@ -17,7 +17,7 @@ from memlab.ledger import files
 from memlab.lesson import progress as record
 from memlab.placement.placement import HOWS
 from memlab.step.storage import DEVICE, HOST
-from memlab.techniques.recompute import ways
+from memlab.techniques.recompute import methods
 
 SMALL = ["plan", "mnist_cnn", "--batch", "4"]
 
@@ -513,7 +513,7 @@ def test_every_command_has_help_with_an_example(run, command):
 
 def test_the_help_names_every_way(run):
     text = " ".join(run("plan", "--help")[1].split())
-    for those in (ways.WAYS, HOWS):
+    for those in (methods.WAYS, HOWS):
         names = [f"'{name}'" if " " in name else name for name in those]
         assert f": {', '.join(names[:-1])} or {names[-1]}" in text
 

@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 import memlab
-from memlab import InputError, this_machine
+from memlab import InputError, free_memory
 from memlab.clocks import measured_rates, roofline
 from memlab.pictures.explain.explained import Explained
 from memlab.pictures.explain.explained_changes import Subject
@@ -17,7 +17,7 @@ from memlab.pictures.techniques.compare import compare_techniques
 
 DATA = {
     "schema": measured_rates.SCHEMA,
-    "machine": {"processor": this_machine.processor(), "date": "2026-01-02"},
+    "machine": {"processor": free_memory.processor(), "date": "2026-01-02"},
     "command": measured_rates.COMMAND,
     "flops": 1e9,
     "bandwidth": 1e8,
@@ -46,7 +46,7 @@ def test_what_is_kept_counts_and_says_so(place) -> None:
     assert "recorded on" in memlab.clock(step, 2).machine
     assert measured_rates.save(DATA) == place
     assert (
-        memlab.clock(step, 2).machine == f"{this_machine.processor()}, measured here on 2026-01-02"
+        memlab.clock(step, 2).machine == f"{free_memory.processor()}, measured here on 2026-01-02"
     )
     assert memlab.clock(step, 2, "here").seconds == memlab.clock(step, 2).seconds
     assert "recorded on" in memlab.clock(step, 2, "recorded").machine
@@ -63,7 +63,7 @@ def test_pictures_say_whose_seconds_they_show(place) -> None:
 
     assert all("rates recorded on" in note for note in said())
     measured_rates.save(DATA)
-    here = f"one thread of {this_machine.processor()}, rates measured here on 2026-01-02"
+    here = f"one thread of {free_memory.processor()}, rates measured here on 2026-01-02"
     assert [here in note for note in said()] == [True, True, True]
 
 

@@ -15,9 +15,10 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
 
 import memlab
-from memlab import lesson, notebook, strings, views, zoo
+from memlab import lesson, notebook_hooks, strings, views, zoo
 from memlab.course.cards import WIDEST, prediction_card, working
 from memlab.errors import InputError
+from memlab.free_memory import Room
 from memlab.lesson import sentences
 from memlab.lesson.card import Card
 from memlab.lesson.card_question import Figure, Kind, Part, Topic, Truth, topics
@@ -26,7 +27,6 @@ from memlab.lesson.misconceptions import Cause
 from memlab.pictures.live import outputs
 from memlab.pictures.live.outputs import REQUIRED
 from memlab.runtime import memory_guard
-from memlab.this_machine import Room
 from tests.pictures.shown import send
 from tests.quick import apart
 
@@ -392,7 +392,7 @@ def shell(monkeypatch):
     """A notebook's shell; ``shown`` is what its cells have shown."""
     shell: Any = InteractiveShell.instance()
     monkeypatch.setattr(shell.display_formatter, "active_types", ["text/plain", "image/svg+xml"])
-    notebook.show_values()
+    notebook_hooks.show_values()
     publisher, shell.shown = shell.display_pub, []
     shell.display_pub = Publisher(shell.shown)
     yield shell

@@ -262,7 +262,7 @@ def test_the_run_is_measured():
 
 
 def test_a_run_that_does_not_fit_is_refused(monkeypatch):
-    monkeypatch.setattr("memlab.this_machine.free_memory", lambda: 10**8)
+    monkeypatch.setattr("memlab.free_memory.free_memory", lambda: 10**8)
     with pytest.raises(InputError, match=r"^the run needs 128 MB and 100 MB are free; .*--no-run"):
         written.LECTURES["k2"]()
 

@@ -27,8 +27,8 @@ from memlab.frontends.torch.fitting import BY
 from memlab.frontends.torch.fitting.offload_search import Offload, OffloadSearch
 from memlab.frontends.torch.fitting.recipe import Fit, Recipe
 from memlab.frontends.torch.fitting.search import Search
-from memlab.frontends.torch.measure import with_workspace, workspace
-from memlab.frontends.torch.worlds import OPTIMIZERS, Wish
+from memlab.frontends.torch.measured_workspace import with_workspace, workspace
+from memlab.frontends.torch.tensor_modes import OPTIMIZERS, Wish
 from memlab.measure.timing import interleave
 from memlab.step.storage import DEVICE, HOST
 from tests.oracles.torch_allocator import most

@@ -11,8 +11,8 @@ import pytest
 
 import memlab
 from memlab import InputError
+from memlab.step.fp32_tiles import tiles
 from memlab.step.op import Phase
-from memlab.step.staging import tiles
 from memlab.step.tensor import Role
 from memlab.techniques.release import rewritable
 from tests.oracles.requirement import torch_or_skip
@@ -23,15 +23,15 @@ from memlab.frontends.torch import (
     OPTIMIZERS,
     observe,
     observed,
+    real_outputs,
     record,
-    truths,
-    worlds,
+    tensor_modes,
 )
-from memlab.frontends.torch.fitting.one_by_one import OneByOne
+from memlab.frontends.torch.dispatch_mode import Seen
+from memlab.frontends.torch.fitting.update_in_backward import OneByOne
 from memlab.frontends.torch.fitting.wrapping import wrap
-from memlab.frontends.torch.recorder import Seen
 from memlab.frontends.torch.recording import Call, Spec
-from memlab.frontends.torch.worlds import Wish, World
+from memlab.frontends.torch.tensor_modes import Wish, World
 from tests.oracles.torch_peak import count
 from tests.torch_models import SMALL, Case, images, of_images
 from tests.unknown_kinds import meaning
@@ -45,7 +45,7 @@ STRAIGHT = [name for name in SMALL if name != "lstm"]
 
 
 def test_optimizers_have_the_names_that_are_told() -> None:
-    assert tuple(worlds.OPTIMIZERS) == OPTIMIZERS
+    assert tuple(tensor_modes.OPTIMIZERS) == OPTIMIZERS
 
 
 def recorded(case: Case, optimizer: Any = "momentum", **options: Any) -> Any:
@@ -134,7 +134,7 @@ def test_a_change_that_fake_tensors_cannot_take_is_recorded_on_real_ones():
 
 def test_equal_numbers_of_other_kinds_are_other_calls():
     keys = []
-    with truths.Fakes() as fakes:
+    with real_outputs.Fakes() as fakes:
         x = torch.empty(2, 3)
         for value in (1, 1.0, True):
             keys.append(fakes._cache_key(None, torch.ops.aten.add.Tensor, (x, value), {}))
@@ -159,7 +159,7 @@ def test_fake_tensors_live_and_die_as_real_ones_do(name):
 
 def test_this_comparison_sees_a_storage_that_fake_tensors_have_wrong(monkeypatch):
     case = SMALL["mse_loss"]
-    monkeypatch.setattr("memlab.frontends.torch.truths.WRONG", {})
+    monkeypatch.setattr("memlab.frontends.torch.real_outputs.WRONG", {})
     ledger = memlab.plan(recorded(case))
     assert ledger.peak(7) < truth(case, 7).most
 
@@ -275,7 +275,7 @@ def test_an_update_inside_backward_is_one_and_lets_gradients_go(name):
 @pytest.mark.parametrize("name", ["alexnet", "gpt", "resnet"])
 @pytest.mark.parametrize("optimizer", list(OPTIMIZERS))
 def test_one_by_one_is_the_same_update_in_fewer_bytes(name, optimizer):
-    case, make = SMALL[name], worlds.OPTIMIZERS[optimizer]
+    case, make = SMALL[name], tensor_modes.OPTIMIZERS[optimizer]
     assert_exact(case, partial(OneByOne, make))
     plain, other = (memlab.plan(recorded(case, each)) for each in (make, partial(OneByOne, make)))
     assert in_update(other) <= in_update(plain)

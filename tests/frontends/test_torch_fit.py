@@ -18,14 +18,14 @@ torch: Any = torch_or_skip()
 from torch import nn
 
 from memlab.frontends.torch.fitting import search, wrapping
-from memlab.frontends.torch.fitting.choosing import Program
-from memlab.frontends.torch.fitting.model import model_of
+from memlab.frontends.torch.fitting.checkpointed_peak import model_of
+from memlab.frontends.torch.fitting.module_calls import Watched, candidates
+from memlab.frontends.torch.fitting.module_milp import Program
 from memlab.frontends.torch.fitting.recipe import Recipe
 from memlab.frontends.torch.fitting.search import Search
-from memlab.frontends.torch.fitting.spans import Watched, candidates
-from memlab.frontends.torch.measure import Workspace
-from memlab.frontends.torch.recorded import observe
-from memlab.frontends.torch.worlds import Wish
+from memlab.frontends.torch.measured_workspace import Workspace
+from memlab.frontends.torch.observed_model import observe
+from memlab.frontends.torch.tensor_modes import Wish
 from tests.oracles.torch_allocator import most
 
 F = torch.nn.functional

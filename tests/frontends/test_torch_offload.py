@@ -17,19 +17,19 @@ torch: Any = torch_or_skip()
 
 from torch import nn
 
-from memlab.frontends.torch.convert import step_of
 from memlab.frontends.torch.fitting import offloading
-from memlab.frontends.torch.fitting.choosing import Program
+from memlab.frontends.torch.fitting.module_calls import Watched, savers
+from memlab.frontends.torch.fitting.module_milp import Program
 from memlab.frontends.torch.fitting.offload_search import (
     Offload,
     OffloadSearch,
     Waits,
 )
 from memlab.frontends.torch.fitting.recipe import _equal, _trained
-from memlab.frontends.torch.fitting.spans import Watched, savers
-from memlab.frontends.torch.measure import Workspace
-from memlab.frontends.torch.recorded import Observed, observe
-from memlab.frontends.torch.worlds import Wish, as_it_is
+from memlab.frontends.torch.measured_workspace import Workspace
+from memlab.frontends.torch.observed_model import Observed, observe
+from memlab.frontends.torch.recording_to_step import step_of
+from memlab.frontends.torch.tensor_modes import Wish, as_it_is
 from memlab.step.op import Phase
 from memlab.step.storage import HOST
 from tests.oracles.torch_allocator import most

@@ -14,9 +14,9 @@ from tests.oracles.requirement import torch_or_skip
 
 torch: Any = torch_or_skip()
 
-from memlab.frontends.torch import alone, measure, observe
-from memlab.frontends.torch.convert import step_of
-from memlab.frontends.torch.random_states import nbytes, reruns
+from memlab.frontends.torch import measured_workspace, observe, run_one_op
+from memlab.frontends.torch.checkpoint_rng import nbytes, reruns
+from memlab.frontends.torch.recording_to_step import step_of
 from tests.oracles.torch_allocator import most
 from tests.torch_models import SMALL, Case
 
@@ -32,7 +32,9 @@ def truth(case: Case, batch: int, optimizer: str = "momentum") -> int:
 
 
 def planned(found: Any, batch: int | None) -> Any:
-    return memlab.plan(measure.with_workspace(found, measure.workspace(found, batch)))
+    return memlab.plan(
+        measured_workspace.with_workspace(found, measured_workspace.workspace(found, batch))
+    )
 
 
 def sum_of(count: int) -> dict[str, Any]:
@@ -56,7 +58,7 @@ def test_the_peak_is_that_of_the_allocator(name, optimizer):
 def test_from_other_batches_it_is_within_a_hundredth():
     case = SMALL["resnet"]
     found = seen(case)
-    ledger, (first, *_, last) = planned(found, None), measure.near(found)
+    ledger, (first, *_, last) = planned(found, None), measured_workspace.near(found)
     for batch in (last // 2 + 1, 2 * last):
         assert ledger.peak(batch) == pytest.approx(truth(case, batch), rel=0.01)
     assert any(f"measured at batch {first} and" in note for note in ledger.notes)
@@ -77,13 +79,13 @@ def test_an_operation_that_crashes_ends_nothing_else():
     """No bytes in the place of what oneDNN keeps for its backward: a segmentation fault."""
     found = seen(SMALL["lstm"])
     call = next(each for each in found.calls if each.kind == "mkldnn_rnn_layer_backward")
-    job = measure.Jobs(found, 5).job(call)
+    job = measured_workspace.Jobs(found, 5).job(call)
     kept = [isinstance(each, dict) and "made" in each for each in job["args"]]
     empty = {"tensor": [99, 0, [0], [1], 0, "uint8", "cpu"]}
     args = [empty if made else each for each, made in zip(job["args"], kept, strict=True)]
     crash, add = json.dumps({**job, "args": args, "first": {}}), json.dumps(sum_of(3))
     assert any(kept)
-    results = measure.run([crash, add])
+    results = measured_workspace.run([crash, add])
     assert results[crash] == {"error": "it ends the process that it runs in"}
     assert results[add]["peak"] == 12
 
@@ -92,19 +94,19 @@ def test_equal_operations_are_measured_once_and_an_error_is_told():
     job = sum_of(6)
     add, wrong = json.dumps(job), json.dumps({**job, "args": job["args"][:1]})
     told: list[tuple[int, int]] = []
-    found = measure.run([add, wrong, add], lambda *pair: told.append(pair))
+    found = measured_workspace.run([add, wrong, add], lambda *pair: told.append(pair))
     assert told == [(1, 2), (2, 2)]
     assert found[add]["peak"] == 24
     assert found[add]["outputs"] == [[0, 24]]
     assert "missing value for argument" in found[wrong]["error"]
-    measure.run([add], lambda *pair: told.append(pair))
+    measured_workspace.run([add], lambda *pair: told.append(pair))
     assert len(told) == 2
 
 
 def test_a_process_that_does_not_start_is_told(monkeypatch, tmp_path):
-    monkeypatch.setattr(alone, "__file__", str(tmp_path / "none.py"))
+    monkeypatch.setattr(run_one_op, "__file__", str(tmp_path / "none.py"))
     with pytest.raises(InputError, match="did not start"):
-        measure.run(["{}"])
+        measured_workspace.run(["{}"])
 
 
 def test_what_checkpoints_keep_of_random_numbers_is_found():
@@ -125,4 +127,4 @@ def test_a_recording_of_one_batch_is_measured_at_that_one():
     found = observe(case.build, case.make_batch, case.loss_fn, batch=3)
     assert planned(found, None).peak(3) == truth(case, 3)
     with pytest.raises(InputError, match="of batch 3 alone"):
-        measure.workspace(found, 4)
+        measured_workspace.workspace(found, 4)

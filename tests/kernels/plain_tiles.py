@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from memlab.kernels.maps.windows import source
+from memlab.kernels.formulas.windows import source
 from memlab.kernels.operands import Window
 from memlab.kernels.registry import Array
 

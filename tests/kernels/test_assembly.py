@@ -8,7 +8,7 @@ import numba
 import numpy as np
 import pytest
 
-from memlab.kernels.cpu import assembly, vectors
+from memlab.kernels.cpu import assembly, vector_code
 from memlab.kernels.registry import Array
 
 njit: Any = numba.njit
@@ -68,7 +68,7 @@ def test_a_loop_over_arrays_fills_vectors_and_a_chain_does_not() -> None:
     added(values, values, np.empty_like(values))
     chained(0.5, 3)
     filled = assembly.width(assembly.registers(added))
-    assert 128 <= filled <= vectors.BITS
+    assert 128 <= filled <= vector_code.BITS
     assert assembly.registers(chained) == {}
 
 

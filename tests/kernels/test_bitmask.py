@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from memlab.errors import InputError
-from memlab.kernels.cpu.small import bitmask
-from memlab.kernels.cpu.small.bitmask import pack_positive, relu_backward_masked
+from memlab.kernels.cpu.small_formats import bitmask
+from memlab.kernels.cpu.small_formats.bitmask import pack_positive, relu_backward_masked
 from memlab.kernels.registry import Array, Call, find
 from tests.kernels.test_contract import allocated, allocates
 from tests.kernels_by_case import as_slice

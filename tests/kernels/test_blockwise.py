@@ -9,9 +9,9 @@ import pytest
 
 from memlab.errors import InputError
 from memlab.formats import FORMATS, Format
-from memlab.kernels.cpu.small import blockwise
-from memlab.kernels.cpu.small.blockwise import narrow_blocks, widen_blocks
-from memlab.kernels.cpu.small.conversions import words
+from memlab.kernels.cpu.small_formats import blockwise
+from memlab.kernels.cpu.small_formats.blockwise import narrow_blocks, widen_blocks
+from memlab.kernels.cpu.small_formats.conversions import words
 from memlab.kernels.registry import Array, Call
 from tests.kernels.test_contract import allocated, allocates
 

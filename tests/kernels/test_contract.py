@@ -18,19 +18,19 @@ from memlab import devices
 from memlab.clocks.data_path import AUGMENT
 from memlab.devices import DEVICES, EVERY_LAYER
 from memlab.errors import InputError
-from memlab.kernels import everywhere, registry
+from memlab.kernels import device_independent, registry
 from memlab.kernels.cpu import compile as compiling
-from memlab.kernels.cpu import value_loops
-from memlab.kernels.cpu.nans import nan_places
+from memlab.kernels.cpu import elementwise_loops
+from memlab.kernels.cpu.nan_search import nan_places
 from memlab.kernels.registry import Array, Call
 from memlab.layers import LAYERS, algorithms
 from memlab.layers.algorithms import ALGORITHMS
-from memlab.layers.row import Passes
+from memlab.layers.layer_kind import Passes
 from memlab.optimizers import OPTIMIZERS
 from memlab.runtime.metering.meter import Meter
 from memlab.runtime.session import SETTINGS
+from memlab.step.fp32_tiles import ADJUST, CHECK
 from memlab.step.op import Op
-from memlab.step.staging import ADJUST, CHECK
 from tests.kernels_by_case import CASES, Case, Trial, as_slice, convolutions, others, slot
 
 FORMATS = ("fp32", "fp64")
@@ -67,7 +67,7 @@ def test_what_is_found_in_the_files_of_a_device_is_what_they_register(device: st
     registry.load(device)
     registered = {key[:2] for key in registry.KERNELS if key[2] == device}
     named = {name for each in devices.kernels(device) for name in each.names if name[0]}
-    once = {(kind, "") for kind in (*everywhere.EVERYWHERE, *everywhere.UPDATES)}
+    once = {(kind, "") for kind in (*device_independent.EVERYWHERE, *device_independent.UPDATES)}
     assert registered - named - once == scaling(device)
     assert named <= registered
     other = {each for known in EVERY_LAYER for each in due(known)}
@@ -201,7 +201,11 @@ def test_a_temporary_of_8_bytes_is_seen() -> None:
 def dispatchers() -> dict[str, Any]:
     """Compiled functions that Python calls, by full name: their code holds those they call."""
     registry.load()
-    names = (*registry.modules("cpu"), "memlab.kernels.cpu.conv.im2col", "memlab.kernels.cpu.nans")
+    names = (
+        *registry.modules("cpu"),
+        "memlab.kernels.cpu.conv.im2col",
+        "memlab.kernels.cpu.nan_search",
+    )
     modules = [import_module(name) for name in names]
     found = {f for module in modules for f in vars(module).values() if hasattr(f, "inspect_llvm")}
     called = {f.py_func.__globals__.get(n) for f in found for n in f.py_func.__code__.co_names}
@@ -210,7 +214,7 @@ def dispatchers() -> dict[str, Any]:
 
 def loops() -> dict[str, Any]:
     """Loops that are made of formulas and were called, by formula."""
-    found: dict[Any, Any] = value_loops.LOOPS
+    found: dict[Any, Any] = elementwise_loops.LOOPS
     return {formula.__name__: loop for formula, loop in found.items() if loop.signatures}
 
 

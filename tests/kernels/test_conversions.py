@@ -12,8 +12,8 @@ import pytest
 from memlab.errors import InputError
 from memlab.formats import FORMATS, STORED, Format
 from memlab.kernels.cpu.compile import compiled
-from memlab.kernels.cpu.small import conversions
-from memlab.kernels.cpu.small.conversions import narrow, widen, words
+from memlab.kernels.cpu.small_formats import conversions
+from memlab.kernels.cpu.small_formats.conversions import narrow, widen, words
 from memlab.kernels.registry import Array, Call
 from tests.kernels.test_contract import allocated, allocates
 

@@ -54,7 +54,7 @@ def test_keys_and_neighbours_are_independent(key: int) -> None:
 
 def test_the_generator_is_splitmix64() -> None:
     """The first numbers for seed 1234567, as the authors' C code prints them."""
-    from memlab.kernels.maps.random_numbers import GOLDEN, mix
+    from memlab.kernels.formulas.random_numbers import GOLDEN, mix
 
     expected = [6457827717110365317, 3203168211198807973, 9817491932198370423]
     with np.errstate(over="ignore"):

@@ -11,13 +11,8 @@ import numpy as np
 import pytest
 
 from memlab import InputError
-from memlab.kernels.cpu import experiments, vectors
-from memlab.kernels.cpu.experiments import (
-    ARITHMETIC,
-    MicroKernel,
-    available,
-    micro_kernel,
-)
+from memlab.kernels.cpu import vector_code, vector_experiments
+from memlab.kernels.cpu.vector_experiments import ARITHMETIC, MicroKernel, available, micro_kernel
 
 PAIRS = [
     (name, count)
@@ -72,8 +67,8 @@ def test_the_sums_leave_registers_for_the_operands() -> None:
     for format, count in PAIRS:
         if format in available():
             sums = micro_kernel(format, count).sums
-            parts = max(1, count * ARITHMETIC[format].bits // vectors.BITS)
-            assert sums == 1 or sums * parts <= vectors.REGISTERS - 2
+            parts = max(1, count * ARITHMETIC[format].bits // vector_code.BITS)
+            assert sums == 1 or sums * parts <= vector_code.REGISTERS - 2
 
 
 @pytest.mark.parametrize(
@@ -94,7 +89,7 @@ def test_bad_lanes_give_one_sentence(format: str, count: Any, says: str) -> None
 
 
 def test_fewer_lanes_than_an_instruction_and_a_missing_one_are_refused(monkeypatch: Any) -> None:
-    monkeypatch.setattr(experiments, "FEATURES", frozenset({"avxvnni"}))
+    monkeypatch.setattr(vector_experiments, "FEATURES", frozenset({"avxvnni"}))
     assert available() == ("fp64", "fp32", "int8")
     with pytest.raises(InputError, match="lanes of int8 must be one of 16, 32, 64, got 8"):
         micro_kernel("int8", 8)
@@ -128,17 +123,17 @@ def test_operands_of_another_type_shape_or_no_step_are_refused() -> None:
     ],
 )
 def test_the_width_of_a_processor(features: set[str], triple: str, expected: Any) -> None:
-    assert vectors.width(features, triple) == expected
+    assert vector_code.width(features, triple) == expected
 
 
 def test_the_features_are_those_that_numba_compiles_for(monkeypatch: Any) -> None:
     config: Any = numba.core.config
     monkeypatch.setattr(config, "CPU_FEATURES", "+avx,-avx2,+fma")
-    assert vectors.features() == {"avx", "fma"}
+    assert vector_code.features() == {"avx", "fma"}
     monkeypatch.setattr(config, "CPU_FEATURES", "")
-    assert vectors.features() == frozenset()
+    assert vector_code.features() == frozenset()
     monkeypatch.setattr(config, "CPU_FEATURES", None)
-    assert vectors.features() == vectors.FEATURES
+    assert vector_code.features() == vector_code.FEATURES
 
 
 # -- reading ------------------------------------------------------------------------------------
@@ -147,16 +142,16 @@ def test_the_features_are_those_that_numba_compiles_for(monkeypatch: Any) -> Non
 @pytest.mark.parametrize("dtype", ["f8", "f4", "u8", "u4", "u2", "u1", "i1"])
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_a_sum_is_numpys(dtype: str, blocks: int) -> None:
-    count = blocks * experiments.BLOCK // np.dtype(dtype).itemsize
+    count = blocks * vector_experiments.BLOCK // np.dtype(dtype).itemsize
     values = np.random.default_rng(0).integers(0, 120, count).astype(dtype)
-    found = experiments.total(values)
+    found = vector_experiments.total(values)
     assert found.dtype == values.dtype
     assert found == values.sum(dtype=dtype)  # both wrap around
 
 
-@pytest.mark.parametrize("count", [0, 1, experiments.BLOCK + 8])
+@pytest.mark.parametrize("count", [0, 1, vector_experiments.BLOCK + 8])
 def test_only_whole_blocks_are_read(count: int) -> None:
     with pytest.raises(InputError, match="an array without gaps"):
-        experiments.total(np.ones(count, np.uint8))
+        vector_experiments.total(np.ones(count, np.uint8))
     with pytest.raises(InputError, match="an array without gaps"):
-        experiments.total(np.ones(2 * experiments.BLOCK)[::2])
+        vector_experiments.total(np.ones(2 * vector_experiments.BLOCK)[::2])

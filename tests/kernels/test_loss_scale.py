@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from memlab.formats import FORMATS, STORED
-from memlab.kernels.cpu.small.loss_scale import adjust_scale, check_finite
+from memlab.kernels.cpu.small_formats.loss_scale import adjust_scale, check_finite
 from memlab.kernels.registry import Array, Call
-from memlab.step.staging import OVERFLOW, SCALE, STEPS, TAKEN
+from memlab.step.fp32_tiles import OVERFLOW, SCALE, STEPS, TAKEN
 
 
 def overflows(*gradients: Array) -> bool:

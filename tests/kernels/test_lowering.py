@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memlab import InputError, kernels
 from memlab.kernels.cpu.conv import batch_lowering
 from memlab.kernels.cpu.conv.im2col import col2im, im2col
-from memlab.kernels.maps import windows
+from memlab.kernels.formulas import windows
 from memlab.kernels.registry import Array
 from tests.drawn import examples
 from tests.oracles.requirement import torch_or_skip

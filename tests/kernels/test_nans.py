@@ -7,7 +7,7 @@ import pytest
 
 from memlab import formats
 from memlab.formats import FORMATS
-from memlab.kernels.cpu.nans import nan_places
+from memlab.kernels.cpu.nan_search import nan_places
 
 FLOATS = [name for name, each in formats.FLOATS.items() if each.nan]
 

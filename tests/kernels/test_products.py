@@ -8,10 +8,10 @@ import numba
 import numpy as np
 import pytest
 
-from memlab.kernels.cpu import vectors
-from memlab.kernels.cpu.tile import block_products
-from memlab.kernels.cpu.tile.block_products import ADD, BIAS, ZERO, dot_rows, multiply_panel
-from memlab.kernels.cpu.tile.packing import copy_run
+from memlab.kernels.cpu import vector_code
+from memlab.kernels.cpu.conv_tiles import block_products
+from memlab.kernels.cpu.conv_tiles.block_products import ADD, BIAS, ZERO, dot_rows, multiply_panel
+from memlab.kernels.cpu.conv_tiles.packing import copy_run
 from memlab.kernels.registry import Array
 
 njit: Any = numba.njit
@@ -95,10 +95,13 @@ def test_dot_products_of_rows(rows: int, columns: int, count: int) -> None:
 
 
 def test_a_block_of_sums_fits_the_registers() -> None:
-    assert vectors.BITS in (128, 256, 512)
-    assert block_products.ROWS * block_products.VECTORS + block_products.VECTORS < vectors.REGISTERS
+    assert vector_code.BITS in (128, 256, 512)
+    assert (
+        block_products.ROWS * block_products.VECTORS + block_products.VECTORS
+        < vector_code.REGISTERS
+    )
     rows, columns = block_products.DOTS
-    assert rows * columns + columns < vectors.REGISTERS
+    assert rows * columns + columns < vector_code.REGISTERS
 
 
 def test_the_sums_of_a_product_are_vectors_of_that_width() -> None:

@@ -16,20 +16,21 @@ import pytest
 from memlab import layers as L  # noqa: N812 - as in memlab
 from memlab.formats import FORMATS, Format
 from memlab.kernels import registry
-from memlab.kernels.cpu.small.blockwise import narrow_blocks, widen_blocks
-from memlab.kernels.cpu.small.conversions import narrow
-from memlab.kernels.cpu.small.staged import Staged, StagedUpdate
+from memlab.kernels.cpu.small_formats.blockwise import narrow_blocks, widen_blocks
+from memlab.kernels.cpu.small_formats.conversions import narrow
+from memlab.kernels.cpu.small_formats.fp32_tiles import Staged, StagedUpdate
 from memlab.kernels.registry import Array, Call
 from memlab.layers.algorithms import on
 from memlab.layers.losses import Loss
 from memlab.optimizers import OPTIMIZERS
 from memlab.runtime import session
-from memlab.step import staging, tensor
+from memlab.step import fp32_tiles as staging
+from memlab.step import tensor
+from memlab.step.fp32_tiles import SUFFIX
 from memlab.step.op import Op, Phase
-from memlab.step.staging import SUFFIX
+from memlab.step.rewrite_traits import Cut
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
-from memlab.step.traits import Cut
 from tests import kernels_by_case
 from tests.kernels_by_case import CPU_ALONE, Case, Trial, as_slice, convolutions, poolings, slot
 

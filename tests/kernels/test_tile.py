@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from memlab.kernels.cpu.tile import packing
+from memlab.kernels.cpu.conv_tiles import packing
 from memlab.kernels.operands import Window, window
 from memlab.layers import Conv2d
 from tests.kernels import plain_tiles as plain

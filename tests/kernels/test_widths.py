@@ -15,22 +15,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memlab.kernels.cpu import vectors
-from memlab.kernels.cpu.tile import block_products, packing
+from memlab.kernels.cpu import vector_code
+from memlab.kernels.cpu.conv_tiles import block_products, packing
 from memlab.kernels.registry import Array
 from memlab.layers import Conv2d, algorithms
 from memlab.step.tensor import Tensor
 from tests.kernels_by_case import Case, Trial, distance
 
 ROOT = Path(__file__).resolve().parents[2]
-WIDTHS = sorted({(each.bits, each.registers) for each in vectors.WIDTHS})
+WIDTHS = sorted({(each.bits, each.registers) for each in vector_code.WIDTHS})
 ROOM = 512
 """Values on each side of a workspace that nobody may touch."""
 FORCED = """
-from memlab.kernels.cpu import vectors
+from memlab.kernels.cpu import vector_code
 vectors.BITS, vectors.REGISTERS = {bits}, {registers}
-from memlab.kernels.cpu.tile import block_products
-from memlab.kernels.cpu.tile import packing
+from memlab.kernels.cpu.conv_tiles import block_products
+from memlab.kernels.cpu.conv_tiles import packing
 assert (packing.BITS, block_products.ROWS) == ({bits}, {rows})
 from tests.kernels import test_widths
 test_widths.compare({known!r})
@@ -95,7 +95,7 @@ def test_the_plans_constants_hold_a_block_of_that_width(bits: int, registers: in
 
 
 def test_on_the_widest_vectors_both_constants_are_exactly_those_of_a_block() -> None:
-    widest = max(vectors.WIDTHS)
+    widest = max(vector_code.WIDTHS)
     assert (widest.bits, widest.registers) == (512, 32)
     assert (algorithms.TILE, algorithms.BLOCK) == (48, 8)
     assert block_products.VECTORS * widest.bits // 32 == 48
@@ -116,7 +116,7 @@ def test_the_kernels_of_every_width_write_nothing_around_their_workspaces(
 def test_a_smaller_tile_or_block_is_seen_before_anything_is_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    lanes = block_products.VECTORS * vectors.BITS // 32
+    lanes = block_products.VECTORS * vector_code.BITS // 32
     layer, shape = LAYERS[1]
     case = Case(layer, (shape,), "im2col-tile")
     dy = Trial(case, 2, "fp32").weights()
@@ -130,6 +130,6 @@ def test_a_smaller_tile_or_block_is_seen_before_anything_is_written(
 
 
 def test_more_lanes_than_a_mask_has_bits_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packing, "VECTORS", 64 * 32 // vectors.BITS)
+    monkeypatch.setattr(packing, "VECTORS", 64 * 32 // vector_code.BITS)
     with pytest.raises(AssertionError, match="lanes at most 62"):
         packing.check(np.zeros((1, 64), np.float32))

@@ -9,7 +9,7 @@ from memlab.axes import Shape
 from memlab.devices import EVERY_LAYER
 from memlab.layers import Conv2d
 from memlab.layers.algorithms import ALGORITHMS, choose, on, smooth
-from memlab.layers.row import Choice
+from memlab.layers.layer_kind import Choice
 from memlab.step.storage import Size
 from tests.rows import every_row
 

@@ -12,7 +12,7 @@ import pytest
 import memlab
 from memlab.errors import InputError
 from memlab.layers import LAYERS, Layer, ReLU
-from memlab.layers.row import VIEW, Row
+from memlab.layers.layer_kind import VIEW, Row
 from tests.rows import every_row
 
 ROOT = Path(memlab.__file__).parent

@@ -7,8 +7,8 @@ from math import prod
 
 from memlab import formats
 from memlab import layers as L  # noqa: N812 - as in memlab
+from memlab.assemble.step import inference_step, training_step
 from memlab.axes import BATCH, Dims, Shape
-from memlab.build.step import inference_step, training_step
 from memlab.layers import LAYERS, Conv2d
 from memlab.layers.algorithms import ALGORITHMS, DEFAULT, choose
 from memlab.layers.layer import Layer

@@ -12,7 +12,7 @@ from memlab.errors import InputError
 from memlab.lesson import notebook_cells, progress, sentences
 from memlab.lesson.card import Card
 from memlab.lesson.card_question import Figure, Kind, Part, Topic, Truth, topics
-from memlab.lesson.content.tools import known
+from memlab.lesson.content.shared_truths import known
 from memlab.lesson.misconceptions import Cause
 from memlab.lesson.notebook_cells import Cell
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import memlab
 from memlab import strings, units
-from memlab.build.step import training_step
+from memlab.assemble.step import training_step
 from memlab.layers import Conv2d, Linear
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from memlab import strings
-from memlab.lesson import exercise_check, notebook_cells, working_line
+from memlab.lesson import exercise_check, notebook_cells, progress_line
 from memlab.lesson.exercise_task import Task, tasks
-from memlab.lesson.working_line import WorkingLine
+from memlab.lesson.progress_line import WorkingLine
 
 SECONDS = 60
 """The longest that a test waits for a line: five times what it takes anywhere."""
 
 
 def test_a_line_is_there_at_once_goes_on_and_is_gone_at_the_end(monkeypatch):
-    monkeypatch.setattr(working_line, "PACE", 0.001)
+    monkeypatch.setattr(progress_line, "PACE", 0.001)
     shown: list[str] = []
     twice = threading.Event()
 
@@ -69,7 +69,7 @@ def test_a_notebook_shows_one_output_that_is_empty_in_the_end(monkeypatch):
 
     monkeypatch.setattr(notebook_cells, "running", lambda: notebook_cells.Cell("a", 1))
     monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
-    show = working_line.here()
+    show = progress_line.here()
     assert show is not None
     for text in ("1 s", "2 s", ""):
         show(text)
@@ -79,13 +79,13 @@ def test_a_notebook_shows_one_output_that_is_empty_in_the_end(monkeypatch):
 def test_a_terminal_shows_one_line_and_what_is_stored_none(monkeypatch, capsys):
     monkeypatch.setattr(notebook_cells, "running", lambda: None)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    show = working_line.here()
+    show = progress_line.here()
     assert show is not None
     show("1 s")
     show("")
     assert capsys.readouterr().err == "\r\x1b[K1 s\r\x1b[K"
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
-    assert working_line.here() is None
+    assert progress_line.here() is None
 
 
 # -- of a check -----------------------------------------------------------------------------------

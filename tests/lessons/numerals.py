@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import memlab
-from memlab import claims, counting, formats, this_machine, units, zoo
+from memlab import claims, counting, formats, free_memory, units, zoo
 from memlab.claims import revolve
 
 SCALES: dict[str, Any] = {
@@ -43,7 +43,7 @@ NAMES = {
     "memlab": memlab,
     "claims": claims,
     "counting": counting,
-    "this_machine": this_machine,
+    "this_machine": free_memory,
     "formats": formats,
     "revolve": revolve,
     "units": units,

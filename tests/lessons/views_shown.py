@@ -22,7 +22,7 @@ from typing import Any
 import nbformat
 
 from memlab.errors import InputError
-from memlab.notebook import show_values
+from memlab.notebook_hooks import show_values
 from tests.lessons import truths
 from tests.lessons.lock import Shown, plain
 

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from benchmarks import BENCHMARKS, vectors
-from memlab import InputError, this_machine
+from memlab import InputError, free_memory
 from memlab.layers import Conv2d
 from memlab.measure import batch_times
 from memlab.measure.batch_times import Curve, curves, measure
@@ -107,7 +107,7 @@ def test_bad_input_gives_one_sentence(arguments, says):
 
 
 def test_what_does_not_fit_is_refused(monkeypatch):
-    monkeypatch.setattr(this_machine, "free_memory", lambda: 10**6)
+    monkeypatch.setattr(free_memory, "free_memory", lambda: 10**6)
     with pytest.raises(InputError, match="refused before anything was allocated"):
         measure("samples", [1, 5000])
     assert len(measure("samples", [1, 2], most=1).curves) == 1

@@ -9,7 +9,7 @@ import pytest
 from benchmarks import convolution as benchmark
 from memlab.layers import Conv2d
 from memlab.layers.algorithms import on
-from memlab.measure import convolution, memory_reading, vector_lanes
+from memlab.measure import convolution, memory_bandwidth, vector_lanes
 from memlab.measure.convolution import BEST, Case
 from memlab.measure.timing import Line
 from tests.oracles.requirement import torch_or_skip
@@ -85,4 +85,4 @@ def test_what_names_no_layer_and_no_algorithm_is_one_sentence(given):
     assert said(lambda: convolution.measure(case, 1, [given]))
     assert said(lambda: vector_lanes.measure([given]))
     assert said(lambda: vector_lanes.forced(given))
-    assert said(lambda: memory_reading.measure([given]))
+    assert said(lambda: memory_bandwidth.measure([given]))

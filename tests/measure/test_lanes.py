@@ -11,8 +11,8 @@ import pytest
 from benchmarks import BENCHMARKS
 from benchmarks import vectors as benchmark
 from memlab import InputError
-from memlab.kernels.cpu import vectors
-from memlab.measure import memory_reading, vector_lanes
+from memlab.kernels.cpu import vector_code
+from memlab.measure import memory_bandwidth, vector_lanes
 from memlab.measure.timing import Machine
 from memlab.measure.vector_lanes import Curve, Measured, Point
 
@@ -102,7 +102,7 @@ def test_a_real_measurement_has_a_point_for_every_loop() -> None:
     for each in found.curves:
         assert [point.lanes for point in each.points] == [1, 4]
         assert all(len(point.samples) == 2 and point.operations > 0 for point in each.points)
-    assert (found.bits, found.registers, found.feature) == vectors.WIDTH
+    assert (found.bits, found.registers, found.feature) == vector_code.WIDTH
     assert found.target == ""
     assert found.chosen_bits in (0, 128, 256, 512)
 
@@ -126,7 +126,7 @@ def test_bad_input_gives_one_sentence(arguments: dict[str, Any], says: str) -> N
 # -- another target -----------------------------------------------------------------------------
 
 x86 = pytest.mark.skipif(
-    "avx2" not in vectors.FEATURES, reason="only an x86-64 with AVX2 runs code for it"
+    "avx2" not in vector_code.FEATURES, reason="only an x86-64 with AVX2 runs code for it"
 )
 
 
@@ -150,7 +150,7 @@ def test_what_the_other_process_refuses_is_refused() -> None:
 def test_a_target_that_cannot_run_is_refused(monkeypatch: Any) -> None:
     with pytest.raises(InputError, match="unknown target 'avx1024'"):
         vector_lanes.forced("avx1024")
-    monkeypatch.setattr(vectors, "FEATURES", frozenset({"neon"}))
+    monkeypatch.setattr(vector_code, "FEATURES", frozenset({"neon"}))
     with pytest.raises(InputError, match="this processor has no sse2, so it runs no code for avx2"):
         vector_lanes.forced("avx2")
 
@@ -159,8 +159,8 @@ def test_the_benchmark_measures_both_targets(monkeypatch: Any) -> None:
     monkeypatch.setattr(vector_lanes, "measure", lambda **_: measured(curve(10, 20, 20)))
     forced = measured(curve(10, 20, 20), bits=256, feature="avx2", target="avx2")
     monkeypatch.setattr(vector_lanes, "forced", lambda target, **_: forced)
-    monkeypatch.setattr(memory_reading, "LEAST", 2**20)
-    monkeypatch.setattr(memory_reading, "caches", dict)
+    monkeypatch.setattr(memory_bandwidth, "LEAST", 2**20)
+    monkeypatch.setattr(memory_bandwidth, "caches", dict)
     names = [line.name for line in BENCHMARKS["lanes"]().lines]
     assert "fp32: width, measured" in names
     assert "forced avx2: fp32: width, measured" in names
@@ -184,35 +184,35 @@ def test_the_benchmark_measures_both_targets(monkeypatch: Any) -> None:
     ],
 )
 def test_the_array_is_large_and_leaves_room(largest: int, free: int, nbytes: int) -> None:
-    assert memory_reading.size(largest, free) == nbytes
+    assert memory_bandwidth.size(largest, free) == nbytes
 
 
 def test_too_little_memory_is_said() -> None:
     with pytest.raises(InputError, match=r"1\.0 MB is read, .* half of what is free, .* free some"):
-        memory_reading.size(0, 2**21 - 1)
+        memory_bandwidth.size(0, 2**21 - 1)
 
 
 @pytest.mark.parametrize(("largest", "cached"), [(0, False), (2**18, False), (2**18 + 1, True)])
 def test_a_cache_that_holds_much_of_the_array_is_named(
     largest: int, cached: bool, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(memory_reading, "LEAST", 2**20)
-    monkeypatch.setattr(memory_reading, "MOST", 2**20)
-    monkeypatch.setattr(memory_reading, "caches", lambda: {"L3": largest})
-    assert memory_reading.measure("fp32", repeats=1).cached == cached
+    monkeypatch.setattr(memory_bandwidth, "LEAST", 2**20)
+    monkeypatch.setattr(memory_bandwidth, "MOST", 2**20)
+    monkeypatch.setattr(memory_bandwidth, "caches", lambda: {"L3": largest})
+    assert memory_bandwidth.measure("fp32", repeats=1).cached == cached
     names = [line.name for line in benchmark.reading(repeats=1)]
     source = "memory and caches" if cached else "memory"
     assert f"fp32: read 1.0 MB from {source}" in names
 
 
 def test_the_same_bytes_are_read_in_every_format(monkeypatch: Any) -> None:
-    monkeypatch.setattr(memory_reading, "LEAST", 2**20)
-    monkeypatch.setattr(memory_reading, "caches", dict)
-    found = memory_reading.measure(("fp64", "fp16", "int8"), repeats=2)
+    monkeypatch.setattr(memory_bandwidth, "LEAST", 2**20)
+    monkeypatch.setattr(memory_bandwidth, "caches", dict)
+    found = memory_bandwidth.measure(("fp64", "fp16", "int8"), repeats=2)
     assert found.nbytes == 2**20
     assert [each.bits for each in found.rates] == [64, 16, 8]
     for each in found.rates:
         assert each.values * each.bits == pytest.approx(8 * each.bandwidth)
     for formats, says in ((("int4",), "less than a byte"), ((), "no format"), ("fp31", "unknown")):
         with pytest.raises(InputError, match=says):
-            memory_reading.measure(formats)
+            memory_bandwidth.measure(formats)

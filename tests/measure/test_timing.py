@@ -8,7 +8,7 @@ from datetime import date
 
 import pytest
 
-from memlab import InputError, this_machine
+from memlab import InputError, free_memory
 from memlab.measure import timing
 from memlab.measure.timing import Line, Machine, Result
 
@@ -94,7 +94,7 @@ def test_the_date_is_that_of_the_clock_on_the_wall(monkeypatch, zone):
     monkeypatch.setenv("TZ", zone)
     time.tzset()
     try:
-        before, dates = date.today(), (timing.machine().date, this_machine.here()[-10:])
+        before, dates = date.today(), (timing.machine().date, free_memory.here()[-10:])
         assert all(before <= date.fromisoformat(day) <= date.today() for day in dates)
     finally:
         monkeypatch.undo()

@@ -9,7 +9,7 @@ from io import StringIO
 import pytest
 
 from benchmarks import BENCHMARKS
-from memlab import InputError, this_machine
+from memlab import InputError, free_memory
 from memlab.layers import Conv2d
 from memlab.measure import torch_lowering
 from memlab.measure.convolution import Case
@@ -143,6 +143,6 @@ def test_a_batch_that_pytorch_may_not_lower_is_refused(batch):
 
 def test_what_does_not_fit_is_refused(monkeypatch):
     torch_or_skip()
-    monkeypatch.setattr(this_machine, "free_memory", lambda: 10**6)
+    monkeypatch.setattr(free_memory, "free_memory", lambda: 10**6)
     with pytest.raises(InputError, match="refused before anything was allocated: 3x3, VGG-16"):
         torch_lowering.measure()

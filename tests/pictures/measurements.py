@@ -13,7 +13,7 @@ from memlab.layers.algorithms import on
 from memlab.measure import batch_times, vector_lanes
 from memlab.measure.batch_times import Sweep
 from memlab.measure.convolution import RIVAL, Case, Comparison
-from memlab.measure.memory_reading import Rate, Reading
+from memlab.measure.memory_bandwidth import Rate, Reading
 from memlab.measure.recorded_figures import Recorded
 from memlab.measure.timing import Group, Line, Machine, Result, Timing
 from memlab.measure.vector_lanes import Measured, Point

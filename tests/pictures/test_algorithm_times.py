@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import memlab
-from memlab import InputError, this_machine, views
+from memlab import InputError, free_memory, views
 from memlab.layers.algorithms import ALGORITHMS as KNOWN
 from memlab.layers.algorithms import on
 from memlab.measure.convolution import RIVAL
@@ -229,7 +229,7 @@ def test_bad_input_gives_one_sentence(arguments: dict[str, Any], says: str) -> N
 
 @pytest.mark.measures
 def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(this_machine, "free_memory", lambda: 10**9)
+    monkeypatch.setattr(free_memory, "free_memory", lambda: 10**9)
     with pytest.raises(InputError, match="refused before anything was allocated: VGG-16 conv1_2"):
         views.algorithm_times(layer="conv1_2", batch=128)
 

@@ -13,10 +13,10 @@ from matplotlib.text import Text
 
 from memlab import views
 from memlab.pictures.draw import labels as written
+from memlab.pictures.draw.alternatives import Names
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.svg import Svg
 from memlab.pictures.draw.text import plain
-from memlab.pictures.draw.ways import Names
 from tests.pictures.pages import every, page_of
 
 MADE = every()

@@ -20,7 +20,7 @@ from memlab.pictures.draw.text import plain
 from memlab.pictures.draw.theme import PAINTS, STATISTICS
 from memlab.pictures.memory import lifetimes as view
 from memlab.pictures.memory.lifetimes import Lifetimes, fits, lifetimes
-from memlab.pictures.values.recipe import memory_of
+from memlab.pictures.values.step_recipe import memory_of
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from tests.pictures.test_pages import FEW, numerals

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import memlab
-from memlab import strings, this_machine, views
+from memlab import free_memory, strings, views
 from memlab.errors import InputError
 from memlab.networks import counting
 from memlab.networks.graph import Network
@@ -18,7 +18,7 @@ from memlab.pictures.memory.snapshot import Cut, before, cut, details, news
 from memlab.pictures.memory.step_memory import Budget, StepMemory, budget, phases
 from memlab.pictures.memory.view import CONTROLS
 from memlab.pictures.mountain.stack_parts import Part
-from memlab.pictures.values.recipe import MIXED, OFFERED, Recipe, memory_of, network_of
+from memlab.pictures.values.step_recipe import MIXED, OFFERED, Recipe, memory_of, network_of
 from memlab.step.tensor import Role
 from memlab.techniques.registry import use
 from tests.pictures.test_pages import NUMBER, numerals
@@ -284,7 +284,7 @@ def test_a_memory_that_is_kept_speaks_the_language_that_is_asked_in(monkeypatch)
 @pytest.fixture(autouse=True)
 def free(monkeypatch):
     """So much is free on every machine."""
-    monkeypatch.setattr(this_machine, "free_memory", lambda: 4_200_000_000)
+    monkeypatch.setattr(free_memory, "free_memory", lambda: 4_200_000_000)
 
 
 def checked(view, width=960):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memlab import InputError, views
-from memlab.measure import memory_reading
+from memlab.measure import memory_bandwidth
 from memlab.pictures.draw.marks import Rect
 from memlab.pictures.values.number_text import billions
 from memlab.views import MemoryRate
@@ -50,8 +50,8 @@ def test_a_point_says_its_figures_and_where_it_was_measured() -> None:
 
 @pytest.mark.measures
 def test_a_real_reading_is_shown(monkeypatch: Any) -> None:
-    monkeypatch.setattr(memory_reading, "LEAST", 2**20)
-    monkeypatch.setattr(memory_reading, "caches", dict)
+    monkeypatch.setattr(memory_bandwidth, "LEAST", 2**20)
+    monkeypatch.setattr(memory_bandwidth, "caches", dict)
     found = views.memory_rate(("fp32", "int8"), progress=False)
     assert [each.format for each in found.measured.rates] == ["fp32", "int8"]
     drawn(found)

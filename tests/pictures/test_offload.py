@@ -13,7 +13,7 @@ from memlab.pictures.draw.labels import Label, Text
 from memlab.pictures.draw.marks import OpenEdge
 from memlab.pictures.idle import idle_maps
 from memlab.pictures.offload.streams import Offload, offloaded
-from memlab.pictures.values.recipe import network_of
+from memlab.pictures.values.step_recipe import network_of
 from memlab.step.storage import DEVICE, HOST
 from tests.pictures.shown import charts, drawn
 

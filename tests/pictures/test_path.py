@@ -21,7 +21,7 @@ from memlab.pictures.path.data_path import (
     images,
 )
 from memlab.pictures.path.stations import INPUT
-from memlab.pictures.values.recipe import network_of
+from memlab.pictures.values.step_recipe import network_of
 from memlab.step.storage import DEVICE, HOST
 from tests.pictures.shown import charts, drawn
 

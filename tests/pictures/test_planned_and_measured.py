@@ -8,7 +8,7 @@ import pytest
 from IPython.core.formatters import DisplayFormatter
 
 import memlab
-from memlab import notebook, views, zoo
+from memlab import notebook_hooks, views, zoo
 from memlab.errors import InputError
 from tests.pictures.shown import drawn
 from tests.pictures.trainings import as_if_run
@@ -106,7 +106,7 @@ def test_a_notebook_stores_picture_and_text(monkeypatch):
     formatter.active_types = ["text/plain", "image/svg+xml"]
     shell = type("Shell", (), {"display_formatter": formatter})()
     monkeypatch.setattr("IPython.core.getipython.get_ipython", lambda: shell)
-    notebook.show_values()
+    notebook_hooks.show_values()
     data, _ = formatter.format(LINEAR)
     view = views.planned_and_measured(LINEAR)
     assert data == {"image/svg+xml": view.svg(), "text/plain": view.text()}

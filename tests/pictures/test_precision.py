@@ -29,7 +29,7 @@ from memlab.pictures.precision import (
     recipe,
     states_of,
 )
-from memlab.pictures.values.recipe import Recipe, network_of
+from memlab.pictures.values.step_recipe import Recipe, network_of
 from memlab.step.tensor import Role
 from tests.pictures.shown import send
 from tests.pictures.test_pages import FEW, flat, numerals

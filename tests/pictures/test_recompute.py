@@ -30,7 +30,7 @@ from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.techniques.recompute.order_memory import cost
-from memlab.techniques.recompute.repeats import resequenced
+from memlab.techniques.recompute.repeated_operations import resequenced
 from tests.pictures.shown import charts, send
 from tests.pictures.test_pages import FEW, numerals
 

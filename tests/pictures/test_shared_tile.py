@@ -4,13 +4,13 @@ import pytest
 
 from memlab import views
 from memlab.errors import InputError
-from memlab.kernels.cuda.conv import counted
+from memlab.kernels.cuda.conv import counted_product
 
 
 @pytest.mark.parametrize("side", [1, 4])
 def test_it_says_what_the_kernel_counts(side):
     (said,) = views.shared_tile(side).sentences[3:]
-    assert f"{counted.loads(8, side)} times, instead of 8." in said
+    assert f"{counted_product.loads(8, side)} times, instead of 8." in said
 
 
 def test_before_the_answer_it_says_nothing_of_it():

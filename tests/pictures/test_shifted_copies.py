@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import memlab
-from memlab import strings, this_machine, views
+from memlab import free_memory, strings, views
 from memlab.errors import InputError
 from memlab.kernels.cpu.conv.im2col import im2col
 from memlab.lesson.material import quantities
@@ -34,7 +34,7 @@ from memlab.pictures.shifted_copies.page import CARD, Shown, page_of
 from memlab.pictures.shifted_copies.small_picture import KERNELS, LETTER, kinds, lower
 from memlab.pictures.shifted_copies.view import LAYERS
 from memlab.pictures.values.number_text import hundredths
-from memlab.pictures.values.recipe import network_of
+from memlab.pictures.values.step_recipe import network_of
 from tests.pictures.test_pages import numerals
 
 FREE = 4_200_000_000
@@ -748,7 +748,7 @@ def test_a_redraw_is_quick(view):
 
 @pytest.mark.measures
 def test_what_only_this_machine_knows_is_shown_live_and_never_stored(monkeypatch):
-    monkeypatch.setattr(this_machine, "free_memory", lambda: 3_000_000_000)
+    monkeypatch.setattr(free_memory, "free_memory", lambda: 3_000_000_000)
     view = views.shifted_copies(layer="conv5_1", batch=1)
     view.write()
     live = send(view)
@@ -763,7 +763,7 @@ def test_what_only_this_machine_knows_is_shown_live_and_never_stored(monkeypatch
         assert not re.search(r"\bms\b|free here", text, re.I)
     assert "measured here" in stored[0]
     assert "0x" not in repr(view)
-    monkeypatch.setattr(this_machine, "free_memory", lambda: 2_000_000_000)
+    monkeypatch.setattr(free_memory, "free_memory", lambda: 2_000_000_000)
     view.step = 9
     assert "Free here now, 2.00 GB" in view.now_["shown"]["text"]
     assert view.svg() == stored[0]
@@ -804,13 +804,13 @@ def test_what_is_measured_is_not_the_plan(monkeypatch):
 
 
 def test_a_run_that_does_not_fit_is_refused(monkeypatch):
-    monkeypatch.setattr(this_machine, "free_memory", lambda: 10**8)
+    monkeypatch.setattr(free_memory, "free_memory", lambda: 10**8)
     with pytest.raises(InputError, match=r"^the run needs 128 MB and 100 MB are free; close it\.$"):
         lowered.write(lowering().node, "close it")
 
 
 def test_the_guard_comes_first(view, monkeypatch):
-    monkeypatch.setattr(this_machine, "free_memory", lambda: 10**8)
+    monkeypatch.setattr(free_memory, "free_memory", lambda: 10**8)
     with pytest.raises(InputError, match=r"^the run needs 128 MB and 100 MB are free; close a"):
         view.write()
     shown = send(view, event("key", "KeyR"))

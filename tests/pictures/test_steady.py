@@ -13,8 +13,8 @@ from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.marks import Area, OpenEdge, Path, Rect
 from memlab.pictures.draw.svg import Box
 from memlab.pictures.draw.theme import PAINTS
+from memlab.pictures.live.fixed_axes import SteadyView, room_for
 from memlab.pictures.live.setting import Range
-from memlab.pictures.live.steady import SteadyView, room_for
 from memlab.step.tensor import Role
 from tests.pictures import pages
 

@@ -12,6 +12,7 @@ import pytest
 import memlab
 from memlab import InputError
 from memlab.clocks import roofline
+from memlab.free_memory import Room
 from memlab.pictures.techniques import compare
 from memlab.pictures.techniques.compare import BESIDE, Trade, compare_techniques
 from memlab.runtime.cpu import Cpu
@@ -19,7 +20,6 @@ from memlab.runtime.memory_guard import DoesNotFitError
 from memlab.techniques.recompute import chain_optimum
 from memlab.techniques.recompute.order_memory import cost
 from memlab.techniques.recompute.step_as_chain import cuts
-from memlab.this_machine import Room
 
 CASES = [("mnist_cnn", 4), ("deep", 4)]
 SAME_RESULTS = "results as of plain, bit for bit"

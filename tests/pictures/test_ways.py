@@ -13,8 +13,8 @@ from memlab.clocks.roofline import machine
 from memlab.errors import InputError
 from memlab.pictures.draw.labels import Text
 from memlab.pictures.draw.marks import Line, Rect
-from memlab.pictures.ways import searches
-from memlab.pictures.ways.remedies import ways
+from memlab.pictures.remedies import searches
+from memlab.pictures.remedies.remedies import ways
 from tests.pictures.shown import charts, drawn
 
 VGG = "vgg16", 256

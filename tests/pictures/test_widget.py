@@ -9,7 +9,7 @@ import pytest
 from IPython.core.formatters import DisplayFormatter
 
 import memlab
-from memlab import notebook, this_machine, views
+from memlab import free_memory, notebook_hooks, views
 from memlab.errors import InputError
 
 
@@ -248,12 +248,12 @@ def test_a_ledger_and_a_step_are_shown_as_they_are():
 
 
 def test_what_is_free_here_is_shown_live_and_never_stored(monkeypatch):
-    monkeypatch.setattr(this_machine, "free_memory", lambda: 1_000_000_000)
+    monkeypatch.setattr(free_memory, "free_memory", lambda: 1_000_000_000)
     view = views.memory("resnet50")
     assert "Refused here: needs 2.94 GB, free 1.00 GB" in send(view, event("text"))["text"]
     bundle, _ = view._repr_mimebundle_() or ({}, {})
     stored = (view.svg(), view.text(), str(view), *map(str, bundle.values()))
-    monkeypatch.setattr(this_machine, "free_memory", lambda: 2_000_000_000)
+    monkeypatch.setattr(free_memory, "free_memory", lambda: 2_000_000_000)
     view.batch = 32
     view.refresh()
     assert "free 2.00 GB" in view.now_["shown"]["text"]
@@ -294,7 +294,7 @@ def test_notebooks_show_ledgers_and_networks(monkeypatch):
     formatter.active_types = ["text/plain", "image/svg+xml", "text/html"]
     shell = type("Shell", (), {"display_formatter": formatter})()
     monkeypatch.setattr("IPython.core.getipython.get_ipython", lambda: shell)
-    notebook.show_values()
+    notebook_hooks.show_values()
     network = memlab.zoo.vgg11()
     ledger = memlab.plan(memlab.training_step(network))
     data, _ = formatter.format(ledger)
@@ -309,7 +309,7 @@ def test_a_terminal_keeps_to_text(monkeypatch):
     formatter.active_types = ["text/plain"]
     shell = type("Shell", (), {"display_formatter": formatter})()
     monkeypatch.setattr("IPython.core.getipython.get_ipython", lambda: shell)
-    notebook.show_values()
+    notebook_hooks.show_values()
     assert not formatter.mimebundle_formatter.deferred_printers
 
 

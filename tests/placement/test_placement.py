@@ -16,7 +16,7 @@ import memlab
 from memlab import InputError
 from memlab.networks.builder import network
 from memlab.placement import exact_packing, integer_program, packing
-from memlab.placement.gaps import Gaps, Taken
+from memlab.placement.free_addresses import Gaps, Taken
 from memlab.placement.packing import Load
 from memlab.placement.placement import HOWS, TOY, Block, Placement, arrange, blocks, place
 from memlab.step.step import Step

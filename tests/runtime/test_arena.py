@@ -10,6 +10,7 @@ import pytest
 
 import memlab
 from memlab.errors import InputError
+from memlab.free_memory import Room
 from memlab.kernels.registry import Call, Kernel
 from memlab.placement.placement import Placement
 from memlab.runtime import program, run
@@ -18,7 +19,6 @@ from memlab.runtime.metering.meter import Meter
 from memlab.runtime.program import Program, Turn
 from memlab.runtime.session import Session
 from memlab.step.step import Step
-from memlab.this_machine import Room
 from tests.staged_networks import NETWORKS, step
 from tests.techniques.same import differences, ran
 
@@ -137,7 +137,7 @@ def test_nan_stays_unclear_where_the_step_without_an_arena_does_not_fit(
     class Counted(Session):
         def step(self, x: Any = None, labels: Any = None, progress: bool = False) -> Any:
             seen.append(progress)
-            monkeypatch.setattr("memlab.this_machine.room", lambda: Room(free))
+            monkeypatch.setattr("memlab.free_memory.room", lambda: Room(free))
             return super().step(x, labels, progress)
 
     monkeypatch.setattr(run, "Session", Counted)
@@ -146,7 +146,7 @@ def test_nan_stays_unclear_where_the_step_without_an_arena_does_not_fit(
     assert (found.nan, seen) == ((), [True])
     assert found.as_dict()["unclear_nan"] == list(found.unclear) != []
     assert "too little is free to run the step without the arena" in found.text()
-    monkeypatch.setattr("memlab.this_machine.room", lambda: Room(10**9))
+    monkeypatch.setattr("memlab.free_memory.room", lambda: Room(10**9))
     free = need
     found = memlab.run(plain, 3, settings=OVERFLOWS, placement=placement, progress=True)
     assert (found.nan, found.unclear, seen) == ((), (), [True] * 3)
@@ -214,7 +214,7 @@ def test_an_arena_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) 
     plain = step("sums")
     placement = memlab.place(plain, 3, "no reuse")
     free = memlab.plan(plain).peak(3)
-    monkeypatch.setattr("memlab.this_machine.room", lambda: Room(free))
+    monkeypatch.setattr("memlab.free_memory.room", lambda: Room(free))
     memlab.run(plain, 3)
     with pytest.raises(InputError, match="this plan holds for no smaller batch; plan again"):
         memlab.run(plain, 3, placement=placement)

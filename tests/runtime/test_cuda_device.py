@@ -19,6 +19,7 @@ import pytest
 import memlab
 from memlab import InputError
 from memlab.devices import EVERY_LAYER
+from memlab.free_memory import Room
 from memlab.kernels import registry
 from memlab.kernels.registry import Call, Kernel
 from memlab.runtime import backend, memory_guard
@@ -29,7 +30,6 @@ from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.step import Step
 from memlab.step.storage import HOST
-from memlab.this_machine import Room
 from tests.runtime import on_copies
 from tests.techniques.same import differences
 

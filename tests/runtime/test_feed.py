@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 import memlab
-from memlab import Fed, InputError, Step, this_machine
+from memlab import Fed, InputError, Step, free_memory
 from memlab.clocks.data_path import operations
-from memlab.kernels.maps import crops
+from memlab.free_memory import Room
+from memlab.kernels.formulas import crops
 from memlab.kernels.registry import Array, Call
 from memlab.runtime import backend
 from memlab.runtime.backend import Part
@@ -29,7 +30,6 @@ from memlab.runtime.session import Session
 from memlab.step.op import Op
 from memlab.step.storage import DEVICE, HOST
 from memlab.step.tensor import Role
-from memlab.this_machine import Room
 
 SHAPE, BATCH = (3, 8, 8), 4
 
@@ -353,7 +353,7 @@ def test_what_does_not_fit_is_refused_before_it_is_allocated(
 ) -> None:
     """The buffers count too: the step alone would fit."""
     need = memlab.plan(step).peak(BATCH)
-    monkeypatch.setattr(this_machine, "room", lambda: Room(need))
+    monkeypatch.setattr(free_memory, "room", lambda: Room(need))
     memlab.run(step, BATCH)
     with pytest.raises(DoesNotFitError, match="are missing"):
         memlab.feed(step, folder, BATCH)

@@ -14,7 +14,7 @@ import sys
 import numpy as np
 import pytest
 
-from memlab import cli, this_machine
+from memlab import cli, free_memory
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="Linux alone keeps these limits, and tells what counts for them"
@@ -120,7 +120,7 @@ def test_whatever_fails_for_want_of_memory_is_one_sentence(
         raise error
 
     monkeypatch.setattr("memlab.doctor.examine", examine)
-    monkeypatch.setattr(this_machine, "limited", lambda: limited)
+    monkeypatch.setattr(free_memory, "limited", lambda: limited)
     if told:
         assert cli.main(["doctor"]) == 2
         (said,) = capsys.readouterr().err.splitlines()

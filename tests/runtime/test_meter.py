@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from memlab import InputError
-from memlab.internals import InternalError
-from memlab.runtime.metering import numpy_hook, numpy_internals
+from memlab.private_api import InternalError
+from memlab.runtime.metering import numpy_hook, numpy_private_api
 from memlab.runtime.metering.meter import Meter
 
 
@@ -198,6 +198,6 @@ def test_two_measurements_at_once_are_refused() -> None:
 
 
 def test_an_unknown_numpy_is_an_error_and_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numpy_internals, "KNOWN_ABI", {0})
+    monkeypatch.setattr(numpy_private_api, "KNOWN_ABI", {0})
     with pytest.raises(InternalError, match="install numpy 2"):
         numpy_hook.Hook()

@@ -9,13 +9,13 @@ import pytest
 
 import memlab
 from memlab import InputError
+from memlab.free_memory import Room
 from memlab.runtime import memory_guard, program
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.lifetimes import Lifetimes
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, HOST
-from memlab.this_machine import Room
 from tests.staged_networks import step
 
 WAYS = {
@@ -83,7 +83,7 @@ def test_it_is_let_in_to_the_byte(way: str, monkeypatch: pytest.MonkeyPatch) -> 
     found = Program(of, 3, placement=how)
     both = zip(found.planned.timeline(3), found.planned.timeline(3, HOST), strict=True)
     needs = max(map(sum, both))
-    monkeypatch.setattr("memlab.this_machine.room", lambda: Room(needs + 8))
+    monkeypatch.setattr("memlab.free_memory.room", lambda: Room(needs + 8))
     memory_guard.admit(found, beside=8)
     with pytest.raises(memory_guard.DoesNotFitError, match="refused before anything was allocated"):
         memory_guard.admit(found, beside=9)

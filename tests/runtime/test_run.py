@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import memlab
 from memlab import InputError, optimizers
+from memlab.free_memory import Room
 from memlab.kernels.registry import Call, Kernel
 from memlab.networks.graph import Network
 from memlab.runtime import program
@@ -20,7 +21,6 @@ from memlab.runtime.memory_guard import DoesNotFitError
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.step import Step
-from memlab.this_machine import Room
 from tests.drawn import examples
 from tests.networks_at_random import networks
 
@@ -187,7 +187,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_allocated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     step = memlab.training_step(memlab.zoo.resnet50())
-    monkeypatch.setattr("memlab.this_machine.room", lambda: Room(3 * 10**9))
+    monkeypatch.setattr("memlab.free_memory.room", lambda: Room(3 * 10**9))
     monkeypatch.setattr(runs, "Session", None)  # nothing may get this far
     with pytest.raises(DoesNotFitError, match="the largest batch that fits is") as caught:
         memlab.run(step, 512)
@@ -201,7 +201,7 @@ def test_what_is_free_and_the_limit_that_says_so_are_of_one_moment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     moments = iter([Room(100, "ulimit -v"), Room(10**9)])
-    monkeypatch.setattr("memlab.this_machine.room", lambda: next(moments))
+    monkeypatch.setattr("memlab.free_memory.room", lambda: next(moments))
     with pytest.raises(
         DoesNotFitError, match=r"100 B are free under ulimit -v, .* fits; try a sma"
     ):

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import memlab
-from memlab import History, InputError, Step, this_machine
+from memlab import History, InputError, Step, free_memory
+from memlab.free_memory import Room
 from memlab.lesson import digits
 from memlab.lesson.digits import Digits
 from memlab.networks.graph import Network
 from memlab.runtime.memory_guard import DoesNotFitError
 from memlab.runtime.training import Rewrite
 from memlab.techniques.precision import MODES as PRECISIONS
-from memlab.this_machine import Room
 
 pytest.importorskip("sklearn.datasets", reason="scikit-learn brings the digits")
 
@@ -290,7 +290,7 @@ def test_bad_input_gives_one_sentence(given: dict[str, Any], says: str) -> None:
 
 
 def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(this_machine, "room", lambda: Room(100))
+    monkeypatch.setattr(free_memory, "room", lambda: Room(100))
     with pytest.raises(DoesNotFitError, match="refused before anything was allocated"):
         memlab.train(tiny(), few())
 
@@ -304,8 +304,8 @@ def test_two_sessions_fit_beside_each_other(monkeypatch: pytest.MonkeyPatch) -> 
         learning.peak(batch) + testing.after(tests)[-1],
         testing.peak(tests) + learning.after(batch)[-1],
     )
-    monkeypatch.setattr(this_machine, "room", lambda: Room(need))
+    monkeypatch.setattr(free_memory, "room", lambda: Room(need))
     assert memlab.train(network, data, batch=batch, epochs=1).peak == learning.peak(batch)
-    monkeypatch.setattr(this_machine, "room", lambda: Room(need - 1))
+    monkeypatch.setattr(free_memory, "room", lambda: Room(need - 1))
     with pytest.raises(DoesNotFitError):
         memlab.train(network, data, batch=batch, epochs=1)

@@ -18,8 +18,8 @@ from memlab.kernels.registry import Array
 from memlab.optimizers import OPTIMIZERS
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
+from memlab.step.fp32_tiles import SCALE
 from memlab.step.op import Phase, Slot
-from memlab.step.staging import SCALE
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor
 from tests.staged_networks import TRAINED, step

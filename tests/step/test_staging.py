@@ -9,12 +9,12 @@ import memlab
 from memlab.axes import BATCH
 from memlab.formats import FORMATS
 from memlab.layers import LAYERS
-from memlab.step import staging
+from memlab.step import fp32_tiles as staging
 from memlab.step.op import LOAD, Op, Slot, plain
+from memlab.step.rewrite_traits import Cut
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
-from memlab.step.traits import Cut
 from tests.rows import every_row
 from tests.staged_networks import NETWORKS, OPTIMIZERS, step
 

@@ -13,9 +13,9 @@ import pytest
 import memlab
 from memlab.errors import InputError
 from memlab.step.op import Phase, Slot
+from memlab.step.rewrite_traits import Traits
 from memlab.step.step import Step
 from memlab.step.tensor import Role
-from memlab.step.traits import Traits
 from tests.rows import every_row
 from tests.staged_networks import step as made_by_layers
 from tests.unknown_kinds import WIDTH, by_hand, meaning, renamed

@@ -28,8 +28,8 @@ from memlab.step.op import LOAD, OF_PART, Op, Phase
 from memlab.step.step import Step
 from memlab.step.storage import HOST
 from memlab.step.tensor import Role
-from memlab.techniques import order
-from memlab.techniques.order import PART, PARTS
+from memlab.techniques import application_order
+from memlab.techniques.application_order import PART, PARTS
 from tests.drawn import examples
 from tests.kernels_by_case import distance
 from tests.networks_at_random import networks, tied
@@ -404,7 +404,7 @@ def test_random_networks(net: Network, parts: int, batch: int, way: str) -> None
     samples = drawn(before, parts * batch)
     due = in_turn(before, batch, samples)
     after = memlab.accumulate(BEFORE[way](before), parts)
-    assume(order.accumulates(after))  # a network without parameters has no backward
+    assume(application_order.accumulates(after))  # a network without parameters has no backward
     with Session(Program(after, batch), settings={"rate": 0.0}) as session:
         session.step(samples[0], samples[1])
         found = list(alive(session, Role.PARAMETER_GRADIENT).values())

@@ -9,10 +9,10 @@ import numpy as np
 import memlab
 from memlab.step.step import Step
 from memlab.step.tensor import Role
-from memlab.techniques.order import AGAIN
+from memlab.techniques.application_order import AGAIN
+from memlab.techniques.recompute.methods import WAYS, Wish
 from memlab.techniques.recompute.order_memory import Liveness, Lives, cost
-from memlab.techniques.recompute.repeats import resequenced
-from memlab.techniques.recompute.ways import WAYS, Wish
+from memlab.techniques.recompute.repeated_operations import resequenced
 from tests.rows import every_row
 from tests.staged_networks import NETWORKS, step
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import memlab
-from memlab import InputError, hardware, this_machine
+from memlab import InputError, free_memory, hardware
 from memlab.clocks import measured_rates, roofline
 from memlab.layers.algorithms import ALGORITHMS, on
 from memlab.networks.graph import Network
@@ -143,7 +143,7 @@ def test_figures_of_this_machine_decide_for_one_thread(
               "winograd": {"forward": 1.0, "backward": 0.52}}  # fmt: skip
     data = {
         "schema": measured_rates.SCHEMA,
-        "machine": {"processor": this_machine.processor(), "date": "2026-01-02"},
+        "machine": {"processor": free_memory.processor(), "date": "2026-01-02"},
         "command": measured_rates.COMMAND,
         "flops": 1e9,
         "bandwidth": 1e12,

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 import memlab
 from memlab import InputError
+from memlab.free_memory import Room
 from memlab.networks.graph import Network
-from memlab.runtime import copies
+from memlab.runtime import async_copies
 from memlab.runtime.arena import Arena
 from memlab.runtime.memory import Memory
 from memlab.runtime.memory_guard import DoesNotFitError
@@ -27,7 +28,6 @@ from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import HOST, Storage
 from memlab.techniques.offload import offload, rules
-from memlab.this_machine import Room
 from tests.drawn import examples
 from tests.networks_at_random import networks
 from tests.runtime.test_run import SMALL, SMALLEST
@@ -153,7 +153,7 @@ def test_maps_wait_in_files_by_the_blocks_of_the_file_system(
 ) -> None:
     """macOS cannot reserve a file, and Windows does not say what it takes."""
     monkeypatch.delattr(os, lacks or "nothing", raising=False)
-    monkeypatch.setattr(copies, "TELLS", hasattr(os, "statvfs"))
+    monkeypatch.setattr(async_copies, "TELLS", hasattr(os, "statvfs"))
     step = offload(chain(), "all")
     done = memlab.run(step, 3, host=tmp_path)
     assert done.residual == 0
@@ -255,9 +255,9 @@ def test_maps_that_wait_in_ram_must_fit_beside_the_step(
     ledger = memlab.plan(step)
     both = max(map(sum, zip(ledger.timeline(2), ledger.timeline(2, HOST), strict=True)))
     assert both > ledger.peak(2)
-    monkeypatch.setattr("memlab.this_machine.room", lambda: Room(both))
+    monkeypatch.setattr("memlab.free_memory.room", lambda: Room(both))
     assert memlab.run(step, 2).residual == 0
-    monkeypatch.setattr("memlab.this_machine.room", lambda: Room(both - 1))
+    monkeypatch.setattr("memlab.free_memory.room", lambda: Room(both - 1))
     with pytest.raises(DoesNotFitError, match="with what waits in RAM at batch 2 needs"):
         memlab.run(step, 2)
     assert memlab.run(step, 2, host=tmp_path).residual == 0
@@ -272,7 +272,7 @@ def test_a_full_disk_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     def full(file: int, nbytes: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(copies, "_reserve", full)
+    monkeypatch.setattr(async_copies, "_reserve", full)
     with pytest.raises(InputError, match=r"left for a map to wait in: No space left"):
         memlab.run(offload(chain(), "all"), 2, host=tmp_path)
     assert list(tmp_path.iterdir()) == []

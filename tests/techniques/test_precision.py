@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import memlab
 from memlab import InputError
 from memlab.formats import FORMATS, STORED
-from memlab.kernels.cpu.small import staged
+from memlab.kernels.cpu.small_formats import fp32_tiles
 from memlab.kernels.registry import Array, Call, Kernel
 from memlab.layers.algorithms import on
 from memlab.ledger.ledger import Ledger
@@ -23,7 +23,7 @@ from memlab.networks.graph import Network
 from memlab.runtime import program
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
-from memlab.step.staging import SCALE, STEPS, TAKEN, operands
+from memlab.step.fp32_tiles import SCALE, STEPS, TAKEN, operands
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.techniques.precision import MASTER, MODES, ROLES, ROUNDINGS, precision
@@ -382,7 +382,7 @@ def test_adam_corrects_by_the_updates_taken(overflows: int) -> None:
 
 def test_a_count_of_all_steps_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first update after 6 overflows would be 0.005 in place of 0.010."""
-    monkeypatch.setattr(staged, "_counted", lambda call: call)
+    monkeypatch.setattr(fp32_tiles, "_counted", lambda call: call)
     assert "h.weight" + MASTER in differences(6, 1)
     moved = 1 - left_after(6, 1)["h.weight" + MASTER].item()
     assert moved == pytest.approx(0.005, rel=0.1)

@@ -23,12 +23,17 @@ from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
-from memlab.techniques.order import AGAIN
-from memlab.techniques.recompute import chain_optimum, exact_order, repeats, segments
+from memlab.techniques.application_order import AGAIN
+from memlab.techniques.recompute import (
+    chain_optimum,
+    exact_order,
+    repeated_operations,
+    segments,
+)
 from memlab.techniques.recompute.chain import Schedule, simulate
+from memlab.techniques.recompute.methods import tasks_of
 from memlab.techniques.recompute.order_memory import Liveness, cost
 from memlab.techniques.recompute.step_as_chain import Cuts, cuts
-from memlab.techniques.recompute.ways import tasks_of
 from tests.drawn import examples
 from tests.networks_at_random import networks, tied
 from tests.rows import every_row
@@ -106,16 +111,16 @@ def test_a_batch_norm_that_runs_again_moves_no_statistics_and_keeps_those_of_the
 @pytest.mark.measures
 def test_dropout_that_runs_again_draws_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """With another key it would draw others, and the results would differ."""
-    before, right = plain(2), repeats._Versions.run
+    before, right = plain(2), repeated_operations._Versions.run
 
-    def forgetful(self: repeats._Versions, op: Any, index: int) -> Any:
+    def forgetful(self: repeated_operations._Versions, op: Any, index: int) -> Any:
         made = right(self, op, index)
         if op.kind == "dropout" and AGAIN in made.attributes:
             return made.__class__(**{f: getattr(made, f) for f in made.__slots__} | {
                 "attributes": {**made.attributes, "draw": made.name}})  # fmt: skip
         return made
 
-    monkeypatch.setattr(repeats._Versions, "run", forgetful)
+    monkeypatch.setattr(repeated_operations._Versions, "run", forgetful)
     wrong = memlab.recompute(before, "drop", layers=["dropout", "relu"])
     assert differences(ran(before, BATCH), ran(wrong, BATCH))
 
@@ -176,7 +181,7 @@ def agree(
     chain, beside = found.chain(batch, in_place), found.throughout(batch)
     lives, rest = Liveness(before, batch, in_place=in_place), [before.ops[n] for n in found.rest]
     for schedule in schedules:
-        after = repeats.resequenced(before, found.order(schedule))
+        after = repeated_operations.resequenced(before, found.order(schedule))
         ledger = memlab.plan(memlab.in_place(after) if in_place else after)
         used = simulate(chain, schedule)
         if exact(found):
@@ -374,9 +379,11 @@ def test_tasks_take_what_their_step_takes(net: Network, batch: int, data: st.Dat
         if earlier and number < len(tasks):
             order += data.draw(st.lists(st.sampled_from(earlier), max_size=3))
         order.append(number)
-    made, read = ([*map(each, before.ops)] for each in (repeats.made, repeats.read))
-    order = repeats.without_idle(order, made, read)
-    after = repeats.resequenced(before, order)
+    made, read = (
+        [*map(each, before.ops)] for each in (repeated_operations.made, repeated_operations.read)
+    )
+    order = repeated_operations.without_idle(order, made, read)
+    after = repeated_operations.resequenced(before, order)
     ran = [number for number in order if number < len(tasks)]
     numbers = [*range(len(inputs)), *(number + len(inputs) for number in ran)]
     used = exact_order.simulate([*inputs, *tasks], numbers, fixed)

@@ -18,10 +18,10 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from memlab.bench.accuracy.table import Estimate
 from memlab.bench.accuracy.training import Case, Training
-from memlab.frontends.torch.recorded import sentence
-from memlab.frontends.torch.worlds import quiet
+from memlab.frontends.torch.observed_model import sentence
+from memlab.frontends.torch.tensor_modes import quiet
 from memlab.ledger.plan import plan
-from memlab.step.garbage_collection import paused
+from memlab.step.paused_gc import paused
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,14 @@ class Predictor:
 
 def _recorded(case: Case, recorded: Any) -> int:
     """The plan of a recording, which holds for any batch."""
-    from memlab.frontends.torch.convert import step_of
+    from memlab.frontends.torch.recording_to_step import step_of
 
     return plan(step_of(recorded.observe(case.wish()))).peak(case.batch)
 
 
 def _with_workspace(case: Case, recorded: Any) -> int:
     """The same, each distinct operation measured alone at the batch."""
-    from memlab.frontends.torch.measure import with_workspace, workspace
+    from memlab.frontends.torch.measured_workspace import with_workspace, workspace
 
     found = recorded.observe(case.wish())
     return plan(with_workspace(found, workspace(found, case.batch))).peak(case.batch)
@@ -119,10 +119,10 @@ def _deepspeed(case: Case, module: Any) -> int:
     return int(nbytes)
 
 
-PLAN = Predictor("memlab", "memlab.frontends.torch.recorded", _recorded)
+PLAN = Predictor("memlab", "memlab.frontends.torch.observed_model", _recorded)
 OWN = (
     PLAN,
-    Predictor("memlab with workspace", "memlab.frontends.torch.recorded", _with_workspace),
+    Predictor("memlab with workspace", "memlab.frontends.torch.observed_model", _with_workspace),
 )
 PREDICTORS = (
     *OWN,

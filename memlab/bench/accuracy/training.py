@@ -15,9 +15,9 @@ import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
 from memlab.errors import InputError, shorten
-from memlab.frontends.torch.worlds import OPTIMIZERS, Wish, autocast
+from memlab.frontends.torch.tensor_modes import OPTIMIZERS, Wish, autocast
 from memlab.measure.torch_lowering import most_allocated
-from memlab.step.garbage_collection import paused
+from memlab.step.paused_gc import paused
 
 SOURCES = {"cpu": "PyTorch's allocator", "cuda": "torch.cuda.max_memory_allocated"}
 """Where the truth comes from, by the type of the device."""
@@ -157,6 +157,6 @@ def free(device: str) -> int:
     """Bytes that a step can still take on a device."""
     if device == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
-    from memlab import this_machine
+    from memlab import free_memory
 
-    return this_machine.free_memory()
+    return free_memory.free_memory()

@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from memlab import strings, this_machine, units
+from memlab import free_memory, strings, units
 from memlab.course.lecture import slides
 from memlab.course.lecture.scenes import scenes
 from memlab.course.lecture.slides import (
@@ -339,7 +339,7 @@ def record() -> Recorded:
     """
     otherwise = "close a program or leave the run out with --no-run"
     done = write(slides.layer(), otherwise, TIMES)
-    return Recorded(done.planned, done.measured, done.seconds, this_machine.here())
+    return Recorded(done.planned, done.measured, done.seconds, free_memory.here())
 
 
 LECTURES = {"k2": k2}

@@ -13,7 +13,7 @@ from memlab.errors import InputError, flag, known, whole
 from memlab.step.step import Step
 
 if TYPE_CHECKING:
-    from memlab.frontends.torch.recorded import Observed
+    from memlab.frontends.torch.observed_model import Observed
     from memlab.frontends.torch.recording import Recording
 
 OPTIMIZERS = ("sgd", "momentum", "adam", "adamw")
@@ -49,7 +49,7 @@ def record(
             the step is not the same at every batch. What the model itself raises comes through.
     """
     found = observe(build, make_batch, loss_fn, optimizer, **options)
-    from memlab.frontends.torch.convert import step_of
+    from memlab.frontends.torch.recording_to_step import step_of
 
     return step_of(found)
 
@@ -103,8 +103,8 @@ def observed(
         InputError: as ``record``.
     """
     _installed()
-    from memlab.frontends.torch import recorded
-    from memlab.frontends.torch.worlds import Wish
+    from memlab.frontends.torch import observed_model
+    from memlab.frontends.torch.tensor_modes import Wish
 
     if autocast:
         known("format for autocast", autocast, AUTOCAST)
@@ -118,7 +118,7 @@ def observed(
         flag("set_to_none", set_to_none),
         flag("keep_output", keep_output),
     )
-    return recorded.Observed(wish, batch, real)
+    return observed_model.Observed(wish, batch, real)
 
 
 def _installed() -> None:

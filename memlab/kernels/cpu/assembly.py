@@ -12,7 +12,7 @@ from typing import Any
 
 import numba
 
-from memlab.kernels.numba_internals import OPTIONS
+from memlab.kernels.numba_private_api import OPTIONS
 
 BITS = {"v": 128, "xmm": 128, "ymm": 256, "zmm": 512}
 """In a register of each kind."""

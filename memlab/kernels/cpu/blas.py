@@ -11,8 +11,8 @@ from __future__ import annotations
 import ctypes as c
 from typing import Any
 
-from memlab.internals import Internal, Package
 from memlab.kernels.registry import Array
+from memlab.private_api import Internal, Package
 
 SCIPY = Package("scipy", "1.13.0", "1.18.1")
 USE = "multiply matrices"

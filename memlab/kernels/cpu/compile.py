@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 import numba
 import numba.extending
 
-from memlab.internals import InternalError
-from memlab.kernels.maps import called
-from memlab.kernels.numba_internals import keep
+from memlab.kernels.formulas import called
+from memlab.kernels.numba_private_api import keep
+from memlab.private_api import InternalError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -23,7 +23,7 @@ def compiled(function: F) -> F:
     """Machine code for a function of arrays and numbers, made at its first call per format.
 
     A product and a sum may fuse. Division by zero gives infinity instead of an exception. What it
-    calls of ``memlab.kernels.maps`` is compiled with it.
+    calls of ``memlab.kernels.formulas`` is compiled with it.
     """
     return _compile(function, {"contract"})
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from memlab.kernels.cuda.arrays import line, pitch
 from memlab.kernels.cuda.compile import THREADS, Values, compiled, inlined, launch, results
-from memlab.kernels.maps.accumulation import put
+from memlab.kernels.cuda.flat_arrays import line, pitch
+from memlab.kernels.formulas.accumulation import put
 
 _U, _F = np.uint64, np.float64
 

@@ -16,7 +16,7 @@ from numba import cuda, types
 
 from memlab.kernels.cuda.simulator import simulation
 from memlab.kernels.cuda.target import simulated, target
-from memlab.kernels.maps import called
+from memlab.kernels.formulas import called
 from memlab.kernels.registry import DTYPES, Array
 
 Function = Callable[..., Any]
@@ -57,7 +57,7 @@ def compiled(function: Function, of: Function | None = None) -> Any:
     """A kernel, compiled at its first launch per format, and listed.
 
     One that is made around another function, ``of``, has the name of that. What it calls of
-    ``memlab.kernels.maps`` becomes part of it.
+    ``memlab.kernels.formulas`` becomes part of it.
     """
     named, whole = of or function, _with_maps(function)
     file = named.__module__.rpartition(".")[2]
@@ -77,7 +77,7 @@ def inlined(function: Function, here: dict[str, Any] | None = None) -> Any:
 
 
 def _with_maps(function: Function) -> Function:
-    """A function with those that it calls of ``memlab.kernels.maps`` inlined; the simulator runs
+    """A function with those that it calls of ``memlab.kernels.formulas`` inlined; the simulator runs
     them as they are."""
     maps = {} if SIMULATED else called(function)
     if not maps:

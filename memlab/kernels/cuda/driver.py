@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memlab.internals import Internal, Package
+from memlab.private_api import Internal, Package
 
 NUMBA_CUDA = Package("numba-cuda", "0.24.0", "0.30.4")
 MEASURE, RUN = "measure on a GPU", "run on a GPU"

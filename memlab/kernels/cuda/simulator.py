@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from memlab.internals import Internal
-from memlab.kernels.numba_internals import NUMBA
+from memlab.kernels.numba_private_api import NUMBA
+from memlab.private_api import Internal
 
 USE = "simulate a GPU"
 SHARED = Internal(NUMBA, "numba.cuda.simulator.kernelapi", "FakeCUDAShared", USE)

@@ -6,7 +6,7 @@ from random import Random
 
 from memlab import units
 from memlab.lesson.card_question import Kind, Numbers, Truth, topic
-from memlab.lesson.content.tools import peak_of, planned
+from memlab.lesson.content.shared_truths import peak_of, planned
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.networks import zoo
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from memlab import strings, units
 from memlab.arrays import Floats as Vector
-from memlab.build.step import inference_step, training_step
+from memlab.assemble.step import inference_step, training_step
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import Figure, Kind, Numbers, Part, Truth, topic
-from memlab.lesson.content.tools import (
+from memlab.lesson.content.shared_truths import (
     backward_begins,
     beside,
     floor_and_mountain,

@@ -16,7 +16,7 @@ from memlab.ledger.entries import Entry, Row
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
-from memlab.lesson.content.tools import (
+from memlab.lesson.content.shared_truths import (
     backward_begins,
     beside,
     floor_and_mountain,

@@ -21,7 +21,14 @@ from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
 from memlab.lesson.content.lesson_02 import FP32, at, one_convolution
-from memlab.lesson.content.tools import beside, copied_window, known, room, same_rows, step_of
+from memlab.lesson.content.shared_truths import (
+    beside,
+    copied_window,
+    known,
+    room,
+    same_rows,
+    step_of,
+)
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.material.allocation import measure
 from memlab.lesson.material.quantities import lowered

@@ -16,12 +16,12 @@ import numpy as np
 
 from memlab import formats, strings
 from memlab.arrays import Column as Values
-from memlab.build.step import inference_step
+from memlab.assemble.step import inference_step
 from memlab.errors import InputError
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
 from memlab.lesson.content.lesson_02 import FP32
-from memlab.lesson.content.tools import known, measured, planned
+from memlab.lesson.content.shared_truths import known, measured, planned
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.misconceptions import Cause, distinct
 from memlab.networks import zoo

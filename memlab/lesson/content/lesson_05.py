@@ -19,7 +19,14 @@ from memlab.layers.layer import Node
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
 from memlab.lesson.content.lesson_03 import conv, convolutions
-from memlab.lesson.content.tools import any_window, beside, measured, planned, same_rows, step_of
+from memlab.lesson.content.shared_truths import (
+    any_window,
+    beside,
+    measured,
+    planned,
+    same_rows,
+    step_of,
+)
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.misconceptions import Cause, distinct
 from memlab.networks import zoo

@@ -12,12 +12,18 @@ from math import prod
 from random import Random
 
 from memlab import formats, rounding, strings, units
-from memlab.build.step import training_step
+from memlab.assemble.step import training_step
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.lesson import digits
 from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
-from memlab.lesson.content.tools import floor_and_mountain, known, measured, planned, step_of
+from memlab.lesson.content.shared_truths import (
+    floor_and_mountain,
+    known,
+    measured,
+    planned,
+    step_of,
+)
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.networks import zoo
 from memlab.networks.builder import network

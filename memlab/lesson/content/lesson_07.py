@@ -14,13 +14,13 @@ from random import Random
 import numpy as np
 
 from memlab import formats, strings, units
-from memlab.build.step import training_step
+from memlab.assemble.step import training_step
 from memlab.errors import InputError
 from memlab.kernels.registry import Array
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
-from memlab.lesson.content.tools import floor_and_mountain, step_of, with_label
+from memlab.lesson.content.shared_truths import floor_and_mountain, step_of, with_label
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.networks import zoo
 from memlab.networks.builder import network

@@ -14,7 +14,7 @@ from math import isqrt
 from random import Random
 from typing import Any
 
-from memlab.build.step import training_step
+from memlab.assemble.step import training_step
 from memlab.claims import revolve
 from memlab.clocks import measured_rates, roofline
 from memlab.errors import InputError, shorten
@@ -23,7 +23,7 @@ from memlab.lesson import chains, returned_values
 from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
 from memlab.lesson.chains import ALIKE, BATCH
 from memlab.lesson.content.lesson_07 import address
-from memlab.lesson.content.tools import (
+from memlab.lesson.content.shared_truths import (
     backward_begins,
     known,
     measured,

@@ -14,13 +14,13 @@ from random import Random
 from typing import Any
 
 from memlab import units
-from memlab.build.step import inference_step, training_step
+from memlab.assemble.step import inference_step, training_step
 from memlab.clocks.streams import IN, OUT, Schedule, clock
 from memlab.errors import InputError, shorten
 from memlab.ledger.plan import plan
 from memlab.lesson import returned_values
 from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
-from memlab.lesson.content.tools import planned, step_of, with_label
+from memlab.lesson.content.shared_truths import planned, step_of, with_label
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.misconceptions import Cause, distinct
 from memlab.networks import zoo

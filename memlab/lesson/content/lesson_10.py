@@ -20,10 +20,10 @@ from memlab.clocks.streams import COMPUTE, DISK, slots
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
 from memlab.lesson.content.lesson_09 import CARD, LINK, in_place_step, without_workspace
-from memlab.lesson.content.tools import step_of, with_label
+from memlab.lesson.content.shared_truths import step_of, with_label
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.networks import zoo
-from memlab.pictures.ways.remedies import ways
+from memlab.pictures.remedies.remedies import ways
 from memlab.step.op import Op, Phase
 from memlab.step.tensor import Role
 

@@ -14,7 +14,7 @@ from memlab.formats import FORMATS
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
-from memlab.lesson.content.tools import step_of, with_label
+from memlab.lesson.content.shared_truths import step_of, with_label
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.material.recorded_models import model
 from memlab.networks import zoo

@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from memlab import strings, units
-from memlab.build.step import training_step
+from memlab.assemble.step import training_step
 from memlab.errors import InputError, known, shorten
 from memlab.ledger.entries import BEFORE
 from memlab.ledger.ledger import Entry, Ledger
@@ -21,7 +21,7 @@ from memlab.ledger.plan import plan
 from memlab.networks.graph import Network
 from memlab.pictures.memory.step_memory import phases
 from memlab.pictures.values.number_text import in_binary, number, ratio
-from memlab.pictures.values.recipe import name_of, network_of
+from memlab.pictures.values.step_recipe import name_of, network_of
 from memlab.placement.placement import BY_HAND, HOWS, TOY, Block, Placement, arrange, place
 from memlab.step.op import Phase
 from memlab.step.step import Step

@@ -37,7 +37,7 @@ from memlab.pictures.draw.theme import FREE
 from memlab.pictures.live.setting import Check, Choice, Number, Range, Setting, State
 from memlab.pictures.live.view import Scene, View, maker
 from memlab.pictures.live.widget import Line, stop
-from memlab.pictures.values.recipe import network_of
+from memlab.pictures.values.step_recipe import network_of
 from memlab.placement.placement import BY_HAND, HOWS, Placement
 from memlab.strings import gettext as _
 

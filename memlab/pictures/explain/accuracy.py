@@ -9,12 +9,12 @@ from math import ceil
 from memlab import strings, units
 from memlab.bench.accuracy.table import LEAST, Accuracy, Compared, Estimate
 from memlab.errors import InputError
+from memlab.pictures.draw.alternatives import Bar, bars
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.marks import Fact, Rule
 from memlab.pictures.draw.page import Page, Still, report
 from memlab.pictures.draw.scale import Linear, counts_over
 from memlab.pictures.draw.table import Block, Table, Words
-from memlab.pictures.draw.ways import Bar, bars
 from memlab.pictures.values import timings
 from memlab.pictures.values.number_text import duration
 from memlab.pictures.values.study import Study

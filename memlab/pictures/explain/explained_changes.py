@@ -21,7 +21,7 @@ from memlab.pictures.values.cache import Kept
 from memlab.placement.caching_allocator import CONTEXT, Estimate, estimates
 from memlab.step.op import Phase
 from memlab.step.step import Step
-from memlab.techniques import order
+from memlab.techniques import application_order
 from memlab.techniques.registry import Use, use
 
 TRIES = 4
@@ -90,7 +90,7 @@ class Planned:
         times = {True: 0.0, False: 0.0}
         for op, seconds in zip(self.step.ops, self.times(batch), strict=True):
             times[op.phase is Phase.UPDATE] += seconds
-        written = order.parts(self.step) if self.parts > 1 else 1
+        written = application_order.parts(self.step) if self.parts > 1 else 1
         return times[True] + times[False] * self.parts / written
 
     @cached_property

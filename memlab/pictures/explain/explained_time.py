@@ -17,7 +17,7 @@ from memlab.pictures.mountain.stack_parts import ROLES
 from memlab.step.op import Phase
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
-from memlab.techniques.order import PART
+from memlab.techniques.application_order import PART
 
 
 class Run(NamedTuple):

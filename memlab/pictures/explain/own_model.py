@@ -21,8 +21,8 @@ from memlab.step.op import CALL, Phase
 from memlab.step.step import Step
 
 if TYPE_CHECKING:
-    from memlab.frontends.torch.fitting.choosing import Program
-    from memlab.frontends.torch.recorded import Observed
+    from memlab.frontends.torch.fitting.module_milp import Program
+    from memlab.frontends.torch.observed_model import Observed
     from memlab.frontends.torch.recording import Recording
 
 ASKED = "explain(lambda: MyModel(), lambda B: (inputs(B), targets(B)), batch=32)"
@@ -89,7 +89,7 @@ class OwnModel(TorchModel):
     def _record(self, key: str, record: Callable[[], Recording]) -> Step:
         """The step with something changed; each is recorded once."""
         if key not in self._steps:
-            from memlab.frontends.torch.convert import step_of
+            from memlab.frontends.torch.recording_to_step import step_of
 
             self._steps[key] = step_of(record())
         return self._steps[key]
@@ -122,7 +122,7 @@ class OwnModel(TorchModel):
         from memlab.frontends.torch import _installed
 
         _installed()
-        from memlab.frontends.torch.fitting.spans import Watched
+        from memlab.frontends.torch.fitting.module_calls import Watched
 
         self._watched = Watched()
         self._model = self._observed(self._watched.build(self.build), self.optimizer)
@@ -191,10 +191,10 @@ class OwnModel(TorchModel):
     def _program(self, batch: int) -> Program:
         """The choice of modules as a mixed-integer program, without workspace: that is measured on
         a processor, and a card has kernels of its own."""
-        from memlab.frontends.torch.fitting.choosing import Program
-        from memlab.frontends.torch.fitting.model import model_of
-        from memlab.frontends.torch.fitting.spans import candidates
-        from memlab.frontends.torch.measure import Workspace
+        from memlab.frontends.torch.fitting.checkpointed_peak import model_of
+        from memlab.frontends.torch.fitting.module_calls import candidates
+        from memlab.frontends.torch.fitting.module_milp import Program
+        from memlab.frontends.torch.measured_workspace import Workspace
 
         recording, watched = self.recording, self._watched
         pairs = zip(self.step.ops, self.plain.times(batch), strict=True)
@@ -219,8 +219,8 @@ class OwnModel(TorchModel):
         """Gradients are let go inside the update, the largest one last."""
         if not isinstance(self.optimizer, str):
             return None
-        from memlab.frontends.torch.fitting.one_by_one import CODE, OneByOne
-        from memlab.frontends.torch.worlds import OPTIMIZERS
+        from memlab.frontends.torch.fitting.update_in_backward import CODE, OneByOne
+        from memlab.frontends.torch.tensor_modes import OPTIMIZERS
 
         line = LINES[self.optimizer].partition("torch.optim.")[2]
         code = CODE.format(line=line.replace("model.parameters()", "[p]")).splitlines()

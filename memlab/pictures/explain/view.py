@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from memlab.build.step import training_step
+from memlab.assemble.step import training_step
 from memlab.errors import InputError, shorten
 from memlab.networks.graph import Network
 from memlab.pictures.draw.page import Page
 from memlab.pictures.explain.explained import MOST, Explained, amount
 from memlab.pictures.explain.explained_changes import Subject, budget, say
 from memlab.pictures.explain.page import needs, page
+from memlab.pictures.live.fixed_axes import Needs, SteadyView
 from memlab.pictures.live.setting import Check, Choice, Range, Setting, State, Text
-from memlab.pictures.live.steady import Needs, SteadyView
 from memlab.pictures.live.view import Scene, maker
 from memlab.pictures.live.widget import Line
 from memlab.pictures.values.number_text import exact_text
-from memlab.pictures.values.recipe import network_of
+from memlab.pictures.values.step_recipe import network_of
 from memlab.step.step import Step
 from memlab.strings import gettext as _
 

@@ -16,8 +16,8 @@ from memlab.pictures.live.setting import Check, Choice, Range, Setting, State, o
 from memlab.pictures.live.widget import Control, Labels
 from memlab.pictures.memory.snapshot import say
 from memlab.pictures.memory.step_memory import StepMemory
-from memlab.pictures.values import recipe
-from memlab.pictures.values.recipe import Called, Recipe, network_of, sizes_of
+from memlab.pictures.values import step_recipe
+from memlab.pictures.values.step_recipe import Called, Recipe, network_of, sizes_of
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.strings import gettext as _
@@ -59,7 +59,7 @@ def what_of(given: object) -> Network | Step | Ledger | Callable[..., object]:
     if isinstance(given, Network | Step | Ledger):
         return given
     if callable(given) and not isinstance(given, type):
-        recipe.arguments(given, CHOSEN)
+        step_recipe.arguments(given, CHOSEN)
         return given
     raise InputError(
         _("give a network, a step, a ledger or a function that makes a step, got {given}; try "
@@ -78,7 +78,7 @@ def taken(now: State) -> Mapping[str, Any]:
     if of_network(now):
         return dict.fromkeys(CHOSEN)
     made = isinstance(now.what, Step | Ledger)
-    return {} if made else recipe.arguments(now.what, CHOSEN)
+    return {} if made else step_recipe.arguments(now.what, CHOSEN)
 
 
 @once
@@ -94,13 +94,15 @@ def network_in(now: State) -> Network:
 def memory_of(now: State) -> StepMemory:
     """The memory of the step that the settings make, or of the one that was given."""
     if isinstance(now.what, Step | Ledger):
-        return recipe.memory_of(now.what)
+        return step_recipe.memory_of(now.what)
     if not of_network(now):
-        return recipe.memory_of(Called(now.what, {name: getattr(now, name) for name in taken(now)}))
+        return step_recipe.memory_of(
+            Called(now.what, {name: getattr(now, name) for name in taken(now)})
+        )
     formats = {role: getattr(now, role) for role in map(str, ROLES)}
     roles = tuple((role, each) for role, each in formats.items() if each not in ("", EIGHT_BITS))
     made = network_in(now), now.optimizer, now.training, now.format, roles, now.algorithm
-    return recipe.memory_of(Recipe(*made, tuple(uses_in(now))))
+    return step_recipe.memory_of(Recipe(*made, tuple(uses_in(now))))
 
 
 def uses_in(now: State) -> Iterator[Use]:
@@ -201,7 +203,7 @@ def size_names(now: State) -> Mapping[str, Any]:
     """The sizes that can be chosen, with those of the network as it was given."""
     if of_network(now):
         return sizes_of(now.what)
-    return {name: value for name, value in taken(now).items() if name in recipe.SIZES}
+    return {name: value for name, value in taken(now).items() if name in step_recipe.SIZES}
 
 
 def placed(name: str) -> Callable[[State], str]:
@@ -268,7 +270,9 @@ def offered(name: str) -> Setting[Any]:
     common = technique(name) | {
         "doc": f"{row.note} (``memlab.{name}``)",
         "label": row.label[0].upper() + row.label[1:],
-        "brief": lambda now: " ".join(recipe.chosen(u) for u in uses_in(now) if u.name == name),
+        "brief": lambda now: " ".join(
+            step_recipe.chosen(u) for u in uses_in(now) if u.name == name
+        ),
     }
     if not row.values:
         return Check(**common)

@@ -22,7 +22,7 @@ from memlab.pictures.memory.step_memory import Budget, Slice, StepMemory, Verdic
 from memlab.pictures.mountain.layers import Curve, Layer
 from memlab.pictures.mountain.stack_parts import FLOOR, MOUNTAIN, Part
 from memlab.pictures.values import number_text as figures
-from memlab.pictures.values import recipe
+from memlab.pictures.values import step_recipe
 from memlab.pictures.values.study import Study
 from memlab.step.storage import HOST
 from memlab.step.tensor import Role
@@ -219,7 +219,7 @@ class Cut(Study):
         memory, ledger = self.memory, self.memory.ledger
         kind = strings.get("step.training" if ledger.training else "step.inference")
         batch = say("batch", batch=f"{self.batch:,}")
-        sizes = recipe.unusual(memory.network) if memory.network else []
+        sizes = step_recipe.unusual(memory.network) if memory.network else []
         optimizer = optimizers.title(ledger.optimizer)
         words = [memory.label, *sizes, batch, memory.format, optimizer, kind]
         notes = ledger.notes if memory.chosen is None else memory.chosen

@@ -14,7 +14,7 @@ from time import monotonic
 
 import numpy as np
 
-from memlab import hardware, strings, this_machine, units
+from memlab import free_memory, hardware, strings, units
 from memlab.arrays import Column, alive
 from memlab.ledger.ledger import Entry, Ledger, Line, Row, column, evaluate
 from memlab.networks.graph import Network
@@ -329,9 +329,9 @@ def budget(name: str | int) -> Budget:
 def free_here() -> list[Budget]:
     """What is free on this machine now, where it can be asked; it is read at most four times a
     second."""
-    if not this_machine.measurable():
+    if not free_memory.measurable():
         return []
-    nbytes = _free(this_machine.free_memory, int(4 * monotonic())) // STEP * STEP
+    nbytes = _free(free_memory.free_memory, int(4 * monotonic())) // STEP * STEP
     return [Budget("free", nbytes, live=True)]
 
 

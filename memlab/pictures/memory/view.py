@@ -15,8 +15,8 @@ from memlab.networks.graph import Network
 from memlab.networks.zoo.resnets import VARIANTS
 from memlab.pictures.draw.page import Page
 from memlab.pictures.live import setting
+from memlab.pictures.live.fixed_axes import Needs, SteadyView, extremes
 from memlab.pictures.live.setting import Check, Choice, Range, Setting, State, once
-from memlab.pictures.live.steady import Needs, SteadyView, extremes
 from memlab.pictures.live.view import Scene, maker
 from memlab.pictures.live.widget import Control, stop
 from memlab.pictures.memory import lifetimes as small
@@ -51,7 +51,7 @@ from memlab.pictures.memory.counting_rules import RULES
 from memlab.pictures.memory.page import Shown, cursor_words, needs, news_of, page
 from memlab.pictures.memory.snapshot import Cut, cut, say
 from memlab.pictures.memory.step_memory import Budget, budget, free_here
-from memlab.pictures.values.recipe import OFFERED, RECOMPUTES, network_of
+from memlab.pictures.values.step_recipe import OFFERED, RECOMPUTES, network_of
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.strings import gettext as _

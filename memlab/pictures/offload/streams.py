@@ -16,7 +16,7 @@ import numpy as np
 
 from memlab import optimizers, strings, units
 from memlab.arrays import Column, Floats, bytes_by_part, column
-from memlab.build.step import training_step
+from memlab.assemble.step import training_step
 from memlab.clocks.streams import COMPUTE, IN, OUT, Schedule, Slot, clock
 from memlab.hardware import Device
 from memlab.networks.graph import Network

@@ -9,15 +9,15 @@ from typing import Any, ClassVar
 from memlab import hardware, optimizers, units
 from memlab.networks import zoo
 from memlab.pictures.draw.page import Page
+from memlab.pictures.live.fixed_axes import Needs, SteadyView
 from memlab.pictures.live.setting import ByName, Choice, Range, Setting, State
 from memlab.pictures.live.setting import Text as Typed
-from memlab.pictures.live.steady import Needs, SteadyView
 from memlab.pictures.live.view import Scene, maker
 from memlab.pictures.offload import focus
 from memlab.pictures.offload.page import NEAR, Shown, needs, page
 from memlab.pictures.offload.streams import Offload, offloaded, short, speed
 from memlab.pictures.values.number_text import three
-from memlab.pictures.values.recipe import name_of, named_or_given, network_of
+from memlab.pictures.values.step_recipe import name_of, named_or_given, network_of
 
 SPEEDS = tuple(10**9 * each for each in (1, 2, 3, 4, 6, 8, 12, 16, 25, 32, 50, 64, 100, 200, 450))
 """Bytes per second at which the slider of the link stops."""

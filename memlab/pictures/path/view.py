@@ -24,15 +24,15 @@ from memlab.pictures.draw.scale import Scale
 from memlab.pictures.draw.table import Block, Key, Table, Words
 from memlab.pictures.draw.text import emphasized
 from memlab.pictures.draw.theme import WAIT, Paint
+from memlab.pictures.live.fixed_axes import Needs, SteadyView
 from memlab.pictures.live.setting import Choice, Number, Range, Setting, State
-from memlab.pictures.live.steady import Needs, SteadyView
 from memlab.pictures.live.view import Scene, maker
 from memlab.pictures.live.widget import Control, Labels
 from memlab.pictures.offload.page import LEFT, RIGHT, named
 from memlab.pictures.offload.view import of_devices, of_networks
 from memlab.pictures.path.data_path import BUFFERS, RAM, DataPath, Job, data_path_of, letter, say
 from memlab.pictures.path.stations import DARK, LIGHT, TURNS, Layout, largest, stations, told
-from memlab.pictures.values.recipe import name_of, network_of
+from memlab.pictures.values.step_recipe import name_of, network_of
 from memlab.strings import gettext as _
 
 GB = 10**9

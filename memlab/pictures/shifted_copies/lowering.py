@@ -16,7 +16,7 @@ from math import prod
 from statistics import median
 from typing import Any
 
-from memlab import formats, this_machine, units
+from memlab import formats, free_memory, units
 from memlab.axes import dims
 from memlab.errors import InputError, pick
 from memlab.hardware import DEVICES
@@ -251,7 +251,7 @@ def write(node: Node, otherwise: str, times: int = 1) -> Written:
     from memlab.measure.lecture_layer import copied
 
     case, planned = Case(node.name, node.input_shapes[0], conv(node)), lowered_bytes(node, 1)
-    need, free = planned + input_bytes(node, 1), this_machine.free_memory()
+    need, free = planned + input_bytes(node, 1), free_memory.free_memory()
     if need > free:
         raise InputError(
             f"the run needs {units.short(need)} and {units.short(free)} are free; {otherwise}."

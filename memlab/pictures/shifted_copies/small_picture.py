@@ -16,7 +16,7 @@ from math import dist
 
 from memlab import strings
 from memlab.errors import InputError, shorten
-from memlab.kernels.maps.windows import source
+from memlab.kernels.formulas.windows import source
 from memlab.layers import window
 
 SIZE = 8

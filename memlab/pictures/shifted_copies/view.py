@@ -41,7 +41,7 @@ from memlab.pictures.shifted_copies.small_picture import (
     SmallPicture,
     say,
 )
-from memlab.pictures.values.recipe import name_of, named_or_given, network_of
+from memlab.pictures.values.step_recipe import name_of, named_or_given, network_of
 
 MOVES = {"ArrowLeft": (0, -1), "ArrowRight": (0, 1), "ArrowUp": (-1, 0), "ArrowDown": (1, 0)}
 LAYERS = (

@@ -13,7 +13,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memlab import strings, units
-from memlab.build.step import training_step
+from memlab.assemble.step import training_step
 from memlab.claims.revolve import sqrt_slots
 from memlab.clocks import roofline
 from memlab.clocks.roofline import Machine
@@ -22,12 +22,12 @@ from memlab.hardware import Device
 from memlab.ledger.plan import plan
 from memlab.networks.graph import Network
 from memlab.pictures.values.number_text import columns, duration
-from memlab.pictures.values.recipe import network_of
+from memlab.pictures.values.step_recipe import network_of
 from memlab.placement import exact_packing
 from memlab.placement.placement import Block, Placement, arrange, blocks, booked
 from memlab.step.step import Step
 from memlab.step.storage import Size
-from memlab.techniques import order
+from memlab.techniques import application_order
 from memlab.techniques.recompute import chain_optimum, recompute
 from memlab.techniques.recompute.exact_order import LARGEST
 from memlab.techniques.recompute.order_memory import cost
@@ -421,7 +421,7 @@ def _step(subject: object) -> Step:
             f"techniques are compared on a network or a step, got {shorten(subject)}; try "
             "memlab.views.techniques('resnet50')."
         )
-    if done := order.done(subject):
+    if done := application_order.done(subject):
         raise InputError(
             f"techniques are compared on a step without any, and this one {done}; try "
             "memlab.training_step(network)."
@@ -526,7 +526,7 @@ def _planned(choice: Choice, batch: int, known: Sequence[Trade], machine: Machin
     if placement is not None:
         ledger = booked(ledger, placement, batch)
     peak = ledger.peak(batch)
-    again = [op for op in step.ops if order.AGAIN in op.attributes]
+    again = [op for op in step.ops if application_order.AGAIN in op.attributes]
     beside = known and choice.key in BESIDE
     return Technique(
         key=choice.key,

@@ -13,7 +13,7 @@ from memlab import strings, units
 from memlab.pictures.recompute import Schedules, Wave
 from memlab.pictures.techniques.compare import TechniqueStudy
 from memlab.pictures.values.number_text import change, three
-from memlab.techniques.recompute.ways import WAYS, Wish
+from memlab.techniques.recompute.methods import WAYS, Wish
 
 EVERY, CHEAP, LINE = STOPS = (1, 2, 3)
 """Stops: every k-th; beside it cheap; beside both the line."""

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from memlab import this_machine
-from memlab.kernels.cpu.arrays import bits
+from memlab import free_memory
+from memlab.kernels.cpu.flat_arrays import bits
 from memlab.kernels.registry import Array
+from memlab.runtime.async_copies import Copies
 from memlab.runtime.backend import Backend, Part
-from memlab.runtime.copies import Copies
 from memlab.runtime.metering.meter import Reporting, the_hook
 
 
@@ -28,8 +28,8 @@ class Cpu(Backend):
     def hook(self) -> Reporting:
         return the_hook()
 
-    def room(self) -> this_machine.Room:
-        return this_machine.room()
+    def room(self) -> free_memory.Room:
+        return free_memory.room()
 
     def block(self, nbytes: int) -> Array:
         return np.empty(nbytes, np.uint8)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memlab import this_machine
+from memlab import free_memory
 from memlab.runtime.backend import Backend
 
 
@@ -12,7 +12,7 @@ def backend() -> Backend:
     Raises:
         InputError: neither can be had in this process.
     """
-    this_machine.require_kernels()
+    free_memory.require_kernels()
     from memlab.kernels.cuda.target import target
     from memlab.runtime.cuda.arrays import Gpu
     from memlab.runtime.cuda.simulator import Simulator

@@ -12,15 +12,15 @@ import numpy as np
 
 from memlab import units
 from memlab.errors import InputError
+from memlab.free_memory import Room
 from memlab.kernels.cuda import driver
 from memlab.kernels.cuda.target import EXTRAS
 from memlab.kernels.registry import Array
+from memlab.runtime.async_copies import Copies
 from memlab.runtime.backend import Backend, Part
-from memlab.runtime.copies import Copies
 from memlab.runtime.cuda.manager import ManagerHook
 from memlab.runtime.metering import meter
 from memlab.step.op import Op
-from memlab.this_machine import Room
 
 OUT_OF_MEMORY = 2
 """The driver's code for it, ``CUDA_ERROR_OUT_OF_MEMORY``."""

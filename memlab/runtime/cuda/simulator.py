@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from memlab import this_machine
+from memlab import free_memory
 from memlab.kernels.cuda import simulator
 from memlab.kernels.registry import Array
 from memlab.runtime.backend import Part
@@ -86,8 +86,8 @@ class Simulator(DeviceArrays):
     def hook(self) -> SimulatorHook:
         return self._hook
 
-    def room(self) -> this_machine.Room:
-        return this_machine.room()
+    def room(self) -> free_memory.Room:
+        return free_memory.room()
 
     def block(self, nbytes: int) -> Any:
         return self.cuda.device_array(nbytes, np.uint8)

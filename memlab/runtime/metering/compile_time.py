@@ -9,7 +9,7 @@ import gc
 import time
 from typing import Any
 
-from memlab.kernels.numba_internals import INSTALL, LISTENER
+from memlab.kernels.numba_private_api import INSTALL, LISTENER
 
 Listener: Any = LISTENER()
 install_listener: Any = INSTALL()

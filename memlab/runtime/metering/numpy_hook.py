@@ -17,7 +17,7 @@ from math import prod
 from typing import Any
 
 from memlab.errors import InputError
-from memlab.runtime.metering.numpy_internals import (
+from memlab.runtime.metering.numpy_private_api import (
     CALLOC,
     MALLOC,
     POINTER,

@@ -12,9 +12,9 @@ from memlab import units
 from memlab.clocks.roofline import Machine
 from memlab.errors import InputError, flag, known, pick
 from memlab.hardware import Link
-from memlab.step.garbage_collection import paused
+from memlab.step.paused_gc import paused
 from memlab.step.step import Step
-from memlab.techniques import order
+from memlab.techniques import application_order
 from memlab.techniques.offload.cost import optimal, terms
 from memlab.techniques.offload.rules import (
     NEEDED,
@@ -48,7 +48,7 @@ def _takes(policy: str) -> Takes:
         Argument("budget", Kind.BYTES, "of the peak, such as 2GB", "--budget"),
         Argument("link", Kind.SPEED, "to the host's memory: '12 GB/s'", "--link"),
     ),
-    of=_takes, shown=order.offloads, does="offloads",
+    of=_takes, shown=application_order.offloads, does="offloads",
 )  # fmt: skip
 def offload(
     step: Step,
@@ -126,7 +126,7 @@ def offload(
     if maps is None:
         chosen, note = POLICIES[policy](step), f"offload ({policy}{back(prefetch)})"
     else:
-        chosen = _named(step, order.names(maps, "maps"))
+        chosen = _named(step, application_order.names(maps, "maps"))
         note = f"offload of {len(chosen)} map{'s' * (len(chosen) != 1)}{back(prefetch)}"
     late = prefetch == NEEDED
     found = needed(candidates(step), chosen) if late else WayBack(step).moves(chosen)
@@ -165,8 +165,8 @@ def choose(
 
 
 def _check(step: Step) -> Step:
-    order.check(step, "offload")
-    if order.offloads(step):
+    application_order.check(step, "offload")
+    if application_order.offloads(step):
         raise InputError("this step offloads already; start from the step before that.")
     return rewritable(step)
 

@@ -22,11 +22,11 @@ from memlab.ledger.plan import plan
 from memlab.step.op import Op
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE
-from memlab.techniques import order
+from memlab.techniques import application_order
 from memlab.techniques.in_place import in_place
 from memlab.techniques.lowering import lowering, ways
 from memlab.techniques.offload.rules import PREFETCH, VDNN, Move, WayBack, by_number, needed
-from memlab.techniques.recompute.repeats import repeated
+from memlab.techniques.recompute.repeated_operations import repeated
 
 KINDS = ("m", "p")
 """vDNN's letters for the algorithms: memory-optimal, which take no workspace, and
@@ -109,7 +109,7 @@ def optimal(step: Step, algorithms: str, batch: int | None, device: str | Machin
     """
     if known("kind of algorithms", algorithms, KINDS) == "m":
         return lowering(step, Terms(1, 1, roofline.machine(device), algorithms="m").names[0])
-    order.check(step, "lowering", but=("offload",))
+    application_order.check(step, "lowering", but=("offload",))
     if device is None and batch is not None:
         return lowering(step, batch=batch)
     at = terms(step, 1 if batch is None else batch, device, "1 GB/s")
@@ -267,6 +267,6 @@ def _twins(step: Step) -> Iterator[list[int]]:
     """Operations with those that run them again: the same algorithm makes the same bits."""
     found: dict[str, list[int]] = {}
     for number, op in enumerate(step.ops):
-        times = op.attributes.get(order.AGAIN, 0)
+        times = op.attributes.get(application_order.AGAIN, 0)
         found.setdefault(op.name.removesuffix(repeated(times)), []).append(number)
     return iter(found.values())

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from memlab.clocks.streams import IN, OUT
 from memlab.layers import Conv2d
-from memlab.step.garbage_collection import paused
 from memlab.step.op import Op, Phase
+from memlab.step.paused_gc import paused
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, HOST, Storage
 from memlab.step.tensor import Role, Tensor

@@ -12,9 +12,7 @@ from types import MappingProxyType
 from memlab.errors import InputError, flag, known, pick
 from memlab.formats import FORMATS, STORED, Format
 from memlab.step import tensor
-from memlab.step.initial_values import Start
-from memlab.step.op import PARAMETER, Op, Operands, Phase, Slot
-from memlab.step.staging import (
+from memlab.step.fp32_tiles import (
     ADJUST,
     CHECK,
     COMPUTED,
@@ -25,11 +23,13 @@ from memlab.step.staging import (
     is_staged,
     staged,
 )
+from memlab.step.initial_values import Start
+from memlab.step.op import PARAMETER, Op, Operands, Phase, Slot
+from memlab.step.rewrite_traits import Traits
 from memlab.step.step import Step
 from memlab.step.storage import Size, Storage
 from memlab.step.tensor import Role, Tensor
-from memlab.step.traits import Traits
-from memlab.techniques import order
+from memlab.techniques import application_order
 from memlab.techniques.registry import Argument, Place, technique
 
 ROLES = tuple(role for role in Role if role is not Role.WORKSPACE)
@@ -101,7 +101,9 @@ def precision(
     by_role = dict.fromkeys(chosen.roles, FORMATS[chosen.half])
     by_role |= {Role(name): _stored(format) for name, format in roles.items()}
     if chosen.master or scaling or rounding == "stochastic":
-        order.check_updates(step, "fp32 master weights, loss scaling or stochastic rounding")
+        application_order.check_updates(
+            step, "fp32 master weights, loss scaling or stochastic rounding"
+        )
     scaled = _scaled(step, chosen, scaling)
     kept = _beside_buffers(step) if chosen.master else _statistics(step)
     rewrite = _Rewrite(by_role, kept, chosen.master and step.training, scaled)
@@ -128,7 +130,7 @@ def _check(
     rounding: str,
     roles: Mapping[str, object],
 ) -> None:
-    order.check(step, "precision")
+    application_order.check(step, "precision")
     if any(is_staged(op) for op in step.ops):
         raise InputError("this step has its formats already; start from one in fp32.")
     if step.format != COMPUTED.name:

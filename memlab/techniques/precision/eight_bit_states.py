@@ -11,11 +11,11 @@ from dataclasses import replace
 from memlab.errors import InputError, whole
 from memlab.formats import FORMATS
 from memlab.step import tensor
+from memlab.step.fp32_tiles import COMPUTED, MOST, staged
 from memlab.step.op import Op, Slot
-from memlab.step.staging import COMPUTED, MOST, staged
 from memlab.step.step import Step
 from memlab.step.tensor import Tensor
-from memlab.techniques import order
+from memlab.techniques import application_order
 from memlab.techniques.registry import Argument, Kind, Place, technique
 
 BLOCK = 2048
@@ -47,7 +47,7 @@ def eight_bit_states(step: Step, block: int = BLOCK) -> Step:
     block = _check(step, block)
     if not step.training:
         return step
-    order.check_updates(step, "states in 8 bits")
+    application_order.check_updates(step, "states in 8 bits")
     rewrite = _Rewrite(block)
     ops = [rewrite.op(op) for op in step.ops]
     if not rewrite.small:
@@ -65,7 +65,7 @@ def eight_bit_states(step: Step, block: int = BLOCK) -> Step:
 
 
 def _check(step: Step, block: int) -> int:
-    order.check(step, "eight_bit_states")
+    application_order.check(step, "eight_bit_states")
     number = whole("block", block, LEAST)
     if number > MOST or number & (number - 1):
         raise InputError(

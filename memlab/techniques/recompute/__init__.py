@@ -14,12 +14,12 @@ from memlab.clocks import roofline
 from memlab.clocks.roofline import Machine
 from memlab.errors import InputError, flag, pick, whole
 from memlab.hardware import Device
-from memlab.step.garbage_collection import paused
 from memlab.step.op import Phase
+from memlab.step.paused_gc import paused
 from memlab.step.step import Step
-from memlab.techniques import order
-from memlab.techniques.recompute.repeats import resequenced
-from memlab.techniques.recompute.ways import WAYS, Way, Wish
+from memlab.techniques import application_order
+from memlab.techniques.recompute.methods import WAYS, Way, Wish
+from memlab.techniques.recompute.repeated_operations import resequenced
 from memlab.techniques.registry import Argument, Kind, Place, Takes, technique
 from memlab.techniques.release import rewritable
 
@@ -35,7 +35,7 @@ from memlab.techniques.release import rewritable
         Argument("budget", Kind.BYTES, "of the peak, such as 2GB", "--budget"),
     ),
     of=lambda how: Takes(WAYS[how].needs, WAYS[how].takes),
-    shown=order.recomputes, does="recomputes",
+    shown=application_order.recomputes, does="recomputes",
     idle="keeps nothing that could be computed again",
 )  # fmt: skip
 @paused()
@@ -82,11 +82,11 @@ def recompute(
             way or layer; an argument that is missing or has no meaning there; a budget below the
             least peak that was found, which the message names, and that with ``in_place``.
     """
-    order.check(step, "recompute")
+    application_order.check(step, "recompute")
     if all(op.phase is not Phase.BACKWARD for op in step.ops):
         return step  # it keeps nothing that could be dropped
     step = rewritable(step)
-    if order.recomputes(step):
+    if application_order.recomputes(step):
         raise InputError("this step recomputes already; start from the step before that.")
     way = pick("way to recompute", how, WAYS)
     given: dict[str, object] = {"k": k, "layers": layers, "batch": batch, "budget": budget}
@@ -96,7 +96,7 @@ def recompute(
     wish = Wish(
         step,
         None if k is None else whole("k", k),
-        () if layers is None else order.names(layers),
+        () if layers is None else application_order.names(layers),
         1 if batch is None else whole("batch", batch),
         None if budget is None else units.exact_or_parsed(budget),
         in_place,

@@ -19,9 +19,9 @@ from memlab.step.op import Op
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Tensor
+from memlab.techniques.application_order import shared
 from memlab.techniques.in_place import alike
-from memlab.techniques.order import shared
-from memlab.techniques.recompute.repeats import made, read, repeatable, without_idle
+from memlab.techniques.recompute.repeated_operations import made, read, repeatable, without_idle
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from memlab.step.step import Step
 from memlab.step.storage import DEVICE
 from memlab.techniques.recompute.chain import Chain, Run, Schedule, Stage, Ways
 from memlab.techniques.recompute.order_memory import Liveness
-from memlab.techniques.recompute.repeats import without_idle
+from memlab.techniques.recompute.repeated_operations import without_idle
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from numba import cuda
 from memlab import InputError, kernels
 from memlab.kernels import cuda as on_device
 from memlab.kernels.cuda.conv.im2col import WAYS, fold, lower
-from memlab.kernels.maps import windows
+from memlab.kernels.formulas import windows
 from memlab.kernels.operands import Window
 from tests.drawn import examples
 

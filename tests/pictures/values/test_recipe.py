@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import memlab
-from memlab.pictures.values.recipe import Recipe, memory_of, network_of
+from memlab.pictures.values.step_recipe import Recipe, memory_of, network_of
 from memlab.techniques.precision import MODES
 from memlab.techniques.registry import use
 

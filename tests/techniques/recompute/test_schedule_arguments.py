@@ -18,7 +18,7 @@ from memlab.techniques.recompute import (
     chain_optimum,
     exact_order,
     segments,
-    shared_outputs,
+    slots,
 )
 from memlab.techniques.recompute.chain import Chain, Stage
 from memlab.techniques.recompute.exact_order import Task
@@ -35,7 +35,7 @@ USUAL: dict[str, Any] = {
     "order": (0, 1), "schedule": (1, 2, 3, -3, -2, -1), "k": 2, "limit": 100, "t": 5, "m": 3,
     "l": 5, "s": 3, "n": 3, "forwards": 9, "backward": 1, "slots": 3,
 }  # fmt: skip
-MODULES = (revolve, shared_outputs, chain_optimum, segments, chain, exact_order)
+MODULES = (revolve, slots, chain_optimum, segments, chain, exact_order)
 QUESTIONS = (
     "timeline", "peak", "peak_at", "before", "after", "line", "roles", "alive", "events",
     "reserved", "why", "of", "fit",

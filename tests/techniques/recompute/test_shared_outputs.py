@@ -12,9 +12,9 @@ from memlab import InputError
 from memlab.claims.revolve import hidden_state, internal_state
 from memlab.techniques.recompute.chain import Chain, Stage, simulate
 from memlab.techniques.recompute.chain_optimum import frontier
-from memlab.techniques.recompute.shared_outputs import output_schedule, output_state
+from memlab.techniques.recompute.methods import WAYS, Wish
+from memlab.techniques.recompute.slots import output_schedule, output_state
 from memlab.techniques.recompute.step_as_chain import cuts
-from memlab.techniques.recompute.ways import WAYS, Wish
 from tests.rows import every_row
 
 RECURRENT = Stage(1, 2, 1, 1, 0, 2, 1, 1, 1)

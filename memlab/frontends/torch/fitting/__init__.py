@@ -67,7 +67,7 @@ def fit_model(
     """
     _installed()
     from memlab.frontends.torch.fitting.search import failure
-    from memlab.frontends.torch.worlds import Wish
+    from memlab.frontends.torch.tensor_modes import Wish
 
     known("way to make a model fit", by, BY)
     if autocast:

@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 
 from memlab import units
 from memlab.frontends.torch.fitting import offloading
-from memlab.frontends.torch.fitting.choosing import Choice, Program
-from memlab.frontends.torch.fitting.model import ALWAYS, Held, Model, Reading
+from memlab.frontends.torch.fitting.checkpointed_peak import ALWAYS, Held, Model, Reading
+from memlab.frontends.torch.fitting.module_calls import inside, savers
+from memlab.frontends.torch.fitting.module_milp import Choice, Program
 from memlab.frontends.torch.fitting.recipe import Fit
 from memlab.frontends.torch.fitting.search import Search
-from memlab.frontends.torch.fitting.spans import inside, savers
 from memlab.frontends.torch.recording import BEFORE, Block, Call
 from memlab.ledger.plan import plan
 from memlab.step.op import Phase

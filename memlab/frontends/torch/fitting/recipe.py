@@ -15,8 +15,8 @@ import torch
 from memlab import units
 from memlab.errors import visible, whole
 from memlab.frontends.torch.fitting import wrapping
-from memlab.frontends.torch.torch_internals import LEAVES
-from memlab.frontends.torch.worlds import Change, Wish, as_it_is, autocast, optimizer_of
+from memlab.frontends.torch.tensor_modes import Change, Wish, as_it_is, autocast, optimizer_of
+from memlab.frontends.torch.torch_private_api import LEAVES
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.optimizers import title

@@ -12,15 +12,15 @@ from typing import Any, ClassVar
 
 from memlab import units
 from memlab.errors import InputError
-from memlab.frontends.torch import recorded
+from memlab.frontends.torch import observed_model
 from memlab.frontends.torch.fitting import wrapping
-from memlab.frontends.torch.fitting.choosing import Choice, Program
-from memlab.frontends.torch.fitting.model import model_of
+from memlab.frontends.torch.fitting.checkpointed_peak import model_of
+from memlab.frontends.torch.fitting.module_calls import Watched, candidates
+from memlab.frontends.torch.fitting.module_milp import Choice, Program
 from memlab.frontends.torch.fitting.recipe import Fit, Recipe
-from memlab.frontends.torch.fitting.spans import Watched, candidates
-from memlab.frontends.torch.measure import Tell, with_workspace, workspace
+from memlab.frontends.torch.measured_workspace import Tell, with_workspace, workspace
 from memlab.frontends.torch.recording import Recording
-from memlab.frontends.torch.worlds import OPTIMIZERS, Optimizer, Wish
+from memlab.frontends.torch.tensor_modes import OPTIMIZERS, Optimizer, Wish
 from memlab.ledger.entries import Peak
 from memlab.ledger.plan import plan
 from memlab.optimizers import title
@@ -97,7 +97,7 @@ class Search:
             return self.model.again(change)
         except InputError:
             wish = replace(self.wish, build=lambda: change(self.wish.build()))
-            return recorded.observe(wish, self.batch)
+            return observed_model.observe(wish, self.batch)
 
     def change(self, model: Any, names: tuple[str, ...]) -> Any:
         """The model with these modules wrapped, as it is recorded."""
@@ -136,12 +136,12 @@ class Search:
         return max((n for n, op in pairs if op.phase is Phase.UPDATE), default=0)
 
 
-def _observed(wish: Wish, batch: int) -> recorded.Observed:
+def _observed(wish: Wish, batch: int) -> observed_model.Observed:
     """The model recorded for any batch, or where it cannot be for this one."""
     try:
-        return recorded.Observed(wish)
+        return observed_model.Observed(wish)
     except InputError:
-        return recorded.Observed(wish, batch)
+        return observed_model.Observed(wish, batch)
 
 
 # -- what helps where no module that is wrapped does: it follows from the phase of the peak -----

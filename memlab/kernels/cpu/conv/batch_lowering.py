@@ -13,6 +13,7 @@ import numpy as np
 
 from memlab import units
 from memlab.errors import InputError
+from memlab.free_memory import free_memory
 from memlab.kernels.argument_checks import (
     Shape,
     check_array,
@@ -23,7 +24,6 @@ from memlab.kernels.argument_checks import (
 )
 from memlab.kernels.cpu.conv import im2col as one_image
 from memlab.kernels.registry import Array
-from memlab.this_machine import free_memory
 
 LARGE = 2**30
 """Bytes from which on a new result is held against the free memory."""

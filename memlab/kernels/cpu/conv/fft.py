@@ -21,7 +21,7 @@ import numpy as np
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.layers.linear import add_bias, sum_bias
 from memlab.kernels.cpu.threads import own
-from memlab.kernels.maps.accumulation import put
+from memlab.kernels.formulas.accumulation import put
 from memlab.kernels.operands import convolution
 from memlab.kernels.registry import Array, Call, kernel
 

@@ -25,8 +25,8 @@ from __future__ import annotations
 import numpy as np
 
 from memlab.kernels.cpu.compile import compiled
-from memlab.kernels.cpu.memory_blocks import clear, copy
-from memlab.kernels.maps.windows import inside, recurrence, source
+from memlab.kernels.cpu.memcpy import clear, copy
+from memlab.kernels.formulas.windows import inside, recurrence, source
 from memlab.kernels.registry import Array
 
 _U = np.uint64

@@ -9,10 +9,16 @@ convolution, Dukhan 2019, has channels last, and a pointer for each tap of each 
 from __future__ import annotations
 
 from memlab.kernels.cpu.compile import compiled
+from memlab.kernels.cpu.conv_tiles.block_products import (
+    BIAS,
+    ROWS,
+    VECTORS,
+    ZERO,
+    multiply_offsets,
+)
+from memlab.kernels.cpu.conv_tiles.packing import block_lanes, fill_table, shifted
 from memlab.kernels.cpu.threads import own, pieces, spread
-from memlab.kernels.cpu.tile.block_products import BIAS, ROWS, VECTORS, ZERO, multiply_offsets
-from memlab.kernels.cpu.tile.packing import block_lanes, fill_table, shifted
-from memlab.kernels.cpu.vectors import BITS
+from memlab.kernels.cpu.vector_code import BITS
 from memlab.kernels.operands import Window, convolution, window
 from memlab.kernels.registry import Array, Call, kernel
 

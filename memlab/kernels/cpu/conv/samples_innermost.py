@@ -16,9 +16,9 @@ import numpy as np
 from memlab.errors import InputError, pick
 from memlab.kernels.argument_checks import check_array, check_out, lowered_sizes
 from memlab.kernels.cpu.compile import compiled
-from memlab.kernels.cpu.tile.block_products import ROWS, ZERO, multiply_offsets
-from memlab.kernels.cpu.vectors import BITS, Value, Writer, datas, written
-from memlab.kernels.maps.windows import inside
+from memlab.kernels.cpu.conv_tiles.block_products import ROWS, ZERO, multiply_offsets
+from memlab.kernels.cpu.vector_code import BITS, Value, Writer, datas, written
+from memlab.kernels.formulas.windows import inside
 from memlab.kernels.operands import Window
 from memlab.kernels.registry import Array
 

@@ -20,9 +20,9 @@ from functools import partial
 
 import numpy as np
 
-from memlab.kernels.cpu.arrays import lines
 from memlab.kernels.cpu.blas import gemm
 from memlab.kernels.cpu.compile import compiled
+from memlab.kernels.cpu.flat_arrays import lines
 from memlab.kernels.cpu.layers.tokens import clear
 from memlab.kernels.cpu.row_sums import inner, sum_values
 from memlab.kernels.cpu.threads import own, spread

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from memlab.kernels.cpu.compile import compiled
-from memlab.kernels.maps import crops
-from memlab.kernels.maps.crops import moved
-from memlab.kernels.maps.random_numbers import mix
+from memlab.kernels.formulas import crops
+from memlab.kernels.formulas.crops import moved
+from memlab.kernels.formulas.random_numbers import mix
 from memlab.kernels.registry import Array, Call, kernel
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memlab.kernels.cpu.arrays import span
 from memlab.kernels.cpu.blas import gemm
 from memlab.kernels.cpu.compile import compiled
+from memlab.kernels.cpu.flat_arrays import span
 from memlab.kernels.cpu.row_sums import sum_values
-from memlab.kernels.maps.accumulation import beginning
+from memlab.kernels.formulas.accumulation import beginning
 from memlab.kernels.registry import Array, Call, kernel
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from memlab.kernels.cpu.arrays import matrix
 from memlab.kernels.cpu.compile import compiled
+from memlab.kernels.cpu.flat_arrays import matrix
 from memlab.kernels.cpu.threads import own
-from memlab.kernels.maps.accumulation import put
-from memlab.kernels.maps.normalization import square, weakened
-from memlab.kernels.maps.windows import around, seeing
+from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.normalization import square, weakened
+from memlab.kernels.formulas.windows import around, seeing
 from memlab.kernels.registry import Array, Call, kernel
 from memlab.layers import LocalResponseNorm
 

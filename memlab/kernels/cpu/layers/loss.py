@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from memlab.kernels.cpu.compile import compiled, summing
-from memlab.kernels.maps.accumulation import put
-from memlab.kernels.maps.pointwise import cross_entropy_backward
+from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.pointwise import cross_entropy_backward
 from memlab.kernels.registry import Array, Call, kernel
 
 

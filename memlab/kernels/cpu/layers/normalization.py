@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from memlab.kernels.cpu.arrays import Span, span
 from memlab.kernels.cpu.compile import callable_in_loops, compiled, summing
+from memlab.kernels.cpu.elementwise_loops import of_two
+from memlab.kernels.cpu.flat_arrays import Span, span
 from memlab.kernels.cpu.row_sums import inner, sum_products, sum_squares, sum_values
-from memlab.kernels.cpu.value_loops import of_two
-from memlab.kernels.maps.accumulation import beginning, put
-from memlab.kernels.maps.normalization import normalized, normalized_backward
+from memlab.kernels.formulas.accumulation import beginning, put
+from memlab.kernels.formulas.normalization import normalized, normalized_backward
 from memlab.kernels.registry import Array, Call, kernel
 from memlab.layers import BatchNorm, LayerNorm
 

@@ -6,19 +6,19 @@ from itertools import accumulate
 
 import numpy as np
 
-from memlab.kernels import everywhere
-from memlab.kernels.cpu.arrays import bits, lines, start
+from memlab.kernels import device_independent
 from memlab.kernels.cpu.compile import compiled
-from memlab.kernels.cpu.small.bitmask import pack_positive, relu_backward_masked
-from memlab.kernels.cpu.value_loops import each, update
-from memlab.kernels.maps import pointwise
-from memlab.kernels.maps.accumulation import put
-from memlab.kernels.maps.pointwise import dropped
-from memlab.kernels.maps.random_numbers import mix
+from memlab.kernels.cpu.elementwise_loops import each, update
+from memlab.kernels.cpu.flat_arrays import bits, lines, start
+from memlab.kernels.cpu.small_formats.bitmask import pack_positive, relu_backward_masked
+from memlab.kernels.formulas import pointwise
+from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.pointwise import dropped
+from memlab.kernels.formulas.random_numbers import mix
 from memlab.kernels.operands import dropout_settings, inputs
 from memlab.kernels.registry import Array, Call, kernel
 
-everywhere.register("cpu", everywhere.Loops(each, update))
+device_independent.register("cpu", device_independent.Loops(each, update))
 
 
 @kernel("relu")

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from memlab.kernels.cpu.arrays import lines
 from memlab.kernels.cpu.compile import compiled
-from memlab.kernels.maps.windows import counted, covered
+from memlab.kernels.cpu.flat_arrays import lines
+from memlab.kernels.formulas.windows import counted, covered
 from memlab.kernels.operands import Geometry, geometry
 from memlab.kernels.registry import Array, Call, kernel
 

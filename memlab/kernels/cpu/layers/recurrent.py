@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from memlab.kernels.cpu.arrays import lines
 from memlab.kernels.cpu.compile import compiled
-from memlab.kernels.maps.accumulation import put
+from memlab.kernels.cpu.flat_arrays import lines
+from memlab.kernels.formulas.accumulation import put
 from memlab.kernels.registry import Array, Call, kernel
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from memlab.kernels.cpu.arrays import matrix, span
 from memlab.kernels.cpu.compile import compiled
+from memlab.kernels.cpu.elementwise_loops import each
+from memlab.kernels.cpu.flat_arrays import matrix, span
 from memlab.kernels.cpu.layers.linear import sum_bias
-from memlab.kernels.cpu.value_loops import each
-from memlab.kernels.maps.accumulation import put
-from memlab.kernels.maps.pointwise import same
+from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.pointwise import same
 from memlab.kernels.registry import Array, Call, kernel
 
 

@@ -12,12 +12,12 @@ import numpy as np
 from numba import cuda
 
 from memlab.kernels.cuda import block_sums
-from memlab.kernels.cuda.arrays import line, pitch
 from memlab.kernels.cuda.compile import THREADS, Values, compiled, inlined, launch, results
+from memlab.kernels.cuda.elementwise_loops import at_every_place, every_place
+from memlab.kernels.cuda.flat_arrays import line, pitch
 from memlab.kernels.cuda.layers.linear import add_bias, sum_bias
-from memlab.kernels.cuda.value_loops import at_every_place, every_place
-from memlab.kernels.maps.accumulation import put
-from memlab.kernels.maps.windows import reader, source
+from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.windows import reader, source
 from memlab.kernels.operands import Window, convolution, window
 from memlab.kernels.registry import Call, kernel
 

@@ -26,10 +26,10 @@ from memlab.kernels.argument_checks import (
     image_shape,
     lowered_sizes,
 )
-from memlab.kernels.cuda.arrays import contiguous, line, overlap
 from memlab.kernels.cuda.compile import Values, compiled, launch, planes, values
-from memlab.kernels.maps.accumulation import put
-from memlab.kernels.maps.windows import reader, source
+from memlab.kernels.cuda.flat_arrays import contiguous, line, overlap
+from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.windows import reader, source
 from memlab.kernels.operands import Window
 
 _U = np.uint64

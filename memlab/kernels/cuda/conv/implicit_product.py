@@ -8,10 +8,10 @@ that what lies in the padding is found out once per tap.
 
 from __future__ import annotations
 
-from memlab.kernels.cuda.arrays import line, pitch
 from memlab.kernels.cuda.conv.tiled_product import Layout, launch_tiles, tiled
+from memlab.kernels.cuda.flat_arrays import line, pitch
 from memlab.kernels.cuda.layers.linear import add_bias, sum_bias
-from memlab.kernels.maps.windows import inside, reader, source
+from memlab.kernels.formulas.windows import inside, reader, source
 from memlab.kernels.operands import Window, convolution, weight_shape, window
 from memlab.kernels.registry import Call, kernel
 

@@ -12,10 +12,10 @@ import numpy as np
 from numba import cuda
 
 from memlab.errors import InputError, pick
-from memlab.kernels.cuda.arrays import line, pitch
 from memlab.kernels.cuda.compile import SIMULATED, Values, compiled, launch
 from memlab.kernels.cuda.conv.tiled_product import Layout, launch_tiles, tiled
-from memlab.kernels.maps.accumulation import put
+from memlab.kernels.cuda.flat_arrays import line, pitch
+from memlab.kernels.formulas.accumulation import put
 from memlab.kernels.operands import Window
 
 _U = np.uint64

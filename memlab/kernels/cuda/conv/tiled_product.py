@@ -18,7 +18,7 @@ import numpy as np
 from numba import cuda
 
 from memlab.kernels.cuda.compile import HIGH, SIMULATED, Values, compiled, inlined, launch
-from memlab.kernels.maps.accumulation import put
+from memlab.kernels.formulas.accumulation import put
 from memlab.kernels.operands import Window
 
 _U = np.uint64

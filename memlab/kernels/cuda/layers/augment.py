@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda
 
-from memlab.kernels.cuda.arrays import line
 from memlab.kernels.cuda.compile import Bytes, Values, compiled, launch, values
-from memlab.kernels.maps import crops
-from memlab.kernels.maps.crops import moved
-from memlab.kernels.maps.random_numbers import mix
+from memlab.kernels.cuda.flat_arrays import line
+from memlab.kernels.formulas import crops
+from memlab.kernels.formulas.crops import moved
+from memlab.kernels.formulas.random_numbers import mix
 from memlab.kernels.registry import Call, kernel
 
 _U = np.uint64

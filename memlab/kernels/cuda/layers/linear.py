@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from memlab.kernels.cuda.arrays import by_channel, line, pitch
 from memlab.kernels.cuda.block_sums import sum_values
 from memlab.kernels.cuda.compile import Values, compiled, launch
 from memlab.kernels.cuda.conv.matrix_product import product
+from memlab.kernels.cuda.flat_arrays import by_channel, line, pitch
 from memlab.kernels.registry import Call, kernel
 
 _U = np.uint64

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from memlab.kernels.cuda.arrays import by_channel, line, pitch
 from memlab.kernels.cuda.compile import Values, compiled, inlined, launch
-from memlab.kernels.maps.accumulation import put
-from memlab.kernels.maps.normalization import square, weakened
-from memlab.kernels.maps.windows import around, seeing
+from memlab.kernels.cuda.flat_arrays import by_channel, line, pitch
+from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.normalization import square, weakened
+from memlab.kernels.formulas.windows import around, seeing
 from memlab.kernels.registry import Call, kernel
 from memlab.layers import LocalResponseNorm
 

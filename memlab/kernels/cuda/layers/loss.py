@@ -9,7 +9,6 @@ import numpy as np
 from numba import cuda
 
 from memlab.kernels.cuda import block_sums
-from memlab.kernels.cuda.arrays import line
 from memlab.kernels.cuda.block_sums import sum_differences
 from memlab.kernels.cuda.compile import (
     THREADS,
@@ -21,8 +20,9 @@ from memlab.kernels.cuda.compile import (
     results,
     values,
 )
-from memlab.kernels.maps.accumulation import put
-from memlab.kernels.maps.pointwise import cross_entropy_backward
+from memlab.kernels.cuda.flat_arrays import line
+from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.pointwise import cross_entropy_backward
 from memlab.kernels.registry import Call, kernel
 
 _U, _F = np.uint64, np.float64

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from memlab.kernels.cuda.arrays import by_channel, line, pitch
 from memlab.kernels.cuda.block_sums import sum_products, sum_squares, sum_values
 from memlab.kernels.cuda.compile import Values, compiled, inlined, launch, values
-from memlab.kernels.cuda.value_loops import each
-from memlab.kernels.maps.accumulation import put
-from memlab.kernels.maps.normalization import normalized, normalized_backward
-from memlab.kernels.maps.pointwise import same
+from memlab.kernels.cuda.elementwise_loops import each
+from memlab.kernels.cuda.flat_arrays import by_channel, line, pitch
+from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.normalization import normalized, normalized_backward
+from memlab.kernels.formulas.pointwise import same
 from memlab.kernels.registry import Call, kernel
 from memlab.layers import BatchNorm
 from memlab.step.op import OF_PART

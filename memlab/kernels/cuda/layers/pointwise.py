@@ -6,19 +6,19 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda
 
-from memlab.kernels import everywhere
-from memlab.kernels.cuda.arrays import launch_on_values, line, pitch
+from memlab.kernels import device_independent
 from memlab.kernels.cuda.compile import Values, compiled, launch, values
-from memlab.kernels.cuda.value_loops import EACH, each, update
-from memlab.kernels.maps.accumulation import put
-from memlab.kernels.maps.pointwise import dropped, same
-from memlab.kernels.maps.random_numbers import mix
+from memlab.kernels.cuda.elementwise_loops import EACH, each, update
+from memlab.kernels.cuda.flat_arrays import launch_on_values, line, pitch
+from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.pointwise import dropped, same
+from memlab.kernels.formulas.random_numbers import mix
 from memlab.kernels.operands import dropout_settings, inputs
 from memlab.kernels.registry import Call, kernel
 
 _U = np.uint64
 
-everywhere.register("cuda", everywhere.Loops(each, update))
+device_independent.register("cuda", device_independent.Loops(each, update))
 
 
 @kernel("concat", device="cuda")

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from memlab.kernels.cuda.arrays import line, pitch
 from memlab.kernels.cuda.compile import Places, Values, inlined, launch
-from memlab.kernels.cuda.value_loops import at_every_place, every_place
-from memlab.kernels.maps.accumulation import put
-from memlab.kernels.maps.windows import counted, covered, covering
+from memlab.kernels.cuda.elementwise_loops import at_every_place, every_place
+from memlab.kernels.cuda.flat_arrays import line, pitch
+from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.windows import counted, covered, covering
 from memlab.kernels.operands import Geometry, geometry
 from memlab.kernels.registry import Call, kernel
 

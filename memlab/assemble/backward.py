@@ -1,0 +1,225 @@
+"""The backward half of a step: operations in reverse, gradients handed on, added at forks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from math import prod
+
+from memlab.assemble.forward import Build, numbered
+from memlab.axes import dims
+from memlab.layers.layer import Node
+from memlab.layers.layer_kind import Passes
+from memlab.step.op import Operands, Phase
+from memlab.step.rewrite_traits import Cut, Traits
+from memlab.step.storage import Size
+from memlab.step.tensor import Role, Tensor
+
+_Slots = dict[str, Tensor]
+_Parts = list[tuple[str, Tensor]]
+_BY_VALUE = Traits(cut=Cut.VALUES)
+
+
+def backward(build: Build, labels: Tensor) -> None:
+    """Append the backward operations of a step whose forward and loss are written."""
+    walk = _Walk(build)
+    if build.network.loss.name in build.learning:
+        walk.differentiate(build.network.loss, {"labels": labels})
+    for node in reversed(build.network.nodes[:-1]):
+        if node.name not in build.learning:
+            continue
+        dy = walk.gradients.take(node.name)
+        if node.row.passes is not Passes.COMPUTED:
+            walk.hand_on(node, dy)
+        else:
+            walk.differentiate(node, {"dy": dy})
+
+
+@dataclass
+class Gradients:
+    """The gradients on their way, by the name of the output they belong to.
+
+    Several may view one storage (the inputs of an add), so a storage may be added to in place
+    only when a single gradient is left in it.
+    """
+
+    current: dict[str, Tensor] = field(default_factory=dict)
+    readers: Counter[str] = field(default_factory=Counter)
+
+    def give(self, name: str, gradient: Tensor) -> Tensor:
+        """Make it the gradient of ``name``, in place of an earlier one."""
+        if name in self.current:
+            self.take(name)
+        self.current[name] = gradient
+        self.readers[gradient.storage.name] += 1
+        return gradient
+
+    def take(self, name: str) -> Tensor:
+        """The complete gradient of ``name``; it leaves the list."""
+        gradient = self.current.pop(name)
+        self.readers[gradient.storage.name] -= 1
+        return gradient
+
+    def may_add(self, name: str, reads: Iterable[Tensor]) -> bool:
+        """Whether an operation with these reads may add to the gradient of ``name`` in place."""
+        storage = self.current[name].storage.name
+        return self.readers[storage] == 1 and all(read.storage.name != storage for read in reads)
+
+
+class _Walk:
+    def __init__(self, build: Build) -> None:
+        self.build = build
+        self.gradients = Gradients()
+        self.sums: Counter[str] = Counter()
+
+    def differentiate(self, node: Node, reads: _Slots) -> None:
+        """The backward operation of a node, from ``dy`` (or the labels) to what it passes on."""
+        build, row, flops = self.build, node.row, node.flops
+        parameters = build.parameters[node.name]
+        passes_on = not build.learning.isdisjoint(node.inputs)
+        reads = reads | self.kept(node, row.keeps + (row.to_pass_on if passes_on else ()))
+        writes, updates, cost = _Slots(), _Slots(), Size()
+        if parameters:
+            cost = flops.weights + self.place_weights(parameters, writes, updates)
+        parts: _Parts = []
+        if len(node.inputs) > 1:
+            cost += flops.input + self.place_each(node, reads, writes, updates, parts)
+        elif passes_on:
+            cost += flops.input + self.place(node.inputs[0], node, reads, writes, updates)
+        build.emit(
+            node,
+            f"backward of {node.name}",
+            f"{node.kind}.backward",
+            Phase.BACKWARD,
+            reads,
+            writes,
+            updates,
+            build.choice(node, backward=True),
+            cost,
+            fills=bool(parameters) + passes_on,
+            traits=row.backward_traits,
+        )
+        for source, part in parts:
+            self.accumulate(source, node, part)
+
+    def kept(self, node: Node, names: Collection[str]) -> _Slots:
+        """What the backward operation of a node reads: of its inputs, its output and its parameters
+        those with these names, and what forward wrote for it alone."""
+        build, found = self.build, _Slots()
+        if "x" in names:
+            found |= numbered([build.maps[source] for source in node.inputs])
+        if "y" in names:
+            found["y"] = build.maps[node.name]
+        found |= build.extras.get(node.name, {})
+        own = build.parameters[node.name].items()
+        return found | {name: array for name, array in own if name in names}
+
+    def place_weights(self, parameters: Operands, writes: _Slots, updates: _Slots) -> Size:
+        """Where the gradients of parameters go; the operations that adding costs.
+
+        The first backward operation that uses a parameter writes, every later one adds.
+        """
+        cost, written = Size(), self.build.gradients
+        for name, array in parameters.items():
+            if there := written.get(array.name):
+                updates[f"d{name}"] = there
+                cost += Size(prod(extent for _, extent in array.axes))
+            else:
+                gradient, role = f"gradient of {array.name}", Role.PARAMETER_GRADIENT
+                written[array.name] = self.build.new(gradient, array.axes, role)
+                writes[f"d{name}"] = written[array.name]
+        return cost
+
+    def place(
+        self, source: str, node: Node, reads: _Slots, writes: _Slots, updates: _Slots
+    ) -> Size:
+        """Choose where the gradient of ``source`` goes; the operations that adding costs.
+
+        At a fork it is added to what is there: in place where nobody else still reads that
+        storage, else into a new one.
+        """
+        there = self.gradients.current.get(source)
+        if there is None:
+            writes["dx"] = self.new_gradient(source, f"gradient of {source}")
+            return Size()
+        if self.gradients.may_add(source, reads.values()):
+            updates["dx"] = there
+        else:
+            self.sums[source] += 1
+            reads["addend"] = there
+            name = f"gradient of {source}, sum {self.sums[source]}"
+            writes["dx"] = self.new_gradient(source, name)
+        return Size(0, prod(extent for _, extent in there.axes[1:]))
+
+    def place_each(
+        self, node: Node, reads: _Slots, writes: _Slots, updates: _Slots, parts: _Parts
+    ) -> Size:
+        """Choose where the gradients of several inputs go; the operations that adding costs.
+
+        One that cannot be added in place is a part, which an operation of its own adds.
+        """
+        cost = Size()
+        for i, source in enumerate(node.inputs):
+            there = self.gradients.current.get(source)
+            if source not in self.build.learning:
+                continue
+            if there is None:
+                writes[f"dx{i}"] = self.new_gradient(source, f"gradient of {source}")
+            elif self.gradients.may_add(source, _tensors(reads, writes, updates)):
+                updates[f"dx{i}"] = there
+                cost += Size(0, prod(extent for _, extent in there.axes[1:]))
+            else:
+                name, axes = _part(source, i, node), self.build.maps[source].axes
+                writes[f"dx{i}"] = self.build.new(name, axes, Role.GRADIENT_MAP)
+                parts.append((source, writes[f"dx{i}"]))
+        return cost
+
+    def new_gradient(self, source: str, name: str) -> Tensor:
+        """A gradient map with a storage of its own becomes the gradient of ``source``."""
+        axes = self.build.maps[source].axes
+        return self.gradients.give(source, self.build.new(name, axes, Role.GRADIENT_MAP))
+
+    def hand_on(self, node: Node, dy: Tensor) -> None:
+        """Views of ``dy`` become the gradients of the inputs of an add, a concat, a flatten.
+
+        One that meets a gradient already there is a part, with a name of its own: the first may
+        have been a view of the same storage, which has other values by now.
+        """
+        start = 0
+        for i, (source, shape) in enumerate(zip(node.inputs, node.input_shapes, strict=True)):
+            first = source not in self.gradients.current
+            name = f"gradient of {source}" if first else _part(source, i, node)
+            axes = dims(shape)
+            if node.row.passes is Passes.SLICES:
+                share = dy.slice(name, axes, start)
+                start += share.per_sample
+            else:
+                share = dy.view(name, axes)
+            if source not in self.build.learning:
+                continue
+            if first:
+                self.gradients.give(source, share)
+            else:
+                self.accumulate(source, node, share)
+
+    def accumulate(self, source: str, node: Node, share: Tensor) -> None:
+        """An operation of its own for a view that meets a gradient already there."""
+        reads, writes, updates = {"dy": share}, _Slots(), _Slots()
+        self.sums[f"at {source}"] += 1
+        cost = self.place(source, node, reads, writes, updates)
+        name = f"sum {self.sums[f'at {source}']} of the gradients of {source}"
+        owner = self.build.network.by_name[source]
+        self.build.emit(
+            owner, name, "accumulate", Phase.BACKWARD, reads, writes, updates, flops=cost,
+            traits=_BY_VALUE,
+        )  # fmt: skip
+
+
+def _part(source: str, i: int, node: Node) -> str:
+    """The name of what one input of a node adds to a gradient."""
+    return f"gradient of {source} by input {i} of {node.name}"
+
+
+def _tensors(*groups: _Slots) -> list[Tensor]:
+    return [tensor for group in groups for tensor in group.values()]

@@ -1,0 +1,253 @@
+"""A step under construction: operations are appended, and every array gets its tensor.
+
+Forward and loss are here; ``backward`` and ``update`` append the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from memlab.axes import BATCH, Dims, dims
+from memlab.formats import FORMATS, Format
+from memlab.layers import algorithms
+from memlab.layers.layer import Node, Weights
+from memlab.layers.layer_kind import NOTHING, Choice, made
+from memlab.layers.losses import Loss
+from memlab.networks.graph import INPUT, Network
+from memlab.step import tensor
+from memlab.step.initial_values import ZEROS, Start
+from memlab.step.op import NONE, Op, Operands, Phase, Slot
+from memlab.step.rewrite_traits import PLAIN, Again, Traits
+from memlab.step.step import Step
+from memlab.step.storage import Size
+from memlab.step.tensor import Role, Tensor
+
+
+@dataclass
+class Build:
+    """A step under construction."""
+
+    network: Network
+    format: Format
+    algorithm: str
+    threads: int
+    training: bool
+    ops: list[Op] = field(default_factory=list)
+    maps: dict[str, Tensor] = field(default_factory=dict)
+    """The output of every node, and the input."""
+    extras: dict[str, Operands] = field(default_factory=dict)
+    """What forward wrote for backward alone."""
+    gradients: dict[str, Tensor] = field(default_factory=dict)
+    """Those of parameters that backward wrote, by the names of the parameters."""
+    _attributes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        algorithms.find(self.algorithm)
+        self.maps[INPUT] = self._input()
+        self.parameters: dict[str, Operands] = {}
+        """Those that every node uses; they may belong to another node."""
+        for node in self.network.nodes:
+            own = self._owned(node, node.parameters, Role.PARAMETER)
+            self.parameters[node.name] = self.parameters.get(node.shares) or own
+        self.learning = self._learning() if self.training else frozenset()
+        self.buffers = {
+            node.name: self._owned(node, node.buffers, Role.BUFFER) for node in self.network.nodes
+        }
+
+    def _owned(self, node: Node, arrays: tuple[Weights, ...], role: Role) -> dict[str, Tensor]:
+        """What a node keeps between steps."""
+        return {
+            each.name: self.new(f"{node.name}.{each.name}", each.dims, role, start=each.start)
+            for each in arrays
+        }
+
+    def _input(self) -> Tensor:
+        """Values, or tokens."""
+        shape = self.network.input_shape
+        if not self.network.vocabulary:
+            return self.new(INPUT, dims(shape), Role.INPUT)
+        return self.new(INPUT, (BATCH, ("T", shape[0])), Role.INPUT, FORMATS["int64"])
+
+    def _learning(self) -> frozenset[str]:
+        """The nodes whose output depends on a parameter: only these pass a gradient back."""
+        found: set[str] = set()
+        for node in self.network.nodes:
+            if self.parameters[node.name] or not found.isdisjoint(node.inputs):
+                found.add(node.name)
+        return frozenset(found)
+
+    def residents(self) -> list[Tensor]:
+        """Parameters and buffers: alive before and after."""
+        nodes = self.network.nodes
+        own = (self.parameters[node.name] for node in nodes if not node.shares)
+        return [array for arrays in (*own, *self.buffers.values()) for array in arrays.values()]
+
+    def forward(self) -> None:
+        """Every node but the loss."""
+        for node in self.network.nodes[:-1]:
+            self.run(node)
+
+    def run(self, node: Node) -> None:
+        """The forward operation of a node; a view makes none."""
+        row, inputs = node.row, [self.maps[name] for name in node.inputs]
+        if row.is_view or (row.identity_in_inference and not self.training):
+            self.maps[node.name] = node.layer.view(node.name, _axes(node, inputs[0]), inputs[0])
+            return
+        output = self.new(node.name, _axes(node, inputs[0]), Role.FEATURE_MAP)
+        self.maps[node.name] = output
+        flops, buffers = node.flops, self.buffers[node.name]
+        reads = {**numbered(inputs), **self.parameters[node.name]}
+        self.emit(
+            node,
+            node.name,
+            node.kind,
+            Phase.FORWARD,
+            reads if self.training else reads | buffers,
+            {"y": output, **self.write_extras(node)},
+            buffers if self.training else NONE,
+            self.choice(node),
+            flops.forward if self.training or not flops.inference else flops.inference,
+            traits=row.traits,
+            again=node.layer.again(node.shape, *node.input_shapes) if self.training else None,
+        )
+
+    def loss(self) -> tuple[Tensor, Tensor]:
+        """The loss of a training step; returns what it is compared with, and itself."""
+        node = self.network.loss
+        name, axes, format = self._loss.target(node.shape)
+        labels = self.new(name, axes, Role.INPUT, format)
+        loss = self.new(node.name, (), Role.FEATURE_MAP)
+        self.emit(
+            node,
+            node.name,
+            node.kind,
+            Phase.LOSS,
+            {"x": self.maps[node.inputs[0]], "labels": labels},
+            {"loss": loss, **self.write_extras(node)},
+            flops=node.flops.forward,
+            traits=node.row.traits,
+        )
+        return labels, loss
+
+    def predict(self) -> Tensor:
+        """What the network predicts: what its loss makes of the scores, or the scores."""
+        node, chosen = self.network.loss, self._loss.predicts
+        x = self.maps[node.inputs[0]]
+        if chosen is None:
+            return x
+        kind, traits = chosen
+        output = self.new("prediction", dims(node.shape), Role.FEATURE_MAP)
+        flops = node.flops.inference or Size()
+        self.emit(
+            node, "prediction", kind, Phase.FORWARD, {"x": x}, {"y": output}, flops=flops,
+            traits=traits,
+        )  # fmt: skip
+        return output
+
+    @property
+    def _loss(self) -> Loss:
+        layer = self.network.loss.layer
+        assert isinstance(layer, Loss)  # the network has seen to it
+        return layer
+
+    def write_extras(self, node: Node) -> Operands:
+        """What forward writes beside its output, where a backward will read it."""
+        extras = node.layer.extras(node.shape, *node.input_shapes)
+        if extras and node.name in self.learning:
+            self.extras[node.name] = {
+                name: self.new(f"{node.name}.{name}", axes, Role.FEATURE_MAP, format)
+                for name, (axes, format) in extras.items()
+            }
+        return self.extras.get(node.name, NONE)
+
+    def new(
+        self,
+        name: str,
+        axes: Dims,
+        role: Role,
+        format: Format | None = None,
+        start: Start = ZEROS,
+    ) -> Tensor:
+        """A tensor with a storage of its own, in the format of the step unless another is given."""
+        return tensor.new(name, axes, format or self.format, role, start=start)
+
+    def choice(self, node: Node, backward: bool = False) -> Choice:
+        """What computes a layer, forward or backward, and the workspace that it needs."""
+        shapes = node.shape, *node.input_shapes
+        name, buffers = node.layer.choose(self.algorithm, backward, *shapes)
+        return made(name, buffers, backward, node.name, self.format, self.threads)
+
+    def emit(
+        self,
+        node: Node,
+        name: str,
+        kind: str,
+        phase: Phase,
+        reads: Operands,
+        writes: Operands = NONE,
+        updates: Operands = NONE,
+        choice: Choice = NOTHING,
+        flops: Size = Size(),
+        fills: int = 1,
+        traits: Traits = PLAIN,
+        again: Again | None = None,
+        slots: tuple[Slot, ...] = (),
+    ) -> None:
+        """Append an operation. Its workspace is filled and read ``fills`` times."""
+        fixed = each = 0
+        for operands, times in ((reads, 1), (writes, 1), (updates, 2)):
+            for operand in operands.values():
+                # without a pitch it fills its storage, whose size is at hand
+                size = operand.storage.size if operand.pitch is None else operand.size
+                fixed, each = fixed + times * size.fixed, each + times * size.per_sample
+        moved = Size(fixed, each)
+        if choice.moved:
+            moved += fills * choice.moved
+        attributes = self._attributes.get(node.name)
+        if attributes is None:
+            attributes = self._attributes[node.name] = {"layer": node.layer, "draw": node.name}
+        self.ops.append(
+            Op(name, kind, phase, reads, writes, updates, choice.workspace, attributes,
+               choice.algorithm, flops, moved, node.name, node.stage, traits=traits, again=again,
+               slots=slots)
+        )  # fmt: skip
+
+    def step(self, live_in: list[Tensor], live_out: list[Tensor], optimizer: str = "") -> Step:
+        """The finished step.
+
+        Raises:
+            InputError: a layer has the name of a block that another one makes.
+        """
+        notes = [] if self.algorithm == algorithms.DEFAULT else [f"{self.algorithm} convolution"]
+        notes += [f"{self.threads} threads"] if self.threads > 1 else []
+        step = Step(
+            tuple(self.ops),
+            tuple(live_in),
+            tuple(live_out),
+            network=self.network.name,
+            label=self.network.label,
+            format=self.format.name,
+            optimizer=optimizer,
+            training=self.training,
+            threads=self.threads,
+            notes=tuple(notes),
+        )
+        step.check_made_once()
+        return step
+
+
+def numbered(inputs: list[Tensor]) -> dict[str, Tensor]:
+    """The inputs of a layer by the names under which kernels know them."""
+    if len(inputs) == 1:
+        return {"x": inputs[0]}
+    return {f"x{i}": x for i, x in enumerate(inputs)}
+
+
+def _axes(node: Node, x: Tensor) -> Dims:
+    """The axes of an output: those of its first input where it has the same shape."""
+    names = node.row.axes
+    if names:
+        return (BATCH, *zip(names, node.shape, strict=True))
+    return x.axes if node.shape == node.input_shapes[0] else dims(node.shape)

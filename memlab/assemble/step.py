@@ -1,0 +1,134 @@
+"""Network to step: forward, loss, backward, update."""
+
+from __future__ import annotations
+
+from math import prod
+
+from memlab import formats
+from memlab.assemble.backward import backward
+from memlab.assemble.forward import Build
+from memlab.errors import InputError, pick, shorten, whole
+from memlab.formats import WHOLE, Format
+from memlab.layers import algorithms
+from memlab.layers.layer import Node
+from memlab.networks.graph import INPUT, Network
+from memlab.optimizers import OPTIMIZERS, Optimizer
+from memlab.step.initial_values import Start
+from memlab.step.op import Phase, Slot
+from memlab.step.paused_gc import paused
+from memlab.step.step import Step
+from memlab.step.storage import Size
+from memlab.step.tensor import Role, Tensor
+
+
+@paused()
+def training_step(
+    network: Network,
+    optimizer: str = "momentum",
+    format: str | Format = "fp32",
+    algorithm: str = algorithms.DEFAULT,
+    threads: int = 1,
+) -> Step:
+    """One training step of a network, every array in one format.
+
+    ``optimizer`` is sgd, momentum, adagrad, rmsprop or adam: ``memlab.optimizers`` tells what each
+    keeps of a parameter. ``algorithm`` is how convolutions are computed; each of ``threads``
+    holds a workspace.
+
+    Raises:
+        InputError: an unknown optimizer, format or algorithm, or no thread.
+    """
+    pick("optimizer", optimizer, OPTIMIZERS)
+    build = _start(network, format, algorithm, threads, training=True)
+    build.forward()
+    residents = build.residents()
+    labels, loss = build.loss()
+    backward(build, labels)
+    residents += update(build, optimizer)
+    return build.step([*residents, build.maps[INPUT], labels], [*residents, loss], optimizer)
+
+
+@paused()
+def inference_step(
+    network: Network,
+    format: str | Format = "fp32",
+    algorithm: str = algorithms.DEFAULT,
+    threads: int = 1,
+) -> Step:
+    """Forward alone: nothing is kept, no labels, no gradients; the last output stays.
+
+    Raises:
+        InputError: an unknown format or algorithm, or no thread.
+    """
+    build = _start(network, format, algorithm, threads, training=False)
+    build.forward()
+    predicted = build.predict()
+    residents = build.residents()
+    return build.step([*residents, build.maps[INPUT]], [*residents, predicted])
+
+
+def _start(
+    network: Network, format: str | Format, algorithm: str, threads: int, training: bool
+) -> Build:
+    if not isinstance(network, Network):
+        raise InputError(
+            f"a step is built from a network, got {shorten(network)}; try memlab.zoo.resnet50(), "
+            "or close your own with .cross_entropy()."
+        )
+    return Build(network, _storable(format), algorithm, whole("threads", threads), training)
+
+
+def _storable(format: str | Format) -> Format:
+    found = formats.find(format)
+    if found.name not in WHOLE:
+        raise InputError(
+            f"a whole step cannot be stored in {found.name}; try one of {', '.join(WHOLE)}."
+        )
+    return found
+
+
+# -- the update ----------------------------------------------------------------------------------
+
+
+def update(build: Build, optimizer: str) -> list[Tensor]:
+    """Append one update per weighted layer; returns the optimizer's state.
+
+    A layer whose row says so is updated together with the one that feeds it.
+    """
+    chosen, state = OPTIMIZERS[optimizer], list[Tensor]()
+    for leader, nodes in _groups(build).items():
+        reads, updates, count = dict[str, Tensor](), dict[str, Tensor](), 0
+        slots: list[Slot] = []
+        for parameter in (p for node in nodes for p in build.parameters[node.name].values()):
+            gradient, own = build.gradients[parameter.name], _states(build, parameter, chosen)
+            reads[gradient.name] = gradient
+            updates |= {array.name: array for array in (parameter, *own.values())}
+            names = {name: array.name for name, array in own.items()}
+            slots.append(Slot(parameter.name, gradient.name, names))
+            state += own.values()
+            count += prod(extent for _, extent in parameter.axes)
+        build.emit(
+            build.network.by_name[leader], f"update of {leader}", optimizer, Phase.UPDATE, reads,
+            {}, updates, flops=Size(chosen.operations * count), slots=tuple(slots),
+        )  # fmt: skip
+    return state
+
+
+def _states(build: Build, parameter: Tensor, chosen: Optimizer) -> dict[str, Tensor]:
+    """Storages that the optimizer keeps of a parameter, by its own names."""
+    return {
+        name: build.new(
+            f"{parameter.name}.{name}", parameter.axes, Role.OPTIMIZER_STATE,
+            start=Start(squares=name in chosen.squares),
+        )
+        for name in chosen.states
+    }  # fmt: skip
+
+
+def _groups(build: Build) -> dict[str, list[Node]]:
+    groups: dict[str, list[Node]] = {}
+    for node in build.network.nodes:
+        if node.parameters:
+            joins = node.row.joins and node.inputs[0] in groups
+            groups.setdefault(node.inputs[0] if joins else node.name, []).append(node)
+    return groups

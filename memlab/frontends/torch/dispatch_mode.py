@@ -1,0 +1,345 @@
+"""Watching one training step: every call of an operator and the module that it comes from, every
+storage from birth to death.
+
+Import this module only where PyTorch is installed: memlab does not need it.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import torch
+from torch.nn.modules.module import (
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+)
+
+from memlab.errors import InputError
+from memlab.frontends.torch.recording import BEFORE, copies
+from memlab.frontends.torch.torch_private_api import MODE, NODE, SEQUENCE
+from memlab.step.op import Phase
+from memlab.step.tensor import Role
+
+_sequence, _node = SEQUENCE(), NODE()
+
+_SAME = {"add_", "addcdiv_", "addcmul_", "div_", "lerp_", "mul_", "neg_", "sub_"}
+"""Operators of an optimizer that give back what they change, whatever is in it."""
+
+STAYS = -2
+"""The death of what was still there when the step ended."""
+
+_ASIDE = {"prim", "prims", "profiler"}
+"""Namespaces of what computes nothing: questions, the marks of a profiler."""
+_DEVICE = torch.ops.prim.device.default
+"""What autograd asks of every fake tensor."""
+
+_DETACH = torch.ops.aten.detach.default
+"""What hooks of saved tensors call before the operation that saves them; it has no backward."""
+
+_HIDDEN = {
+    "native_batch_norm": (3, 4),
+    "cudnn_batch_norm": (3, 4),
+    "miopen_batch_norm": (3, 4),
+}
+"""Arguments that an operator changes and its schema does not tell: the running statistics."""
+
+
+class Seen(NamedTuple):
+    """A tensor at one batch: what ``recording.Spec`` is at any."""
+
+    storage: int
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int
+    dtype: str
+    device: str
+    needs_grad: bool
+
+
+@dataclass(slots=True)
+class SeenCall:
+    """A call at one batch: what ``recording.Call`` is at any."""
+
+    func: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    phase: Phase
+    grad: bool
+    path: str
+    forward: int | None
+    again: bool
+    part: int
+    reads: list[int] = field(default_factory=list)
+    updates: list[int] = field(default_factory=list)
+    born: list[int] = field(default_factory=list)
+    outputs: list[Seen | None] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class SeenBlock:
+    """A storage at one batch. ``foreign`` ones were not made by a call that was seen."""
+
+    nbytes: int
+    born: int
+    died: int
+    role: Role | None
+    spec: Seen
+    name: str = ""
+    owner: str = ""
+    foreign: bool = False
+
+
+class Paths:
+    """The modules whose forward runs now, from the outermost to the innermost, while it is entered.
+
+    A module that is used under several names has the first; one that is no part of the model, such
+    as a loss, has that of its class. ``entered`` and ``left`` are told when the model itself begins
+    and ends.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.modules = {name: type(each).__name__ for name, each in model.named_modules()}
+        self.stack: list[str] = []
+        self.last = ""
+        self.entered: Callable[[], None] = nothing
+        self.left: Callable[[], None] = nothing
+        self._names = {id(each): name for name, each in model.named_modules()}
+        self._handles: list[Any] = []
+
+    @property
+    def now(self) -> str:
+        """The innermost; empty in the model itself and outside it."""
+        return self.stack[-1] if self.stack else ""
+
+    def __enter__(self) -> Paths:
+        self.stack.clear()
+        self._handles = [
+            register_module_forward_pre_hook(self._enter),
+            register_module_forward_hook(self._leave, always_call=True),
+        ]
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for handle in self._handles:
+            handle.remove()
+
+    def _enter(self, module: Any, inputs: Any) -> None:
+        if module is self.model:
+            self.entered()
+        name = self._names.get(id(module))
+        if name is None:
+            name = self.now or type(module).__name__
+        self.stack.append(name)
+        self.last = name
+
+    def _leave(self, module: Any, inputs: Any, output: Any) -> None:
+        if self.stack:
+            self.stack.pop()
+        if module is self.model:
+            self.left()
+
+
+def nothing() -> None:
+    """Nobody is told."""
+
+
+class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when it is asked for
+    """While it is entered, every call is noted, and every storage that a call returns.
+
+    A storage that a call first returns is born there; it dies after the last call before nothing
+    holds it any more. ``truth`` computes the outputs of operators of which fake ones are wrong.
+    """
+
+    def __init__(self, paths: Paths, truth: Callable[..., Any] | None = None) -> None:
+        super().__init__()
+        self.paths, self.truth = paths, truth
+        self.phase, self.part = Phase.FORWARD, 1
+        self.calls: list[SeenCall] = []
+        self.blocks: list[SeenBlock] = []
+        self.resized: list[int] = []
+        self._alive: dict[int, int] = {}
+        self._watched: dict[int, weakref.ref[Any]] = {}
+        self._forward: dict[int, int] = {}
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """PyTorch asks; what it would put around every call takes a tenth of the time."""
+        return False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is _DEVICE:
+            return args[0].fake_device
+        kwargs = kwargs or {}
+        if func.namespace in _ASIDE:
+            return func(*args, **kwargs)
+        call = self._begun(func, args, kwargs)
+        out = self._computed(func, args, kwargs)
+        number = len(self.calls)
+        self._given(out, call, number)
+        self.calls.append(call)
+        return out
+
+    def _computed(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a call gives; what a fake update in place gives needs no asking."""
+        if self.truth is not None:
+            same = self.phase is Phase.UPDATE and func.__name__.partition(".")[0] in _SAME
+            if same and args[0].constant is None:
+                return args[0]
+            if (found := self.truth(func, args, kwargs)) is not None:
+                return found
+        return func(*args, **kwargs)
+
+    # -- storages ------------------------------------------------------------------------------
+
+    def enter(self, tensor: Any, role: Role | None, name: str = "", owner: str = "") -> None:
+        """Book what is there before the step, or say what a storage that is known is for."""
+        number = self._alive.get(tensor.untyped_storage()._cdata)
+        if number is None:
+            number = self._block(tensor, BEFORE)
+        block = self.blocks[number]
+        if block.role is None:
+            block.role, block.name, block.owner, block.foreign = role, name, owner, False
+
+    def number(self, tensor: Any) -> int | None:
+        """The number of the storage of a tensor, where it was seen."""
+        return self._alive.get(tensor.untyped_storage()._cdata)
+
+    def close(self) -> None:
+        """Look no longer who dies: what is alive now outlives the step."""
+        self._watched.clear()
+        self._alive.clear()
+
+    def _block(self, tensor: Any, born: int) -> int:
+        storage = tensor.untyped_storage()
+        key, number = storage._cdata, len(self.blocks)
+        self._alive[key] = number
+        self._watched[number] = weakref.ref(storage, partial(self._died, number, key))
+        spec = _seen(tensor, number)
+        self.blocks.append(SeenBlock(storage.nbytes(), born, STAYS, None, spec))
+        return number
+
+    def _died(self, number: int, key: int, _: object) -> None:
+        if self._alive.get(key) == number:
+            del self._alive[key]
+        self._watched.pop(number, None)
+        self.blocks[number].died = len(self.calls) - 1
+
+    # -- calls ---------------------------------------------------------------------------------
+
+    def _begun(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SeenCall:
+        """A call as it begins: who calls it, and what it gets."""
+        grad = torch.is_grad_enabled()
+        again = grad and self.phase is Phase.BACKWARD and _inside_backward()
+        path, forward = self._whose(func, again)
+        call = SeenCall(func, (), {}, self.phase, grad, path, forward, again, self.part)
+        positions, names = written(func)
+        call.args = tuple(
+            self._taken(each, call.updates if at in positions else call.reads)
+            for at, each in enumerate(args)
+        )
+        call.kwargs = {
+            name: self._taken(each, call.updates if name in names else call.reads)
+            for name, each in kwargs.items()
+        }
+        return call
+
+    def _whose(self, func: Any, again: bool) -> tuple[str, int | None]:
+        """The module that calls, and in backward the call of forward whose backward it is."""
+        if self.phase is not Phase.BACKWARD or (again and self.paths.stack):
+            saves = func is _DETACH or copies(func)
+            if self.phase in (Phase.FORWARD, Phase.LOSS) and not saves:
+                number = _sequence() - 1
+                self._forward.setdefault(number, len(self.calls))
+            return self.paths.now, None
+        if again:  # a checkpoint calls a function: what calls it next to a module is around that
+            return self.paths.last.rpartition(".")[0], None
+        node = _node()
+        forward = self._forward.get(node._sequence_nr()) if node is not None else None
+        if forward is not None:
+            return self.calls[forward].path, forward
+        last = self.calls[-1] if self.calls else None
+        backward = last is not None and last.phase is Phase.BACKWARD
+        return (last.path, last.forward) if last is not None and backward else ("", None)
+
+    def _taken(self, value: Any, into: list[int]) -> Any:
+        """An argument without its tensors, whose storages are noted."""
+        if isinstance(value, torch.Tensor):
+            key = _storage(value)._cdata
+            number = self._alive.get(key)
+            if number is None:
+                number = self._block(value, BEFORE)
+                self.blocks[number].foreign = True
+            if number not in into:
+                into.append(number)
+            return _seen(value, number)
+        if isinstance(value, list | tuple):
+            return type(value)([self._taken(each, into) for each in value])
+        return value
+
+    def _given(self, out: Any, call: SeenCall, at: int) -> None:
+        """What comes back: storages that are new are born."""
+        if isinstance(out, torch.Tensor):
+            storage = _storage(out)
+            number = self._alive.get(storage._cdata)
+            if number is None:
+                number = self._block(out, at)
+                call.born.append(number)
+            elif storage.nbytes() != self.blocks[number].nbytes:
+                self.resized.append(number)
+                self.blocks[number].nbytes = max(storage.nbytes(), self.blocks[number].nbytes)
+            call.outputs.append(_seen(out, number))
+        elif isinstance(out, list | tuple):
+            for each in out:
+                self._given(each, call, at)
+        else:
+            call.outputs.append(None)
+
+
+@cache
+def written(func: Any) -> tuple[frozenset[int], frozenset[str]]:
+    """The arguments that an operator changes in place: by position, and by name."""
+    arguments = func._schema.arguments
+    changed = [
+        (at, each.name)
+        for at, each in enumerate(arguments)
+        if each.alias_info is not None and each.alias_info.is_write
+    ]
+    hidden = _HIDDEN.get(func.__name__.partition(".")[0], ())
+    changed += [(at, arguments[at].name) for at in hidden]
+    return frozenset(at for at, _ in changed), frozenset(name for _, name in changed)
+
+
+def _inside_backward() -> bool:
+    """Whether a node of autograd is at work: what runs there with autograd on, runs again."""
+    return _node() is not None
+
+
+def _storage(tensor: Any) -> Any:
+    if tensor.layout is not torch.strided:
+        raise InputError(
+            f"a tensor of layout {tensor.layout} has no bytes of its own that memlab could follow; "
+            "try dense ones, as with nn.Embedding(sparse=False)."
+        )
+    return tensor.untyped_storage()
+
+
+def _seen(tensor: Any, number: int) -> Seen:
+    return Seen(
+        number,
+        tuple(tensor.shape),
+        tensor.stride(),
+        tensor.storage_offset(),
+        _name(tensor.dtype),
+        (getattr(tensor, "fake_device", None) or tensor.device).type,
+        tensor.requires_grad,
+    )
+
+
+@cache
+def _name(dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.")

@@ -1,0 +1,314 @@
+"""What a step takes where some modules run again, from the recording of the plain step alone.
+
+A storage of forward is held by the calls of backward that read it. Where a module runs again, its
+own backward holds none of what forward made: it makes that another time, right before its backward
+begins, and until then only its inputs stay. So the bytes inside every operation are linear in the
+choice, and the best choice is a mixed-integer program (``choosing``). A second recording, of the
+model that is wrapped, proves what was chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from memlab.frontends.torch.checkpoint_rng import nbytes as state_nbytes
+from memlab.frontends.torch.checkpoint_rng import reruns
+from memlab.frontends.torch.fitting.module_calls import Span, inside, resident
+from memlab.frontends.torch.measured_workspace import Workspace
+from memlab.frontends.torch.recording import BEFORE, Block, Call, Recording
+from memlab.step.op import Phase
+
+Literal = tuple[str, ...]
+"""When something holds: where the named module runs again, ``("+", name)``; where none of these
+does, ``("-", *names)``."""
+ALWAYS: Literal = ("-",)
+
+
+@dataclass(slots=True)
+class Held:
+    """A storage with its bytes, born inside call ``born``.
+
+    ``until`` says up to which call each condition holds it, none of which excludes another.
+    ``second`` says from which call to which it is there another time, where a module runs again.
+    """
+
+    nbytes: int
+    born: int
+    until: dict[Literal, int] = field(default_factory=dict)
+    second: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def hold(self, when: Literal, call: int) -> None:
+        """It is held up to a call at least, under that condition."""
+        self.until[when] = max(call, self.until.get(when, BEFORE))
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """One run of a module that runs again before the call ``at`` of backward.
+
+    ``inside`` are the most bytes while it does, beside what is there, of which ``less`` belong to
+    the call ``at`` itself; ``end`` is the last call that needs it.
+    """
+
+    name: str
+    span: Span
+    at: int
+    end: int
+    inside: int
+    less: int
+
+
+@dataclass(frozen=True)
+class Model:
+    """All that a choice decides about, at one batch.
+
+    ``base`` are the bytes inside every call that no choice changes, ``held`` the storages that one
+    may; ``agains`` are the runs of the candidates, ``seconds`` what running each again takes, and
+    ``total`` those of the plain step; ``shared`` is what several modules take together once.
+    """
+
+    base: Sequence[int]
+    held: Sequence[Held]
+    agains: Sequence[Again]
+    seconds: Mapping[str, float]
+    total: float
+    parents: Mapping[str, tuple[str, ...]]
+    shared: Mapping[frozenset[str], float] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The candidates, in the order of the model."""
+        return tuple(self.seconds)
+
+
+def model_of(
+    found: Recording, measured: Workspace, spans: Mapping[str, Sequence[Span]],
+    norms: Mapping[str, int], batch: int,
+) -> Model:  # fmt: skip
+    """What the candidates change of a recording at a batch."""
+    return Reading(found, measured, spans, norms, batch).model()
+
+
+class Reading:
+    """A recording read for its candidates."""
+
+    def __init__(
+        self, found: Recording, measured: Workspace, spans: Mapping[str, Sequence[Span]],
+        norms: Mapping[str, int], batch: int,
+    ) -> None:  # fmt: skip
+        self.found, self.measured, self.norms, self.batch = found, measured, norms, batch
+        self.spans = spans
+        self.owners = self._owners()
+        self.nodes = self._nodes()
+        self.readers = self._readers()
+
+    def model(self) -> Model:
+        """All of it; candidates that spare nothing are left out."""
+        agains = [each for each in self._agains() if self._spares(each)]
+        kept = list(dict.fromkeys(each.name for each in agains))
+        self.spans = {name: self.spans[name] for name in kept}
+        self.owners = self._owners()
+        seconds = self.measured.seconds
+        again = {name: sum(self._seconds(each) for each in agains if each.name == name)
+                 for name in kept}  # fmt: skip
+        ends = {(each.name, each.span): each for each in agains}
+        moving = [each for each in self.found.blocks if self._moves(each)]
+        held = [self._held(each, ends) for each in moving]
+        base = self._base(moving)
+        held += [Held(state_nbytes(), each.span.first, {("+", each.name): each.end})
+                 for each in agains]  # fmt: skip
+        held += list(self._states())
+        return Model(base, held, agains, again, sum(seconds.values()), self._parents(kept))
+
+    def _base(self, moving: Sequence[Block]) -> list[int]:
+        """The bytes inside every call beside these storages."""
+        extra = np.array([self._extra(call.number) for call in self.found.calls], np.int64)
+        steps = np.zeros(len(extra) + 1, np.int64)
+        apart = {each.number for each in moving}
+        for block in self.found.blocks:
+            if block.number not in apart:
+                steps[max(block.born, 0)] += self._bytes(block)
+                steps[min(block.died + 1, len(extra))] -= self._bytes(block)
+        found: list[int] = (extra + np.cumsum(steps)[:-1]).tolist()
+        return found
+
+    def _states(self) -> Iterator[Held]:
+        """What the model's own checkpoints keep."""
+        for each in reruns(self.found):
+            yield Held(state_nbytes(), each.begin, {ALWAYS: each.end})
+            yield Held(state_nbytes(), each.first, {ALWAYS: each.last})
+
+    # -- who reads what -----------------------------------------------------------------------
+
+    def _owners(self) -> dict[int, tuple[str, ...]]:
+        """The candidates that each call of forward lies in, the outermost first."""
+        found: dict[int, list[str]] = {}
+        for name, spans in self.spans.items():
+            for span in spans:
+                for call in range(span.first, span.end):
+                    found.setdefault(call, []).append(name)
+        return {call: tuple(names) for call, names in found.items()}
+
+    def _nodes(self) -> dict[int, list[int]]:
+        """The calls of backward that belong to each call of forward, in their order."""
+        found: dict[int, list[int]] = {call.number: [] for call in self.found.calls}
+        for call in self.found.calls:
+            if call.phase is Phase.BACKWARD and call.forward is not None:
+                found[call.forward].append(call.number)
+        return found
+
+    def _readers(self) -> dict[int, list[Call]]:
+        """Who reads or changes each storage; and who lets it go last."""
+        found: dict[int, list[Call]] = {each.number: [] for each in self.found.blocks}
+        for call in self.found.calls:
+            for number in (*call.reads, *call.updates):
+                found[number].append(call)
+        for block in self.found.blocks:
+            if block.died < len(self.found.calls) and block.died != BEFORE:
+                last = self.found.calls[block.died]
+                if last.phase is Phase.BACKWARD:
+                    found[block.number].append(last)
+        return found
+
+    def _bytes(self, block: Block) -> int:
+        return self.measured.outputs.get(block.number, block.nbytes).at(self.batch)
+
+    def _extra(self, call: int) -> int:
+        found = self.measured.extra.get(call)
+        return found.at(self.batch) if found else 0
+
+    def _forward(self, block: Block) -> bool:
+        """Whether forward makes it, or it comes in."""
+        if block.born == BEFORE:
+            return not resident(block)
+        return self.found.calls[block.born].phase in (Phase.FORWARD, Phase.LOSS)
+
+    def _moves(self, block: Block) -> bool:
+        """Whether a choice can change when it is alive."""
+        if not self._forward(block) or not self._bytes(block):
+            return False
+        if self.owners.get(block.born):
+            return block.died < len(self.found.calls) and self._in_backward(block.died)
+        return any(self.owners.get(call.number) for call in self.readers[block.number])
+
+    def _in_backward(self, call: int) -> bool:
+        return self.found.calls[call].phase is Phase.BACKWARD
+
+    # -- what holds it ------------------------------------------------------------------------
+
+    def _held(self, block: Block, agains: Mapping[tuple[str, Span], Again]) -> Held:
+        """A storage with all that may hold it: see the module's text."""
+        held = Held(self._bytes(block), max(block.born, 0))
+        inner, readers = set(self.owners.get(block.born, ())), self.readers[block.number]
+        for call in readers:
+            if call.phase is not Phase.BACKWARD:
+                held.hold(ALWAYS, call.number)
+                for name in self.owners.get(call.number, ()):
+                    if name not in inner:
+                        held.hold(("+", name), self._end(name, call.number, agains))
+            elif call.forward is None:
+                held.hold(ALWAYS, call.number)
+            else:
+                end = max(self.nodes[call.forward][-1], call.number)
+                held.hold(("-", *self.owners.get(call.forward, ())), min(end, block.died))
+        if not self._in_backward(min(block.died, len(self.found.calls) - 1)):
+            held.hold(ALWAYS, block.died)
+        held.hold(ALWAYS, held.born)
+        held.second = dict(self._second(block, agains, readers))
+        return held
+
+    def _second(
+        self, block: Block, agains: Mapping[tuple[str, Span], Again], readers: Sequence[Call]
+    ) -> Iterator[tuple[str, tuple[int, int]]]:
+        """When it is there another time, by the module that runs again."""
+        for name in self.owners.get(block.born, ()):
+            span = next(each for each in self.spans[name] if block.born in each)
+            own = [min(max(self.nodes[call.forward][-1], call.number), block.died)
+                   for call in readers
+                   if self._in_backward(call.number) and call.forward is not None
+                   and call.forward in span]  # fmt: skip
+            if own and (name, span) in agains:
+                yield name, (agains[name, span].at, max(own))
+
+    def _end(self, name: str, call: int, agains: Mapping[tuple[str, Span], Again]) -> int:
+        span = next(each for each in self.spans[name] if call in each)
+        found = agains.get((name, span))
+        return found.end if found else call
+
+    # -- running again ------------------------------------------------------------------------
+
+    def _agains(self) -> Iterator[Again]:
+        for name, spans in self.spans.items():
+            for span in spans:
+                found = self._again(name, span)
+                if found is not None:
+                    yield found
+
+    def _again(self, name: str, span: Span) -> Again | None:
+        """A run that backward needs something of."""
+        nodes = [number for each in range(span.first, span.end) for number in self.nodes[each]]
+        if not nodes:
+            return None
+        at, end = min(nodes), max(nodes)
+        less = self._extra(at) + sum(map(self._bytes, self.found.born(at)))
+        return Again(name, span, at, end, self._inside(name, span), less)
+
+    def _inside(self, name: str, span: Span) -> int:
+        """The most bytes while the calls of a span run again: what backward needs of them stays,
+        the rest goes as in forward."""
+        alive = most = state_nbytes() + self._statistics(name)
+        gone: dict[int, int] = {}
+        last = self._last(span)
+        for number in range(span.first, last + 1):
+            for block in self.found.born(number):
+                alive += self._bytes(block)
+                ends = self._needed(block, span, last)
+                gone[ends] = gone.get(ends, 0) + self._bytes(block)
+            most = max(most, alive + self._extra(number))
+            alive -= gone.pop(number, 0)
+        return most
+
+    def _statistics(self, name: str) -> int:
+        return sum(n for path, n in self.norms.items() if f"{path}.".startswith(f"{name}."))
+
+    def _needed(self, block: Block, span: Span, last: int) -> int:
+        """The last call of the span that needs a storage; one beyond it where backward does."""
+        readers = self.readers[block.number]
+        if any(self._in_backward(call.number) and call.forward in span for call in readers):
+            return last + 1
+        if block.died in span:
+            return min(block.died, last)
+        return min(max((c.number for c in readers if c.number in span), default=block.born), last)
+
+    def _last(self, span: Span) -> int:
+        """The last call that runs again: the one after which backward has all that it needs."""
+        found = span.first
+        for number in range(span.first, span.end):
+            call = self.found.calls[number]
+            for block in (*call.born, *call.updates):
+                readers = self.readers[block] if self.found.blocks[block].born in span else ()
+                if any(self._in_backward(c.number) and c.forward in span for c in readers):
+                    found = number
+        return found
+
+    def _spares(self, again: Again) -> bool:
+        """Whether it lets anything go that nobody outside needs as long."""
+        for number in range(again.span.first, again.span.end):
+            for block in self.found.born(number):
+                readers = [c for c in self.readers[block.number] if self._in_backward(c.number)]
+                own = [c.number for c in readers if c.forward in again.span]
+                others = [c.number for c in readers if c.forward not in again.span]
+                if own and max(own) > max(others, default=BEFORE) and self._bytes(block):
+                    return True
+        return False
+
+    def _seconds(self, again: Again) -> float:
+        numbers = range(again.span.first, self._last(again.span) + 1)
+        return sum(self.measured.seconds.get(number, 0.0) for number in numbers)
+
+    def _parents(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """The candidates that each one lies in."""
+        return {name: tuple(other for other in names if inside(name, other)) for name in names}

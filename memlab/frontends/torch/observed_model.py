@@ -1,0 +1,424 @@
+"""A model's training step, recorded for any batch.
+
+Import this module only where PyTorch is installed: memlab does not need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import torch
+
+from memlab.errors import InputError, flag, shorten, whole
+from memlab.frontends.torch import real_outputs
+from memlab.frontends.torch.dispatch_mode import STAYS, Seen, SeenBlock, SeenCall
+from memlab.frontends.torch.recording import BEFORE, Block, Call, Recording, Spec, copies
+from memlab.frontends.torch.tensor_modes import Change, Trace, Wish, World, as_it_is, quiet
+from memlab.ledger.entries import Later
+from memlab.step.op import Phase
+from memlab.step.paused_gc import paused
+from memlab.step.storage import Size
+from memlab.step.tensor import Role
+
+BATCHES = (2, 3)
+"""Those that sizes are found from; a batch of 1 is a case of its own to some models."""
+THIRD = 5
+"""The one at which the first step is taken, and the sizes are held against."""
+
+
+class Observed:
+    """A model whose step was recorded, and can be recorded again with a change.
+
+    ``recording`` is one step in its steady state, on fake tensors, or on ``real`` ones where the
+    model cannot run on fake ones. With a ``batch``, it is of that batch alone.
+
+    Raises:
+        InputError: something is given that nothing can be recorded of, or the step is not the same
+            at every batch; and whatever the user's own code raises.
+    """
+
+    def __init__(self, wish: Wish, batch: int | None = None, real: bool | None = None) -> None:
+        _check(wish)
+        self.wish, self.real = wish, None if real is None else flag("real", real)
+        self.batch = None if batch is None else whole("batch", batch)
+        self._world: World | None = None
+        self.recording = self._real() if real else self._fake()
+
+    def again(self, change: Change = as_it_is, parts: int | None = None) -> Recording:
+        """The step of the model with a change: fake tensors take it in the world of the first
+        recording, whose optimizer has its state already and whose sizes were checked.
+
+        Raises:
+            InputError: as for the first recording.
+        """
+        count = self.wish.parts if parts is None else parts
+        if self._world is not None:
+            try:
+                return self._changed(self._world, change, count)
+            except InputError:
+                raise
+            except Exception:  # it comes up again where it is the user's
+                self._world = None
+        wish = replace(self.wish, build=lambda: change(self.wish.build()), parts=count)
+        return observe(wish, self.batch, self.real)
+
+    @paused()
+    def _changed(self, world: World, change: Change, parts: int) -> Recording:
+        with _undisturbed(), quiet(), world.changed(change, parts):
+            return _recorded(world, self.batch)
+
+    def _new(self, real: bool) -> tuple[World, Recording]:
+        """A world with its first step taken, and the recording in it."""
+        world = World(self.wish, real)
+        first = world.trace(self.batch or THIRD)
+        return world, _recorded(world, self.batch, first)
+
+    @paused()
+    def _fake(self) -> Recording:
+        """On fake tensors, or where they cannot run on real ones: an error that comes up there too
+        is the user's."""
+        with _undisturbed(), quiet():
+            try:
+                world, found = self._new(real=False)
+            except InputError:
+                raise
+            except Exception as error:
+                if self.real is False:
+                    raise
+                reason = sentence(error)
+            else:
+                self._world = world
+                return found
+        return self._real(f"recorded on real tensors, for fake ones gave: {reason}")
+
+    @paused()
+    def _real(self, note: str = "recorded on real tensors") -> Recording:
+        """On real tensors: a way that the model takes is that of this data."""
+        with _undisturbed():
+            _, found = self._new(real=True)
+        return replace(found, notes=(*found.notes, note))
+
+
+def observe(wish: Wish, batch: int | None = None, real: bool | None = None) -> Recording:
+    """The recording of ``Observed`` alone.
+
+    Raises:
+        InputError: as there.
+    """
+    return Observed(wish, batch, real).recording
+
+
+def _undisturbed() -> Any:
+    """In here the user's random numbers stay as they were."""
+    return torch.random.fork_rng(devices=[])
+
+
+def _recorded(world: World, batch: int | None, check: Trace | None = None) -> Recording:
+    """In one world, which has taken a step. The sizes are held against a third batch in ``check``,
+    where one is given."""
+    wish = world.wish
+    one, other = BATCHES if batch is None else (batch, batch)
+    first = world.trace(one)
+    found = Matched(first, first if batch else world.trace(other, False))
+    off = 0
+    if batch is None:
+        if check is not None:
+            checked(found, check, partial(world.trace, THIRD, False))
+        off = found.smooth()
+    return Recording(
+        found.calls(),
+        found.blocks(),
+        type(world.model).__name__,
+        _title(wish),
+        BATCHES if batch is None else (batch,),
+        world.real,
+        world.paths.modules,
+        _notes(wish, first, off),
+        wish.parts,
+        None if batch is None else range(batch, batch + 1),
+    )
+
+
+def _notes(wish: Wish, trace: Trace, off: int) -> tuple[str, ...]:
+    """What is unlike the plain step."""
+    notes = ["recorded from PyTorch"]
+    if wish.autocast:
+        notes.append(f"autocast to {wish.autocast}")
+    if wish.parts > 1:
+        notes.append(f"gradients of {wish.parts} parts added")
+    if off:
+        notes.append(f"what recurrent layers keep is rounded to pages, so up to {off:,} B off")
+    if trace.resized:
+        notes.append(f"{len(set(trace.resized))} storages change size, counted at their largest")
+    return tuple(notes)
+
+
+def _title(wish: Wish) -> str:
+    """The optimizer's name, as memlab has it where it has it."""
+    if isinstance(wish.optimizer, str):
+        return wish.optimizer
+    return getattr(wish.optimizer, "__name__", "an optimizer of your own").strip("<>")
+
+
+def sentence(error: Exception) -> str:
+    """An error on one line."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}{f': {lines[0][:120]}' if lines else ''}"
+
+
+def _check(wish: Wish) -> None:
+    """What is given can be called, and the names are known."""
+    for name, given in (("build", wish.build), ("make_batch", wish.make_batch),
+                        ("loss_fn", wish.loss_fn)):  # fmt: skip
+        if not callable(given):
+            raise InputError(
+                f"{name} must be a function, got {shorten(given)}; try "
+                "record(lambda: MyModel(), lambda B: (inputs(B), targets(B)), loss)."
+            )
+
+
+_ALONE = "try record(..., batch=32), which records that batch alone"
+
+
+# -- one recording, from what was seen at two batches: the same calls, sizes in a line ----------
+
+
+class Matched:
+    """Two traces of one step, the first with its update, laid on each other.
+
+    Raises:
+        InputError: they differ in more than sizes.
+    """
+
+    def __init__(self, one: Trace, other: Trace) -> None:
+        self.one, self.other = one, other
+        self.end = len(one.calls)
+        self.rounded: dict[int, Size] = {}
+        """Of storages that are no line in the batch, one near to what they are."""
+        same_calls(one, other)
+        _same_deaths(one, other)
+
+    def line(self, one: int, other: int) -> Size:
+        """The number at any batch, from those at two.
+
+        Raises:
+            InputError: no whole number for a sample.
+        """
+        run = self.other.batch - self.one.batch
+        if one == other or not run:
+            return Size(one)
+        each, rest = divmod(other - one, run)
+        if rest:
+            raise InputError(
+                f"a size is {one} at batch {self.one.batch} and {other} at {self.other.batch}: "
+                f"no whole number for each sample; {_ALONE}."
+            )
+        return Size(one - each * self.one.batch, each)
+
+    def calls(self) -> Sequence[Call]:
+        """The calls, each made when it is asked for."""
+        tail = self.one.calls[len(self.other.calls) :]
+        pairs = list(zip(self.one.calls, [*self.other.calls, *tail], strict=True))
+        return Later(range(self.end), lambda number: self._call(number, *pairs[number]))
+
+    def blocks(self) -> tuple[Block, ...]:
+        """The storages. One that no call was seen to make, and that is let go, has no bytes: it is
+        a number that PyTorch wraps for a call, or lies outside its allocator."""
+        pairs = zip(self.one.blocks, self._padded(), strict=True)
+        return tuple(self._block(at, *pair) for at, pair in enumerate(pairs))
+
+    def size(self, number: int, one: int, other: int) -> Size:
+        """The bytes of a storage, from those at both batches."""
+        return self.rounded.get(number) or self.line(one, other)
+
+    def smooth(self) -> int:
+        """Lay a line through what operators round to whole pages; returns the most bytes that they
+        are off by, 0 where nothing is rounded."""
+        calls, most = self.calls(), 0
+        for number, seen in enumerate(self.other.calls):
+            limit = real_outputs.ROUNDED.get(_kind(seen))
+            if limit is not None and self._smooth(calls[number]):
+                most += limit
+        return most
+
+    def _smooth(self, call: Call) -> bool:
+        """The same for one call; whether it rounds anything."""
+        one, other = self.one, self.other
+        pairs = {n: (one.blocks[n].nbytes, other.blocks[n].nbytes) for n in call.born}
+        total = sum(sizes[0] for sizes in pairs.values())
+        batch, found = real_outputs.far(call, one.batch, total)
+        wrong = {
+            spec.storage: nbytes
+            for spec, nbytes in zip(call.outputs, found, strict=True)
+            if spec is not None and nbytes is not None and spec.storage in pairs
+            if not self._on_line(pairs[spec.storage], batch, nbytes)
+        }
+        for number, nbytes in wrong.items():
+            each = nbytes // batch
+            self.rounded[number] = Size(max(pairs[number][0] - one.batch * each, 0), each)
+        return bool(wrong)
+
+    def _on_line(self, pair: tuple[int, int], batch: int, nbytes: int) -> bool:
+        run = self.other.batch - self.one.batch
+        return (nbytes - pair[0]) * run == (pair[1] - pair[0]) * (batch - self.one.batch)
+
+    def _padded(self) -> list[SeenBlock]:
+        """Those of the other trace, and after them the update's, as they were seen once."""
+        there = self.other.blocks
+        return [*there, *self.one.blocks[len(there) :]]
+
+    def _block(self, number: int, one: SeenBlock, other: SeenBlock) -> Block:
+        died = self.end if one.died == STAYS else one.died
+        passing = one.foreign and one.died != STAYS
+        return Block(
+            number,
+            Size() if passing else self.size(number, one.nbytes, other.nbytes),
+            one.born,
+            died,
+            _role(one, self.one.calls),
+            self.fit(one.spec, other.spec),
+            one.name,
+            one.owner,
+        )
+
+    def _call(self, number: int, one: SeenCall, other: SeenCall) -> Call:
+        return Call(
+            number,
+            one.func,
+            self.fit(one.args, other.args),
+            self.fit(one.kwargs, other.kwargs),
+            self.fit(tuple(one.outputs), tuple(other.outputs)),
+            one.phase,
+            one.grad,
+            one.path,
+            one.forward,
+            one.again,
+            one.part,
+            tuple(one.reads),
+            tuple(one.updates),
+            tuple(one.born),
+        )
+
+    def fit(self, one: Any, other: Any) -> Any:
+        """An argument at any batch: tensors as ``Spec``, numbers that differ as ``Size``."""
+        if isinstance(one, Seen):
+            shape, stride = (
+                tuple(map(self.line, first, second))
+                for first, second in ((one.shape, other.shape), (one.stride, other.stride))
+            )
+            offset = self.line(one.offset, other.offset)
+            return Spec(one.storage, shape, stride, offset, *one[4:])
+        if isinstance(one, list | tuple):
+            return type(one)([self.fit(*pair) for pair in zip(one, other, strict=True)])
+        if isinstance(one, dict):
+            return {name: self.fit(each, other[name]) for name, each in one.items()}
+        if type(one) is int and type(other) is int:
+            return one if one == other else self.line(one, other)
+        return one
+
+
+def same_calls(one: Trace, other: Trace) -> None:
+    """Refuse two traces of which one calls something else than the other.
+
+    Raises:
+        InputError: the first difference.
+    """
+    count = len(other.calls)
+    for at, (mine, yours) in enumerate(zip(one.calls, other.calls, strict=False)):
+        if mine.func is not yours.func or mine.path != yours.path or _uses(mine) != _uses(yours):
+            raise _differs(one, other, at)
+    ended = len(one.calls) == count or one.calls[count].phase is Phase.UPDATE
+    if len(one.calls) < count or not ended:
+        raise _differs(one, other, min(len(one.calls), count) - 1)
+
+
+def _kind(call: SeenCall) -> str:
+    return str(call.func.__name__).partition(".")[0]
+
+
+def _uses(call: SeenCall) -> tuple[list[int], list[int], list[int]]:
+    return call.reads, call.updates, call.born
+
+
+def _differs(one: Trace, other: Trace, at: int) -> InputError:
+    call, there = one.calls[at], other.calls[at]
+    where = f"in {call.path}" if call.path else f"in the {call.phase}"
+    return InputError(
+        f"the step takes another way at batch {other.batch} than at {one.batch}, {where}: "
+        f"{there.func} instead of {call.func}; {_ALONE}."
+    )
+
+
+def _same_deaths(one: Trace, other: Trace) -> None:
+    """Refuse traces in which a storage lives longer in one of them.
+
+    Raises:
+        InputError: the first that does.
+    """
+    last = len(other.calls)
+    for mine, yours in zip(one.blocks, other.blocks, strict=False):
+        stays = yours.died == STAYS and (mine.died == STAYS or mine.died >= last - 1)
+        if mine.born != yours.born or (mine.died != yours.died and not stays):
+            path = one.calls[mine.born].path if mine.born != BEFORE else mine.name
+            raise InputError(
+                f"a tensor of {path or 'the model'} lives longer at batch {other.batch} than at "
+                f"{one.batch}; {_ALONE}."
+            )
+
+
+def unlike(found: Matched, third: Trace, limit: int = 3) -> list[str]:
+    """The modules whose sizes at a third batch are not those of the line; empty where all are.
+
+    Raises:
+        InputError: the third trace takes another way.
+    """
+    mine = [call for call in found.one.calls if call.phase is not Phase.UPDATE]
+    yours = [call for call in third.calls if call.phase is not Phase.UPDATE]
+    if [call.func for call in mine] != [call.func for call in yours]:
+        raise LookupError
+    other, wrong = found.other.blocks, dict[str, None]()
+    for call, there in zip(mine, yours, strict=True):
+        if _kind(call) in real_outputs.ROUNDED:
+            continue
+        sizes = (found.line(found.one.blocks[n].nbytes, other[n].nbytes) for n in call.born)
+        planned = [size.at(third.batch) for size in sizes]
+        if planned != [third.blocks[number].nbytes for number in there.born]:
+            wrong[f"{call.path or call.phase} ({_kind(call)})"] = None
+    return list(wrong)[:limit]
+
+
+def checked(found: Matched, first: Trace, again: Callable[[], Trace]) -> None:
+    """Hold the lines against a third batch: the first step, or where that took another way, one
+    that is taken now.
+
+    Raises:
+        InputError: a size is no line; the message names where.
+    """
+    try:
+        wrong = unlike(found, first)
+    except LookupError:
+        third = again()
+        same_calls(third, found.other)
+        wrong = unlike(found, third)
+    if wrong:
+        raise InputError(
+            f"bytes do not grow in a line with the batch in {', '.join(wrong)}, and a plan for any "
+            f"batch needs that; {_ALONE}."
+        )
+
+
+def _role(block: SeenBlock, calls: Sequence[SeenCall]) -> Role:
+    """What a storage is for: what was said of it, else by the phase in which it was born. What the
+    optimizer makes and lets go counts as a gradient map."""
+    if block.role is not None:
+        return block.role
+    if block.born == BEFORE:
+        return Role.BUFFER
+    born = calls[block.born]
+    if copies(born.func):
+        return Role.FEATURE_MAP
+    forward = born.again or born.phase in (Phase.FORWARD, Phase.LOSS)
+    return Role.FEATURE_MAP if forward else Role.GRADIENT_MAP

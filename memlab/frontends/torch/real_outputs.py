@@ -1,0 +1,170 @@
+"""Fake tensors: in short for many calls; and operators of which they have not the bytes of real
+ones: those run for real, alone.
+
+What they get is made up, zeros of the right shape; what they give becomes fake again, with the
+storages that it has. Import this module only where PyTorch is installed: memlab does not need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import chain
+from typing import Any
+
+import torch
+
+from memlab.frontends.torch.recording import Call, Spec, at
+from memlab.frontends.torch.torch_private_api import FAKE, FAKE_TENSOR, MAP, UNSET
+
+_FAKE = FAKE_TENSOR()
+_PLAIN = {
+    int, float, bool, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format,
+}  # fmt: skip
+
+
+class Fakes(FAKE()):  # type: ignore[misc]  # PyTorch makes this class when it is asked for
+    """The mode of fake tensors, whose results PyTorch keeps by a key of all arguments: making that
+    key took a quarter of a recording. What is unusual among them gets PyTorch's own key, as all do
+    in a version that does not ask for one by this name."""
+
+    def _cache_key(self, state: Any, func: Any, args: Any, kwargs: Any) -> Any:
+        key = [func, torch.get_default_dtype(), torch.is_inference_mode_enabled()]
+        usual = self._put(key, args) and self._put(key, chain.from_iterable(kwargs.items()))
+        if usual and _FAKE in key:  # else the result is where PyTorch is set to make tensors
+            return tuple(key)
+        return super()._cache_key(state, func, args, kwargs)
+
+    def _put(self, key: list[Any], values: Iterable[Any]) -> bool:
+        """Add what decides about a result to a key; whether all values are usual ones."""
+        for each in values:
+            kind = type(each)
+            key.append(kind)
+            if kind is _FAKE:
+                if not self._usual(each):
+                    return False
+                key += (
+                    each.dtype, each.shape, each.stride(), each.storage_offset(),
+                    each.untyped_storage().nbytes(), each.fake_device, each.requires_grad,
+                    each.is_conj(), each.is_neg(), each.is_inference(),
+                )  # fmt: skip
+            elif kind in _PLAIN:
+                key.append(each)
+            elif kind is list or kind is tuple:
+                key.append(len(each))
+                if not self._put(key, each):
+                    return False
+            else:
+                return False
+        return True
+
+    def _usual(self, tensor: Any) -> bool:
+        return (
+            tensor.fake_mode is self
+            and tensor.constant is None
+            and tensor.layout is torch.strided
+            and not tensor.is_quantized
+        )
+
+
+# -- operators that run for real -----------------------------------------------------------------
+
+
+def _always(args: Any) -> bool:
+    return True
+
+
+def _narrow(args: Any) -> bool:
+    """A map in 16 bits: its statistics are in 32, and fake ones in 16."""
+    return bool(args[0].dtype in (torch.bfloat16, torch.float16))
+
+
+WRONG: dict[str, Callable[[Any], bool]] = {
+    "mkldnn_rnn_layer": _always,  # its workspace has no bytes
+    "mse_loss": _always,  # a full map lies behind its scalar
+    "smooth_l1_loss": _always,
+    "huber_loss": _always,
+    "native_batch_norm": _narrow,
+}
+"""By operator, with which arguments."""
+
+
+APART = {"mkldnn_rnn_layer_backward"}
+"""Operators whose outputs have a storage each; of the fake ones, two share one."""
+
+ROUNDED = {"mkldnn_rnn_layer": 5 * 4096}
+"""Operators that round parts of an output up to whole pages, and the most bytes that it adds: what
+they give is no line in the batch, but stays that near to one."""
+_FAR, _ENOUGH = 64, 2**28
+"""A batch at which hardly anything is rounded, where an output has no more bytes than that."""
+
+
+def far(call: Call, near: int, nbytes: int) -> tuple[int, list[int | None]]:
+    """A batch far from ``near``, at which the call takes so many bytes, and the bytes of the
+    storages of its outputs there, when it runs for real."""
+    batch = max(2 * near, min(_FAR, near * _ENOUGH // max(nbytes, 1)))
+    args, kwargs = at(call.args, batch), at(dict(call.kwargs), batch)
+    with torch.set_grad_enabled(call.grad):
+        found = call.func(*MAP()(_made, args), **MAP()(_made, kwargs))
+    outputs = found if isinstance(found, list | tuple) else [found]
+    return batch, [_bytes(each) for each in outputs]
+
+
+def _bytes(value: Any) -> int | None:
+    return value.untyped_storage().nbytes() if isinstance(value, torch.Tensor) else None
+
+
+def _made(value: Any) -> Any:
+    """Zeros in the place of what was a tensor."""
+    if not isinstance(value, Spec):
+        return value
+    dtype = getattr(torch, value.dtype)
+    return torch.empty_strided(value.shape, value.stride, dtype=dtype).zero_()
+
+
+class Truths:
+    """The true outputs of an operator whose fake ones are wrong, as fake tensors."""
+
+    def __call__(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """Them, or ``None`` where the fake ones are right."""
+        kind = func.__name__.partition(".")[0]
+        if kind in APART:
+            return _apart(func(*args, **kwargs))
+        wrong = WRONG.get(kind)
+        if wrong is None or not wrong(args):
+            return None
+        with UNSET()():  # grad mode stays: what it saves depends on it
+            found = func(*MAP()(_real, args), **MAP()(_real, kwargs))
+        made: dict[int, Any] = {}
+        return MAP()(lambda value: self._fake(value, made), found)
+
+    def _fake(self, value: Any, made: dict[int, Any]) -> Any:
+        """A fake tensor in a storage as large as that of the real one; those that share one do."""
+        if not isinstance(value, torch.Tensor):
+            return value
+        storage = value.untyped_storage()
+        if storage._cdata not in made:
+            count = storage.nbytes() // value.element_size()
+            made[storage._cdata] = torch.empty(count, dtype=value.dtype, device=value.device)
+        whole = made[storage._cdata]
+        return whole.as_strided(value.shape, value.stride(), value.storage_offset())
+
+
+def _apart(outputs: Any) -> tuple[Any, ...]:
+    """The outputs, each in a storage of its own."""
+    found: list[Any] = []
+    keys: set[int] = set()
+    for each in outputs:
+        if isinstance(each, torch.Tensor):
+            key = each.untyped_storage()._cdata
+            each = torch.empty_like(each) if key in keys else each
+            keys.add(each.untyped_storage()._cdata)
+        found.append(each)
+    return tuple(found)
+
+
+def _real(value: Any) -> Any:
+    """Zeros in the place of a fake tensor."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    shape, stride = tuple(value.shape), value.stride()
+    return torch.empty_strided(shape, stride, dtype=value.dtype, device=value.device).zero_()

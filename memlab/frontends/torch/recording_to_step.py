@@ -1,0 +1,368 @@
+"""From a recording to a step: every storage a tensor with a role, every call that matters an
+operation.
+
+Import this module only where PyTorch is installed: memlab does not need it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+from torch.utils.flop_counter import flop_registry
+
+from memlab.axes import BATCH, NAMES, Dims
+from memlab.errors import visible
+from memlab.formats import FORMATS, Format
+from memlab.frontends.torch.recording import (
+    BEFORE,
+    LEAVE,
+    Block,
+    Call,
+    Recording,
+    Spec,
+    at,
+    specs,
+)
+from memlab.frontends.torch.torch_private_api import MAP
+from memlab.step.op import CALL, Op, Operands, Phase, ending
+from memlab.step.paused_gc import paused
+from memlab.step.step import Step
+from memlab.step.storage import DEVICE, HOST, Size, Storage
+from memlab.step.tensor import Role, Tensor
+from memlab.techniques.application_order import AGAIN, PART, PARTS
+
+_FORMATS = {
+    "float64": "fp64",
+    "float32": "fp32",
+    "float16": "fp16",
+    "bfloat16": "bf16",
+    "int64": "int64",
+    "int32": "int32",
+    "int8": "int8",
+    "uint8": "uint8",
+    "bool": "bool",
+    "float8_e4m3fn": "fp8_e4m3fn",
+    "float8_e5m2": "fp8_e5m2",
+}
+_BYTES = {"complex128": 16, "complex64": 8, "complex32": 4, "int16": 2, "uint16": 2, "uint32": 4,
+          "uint64": 8}  # fmt: skip
+"""Of numbers that memlab has no format for: they are counted in bytes."""
+_WEIGHT = {1: ("F",), 2: ("O", "F"), 3: ("O", "C", "k"), 4: ("O", "C", "k", "k")}
+_ON_HOST = " on the host"
+_CONTAINERS = ("ModuleList", "ModuleDict")
+
+
+@paused()
+def step_of(found: Recording) -> Step:
+    """The step of a recording, for any batch, in the order in which PyTorch ran it.
+
+    A storage that PyTorch holds longer than an operation needs it stands in ``holds`` of the last
+    operation that it is held through. Views are no operations.
+    """
+    return _Conversion(found).step()
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """How a call is called."""
+
+    name: str
+    layer: str
+    stage: str
+
+
+class _Conversion:
+    """Names, tensors and operations of one recording."""
+
+    def __init__(self, found: Recording) -> None:
+        self.found = found
+        self.calls = list(found.calls)
+        self.kept = [call for call in self.calls if self.matters(call)]
+        self.numbers = {call.number: index for index, call in enumerate(self.kept)}
+        self.names: Counter[str] = Counter()
+        self.classes = {visible(path): name for path, name in found.modules.items()}
+        self.owners = {
+            each.number: visible(each.owner or each.name)
+            for each in found.blocks
+            if each.owner or each.role is Role.PARAMETER
+        }
+        self.places = [self.place(call) for call in self.kept]
+        self.tensors: dict[int, Tensor] = {}
+        for block in filter(_counted, found.blocks):
+            self.tensors[block.number] = self.tensor(block)
+
+    def step(self) -> Step:
+        """All of it."""
+        held = self.held()
+        ops = tuple(
+            self.op(index, call, held.get(index, {})) for index, call in enumerate(self.kept)
+        )
+        before = [each for each in self.found.blocks if each.born == BEFORE and _counted(each)]
+        stays = [each for each in before if each.role is not Role.INPUT]
+        stays += [each for each in self.found.blocks if self._outlives(each)]
+        return Step(
+            ops,
+            tuple(self.tensors[each.number] for each in before),
+            tuple(self.tensors[each.number] for each in stays),
+            network=visible(self.found.model),
+            label=visible(self.found.model),
+            format=_format(_commonest(self.found.blocks))[0].name,
+            optimizer=self.found.optimizer,
+            notes=tuple(map(visible, self.found.notes)),
+            batches=self.found.valid,
+        )
+
+    def matters(self, call: Call) -> bool:
+        """Whether it takes memory or changes any; what it makes may have no bytes."""
+        return bool(call.updates) or any(_counted(self.found.blocks[n]) for n in call.born)
+
+    def _outlives(self, block: Block) -> bool:
+        """Whether what was born in the step is there in the next one, too: the loss, which is
+        read, and a state that was made anew."""
+        stays = block.born != BEFORE and block.died >= len(self.found.calls) and _counted(block)
+        return stays and (block.role is Role.OPTIMIZER_STATE or block.name == "loss")
+
+    def held(self) -> dict[int, Operands]:
+        """What PyTorch lets go only after an operation, which does not need it."""
+        last: dict[int, int] = {}
+        for index, call in enumerate(self.kept):
+            for number in (*call.reads, *call.updates, *call.born):
+                last[number] = index
+        end, ends = len(self.kept) - 1, self.ends()
+        found: dict[int, dict[str, Tensor]] = {}
+        for block in self.found.blocks:
+            if block.number not in self.tensors or (self._resident(block)):
+                continue
+            died = ends[block.died] if block.died < len(ends) else end
+            if died > last.get(block.number, BEFORE):
+                slots = found.setdefault(died, {})
+                slots[f"held{len(slots)}"] = self.tensors[block.number]
+        return dict(found)
+
+    def _resident(self, block: Block) -> bool:
+        """Whether it outlives the step anyway."""
+        return self._outlives(block) or (block.born == BEFORE and block.role is not Role.INPUT)
+
+    def ends(self) -> list[int]:
+        """For every call the last operation that has begun by then."""
+        found, last = [], BEFORE
+        for number in range(len(self.found.calls)):
+            last = self.numbers.get(number, last)
+            found.append(last)
+        return found
+
+    # -- operations ----------------------------------------------------------------------------
+
+    def place(self, call: Call) -> _Place:
+        """Name, module and stage of a call: ``"layer1.0.conv1.convolution"``, in backward
+        ``"layer1.0.conv1.convolution.backward"``, in the update ``"fc.weight.add"``."""
+        path, kind = visible(call.path), call.kind.strip("_")
+        layer = path
+        if call.phase is Phase.UPDATE:
+            path = self.owner(call)
+            layer = path.rpartition(".")[0]
+        elif call.phase is Phase.LOSS:
+            path = layer = path or "loss"
+        elif call.copies:
+            kind = call.kind.replace("_", " ")
+        elif call.again:
+            kind += " again"
+        elif call.phase is Phase.BACKWARD:
+            of = kind if call.forward is None else self.calls[call.forward].kind.strip("_")
+            kind = f"{of}.backward"
+            path = layer = path or "loss"
+        name = self.unique(".".join(filter(None, (path, kind))) + ending(call.part))
+        return _Place(name, layer, self.stage(layer))
+
+    def owner(self, call: Call) -> str:
+        """The one parameter that a call of the update is for; empty where it is for several."""
+        owners = {self.owners.get(number) for number in (*call.updates, *call.reads)} - {None}
+        owner = owners.pop() if len(owners) == 1 else None
+        self.owners |= {number: owner for number in call.born if owner is not None}
+        return owner or ""
+
+    def stage(self, layer: str) -> str:
+        """The outermost module, or the one inside it where that is a list of modules."""
+        parts = layer.split(".")
+        for count in range(1, len(parts) + 1):
+            path = ".".join(parts[:count])
+            if self.classes.get(path) not in _CONTAINERS:
+                return path
+        return layer
+
+    def unique(self, name: str) -> str:
+        """The name, with a number where it was given before."""
+        self.names[name] += 1
+        times = self.names[name]
+        return name if times == 1 else self.unique(f"{name} ({times})")
+
+    def op(self, index: int, call: Call, holds: Operands) -> Op:
+        """A call as an operation."""
+        place = self.places[index]
+        updates = self.operands("at", call.updates)
+        return Op(
+            place.name,
+            call.kind,
+            Phase.COPY if call.copies else call.phase,
+            self.operands("in", (each for each in call.reads if each not in call.updates)),
+            self.operands("out", call.born),
+            updates,
+            attributes=self.attributes(call),
+            flops=_flops(call),
+            bytes_moved=_moved(call),
+            layer=place.layer,
+            stage=place.stage,
+            holds=holds,
+        )
+
+    def operands(self, slot: str, numbers: Iterable[int]) -> Operands:
+        """Storages by the names of operands: ``in0``, ``in1``; empty ones are none."""
+        found = [self.tensors[number] for number in numbers if number in self.tensors]
+        return {f"{slot}{index}": each for index, each in enumerate(found)}
+
+    def attributes(self, call: Call) -> Mapping[str, Any]:
+        """Its number in the recording, and whether it runs another time or for a part."""
+        found: dict[str, Any] = {CALL: call.number}
+        if call.again:
+            found[AGAIN] = 1
+        if self.found.parts > 1 and call.phase is not Phase.UPDATE:
+            found |= {PART: call.part, PARTS: self.found.parts}
+        return found
+
+    # -- tensors -------------------------------------------------------------------------------
+
+    def tensor(self, block: Block) -> Tensor:
+        """A storage as the tensor that fills it."""
+        name = self.unique(visible(block.name) or self.made(block))
+        format, axes = axes_of(block)
+        memory = HOST if self.copied(block) == LEAVE else DEVICE
+        return Tensor(name, Storage(name, block.nbytes, memory), axes, format, block.role)
+
+    def copied(self, block: Block) -> str:
+        """``LEAVE`` or ``COME_BACK`` where a copy made it, else empty."""
+        return "" if block.born == BEFORE else self.calls[block.born].copies
+
+    def made(self, block: Block) -> str:
+        """The name of a storage that has none: that of the operation that made it, with a number
+        where it made several."""
+        if block.born == BEFORE:
+            return "constant"
+        if copied := self.copied(block):
+            of = self.tensors[self.calls[block.born].reads[0]].name
+            return f"{of}{_ON_HOST}" if copied == LEAVE else f"{of.removesuffix(_ON_HOST)} back"
+        born = self.calls[block.born].born
+        name = self.places[self.numbers[block.born]].name
+        return f"{name}.y" if len(born) == 1 else f"{name}.y{born.index(block.number)}"
+
+
+def _counted(block: Block) -> bool:
+    return bool(block.nbytes)
+
+
+def _commonest(blocks: Iterable[Block]) -> str:
+    """The format that most bytes of the parameters have."""
+    found: Counter[str] = Counter()
+    for each in blocks:
+        if each.role is Role.PARAMETER:
+            found[each.spec.dtype] += each.nbytes.fixed
+    return found.most_common(1)[0][0] if found else "float32"
+
+
+def _format(dtype: str) -> tuple[Format, int]:
+    """The format of a dtype, and how many values of it make one of that dtype."""
+    known = _FORMATS.get(dtype)
+    return (FORMATS[known], 1) if known else (FORMATS["uint8"], _BYTES.get(dtype, 1))
+
+
+def axes_of(block: Block) -> tuple[Format, Dims]:
+    """The format and the named axes of what fills a storage; no axes where its bytes are not the
+    product of any."""
+    format, times = _format(block.spec.dtype)
+    axes = _axes(block.spec.shape, block.role)
+    if axes is not None and times > 1:
+        axes = (*axes, ("bytes", times))
+    if axes is None or _bytes(axes, format) != block.nbytes:
+        return format, ()
+    return format, axes
+
+
+@lru_cache(maxsize=4096)
+def _axes(shape: tuple[Size, ...], role: Role) -> Dims | None:
+    """Names for the extents of a shape; ``None`` where the batch is not a factor of it, once."""
+    grows = [index for index, each in enumerate(shape) if each.per_sample]
+    if not grows:
+        kept = (Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE)
+        return _named(tuple(each.fixed for each in shape), _WEIGHT if role in kept else NAMES)
+    if len(grows) > 1 or shape[grows[0]].fixed:
+        return None
+    where, each = grows[0], shape[grows[0]].per_sample
+    before = tuple(one.fixed for one in shape[:where])
+    after = (*((each,) if each > 1 else ()), *(one.fixed for one in shape[where + 1 :]))
+    if before:
+        return (*_named(before, {}), BATCH, *_named(after, {}, len(before)))
+    return (BATCH, *_named(after, NAMES))
+
+
+def _named(extents: tuple[int, ...], names: Mapping[int, tuple[str, ...]], first: int = 0) -> Dims:
+    known = names.get(len(extents)) or tuple(f"d{first + n}" for n in range(len(extents)))
+    return tuple(zip(known, extents, strict=True))
+
+
+def _bytes(axes: Dims, format: Format) -> Size:
+    nbytes = format.nbytes(prod(extent for name, extent in axes if (name, extent) != BATCH))
+    return Size(0, nbytes) if BATCH in axes else Size(nbytes)
+
+
+# -- costs -------------------------------------------------------------------------------------
+
+
+def _moved(call: Call) -> Size:
+    """Bytes of the tensors that it reads and writes, each as large as it is seen."""
+    touched = specs((call.args, call.kwargs, call.outputs))
+    return sum((_spec_bytes(each.shape, each.dtype) for each in touched), Size())
+
+
+@lru_cache(maxsize=4096)
+def _spec_bytes(shape: tuple[Size, ...], dtype: str) -> Size:
+    format, times = _format(dtype)
+    return _line(lambda batch: format.nbytes(times * prod(each.at(batch) for each in shape)))
+
+
+def _line(count: Any) -> Size:
+    """What a number is at any batch, from those at 2 and 3."""
+    two, three = count(2), count(3)
+    return Size(two - 2 * (three - two), three - two) if two != three else Size(two)
+
+
+def _flops(call: Call) -> Size:
+    """By PyTorch's own formulas where it has one, else one for each value that it writes; none for
+    a copy to another memory."""
+    if call.copies:
+        return Size()
+    formula = flop_registry.get(call.func.overloadpacket)
+    if formula is None:
+        return sum((_values(each.shape) for each in specs(call.outputs)), Size())
+    return _line(lambda batch: _counted_flops(formula, call, batch))
+
+
+@lru_cache(maxsize=4096)
+def _values(shape: tuple[Size, ...]) -> Size:
+    return _line(lambda batch: prod(each.at(batch) for each in shape))
+
+
+def _counted_flops(formula: Any, call: Call, batch: int) -> int:
+    args, kwargs, outputs = (
+        MAP()(_shape, at(each, batch)) for each in (call.args, call.kwargs, call.outputs)
+    )
+    out = outputs[0] if len(outputs) == 1 else outputs
+    return int(formula(*args, **kwargs, out_val=out))
+
+
+def _shape(value: Any) -> Any:
+    """The shape in the place of a tensor."""
+    return value.shape if isinstance(value, Spec) else value

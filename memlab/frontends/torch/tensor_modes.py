@@ -1,0 +1,295 @@
+"""Running a model's training step to be watched: on fake tensors, or on real ones where it must be.
+
+Fake tensors have shapes and storages, and neither memory nor arithmetic. Import this module only
+where PyTorch is installed: memlab does not need it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
+
+from memlab.errors import InputError, pick, shorten
+from memlab.frontends.torch import real_outputs
+from memlab.frontends.torch.dispatch_mode import Paths, Recorder, SeenBlock, SeenCall, nothing
+from memlab.frontends.torch.torch_private_api import LEAVES, MAP
+from memlab.step.op import Phase
+from memlab.step.paused_gc import paused
+from memlab.step.tensor import Role
+
+Optimizer = str | Callable[[Any], Any]
+"""The name of an optimizer, or what makes one of parameters."""
+Change = Callable[[Any], Any]
+"""What gives modules of a model other classes, in place, and returns the model."""
+
+OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
+    "sgd": lambda parameters: torch.optim.SGD(parameters, lr=1e-3),
+    "momentum": lambda parameters: torch.optim.SGD(parameters, lr=1e-3, momentum=0.9),
+    "adam": lambda parameters: torch.optim.Adam(parameters, lr=1e-3),
+    "adamw": lambda parameters: torch.optim.AdamW(parameters, lr=1e-3),
+}
+FORMATS = {"bf16": torch.bfloat16, "fp16": torch.float16}
+"""Those that autocast can compute in."""
+
+
+def as_it_is(model: Any) -> Any:
+    """No change."""
+    return model
+
+
+def autocast(format: str, device: str) -> Any:
+    """In here PyTorch computes in that format where it may; an empty one changes nothing."""
+    return torch.autocast(device, FORMATS[format]) if format else contextlib.nullcontext()
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is to be recorded.
+
+    ``build()`` gives the model, ``make_batch(B)`` an input and a target, and
+    ``loss_fn(output, target)`` the loss. ``autocast`` is a format or empty; a step adds the
+    gradients of so many ``parts``; gradients are set to ``None`` or to zeros before it;
+    ``keep_output`` holds the output of the model until the step ends, as a name does in a loop.
+    """
+
+    build: Callable[[], Any]
+    make_batch: Callable[[int], Any]
+    loss_fn: Callable[[Any, Any], Any]
+    optimizer: Optimizer = "momentum"
+    autocast: str = ""
+    parts: int = 1
+    set_to_none: bool = True
+    keep_output: bool = False
+
+    def pair(self, batch: int) -> tuple[Any, Any]:
+        """An input and a target of real tensors.
+
+        Raises:
+            InputError: ``make_batch`` gives no pair.
+        """
+        found = self.make_batch(batch)
+        if not isinstance(found, list | tuple) or len(found) != 2:
+            raise InputError(
+                f"make_batch({batch}) must give a pair (input, target), got {shorten(found)}; "
+                "try lambda B: (torch.randn(B, 3, 224, 224), torch.randint(1000, (B,)))."
+            )
+        return found[0], found[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A step as it was seen at one batch."""
+
+    batch: int
+    calls: list[SeenCall]
+    blocks: list[SeenBlock]
+    resized: list[int]
+
+
+class World:
+    """A model that was built; once it has taken a step, its optimizer has its state."""
+
+    def __init__(self, wish: Wish, real: bool) -> None:
+        self.wish, self.real = wish, real
+        self.fake = None if real else real_outputs.Fakes(allow_non_fake_inputs=True)
+        with self.inside():
+            self.model = _built(wish.build)
+            self.optimizer = optimizer_of(wish.optimizer, self.model)
+        self.paths = Paths(self.model)
+
+    @contextlib.contextmanager
+    def inside(self) -> Iterator[None]:
+        """Where its tensors are made."""
+        with self.fake or contextlib.nullcontext():
+            yield
+
+    @contextlib.contextmanager
+    def changed(self, change: Change, parts: int) -> Iterator[None]:
+        """In here the model is changed, and its gradients are added over so many parts."""
+        wish, kinds = self.wish, [(each, type(each)) for each in self.model.modules()]
+        self.wish = replace(wish, parts=parts)
+        try:
+            change(self.model)
+            yield
+        finally:
+            self.wish = wish
+            for module, kind in kinds:
+                module.__class__ = kind
+
+    def trace(self, batch: int, update: bool = True) -> Trace:
+        """One step at a batch, with or without its update. What lies in a cycle is let go after it.
+
+        Raises:
+            InputError: ``make_batch`` gives no pair; and whatever the user's code raises.
+        """
+        pair = self.wish.pair(batch)
+        recorder = Recorder(self.paths, None if self.real else real_outputs.Truths())
+        with self.inside(), paused(), self.paths, _gradients(self.model, recorder):
+            data = MAP()(self._mine, pair)
+            if self.wish.set_to_none:
+                self.optimizer.zero_grad()
+            self._enter(recorder, data)
+            x, target = data
+            with recorder, self._named(batch):
+                held = self._step(recorder, x, target, update)
+            if update:
+                self._enter_state(recorder)
+            recorder.enter(held[-1], Role.FEATURE_MAP, "loss")
+            recorder.close()
+        return Trace(batch, recorder.calls, recorder.blocks, recorder.resized)
+
+    def _step(self, recorder: Recorder, x: Any, target: Any, update: bool) -> list[Any]:
+        """What the loop of a user does; returns what its names hold when it ends."""
+        wish = self.wish
+        held: list[Any] = []
+        recorder.phase = Phase.UPDATE
+        if not wish.set_to_none:
+            self.optimizer.zero_grad(set_to_none=False)
+        for part in range(1, wish.parts + 1):
+            recorder.phase, recorder.part = Phase.FORWARD, part
+            loss = self._forward(recorder, x, target, held)
+            recorder.phase = Phase.BACKWARD
+            loss.backward()
+        recorder.phase, recorder.part = Phase.UPDATE, 1
+        if update:
+            self.optimizer.step()
+        return [*held, loss]
+
+    def _forward(self, recorder: Recorder, x: Any, target: Any, held: list[Any]) -> Any:
+        """The loss of a part; ``held`` gets the output where a name holds it."""
+        wish = self.wish
+        self.paths.left = lambda: setattr(recorder, "phase", Phase.LOSS)
+        self.paths.entered = lambda: setattr(recorder, "phase", Phase.FORWARD)
+        device = next((each.device.type for each in self.model.parameters()), "cpu")
+        with autocast(wish.autocast, device):
+            if wish.keep_output:
+                held[:] = [self.model(x)]
+                loss = wish.loss_fn(held[0], target)
+            else:
+                loss = wish.loss_fn(self.model(x), target)
+            loss = loss / wish.parts if wish.parts > 1 else loss
+        self.paths.left = self.paths.entered = nothing
+        return loss
+
+    @contextlib.contextmanager
+    def _named(self, batch: int) -> Iterator[None]:
+        """An error of the user's code says beside what it says where it came up."""
+        try:
+            yield
+        except Exception as error:
+            where = f"module {self.paths.last!r} began last" if self.paths.last else "no module ran"
+            error.add_note(f"memlab was recording a batch of {batch}; {where}.")
+            raise
+
+    def _mine(self, value: Any) -> Any:
+        """What ``make_batch`` gave, as a tensor of this world."""
+        if self.fake is None or not isinstance(value, torch.Tensor):
+            return value
+        return self.fake.from_tensor(value)
+
+    def _enter(self, recorder: Recorder, data: Any) -> None:
+        """What is there before the step."""
+        for name, each in self.model.named_parameters():
+            recorder.enter(each, Role.PARAMETER, name)
+        for name, each in self.model.named_parameters():
+            if each.grad is not None:
+                recorder.enter(each.grad, Role.PARAMETER_GRADIENT, f"{name}.grad", name)
+        for name, each in self.model.named_buffers():
+            recorder.enter(each, Role.BUFFER, name)
+        for title, part in zip(("input", "target"), data, strict=True):
+            found = [each for each in LEAVES()(part) if isinstance(each, torch.Tensor)]
+            for at, each in enumerate(found):
+                recorder.enter(each, Role.INPUT, f"{title}.{at}" if len(found) > 1 else title)
+        self._enter_state(recorder)
+
+    def _enter_state(self, recorder: Recorder) -> None:
+        """What the optimizer keeps."""
+        names = {id(each): name for name, each in self.model.named_parameters()}
+        for parameter, kept in self.optimizer.state.items():
+            owner = names.get(id(parameter), "")
+            values = kept.items() if isinstance(kept, dict) else ()
+            for name, each in values:
+                if isinstance(each, torch.Tensor):
+                    state = ".".join(filter(None, (owner, str(name))))
+                    recorder.enter(each, Role.OPTIMIZER_STATE, state, owner)
+
+
+@contextlib.contextmanager
+def _gradients(model: Any, recorder: Recorder) -> Iterator[None]:
+    """What autograd adds to a parameter is its gradient, whatever it was born as; what an optimizer
+    does is the update, also where it steps inside backward."""
+    names = {id(each): name for name, each in model.named_parameters()}
+    phases: list[Phase] = []
+
+    def accumulated(parameter: Any) -> None:
+        if parameter.grad is not None and (name := names.get(id(parameter))):
+            recorder.enter(parameter.grad, Role.PARAMETER_GRADIENT, f"{name}.grad", name)
+
+    def begins(optimizer: Any, args: Any, kwargs: Any) -> None:
+        for group in optimizer.param_groups:
+            for each in group["params"]:
+                accumulated(each)  # its hook may come later than that of who steps
+        phases.append(recorder.phase)
+        recorder.phase = Phase.UPDATE
+
+    def ended(optimizer: Any, args: Any, kwargs: Any) -> None:
+        recorder.phase = phases.pop()
+
+    handles = [
+        each.register_post_accumulate_grad_hook(accumulated)
+        for each in model.parameters()
+        if each.requires_grad and each.is_leaf
+    ]
+    handles += [register_optimizer_step_pre_hook(begins), register_optimizer_step_post_hook(ended)]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Fake tensors write the trace of every error of the user into a log; here they do not."""
+    logger = logging.getLogger("torch._subclasses.fake_tensor")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def _built(build: Callable[[], Any]) -> Any:
+    model = build()
+    if not isinstance(model, torch.nn.Module):
+        raise InputError(
+            f"build() must give an nn.Module, got {shorten(model)}; try build=MyModel, "
+            "or build=lambda: MyModel(...)."
+        )
+    return model.train()
+
+
+def optimizer_of(optimizer: Optimizer, model: Any) -> Any:
+    """The optimizer of a model.
+
+    Raises:
+        InputError: no such name, or something that does not step.
+    """
+    make = optimizer if callable(optimizer) else pick("optimizer", optimizer, OPTIMIZERS)
+    found = make(model.parameters())
+    if not callable(getattr(found, "step", None)):
+        raise InputError(
+            f"optimizer(parameters) must give an optimizer, got {shorten(found)}; "
+            "try lambda p: torch.optim.SGD(p, lr=0.1)."
+        )
+    return found

@@ -1,0 +1,44 @@
+"""What PyTorch keeps to itself and a recording needs: who calls, on what, and when it lets go."""
+
+from __future__ import annotations
+
+from memlab.private_api import Internal, Package
+
+TORCH = Package("torch", "2.13.0", "2.13.0")
+
+MODE = Internal(
+    TORCH, "torch.utils._python_dispatch", "TorchDispatchMode", "see every operation of a model"
+)
+"""A class whose objects are asked before any operator runs."""
+STACK = Internal(
+    TORCH, "torch.utils._python_dispatch", "_get_current_dispatch_mode_stack", "know which calls "
+    "are of which module"
+)  # fmt: skip
+"""The modes that are asked now, among them the one that records."""
+NORM = Internal(
+    TORCH, "torch.nn.modules.batchnorm", "_BatchNorm", "run batch norm again without moving it"
+)
+"""What all batch norms are."""
+FAKE = Internal(
+    TORCH, "torch._subclasses.fake_tensor", "FakeTensorMode", "record a model without its memory"
+)
+"""In it tensors have shapes and storages, and no bytes."""
+FAKE_TENSOR = Internal(
+    TORCH, "torch._subclasses.fake_tensor", "FakeTensor", "record a model without its memory"
+)
+"""The class of these."""
+UNSET = Internal(
+    TORCH, "torch._subclasses.fake_tensor", "unset_fake_temporarily", "run an operation for real"
+)
+"""Leaves the mode of fake tensors for a while."""
+SEQUENCE = Internal(
+    TORCH, "torch._C._autograd", "_get_sequence_nr", "know which operation a backward belongs to"
+)
+"""The number that autograd gives to the next node."""
+NODE = Internal(
+    TORCH, "torch._C", "_current_autograd_node", "know which operation a backward belongs to"
+)
+"""The node whose backward runs now; it has its number."""
+MAP = Internal(TORCH, "torch.utils._pytree", "tree_map", "look into the inputs of a model")
+LEAVES = Internal(TORCH, "torch.utils._pytree", "tree_leaves", "look into the inputs of a model")
+"""What lies in lists, dicts and tuples of any depth."""

@@ -1,0 +1,246 @@
+"""Convolution by lowering one tile at a time, into the packed panel of a matrix product.
+
+A matrix product packs its operand into panels that fit the cache, and lowering can be that packing:
+the lowered values of some neighbouring output places are written where the product reads them, and
+nowhere else. The panel is the workspace; where it does not hold all channels, they take turns and
+the output adds up.
+
+The gradient ``dW = dY L^T`` is made of dot products along the places: a few channels are lowered
+for many places at once. ``dL = W^T dY`` is made for a few rows of one tile, which col2im adds to
+the image while they are in the cache.
+"""
+
+from __future__ import annotations
+
+from memlab.kernels.cpu.compile import compiled
+from memlab.kernels.cpu.conv_tiles.block_products import (
+    ADD,
+    BIAS,
+    DOTS,
+    ROWS,
+    VECTORS,
+    ZERO,
+    dot_rows,
+    multiply_panel,
+)
+from memlab.kernels.cpu.conv_tiles.packing import (
+    add_back,
+    block_lanes,
+    check,
+    copy_run,
+    fill_table,
+    pack,
+    shifted,
+)
+from memlab.kernels.cpu.layers.linear import sum_bias
+from memlab.kernels.cpu.memcpy import clear
+from memlab.kernels.cpu.threads import own, pieces, spread
+from memlab.kernels.cpu.vector_code import BITS
+from memlab.kernels.operands import Window, convolution, window
+from memlab.kernels.registry import Array, Call, kernel
+
+
+@kernel("conv2d", "im2col-tile")
+def conv2d(call: Call) -> None:
+    """``Y = W L``, tile by tile of ``L``; each thread has its own tiles and its own panel."""
+    x, y, weight, bias = call["x"], call["y"], call["weight"], call.arrays.get("bias")
+    at, groups, panels = window(call), convolution(call).groups, own(call["workspace"], 2)
+    check(panels[0])
+    tiles = -(-at.rows * at.columns // panels[0].shape[1])
+
+    def some(panel: Array, units: range) -> None:
+        for b, first, stop in pieces(units, tiles):
+            _forward(x[b], weight, bias, y[b], panel, at, groups, (first, stop))
+
+    spread(some, panels, len(x) * tiles)
+
+
+@compiled
+def _forward(
+    x: Array, weight: Array, bias: Array | None, y: Array, panel: Array, at: Window, groups: int,
+    tiles: tuple[int, int],
+) -> None:  # fmt: skip
+    """Some tiles of an image, counted from the first to before the second."""
+    outer, inner = len(weight) // groups, weight.shape[1]
+    taps, places, (steps, tile) = at.kernel * at.kernel, at.rows * at.columns, panel.shape
+    together, image, lowered = steps // taps, x.reshape(-1), panel.reshape(-1)
+    for g in range(groups):
+        for first in range(tiles[0] * tile, min(tiles[1] * tile, places), tile):
+            count = min(tile, places - first)
+            for c in range(0, inner, together):
+                channels = min(together, inner - c)
+                pack(image, (g * inner + c, channels), at, first, count, lowered, tile)
+                maps = g * outer, (g + 1) * outer
+                depth = c * taps, channels * taps
+                _multiply(weight, maps, depth, bias, lowered, tile, y, first, count)
+
+
+@compiled
+def _multiply(
+    weight: Array, maps: tuple[int, int], depth: tuple[int, int], bias: Array | None,
+    panel: Array, tile: int, y: Array, first: int, count: int,
+) -> None:  # fmt: skip
+    """Some output maps at ``count`` places, from some rows of the lowered matrix."""
+    a, out, inner, places = weight.reshape(-1), y.reshape(-1), weight[0].size, y[0].size
+    begin, steps = depth
+    initial, start = (a, ZERO) if bias is None else (bias, BIAS)
+    start = ADD if begin else start
+    for k in range(maps[0], maps[1], ROWS):
+        for j in range(0, count, block_lanes(a)):
+            multiply_panel(
+                BITS, ROWS, VECTORS, a, (k * inner + begin, inner, 1),
+                out, (k * places + first + j, places), (min(ROWS, maps[1] - k), count - j, steps),
+                (start, k), initial, panel, (j, tile),
+            )  # fmt: skip
+
+
+@kernel("conv2d.backward", "im2col-tile")
+def conv2d_backward(call: Call) -> None:
+    """``dW`` adds up over the images, each thread some columns or rows of it; ``dX`` is made image
+    by image, each thread some images or channels. So the order of every sum is that of one thread.
+    """
+    _weight_gradients(call)
+    if "dx" in call.arrays:
+        _input_gradients(call)
+    if "dbias" in call.arrays:
+        sum_bias(call["dy"], call["dbias"], call.accumulate_weights)
+
+
+def _weight_gradients(call: Call) -> None:
+    x, dy, dweight = call["x"], call["dy"], call["dweight"]
+    at, groups, workspaces = window(call), convolution(call).groups, own(call["lowered"], 2)
+    check(workspaces[0])
+    together = len(workspaces[0]) // at.kernel**2
+    chunks = groups * -(-dweight.shape[1] // together)
+    parts, adds = _parts(chunks, len(workspaces)), call.accumulate_weights
+
+    def some(lowered: Array, units: range) -> None:
+        for b in range(len(x)):
+            add = adds or b > 0
+            for unit in units:
+                _weight_gradient(x[b], dweight, dy[b], lowered, at, groups, unit, parts, add)
+
+    spread(some, workspaces, chunks * parts)
+
+
+def _input_gradients(call: Call) -> None:
+    dx, dy, weight, add = call["dx"], call["dy"], call["weight"], call.accumulate
+    at, groups = window(call), convolution(call).groups
+    panels, tables = own(call["panel"], 2), own(call["table"], 3)
+    check(panels[0], ROWS)
+    parts = _parts(len(dx), len(panels))
+
+    def some(workspace: tuple[Array, Array], units: range) -> None:
+        panel, table = workspace
+        for unit in units:
+            b, part = divmod(unit, parts)
+            _input_gradient(dx[b], weight, dy[b], panel, table, at, groups, (part, parts), add)
+
+    workspaces = [(panel, table.reshape(-1)) for panel, table in zip(panels, tables, strict=True)]
+    spread(some, workspaces, len(dx) * parts)
+
+
+def _parts(units: int, threads: int) -> int:
+    """Into how many parts each unit is cut, so that the threads have about as much to do."""
+    return 1 if units % threads == 0 or units >= 4 * threads else threads
+
+
+@compiled
+def _some(count: int, block: int, part: int, parts: int) -> tuple[int, int]:
+    """One of some parts of ``count``, in whole blocks: the first and the one after the last."""
+    blocks = -(-count // block)
+    return blocks * part // parts * block, min(count, blocks * (part + 1) // parts * block)
+
+
+@compiled
+def _weight_gradient(
+    x: Array, dweight: Array, dy: Array, lowered: Array, at: Window, groups: int,
+    unit: int, parts: int, add: bool,
+) -> None:  # fmt: skip
+    """What an image adds for the channels that are lowered together, and some of the maps."""
+    outer, inner = len(dweight) // groups, dweight.shape[1]
+    taps, places, (rows, tile) = at.kernel * at.kernel, at.rows * at.columns, lowered.shape
+    image, panel, together = x.reshape(-1), lowered.reshape(-1), rows // taps
+    chunk, each = unit // parts, -(-inner // together)
+    g, c = chunk // each, chunk % each * together
+    channels = min(together, inner - c)
+    start, stop = _some(outer, DOTS[0], unit % parts, parts)
+    for first in range(0, places, tile):
+        count = min(tile, places - first)
+        pack(image, (g * inner + c, channels), at, first, count, panel, tile)
+        maps, depth = (g * outer + start, g * outer + stop), (c * taps, channels * taps)
+        _dot(dy, maps, depth, panel, tile, dweight, first, count, add or first > 0)
+
+
+@compiled
+def _dot(
+    dy: Array, maps: tuple[int, int], depth: tuple[int, int], panel: Array, tile: int,
+    dweight: Array, first: int, count: int, add: bool,
+) -> None:  # fmt: skip
+    """Some maps of ``dY`` with some rows of the lowered matrix, at ``count`` places."""
+    a, out, inner, places = dy.reshape(-1), dweight.reshape(-1), dweight[0].size, dy[0].size
+    begin, rows = depth
+    for row in range(0, rows, DOTS[1]):
+        for k in range(maps[0], maps[1], DOTS[0]):
+            dot_rows(
+                BITS, DOTS[0], DOTS[1], a, (k * places + first, places), panel, (row * tile, tile),
+                out, (k * inner + begin + row, inner),
+                (min(DOTS[0], maps[1] - k), min(DOTS[1], rows - row), count), add,
+            )  # fmt: skip
+
+
+@compiled
+def _input_gradient(
+    dx: Array, weight: Array, dy: Array, panel: Array, table: Array, at: Window, groups: int,
+    part: tuple[int, int], add: bool,
+) -> None:  # fmt: skip
+    """A part (which, of how many) of the channels of an image."""
+    outer, places, lanes = len(weight) // groups, at.rows * at.columns, block_lanes(dy)
+    together = len(panel) - ROWS  # the last rows are for the product
+    source, flat, inner = dy.reshape(-1), panel.reshape(-1), weight.shape[1]
+    channels = _some(inner, ROWS, part[0], part[1])
+    if not add:
+        for g in range(groups):
+            _clear(dx, g * inner + channels[0], g * inner + channels[1])
+    for first in range(0, places, lanes):
+        count = min(lanes, places - first)
+        if shifted(at):
+            fill_table(table, at, first, count)
+        for g in range(groups):
+            for k in range(g * outer, (g + 1) * outer, together):
+                maps = min(together, (g + 1) * outer - k)
+                for m in range(maps):
+                    row = (k + m) * places, places, first
+                    copy_run(BITS, VECTORS, 1, source, row, flat, m * lanes, count)
+                _spread(dx, weight, (k, maps, g), channels, flat, table, at, first, count)
+
+
+@compiled
+def _clear(dx: Array, first: int, stop: int) -> None:
+    """Zeros into some channels."""
+    plane = dx[0].size
+    clear(dx, first * plane, (stop - first) * plane)
+
+
+@compiled
+def _spread(
+    dx: Array, weight: Array, maps: tuple[int, int, int], channels: tuple[int, int], panel: Array,
+    table: Array, at: Window, first: int, count: int,
+) -> None:  # fmt: skip
+    """What some maps of ``dY`` at ``count`` places add to some channels of the image.
+
+    The rows of a block are different channels at one tap: taps of one channel meet in the image, so
+    that one would wait for what the other stores.
+    """
+    a, image, depth, lanes = weight.reshape(-1), dx.reshape(-1), weight[0].size, block_lanes(dx)
+    (k, steps, group), product = maps, panel.size - ROWS * lanes
+    taps, inner = at.kernel * at.kernel, weight.shape[1]
+    for c in range(channels[0], channels[1], ROWS):
+        rows = min(ROWS, channels[1] - c)
+        for tap in range(taps):
+            multiply_panel(
+                BITS, ROWS, VECTORS, a, (k * depth + c * taps + tap, taps, depth),
+                panel, (product, lanes), (rows, lanes, steps), (ZERO, 0), a, panel, (0, lanes),
+            )  # fmt: skip
+            places = product, lanes, rows
+            add_back(panel, places, image, group * inner + c, tap, table, at, first, count)

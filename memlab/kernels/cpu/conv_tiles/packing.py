@@ -1,0 +1,258 @@
+"""Tiles: some neighbouring output places of a convolution, and the values of the image they read.
+
+Places are counted along the rows of the output, so that a tile may go on in the next row. The tap
+(ky, kx) of an output place reads the image some rows down and some columns to the right of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from memlab.kernels.cpu.compile import compiled
+from memlab.kernels.cpu.conv_tiles.block_products import ROWS, VECTORS
+from memlab.kernels.cpu.vector_code import BITS, Value, Writer, datas, unpacked, written
+from memlab.kernels.formulas.windows import inside
+from memlab.kernels.operands import Window
+from memlab.kernels.registry import Array
+
+_U = np.uint64
+types: Any = numba.types
+PLACES = 62
+"""The most lanes whose bits ``chosen`` can hold in a whole number with a sign."""
+
+
+def check(panel: Array, rows: int = 0) -> None:
+    """Hold a workspace of tiles against what a kernel writes there, which nothing else checks:
+    whole blocks of sums along each row, and ``rows`` rows behind at least one other.
+
+    Raises:
+        AssertionError: it would write beyond the workspace.
+    """
+    lanes = VECTORS * BITS // (8 * panel.itemsize)
+    if panel.shape[1] % lanes or len(panel) <= rows or lanes > PLACES:
+        raise AssertionError(
+            f"a block of {ROWS} rows of {lanes} lanes ({VECTORS} vectors of {BITS} bits) would "
+            f"write beyond a workspace of {len(panel)} rows of {panel.shape[1]} places; make "
+            f"layers.algorithms.TILE a multiple of {lanes}, BLOCK at least {ROWS} and lanes at "
+            f"most {PLACES}."
+        )
+
+
+@compiled
+def block_lanes(values: Array) -> int:
+    """Values in a row of a block of sums."""
+    return VECTORS * BITS // (8 * values.itemsize)
+
+
+@compiled
+def shifted(at: Window) -> bool:
+    """Whether output and image have one size, so that a tap is a shift of the whole plane."""
+    return at.stride == 1 and at.height == at.rows and at.width == at.columns
+
+
+@compiled
+def chosen(at: Window, first: int, count: int, up: int, left: int) -> int:
+    """A bit for each of up to ``PLACES`` places, on where the image has a value ``up`` rows down
+    and ``left`` columns to the right; at stride 1."""
+    bits, lane = 0, 0
+    start, stop = inside(at.width, at.columns, 1, left)
+    while lane < count:
+        row, column = (first + lane) // at.columns, (first + lane) % at.columns
+        length = min(at.columns - column, count - lane)
+        begin, end = max(start, column), min(stop, column + length)
+        if 0 <= row + up < at.height and begin < end:
+            bits |= ((1 << (end - begin)) - 1) << (lane + begin - column)
+        lane += length
+    return bits
+
+
+@compiled
+def fill_table(table: Array, at: Window, first: int, count: int) -> None:
+    """For every tap, how far its values are from the places, and ``chosen`` of them."""
+    for tap in range(at.kernel * at.kernel):
+        up = tap // at.kernel * at.dilation - at.pad
+        left = tap % at.kernel * at.dilation - at.pad
+        table[2 * tap] = up * at.width + left
+        table[2 * tap + 1] = chosen(at, first, count, up, left)
+
+
+@compiled
+def pack(
+    image: Array, channels: tuple[int, int], at: Window, first: int, count: int, panel: Array,
+    tile: int,
+) -> None:  # fmt: skip
+    """Lower ``count`` places of some channels, each row ``tile`` values after the one before.
+
+    ``channels`` = (first, number). Lanes beyond ``count`` hold anything.
+    """
+    if shifted(at):
+        _pack_shifted(image, channels, at, first, count, panel, tile)
+    else:
+        _pack_rows(image, channels, at, first, count, panel, tile)
+
+
+@compiled
+def _pack_shifted(
+    image: Array, channels: tuple[int, int], at: Window, first: int, count: int, panel: Array,
+    tile: int,
+) -> None:  # fmt: skip
+    plane, lanes, taps = at.height * at.width, block_lanes(image), at.kernel * at.kernel
+    for tap in range(taps):
+        up = tap // at.kernel * at.dilation - at.pad
+        left = tap % at.kernel * at.dilation - at.pad
+        for j in range(0, count, lanes):
+            bits = chosen(at, first + j, min(lanes, count - j), up, left)
+            source = channels[0] * plane + first + j + up * at.width + left
+            for c in range(channels[1]):
+                row = (c * taps + tap) * tile + j
+                copy_lanes(BITS, VECTORS, image, source + c * plane, bits, panel, row)
+
+
+@compiled
+def _pack_rows(
+    image: Array, channels: tuple[int, int], at: Window, first: int, count: int, panel: Array,
+    tile: int,
+) -> None:  # fmt: skip
+    plane, lanes, lane = at.height * at.width, block_lanes(image), 0
+    while lane < count:
+        oy, ox = (first + lane) // at.columns, (first + lane) % at.columns
+        length = min(at.columns - ox, count - lane, lanes)
+        for ky in range(at.kernel):
+            iy = oy * at.stride + ky * at.dilation - at.pad
+            width = at.width if 0 <= iy < at.height else 0
+            for kx in range(at.kernel):
+                left = ox * at.stride + kx * at.dilation - at.pad
+                for c in range(channels[1]):
+                    row = ((c * at.kernel + ky) * at.kernel + kx) * tile + lane
+                    begin = (channels[0] + c) * plane + iy * at.width
+                    source = begin, width, left
+                    if at.stride == 1:
+                        copy_run(BITS, VECTORS, 1, image, source, panel, row, length)
+                    elif at.stride == 2:
+                        copy_run(BITS, VECTORS, 2, image, source, panel, row, length)
+                    else:
+                        _copy(image, source, at.stride, panel, row, length)
+        lane += length
+
+
+@compiled
+def _copy(
+    image: Array, source: tuple[int, int, int], stride: int, panel: Array, to: int, count: int
+) -> None:
+    begin, width, left = source
+    for i in range(count):
+        place = left + i * stride
+        inner = 0 <= place < width
+        panel[_U(to + i)] = image[_U(begin + place)] if inner else 0
+
+
+@compiled
+def add_back(
+    panel: Array, source: tuple[int, int, int], image: Array, channel: int, tap: int, table: Array,
+    at: Window, first: int, count: int,
+) -> None:  # fmt: skip
+    """Add rows of a lowered tile, of one tap, to the places of the image that they were read from.
+
+    ``source`` = (first index, from row to row, rows); ``channel`` is that of the first row.
+    """
+    begin, apart, rows = source
+    plane = at.height * at.width
+    if shifted(at):
+        target, bits = channel * plane + first + table[2 * tap], table[2 * tap + 1]
+        for r in range(rows):
+            add_lanes(BITS, VECTORS, panel, begin + r * apart, image, target + r * plane, bits)
+    else:
+        _add_rows(panel, source, image, channel * plane, tap, at, first, count)
+
+
+@compiled
+def _add_rows(
+    panel: Array, source: tuple[int, int, int], image: Array, to: int, tap: int, at: Window,
+    first: int, count: int,
+) -> None:  # fmt: skip
+    begin, apart, rows = source
+    plane, lane = at.height * at.width, 0
+    while lane < count:
+        oy, ox = (first + lane) // at.columns, (first + lane) % at.columns
+        length = min(at.columns - ox, count - lane)
+        iy = oy * at.stride + tap // at.kernel * at.dilation - at.pad
+        left = ox * at.stride + tap % at.kernel * at.dilation - at.pad
+        start, stop = inside(at.width, length, at.stride, left)
+        if 0 <= iy < at.height:
+            for r in range(rows):
+                target = to + r * plane + iy * at.width + left
+                here = begin + r * apart + lane
+                for i in range(start, stop):
+                    image[_U(target + i * at.stride)] += panel[_U(here + i)]
+        lane += length
+
+
+@written
+def copy_lanes(
+    typing: Any, bits: Any, vectors: Any, source: Any, start: Any, chosen: Any, target: Any, to: Any
+) -> Any:
+    """Copy some vectors; lanes whose bit in ``chosen`` is off become 0 and are not read."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
+        _, _, there, first, mask, here, place = args
+        there, here = datas(context, builder, (source, there), (target, here))
+        write = Writer(builder, source.dtype, bits.literal_value)
+        for v in range(vectors.literal_value):
+            lanes = write.load(there, write.sum(first, v * write.lanes), write.chosen(mask, v))
+            write.store(lanes, here, write.sum(place, v * write.lanes))
+        return context.get_dummy_value()
+
+    whole = types.int64
+    return types.void(bits, vectors, source, whole, whole, target, whole), code
+
+
+@written
+def copy_run(
+    typing: Any, bits: Any, vectors: Any, apart: Any, source: Any, row: Any, target: Any, to: Any,
+    count: Any,
+) -> Any:  # fmt: skip
+    """Copy ``count`` values of a row that lie 1 or 2 ``apart``; those outside the row are 0.
+
+    ``row`` = (index of its first value, its length, place of the first value to copy).
+    """
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
+        _, _, _, there, row, here, place, count = args
+        there, here = datas(context, builder, (source, there), (target, here))
+        first, length, left = unpacked(builder, row)
+        write, step = Writer(builder, source.dtype, bits.literal_value), apart.literal_value
+        for v in range(vectors.literal_value):
+            pieces = []
+            for piece in range(v * step, (v + 1) * step):
+                index = write.sum(first, left, piece * write.lanes)
+                pieces.append(write.load(there, index, write.within(left, length, piece)))
+            lanes = write.every(step, pieces)
+            write.store(lanes, here, write.sum(place, v * write.lanes), write.before(count, v))
+        return context.get_dummy_value()
+
+    whole = types.int64
+    at = types.UniTuple(whole, 3)
+    return types.void(bits, vectors, apart, source, at, target, whole, whole), code
+
+
+@written
+def add_lanes(
+    typing: Any, bits: Any, vectors: Any, source: Any, start: Any, target: Any, to: Any, chosen: Any
+) -> Any:
+    """Add some vectors to others, only the lanes whose bit in ``chosen`` is on."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
+        _, _, there, first, here, place, mask = args
+        there, here = datas(context, builder, (source, there), (target, here))
+        write = Writer(builder, source.dtype, bits.literal_value)
+        for v in range(vectors.literal_value):
+            where, chosen = write.sum(place, v * write.lanes), write.chosen(mask, v)
+            lanes = write.load(there, write.sum(first, v * write.lanes))
+            write.store(builder.fadd(lanes, write.load(here, where, chosen)), here, where, chosen)
+        return context.get_dummy_value()
+
+    whole = types.int64
+    return types.void(bits, vectors, source, whole, target, whole, whole), code

@@ -1,0 +1,61 @@
+"""Blocks of values inside compiled code: the C library's memcpy and memset.
+
+They are quicker than a loop on blocks of every length, and never check whether two arrays overlap:
+the caller knows that they do not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from memlab.kernels.numba_private_api import data
+
+_INT = types.intp
+_BYTES = ir.IntType(8).as_pointer()
+
+
+def _array(context: Any, builder: Any, kind: Any, value: Any) -> tuple[Any, Any]:
+    """Where an array's values begin, and the bytes of one."""
+    size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    return data(context, builder, kind, value), context.get_constant(_INT, size)
+
+
+def _call(builder: Any, name: str, to: Any, given: Any, nbytes: Any) -> None:
+    """One of LLVM's own functions, that write so many bytes from an address or from a byte."""
+    pointers = [each.type for each in (to, given) if each.type == _BYTES]
+    function = builder.module.declare_intrinsic(name, [*pointers, nbytes.type])
+    builder.call(function, [to, given, nbytes, ir.Constant(ir.IntType(1), 0)])
+
+
+def _copy(typing: Any, source: Any, start: Any, target: Any, at: Any, count: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        reads, size = _array(context, builder, source, values[0])
+        writes, _ = _array(context, builder, target, values[2])
+        reads, writes = builder.gep(reads, [values[1]]), builder.gep(writes, [values[3]])
+        reads, writes = (builder.bitcast(each, _BYTES) for each in (reads, writes))
+        _call(builder, "llvm.memcpy", writes, reads, builder.mul(values[4], size))
+        return context.get_dummy_value()
+
+    return types.void(source, _INT, target, _INT, _INT), code
+
+
+def _clear(typing: Any, target: Any, at: Any, count: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        writes, size = _array(context, builder, target, values[0])
+        writes = builder.bitcast(builder.gep(writes, [values[1]]), _BYTES)
+        nothing = ir.Constant(ir.IntType(8), 0)
+        _call(builder, "llvm.memset", writes, nothing, builder.mul(values[2], size))
+        return context.get_dummy_value()
+
+    return types.void(target, _INT, _INT), code
+
+
+copy: Any = intrinsic(_copy)
+"""``copy(source, start, target, at, count)``: values of one contiguous array into another of the
+same format, counted from where each begins, whatever its shape."""
+clear: Any = intrinsic(_clear)
+"""``clear(target, at, count)``: zeros into a contiguous array."""

@@ -1,0 +1,233 @@
+"""Between fp32 and the smaller floating-point formats: array by array, and value by value.
+
+Numba knows no small float, so a value is a code, and in fp32 its 32 bits. A code is an unsigned
+integer: a sign, and a magnitude that numbers the values from 0 upwards. Without a branch, and with
+no number wider than 32 bits but what is drawn, loops over these functions fill vectors. A layout is
+a constant of the loop: a variable shift would take 64 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from memlab.errors import InputError, whole
+from memlab.formats import STORED, Format
+from memlab.kernels.cpu.compile import compiled
+from memlab.kernels.formulas.random_numbers import mix, number
+from memlab.kernels.registry import Array
+
+WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32}
+"""What the codes of a format are seen as, by their bytes."""
+
+_F, _U, _U64 = np.float32, np.uint32, np.uint64
+_1, _31 = _U(1), _U(31)
+_SIZE, _INFINITY = _U(0x7FFFFFFF), _U(0x7F800000)
+_2_23, _2_63 = _F(2.0**23), _F(2.0**63)
+
+
+def widen(source: Array, target: Array, format: Format) -> None:
+    """``source``, stored in a format, as fp32; exact.
+
+    The arrays are contiguous and of one size, in any shape. NaN stays NaN, whatever its bits.
+
+    Raises:
+        InputError: other arrays, or no floating-point format of at most 32 bits.
+    """
+    stored, values = pair(source, target, format)
+    if stored.dtype == values.dtype:
+        np.copyto(values, stored)
+    else:
+        _widen(format)(words(stored), words(values))
+
+
+def narrow(
+    source: Array, target: Array, format: Format, key: int | None = None, start: int = 0
+) -> None:
+    """``source``, in fp32, as the nearest values of a format, the even one of two.
+
+    With a ``key`` rounding is stochastic: to one of the two neighbours, so that the mean is the
+    value, to 2^-63 of their distance. What value i draws depends on the key and ``start + i``,
+    on nothing else. What a format holds exactly stays.
+
+    Beyond the largest value comes what ``format.beyond`` says, as the neighbour that the next value
+    would be; where that is nothing, it stays the largest value. tf32 is an fp32 with 10 mantissa
+    bits.
+
+    Raises:
+        InputError: other arrays, or no floating-point format of at most 32 bits.
+    """
+    stored, values = pair(target, source, format)
+    if format.name == "fp32":
+        np.copyto(stored, values)
+    else:
+        _narrow(format)(words(values), words(stored), *seed(key, start))
+
+
+def seed(key: int | None, start: int) -> tuple[int | None, int]:
+    """What rounding draws from, where there is a key: as numbers of one type in compiled code.
+
+    Raises:
+        InputError: the start is no whole number from 0 on.
+    """
+    return None if key is None else int(key) % 2**63, whole("start", start, 0) % 2**63
+
+
+def pair(stored: Array, values: Array, format: Format) -> tuple[Array, Array]:
+    """Values in a format and in fp32, as lines, once they fit each other.
+
+    Raises:
+        InputError: they do not.
+    """
+    if format.name not in STORED:
+        raise InputError(f"{format} is not converted here; try {', '.join(STORED)}.")
+    for array, dtype in ((stored, format.dtype()), (values, np.dtype(np.float32))):
+        if array.dtype != dtype or array.size != stored.size or not array.flags.c_contiguous:
+            raise InputError(
+                f"between {format} and fp32, give contiguous arrays of one size, {format.dtype()} "
+                f"and float32; got {stored.dtype} {stored.shape} and {values.dtype} {values.shape}."
+            )
+    return stored.reshape(-1), values.reshape(-1)
+
+
+def words(line: Array) -> Array:
+    """The same bits as unsigned integers."""
+    return line.view(WORDS[line.itemsize])
+
+
+@cache
+def _widen(format: Format) -> Callable[..., None]:
+    """The loop for a format, whose layout is constant in the code."""
+    own = layout(format)
+
+    @compiled
+    def loop(stored: Array, values: Array) -> None:
+        for i in range(values.size):
+            values[i] = widened(stored[i], own)
+
+    return loop
+
+
+@cache
+def _narrow(format: Format) -> Callable[..., None]:
+    own = layout(format)
+
+    @compiled
+    def loop(values: Array, stored: Array, key: int | None, start: int) -> None:
+        for i in range(values.size):
+            stored[i] = rounded(values[i], own, key, start + i)
+
+    return loop
+
+
+class Layout(NamedTuple):
+    """How a format differs from fp32."""
+
+    dropped: int
+    """By how many mantissa bits it is shorter."""
+    rebias: int
+    """By how much the magnitude of a normal value is less than the upper bits of its fp32."""
+    normal: int
+    """The smallest normal value, as fp32 bits; 0 where subnormals are those of fp32, cut off."""
+    unit: float
+    """The smallest subnormal value; 0 in the same case."""
+    beyond: int
+    """The magnitude after the largest finite one: infinity, or NaN where there is none."""
+    most: int
+    """The largest magnitude that a value is rounded to: the same, or what is largest where nothing
+    comes after it."""
+    length: int
+    """How many bits a magnitude has, below the sign. All of them set is NaN in every format that
+    has one."""
+    place: int
+    """By how many bits a code is shifted up where it is stored: tf32 is the top of an fp32."""
+
+
+@cache
+def layout(format: Format) -> Layout:
+    """That of a floating-point format of at most 32 bits, other than fp32."""
+    dropped, length = 23 - format.mantissa, format.exponent + format.mantissa
+    rebias = 127 - format.bias << format.mantissa
+    shifted = rebias != 0
+    return Layout(
+        dropped=dropped,
+        rebias=rebias,
+        normal=_bits(format.smallest_normal) * shifted,
+        unit=format.smallest * shifted,
+        beyond=format.top + 1,
+        most=format.top + format.nan,
+        length=length,
+        place=format.padding,
+    )
+
+
+def _bits(value: float) -> int:
+    """Those of an fp32."""
+    return int(_F(value).view(_U))
+
+
+@compiled
+def widened(code: np.uint32, layout: Layout) -> np.uint32:
+    """The fp32 bits of a code; exact."""
+    dropped, length = _U(layout.dropped), _U(layout.length)
+    magnitude = _U(code & ((_1 << length) - _1))
+    top = _U(magnitude << dropped)
+    small = _F(_F(np.int32(magnitude)) * _F(layout.unit)).view(_U)
+    bits = _U(top + _U(_U(layout.rebias) << dropped))
+    bits = small if bits < _U(layout.normal) else bits
+    bits = _U(top | _INFINITY) if magnitude >= _U(layout.beyond) else bits
+    return _U(bits | _U(_U(_U(code) >> length) << _31))
+
+
+@compiled
+def rounded(bits: np.uint32, layout: Layout, key: int | None, index: int) -> np.uint32:
+    """The code for fp32 bits: the nearest without a key, else drawn."""
+    if key is None:
+        return nearest(bits, layout)
+    return drawn(bits, layout, key, index)
+
+
+@compiled
+def nearest(bits: np.uint32, layout: Layout) -> np.uint32:
+    """The code of the value that is nearest to fp32 bits, the even one of two.
+
+    A subnormal is added to so large a value that the sum is rounded to whole units.
+    """
+    size, dropped = _U(bits & _SIZE), _U(layout.dropped)
+    half = _U((_1 << (dropped - _1)) - _1 + ((size >> dropped) & _1))
+    magnitude = _U(_U(_U(size + half) >> dropped) - _U(layout.rebias))
+    large = _F(_F(layout.unit) * _2_23)
+    small = _U(_F(size.view(_F) + large).view(_U) - large.view(_U))
+    return _coded(bits, small if size < _U(layout.normal) else magnitude, layout)
+
+
+@compiled
+def drawn(bits: np.uint32, layout: Layout, key: int, index: int) -> np.uint32:
+    """The code of one of the two neighbours of fp32 bits, drawn so that the mean is the value.
+
+    What rounding down cuts off, as a part of 2^63, is the probability to go up.
+    """
+    size, dropped = _U(bits & _SIZE), _U(layout.dropped)
+    magnitude = _U(_U(size >> dropped) - _U(layout.rebias))
+    cut = _U64(size & ((_1 << dropped) - _1)) << _U64(63 - layout.dropped)
+    if layout.normal:
+        is_small = size < _U(layout.normal)
+        units = _F(_U(min(size, _U(layout.normal))).view(_F) * _F(1 / layout.unit))
+        whole = np.int32(units)
+        magnitude = _U(whole) if is_small else magnitude
+        cut = _U64(_F(units - _F(whole)) * _2_63) if is_small else cut
+    up = number(mix(_U64(key)), index) >> _U64(1) < cut
+    return _coded(bits, _U(magnitude + _U(up)), layout)
+
+
+@compiled
+def _coded(bits: np.uint32, magnitude: np.uint32, layout: Layout) -> np.uint32:
+    """Add the sign, where NaN stays one and nothing goes beyond infinity; where the format has
+    neither, both become the largest value."""
+    length = _U(layout.length)
+    magnitude = min(_U(magnitude), _U(layout.most))
+    magnitude = _U((_1 << length) - _1) if _U(bits & _SIZE) > _INFINITY else magnitude
+    return _U(_U(magnitude | _U(_U(bits >> _31) << length)) << _U(layout.place))

@@ -1,0 +1,286 @@
+"""Kernels on tensors in small formats: tile by tile widened, computed in fp32, rounded back.
+
+How an operation is cut, and which buffers it has for that, stands in ``memlab.step.fp32_tiles``.
+
+In an update every part is widened, changed and rounded back. Where a parameter has a master copy in
+fp32, the optimizer changes that one, and the parameter is its rounding (Micikevicius et al. 2018).
+A state in 8 bits has a scale for every block (F3).
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from memlab.axes import BATCH
+from memlab.formats import Format
+from memlab.kernels.cpu.compile import compiled
+from memlab.kernels.cpu.flat_arrays import lines
+from memlab.kernels.cpu.small_formats.blockwise import narrow_blocks, widen_blocks
+from memlab.kernels.cpu.small_formats.conversions import narrow, widen
+from memlab.kernels.registry import Array, Call, Kernel
+from memlab.step import fp32_tiles as staging
+from memlab.step.fp32_tiles import ONE, OVERFLOW, SCALE, SUFFIX, TAKEN
+from memlab.step.op import GRADIENT, PARAMETER, Op, Slot
+from memlab.step.rewrite_traits import Cut
+
+Arrays = dict[str, Array]
+"""Parts of operands by name, or the buffers that they are widened into."""
+
+
+class Staged:
+    """What computes a staged operation with its fp32 kernel."""
+
+    def __init__(self, kernel: Kernel, op: Op) -> None:
+        self.kernel = kernel
+        self.cut: Cut = op.attributes["cut"]
+        self.tile: int = op.attributes["tile"]
+        operands = {**op.reads, **op.writes, **op.updates}
+        self.formats = {name: each.format for name, each in operands.items()}
+        self.read = frozenset(op.reads) | frozenset(op.updates)
+        self.written = frozenset(op.writes) | frozenset(op.updates)
+        everything = {**operands, **op.workspace}
+        self.batched = frozenset(name for name, t in everything.items() if BATCH in t.axes)
+        self.buffers = {
+            name: name.removesuffix(SUFFIX) for name in op.workspace if name.endswith(SUFFIX)
+        }
+        _prepare(self.formats.values())
+
+    def __call__(self, call: Call) -> None:
+        own = self.buffers
+        parts = {name: array for name, array in call.arrays.items() if name not in own}
+        buffers = {short: call.arrays[name] for name, short in own.items()}
+        _LOOPS[self.cut](self, call, parts, buffers)
+
+    def whole(self, call: Call, parts: Arrays, buffers: Arrays) -> None:
+        """Everything at once; the gradient of a loss is multiplied by the loss scale."""
+        scale = parts.pop(SCALE, None)
+        self._load(call, parts, buffers)
+        arrays = {**parts, **buffers}
+        self.kernel(replace(call, arrays=arrays))
+        if scale is not None:
+            for name in self.written:
+                _multiply(arrays[name].reshape(-1), float(scale[()]))
+        self._store(parts, buffers)
+
+    def values(self, call: Call, parts: Arrays, buffers: Arrays) -> None:
+        """Some values of every array at a time."""
+        start = 0
+        for line in lines(*parts.values()):
+            size = line[0].size
+            for first in range(0, size, self.tile):
+                some = slice(first, first + self.tile)
+                cut = {name: values[some] for name, values in zip(parts, line, strict=True)}
+                room = {name: buffer[: line[0][some].size] for name, buffer in buffers.items()}
+                self._load(call, cut, room)
+                self.kernel(replace(call, arrays={**cut, **room}, first=start + first))
+                self._store(cut, room)
+            start += size
+
+    def samples(self, call: Call, parts: Arrays, buffers: Arrays) -> None:
+        """One sample at a time; what is written and has no samples is a sum over them."""
+        ones = {name: buffers.pop(name + ONE) for name in parts if name + ONE in buffers}
+        whole = {name: part for name, part in parts.items() if name not in self.batched}
+        widened = {name: buffers.pop(name) for name in whole if name in buffers}
+        self._load(call, whole, widened)
+        whole_now = {**whole, **widened}
+        batched = {name: part for name, part in parts.items() if name in self.batched}
+        for b in range(len(next(iter(batched.values())))):
+            cut = {name: part[b : b + 1] for name, part in batched.items()}
+            room = {name: buffer[None] for name, buffer in buffers.items()}
+            adding = ones if b else {}
+            self._load(call, cut, room)
+            self.kernel(replace(call, arrays={**whole_now, **adding, **cut, **room}))
+            self._store(cut, room)
+            for name, one in adding.items():
+                _add(whole_now[name].reshape(-1), one.reshape(-1))
+        self._store(whole, widened)
+
+    def channels(self, call: Call, parts: Arrays, buffers: Arrays) -> None:
+        """Some channels of all samples at a time."""
+        for some, room in self._tiles(parts["x"].shape[1]):
+            cut, tile = self._across(parts, some), self._across(buffers, room)
+            self._load(call, cut, tile)
+            self.kernel(replace(call, arrays={**cut, **tile}))
+            self._store(cut, tile)
+
+    def outputs(self, call: Call, parts: Arrays, buffers: Arrays) -> None:
+        """Some outputs at a time; the gradient of the input is a sum over them."""
+        whole = {name: parts.pop(name) for name in list(parts) if name in ("x", "dx")}
+        widened = {name: buffers.pop(name) for name in whole if name in buffers}
+        self._load(call, whole, widened)
+        for some, room in self._tiles(len(parts["weight" if "weight" in parts else "dweight"])):
+            cut, tile = self._across(parts, some), self._across(buffers, room)
+            self._load(call, cut, tile)
+            arrays = {**whole, **widened, **cut, **tile}
+            adds = call.accumulate or some.start > 0
+            self.kernel(replace(call, arrays=arrays, accumulate=adds))
+            self._store(cut, tile)
+        self._store(whole, widened)
+
+    def _tiles(self, extent: int) -> list[tuple[slice, slice]]:
+        """Every tile of an extent, and as much of a buffer."""
+        starts = range(0, extent, self.tile)
+        return [
+            (slice(first, first + self.tile), slice(0, min(self.tile, extent - first)))
+            for first in starts
+        ]
+
+    def _across(self, arrays: Arrays, some: slice) -> Arrays:
+        """Channels or outputs: the second axis where the first is that of the samples."""
+        return {
+            name: array[:, some] if name in self.batched else array[some]
+            for name, array in arrays.items()
+        }
+
+    def _load(self, call: Call, parts: Arrays, buffers: Arrays) -> None:
+        """Widen what is read, and a gradient that is added to."""
+        for name, buffer in buffers.items():
+            if name in self.read or (call.accumulate and name == "dx"):
+                for stored, values in lines(parts[name], buffer):
+                    widen(stored, values, self.formats[name])
+
+    def _store(self, parts: Arrays, buffers: Arrays) -> None:
+        """Round what was written."""
+        for name, buffer in buffers.items():
+            if name in self.written:
+                for values, stored in lines(buffer, parts[name]):
+                    narrow(values, stored, self.formats[name])
+
+
+_LOOPS = {
+    Cut.WHOLE: Staged.whole,
+    Cut.VALUES: Staged.values,
+    Cut.SAMPLES: Staged.samples,
+    Cut.CHANNELS: Staged.channels,
+    Cut.OUTPUTS: Staged.outputs,
+}
+
+
+class StagedUpdate:
+    """What computes the update of some parameters with the optimizer's fp32 kernel."""
+
+    def __init__(self, kernel: Kernel, op: Op) -> None:
+        self.kernel, self.slots = kernel, op.slots
+        self.tile: int = op.attributes["tile"]
+        self.block: int = op.attributes.get("block", 0)
+        self.operands = {**op.reads, **op.writes, **op.updates}
+        _prepare((each.format for each in self.operands.values()), blocks=self.block > 0)
+        self.stochastic: frozenset[str] = op.attributes.get("stochastic", frozenset())
+
+    def __call__(self, call: Call) -> None:
+        """Nothing changes where a gradient overflowed, and no step is counted."""
+        if OVERFLOW in call.arrays and call[OVERFLOW][()]:
+            return
+        call = _counted(call)
+        factor = 1 / float(call[SCALE][()]) if SCALE in call.arrays else 1.0
+        for slot in self.slots:
+            for first in range(0, call[slot.gradient].size, self.tile):
+                self._update(call, slot, first, factor)
+
+    def _update(self, call: Call, slot: Slot, first: int, factor: float) -> None:
+        """One tile of one parameter."""
+        parts = slot.parts
+        some = {part: self._some(call[name], first) for part, name in parts.items()}
+        scales = {
+            state: self._some(call[name], first, self.block) for state, name in slot.scales.items()
+        }
+        room = {
+            part: call[part + SUFFIX][: values.size]
+            for part, values in some.items()
+            if part + SUFFIX in call.arrays and not (part == PARAMETER and slot.master)
+        }
+        for part, buffer in room.items():
+            self._load(parts[part], some[part], scales.get(part), buffer)
+        if factor != 1:
+            _multiply(room[GRADIENT], factor)
+        if slot.master:
+            room[PARAMETER] = self._some(call[slot.master], first)
+        tile = {name: room.get(part, some[part]) for part, name in parts.items()}
+        self.kernel(replace(call, arrays={**call.arrays, **tile}, slots=(slot,)))
+        room.pop(GRADIENT, None)
+        for part, buffer in room.items():
+            key = zlib.crc32(f"{call.key} {parts[part]}".encode())
+            drawn = key if part in self.stochastic else None
+            self._store(parts[part], buffer, some[part], scales.get(part), drawn, first)
+
+    def _some(self, values: Array, first: int, each: int = 1) -> Array:
+        """The part of a tile; one for ``each`` of its values."""
+        return values.reshape(-1)[first // each : -(-(first + self.tile) // each)]
+
+    def _load(self, name: str, values: Array, scales: Array | None, buffer: Array) -> None:
+        operand = self.operands[name]
+        if scales is None:
+            widen(values, buffer, operand.format)
+            return
+        widen_blocks(values, scales, buffer, operand.format, self.block)
+        if operand.start.squares:
+            _at_least(buffer, scales, operand.format.smallest, self.block)
+
+    def _store(
+        self, name: str, buffer: Array, values: Array, scales: Array | None, key: int | None,
+        first: int,
+    ) -> None:  # fmt: skip
+        """Rounded, stochastically where there is a key to draw from."""
+        format = self.operands[name].format
+        if scales is None:
+            narrow(buffer, values, format, key, first)
+        else:
+            narrow_blocks(buffer, values, scales, format, self.block, key, first)
+
+
+def _counted(call: Call) -> Call:
+    """With a loss scale, the step is that of the updates taken: as in PyTorch's ``GradScaler``, one
+    that was left out does not count."""
+    if TAKEN not in call.arrays:
+        return call
+    settings = {**call.settings, "step": float(call[TAKEN][()]) + 1}
+    return replace(call, settings=settings)
+
+
+def _prepare(formats: Iterable[Format], blocks: bool = False) -> None:
+    """Compile the conversions before a step is measured: their constants are arrays that stay."""
+    for format in filter(staging.small, formats):
+        _compile(format)
+        if blocks and format.bits == 8:
+            _compile_blocks(format)
+
+
+@cache
+def _compile(format: Format) -> None:
+    stored, values = np.zeros(1, format.dtype()), np.zeros(1, np.float32)
+    widen(stored, values, format)
+    for key in (None, 0):
+        narrow(values, stored, format, key)
+
+
+@cache
+def _compile_blocks(format: Format) -> None:
+    stored, values, scales = np.zeros(1, format.dtype()), *np.zeros((2, 1), np.float32)
+    widen_blocks(stored, scales, values, format, 1)
+    narrow_blocks(values, stored, scales, format, 1, key=0)
+
+
+@compiled
+def _multiply(values: Array, factor: float) -> None:
+    """In place."""
+    for i in range(values.size):
+        values[i] *= factor
+
+
+@compiled
+def _add(total: Array, one: Array) -> None:
+    for i in range(total.size):
+        total[i] += one[i]
+
+
+@compiled
+def _at_least(values: Array, scales: Array, least: float, block: int) -> None:
+    """A square that was rounded to 0 is taken as the least that its block can hold: the
+    optimizer divides by its root."""
+    for i in range(values.size):
+        values[i] = max(values[i], scales[i // block] * least)

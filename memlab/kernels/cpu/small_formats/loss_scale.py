@@ -1,0 +1,66 @@
+"""The loss scale: whether a gradient overflowed, and what becomes of the scale then.
+
+Numbers as in PyTorch's ``GradScaler``: halved after an overflow, doubled after a while without one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from memlab.formats import FLOATS
+from memlab.kernels.cpu.compile import compiled
+from memlab.kernels.registry import Array, Call, kernel
+from memlab.step.fp32_tiles import ADJUST, CHECK, OVERFLOW, SCALE, STEPS, TAKEN
+
+_MASKS = {each.type_name: each.top + 1 << each.padding for each in FLOATS.values() if each.nan}
+"""By type, the bits that infinity and NaN have all set, or NaN alone. A format without them is not
+there: in it nothing overflows."""
+
+LEAST, MOST = np.float32(2.0**-126), np.float32(2.0**127)
+"""The scale stays within the normal values of fp32, or its inverse would be no number."""
+
+
+@kernel(CHECK)
+def check_finite(call: Call) -> None:
+    """Whether infinity or NaN is in any gradient."""
+    found = call[OVERFLOW].reshape(-1)
+    _forget(found)
+    for name, array in call.arrays.items():
+        if name != OVERFLOW and array.dtype.name in _MASKS:
+            bits = array.reshape(-1).view(f"uint{8 * array.itemsize}")
+            _look(bits, _MASKS[array.dtype.name], found)
+
+
+@kernel(ADJUST)
+def adjust_scale(call: Call) -> None:
+    """Half the scale after an overflow; twice after ``scale_interval`` steps without one. An update
+    was taken where nothing overflowed."""
+    names = SCALE, STEPS, TAKEN, OVERFLOW
+    scale, steps, taken, overflow = (call[name].reshape(-1) for name in names)
+    _adjust(scale, steps, taken, overflow, call.settings["scale_interval"])
+
+
+@compiled
+def _forget(found: Array) -> None:
+    found[0] = False
+
+
+@compiled
+def _look(bits: Array, mask: int, found: Array) -> None:
+    seen = False
+    for i in range(bits.size):
+        seen |= bits[i] & mask == mask
+    found[0] |= seen
+
+
+@compiled
+def _adjust(scale: Array, steps: Array, taken: Array, overflow: Array, interval: float) -> None:
+    if overflow[0]:
+        scale[0] = max(scale[0] / 2, LEAST)
+        steps[0] = 0
+        return
+    taken[0] += 1
+    steps[0] += 1
+    if steps[0] >= interval:
+        scale[0] = min(scale[0] * 2, MOST)
+        steps[0] = 0

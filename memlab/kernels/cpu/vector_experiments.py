@@ -1,0 +1,290 @@
+"""Loops of lesson 05, in vectors of explicit width: arithmetic in registers, and reading an array.
+
+A vector of so many lanes multiplies and adds, again and again. Many sums that do not wait for each
+other keep the processor busy. Nothing is read or written in the loop, so that its time is that of
+the arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+
+from memlab.errors import InputError, pick, shorten, whole
+from memlab.kernels.cpu.vector_code import (
+    BITS,
+    FEATURES,
+    REGISTERS,
+    Value,
+    Writer,
+    datas,
+    declared,
+    unpacked,
+    word,
+    written,
+)
+from memlab.kernels.registry import Array
+
+types: Any = numba.types
+
+NARROWEST = 128
+"""Bits in the narrowest vector that a dot product is made for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """What is added up and what is multiplied, as NumPy stores it. ``needs`` are features of a
+    processor, of which one group must be there."""
+
+    sum: np.dtype[Any]
+    factors: tuple[np.dtype[Any], ...]
+    needs: tuple[frozenset[str], ...]
+
+    @property
+    def products(self) -> int:
+        """How many are added to one sum by one instruction."""
+        return self.sum.itemsize // self.factors[0].itemsize
+
+    @property
+    def bits(self) -> int:
+        """Of a value that is multiplied."""
+        return 8 * self.factors[0].itemsize
+
+    @property
+    def least(self) -> int:
+        """The fewest lanes."""
+        return 1 if self.products == 1 else NARROWEST // self.bits
+
+    @property
+    def here(self) -> bool:
+        """Whether the processor that the code is compiled for has the instruction."""
+        return any(group <= FEATURES for group in self.needs)
+
+
+def _arithmetic(total: str, factors: str, *needs: set[str]) -> Arithmetic:
+    groups = tuple(map(frozenset, needs)) or (frozenset[str](),)
+    return Arithmetic(np.dtype(total), tuple(map(np.dtype, factors.split())), groups)
+
+
+ARITHMETIC = {
+    "fp64": _arithmetic("float64", "float64"),
+    "fp32": _arithmetic("float32", "float32"),
+    "bf16": _arithmetic("float32", "uint16 uint16", {"avx512bf16", "avx512vl"}),
+    "int8": _arithmetic("int32", "uint8 int8", {"avx512vnni", "avx512vl"}, {"avxvnni"}),
+}
+"""By format. bf16 and int8 are dot products: of 2 values to an fp32 sum, of 4 to an int32 sum."""
+
+
+def available() -> tuple[str, ...]:
+    """The formats that the processor computes in vectors."""
+    return tuple(name for name, each in ARITHMETIC.items() if each.here)
+
+
+@dataclass(frozen=True)
+class MicroKernel:
+    """A loop over ``sums`` vectors of ``lanes`` values that do not wait for each other."""
+
+    format: str
+    lanes: int
+    sums: int
+    code: Callable[..., None]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of the sums: vectors by lanes, of which a dot product fills fewer."""
+        return self.sums, self.lanes // ARITHMETIC[self.format].products
+
+    def __call__(self, start: Array, factors: Sequence[Array], steps: int) -> Array:
+        """The sums after so many steps, from ``start``.
+
+        A step is ``sum + sum * x`` in fp64 and fp32, with one value x; it is ``sum + x . y`` with
+        2 values each in bf16 (their bits as uint16), and with 4 in int8 (uint8 by int8).
+
+        Raises:
+            InputError: other shapes or types, or no step.
+        """
+        kind, steps = ARITHMETIC[self.format], whole("steps", steps)
+        wanted = [(self.shape, kind.sum), *(((kind.products,), dtype) for dtype in kind.factors)]
+        given = [(each.shape, each.dtype) for each in (start, *factors)]
+        if given != wanted:
+            listed = ", ".join(f"{dtype} {shape}" for shape, dtype in wanted)
+            raise InputError(f"{self.format} in {self.lanes} lanes takes arrays {listed}, got "
+                             f"{shorten(given)}; try run(steps).")  # fmt: skip
+        out = np.empty(self.shape, kind.sum)
+        as_one = kind.sum if kind.products == 1 else np.dtype("int32")
+        words = tuple(np.ascontiguousarray(each).view(as_one)[0] for each in factors)
+        self.code(np.ascontiguousarray(start).reshape(-1), out.reshape(-1), words, steps)
+        return out
+
+    def run(self, steps: int) -> int:
+        """Operations done in so many steps: a product and an addition for each lane."""
+        kind = ARITHMETIC[self.format]
+        # factors of 0: the sums stay far from infinity and from what is slow below normal
+        factors = [np.zeros(kind.products, dtype) for dtype in kind.factors]
+        self(np.ones(self.shape, kind.sum), factors, steps)
+        return 2 * self.lanes * self.sums * steps
+
+
+def micro_kernel(format: str, lanes: int) -> MicroKernel:
+    """The loop for vectors of so many lanes; wider ones than the processor has become several.
+
+    It is compiled at its first call, and kept.
+
+    Raises:
+        InputError: no such format, none on this processor, or no such number of lanes.
+    """
+    kind = pick("format of vectors", format, ARITHMETIC)
+    if not kind.here:
+        known = ", ".join(available())
+        raise InputError(f"this processor has no {format} dot product; try one of {known}.")
+    allowed = [2**power for power in range(7) if 2**power >= kind.least]
+    if isinstance(lanes, bool) or lanes not in allowed:
+        listed = ", ".join(map(str, allowed))
+        raise InputError(f"lanes of {format} must be one of {listed}, got {shorten(lanes)}; "
+                         f"try {allowed[-1]}.")  # fmt: skip
+    return _compiled(format, int(lanes))
+
+
+@cache
+def _compiled(format: str, lanes: int) -> MicroKernel:
+    kind = ARITHMETIC[format]
+    # the operands, and what the compiler needs, take the other registers
+    sums = max(1, 3 * REGISTERS // 4 // max(1, lanes * kind.bits // BITS))
+    products = kind.products
+
+    def code(start: Array, out: Array, factors: Any, steps: int) -> None:
+        _repeat(products, lanes, sums, start, out, factors, steps)
+
+    return MicroKernel(format, lanes, sums, numba.njit(nogil=True)(code))
+
+
+@written
+def _repeat(
+    typing: Any, products: Any, lanes: Any, sums: Any, start: Any, out: Any, factors: Any,
+    steps: Any,
+) -> Any:  # fmt: skip
+    """``sums`` vectors through so many steps; at least one step."""
+    real, each = start.dtype, products.literal_value
+    bits = lanes.literal_value // each * real.bitwidth
+    # a dot product is an instruction, and there is none for more than a vector
+    pieces = 1 if each == 1 else max(1, bits // BITS)
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
+        *_, start_, out_, factors_, steps_ = args
+        start_, out_ = datas(context, builder, (start, start_), (out, out_))
+        write = Writer(builder, real, bits // pieces)
+        places = [word(n * write.lanes) for n in range(sums.literal_value * pieces)]
+        step = (_fused if each == 1 else _dot)(write, unpacked(builder, factors_))
+        first = [write.load(start_, place) for place in places]
+        for place, total in zip(places, _loop(write, first, steps_, step), strict=True):
+            write.store(total, out_, place)
+        return context.get_dummy_value()
+
+    signature = types.void(products, lanes, sums, start, out, factors, types.int64)
+    return signature, code
+
+
+def _fused(write: Writer, factors: list[Value]) -> Callable[[Value], Value]:
+    """What changes is factor and addend: ARM adds in place, and no product can be kept."""
+    factor = write.spread(factors[0])
+    return lambda total: write.fused(total, factor, total)
+
+
+def _dot(write: Writer, factors: list[Value]) -> Callable[[Value], Value]:
+    """A processor's own instruction, whose operands are words of 32 bits in each lane."""
+    words = ir.VectorType(ir.IntType(32), write.lanes)
+    pair = [write.spread(each, words) for each in factors]
+    name = "avx512.vpdpbusd" if write.whole else "avx512bf16.dpbf16ps"
+    kind = ir.FunctionType(write.vector, [write.vector, words, words])
+    full = f"llvm.x86.{name}.{32 * write.lanes}"
+    function = declared(write.builder, full, kind)
+    return lambda total: write.builder.call(function, [total, *pair])
+
+
+def _loop(
+    write: Writer, first: list[Value], steps: Value, step: Callable[[Value], Value]
+) -> list[Value]:
+    """Every sum, changed by so many steps."""
+    builder, before = write.builder, write.builder.block
+    body, end = builder.append_basic_block("step"), builder.append_basic_block("done")
+    builder.branch(body)
+    builder.position_at_end(body)
+    left, *running = [builder.phi(write.word), *(builder.phi(write.vector) for _ in first)]
+    following, less = [step(total) for total in running], write.sum(left, -1)
+    for phi, initial, then in zip(
+        (left, *running), (steps, *first), (less, *following), strict=True
+    ):
+        phi.add_incoming(initial, before)
+        phi.add_incoming(then, body)
+    builder.cbranch(builder.icmp_signed(">", less, word(0)), body, end)
+    builder.position_at_end(end)
+    return following
+
+
+# -- an array, read once in vectors --------------------------------------------------------------
+
+
+VECTORS = 8
+"""Sums that do not wait for each other."""
+BLOCK = VECTORS * BITS // 8
+"""Bytes that are read at a time."""
+
+
+def total(values: Array) -> Any:
+    """The sum of an array in its own format, in any order; whole numbers wrap around.
+
+    Raises:
+        InputError: the array has gaps, is empty or no multiple of ``BLOCK`` bytes.
+    """
+    fits = values.flags.c_contiguous and values.nbytes and values.nbytes % BLOCK == 0
+    if not fits:
+        raise InputError(
+            f"an array without gaps, of some times {BLOCK} bytes, is read; got shape "
+            f"{values.shape} of {values.dtype}; try numpy.ones({BLOCK}, '{values.dtype}')."
+        )
+    return values.dtype.type(_total(values.reshape(-1)))
+
+
+@numba.njit(nogil=True)
+def _total(values: Array) -> Any:
+    return _add_lanes(BITS, VECTORS, values, np.int64(values.size))
+
+
+@written
+def _add_lanes(typing: Any, bits: Any, vectors: Any, values: Any, count: Any) -> Any:
+    """The sum of ``count`` values, whole blocks of them; at least one block."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
+        _, _, values_, count_ = args
+        (data,) = datas(context, builder, (values, values_))
+        write, before = Writer(builder, values.dtype, bits.literal_value), builder.block
+        body, end = builder.append_basic_block("add"), builder.append_basic_block("added")
+        builder.branch(body)
+        builder.position_at_end(body)
+        place = builder.phi(write.word)
+        sums = [builder.phi(write.vector) for _ in range(vectors.literal_value)]
+        following = [
+            write.added(sum_, write.load(data, write.sum(place, n * write.lanes)))
+            for n, sum_ in enumerate(sums)
+        ]
+        onward = write.sum(place, len(sums) * write.lanes)
+        zero = ir.Constant(write.vector, None)
+        for phi, first, then in zip(
+            (place, *sums), (word(0), *[zero] * len(sums)), (onward, *following), strict=True
+        ):
+            phi.add_incoming(first, before)
+            phi.add_incoming(then, body)
+        builder.cbranch(builder.icmp_signed("<", onward, count_), body, end)
+        builder.position_at_end(end)
+        first, *rest = following
+        for each in rest:
+            first = write.added(first, each)
+        return write.total(first)
+
+    return values.dtype(bits, vectors, values, types.int64), code

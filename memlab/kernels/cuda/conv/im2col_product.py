@@ -1,0 +1,120 @@
+"""Convolution by lowering, one image at a time or the whole batch, then matrix products.
+
+The products are those of the CPU's kernels: with images lowered to matrices ``L``, ``Y = W L``,
+``dW = dY L^T`` added up over the images, and ``dL = W^T dY``, which col2im adds up. A pointwise
+convolution needs no workspace: its ``L`` is the image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+from memlab.kernels.cuda.conv.im2col import fold, lower
+from memlab.kernels.cuda.conv.matrix_product import Operand, multiply
+from memlab.kernels.cuda.flat_arrays import line, pitch
+from memlab.kernels.cuda.layers.linear import add_bias, sum_bias
+from memlab.kernels.operands import convolution, weight_shape, window
+from memlab.kernels.registry import Call, kernel
+
+
+@kernel("conv2d", "im2col-image")
+def conv2d(call: Call, together: int = 1) -> None:
+    """``Y = W L``, for so many images at a time."""
+    weight, groups = _weight(call, "weight"), convolution(call).groups
+    for images in _portions(call, together):
+        x, y = _part(call["x"], images), _part(call["y"], images)
+        lowered, out = _lower(call, x), _maps(call, y)
+        multiply(weight, lowered, out, _extents(call, y), images=len(x), groups=groups)
+    add_bias(call, call["y"])
+
+
+@kernel("conv2d", "im2col-batch")
+def conv2d_batch(call: Call) -> None:
+    """The same with all images lowered first."""
+    conv2d(call, len(call["x"]))
+
+
+@kernel("conv2d.backward", "im2col-image")
+def conv2d_backward(call: Call, together: int = 1) -> None:
+    """``dW = dY L^T`` over all images, and ``dX`` of so many at a time from ``dL = W^T dY``."""
+    dweight, groups = _weight(call, "dweight"), convolution(call).groups
+    adds = call.accumulate_weights
+    for images in _portions(call, together):
+        x, dy = _part(call["x"], images), _part(call["dy"], images)
+        right = _lower(call, x).transposed
+        outer, places, inner = _extents(call, dy)
+        multiply(
+            _maps(call, dy), right, dweight, (outer, inner, places), adds or images.start > 0,
+            images=len(x), groups=groups, summed=True,
+        )  # fmt: skip
+        if "dx" in call.arrays:
+            _input_gradient(call, dy, _part(call["dx"], images))
+    sum_bias(call, call["dy"])
+
+
+@kernel("conv2d.backward", "im2col-batch")
+def conv2d_batch_backward(call: Call) -> None:
+    """The same with all images lowered first."""
+    conv2d_backward(call, len(call["x"]))
+
+
+def _input_gradient(call: Call, dy: Any, dx: Any) -> None:
+    """``dX`` of some images from their ``dL = W^T dY``."""
+    weight, groups = _weight(call, "weight").transposed, convolution(call).groups
+    outer, places, inner = _extents(call, dy)
+    pointwise = "workspace" not in call.arrays
+    target = _maps(call, dx) if pointwise else _lowered(call)
+    multiply(
+        weight, _maps(call, dy), target, (inner, places, outer), pointwise and call.accumulate,
+        images=len(dy), groups=groups,
+    )  # fmt: skip
+    if not pointwise:
+        fold(call["workspace"], dx, window(call), call.accumulate)
+
+
+def _portions(call: Call, together: int) -> Iterator[range]:
+    """The images that are lowered together."""
+    batch = len(call["x"])
+    for first in range(0, batch, together):
+        yield range(first, first + together)
+
+
+def _part(array: Any, images: range) -> Any:
+    """Some images; all of them as they are."""
+    return array if len(images) == len(array) else array[images.start : images.stop]
+
+
+def _extents(call: Call, maps: Any) -> tuple[int, int, int]:
+    """Of a group: output maps, their places, and the values of an output's window."""
+    outer, *inner = weight_shape(call)
+    return outer // convolution(call).groups, prod(maps.shape[2:]), prod(inner)
+
+
+def _weight(call: Call, name: str) -> Operand:
+    """All weights, or their gradient: a row for each output map."""
+    array, inner = call[name], prod(call[name].shape[1:])
+    return Operand(line(array), inner, group=len(array) // convolution(call).groups * inner)
+
+
+def _maps(call: Call, maps: Any) -> Operand:
+    """Maps of some images: a row for each map."""
+    channels, places = maps.shape[1], prod(maps.shape[2:])
+    group = channels // convolution(call).groups * places
+    return Operand(line(maps), places, image=pitch(maps), group=group)
+
+
+def _lower(call: Call, x: Any) -> Operand:
+    """Lower some images; without a workspace they are lowered as they are."""
+    if "workspace" not in call.arrays:
+        return _maps(call, x)
+    lower(x, call["workspace"], window(call))
+    return _lowered(call)
+
+
+def _lowered(call: Call) -> Operand:
+    """The workspace: a row for each value of a window."""
+    at, groups, inner = window(call), convolution(call).groups, prod(weight_shape(call)[1:])
+    group = inner * at.rows * at.columns
+    return Operand(line(call["workspace"]), at.rows * at.columns, image=groups * group, group=group)

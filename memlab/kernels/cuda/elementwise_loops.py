@@ -1,0 +1,134 @@
+"""Kernels that are made of formulas (``memlab.kernels.device_independent``).
+
+A thread takes every so many values of a sample, so that neighbours read neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
+
+import numpy as np
+from numba import cuda
+
+from memlab.kernels import device_independent
+from memlab.kernels.cuda.compile import Values, compiled, inlined, launch, planes, values
+from memlab.kernels.cuda.flat_arrays import launch_on_values, line
+from memlab.kernels.device_independent import SETTING, Update, takes, values_of
+from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.registry import Array
+from memlab.optimizers import OPTIMIZERS
+
+_U = np.uint64
+Formula = Callable[..., Any]
+
+
+def of_one(function: Formula) -> Any:
+    """A kernel for ``y = f(x)``, or ``y += f(x)``."""
+    f = inlined(function)
+    value = f if takes(function, SETTING) else inlined(lambda x, setting: f(x))
+
+    def each(
+        x: Values, x_pitch: int, y: Values, y_pitch: int, batch: int, count: int, setting: float,
+        add: bool,
+    ) -> None:  # fmt: skip
+        number = y.dtype.type(setting)
+        b = cuda.blockIdx.y
+        while b < batch:
+            i = cuda.grid(1)
+            while i < count:
+                put(y, _U(b * y_pitch + i), value(x[_U(b * x_pitch + i)], number), add)
+                i += cuda.gridsize(1)
+            b += cuda.gridDim.y
+
+    return compiled(each, function)
+
+
+def of_two(function: Formula) -> Any:
+    """A kernel for ``y = f(one, other)``, or ``y += f(one, other)``."""
+    f = inlined(function)
+    value = f if takes(function, SETTING) else inlined(lambda one, other, setting: f(one, other))
+
+    def each(
+        one: Values, one_pitch: int, other: Values, other_pitch: int, y: Values, y_pitch: int,
+        batch: int, count: int, setting: float, add: bool,
+    ) -> None:  # fmt: skip
+        number = y.dtype.type(setting)
+        b = cuda.blockIdx.y
+        while b < batch:
+            i = cuda.grid(1)
+            while i < count:
+                here = one[_U(b * one_pitch + i)]
+                there = other[_U(b * other_pitch + i)]
+                put(y, _U(b * y_pitch + i), value(here, there, number), add)
+                i += cuda.gridsize(1)
+            b += cuda.gridDim.y
+
+    return compiled(each, function)
+
+
+def of_arrays(kind: str, of: Update) -> Any:
+    """A kernel for a formula that changes value ``i`` of a parameter and of its states."""
+    f = inlined(of.formula)
+
+    def each(arrays: Any, settings: Any, count: int) -> None:
+        i = cuda.grid(1)
+        while i < count:
+            f(i, arrays, settings)
+            i += cuda.gridsize(1)
+
+    each.__annotations__ |= {
+        "arrays": Annotated[Array, "values", OPTIMIZERS[kind].arrays],
+        "settings": Annotated[float, "values", of.settings_count],
+    }
+    return compiled(each, of.formula)
+
+
+device_independent.load()
+EACH = {f: (of_one if values_of(f) == 1 else of_two)(f) for f in device_independent.FORMULAS}
+UPDATES = {of.formula: of_arrays(kind, of) for kind, of in device_independent.UPDATES.items()}
+
+
+def each(formula: Formula, *arrays: Array, add: bool = False, setting: float = 0) -> None:
+    """Put a formula of the values of all arrays but the last into, or onto, those of the last."""
+    launch_on_values(EACH[formula], list(arrays), setting, add)
+
+
+def update(formula: Formula, arrays: Iterable[Array], settings: Iterable[float]) -> None:
+    """Change every value of a parameter and of its states, with settings in its format."""
+    lines = tuple(line(array) for array in arrays)
+    number, count = lines[0].dtype.type, lines[0].size
+    launch(UPDATES[formula], values(count), lines, tuple(map(number, settings)), count)
+
+
+def at_every_place(operands: type) -> Callable[[Callable[..., None]], Any]:
+    """Make a kernel of a function of an image, a channel, a row, a column, and the operands, which
+    are a named tuple with annotations; it is called for every place."""
+
+    def lift(function: Callable[..., None]) -> Any:
+        f = inlined(function)
+
+        def each(batch: int, channels: int, rows: int, columns: int, of: Any) -> None:
+            left, top, plane = cuda.grid(3)
+            across, down, along = cuda.gridsize(3)
+            while plane < batch * channels:
+                b, c = plane // channels, plane % channels
+                row = top
+                while row < rows:
+                    column = left
+                    while column < columns:
+                        f(b, c, row, column, of)
+                        column += across
+                    row += down
+                plane += along
+
+        each.__annotations__["of"] = operands
+        return compiled(each, function)
+
+    return lift
+
+
+def every_place(maps: Any) -> tuple[Any, ...]:
+    """The launch of such a kernel for every place of some maps, and their extents."""
+    batch, channels, rows, columns = maps.shape
+    return planes(columns, rows, batch * channels), *maps.shape

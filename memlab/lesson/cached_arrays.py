@@ -1,0 +1,129 @@
+"""Arrays that a function finds again at its next call: a measured call takes them too.
+
+They stand in the variables that its code names, in closures, defaults and attributes, in what
+these hold, and in the functions that it calls. What is found in another way is not seen.
+"""
+
+from __future__ import annotations
+
+import dis
+import gc
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from threading import Thread
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from memlab.lesson.guarded_call import PACKAGE
+
+MOST = 10**5
+"""Values that are looked at."""
+NAMING = {"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "IMPORT_NAME"}
+INSTALLED = (PACKAGE, *(sysconfig.get_paths()[name] for name in ("purelib", "platlib")))
+LIBRARIES = (*INSTALLED, sysconfig.get_paths()["stdlib"])
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The bytes of arrays that a function keeps from call to call, and whether it keeps a thread
+    that can work for it."""
+
+    nbytes: int
+    threads: bool
+
+
+def kept_by(function: Callable[..., Any]) -> Kept:
+    """Arrays that a function keeps; each once, whole where it keeps a part."""
+    owners, threads = dict[int, Any](), False
+    for value in _reached(function):
+        if isinstance(value, np.ndarray):
+            owner = _owner(value)
+            owners[id(owner)] = owner
+        threads = threads or isinstance(value, (Thread, Executor))
+    return Kept(sum(owner.nbytes for owner in owners.values()), threads)
+
+
+def _owner(array: Any) -> Any:
+    """The array that has the memory of a view."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def _reached(function: Callable[..., Any]) -> Iterator[Any]:
+    """Everything that a function gets at, once, without what belongs to a library."""
+    seen: dict[int, Any] = {}
+    left: list[Any] = [function]
+    while left and len(seen) < MOST:
+        value = left.pop()
+        if id(value) in seen or _of_library(value):
+            continue
+        seen[id(value)] = value
+        yield value
+        if isinstance(value, FunctionType):
+            left += _of_function(value)
+        elif not isinstance(value, np.ndarray):
+            left += gc.get_referents(value)
+
+
+def _of_library(value: Any) -> bool:
+    """A module, a function or class of a library, or a value of an installed one's class: what
+    Python's own classes hold is the learner's."""
+    if isinstance(value, ModuleType):
+        return True
+    if isinstance(value, FunctionType):
+        return value.__code__.co_filename.startswith(LIBRARIES)
+    if isinstance(value, type):
+        return _home(value).startswith(LIBRARIES)
+    return not isinstance(value, np.ndarray) and _home(type(value)).startswith(INSTALLED)
+
+
+def _home(kind: type) -> str:
+    """The file that a class stands in; empty for one of a notebook, or written in C."""
+    return str(getattr(sys.modules.get(kind.__module__), "__file__", None) or "")
+
+
+def _of_function(function: FunctionType) -> Iterator[Any]:
+    """Objects that its code names, and that it carries with it."""
+    yield from (function.__closure__, function.__defaults__, function.__kwdefaults__)
+    yield vars(function)
+    names = set(_named(function.__code__))
+    attributes = {name for code in _codes(function.__code__) for name in code.co_names}
+    spaces = {name: sys.modules[name] for name in names & sys.modules.keys()}
+    spaces |= {name: function.__globals__[name] for name in names & function.__globals__.keys()}
+    for value in spaces.values():
+        yield value
+        if isinstance(value, ModuleType):
+            yield from _of_module(value, attributes, {id(value)})
+
+
+def _of_module(module: ModuleType, names: set[str], seen: set[int]) -> Iterator[Any]:
+    """Attributes of a module that the code may name, as in ``np.place``."""
+    for name in names & vars(module).keys():
+        value = vars(module)[name]
+        if not isinstance(value, ModuleType):
+            yield value
+        elif id(value) not in seen:
+            seen.add(id(value))
+            yield from _of_module(value, names, seen)
+
+
+def _named(code: CodeType) -> Iterator[str]:
+    """The variables outside of a function that its code names."""
+    for each in _codes(code):
+        for line in dis.get_instructions(each):
+            if line.opname in NAMING:
+                yield str(line.argval)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """The code of a function, and of the functions inside it."""
+    yield code
+    for value in code.co_consts:
+        if isinstance(value, CodeType):
+            yield from _codes(value)

@@ -1,0 +1,108 @@
+"""What the truths of several lessons need: peaks, figures, steps that are run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from random import Random
+
+from memlab import free_memory
+from memlab.assemble.step import inference_step, training_step
+from memlab.ledger.ledger import Ledger
+from memlab.ledger.plan import plan
+from memlab.lesson.card_question import Figure, Numbers, Truth
+from memlab.lesson.exercise_task import Arguments
+from memlab.networks import zoo
+from memlab.networks.graph import Network
+from memlab.step.op import Phase
+from memlab.step.step import Step
+
+
+def planned(value: Fraction | int, label: str = "") -> Figure:
+    """A bar that was planned."""
+    return Figure("planned", Fraction(value), label)
+
+
+def measured(value: Fraction | int, label: str = "") -> Figure:
+    """A bar that was measured on this machine a moment ago."""
+    return Figure("measured", Fraction(value), label)
+
+
+def beside(due: Fraction | int, measure: Callable[[], Fraction | int]) -> tuple[Figure, ...]:
+    """A planned bar, and what ``measure`` finds on this machine now; the plan alone where what
+    computes is not installed, as in a web page."""
+    seen = (measured(measure()),) if free_memory.computing() else ()
+    return (planned(due), *seen)
+
+
+def any_window(chance: Random, size: int) -> Arguments:
+    """Sizes of a convolution: any stride with any padding, whether the window fits to the end or
+    not."""
+    while True:
+        found = {
+            "size": chance.randint(3, 8 + size),
+            "k": chance.choice((1, 1, 2, 2, 3, 3, 4, 5, 7)),
+            "stride": chance.choice((1, 1, 2, 3, 4)),
+            "pad": chance.randint(0, 3),
+        }
+        if found["k"] <= found["size"]:
+            return found
+
+
+def copied_window(chance: Random, size: int) -> Arguments:
+    """The same of a convolution whose lowering makes a copy: not 1x1 at every place."""
+    while True:
+        found = any_window(chance, size)
+        if (found["k"], found["stride"], found["pad"]) != (1, 1, 0):
+            return found
+
+
+def room(window: Arguments, sides: int = 2) -> int:
+    """How far a window can move, with zeros on so many sides."""
+    return int(window["size"] + sides * window["pad"] - window["k"])
+
+
+def same_rows(window: Arguments) -> int:
+    """The rows of an output for somebody who takes every padding of k // 2 for "same", which is
+    wrong where k is even."""
+    if window["pad"] == window["k"] // 2:
+        return -(-int(window["size"]) // int(window["stride"]))
+    return int(room(window) // window["stride"] + 1)
+
+
+def with_label(n: Numbers) -> Numbers:
+    """What a text names of a question on such a network."""
+    return {**n, "label": zoo.build(n["network"]).label}
+
+
+def step_of(network: Network, optimizer: str = "momentum", format: str = "fp32") -> Step:
+    """A training step, or prediction where there is no optimizer."""
+    if not optimizer:
+        return inference_step(network, format)
+    return training_step(network, optimizer, format)
+
+
+def peak_of(network: Network, batch: int, optimizer: str = "momentum") -> int:
+    """The planned peak of a training step in bytes."""
+    return plan(step_of(network, optimizer)).peak(batch)
+
+
+def floor_and_mountain(ledger: Ledger, batch: int) -> tuple[int, int]:
+    """The bytes at the peak that are the same for every batch, and those that follow it."""
+    at = ledger.peak_at(batch).index
+    floor, each = (int(part[at]) for part in ledger.line())
+    return floor, batch * each
+
+
+def backward_begins(ledger: Ledger) -> int:
+    """The number of the first operation of backward."""
+    return next(i for i, row in enumerate(ledger.rows) if row.phase is Phase.BACKWARD)
+
+
+def known(answer: str) -> Callable[[Numbers], Truth]:
+    """The truth of a choice that asks for a notion: the option of that name, and nothing computed.
+
+    >>> ask = topic("07.maps", Kind.CHOICE, {}, None, options=("one", "two"), part=Part.RECALL)
+    >>> ask(known("one"))
+    """
+    return lambda numbers: Truth(answer)

@@ -1,0 +1,123 @@
+"""How many values a second one core reads from memory, by the bytes of a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+
+from tqdm import tqdm
+
+from memlab import free_memory, units
+from memlab.errors import InputError, several, whole
+from memlab.formats import FORMATS, Format
+from memlab.kernels.registry import Array
+from memlab.measure.processor import CLOCKS, caches, clock, set_apart
+from memlab.measure.timing import Machine, interleave, machine
+
+READ = ("fp64", "fp32", "bf16", "int8")
+REPEATS = 15
+LEAST, MOST = 2**28, 2**29
+"""Bytes of the array, if so many are free: a notebook has a GiB, however large the caches are."""
+TIMES, ENOUGH = 8, 4
+"""How many times the largest cache the array is, and from how many times on the cache does not
+count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Samples of one way to read an array, in seconds."""
+
+    format: str
+    bits: int
+    nbytes: int
+    samples: tuple[float, ...]
+
+    @property
+    def values(self) -> float:
+        """Per second, of the best sample."""
+        return 8 * self.nbytes / self.bits / min(self.samples)
+
+    @property
+    def bandwidth(self) -> float:
+        """Bytes per second."""
+        return self.nbytes / min(self.samples)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The same array read as values of several formats. ``largest`` is the largest cache in bytes,
+    0 where the system does not say."""
+
+    nbytes: int
+    largest: int
+    rates: tuple[Rate, ...]
+    clock: str
+    machine: Machine
+
+    @property
+    def cached(self) -> bool:
+        """Whether so much of the array may stay in the cache that its rate counts."""
+        return self.nbytes < ENOUGH * self.largest
+
+
+def measure(
+    formats: Iterable[str] = READ, repeats: int = REPEATS, progress: bool = False
+) -> Reading:
+    """Read one array as values of each format; about a second. It is much larger than any cache,
+    unless a cache is very large or little memory is free: then the reading is ``cached``.
+
+    Values of 16 and 8 bits are added up as whole numbers: reading takes the time.
+
+    Raises:
+        InputError: no such format, one of less than a byte, or too little free memory.
+    """
+    free_memory.require_kernels()
+    import numpy as np
+
+    from memlab.kernels.cpu.vector_experiments import total
+
+    chosen = [FORMATS[name] for name in several("format", formats, FORMATS)]
+    for each in chosen:
+        _check(each)
+    if not chosen:
+        raise InputError("no format is read; try fp32.")
+    largest = max(caches().values(), default=0)
+    nbytes = size(largest, free_memory.free_memory())
+    array = np.ones(nbytes // 8)
+    with tqdm(delay=1, disable=not progress, leave=False, unit=" reads") as bar, set_apart():
+
+        def case(values: Array, turn: int) -> None:
+            total(values)
+            bar.update()
+
+        cases = {each.name: partial(case, array.view(_stored(each))) for each in chosen}
+        samples = interleave(cases, whole("repeats", repeats), clock=CLOCKS[clock()])
+    rates = [Rate(each.name, each.bits, nbytes, samples[each.name]) for each in chosen]
+    return Reading(nbytes, largest, tuple(rates), clock(), machine())
+
+
+def size(largest: int, free: int) -> int:
+    """Bytes of an array that is ``TIMES`` the largest cache, within bounds: at most half of what is
+    free.
+
+    Raises:
+        InputError: half of what is free is less than a MiB.
+    """
+    nbytes = min(max(LEAST, min(TIMES * largest, MOST)), free // 2) // 2**20 * 2**20
+    if nbytes == 0:
+        raise InputError(
+            f"an array of at least {units.short(2**20)} is read, and may take half of what is "
+            f"free, {units.short(free)}; free some memory."
+        )
+    return nbytes
+
+
+def _check(format: Format) -> None:
+    if format.bits < 8:
+        raise InputError(f"a value of {format.name} is less than a byte; try int8.")
+
+
+def _stored(format: Format) -> str:
+    """As what its bits are read."""
+    return f"{'f' if format.bits >= 32 and format.kind == 'float' else 'u'}{format.bits // 8}"

@@ -1,0 +1,368 @@
+"""The ways out of a step that does not fit its card: bars in bytes, and what each costs and asks.
+
+The line of the card bulges where a way moves the limit instead of the bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar
+
+from memlab import units
+from memlab.pictures.draw import text as texts
+from memlab.pictures.draw.chart import Chart
+from memlab.pictures.draw.labels import Text
+from memlab.pictures.draw.marks import Fact, Glyph, Line, Mark, OpenEdge, Rect, Rule
+from memlab.pictures.draw.page import Page
+from memlab.pictures.draw.scale import Scale
+from memlab.pictures.draw.table import Block, Key, Table, Words
+from memlab.pictures.draw.text import emphasized
+from memlab.pictures.draw.theme import IDLE, PAINTS, PLANNED, Paint
+from memlab.pictures.live.fixed_axes import Needs, SteadyView
+from memlab.pictures.live.setting import Choice, Setting, State
+from memlab.pictures.live.view import Scene, maker
+from memlab.pictures.mountain.stack_parts import ROLES
+from memlab.pictures.offload.streams import speed
+from memlab.pictures.offload.view import (
+    of_batches,
+    of_devices,
+    of_links,
+    of_memories,
+    of_networks,
+    of_optimizers,
+)
+from memlab.pictures.remedies.remedies import SORTS, Remedies, Remedy, card, role_name, say
+from memlab.pictures.remedies.remedies import ways as ways_of
+from memlab.pictures.values.number_text import exact_text, three
+
+BAR, PITCH, TALL = 21, 36, 52
+"""Pixels: a bar, a row, and a row with a line of words below its bar."""
+NARROW, SIDE, EDGE = 880, 392, 96
+"""Width from which the words have a column, what both columns take there, and that of time."""
+NAMES, WORDS = 132, 108
+"""Room for the names, and start of the words in the columns."""
+MOST = 66
+"""Pixels: the longest bar of time."""
+APART = 9
+"""Pixels from the line to what waits in host memory."""
+KEYS = ("ArrowUp", "ArrowDown", "KeyS", "Escape", *(f"Digit{n}" for n in range(1, 9)))
+DOWN = "M-4.5-4h9l-4.5 7.5Z"
+
+
+class WaysOut(SteadyView[Remedies]):
+    """The ways out of a step that does not fit its card: bytes, extra time, and what each asks for.
+
+    ``view.rows["recompute"]`` is a row with its exact figures.
+    """
+
+    name, made_by = "ways", "ways"
+    positional = ("network", "batch")
+    picture_keys = KEYS
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"break": {"link": "3 GB/s"}}
+    """A link that is too slow: another way comes last."""
+
+    network = of_networks()
+    batch = of_batches(256)
+    budget = of_memories(
+        show=card, write=lambda nbytes: repr(exact_text(card(nbytes), nbytes)), code="always"
+    )  # fmt: skip
+    sort = Choice(SORTS, doc="``'time'`` or ``'peak'``: what comes first among those that fit")
+    link = of_links("to host memory", place="more")
+    device = of_devices(place="more", brief=lambda now: "")
+    optimizer = of_optimizers()
+    chosen: Setting[str] = Setting(
+        doc="the row that is in focus", default="", argument=False, code="never"
+    )
+
+    def study(self, now: State) -> Remedies:
+        return ways_of(now.network, now.batch, device=now.device, link=now.link,
+                       budget=now.budget, optimizer=now.optimizer)  # fmt: skip
+
+    def needs(self, now: State, rows: Remedies) -> Needs:
+        ways = [rows.plain, *map(rows.__getitem__, rows.sorted(now.sort))]
+        ends = [rows.budget, *(each for way in ways for each in (way.peak, way.limit) if each)]
+        return (max(*ends, *(rows.budget + way.host for way in ways)),)
+
+    def question(self, now: State) -> object:
+        return now.network, now.device, now.optimizer, now.budget
+
+    def values(self, now: State) -> Mapping[str, object]:
+        return {"link": speed(now.link), "batch": f"{now.batch:,}"}
+
+    def described(self, now: State) -> object:
+        return now.replace(chosen="")
+
+    def line(self, now: State) -> str:
+        found = self.rows_of(now)
+        rows = (f"{key}={found[key].peak}" for key in found.sorted(now.sort))
+        return "|".join([now.network.name, str(now.batch), str(now.budget), *rows])
+
+    def says(self, scene: Scene) -> str:
+        found, chosen = self.rows_of(scene.now), scene.now.chosen
+        if chosen and not scene.news:
+            return found[chosen].fact()
+        return f"{found.title}. {found.sentences[0]}"
+
+    def fact(self, scene: Scene) -> str:
+        return f"choose:{scene.now.chosen}" if scene.now.chosen else ""
+
+    def do(self, now: State, name: str, value: Any) -> State | None:
+        keys = ["plain", *self.rows_of(now).sorted(now.sort)]
+        if name == "choose" and value in keys:
+            return now.replace(chosen="" if value == now.chosen else value)
+        if name != "key":
+            return None
+        if value == "KeyS":
+            return self.changed(now, sort=SORTS[now.sort == SORTS[0]])
+        return now.replace(chosen=_next(keys, now.chosen, str(value)))
+
+    def compose(self, scene: Scene) -> Page:
+        now, found = scene.now, self.rows_of(scene.now)
+        held = self.rows_of(scene.previous) if scene.dragging and scene.previous else found
+        chosen = now.chosen
+        bars = Bars(found, held.sorted(now.sort), now.sort, chosen, scene.width, now.room[0])
+        heads, cells = found.table(now.sort)
+        blocks: list[Block] = [
+            Words([emphasized(found.finding)], 20),
+            Words(found[chosen].fact() if chosen else found.sentences[0], 13, gap=3),
+            Key(list(bars.key()), gap=10),
+            bars.chart(),
+            Words(" ".join(found.others), 12, gap=4),
+            Words(found.notes, 11, dim=True, gap=6),
+            Words(found.lines, drawn=False, gap=1),
+            Table(heads, cells, "<>><><", drawn=False, gap=1),
+            Words(found.calls, drawn=False, gap=1),
+        ]
+        return Page(found.title, blocks, scene.width, self.says(scene), titled=False)
+
+
+ways = maker(WaysOut)
+
+
+def _next(keys: list[str], here: str, key: str) -> str:
+    """Row that a key leads to."""
+    if key == "Escape":
+        return ""
+    if key.startswith("Digit"):
+        at = int(key.removeprefix("Digit")) - 1
+    elif here not in keys:
+        at = 0
+    else:
+        at = keys.index(here) + (-1 if key == "ArrowUp" else 1)
+    return keys[min(max(at, 0), len(keys) - 1)]
+
+
+# -- the bars --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Bars:
+    """The rows as bars, in an ``order`` of their keys; one x of the chart is a byte, and there is
+    room for so many."""
+
+    found: Remedies
+    order: list[str]
+    sort: str
+    chosen: str
+    width: float
+    last: int
+
+    @property
+    def wide(self) -> bool:
+        """Whether what a way asks for has a column of its own."""
+        return self.width >= NARROW
+
+    @property
+    def right(self) -> float:
+        """Pixels of the columns."""
+        return SIDE if self.wide else EDGE
+
+    @cached_property
+    def rows(self) -> list[Remedy]:
+        """From top to bottom."""
+        return [self.found.plain, *map(self.found.__getitem__, self.order)]
+
+    @cached_property
+    def room(self) -> float:
+        """Pixels of the bars."""
+        return self.width - NAMES - self.right
+
+    @property
+    def pitch(self) -> float:
+        """Pixels from row to row."""
+        return PITCH if self.wide else TALL
+
+    @cached_property
+    def pixel(self) -> float:
+        """Bytes of one pixel."""
+        return self.last / self.room
+
+    def key(self) -> Iterator[tuple[Paint | Glyph, str]]:
+        """One legend for all rows, in the order of the bars, of what can be seen."""
+        for role in ROLES:
+            if max((row.roles or {}).get(role, 0) for row in self.rows) > self.pixel:
+                yield PAINTS[role], role_name(role, self.found.optimizer)
+
+    def chart(self) -> Chart:
+        """All of it."""
+        count = len(self.rows)
+        marks = [*self._heads(), *self._rows(), *self._limit(), *self._between(), *self._asks()]
+        return Chart(Scale(0, self._at(self.right)), Scale(count, 0), marks, self.pitch * count,
+                     left=NAMES, right=0, above=26, below=20, gap=6)  # fmt: skip
+
+    # -- columns
+
+    def _at(self, pixels: float) -> float:
+        """A value so many pixels right of the bars."""
+        return self.last + pixels * self.pixel
+
+    def _heads(self) -> Iterator[Mark]:
+        yield Text(0, 0, say("peak"), 12, dy=-12, bold=True)
+        yield Text(self._at(0), 0, say("time"), 12, dx=0, dy=-12, bold=True)
+        at, word = (self._at(0), "time") if self.sort == "time" else (0, "peak")
+        end = at + (texts.width(say(word), 12, True) + 13) * self.pixel
+        yield Glyph(end, -16 / self.pitch, DOWN)
+        if self.wide:
+            yield Text(self._at(WORDS), 0, say("asks_for"), 12, dx=12, dy=-12, bold=True)
+
+    def _between(self) -> Iterator[Mark]:
+        """Lines below the plain step, and between what trains and what does not."""
+        groups = [0, *(1 if row.trains else 2 for row in self.rows[1:])]
+        for at, (one, other) in enumerate(pairwise(groups), 1):
+            if one != other:
+                yield Rule(y=at, look="grid", below=NAMES)
+
+    # -- the line of the card
+
+    def _limit(self) -> Iterator[Mark]:
+        """From top to bottom, around the bar of a larger card."""
+        budget, count = self.found.budget, len(self.rows)
+        points: list[tuple[float, float]] = [(budget, -0.1)]
+        for at, row in enumerate(self.rows):
+            if row.limit != budget and not row.refused:
+                limit = min(row.limit, self.last)
+                points += [(budget, at + 0.08), (limit, at + 0.08), (limit, at + 0.92),
+                           (budget, at + 0.92)]  # fmt: skip
+        said = say("fact.card", bytes=units.exact(budget), binary=units.both(budget))
+        yield Line([*points, (budget, count)], "limit", fact=Fact(said))
+        name = say("card", bytes=self.found.card)
+        yield Text(budget, count, name, 12, "middle", dy=16, bold=True, held=True)
+
+    # -- rows
+
+    def _rows(self) -> Iterator[Mark]:
+        for at, row in enumerate(self.rows):
+            yield from self._target(at, row)
+            name = row.key != "plain"
+            yield Text(0, self._middle(at), row.name, 13, "end", dx=-12, dy=4.5, bold=name)
+            yield from self._bar(at, row)
+            yield from self._beyond(at, row)
+            yield from self._price(at, row)
+
+    def _middle(self, at: int) -> float:
+        """Middle of a bar: above the words where they stand below it."""
+        return at + (0.5 if self.wide else 0.37)
+
+    def _rect(self, at: int, left: float, right: float, look: Paint | str, more: float = 0) -> Rect:
+        """A bar of a row, so many pixels thicker."""
+        middle, half = self._middle(at), (BAR + more) / 2 / self.pitch
+        return Rect(left, right, middle - half, middle + half, look)
+
+    def _open(self, at: int) -> OpenEdge:
+        """The edge of a bar that goes on."""
+        middle, half = self._middle(at), BAR / 2 / self.pitch
+        return OpenEdge(middle - half, middle + half, "right", self.last)
+
+    def _beside_end(self, at: int, end: float, said: str) -> Text:
+        """Words after the end of a bar, or inside it where it has no room behind it."""
+        wide = texts.width(said, 12, True) + 20
+        free = self._beside if not at else 0
+        if (self.last - end) / self.pixel + free >= wide:
+            return Text(end, self._middle(at), said, 12, dx=12, dy=4, bold=True)
+        return Text(min(end, self.last), self._middle(at), said, 12, "end", dx=-12, dy=4, bold=True,
+                    chip=True)  # fmt: skip
+
+    def _target(self, at: int, row: Remedy) -> Iterator[Mark]:
+        """Target that says a row on hover and focus, from edge to edge of the page."""
+        ends = -NAMES * self.pixel, self._at(self.right)
+        yield Rect(*ends, at, at + 1, "target", fact=Fact(row.fact()), send=("choose", row.key))
+        if row.key == self.chosen:
+            inside = ends[0] + self.pixel, ends[1] - 2 * self.pixel
+            yield Rect(*inside, at + 0.02, at + 0.98, "rule", radius=5)
+
+    def _bar(self, at: int, row: Remedy) -> Iterator[Mark]:
+        """The roles at the peak, and hatched beyond the line what waits in host memory."""
+        start = 0
+        for role in ROLES:
+            if nbytes := (row.roles or {}).get(role, 0):
+                ends = min(start, self.last), min(start + nbytes, self.last)
+                yield self._rect(at, *ends, PAINTS[role])
+                start += nbytes
+        if start > self.last:
+            yield self._open(at)
+        if row.host:
+            left = self.found.budget + APART * self.pixel
+            right = min(left + row.host, self.last)
+            yield self._rect(at, left, right, IDLE)
+            if left + row.host > self.last:
+                yield self._open(at)
+            if texts.width(say("host"), 12) + 10 < row.host / self.pixel:
+                middle = (left + right) / 2
+                yield Text(middle, self._middle(at), say("host"), 12, "middle", dy=4, chip=True)
+
+    def _beyond(self, at: int, row: Remedy) -> Iterator[Mark]:
+        """The frame of what is beyond the line, and that it does not fit; the larger card."""
+        if row.refused:
+            yield self._beside_end(at, self.found.budget, self._said(row))
+        elif not row.trains:
+            yield self._rect(at, row.limit, min(row.peak, self.last), "rule chosen", more=6)
+            yield self._beside_end(at, row.peak, self._said(row))
+        elif row.limit != self.found.budget:
+            yield from self._larger(at, row)
+
+    def _larger(self, at: int, row: Remedy) -> Iterator[Mark]:
+        """The name of the larger card, inside the bulge where it has room."""
+        limit, said = min(row.limit, self.last), say("card", bytes=card(row.limit))
+        wide = texts.width(said, 12, True) + 18
+        inside = (limit - row.peak) / self.pixel >= wide or limit < row.limit
+        anchor, dx = ("end", -9) if inside else ("start", 9)
+        yield Text(limit, self._middle(at), said, 12, anchor, dx=dx, dy=4, bold=True)
+
+    def _said(self, row: Remedy) -> str:
+        """Word that a row does not fit; the plain step with its bytes."""
+        told = row.key == "plain" or row.peak > self.last
+        return f"{row.fits}, {three(row.peak)}" if told else row.fits
+
+    # -- time, and what it asks for
+
+    def _price(self, at: int, row: Remedy) -> Iterator[Mark]:
+        middle = self._middle(at)
+        if row.time and row.key != "plain":
+            most = max(each.extra or 0.0 for each in self.rows)
+            percent = min(4.2, MOST / (100 * most)) if most > 0 else 4.2  # pixels of a percent
+            long = max(row.extra or 0.0, 0.0) * 100 * percent
+            yield replace(self._rect(at, self._at(0), self._at(long), PLANNED, more=-8), edge=0)
+            span = at + 0.2, at + 0.8 if self.wide else at + 0.6
+            yield Rule(x=self._at(0), span=span, look="rule faint")
+            beside = long + texts.width(row.time, 12) < self._beside
+            dx = long + 6 if beside else 6
+            yield Text(self._at(0), middle, row.time, 12, dx=dx, dy=4, chip=not beside)
+
+    def _asks(self) -> Iterator[Mark]:
+        """Words in a column, or below the bars and over the line."""
+        for at, row in enumerate(self.rows[1:], 1):
+            middle = self._middle(at)
+            if self.wide:
+                room = (SIDE - WORDS - 14) * self.pixel
+                yield Text(self._at(WORDS), middle, row.asks, 12, dx=12, dy=4, room=room)
+            else:
+                room = (self.width - NAMES - 8) * self.pixel
+                yield Text(0, middle, row.asks, 11, dy=BAR / 2 + 15, dim=True, chip=True, room=room)
+
+    @property
+    def _beside(self) -> float:
+        """Pixels of the column of time."""
+        return WORDS if self.wide else EDGE - 4

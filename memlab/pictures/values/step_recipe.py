@@ -1,0 +1,270 @@
+"""How a step is made from what one can choose about it: a network, how it trains, its techniques.
+
+The last few steps are kept, each with its memory, so that what was seen before is there at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from inspect import Parameter, signature
+from typing import Any
+
+from memlab import strings, units
+from memlab.assemble.step import inference_step, training_step
+from memlab.errors import InputError, known, shorten
+from memlab.formats import WHOLE
+from memlab.layers import algorithms
+from memlab.ledger.ledger import Ledger
+from memlab.ledger.plan import plan
+from memlab.networks import zoo
+from memlab.networks.graph import Network
+from memlab.networks.zoo.resnets import VARIANTS
+from memlab.pictures.memory.step_memory import StepMemory
+from memlab.pictures.mountain.stack_parts import STACK, Part
+from memlab.pictures.values.cache import Kept
+from memlab.step.step import Step
+from memlab.step.tensor import Role
+from memlab.strings import gettext as _
+from memlab.techniques.precision import MODES
+from memlab.techniques.registry import Use, ordered, use
+
+MIXED = tuple(name for name, mode in MODES.items() if mode.master)
+"""Mixed precision: parameters in a small format, with a master copy in fp32."""
+
+OFFERED = (*WHOLE, *MIXED)
+"""The formats of a step built here: one for every array, or mixed."""
+
+RECOMPUTES = ("every", "cheap", "chain")
+"""The ways to recompute that are offered (``memlab.recompute``)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """What a step is made of: a network, how it trains, and its techniques, in their order.
+
+    ``format`` is that of every array, or mixed; ``roles`` are the pairs of a role and its format
+    that differ. ``uses`` are the other techniques with their arguments.
+    """
+
+    network: Network
+    optimizer: str = "momentum"
+    training: bool = True
+    format: str = "fp32"
+    roles: tuple[tuple[str, str], ...] = ()
+    algorithm: str = algorithms.DEFAULT
+    uses: tuple[Use, ...] = ()
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells it from others: this network, and the choices."""
+        values = [getattr(self, each.name) for each in fields(self)]
+        return id(self.network), self.optimizer if self.training else "", *values[2:]
+
+    @property
+    def mixed(self) -> str:
+        """The name of its mixed precision, where it has one."""
+        return self.format if self.format in MIXED else ""
+
+    def step(self) -> Step:
+        """The step.
+
+        Raises:
+            InputError: an unknown optimizer, format, role or algorithm, and as its techniques.
+        """
+        stored = "fp32" if self.mixed else self.format
+        if self.training:
+            step = training_step(self.network, self.optimizer, stored, self.algorithm)
+        else:
+            step = inference_step(self.network, stored, self.algorithm)
+        if self.mixed or self.roles:
+            step = use("precision", self.mixed or None, **dict(self.roles))(step)
+        for rewrite in ordered(self.uses):
+            step = rewrite(step)
+        return step
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What was chosen beside network, format and optimizer, in words."""
+        found = [] if self.algorithm == algorithms.DEFAULT else [
+            algorithms.ALGORITHMS[self.algorithm].title
+        ]  # fmt: skip
+        names = {part.role.value: part.label for part in STACK
+                 if part.usual or part == Part(Role.BUFFER, False)}  # fmt: skip
+        found += [_say("role", role=names[role], format=format) for role, format in self.roles]
+        return (*found, *map(chosen, ordered(self.uses)))
+
+
+@dataclass(frozen=True, eq=False)
+class Called:
+    """A function that makes a step, and what it is called with."""
+
+    make: Callable[..., object]
+    given: Mapping[str, Any]
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells it from others."""
+        return self.make, *self.given.items()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What it was called with, but for the batch, in words."""
+        return tuple(f"{name} = {value}" for name, value in self.given.items() if name != "batch")
+
+    def step(self) -> Step | Ledger:
+        """What it makes.
+
+        Raises:
+            InputError: that is no step.
+        """
+        made = self.make(**self.given)
+        if isinstance(made, Step | Ledger):
+            return made
+        raise InputError(
+            _("the function makes {made} and no step; return a step, as "
+              "memlab.training_step(network) does.", made=shorten(made))
+        )  # fmt: skip
+
+
+def arguments(make: Callable[..., object], settings: tuple[str, ...]) -> dict[str, Any]:
+    """The settings that a function takes, each with its default there, or None.
+
+    Raises:
+        InputError: it needs an argument that is no setting.
+    """
+    try:
+        taken = signature(make).parameters.values()
+    except ValueError:
+        raise InputError(
+            _("nobody knows the arguments of {made}; write lambda batch: ... around it.",
+              made=shorten(make))
+        ) from None  # fmt: skip
+    plain = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    for each in taken:
+        variable = each.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+        fits = each.kind in plain and each.name in settings
+        if not (fits or variable or each.default is not Parameter.empty):
+            raise InputError(
+                _("the function takes {name!r}, which is no setting; name its arguments after some "
+                  "of {known}.", name=each.name, known=", ".join(settings))
+            )  # fmt: skip
+    found = [each for each in taken if each.kind in plain and each.name in settings]
+    return {each.name: None if each.default is Parameter.empty else each.default for each in found}
+
+
+def chosen(one: Use) -> str:
+    """A technique with its arguments in words, but for the batch: ``'recomputed, k = 4'``."""
+    row, given = one.technique, one.arguments
+    how = given[row.choice.name] if row.choice else ""
+    more = f"{'_k' if 'k' in given else ''}{'_budget' if 'budget' in given else ''}"
+    key = f"{one.name}.{how}{more}" if how else one.name
+    if not strings.has(f"memory.chosen.{key}"):
+        return f"{row.label} {how}".strip()
+    limit = units.short(given["budget"]) if "budget" in given else ""
+    return _say(key, k=given.get("k"), budget=limit)
+
+
+def _say(key: str, **values: object) -> str:
+    return strings.get(f"memory.chosen.{key}", **values)
+
+
+Subject = Recipe | Called | Step | Ledger
+_MADE = Kept(32)
+"""Memories by keys; each holds the network, step or ledger whose identity is in its key."""
+
+
+def memory_of(subject: Subject) -> StepMemory:
+    """The memory of the step of a recipe or of a function, of a step, or of the one that a ledger
+    has; the last few are kept.
+
+    Raises:
+        InputError: as ``Recipe.step``, and as ``Called.step``.
+    """
+    key = subject.key if isinstance(subject, Recipe | Called) else (id(subject),)
+    return _MADE.of(key, lambda: _make(subject))
+
+
+def _make(subject: Subject) -> StepMemory:
+    if isinstance(subject, Recipe):
+        step = subject.step()
+        return StepMemory(plan(step), subject.network, subject.mixed, step, subject.words)
+    made = subject.step() if isinstance(subject, Called) else subject
+    ledger = made if isinstance(made, Ledger) else plan(made)
+    words = subject.words if isinstance(subject, Called) else None
+    return StepMemory(ledger, step=None if isinstance(made, Ledger) else made, chosen=words)
+
+
+# -- networks of the zoo ---------------------------------------------------------------------------
+
+SIZES = {"variant": "variant", "image": "image", "depth": "layers", "inputs": "features",
+         "outputs": "outputs"}  # fmt: skip
+"""What can be chosen of a network of the zoo, and what its builder calls that."""
+
+Size = int | str
+_BUILT: dict[tuple[str, tuple[tuple[str, Size], ...]], Network] = {}
+
+
+def network_of(name: str, variant: str = "", **sizes: Size) -> Network:
+    """A network of the zoo; the same one each time. Its variant may stand behind its name, as in
+    ``"resnet50-v1"``; ``sizes`` are some of ``SIZES``.
+
+    Raises:
+        InputError: an unknown name or variant, or a size that it does not have or not allow.
+    """
+    name, chosen = zoo.split(name, variant or None)
+    usual = _usual(name)
+    if chosen is not None:
+        sizes["variant"] = known("variant", chosen, VARIANTS)
+    if strange := [each for each in sizes if each not in usual]:
+        raise InputError(_("{name} has no {what}; leave it out.", name=name, what=strange[0]))
+    key = name, tuple((usual | sizes).items())
+    if key not in _BUILT:
+        _BUILT[key] = zoo.ZOO[name](**{SIZES[each]: value for each, value in key[1]})
+    return _BUILT[key]
+
+
+def name_of(network: Network) -> str:
+    """The name by which ``network_of`` makes a network, with its variant where it is not the usual:
+    ``"resnet50-v1"``."""
+    usual = _usual(network.name).get("variant", "") if network.name in zoo.ZOO else network.variant
+    return network.name if network.variant in ("", usual) else f"{network.name}-{network.variant}"
+
+
+@cache
+def _usual(name: str) -> dict[str, Size]:
+    """The sizes of a network of the zoo as it was published; inputs are those of a single layer."""
+    taken = signature(zoo.ZOO[name]).parameters
+    found = {each: taken[given].default for each, given in SIZES.items() if given in taken}
+    return {each: size for each, size in found.items() if each != "inputs" or "outputs" in found}
+
+
+def sizes_of(network: Network) -> dict[str, Size]:
+    """What can be chosen of a network and was: of one of the zoo alone. Where there is one form it
+    has no variant."""
+    if network.name in zoo.ZOO:
+        network_of(network.name)
+    for (name, sizes), built in _BUILT.items():
+        if built is network or (name == network.name and built == network):
+            return {each: size for each, size in sizes if each != "variant" or network.variant}
+    return {}
+
+
+def unusual(network: Network) -> list[str]:
+    """The sizes of a network that are not those published, in words."""
+    found = [each for each in sizes_of(network).items() if each[0] != "variant"]
+    others = [each for each in found if each[1] != _usual(network.name)[each[0]]]
+    return [_say(f"size.{name}", value=value) for name, value in others]
+
+
+def named_or_given(found: object) -> Network:
+    """A network, or the one of the zoo that a name stands for.
+
+    Raises:
+        InputError: neither.
+    """
+    if not isinstance(found, Network | str):
+        raise InputError(_("give a network or its name, got {given}; try 'vgg16'.",
+                           given=shorten(found)))  # fmt: skip
+    return network_of(found) if isinstance(found, str) else found

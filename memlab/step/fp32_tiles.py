@@ -1,0 +1,203 @@
+"""How an operation whose tensors are stored in small formats is computed in fp32, tile by tile.
+
+A tile of every small operand is widened into a buffer, the fp32 kernel runs on the buffers, and
+what it wrote is rounded back. The buffers are workspace, so that the plan knows of them. The traits
+of an operation say along what it can be cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+from memlab.axes import BATCH, Dims
+from memlab.formats import FORMATS, Format
+from memlab.step import tensor
+from memlab.step.op import GRADIENT, PARAMETER, Op, Slot
+from memlab.step.rewrite_traits import Cut
+from memlab.step.storage import Size
+from memlab.step.tensor import Role, Tensor
+
+COMPUTED = FORMATS["fp32"]
+"""What every tile is computed in."""
+SUFFIX = " in fp32"
+"""After the name of an operand, the name of its buffer."""
+ONE = " of one sample"
+"""After the name of a sum over the samples, the name of what one of them adds."""
+
+LEAST, MOST, MATRIX, MAPS = 2**10, 2**14, 2**18, 2**12
+"""Values in a tile: at least and at most where values are cut, at most in one of a weight matrix,
+and about as many in the maps of one sample, which are a quarter of all."""
+
+
+CHECK, ADJUST = "check_finite", "adjust_scale"
+"""The kinds of the two operations of a dynamic loss scale."""
+
+SCALE, OVERFLOW = "loss scale", "overflow"
+"""The tensors of a loss scale: the factor, and whether a gradient overflowed."""
+STEPS, TAKEN = "steps without overflow", "updates taken"
+"""Its counts: since the scale last moved, and since the start."""
+
+
+def cut(op: Op) -> Cut:
+    """Along what an operation is cut. What begins the gradients is scaled as a whole; the bits of a
+    mask begin anew with every sample; the outputs of a linear layer on sequences lie apart."""
+    if op.slots or SCALE in op.reads:
+        return Cut.PARAMETERS if op.slots else Cut.WHOLE
+    found = op.traits.cut
+    if found is Cut.OUTPUTS and len(op.reads["x"].axes) > 2:
+        return Cut.SAMPLES
+    masked = "mask" in op.reads or "mask" in op.writes
+    return Cut.SAMPLES if masked and found is Cut.VALUES else found
+
+
+def small(format: Format) -> bool:
+    """Whether values of a format are widened before they are computed with."""
+    is_less = format.bits <= COMPUTED.bits and format is not COMPUTED
+    return format.kind == "float" and is_less
+
+
+def is_staged(op: Op) -> bool:
+    """Whether an operation computes on buffers."""
+    return "cut" in op.attributes
+
+
+def staged(op: Op, **changes: Any) -> Op:
+    """The operation on tensors of other formats, with the buffers that these ask for."""
+    return _moving(op, _with_buffers(replace(op, **changes)))
+
+
+def rewritten(op: Op, **changes: Any) -> Op:
+    """The operation with other fields: one that computes on buffers has those that its operands now
+    ask for, and one that computes in the formats of its tensors still does."""
+    new = replace(op, **changes)
+    return _moving(op, _with_buffers(new) if is_staged(op) else new)
+
+
+def _moving(op: Op, new: Op) -> Op:
+    """The new operation with the bytes that it moves, in place of those of the old one."""
+    moved = op.bytes_moved + -1 * _traffic(op) + _traffic(new)
+    return replace(new, bytes_moved=moved)
+
+
+def _with_buffers(op: Op) -> Op:
+    own = tiles(op)
+    kept = {name: t for name, t in op.workspace.items() if name not in own}
+    attributes = {name: value for name, value in op.attributes.items() if name not in _OWN}
+    if not _needs_tiles(op):
+        return replace(op, workspace=kept, attributes=attributes)
+    along = cut(op)
+    buffers = {
+        name + SUFFIX: tensor.new(f"{op.name}.{name}{SUFFIX}", axes, COMPUTED, Role.WORKSPACE)
+        for name, axes in _buffers(op, along)
+    }
+    attributes |= {"cut": along, "tile": extent(op, along)}
+    return replace(op, workspace={**kept, **buffers}, attributes=attributes)
+
+
+_OWN = ("cut", "tile")
+"""The attributes that a staged operation has more."""
+
+
+def _needs_tiles(op: Op) -> bool:
+    """Whether an operation cannot work on its tensors as they are stored."""
+    formats = {each.format for each in op.touched()}
+    as_stored = op.transfers or op.traits.as_stored
+    if as_stored or (op.traits.moves and len(formats) == 1):
+        return False
+    return SCALE in op.reads or any(map(small, formats))
+
+
+def tiles(op: Op) -> dict[str, Tensor]:
+    """The buffers that a staged operation has beside the workspace of its algorithm."""
+    return {name: each for name, each in op.workspace.items() if name.endswith(SUFFIX)}
+
+
+def _traffic(op: Op) -> Size:
+    """Bytes read and written without workspace; in a staged operation every value that is widened
+    or rounded also passes through a buffer once."""
+    total = Size()
+    for group, times in ((op.reads, 1), (op.writes, 1), (op.updates, 2)):
+        for operand in group.values():
+            total += times * operand.size
+            if is_staged(op) and small(operand.format):
+                total += _values(operand) * (2 * COMPUTED.bits // 8)
+    return total
+
+
+def _values(operand: Tensor) -> Size:
+    """How many values a tensor has."""
+    fixed, each = (
+        8 * n // operand.format.bits for n in (operand.size.fixed, operand.size.per_sample)
+    )
+    return Size(fixed, each)
+
+
+def extent(op: Op, along: Cut) -> int:
+    """How many values, channels or outputs a tile has; a whole operation has one tile."""
+    if along in (Cut.VALUES, Cut.PARAMETERS):
+        sizes = (_values(each) for each in operands(op).values())
+        longest = max(size.fixed + size.per_sample for size in sizes)
+        return min(MOST, max(LEAST, longest))
+    if along is Cut.CHANNELS:
+        _, (_, channels), *plane = op.reads["x"].axes
+        return min(-(-channels // 4), max(1, MAPS // prod(size for _, size in plane)))
+    if along is Cut.OUTPUTS:
+        found = operands(op)
+        weight = found["weight" if "weight" in found else "dweight"]
+        (_, outputs), (_, inputs) = weight.axes
+        return min(outputs, max(1, MATRIX // inputs))
+    return 1
+
+
+def _buffers(op: Op, along: Cut) -> Iterator[tuple[str, Dims]]:
+    """Operand and axes of every buffer."""
+    if along is Cut.PARAMETERS:
+        yield from _of_update(op)
+        return
+    tile = ("tile", extent(op, along))
+    for name, operand in operands(op).items():
+        if name == "addend":
+            continue  # copied into dx before the operation
+        if small(operand.format):
+            yield name, _axes(name, operand.axes, along, tile)
+        if along is Cut.SAMPLES and name in op.writes and BATCH not in operand.axes:
+            yield name + ONE, operand.axes
+
+
+def _axes(name: str, axes: Dims, along: Cut, tile: tuple[str, int]) -> Dims:
+    """What a buffer holds of an operand."""
+    if along is Cut.VALUES:
+        return (tile,)
+    if along is Cut.SAMPLES:
+        return tuple(axis for axis in axes if axis != BATCH)
+    if along is Cut.CHANNELS:
+        return (BATCH, tile, *axes[2:]) if BATCH in axes else (tile,)
+    if along is Cut.OUTPUTS and name not in ("x", "dx"):
+        return (BATCH, tile) if BATCH in axes else (tile, *axes[1:])
+    return axes
+
+
+def _of_update(op: Op) -> Iterator[tuple[str, Dims]]:
+    """One buffer for each part of an update, whichever parameter it is about: the parameter
+    itself, its gradient, and each state."""
+    tile = (("tile", extent(op, Cut.PARAMETERS)),)
+    for part in dict.fromkeys(part for slot in op.slots for part in _widened(op, slot)):
+        yield part, tile
+
+
+def _widened(op: Op, slot: Slot) -> Iterator[str]:
+    """The parts of an update of one parameter that are computed on buffers."""
+    found = operands(op)
+    for part, name in slot.parts.items():
+        copied = part == PARAMETER and slot.master
+        scaled = part == GRADIENT and SCALE in op.reads
+        if scaled or (small(found[name].format) and not copied):
+            yield part
+
+
+def operands(op: Op) -> dict[str, Tensor]:
+    """All tensors that an operation reads, writes or updates, by name."""
+    return {**op.reads, **op.writes, **op.updates}

@@ -1,0 +1,290 @@
+"""The ways to recompute: each decides an order in which the operations of a step run.
+
+Orders are lists of numbers of operations. Those of a chain come from schedules of its stages
+(``chain_optimum``, ``segments``); others name what is dropped, and every map is made again right
+before the first operation that needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import NamedTuple
+
+from memlab import units
+from memlab.clocks.roofline import Machine
+from memlab.errors import InputError, unknown
+from memlab.step.op import Op, Phase
+from memlab.step.step import Step
+from memlab.techniques.recompute import (
+    chain_optimum,
+    exact_order,
+    segments,
+    slots,
+)
+from memlab.techniques.recompute.chain import Chain, Schedule, simulate
+from memlab.techniques.recompute.exact_order import Result, Task
+from memlab.techniques.recompute.order_memory import Liveness
+from memlab.techniques.recompute.repeated_operations import made, names_of
+from memlab.techniques.recompute.step_as_chain import cuts
+
+Order = list[int]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked for: a step, and the arguments that the way takes."""
+
+    step: Step
+    k: int | None
+    layers: tuple[str, ...]
+    batch: int
+    budget: int | None
+    in_place: bool = False
+    machine: Machine | None = None
+
+    @cached_property
+    def liveness(self) -> Liveness:
+        """For the bytes of many orders."""
+        return Liveness(self.step, self.batch, self.machine, self.in_place)
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to recompute: the arguments that it needs and those that it takes."""
+
+    order: Callable[[Wish], Order]
+    needs: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
+    example: str = "memlab.recompute(step)"
+
+
+def _every(wish: Wish) -> Order:
+    found = cuts(wish.step, wish.machine)
+    parts = found.parts
+    schedule = segments.sqrt(parts) if wish.k is None else segments.every_kth(parts, wish.k)
+    return found.order(schedule)
+
+
+def _slots(wish: Wish) -> Order:
+    found = cuts(wish.step, wish.machine)
+    assert wish.k is not None
+    return found.order(slots.output_schedule(len(found.parts), wish.k))
+
+
+def _keep(wish: Wish) -> Order:
+    found = cuts(wish.step, wish.machine)
+    for name in wish.layers:
+        if name not in found.names[:-1]:
+            raise unknown("place to cut", name, found.names[:-1])
+    ends = [number + 1 for number, name in enumerate(found.names[:-1]) if name in wish.layers]
+    return found.order(segments._cut(ends, len(found.parts)))
+
+
+def _chained(
+    least: Callable[[Chain], Schedule], within: Callable[[Chain, int], Schedule], wish: Wish
+) -> Order:
+    """The schedule of the least peak, or the fastest one that the budget leaves room for: the bytes
+    of the chain are those of the step."""
+    found = cuts(wish.step, wish.machine)
+    chain = found.chain(wish.batch, wish.in_place)
+    schedule = least(chain)
+    if wish.budget is not None:
+        room = wish.budget - found.throughout(wish.batch)
+        if simulate(chain, schedule).peak <= room:
+            schedule = within(chain, room)
+    return _best(wish, [found.order(schedule)], partial(_chained, least, within))
+
+
+def _exact(wish: Wish) -> Order:
+    inputs, tasks, fixed = tasks_of(wish.step, wish.batch, wish.machine)
+    graph = [*inputs, *tasks]
+
+    def order(found: Sequence[int]) -> Order:
+        ran = [number - len(inputs) for number in found if number >= len(inputs)]
+        return [*ran, *range(len(tasks), len(wish.step.ops))]
+
+    smallest = exact_order.least_memory(graph, fixed)
+    tried = [order(smallest)]
+    rest = wish.liveness.of(range(len(wish.step.ops))).timeline[len(tasks) :].tolist()
+    least = max(exact_order.simulate(graph, smallest, fixed).peak, *rest, 0)
+    room = least if wish.budget is None else wish.budget
+    if least <= room:
+        tried.append(order(exact_order.least_time(graph, room, fixed)))
+    return _best(wish, tried, _exact)
+
+
+def tasks_of(
+    step: Step, batch: int, machine: Machine | None = None
+) -> tuple[list[Task], list[Task], int]:
+    """What goes before the end of the step (inputs) as tasks, then every operation up to the last
+    backward, and the bytes that live throughout. What an order of them takes is what the step takes
+    that follows from it, up to there."""
+    of = Liveness(step, batch, machine)
+    end = max((i for i, op in enumerate(step.ops) if op.phase is Phase.BACKWARD), default=-1) + 1
+    touched, after = (
+        set[int]().union(*(run.touched for run in runs)) for runs in (of.runs[:end], of.runs[end:])
+    )
+    stay = of.left | after
+
+    def nbytes(numbers: Iterable[int]) -> tuple[int, ...]:
+        return tuple(int(of.nbytes[n]) if of.here[n] else 0 for n in numbers)
+
+    inputs = sorted((of.there & touched) - stay)
+    maker: dict[int, Result] = {each: (number, 0) for number, each in enumerate(inputs)}
+    tasks = []
+    for number, (op, run) in enumerate(zip(step.ops[:end], of.runs, strict=False), len(inputs)):
+        again = op.phase is Phase.FORWARD and (op.pure or op.again is not None)
+        new = sorted(run.writes - of.there - maker.keys())
+        own = [each for each in new if each not in stay]
+        made = [each for each in own if each in run.made or not again]
+        once = [each for each in own if each not in made]
+        first, *more = nbytes(made) or (0,)
+        reads = {maker[each] for each in run.touched if each in maker}
+        maker |= {each: (number, which) for which, each in enumerate([*(made or [-1]), *once])}
+        left, inside = (sum(nbytes(each)) for each in (set(new) - {*own}, run.workspace))
+        tasks.append(
+            Task(
+                op.name,
+                run.time,
+                first,
+                tuple(sorted(reads)),
+                again,
+                inside,
+                left,
+                tuple(more),
+                nbytes(once),
+                run.repeated.time,
+            )
+        )
+    given = [Task(of.tensors[n].name, 0, sum(nbytes([n])), (), again=False) for n in inputs]
+    return given, tasks, sum(nbytes(of.there - {*inputs}))
+
+
+def _best(wish: Wish, orders: Iterable[Order], way: Callable[[Wish], Order]) -> Order:
+    """The order of the least peak, or with a budget the fastest whose peak is within it: one of
+    these, or the step's own where that is as good.
+
+    Raises:
+        InputError: the budget is below the least peak, which the message names, and that of the
+            ``way`` with in place after it.
+    """
+    own = _rated(wish, [*range(len(wish.step.ops))])
+    if wish.budget is not None and own.peak <= wish.budget:
+        return own.order
+    rated = [own, *(_rated(wish, order) for order in orders)]
+    least = min(rated, key=lambda each: (each.peak, each.cost, len(each.order)))
+    if wish.budget is None:
+        return least.order
+    if wish.budget < least.peak:
+        raise _refusal(wish, least.peak, way)
+    fits = [each for each in rated if each.peak <= wish.budget]
+    return min(fits, key=lambda each: (each.cost, each.peak)).order
+
+
+def _refusal(wish: Wish, least: int, way: Callable[[Wish], Order]) -> InputError:
+    """The error for a budget that no order keeps."""
+    also, these = "", "that"
+    if not wish.in_place:
+        after = replace(wish, in_place=True, budget=None)
+        lower = _rated(after, way(after)).peak
+        if lower < least:
+            also = f", or {units.exact(lower)} with in place after it (in_place=True, --in-place)"
+            these = "one of these budgets"
+    assert wish.budget is not None
+    return InputError(
+        f"no order of this kind fits into {units.exact(wish.budget)}; the least that one takes is "
+        f"{units.exact(least)}{also}; try {these}, or a smaller batch."
+    )
+
+
+class _Rated(NamedTuple):
+    """An order with the bytes of its step, in place where that follows, and its time."""
+
+    order: Order
+    peak: int
+    cost: int
+
+
+def _rated(wish: Wish, order: Order) -> _Rated:
+    lives = wish.liveness.of(order)
+    return _Rated(order, lives.peak, lives.cost)
+
+
+def _drop(wish: Wish) -> Order:
+    forward = list(_forward(wish.step))
+    known = dict.fromkeys([*(op.name for op in forward), *(op.kind for op in forward)])
+    for name in wish.layers:
+        if name not in known:
+            raise unknown("operation or kind", name, known)
+    chosen = [op for op in forward if {op.name, op.kind} & set(wish.layers)]
+    for op in chosen:
+        if op.updates and not made(op):
+            changed = next(iter(op.updates.values())).name
+            raise InputError(f"{op.name} changes {changed} in place, so it cannot run twice.")
+    return _on_demand(wish.step, {name for op in chosen for name in made(op)})
+
+
+def _cheap(wish: Wish) -> Order:
+    """Dropped is what cheap operations make of what is kept, or of what is dropped itself."""
+    step = wish.step
+    kept = _needed(step) | {each.storage.name for each in step.live_in}
+    dropped: set[str] = set()
+    for op in _forward(step):
+        sources = {each.storage.name for each in op.reads.values()}
+        if op.traits.cheap and sources <= kept | dropped:
+            dropped |= made(op)
+    return _on_demand(step, dropped)
+
+
+def _forward(step: Step) -> Iterator[Op]:
+    return (op for op in step.ops if op.phase is Phase.FORWARD)
+
+
+def _needed(step: Step) -> set[str]:
+    """What backward touches."""
+    later = (op for op in step.ops if op.phase is Phase.BACKWARD)
+    return {each.storage.name for op in later for each in op.touched()}
+
+
+def _on_demand(step: Step, dropped: Collection[str]) -> Order:
+    """Forward once; then everything that is dropped right before who needs it first. What
+    backward does not need is not there either when something is made again."""
+    kept = _needed(step) - set(dropped)
+    forward = ((i, op) for i, op in enumerate(step.ops) if op.phase is Phase.FORWARD)
+    maker = {name: i for i, op in forward for name in made(op)}
+    there = kept | {name for name in _needed(step) if name not in maker}
+    there |= {each.storage.name for each in step.live_in}
+    result: Order = []
+
+    for number, op in enumerate(step.ops):
+        waiting = [number]
+        while waiting:
+            reads = step.ops[waiting[-1]].reads.values() if op.phase is Phase.BACKWARD else ()
+            missing = [maker[n] for n in names_of(reads) if n in maker and n not in there]
+            if missing:
+                waiting.append(missing[0])
+            else:
+                result.append(waiting.pop())
+                there |= made(step.ops[result[-1]]) if op.phase is Phase.BACKWARD else set()
+    return result
+
+
+_GREEDY = partial(_chained, segments.greedy_search, segments.greedy_search)
+_CHAIN = partial(_chained, chain_optimum.least_memory, chain_optimum.least_time)
+_BYTES = 'memlab.recompute(step, "chain", batch=8, budget="2GB")'
+
+_TAKEN = ("budget", "in_place", "device")
+
+WAYS = {
+    "every": Way(_every, takes=("k",), example='memlab.recompute(step, "every", k=4)'),
+    "keep": Way(_keep, ("layers",), example='memlab.recompute(step, "keep", layers=["pool1"])'),
+    "drop": Way(_drop, ("layers",), example='memlab.recompute(step, "drop", layers=["relu"])'),
+    "cheap": Way(_cheap, example='memlab.recompute(step, "cheap")'),
+    "slots": Way(_slots, ("k",), example='memlab.recompute(step, "slots", k=10)'),
+    "greedy": Way(_GREEDY, ("batch",), _TAKEN, _BYTES.replace("chain", "greedy")),
+    "chain": Way(_CHAIN, ("batch",), _TAKEN, _BYTES),
+    "exact": Way(_exact, ("batch",), _TAKEN, _BYTES.replace("chain", "exact")),
+}
+"""The ways to recompute, by name."""
