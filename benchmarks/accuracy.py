@@ -15,7 +15,7 @@ from pathlib import Path
 from memlab import atomic_files
 from memlab.bench.accuracy import COMMAND, FILE, run
 from memlab.bench.accuracy.table import Accuracy
-from memlab.measure.recorded_figures import Recorded, name_of, to_dict
+from memlab.measure.recorded_figures import RecordedFigures, name_of, to_dict
 from memlab.measure.timing import Result
 
 
@@ -28,7 +28,7 @@ def record(found: Result, file: Path = FILE) -> Path | None:
     processor, beside, _ = found.machine.processor.partition(", beside ")
     if beside:
         file = file.with_name(name_of(processor).replace("recorded", file.stem))
-    kept = Recorded(processor, COMMAND, replace(found, lines=lines))
+    kept = RecordedFigures(processor, COMMAND, replace(found, lines=lines))
     atomic_files.write(file, json.dumps(to_dict(kept), indent=1) + "\n")
     return file
 

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from memlab.assemble.step import training_step
 from memlab.errors import whole
 from memlab.measure.processor import freed_memory_kept, limited
-from memlab.measure.timing import Line, Result, line, machine, median
+from memlab.measure.timing import BenchmarkLine, Result, line, machine, median
 from memlab.networks import zoo
 from memlab.runtime.loader.feed import Fed, feed
 from memlab.runtime.loader.images import noise, write
@@ -49,11 +49,12 @@ def run(
     stalls = {name: tuple(_stall(each[name]) for each in rounds) for name in SETTINGS}
     left = tuple(_stall(each[TWO]) / _stall(each[NONE]) for each in rounds)
     return Result("path", machine(), (
-        Line("loading, as a share of compute", median(tuple(_share(r[NONE]) for r in rounds)), ""),
+        BenchmarkLine("loading, as a share of compute",
+        median(tuple(_share(r[NONE]) for r in rounds)), ""),
         *(line(f"stalls of a batch, {name}: {what}", each) for name, each in stalls.items()),
-        Line("stalls that two buffers leave", median(left), "x", LEFT, left),
+        BenchmarkLine("stalls that two buffers leave", median(left), "x", LEFT, left),
         *(_planned(name, [each[name] for each in rounds]) for name in (NONE, SLOW)),
-        *(Line(f"images a second, {name}",
+        *(BenchmarkLine(f"images a second, {name}",
                median(tuple(each[name].images_per_second for each in rounds)), "")
           for name in SETTINGS),
     ))  # fmt: skip
@@ -83,7 +84,7 @@ def _share(fed: Fed) -> float:
     return sum(each for name, each in fed.parts.items() if name != "compute") / fed.compute
 
 
-def _planned(name: str, runs: list[Fed]) -> Line:
+def _planned(name: str, runs: list[Fed]) -> BenchmarkLine:
     """How far the stalls are that the clock plans of the measured seconds of the parts."""
     apart = tuple(abs(fed.clocked().stalled / fed.stalled - 1) for fed in runs)
-    return Line(f"planned stalls from measured, {name}", median(apart), "", APART, apart)
+    return BenchmarkLine(f"planned stalls from measured, {name}", median(apart), "", APART, apart)

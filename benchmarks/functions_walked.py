@@ -17,7 +17,7 @@ from typing import Any
 import memlab
 from memlab.assemble.step import training_step
 from memlab.kernels import registry
-from memlab.measure.timing import Line, Result, machine
+from memlab.measure.timing import BenchmarkLine, Result, machine
 from memlab.networks import zoo
 from memlab.step.step import Step
 from memlab.techniques.precision import precision
@@ -98,5 +98,5 @@ def _name(code: CodeType) -> str:
     return f"{inner}:{code.co_qualname}{line}"
 
 
-def _line(name: str) -> Line:
-    return Line(name, len(entered(STEPS[name])), "", SHARE * COUNTED[name])
+def _line(name: str) -> BenchmarkLine:
+    return BenchmarkLine(name, len(entered(STEPS[name])), "", SHARE * COUNTED[name])

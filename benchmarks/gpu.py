@@ -21,12 +21,12 @@ from benchmarks import im2col
 from benchmarks.convolution import LAYERS
 from memlab.errors import InputError
 from memlab.kernels import registry
-from memlab.kernels.registry import Call
+from memlab.kernels.registry import KernelCall
 from memlab.layers import Conv2d, algorithms
 from memlab.measure import convolution, processor, timing
 from memlab.measure.batch_times import BATCHES, PER_SAMPLE, linear
 from memlab.measure.processor import Samples, Way
-from memlab.measure.timing import Line, Machine, Result, allow_torch, line, median, ratio
+from memlab.measure.timing import BenchmarkLine, Machine, Result, allow_torch, line, median, ratio
 from memlab.step.op import Op
 
 LARGEST, MOST = 2**32, 128
@@ -57,9 +57,9 @@ def run(repeats: int = 11) -> Result:
 
 def lines(
     repeats: int, cases: Iterable[im2col.Case] = im2col.CASES, sizes: Sequence[int] = SIZES,
-    layers: Iterable[convolution.Case] = LAYERS,
-    growing: convolution.Case = GROWING, batches: Sequence[int] = BATCHES,
-) -> Iterator[Line]:  # fmt: skip
+    layers: Iterable[convolution.ConvolutionCase] = LAYERS,
+    growing: convolution.ConvolutionCase = GROWING, batches: Sequence[int] = BATCHES,
+) -> Iterator[BenchmarkLine]:  # fmt: skip
     """Every figure: of lowering, of products of square matrices, and of convolutions."""
     registry.load("cuda")
     with same_precision():
@@ -78,7 +78,7 @@ def lines(
 # -- what is timed ------------------------------------------------------------------------------
 
 
-def _lowering(case: im2col.Case, repeats: int) -> Iterator[Line]:
+def _lowering(case: im2col.Case, repeats: int) -> Iterator[BenchmarkLine]:
     """Both ways to lower as many images as there is room for, beside the rivals."""
     cuda, (k, stride, pad) = import_module("numba.cuda"), case[2:]
     lower = import_module("memlab.kernels.cuda").im2col
@@ -95,7 +95,7 @@ def _lowering(case: im2col.Case, repeats: int) -> Iterator[Line]:
         ways[RIVAL] = partial(torch.ops.aten.im2col.out, _seen(x), *pairs, out=_seen(out))
     times = timed(ways, repeats)
     name = f"{case.name.partition(',')[0]}, batch {batch}"
-    yield Line(f"{name}: bytes written", out.nbytes, "B")
+    yield BenchmarkLine(f"{name}: bytes written", out.nbytes, "B")
     yield from (line(f"{name}: {way}", samples) for way, samples in times.items())
     yield ratio(f"{name}: coalesced against {FILL}", times[COALESCED], times[FILL], OF_FILL)
     yield ratio(f"{name}: naive against coalesced", times[NAIVE], times[COALESCED])
@@ -104,7 +104,7 @@ def _lowering(case: im2col.Case, repeats: int) -> Iterator[Line]:
         yield ratio(f"{name}: coalesced against {RIVAL}", times[COALESCED], rival, OF_RIVAL)
 
 
-def _products(size: int, repeats: int) -> Iterator[Line]:
+def _products(size: int, repeats: int) -> Iterator[BenchmarkLine]:
     """Every way to multiply two square matrices."""
     products = import_module("memlab.kernels.cuda.conv.matrix_product")
     a, b, out = (_drawn((size, size)) for _ in range(3))
@@ -117,10 +117,10 @@ def _products(size: int, repeats: int) -> Iterator[Line]:
     name = f"product of {size}x{size}"
     for way, samples in times.items():
         yield line(f"{name}: {way}", samples)
-        yield Line(f"{name}: {way}, rate", 2e-9 * size**3 / median(samples), "GFLOP/s")
+        yield BenchmarkLine(f"{name}: {way}, rate", 2e-9 * size**3 / median(samples), "GFLOP/s")
 
 
-def _convolutions(case: convolution.Case, repeats: int) -> Iterator[Line]:
+def _convolutions(case: convolution.ConvolutionCase, repeats: int) -> Iterator[BenchmarkLine]:
     """Every algorithm that a GPU has a kernel for."""
     ops = _operations(case)
     batch = _batch(max(convolution.workspace(op, 1) + _operands(op) for op in ops.values()))
@@ -132,10 +132,10 @@ def _convolutions(case: convolution.Case, repeats: int) -> Iterator[Line]:
     name = f"{case.name}, batch {batch}"
     yield from (line(f"{name}: {way}", samples) for way, samples in times.items())
     for way, op in ops.items():
-        yield Line(f"{name}: {way}, workspace", convolution.workspace(op, batch), "B")
+        yield BenchmarkLine(f"{name}: {way}, workspace", convolution.workspace(op, batch), "B")
 
 
-def _per_sample(name: str, op: Op, batches: Iterable[int], repeats: int) -> Iterator[Line]:
+def _per_sample(name: str, op: Op, batches: Iterable[int], repeats: int) -> Iterator[BenchmarkLine]:
     """An operation without a workspace, at growing batches."""
     ways = {str(batch): _prepared(op, batch, {}) for batch in batches}
     for batch, samples in timed(ways, repeats).items():
@@ -185,7 +185,7 @@ def machine(device: str) -> Machine:
 # -- operands -----------------------------------------------------------------------------------
 
 
-def _operations(case: convolution.Case) -> dict[str, Op]:
+def _operations(case: convolution.ConvolutionCase) -> dict[str, Op]:
     """The forward of a layer by every algorithm that has a kernel on a GPU."""
     ops = {name: convolution.operation(case, name) for name in algorithms.on("cuda")}
     return {name: op for name, op in ops.items() if op.algorithm == name}
@@ -206,7 +206,7 @@ def _prepared(op: Op, batch: int, operands: dict[str, Any]) -> Way:
         name: cuda.device_array(tensor.shape(batch), tensor.format.dtype())
         for name, tensor in op.workspace.items()
     }
-    call = Call(operands | workspace, op.attributes["layer"], training=False)
+    call = KernelCall(operands | workspace, op.attributes["layer"], training=False)
     return partial(registry.find(op.kind, op.algorithm, "cuda"), call)
 
 

@@ -18,7 +18,16 @@ from numpy.lib.stride_tricks import sliding_window_view
 from memlab import kernels, units
 from memlab.kernels.registry import Array
 from memlab.measure.processor import Samples, Way, limited, timed
-from memlab.measure.timing import Group, Line, Result, Timing, allow_torch, line, machine, ratio
+from memlab.measure.timing import (
+    BenchmarkLine,
+    Result,
+    TimedGroup,
+    Timing,
+    allow_torch,
+    line,
+    machine,
+    ratio,
+)
 
 LIMIT, RIVAL, BACK = 1 / 0.58, 1 / 5, 1 / 2.5
 """The time of im2col, at most this many times the copy limit's and PyTorch's; the time of col2im,
@@ -59,8 +68,8 @@ CASES = (
 
 def run(repeats: int = 9, cases: Iterable[Case] = CASES) -> Result:
     """Time im2col and col2im on six shapes, beside a copy, NumPy's ways and PyTorch's."""
-    lines: list[Line] = []
-    groups: list[Group] = []
+    lines: list[BenchmarkLine] = []
+    groups: list[TimedGroup] = []
     with limited():
         for case in cases:
             times, nbytes = _times(case, repeats)
@@ -78,7 +87,7 @@ def _times(case: Case, repeats: int) -> tuple[dict[str, Samples], int]:
     return timed({**forth, **back}, repeats, SHORTEST), lowered.nbytes
 
 
-def _lines(case: Case, times: dict[str, Samples], nbytes: int) -> list[Line]:
+def _lines(case: Case, times: dict[str, Samples], nbytes: int) -> list[BenchmarkLine]:
     return [
         line(f"{case.name}: {FORTH} to {units.short(nbytes)}", times[FORTH]),
         *(_against(case, FORTH, rival, times) for rival in TO_LOWER[1:] if rival in times),
@@ -87,17 +96,17 @@ def _lines(case: Case, times: dict[str, Samples], nbytes: int) -> list[Line]:
     ]
 
 
-def _groups(case: Case, times: dict[str, Samples]) -> list[Group]:
+def _groups(case: Case, times: dict[str, Samples]) -> list[TimedGroup]:
     """Forth, and back where there is a rival."""
     sides = [(case.name, TO_LOWER), (f"{case.name}, back", TO_FOLD)]
     found = []
     for name, ways in sides:
         timings = [Timing(way.partition(",")[0], None, times[way]) for way in ways if way in times]
-        found += [Group(name, tuple(timings))] if len(timings) > 1 else []
+        found += [TimedGroup(name, tuple(timings))] if len(timings) > 1 else []
     return found
 
 
-def _against(case: Case, mine: str, rival: str, times: dict[str, Samples]) -> Line:
+def _against(case: Case, mine: str, rival: str, times: dict[str, Samples]) -> BenchmarkLine:
     what = rival.partition(",")[0]
     return ratio(f"{case.name}: {mine} against {what}", times[mine], times[rival])
 
@@ -170,20 +179,20 @@ def _ways_back(case: Case, lowered: Array, out: dict[str, Array]) -> Ways:
     return ways
 
 
-def _summary(lines: list[Line]) -> list[Line]:
+def _summary(lines: list[BenchmarkLine]) -> list[BenchmarkLine]:
     """Geometric means over the shapes, and the worst, each with its aim."""
 
     def values(mine: str, rival: str) -> list[float]:
         return [each.value for each in lines if each.name.endswith(f"{mine} against {rival}")]
 
     mean = statistics.geometric_mean
-    found = [Line(f"{FORTH} against {COPY}, mean", mean(values(FORTH, COPY)), "x", LIMIT)]
+    found = [BenchmarkLine(f"{FORTH} against {COPY}, mean", mean(values(FORTH, COPY)), "x", LIMIT)]
     if not values(FORTH, TORCH):
-        return [*found, Line(f"{TORCH} is not installed: no comparison", 0, "")]
+        return [*found, BenchmarkLine(f"{TORCH} is not installed: no comparison", 0, "")]
     back = values(AND_BACK, TORCH)
     return [
         *found,
-        Line(f"{FORTH} against {TORCH}, mean", mean(values(FORTH, TORCH)), "x", RIVAL),
-        Line(f"{AND_BACK} against {TORCH}, mean", mean(back), "x", BACK),
-        Line(f"{AND_BACK} against {TORCH}, worst shape", max(back), "x", WORST),
+        BenchmarkLine(f"{FORTH} against {TORCH}, mean", mean(values(FORTH, TORCH)), "x", RIVAL),
+        BenchmarkLine(f"{AND_BACK} against {TORCH}, mean", mean(back), "x", BACK),
+        BenchmarkLine(f"{AND_BACK} against {TORCH}, worst shape", max(back), "x", WORST),
     ]

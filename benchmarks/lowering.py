@@ -7,7 +7,7 @@ from time import process_time
 from memlab.measure import convolution, torch_lowering
 from memlab.measure.convolution import RIVAL
 from memlab.measure.lecture_layer import COPY, LAYER, NETWORK, TIMES, copied
-from memlab.measure.timing import Line, Result, line
+from memlab.measure.timing import BenchmarkLine, Result, line
 from memlab.measure.torch_lowering import Scratch
 
 
@@ -16,13 +16,15 @@ def run() -> Result:
     case = convolution.find(NETWORK, LAYER)
     found = convolution.measure(case)
     measured, seconds = copied(case, TIMES, process_time)
-    lines = [line(COPY, tuple(seconds)), Line(f"{COPY}, measured", measured, "B")]
+    lines = [line(COPY, tuple(seconds)), BenchmarkLine(f"{COPY}, measured", measured, "B")]
     for each in found.timings:
         lines.append(line(each.name, each.samples))
         if each.workspace is not None:
-            lines.append(Line(f"{each.name}, workspace", each.workspace, "B"))
+            lines.append(BenchmarkLine(f"{each.name}, workspace", each.workspace, "B"))
     for row in torch_lowering.measure([case], 1).rows:
-        lines += [Line(f"{RIVAL} {how}, workspace", n, "B") for how, n in _taken(row).items()]
+        lines += [
+            BenchmarkLine(f"{RIVAL} {how}, workspace", n, "B") for how, n in _taken(row).items()
+        ]
     return Result("lowering", found.machine, tuple(lines))
 
 
@@ -30,11 +32,11 @@ def in_torch() -> Result:
     """Measure what PyTorch's own convolution takes beside input and output."""
     found = torch_lowering.measure()
     lines = [
-        Line(f"{row.name}: {how} against the input", nbytes / row.input, "x")
+        BenchmarkLine(f"{row.name}: {how} against the input", nbytes / row.input, "x")
         for row in found.rows
         for how, nbytes in _taken(row).items()
     ]
-    missing = Line(f"{RIVAL} is not installed: no comparison", 0, "")
+    missing = BenchmarkLine(f"{RIVAL} is not installed: no comparison", 0, "")
     return Result("torch-lowering", found.machine, tuple(lines or [missing]))
 
 

@@ -21,8 +21,8 @@ from memlab import atomic_files, units
 from memlab.assemble.step import training_step
 from memlab.clocks.streams import clock
 from memlab.measure.processor import freed_memory_kept, limited
-from memlab.measure.recorded_figures import FOLDER, Recorded, to_dict
-from memlab.measure.timing import Line, Result, interleave, line, machine, median, ratio
+from memlab.measure.recorded_figures import FOLDER, RecordedFigures, to_dict
+from memlab.measure.timing import BenchmarkLine, Result, interleave, line, machine, median, ratio
 from memlab.networks import zoo
 from memlab.runtime.async_copies import RAM
 from memlab.runtime.program import Program
@@ -65,15 +65,16 @@ def run(network: str = NETWORK, image: int = IMAGE, batch: int = BATCH, repeats:
     link = nbytes / (SHARE * planned)
     return Result("offload", machine(), (
         line(f"{PLAIN}: {what}", kernels),
-        Line(f"copies: {units.short(nbytes)} at {units.short(speed)}/s", nbytes / speed, "s"),
-        Line("copies, of the kernels' time", 100 * nbytes / speed / median(kernels), "%"),
+        BenchmarkLine(f"copies: {units.short(nbytes)} at {units.short(speed)}/s", nbytes / speed,
+        "s"),
+        BenchmarkLine("copies, of the kernels' time", 100 * nbytes / speed / median(kernels), "%"),
         *found,
-        Line("beside, over the larger, as planned",
+        BenchmarkLine("beside, over the larger, as planned",
              clock(moving, batch, link=link).seconds / planned, "x"),
     ))  # fmt: skip
 
 
-def _compared(samples: Samples, where: str) -> list[Line]:
+def _compared(samples: Samples, where: str) -> list[BenchmarkLine]:
     """Seconds of a step whose maps wait somewhere."""
     cases = {name: samples[f"{name}, maps {where}"] for name in (BESIDE, AFTER, COPIES)}
     kernels, copies = median(samples[PLAIN]), median(cases[COPIES])
@@ -86,13 +87,13 @@ def _compared(samples: Samples, where: str) -> list[Line]:
     ]  # fmt: skip
 
 
-def _counted(step: Step, batch: int, host: Path | str, where: str) -> list[Line]:
+def _counted(step: Step, batch: int, host: Path | str, where: str) -> list[BenchmarkLine]:
     """The bytes that the maps take there: as the meter saw them, or as the file system counts."""
     found = run_once(step, batch, host=host)
     blocks = f", in blocks of {found.host_grain} B" if found.host_grain > 1 else ""
     return [
-        Line(f"most that waited {where}, measured{blocks}", found.host_peak, "B"),
-        Line(f"residual of both memories, maps {where}", found.residual, "B", 0),
+        BenchmarkLine(f"most that waited {where}, measured{blocks}", found.host_peak, "B"),
+        BenchmarkLine(f"residual of both memories, maps {where}", found.residual, "B", 0),
     ]
 
 
@@ -149,7 +150,7 @@ def paced(session: Session, speed: int) -> Iterator[list[float]]:
 def main() -> None:
     """Measure, and record it."""
     found = run()
-    recorded = Recorded(found.machine.processor, "python -m benchmarks offload", found)
+    recorded = RecordedFigures(found.machine.processor, "python -m benchmarks offload", found)
     atomic_files.write(FILE, json.dumps(to_dict(recorded), indent=1) + "\n")
     print(found)
 

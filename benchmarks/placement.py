@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from memlab.assemble.step import training_step
-from memlab.measure.timing import Line, Result, interleave, line, machine, ratio
+from memlab.measure.timing import BenchmarkLine, Result, interleave, line, machine, ratio
 from memlab.networks.zoo.resnets import resnet
 from memlab.placement.placement import Block, arrange, blocks
 
@@ -46,7 +46,7 @@ def at_random(count: int) -> tuple[Block, ...]:
     return tuple(found)
 
 
-def _training(repeats: int, stages: tuple[int, int]) -> list[Line]:
+def _training(repeats: int, stages: tuple[int, int]) -> list[BenchmarkLine]:
     short, long = (of_step(stage) for stage in stages)
     name = "in a step"
     lines, quick = _times(short, name, repeats, AIM_SHORT)
@@ -56,7 +56,7 @@ def _training(repeats: int, stages: tuple[int, int]) -> list[Line]:
     return [*lines, *more, *ratios]
 
 
-def _at_random(repeats: int, count: int) -> list[Line]:
+def _at_random(repeats: int, count: int) -> list[BenchmarkLine]:
     lines, times = _times(at_random(count), "at random", repeats)
     base = WAYS[0]
     return lines + [
@@ -66,7 +66,7 @@ def _at_random(repeats: int, count: int) -> list[Line]:
 
 def _times(
     given: Sequence[Block], name: str, repeats: int, aim: float | None = None
-) -> tuple[list[Line], dict[str, tuple[float, ...]]]:
+) -> tuple[list[BenchmarkLine], dict[str, tuple[float, ...]]]:
     """Lines, and the seconds per block of every way."""
     wasted: dict[str, float] = {}
 
@@ -80,6 +80,6 @@ def _times(
         title = f"{way}: {len(given):,} blocks {name}"
         lines += [
             line(title, samples[way], aim),
-            Line(f"{title}, over the bound", wasted[way], "%"),
+            BenchmarkLine(f"{title}, over the bound", wasted[way], "%"),
         ]
     return lines, {way: tuple(s / len(given) for s in samples[way]) for way in WAYS}

@@ -7,7 +7,15 @@ from functools import partial
 from memlab.assemble.step import training_step
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan as book
-from memlab.measure.timing import Line, Result, in_fresh_process, interleave, line, machine, ratio
+from memlab.measure.timing import (
+    BenchmarkLine,
+    Result,
+    in_fresh_process,
+    interleave,
+    line,
+    machine,
+    ratio,
+)
 from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
@@ -35,7 +43,7 @@ def run(repeats: int = 5, layers: tuple[int, int] = (SHORT, LONG)) -> Result:
     return Result("plan", machine(), (*resnet(repeats), *chains(repeats, layers), *fresh(repeats)))
 
 
-def resnet(repeats: int) -> list[Line]:
+def resnet(repeats: int) -> list[BenchmarkLine]:
     """A ready plan at a new batch, and one from nothing."""
     ready = from_nothing()
     samples = interleave(
@@ -56,7 +64,7 @@ def from_nothing() -> Ledger:
     return book(training_step(zoo.build("resnet50")))
 
 
-def chains(repeats: int, layers: tuple[int, int]) -> list[Line]:
+def chains(repeats: int, layers: tuple[int, int]) -> list[BenchmarkLine]:
     """Step, plan and peak of two chains, and how the time per operation grows between them."""
     networks = [chain(count) for count in layers]
     operations = [operations_of(count) for count in layers]
@@ -96,7 +104,7 @@ def operations_of(layers: int) -> int:
     return 2 * layers + layers // 2 + 2
 
 
-def fresh(repeats: int) -> list[Line]:
+def fresh(repeats: int) -> list[BenchmarkLine]:
     """The import in a new process, with all that a plan needs, NumPy too; what it must not load."""
     in_fresh_process(FRESH)  # the first one fills the disk cache
     runs = [in_fresh_process(FRESH) for _ in range(repeats)]
@@ -105,5 +113,5 @@ def fresh(repeats: int) -> list[Line]:
     listed = f" ({', '.join(loaded)})" if loaded else ""
     return [
         line("import in a fresh process, NumPy included", seconds, IMPORT),
-        Line(f"heavy packages that it loads{listed}", len(loaded), "", 0),
+        BenchmarkLine(f"heavy packages that it loads{listed}", len(loaded), "", 0),
     ]

@@ -16,7 +16,7 @@ from memlab.bench.measured_machine import Subject, alternated, timed
 from memlab.clocks import roofline, streams
 from memlab.clocks.measured_rates import COMMAND
 from memlab.measure.processor import freed_memory_kept, limited
-from memlab.measure.timing import Line, Result, interleave, machine
+from memlab.measure.timing import BenchmarkLine, Result, interleave, machine
 from memlab.networks import zoo
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
@@ -62,18 +62,18 @@ def run() -> Result:
     plain, moving = list(_lines(PAIRS, ROUNDS)), list(_offloaded(OFFLOADED, ROUNDS))
     whose = f"apart, geometric mean; planned for {roofline.rates().title}"
     return Result("clock", machine(), (
-        *plain, Line(whose, apart(plain), "x", AIM),
-        *moving, Line("the same with offload", apart(moving), "x", OFFLOAD_AIM),
+        *plain, BenchmarkLine(whose, apart(plain), "x", AIM),
+        *moving, BenchmarkLine("the same with offload", apart(moving), "x", OFFLOAD_AIM),
         *_chosen(CHOSEN, ROUNDS),
     ))  # fmt: skip
 
 
-def apart(lines: Sequence[Line]) -> float:
+def apart(lines: Sequence[BenchmarkLine]) -> float:
     """The geometric mean of max(ratio, 1 / ratio)."""
     return exp(sum(abs(log(line.value)) for line in lines) / len(lines))
 
 
-def _lines(pairs: Iterable[Subject], rounds: int) -> Iterable[Line]:
+def _lines(pairs: Iterable[Subject], rounds: int) -> Iterable[BenchmarkLine]:
     """Planned over measured seconds of each pair."""
     rates = roofline.rates()
     with limited(), freed_memory_kept():
@@ -82,10 +82,10 @@ def _lines(pairs: Iterable[Subject], rounds: int) -> Iterable[Line]:
             measured = sum(seconds for _, seconds in timed(step, batch, rounds))
             planned = roofline.total(step, batch, rates)
             what = f"{step.label or name}, batch {batch}: {planned:.3f} of {measured:.3f} s"
-            yield Line(what, planned / measured, "x")
+            yield BenchmarkLine(what, planned / measured, "x")
 
 
-def _offloaded(pairs: Iterable[Subject], rounds: int) -> Iterable[Line]:
+def _offloaded(pairs: Iterable[Subject], rounds: int) -> Iterable[BenchmarkLine]:
     """The same of steps that offload, whose copies take half of the kernels' planned time."""
     with limited(), freed_memory_kept():
         for name, image, batch in pairs:
@@ -96,14 +96,16 @@ def _offloaded(pairs: Iterable[Subject], rounds: int) -> Iterable[Line]:
             with Session(Program(moving, batch)) as session, offload.paced(session, speed):
                 measured = _median(session, rounds)
             what = f"{name}, batch {batch}, offload: {planned:.3f} of {measured:.3f} s"
-            yield Line(what, planned / measured, "x")
+            yield BenchmarkLine(what, planned / measured, "x")
 
 
-def _chosen(pairs: Iterable[Subject], rounds: int) -> Iterable[Line]:
+def _chosen(pairs: Iterable[Subject], rounds: int) -> Iterable[BenchmarkLine]:
     """Measured seconds with the fastest convolutions, over those with the default ones; they are
     known where this machine was measured."""
     if not roofline.rates().here:
-        yield Line(f"fastest convolutions: `{COMMAND}` has not measured this machine", 0, "")
+        yield BenchmarkLine(
+            f"fastest convolutions: `{COMMAND}` has not measured this machine", 0, ""
+        )
         return
     with limited(), freed_memory_kept():
         for name, image, batch in pairs:
@@ -111,7 +113,7 @@ def _chosen(pairs: Iterable[Subject], rounds: int) -> Iterable[Line]:
             found = alternated([lowering(step, batch=batch), step], batch, rounds)
             chosen, usual = (sum(median(each) for _, each in ops) for ops in found)
             what = f"{name}, batch {batch}, fastest convolutions: {chosen:.3f} of {usual:.3f} s"
-            yield Line(what, chosen / usual, "x", CHOSEN_AIM)
+            yield BenchmarkLine(what, chosen / usual, "x", CHOSEN_AIM)
 
 
 def _median(session: Session, rounds: int) -> float:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from memlab import strings
 from memlab.errors import InputError
 from memlab.measure.convolution import RIVAL
-from memlab.measure.timing import Group, Machine, Result
-from memlab.pictures.algorithm_times import Row, workspace_and_time
+from memlab.measure.timing import Machine, Result, TimedGroup
+from memlab.pictures.algorithm_times import AlgorithmRow, workspace_and_time
 from memlab.pictures.draw.page import Page, Still, report
-from memlab.pictures.draw.table import Block, Table, Words
+from memlab.pictures.draw.table import PageBlock, Paragraphs, Table
 from memlab.pictures.values import timings
 from memlab.pictures.values.number_text import duration, ratio
 from memlab.pictures.values.study import Study
@@ -47,12 +47,12 @@ class BenchmarkTimes(Still, Study):
         return [*notes, timings.where(self.result.machine)]
 
     def page(self) -> Page:
-        blocks: list[Block] = []
+        blocks: list[PageBlock] = []
         for group in self.result.groups:
-            blocks += [Words(group.name, 13, bold=True, gap=16), self._bars(group)]
+            blocks += [Paragraphs(group.name, 13, bold=True, gap=16), self._bars(group)]
         return report(self, *blocks, size=12, bold=0)
 
-    def _bars(self, group: Group) -> Block:
+    def _bars(self, group: TimedGroup) -> PageBlock:
         rows, against = rows_of(group, self.result.machine)
         heads = [strings.get(f"speed.{key}") for key in ("algorithm", "workspace")]
         heads.append(timings.said("time"))
@@ -62,12 +62,12 @@ class BenchmarkTimes(Still, Study):
         return workspace_and_time(rows, self.result.machine, f"×: {against}", told)
 
 
-def rows_of(group: Group, machine: Machine) -> tuple[list[Row], str]:
+def rows_of(group: TimedGroup, machine: Machine) -> tuple[list[AlgorithmRow], str]:
     """The ways of a group, and what their times are divided by, for people."""
     known = {RIVAL: timings.rival(machine)}
     times = {each.name: each.seconds for each in group.timings}
     under = times.get(RIVAL) or min(times.values())
     named = known[RIVAL] if RIVAL in times else "the fastest"
-    rows = [Row(known.get(each.name, each.name), each, each.seconds / under)
+    rows = [AlgorithmRow(known.get(each.name, each.name), each, each.seconds / under)
             for each in group.timings]  # fmt: skip
     return rows, f"time by that of {named}"

@@ -9,7 +9,15 @@ from memlab import free_memory
 from memlab.assemble.step import training_step
 from memlab.kernels.registry import Array
 from memlab.measure.processor import blas, keep_freed_memory
-from memlab.measure.timing import Line, Result, allow_torch, interleave, line, machine, ratio
+from memlab.measure.timing import (
+    BenchmarkLine,
+    Result,
+    allow_torch,
+    interleave,
+    line,
+    machine,
+    ratio,
+)
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.techniques.lowering import lowering
@@ -49,7 +57,7 @@ def run(name: str = "resnet50", image: int = 224, batch: int = 8, repeats: int =
     what = f"{network.label}, {image}x{image}, batch {batch}, {_count(threads)}"
     lines = [line(f"{who}: {what}", seconds) for who, seconds in samples.items()]
     if CHOSEN not in cases:
-        lines.append(Line(f"{CHOSEN}: {lowered.notes[0]}", 0, ""))
+        lines.append(BenchmarkLine(f"{CHOSEN}: {lowered.notes[0]}", 0, ""))
     return Result("step", machine(), (*lines, *_compared(samples), *blas()))
 
 
@@ -65,9 +73,9 @@ def _in_torch(network: Network, session: Session, threads: int, x: Array, labels
     return lambda turn: there.step(*inputs)
 
 
-def _compared(samples: dict[str, tuple[float, ...]]) -> list[Line]:
+def _compared(samples: dict[str, tuple[float, ...]]) -> list[BenchmarkLine]:
     if RIVAL not in samples:
-        return [Line(f"{RIVAL} is not installed: no comparison", 0, "")]
+        return [BenchmarkLine(f"{RIVAL} is not installed: no comparison", 0, "")]
     return [
         ratio(f"{who} against {RIVAL}", samples[who], samples[RIVAL], aim)
         for who, aim in ((DEFAULT, AIM), (CHOSEN, CHOSEN_AIM))

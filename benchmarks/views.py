@@ -6,7 +6,7 @@ kernel is one.
 
 from __future__ import annotations
 
-from memlab.measure.timing import Line, Result, in_fresh_process, line, machine, ratio
+from memlab.measure.timing import BenchmarkLine, Result, in_fresh_process, line, machine, ratio
 
 AIM = 0.025
 """Seconds from event to picture, in Python."""
@@ -56,7 +56,7 @@ def run(repeats: int = 40) -> Result:
     return Result("views", machine(), tuple(lines(samples)))
 
 
-def lines(samples: dict[str, list[float]]) -> list[Line]:
+def lines(samples: dict[str, list[float]]) -> list[BenchmarkLine]:
     """The whole event, each of its parts, and what share of the event that is."""
     event = tuple(samples["event"])
     found = [line("memory view, ResNet-50, a slider's event", event, AIM)]

@@ -23,8 +23,8 @@ from lessons.stored import DIFFERS, LessonError, clean
 from memlab import atomic_files
 from memlab.errors import InputError
 from memlab.measure import recorded_figures
-from memlab.measure.recorded_figures import Recorded
-from memlab.measure.timing import Line, Machine, Result
+from memlab.measure.recorded_figures import RecordedFigures
+from memlab.measure.timing import BenchmarkLine, Machine, Result
 from memlab.pictures.values.number_text import duration, ratio
 from memlab.pictures.values.recordable import FIGURES
 
@@ -123,9 +123,11 @@ def taken(name: str, cell: Any, seconds: float, command: str, load: float | None
         raise LessonError(f"{name}: cell {cell.id} shows no picture with figures.{why}")
     figures = shown[-1][FIGURES]
     machine = Machine(**figures["machine"])
-    lines = [Line(**{**line, "samples": tuple(line["samples"])}) for line in figures["lines"]]
-    lines.append(Line(WHOLE, round(seconds, 1), "s"))
-    found = Recorded(machine.processor, command, Result(name, machine, tuple(lines)))
+    lines = [
+        BenchmarkLine(**{**line, "samples": tuple(line["samples"])}) for line in figures["lines"]
+    ]
+    lines.append(BenchmarkLine(WHOLE, round(seconds, 1), "s"))
+    found = RecordedFigures(machine.processor, command, Result(name, machine, tuple(lines)))
     recorded_figures.from_dict(recorded_figures.to_dict(found))  # it can be read again
     svg, text = (shown[-1][kind] for kind in (recordings.SVG, "text/plain"))
     return Picture(name, svg, text, figures["threads"], load, found)
@@ -164,7 +166,7 @@ def moved(before: Picture | None, now: Picture) -> Iterator[str]:
     yield f"  {further} of {len(found)} moved by more than their runs spread"
 
 
-def apart(before: Line, now: Line) -> bool:
+def apart(before: BenchmarkLine, now: BenchmarkLine) -> bool:
     """Whether a figure moved by more than the middle half of its samples, of either run. What has
     no samples is the same each time, or nobody knows how far it spreads."""
     if len(before.samples) > 1 and len(now.samples) > 1:
@@ -172,13 +174,13 @@ def apart(before: Line, now: Line) -> bool:
     return now.unit not in TIMED and now.value != before.value
 
 
-def spread(line: Line) -> float:
+def spread(line: BenchmarkLine) -> float:
     """How wide the middle half of the samples is."""
     low, _, high = statistics.quantiles(line.samples, n=4, method="inclusive")
     return high - low
 
 
-def shown(line: Line) -> str:
+def shown(line: BenchmarkLine) -> str:
     """A figure with its unit."""
     if line.unit == "s":
         return duration(line.value)

@@ -22,7 +22,7 @@ from memlab import atomic_files
 from memlab.errors import InputError, whole
 from memlab.ledger import files
 from memlab.measure import recorded_figures
-from memlab.measure.recorded_figures import Recorded
+from memlab.measure.recorded_figures import RecordedFigures
 
 TAG = re.compile(r"recorded-([a-z0-9_]+)")
 SVG = "image/svg+xml"
@@ -40,7 +40,7 @@ class Picture:
     text: str
     threads: int
     load: float | None
-    recorded: Recorded
+    recorded: RecordedFigures
 
     @property
     def above(self) -> str:

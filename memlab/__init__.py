@@ -8,7 +8,7 @@ import sys
 
 import lazy_loader
 
-from memlab.moved import Finder
+from memlab.moved import NAMES, Finder, old_names
 from memlab.notebook_hooks import show_values
 
 __version__ = "0.1.0"
@@ -17,6 +17,8 @@ _load, _, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name):  # typed in the stub
+    if name in NAMES:
+        return old_names(__name__)(name)
     if name not in __all__:
         raise AttributeError(f"memlab has no {name!r}; it has {', '.join(__all__)}.")
     return _load(name)

@@ -25,7 +25,7 @@ from .networks import zoo as zoo
 from .networks.builder import network as network
 from .networks.graph import Network as Network
 from .pictures.explain.report import explain as explain
-from .pictures.remedies.remedies import ways as ways
+from .pictures.remedies.remedies import remedies as remedies
 from .placement.placement import place as place
 from .runtime.loader.feed import Fed as Fed
 from .runtime.loader.feed import feed as feed

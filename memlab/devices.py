@@ -20,7 +20,7 @@ PACKAGE = "memlab.kernels"
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class DeviceSupport:
     """What a device can do beside what its kernels say.
 
     ``every_layer``: it has kernels for each layer whose row names no devices. ``staged``: it runs
@@ -36,11 +36,11 @@ class Device:
     own_memory: bool = False
 
 
-DEVICES: dict[str, Device] = {
+DEVICES: dict[str, DeviceSupport] = {
     each.name: each
     for each in (
-        Device("cpu", every_layer=True, staged=True, sequences=True),
-        Device("cuda", every_layer=True, own_memory=True),
+        DeviceSupport("cpu", every_layer=True, staged=True, sequences=True),
+        DeviceSupport("cuda", every_layer=True, own_memory=True),
     )
 }
 """The devices by the names that ``run(..., device=...)`` takes."""
@@ -49,7 +49,7 @@ EVERY_LAYER = tuple(name for name, each in DEVICES.items() if each.every_layer)
 """Those that are expected to have kernels for a new layer."""
 
 
-def find(name: str) -> Device:
+def find(name: str) -> DeviceSupport:
     """The device of that name.
 
     Raises:

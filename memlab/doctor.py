@@ -32,7 +32,7 @@ LITTLE, VERY_LITTLE = 2 * 10**9, 5 * 10**8
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class SetupCheck:
     """What was looked at, how it stands, and the line that mends it."""
 
     name: str
@@ -45,14 +45,14 @@ class Check:
         return f"{line}\n{'':9}to mend it: {self.fix}" if self.fix else line
 
 
-def report(checks: Sequence[Check]) -> str:
+def report(checks: Sequence[SetupCheck]) -> str:
     """One line per check, and how many problems there are."""
     count = sum(check.status == "problem" for check in checks)
     verdict = "1 problem." if count == 1 else f"{count} problems." if count else "No problem."
     return "\n".join([*map(str, checks), verdict])
 
 
-def exit_code(checks: Iterable[Check]) -> int:
+def exit_code(checks: Iterable[SetupCheck]) -> int:
     """1 where there is a problem, else 0."""
     return int(any(check.status == "problem" for check in checks))
 
@@ -60,13 +60,13 @@ def exit_code(checks: Iterable[Check]) -> int:
 # -- what is seen here --------------------------------------------------------------------------
 
 
-def examine() -> list[Check]:
+def examine() -> list[SetupCheck]:
     """Every check, on this machine and this Python."""
     python, version, numba = sys.executable, _installed("memlab"), _numba(sys.executable)
     needs = metadata.requires("memlab") if version else []
     packages = [check_package(need, _installed(need), python) for need in needs or []]
     checks = [
-        Check("machine", "ok", free_memory.here()),
+        SetupCheck("machine", "ok", free_memory.here()),
         check_memlab(version, python),
         check_python(tuple(sys.version_info[:3]), python),
         *packages,
@@ -95,7 +95,7 @@ def _failure(module: str) -> str:
     return ""
 
 
-def _memory() -> Check | None:
+def _memory() -> SetupCheck | None:
     try:
         from psutil import virtual_memory
     except ImportError:  # its own line says so
@@ -103,16 +103,16 @@ def _memory() -> Check | None:
     return check_memory(*free_memory.room(), int(virtual_memory().available))
 
 
-def _numba(python: str) -> Check:
+def _numba(python: str) -> SetupCheck:
     try:
         free_memory.check_variable("numba")
         free_memory.check_compiled()
     except InputError as error:
-        return Check("Numba starts", "problem", str(error), UNSET)
+        return SetupCheck("Numba starts", "problem", str(error), UNSET)
     try:
         free_memory.require_kernels()
     except InputError as error:
-        return Check("Numba starts", "problem", str(error), RAISE)
+        return SetupCheck("Numba starts", "problem", str(error), RAISE)
     return check_numba(_failure("numba"), python)
 
 
@@ -125,7 +125,7 @@ def _kernel_command() -> list[str] | None:
         return None
 
 
-def _cuda(python: str) -> Check | None:
+def _cuda(python: str) -> SetupCheck | None:
     try:
         targets = import_module("memlab.kernels.cuda.target")
     except Exception:  # Numba's own line says why
@@ -151,24 +151,24 @@ def _cache_folders() -> list[Path]:
 # -- what was seen, judged ----------------------------------------------------------------------
 
 
-def check_memlab(version: str | None, python: str) -> Check:
+def check_memlab(version: str | None, python: str) -> SetupCheck:
     """memlab is installed, so that its requirements are known."""
     fix = f'"{python}" -m pip install {requirement("lab,lessons")}'
     if version is None:
-        return Check("memlab", "problem", "runs from its folder and is not installed", fix)
-    return Check("memlab", "ok", version)
+        return SetupCheck("memlab", "problem", "runs from its folder and is not installed", fix)
+    return SetupCheck("memlab", "ok", version)
 
 
-def check_python(version: Version, executable: str) -> Check:
+def check_python(version: Version, executable: str) -> SetupCheck:
     """Python is new enough."""
     name, text = "Python", f"{_dotted(version[:3])}, {executable}"
     if version >= PYTHON:
-        return Check(name, "ok", text)
+        return SetupCheck(name, "ok", text)
     fix = f"install Python {_dotted(PYTHON)} or newer, then `make lab PYTHON=python3.12`"
-    return Check(name, "problem", text, fix)
+    return SetupCheck(name, "problem", text, fix)
 
 
-def check_package(requirement: str, installed: str | None, python: str) -> Check | None:
+def check_package(requirement: str, installed: str | None, python: str) -> SetupCheck | None:
     """A line of the package's metadata, such as ``jupyterlab>=4; extra == 'lab'``, is met.
 
     ``None`` for a requirement that a learner may do without, such as PyTorch.
@@ -182,12 +182,12 @@ def check_package(requirement: str, installed: str | None, python: str) -> Check
     if installed is None:
         status: Status = "note" if extra == "lessons" else "problem"
         use = "; some lessons need it" if extra == "lessons" else ""
-        return Check(name, status, f"not installed{use}", fix)
+        return SetupCheck(name, status, f"not installed{use}", fix)
     if _numbers(installed) < _numbers(least):
-        return Check(name, "problem", f"{installed}; {least} or newer is needed", fix)
+        return SetupCheck(name, "problem", f"{installed}; {least} or newer is needed", fix)
     if below and _numbers(installed) >= _numbers(below):
-        return Check(name, "problem", f"{installed}; one before {below} is needed", fix)
-    return Check(name, "ok", installed)
+        return SetupCheck(name, "problem", f"{installed}; one before {below} is needed", fix)
+    return SetupCheck(name, "ok", installed)
 
 
 def parse(requirement: str) -> tuple[str, str, str, str]:
@@ -202,15 +202,15 @@ def parse(requirement: str) -> tuple[str, str, str, str]:
     return word, first, below[1] if below else "", extra[1] if extra else ""
 
 
-def check_numba(error: str, python: str) -> Check:
+def check_numba(error: str, python: str) -> SetupCheck:
     """Numba can be imported: its versions and NumPy's fit together."""
     if not error:
-        return Check("Numba starts", "ok", "it can compile kernels")
+        return SetupCheck("Numba starts", "ok", "it can compile kernels")
     fix = f'"{python}" -m pip install --upgrade numba numpy'
-    return Check("Numba starts", "problem", error, fix)
+    return SetupCheck("Numba starts", "problem", error, fix)
 
 
-def check_kernel(argv: Sequence[str] | None, python: str, own: bool) -> Check:
+def check_kernel(argv: Sequence[str] | None, python: str, own: bool) -> SetupCheck:
     """The kernel ``python3``, which the lessons name, starts this Python.
 
     ``own`` says that this Python is a virtual environment, whose kernels come first.
@@ -218,43 +218,43 @@ def check_kernel(argv: Sequence[str] | None, python: str, own: bool) -> Check:
     name = "kernel python3"
     fix = f'"{python}" -m ipykernel install --{"sys-prefix" if own else "user"} --name python3'
     if not argv:
-        return Check(name, "problem", "Jupyter has no kernel of that name", fix)
+        return SetupCheck(name, "problem", "Jupyter has no kernel of that name", fix)
     if re.fullmatch(r"python(\d(\.\d+)?)?", argv[0]):
-        return Check(name, "ok", "the Python that starts JupyterLab")
+        return SetupCheck(name, "ok", "the Python that starts JupyterLab")
     if _folder(argv[0]) == _folder(python):
-        return Check(name, "ok", argv[0])
-    return Check(name, "problem", f"starts {argv[0]}, and not {python}", fix)
+        return SetupCheck(name, "ok", argv[0])
+    return SetupCheck(name, "problem", f"starts {argv[0]}, and not {python}", fix)
 
 
-def check_cuda(gpu: str, simulated: bool, error: str, python: str) -> Check:
+def check_cuda(gpu: str, simulated: bool, error: str, python: str) -> SetupCheck:
     """A GPU is welcome and never needed. ``error`` says why Numba cannot use what is there."""
     if error:
         fix = f'"{python}" -m pip install {requirement("cuda13")} (older driver: cuda12)'
-        return Check("CUDA", "note", error, fix if gpu else "")
+        return SetupCheck("CUDA", "note", error, fix if gpu else "")
     if gpu and simulated:
         text = f"simulated, because NUMBA_ENABLE_CUDASIM asks for it; there is a GPU: {gpu}"
-        return Check("CUDA", "note", text)
+        return SetupCheck("CUDA", "note", text)
     if simulated:
-        return Check("CUDA", "note", "simulated: no GPU here, and no lesson needs one")
-    return Check("CUDA", "ok", gpu)
+        return SetupCheck("CUDA", "note", "simulated: no GPU here, and no lesson needs one")
+    return SetupCheck("CUDA", "ok", gpu)
 
 
-def check_cache(folders: Sequence[Path], windows: bool = os.name == "nt") -> Check:
+def check_cache(folders: Sequence[Path], windows: bool = os.name == "nt") -> SetupCheck:
     """Numba can keep compiled kernels in one of its folders."""
     name = "Numba cache"
     for folder in folders:
         if writable(folder):
-            return Check(name, "ok", str(folder))
+            return SetupCheck(name, "ok", str(folder))
     text = f"no folder can be written: {', '.join(map(str, folders))}"
     fix = (
         "set NUMBA_CACHE_DIR=%TEMP%\\numba"
         if windows
         else "export NUMBA_CACHE_DIR=$HOME/.cache/numba"
     )
-    return Check(name, "problem", f"{text}; kernels are compiled in every session", fix)
+    return SetupCheck(name, "problem", f"{text}; kernels are compiled in every session", fix)
 
 
-def check_memory(free: int, limit: str, system: int) -> Check:
+def check_memory(free: int, limit: str, system: int) -> SetupCheck:
     """Enough memory is free. ``system`` is what the whole machine has left; ``limit`` is what
     allows less, if anything: a control group (a container, a job of a cluster), or ``ulimit``."""
     text = f"{units.both(free)} free"
@@ -262,10 +262,10 @@ def check_memory(free: int, limit: str, system: int) -> Check:
         text += f"; {limit} allows less than the machine's {units.short(system)}"
     fix = RAISE if limit else "close other programs"
     if free < VERY_LITTLE:
-        return Check("memory", "problem", text, fix)
+        return SetupCheck("memory", "problem", text, fix)
     if free < LITTLE:
-        return Check("memory", "note", f"{text}; larger runs are refused, plans are not", fix)
-    return Check("memory", "ok", text)
+        return SetupCheck("memory", "note", f"{text}; larger runs are refused, plans are not", fix)
+    return SetupCheck("memory", "ok", text)
 
 
 def writable(folder: Path) -> bool:

@@ -24,7 +24,7 @@ stated by a name or by who asks, measured here."""
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class SourcedFigure:
     """A figure and how sure it is, one of ``SURE``."""
 
     value: int
@@ -40,8 +40,8 @@ class Link:
     ``reached`` in practice, where somebody said so."""
 
     name: str
-    raw: Figure
-    reached: Figure | None = None
+    raw: SourcedFigure
+    reached: SourcedFigure | None = None
     source: str = ""
 
     @property
@@ -61,10 +61,10 @@ class Device:
 
     name: str
     title: str
-    memory: Figure
+    memory: SourcedFigure
     source: str
-    bandwidth: Figure | None = None
-    flops: Mapping[str, Figure] = field(default_factory=dict)
+    bandwidth: SourcedFigure | None = None
+    flops: Mapping[str, SourcedFigure] = field(default_factory=dict)
     link: Link | None = None
     on_chip: bool = False
 
@@ -156,7 +156,7 @@ def link(given: str | float | Link) -> Link:
         _check_unit("a link", speed)
     if speed < 1:
         raise InputError(f"nothing moves over a link of {shorten(given)}; try '12 GB/s'.")
-    return Link(f"{units.short(speed)}/s", Figure(speed, "stated"), source="as asked")
+    return Link(f"{units.short(speed)}/s", SourcedFigure(speed, "stated"), source="as asked")
 
 
 def speed(what: str, given: str | float, usual: str) -> int:
@@ -270,7 +270,7 @@ def _rows(
         yield row
 
 
-def _figure(row: Mapping[str, Any], what: str, given: object) -> Figure:
+def _figure(row: Mapping[str, Any], what: str, given: object) -> SourcedFigure:
     """``[900e9, "quoted"]``, or a number of one's own, which is stated."""
     value, sure = given if isinstance(given, list) and len(given) == 2 else (given, "stated")
     if not isinstance(value, Real) or isinstance(value, bool):
@@ -279,7 +279,7 @@ def _figure(row: Mapping[str, Any], what: str, given: object) -> Figure:
             'try [900e9, "quoted"].'
         )
     sure = known("word for how sure a figure is", sure, SURE)
-    return Figure(whole(f"{what} of {row['name']}", value), sure)
+    return SourcedFigure(whole(f"{what} of {row['name']}", value), sure)
 
 
 @cache

@@ -20,7 +20,7 @@ from memlab.networks.graph import INPUT, Network
 from memlab.pictures.live.outputs import publish
 from memlab.pictures.live.widget import Widget
 from memlab.pictures.memory import lifetimes as small
-from memlab.pictures.memory.page import Shown, needs, page
+from memlab.pictures.memory.page import MemoryPageInputs, needs, page
 from memlab.pictures.memory.snapshot import cut
 from memlab.pictures.memory.step_memory import StepMemory, budget
 
@@ -70,7 +70,7 @@ def ledger_svg(ledger: Ledger) -> str:
     if small.fits(memory):
         return small.page(small.lifetimes(memory, batch), width=WIDTH).render()
     now = cut(memory, batch)
-    return page(Shown(now, needs(now), budgets=[card]), WIDTH).render()
+    return page(MemoryPageInputs(now, needs(now), budgets=[card]), WIDTH).render()
 
 
 def network_html(network: Network) -> str:

@@ -32,9 +32,9 @@ def show_values() -> None:
 
 
 def _bundle(value: Any) -> Any:
-    return import_module("memlab.display").bundle(value)
+    return import_module("memlab.notebook_display").bundle(value)
 
 
 def _display(card: Any) -> None:
     """A card, and what follows its answer."""
-    import_module("memlab.display").show_card(card)
+    import_module("memlab.notebook_display").show_card(card)

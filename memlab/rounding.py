@@ -31,7 +31,7 @@ class Bits(NamedTuple):
     mantissa: str
 
 
-class Error(NamedTuple):
+class RoundingError(NamedTuple):
     """How far the format's value is from the number: ``absolute`` is value minus number,
     ``relative`` is that over the number's size, and ``ulps`` over the step of the format there,
     the unit in the last place."""
@@ -127,7 +127,7 @@ def bits(value: Number, format: str | Format) -> Bits:
     return Bits(sign, written[: found.exponent], written[found.exponent :])
 
 
-def error(value: Number, format: str | Format) -> Error | None:
+def error(value: Number, format: str | Format) -> RoundingError | None:
     """The error of the nearest value, exact; None where number or value are not finite.
 
     Raises:
@@ -138,7 +138,7 @@ def error(value: Number, format: str | Format) -> Error | None:
         return None
     absolute = Fraction(held) - number
     relative = absolute / abs(number) if number else Fraction(0)
-    return Error(absolute, relative, absolute / ulp(number, format))
+    return RoundingError(absolute, relative, absolute / ulp(number, format))
 
 
 def no_nan(format: Format) -> InputError:

@@ -13,6 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from memlab.moved import NAMES, old_names
+
 _STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
 _FOUND = {
     module.stem: f"memlab.pictures.{module.stem}"
@@ -30,6 +32,8 @@ __all__ = sorted(_PLACES)
 
 
 def __getattr__(name):  # typed in the stub
+    if name in NAMES:
+        return old_names(__name__)(name)
     if name not in _PLACES:
         raise AttributeError(f"memlab.views has no {name!r}; it has {', '.join(__all__)}.")
     globals()[name] = value = getattr(import_module(_PLACES[name]), name)

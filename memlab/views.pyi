@@ -36,8 +36,8 @@ from .pictures.precision import FormatsByRole as FormatsByRole
 from .pictures.precision import precision as precision
 from .pictures.recompute import Recompute as Recompute
 from .pictures.recompute import recompute as recompute
-from .pictures.remedies.view import WaysOut as WaysOut
-from .pictures.remedies.view import ways as ways
+from .pictures.remedies.view import ComparedRemedies as ComparedRemedies
+from .pictures.remedies.view import remedies as remedies
 from .pictures.running_sum import RunningSum as RunningSum
 from .pictures.running_sum import running_sum as running_sum
 from .pictures.shared_tile import SharedTile as SharedTile

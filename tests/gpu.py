@@ -45,7 +45,7 @@ def record(device: str) -> int:
     if subprocess.run(command, cwd=ROOT, env=os.environ | {"MEMLAB_REQUIRE_GPU": "1"}).returncode:
         print(FAILED)
         return 1
-    found = recorded_figures.Recorded(device, recorded_figures.COMMAND, gpu.run())
+    found = recorded_figures.RecordedFigures(device, recorded_figures.COMMAND, gpu.run())
     print(f"{found}\nwritten to {recorded_figures.save(found, recorded_figures.FOLDER)}")
     return 0
 

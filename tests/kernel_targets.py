@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from memlab.kernels import registry
-from memlab.kernels.registry import Array, Call, Kernel
+from memlab.kernels.registry import Array, Kernel, KernelCall
 
 DEVICES = {"numba": "cpu", "python": "cpu", "cudasim": "cuda", "cuda": "cuda"}
 """The targets, and the device that their kernels are registered for."""
@@ -41,7 +41,7 @@ def missing(target: str, algorithm: str = "") -> str | None:
     return None if simulated else "there is a GPU; NUMBA_ENABLE_CUDASIM=1 takes the simulator"
 
 
-def run(target: str, kernel: Kernel, call: Call) -> None:
+def run(target: str, kernel: Kernel, call: KernelCall) -> None:
     """Call a kernel on a target, with arrays of the host."""
     if target == "python":
         with uncompiled(), np.errstate(over="ignore"):

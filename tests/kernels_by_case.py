@@ -13,21 +13,21 @@ from memlab import layers as L  # noqa: N812 - as in memlab
 from memlab.assemble.step import inference_step, training_step
 from memlab.axes import Shape
 from memlab.kernels import registry
-from memlab.kernels.registry import Array, Call
+from memlab.kernels.registry import Array, KernelCall
 from memlab.layers import algorithms
 from memlab.layers.layer import Layer
 from memlab.layers.losses import Loss
 from memlab.networks.builder import Handle, network
 from memlab.optimizers import OPTIMIZERS
-from memlab.step.op import OF_PART, Op, Phase, Slot
+from memlab.step.op import OF_PART, Op, Phase, UpdateSlot
 from memlab.step.tensor import Role, Tensor
 from tests import kernel_targets
 
 
-def slot(optimizer: str, name: str = "w") -> Slot:
+def slot(optimizer: str, name: str = "w") -> UpdateSlot:
     """A parameter of an update, its gradient and its states, under names that say nothing."""
     states = enumerate(OPTIMIZERS[optimizer].states)
-    return Slot(name, f"{name}'", {state: f"{name}{number}" for number, state in states})
+    return UpdateSlot(name, f"{name}'", {state: f"{name}{number}" for number, state in states})
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ class Trial:
 
     def prepared(
         self, op: Op, given: Mapping[str, Array], accumulate: bool = False, training: bool = True
-    ) -> Call:
+    ) -> KernelCall:
         """The call of an operation, with an array for every operand."""
         arrays = {name: given[name] for name in op.reads}
         arrays |= {name: given[name].copy() for name in op.updates}
@@ -255,7 +255,7 @@ class Trial:
             arrays |= {name + OF_PART: self.blank(each) for name, each in own.items()}
         layer, key = op.attributes["layer"], self.seed + 3
         adds, changed = "dx" in there, [*op.updates, *there]
-        return Call(arrays, layer, training, adds, key, updates=changed)
+        return KernelCall(arrays, layer, training, adds, key, updates=changed)
 
     def blank(self, tensor: Tensor) -> Array:
         dtype = tensor.format.dtype()

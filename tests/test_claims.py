@@ -23,7 +23,7 @@ from memlab.claims import (
     run_values,
     transformers,
 )
-from memlab.claims.table import Claim, Figure, Row
+from memlab.claims.table import Claim, OwnFigure, TableRow
 from memlab.claims.verdicts import SCALES, as_printed, beside, verdict
 from tests.rows import every_row
 
@@ -98,7 +98,7 @@ SAID_BY = {
 """Which texts the claims of a row may name: what the facts say of who says what."""
 
 
-def only(id: str) -> Claim | Figure:
+def only(id: str) -> Claim | OwnFigure:
     (row,) = claims.find(id)
     return row
 
@@ -109,7 +109,7 @@ def claim_of(id: str) -> Claim:
     return row
 
 
-def head(row: Row) -> str:
+def head(row: TableRow) -> str:
     return row.id.partition(".")[0]
 
 
@@ -350,7 +350,7 @@ def test_every_text_is_named_and_known() -> None:
     assert set(" ".join(SAID_BY.values()).split()) <= named
 
 
-COMPUTES = ("memlab.plan", "memlab.data_path", "memlab.feed", "memlab.ways", "memlab.run",
+COMPUTES = ("memlab.plan", "memlab.data_path", "memlab.feed", "memlab.remedies", "memlab.run",
             "memlab.place", "memlab.training_step", "memlab.inference_step", "memlab.counting.",
             "memlab.zoo.", "Session", "convolution.measure")  # fmt: skip
 """What plans, runs or counts, or makes a network of the zoo."""
@@ -358,7 +358,7 @@ SMALL = 100
 """A number of a helper up to this is a tile, a pointer, a fit; above it one may be a figure."""
 
 
-def typed(row: Row) -> list[str]:
+def typed(row: TableRow) -> list[str]:
     """What of a row's call is typed in instead of computed."""
     tree = ast.parse(row.call, mode="eval")
     allowed = set(row.given.values())
@@ -425,7 +425,7 @@ def test_every_claim_is_computed_and_says_how(claim: Claim) -> None:
 
 
 @every_row("figure", OWN)
-def test_every_figure_is_computed_and_says_how(figure: Figure) -> None:
+def test_every_figure_is_computed_and_says_how(figure: OwnFigure) -> None:
     if figure.how == claims.FORMULA:
         assert figure.after
         assert "memlab.claims.revolve." in figure.call
@@ -450,13 +450,13 @@ def test_every_figure_is_computed_and_says_how(figure: Figure) -> None:
     ],
 )
 def test_a_typed_row_is_found(call: str) -> None:
-    assert typed(Row(id="X", call=call, unit="B", how="plan"))
+    assert typed(TableRow(id="X", call=call, unit="B", how="plan"))
 
 
 def test_a_number_that_is_given_has_to_be_used() -> None:
     call = "memlab.zoo.resnet50(image=64).parameters"
-    assert not typed(Row(id="X", call=call, unit="values", how="plan", given={"image": 64}))
-    assert typed(Row(id="X", call=call, unit="values", how="plan", given={"image": 32}))
+    assert not typed(TableRow(id="X", call=call, unit="values", how="plan", given={"image": 64}))
+    assert typed(TableRow(id="X", call=call, unit="values", how="plan", given={"image": 32}))
 
 
 @every_row("module", [plan_values, data_path_values, run_values, transformers])
@@ -528,8 +528,8 @@ def test_rows_are_picked_by_text_and_verdict() -> None:
     assert {row.id for row in listing.rows(text="synced", verdict="differs").rows} == {
         "C2.alexnet.linear_layers", "C2.vgg16.conv_layers",
     }  # fmt: skip
-    assert all(isinstance(row, Figure) for row in listing.rows("A4", own=True).rows)
-    assert {type(row) for row in listing.rows("A4").rows} == {Claim, Figure}
+    assert all(isinstance(row, OwnFigure) for row in listing.rows("A4", own=True).rows)
+    assert {type(row) for row in listing.rows("A4").rows} == {Claim, OwnFigure}
 
 
 @every_row(

@@ -10,7 +10,7 @@ from importlib import import_module, metadata
 import pytest
 
 from memlab import cli, doctor, free_memory
-from memlab.doctor import Check
+from memlab.doctor import SetupCheck
 from memlab.errors import InputError
 from tests.rows import every_row
 
@@ -26,7 +26,7 @@ def test_python_must_be_new_enough():
 
 
 def test_memlab_must_be_installed():
-    assert doctor.check_memlab("0.1.0", PYTHON) == Check("memlab", "ok", "0.1.0")
+    assert doctor.check_memlab("0.1.0", PYTHON) == SetupCheck("memlab", "ok", "0.1.0")
     assert "pip install -e" in doctor.check_memlab(None, PYTHON).fix
 
 
@@ -154,7 +154,7 @@ def test_no_gpu_is_no_problem(gpu, simulated, error, status, text, fix):
 
 def test_a_gpu_that_numba_cannot_use_is_told_with_the_extra_that_is_missing(monkeypatch):
     targets = import_module("memlab.kernels.cuda.target")
-    monkeypatch.setattr(targets, "gpu", lambda: targets.Target("H200", False, (9, 0)))
+    monkeypatch.setattr(targets, "gpu", lambda: targets.CudaTarget("H200", False, (9, 0)))
     monkeypatch.setattr(targets, "simulated", lambda: False)
     monkeypatch.setattr(targets, "usable", lambda: False)
     targets.target.cache_clear()
@@ -214,7 +214,11 @@ def test_where_numba_has_no_room_it_is_not_loaded(monkeypatch):
 
 
 def test_the_report_says_in_words_how_each_check_stands():
-    checks = [Check("a", "ok", "1"), Check("b", "problem", "2", "do this"), Check("c", "note", "3")]
+    checks = [
+        SetupCheck("a", "ok", "1"),
+        SetupCheck("b", "problem", "2", "do this"),
+        SetupCheck("c", "note", "3"),
+    ]
     assert doctor.report(checks).splitlines() == [
         "ok       a: 1",
         "problem  b: 2",
@@ -228,7 +232,7 @@ def test_the_report_says_in_words_how_each_check_stands():
 
 @pytest.mark.parametrize(("status", "code"), [("ok", 0), ("note", 0), ("problem", 1)])
 def test_the_exit_code_is_1_where_there_is_a_problem(status, code, monkeypatch, capsys):
-    checks = [Check("a", "ok", "1"), Check("b", status, "2")]
+    checks = [SetupCheck("a", "ok", "1"), SetupCheck("b", status, "2")]
     monkeypatch.setattr("memlab.doctor.examine", lambda: checks)
     assert cli.main(["doctor"]) == code
     assert capsys.readouterr().out == doctor.report(checks) + "\n"

@@ -20,8 +20,8 @@ try:
     import sklearn
 except ImportError:
     sklearn = None
-print("seen:", this_machine.cores(), machine().cores, caches().get("L3"), len(caches()),
-      this_machine.free_memory(), find_spec("sklearn"), sklearn)
+print("seen:", free_memory.cores(), machine().cores, caches().get("L3"), len(caches()),
+      free_memory.free_memory(), find_spec("sklearn"), sklearn)
 """
 PLANTED = """
 import subprocess, sys

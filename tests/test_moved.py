@@ -10,6 +10,7 @@ import pytest
 import memlab
 from memlab import moved
 from memlab.lesson import progress
+from tests.rows import every_row
 
 SAVED = Path(__file__).parent / "saved"
 """Files that an earlier version wrote."""
@@ -62,7 +63,28 @@ def test_pictures_and_what_draws_them_are_found_where_they_were():
         for name in names.split():
             with pytest.warns(FutureWarning, match=f"memlab.{old} is memlab.* now"):
                 value = getattr(module, name)
-            assert value is getattr(memlab.views, name, value)
+            assert value is getattr(memlab.views, moved.NAMES.get(name, name), value)
+
+
+@every_row("old", [*moved.CLASSES])
+def test_a_class_is_found_by_its_old_name(old):
+    module, _, name = old.rpartition(".")
+    with pytest.warns(FutureWarning, match=f"{name} is memlab.{module}.{moved.CLASSES[old]} now"):
+        value = getattr(import_module(f"memlab.{module}"), name)
+    assert value.__name__ == moved.CLASSES[old]
+
+
+@pytest.mark.parametrize("module", [memlab, memlab.views])
+def test_a_public_name_that_is_old_warns(module):
+    with pytest.warns(FutureWarning, match=f"{module.__name__}.ways is .*.remedies now"):
+        assert module.ways is module.remedies
+    assert "ways" not in dir(module)
+
+
+def test_a_step_is_made_by_a_module_of_the_old_name():
+    with pytest.warns(FutureWarning, match="memlab.layers.row is memlab.layers.layer_kind now"):
+        from memlab.layers.row import Row  # type: ignore[import-untyped]  # it moved
+    assert Row.__name__ == "LayerKind"
 
 
 def test_the_warning_names_the_line_that_imports():

@@ -12,7 +12,7 @@ from typing import Any
 
 from memlab.axes import BATCH, Dims
 from memlab.formats import FORMATS
-from memlab.step.op import Op, Phase, Slot
+from memlab.step.op import Op, Phase, UpdateSlot
 from memlab.step.rewrite_traits import PLAIN, Traits
 from memlab.step.step import Step
 from memlab.step.storage import Size
@@ -24,7 +24,10 @@ Known = Mapping[str, Traits]
 
 
 def by_hand(
-    depth: int = 6, known: Known | None = None, counts: bool = False, slots: tuple[Slot, ...] = ()
+    depth: int = 6,
+    known: Known | None = None,
+    counts: bool = False,
+    slots: tuple[UpdateSlot, ...] = (),
 ) -> Step:
     """A chain of ``depth`` turns, a fork of two ways that meet, a loss, all backwards and updates.
 

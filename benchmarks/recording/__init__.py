@@ -8,7 +8,7 @@ from time import perf_counter, process_time
 from memlab.frontends.torch import record
 from memlab.ledger.plan import plan
 from memlab.measure.timing import (
-    Line,
+    BenchmarkLine,
     Result,
     allow_torch,
     in_fresh_process,
@@ -36,12 +36,12 @@ print(json.dumps(time.process_time()))
 def run(repeats: int = 5) -> Result:
     """Time the recording of ResNet-50 in PyTorch, its plan at a new batch, and memlab explain."""
     if not allow_torch():
-        missing = Line("PyTorch is not installed: nothing is recorded", 0, "")
+        missing = BenchmarkLine("PyTorch is not installed: nothing is recorded", 0, "")
         return Result("record", machine(), (missing,))
     return Result("record", machine(), (*recordings(repeats), *explanation()))
 
 
-def recordings(repeats: int) -> list[Line]:
+def recordings(repeats: int) -> list[BenchmarkLine]:
     """Processor time of a recording, and of a plan that is ready at a batch that is new."""
     from benchmarks.recording.models import images, loss, resnet50
 
@@ -58,7 +58,7 @@ def recordings(repeats: int) -> list[Line]:
     ]
 
 
-def explanation() -> list[Line]:
+def explanation() -> list[BenchmarkLine]:
     """ResNet-50 at batch 256 on a card of 12 GB, from a fresh process to the three sentences."""
     start = perf_counter()
     processor = float(in_fresh_process(FRESH))

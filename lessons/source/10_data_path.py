@@ -140,12 +140,12 @@ way = lesson.predict("10.way")
 
 @way.then
 def of_vgg():
-    return views.ways("vgg16", 256, only=("link",))
+    return views.remedies("vgg16", 256, only=("link",))
 
 
 @way.then
 def of_resnet():
-    return views.ways("resnet50", 256, only=("link",))
+    return views.remedies("resnet50", 256, only=("link",))
 
 
 way

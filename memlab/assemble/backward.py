@@ -12,18 +12,18 @@ from memlab.axes import dims
 from memlab.layers.layer import Node
 from memlab.layers.layer_kind import Passes
 from memlab.step.op import Operands, Phase
-from memlab.step.rewrite_traits import Cut, Traits
+from memlab.step.rewrite_traits import SplitAxis, Traits
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
 
 _Slots = dict[str, Tensor]
 _Parts = list[tuple[str, Tensor]]
-_BY_VALUE = Traits(cut=Cut.VALUES)
+_BY_VALUE = Traits(cut=SplitAxis.VALUES)
 
 
 def backward(build: Build, labels: Tensor) -> None:
     """Append the backward operations of a step whose forward and loss are written."""
-    walk = _Walk(build)
+    walk = _BackwardWalk(build)
     if build.network.loss.name in build.learning:
         walk.differentiate(build.network.loss, {"labels": labels})
     for node in reversed(build.network.nodes[:-1]):
@@ -67,7 +67,7 @@ class Gradients:
         return self.readers[storage] == 1 and all(read.storage.name != storage for read in reads)
 
 
-class _Walk:
+class _BackwardWalk:
     def __init__(self, build: Build) -> None:
         self.build = build
         self.gradients = Gradients()

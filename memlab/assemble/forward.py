@@ -13,13 +13,13 @@ from memlab.axes import BATCH, Dims, dims
 from memlab.formats import FORMATS, Format
 from memlab.layers import algorithms
 from memlab.layers.layer import Node, Weights
-from memlab.layers.layer_kind import NOTHING, Choice, made
+from memlab.layers.layer_kind import NOTHING, KernelChoice, made
 from memlab.layers.losses import Loss
 from memlab.networks.graph import INPUT, Network
 from memlab.step import tensor
-from memlab.step.initial_values import ZEROS, Start
-from memlab.step.op import NONE, Op, Operands, Phase, Slot
-from memlab.step.rewrite_traits import PLAIN, Again, Traits
+from memlab.step.initial_values import ZEROS, InitialValue
+from memlab.step.op import NONE, Op, Operands, Phase, UpdateSlot
+from memlab.step.rewrite_traits import PLAIN, RerunRule, Traits
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
@@ -168,12 +168,12 @@ class Build:
         axes: Dims,
         role: Role,
         format: Format | None = None,
-        start: Start = ZEROS,
+        start: InitialValue = ZEROS,
     ) -> Tensor:
         """A tensor with a storage of its own, in the format of the step unless another is given."""
         return tensor.new(name, axes, format or self.format, role, start=start)
 
-    def choice(self, node: Node, backward: bool = False) -> Choice:
+    def choice(self, node: Node, backward: bool = False) -> KernelChoice:
         """What computes a layer, forward or backward, and the workspace that it needs."""
         shapes = node.shape, *node.input_shapes
         name, buffers = node.layer.choose(self.algorithm, backward, *shapes)
@@ -188,12 +188,12 @@ class Build:
         reads: Operands,
         writes: Operands = NONE,
         updates: Operands = NONE,
-        choice: Choice = NOTHING,
+        choice: KernelChoice = NOTHING,
         flops: Size = Size(),
         fills: int = 1,
         traits: Traits = PLAIN,
-        again: Again | None = None,
-        slots: tuple[Slot, ...] = (),
+        again: RerunRule | None = None,
+        slots: tuple[UpdateSlot, ...] = (),
     ) -> None:
         """Append an operation. Its workspace is filled and read ``fills`` times."""
         fixed = each = 0

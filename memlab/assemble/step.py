@@ -13,8 +13,8 @@ from memlab.layers import algorithms
 from memlab.layers.layer import Node
 from memlab.networks.graph import INPUT, Network
 from memlab.optimizers import OPTIMIZERS, Optimizer
-from memlab.step.initial_values import Start
-from memlab.step.op import Phase, Slot
+from memlab.step.initial_values import InitialValue
+from memlab.step.op import Phase, UpdateSlot
 from memlab.step.paused_gc import paused
 from memlab.step.step import Step
 from memlab.step.storage import Size
@@ -98,13 +98,13 @@ def update(build: Build, optimizer: str) -> list[Tensor]:
     chosen, state = OPTIMIZERS[optimizer], list[Tensor]()
     for leader, nodes in _groups(build).items():
         reads, updates, count = dict[str, Tensor](), dict[str, Tensor](), 0
-        slots: list[Slot] = []
+        slots: list[UpdateSlot] = []
         for parameter in (p for node in nodes for p in build.parameters[node.name].values()):
             gradient, own = build.gradients[parameter.name], _states(build, parameter, chosen)
             reads[gradient.name] = gradient
             updates |= {array.name: array for array in (parameter, *own.values())}
             names = {name: array.name for name, array in own.items()}
-            slots.append(Slot(parameter.name, gradient.name, names))
+            slots.append(UpdateSlot(parameter.name, gradient.name, names))
             state += own.values()
             count += prod(extent for _, extent in parameter.axes)
         build.emit(
@@ -119,7 +119,7 @@ def _states(build: Build, parameter: Tensor, chosen: Optimizer) -> dict[str, Ten
     return {
         name: build.new(
             f"{parameter.name}.{name}", parameter.axes, Role.OPTIMIZER_STATE,
-            start=Start(squares=name in chosen.squares),
+            start=InitialValue(squares=name in chosen.squares),
         )
         for name in chosen.states
     }  # fmt: skip

@@ -23,11 +23,11 @@ from memlab.kernels import registry
 from memlab.layers.algorithms import DEFAULT, on
 from memlab.measure.processor import Way, blas, freed_memory_kept, limited, set_apart
 from memlab.measure.processor import timed as timed_in_turns
-from memlab.measure.timing import Line, Result, machine
+from memlab.measure.timing import BenchmarkLine, Result, machine
 from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
-from memlab.runtime.program import Program, Turn
+from memlab.runtime.program import OperationTurn, Program
 from memlab.runtime.session import Session
 from memlab.step.op import Op
 from memlab.step.step import Step
@@ -61,7 +61,7 @@ class Timed(Session):
         super().__init__(Program(step, batch))
         self.seconds: dict[str, list[float]] = {}
 
-    def _compute(self, turn: Turn) -> None:
+    def _compute(self, turn: OperationTurn) -> None:
         start = process_time()
         super()._compute(turn)
         self.seconds.setdefault(turn.op.name, []).append(process_time() - start)
@@ -80,12 +80,12 @@ def run() -> Result:
     path = measured_rates.save(data)
     kinds = len(data["kinds"]) + len({name for row in data["layers"] for name in row["shares"]})
     lines = (
-        Line("a large product, fp32", data["flops"] / 1e9, "G/s"),
-        Line("a large copy, read and written", data["bandwidth"] / 1e9, "GB/s"),
-        Line("kinds of operations and ways to convolve", kinds, ""),
-        Line("how far samples of an operation lay apart", 100 * data["spread"], "%"),
-        Line("measured in", perf_counter() - begin, "s"),
-        Line(f"kept in {path}: bytes", path.stat().st_size, "B"),
+        BenchmarkLine("a large product, fp32", data["flops"] / 1e9, "G/s"),
+        BenchmarkLine("a large copy, read and written", data["bandwidth"] / 1e9, "GB/s"),
+        BenchmarkLine("kinds of operations and ways to convolve", kinds, ""),
+        BenchmarkLine("how far samples of an operation lay apart", 100 * data["spread"], "%"),
+        BenchmarkLine("measured in", perf_counter() - begin, "s"),
+        BenchmarkLine(f"kept in {path}: bytes", path.stat().st_size, "B"),
     )
     return Result("machine", machine(), lines)
 
@@ -100,7 +100,7 @@ def measure(
     registry.load()
     gc.collect()
     with limited(), freed_memory_kept(), set_apart():
-        found = Found(product(rounds), copy(rounds))
+        found = MachineFigures(product(rounds), copy(rounds))
         for name, image, batch in steps:
             step = training_step(zoo.build(name, image=image))
             for op, seconds in timed(step, batch, rounds):
@@ -168,7 +168,7 @@ def alternated(steps: Iterable[Step], batch: int, rounds: int) -> list[Samples]:
         return [[*session.samples()] for session in sessions]
 
 
-class Found:
+class MachineFigures:
     """What operations reached of a machine's two rates."""
 
     def __init__(self, flops: float, bandwidth: float) -> None:

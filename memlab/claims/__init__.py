@@ -83,9 +83,9 @@ from memlab.claims.table import (
     HOW,
     SURE,
     Claim,
-    Figure,
-    Row,
-    Text,
+    OwnFigure,
+    SourceText,
+    TableRow,
     as_printed,
     figures,
     find,
@@ -97,7 +97,8 @@ from memlab.claims.table import (
 from memlab.claims.verdicts import VERDICTS, verdict
 
 __all__ = [
-    "FORMULA", "HOW", "SURE", "VERDICTS", "Claim", "Figure", "Row", "Text", "all_times",
+    "FORMULA", "HOW", "SURE", "VERDICTS", "Claim", "OwnFigure", "SourceText", "TableRow",
+    "all_times",
     "all_workspace", "as_printed", "average_saved", "average_saved_of_all", "chain", "chen2016",
     "chen2016_resnet1000", "copies", "copies_in_epoch", "early_copies", "extra_work", "falls",
     "figures", "find", "furthest_prefetch", "gradient_copies", "idle_share", "indirection",

@@ -11,7 +11,7 @@ from typing import Any
 
 import memlab
 from memlab import hardware
-from memlab.clocks.data_path import Path
+from memlab.clocks.data_path import PathPlan
 
 _CARD, _LINK = "titan x", "12 GB/s"
 """The card of the paper, and its link as it is reached."""
@@ -49,12 +49,12 @@ def unplanned(augment: str, buffers: int, batch: int) -> int:
         return memlab.feed(step, folder, batch, buffers, augment).residual
 
 
-def _path(network: str, batch: int, buffers: int, augment: str) -> Path:
+def _path(network: str, batch: int, buffers: int, augment: str) -> PathPlan:
     step = memlab.training_step(memlab.zoo.build(network), "sgd", algorithm="implicit-gemm")
     return memlab.data_path(step, batch, buffers, augment, link=_LINK, device=_CARD)
 
 
 def way(network: str, key: str, batch: int) -> Any:
-    """One of the ways to train a network on a card of 12 GB: a row of ``memlab.ways`` (C8)."""
+    """One of the ways to train a network on a card of 12 GB: a row of ``memlab.remedies`` (C8)."""
     budget = hardware.find(_BUDGET).memory.value
-    return memlab.ways(network, batch, device=_CARD, link=_LINK, budget=budget)[key]
+    return memlab.remedies(network, batch, device=_CARD, link=_LINK, budget=budget)[key]

@@ -9,7 +9,7 @@ from itertools import groupby
 from textwrap import TextWrapper
 
 from memlab.claims import verdicts
-from memlab.claims.table import SURE, Claim, Figure, figures, find, of_text, table, text
+from memlab.claims.table import SURE, Claim, OwnFigure, figures, find, of_text, table, text
 from memlab.claims.verdicts import VERDICTS
 from memlab.errors import InputError, known, shorten
 
@@ -40,7 +40,7 @@ def listing(claims: Sequence[Claim], width: int, run: bool = False) -> str:
     return "\n".join(parts)
 
 
-def own(figures: Iterable[Figure], width: int, run: bool = False) -> str:
+def own(figures: Iterable[OwnFigure], width: int, run: bool = False) -> str:
     """Each figure of our own with its value, how it is computed, and what it is."""
     width = _within(width)
     parts = ["Figures of memlab's own: no text claims them, so they have no verdict.\n"]
@@ -51,10 +51,10 @@ def own(figures: Iterable[Figure], width: int, run: bool = False) -> str:
     return "\n".join(parts)
 
 
-def paragraph(row: Claim | Figure, width: int) -> str:
+def paragraph(row: Claim | OwnFigure, width: int) -> str:
     """A claim or a figure with all that is known of it."""
     said = {"claim": row.claim, "claimed": row.claimed} if isinstance(row, Claim) else {}
-    said |= {"figure": row.what} if isinstance(row, Figure) else {}
+    said |= {"figure": row.what} if isinstance(row, OwnFigure) else {}
     said["computed"] = f"{row.result} ({row.way})"
     said |= {"verdict": row.verdict} if isinstance(row, Claim) else {}
     said |= {"note": row.note, "call": _broken(row.call, width - INDENT)}
@@ -67,7 +67,7 @@ def paragraph(row: Claim | Figure, width: int) -> str:
     return "\n".join([row.id, *lines])
 
 
-def paragraphs(rows: Iterable[Claim | Figure], width: int) -> str:
+def paragraphs(rows: Iterable[Claim | OwnFigure], width: int) -> str:
     """Those of several rows, with an empty line between two."""
     return "\n\n".join(paragraph(row, _within(width)) for row in rows)
 
@@ -109,10 +109,10 @@ def _fill(words: str, width: int, first: int = 0, further: int | None = None) ->
 
 
 @dataclass(frozen=True)
-class Asked:
+class RowSelection:
     """Rows, and whether they are told in full: where one was asked for by its id."""
 
-    rows: Sequence[Claim | Figure]
+    rows: Sequence[Claim | OwnFigure]
     run: bool
     full: bool
     own: bool
@@ -122,7 +122,7 @@ class Asked:
         if self.full:
             return paragraphs(self.rows, width)
         if self.own:
-            return own([row for row in self.rows if isinstance(row, Figure)], width, self.run)
+            return own([row for row in self.rows if isinstance(row, OwnFigure)], width, self.run)
         found = [row for row in self.rows if isinstance(row, Claim)]
         return listing(found, width, self.run)
 
@@ -133,7 +133,7 @@ def rows(
     verdict: str | None = None,
     own: bool = False,
     measure: bool = False,
-) -> Asked:
+) -> RowSelection:
     """The claims, and with an id our figures of that row as well; ``own`` leaves these alone.
 
     Raises:
@@ -141,9 +141,9 @@ def rows(
     """
     if own and verdict is not None:
         raise InputError("figures of memlab's own have no verdict; leave out --verdict, or --own.")
-    found: list[Claim | Figure] = [*(figures() if own else table())]
+    found: list[Claim | OwnFigure] = [*(figures() if own else table())]
     if id is not None:
-        found = [row for row in find(id) if isinstance(row, Figure) or not own]
+        found = [row for row in find(id) if isinstance(row, OwnFigure) or not own]
     run = measure or id is not None
     if text is not None:
         found = of_text(found, text)
@@ -155,4 +155,4 @@ def rows(
         given = {"id": id, "--text": text, "--verdict": verdict, "--own": own or None}
         words = " and ".join(f"{name} {shorten(what)}" for name, what in given.items() if what)
         raise InputError(f"no row is all of {words}; leave one of them out.")
-    return Asked(found, run, id is not None, own)
+    return RowSelection(found, run, id is not None, own)

@@ -15,7 +15,7 @@ from typing import Any
 import memlab
 from memlab import formats, hardware
 from memlab.clocks.streams import Schedule
-from memlab.hardware import Device, Figure
+from memlab.hardware import Device, SourcedFigure
 from memlab.layers.layer import Node
 from memlab.networks.graph import Network
 from memlab.step.op import Op, Phase
@@ -52,7 +52,7 @@ def _clock(network: str, policy: str, batch: int, times: int = 1) -> Schedule:
 def _card(times: int) -> Device:
     card = hardware.find(CARD)
     return replace(
-        card, flops={name: Figure(times * f.value, f.sure) for name, f in card.flops.items()}
+        card, flops={name: SourcedFigure(times * f.value, f.sure) for name, f in card.flops.items()}
     )
 
 

@@ -20,7 +20,7 @@ SAMPLES = 5
 
 
 @dataclass(frozen=True)
-class Layer:
+class SingleLayerStep:
     """A single layer h = w1 x + w2, y = tanh(h), E = (y - t)², after one step of SGD: what the
     step made of its gradients and its weight, in fp64 (A1)."""
 
@@ -59,7 +59,7 @@ class Layer:
         return (self.after - self.before) / (self.rate * self.weight_gradient)
 
 
-def single_layer(x: float, t: float, w1: float, w2: float, rate: float) -> Layer:
+def single_layer(x: float, t: float, w1: float, w2: float, rate: float) -> SingleLayerStep:
     """Run one step of the single layer (A1)."""
     from memlab.runtime.program import Program
     from memlab.runtime.session import Session
@@ -71,7 +71,7 @@ def single_layer(x: float, t: float, w1: float, w2: float, rate: float) -> Layer
 
         found = {tensor.name: float(session.value(tensor).item()) for tensor in step.live_out}
     gradients = found["gradient of h.weight"], found["gradient of h.bias"]
-    return Layer(x, t, math.tanh(w1 * x + w2), rate, w1, found["h.weight"], *gradients)
+    return SingleLayerStep(x, t, math.tanh(w1 * x + w2), rate, w1, found["h.weight"], *gradients)
 
 
 def seconds_over(algorithm: str, other: str, network: str, layer: str, batch: int) -> float:

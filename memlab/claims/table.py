@@ -25,11 +25,11 @@ HOW = ("plan", "run")
 """A claim is computed by a plan (or from the shapes of a planned network), or by a run."""
 FORMULA = "formula"
 """Beside these, a figure of ours may be that of a formula of a text alone."""
-T = TypeVar("T", bound="Row")
+T = TypeVar("T", bound="TableRow")
 
 
 @dataclass(frozen=True)
-class Text:
+class SourceText:
     """A text that a claim names: who wrote what when, and how it came to us."""
 
     name: str
@@ -44,7 +44,7 @@ class Text:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Row:
+class TableRow:
     """What a claim and a figure share: how it is computed, in which unit.
 
     ``how`` is ``"plan"`` or ``"run"``. With ``here`` the result is of this machine, and another one
@@ -115,7 +115,7 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Claim(Row):
+class Claim(TableRow):
     """One figure that texts print: who says what, what is computed, and whether it is so.
 
     ``text`` are short names of ``texts()``: each of them says exactly this. ``claim`` is what they
@@ -161,7 +161,7 @@ class Claim(Row):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Figure(Row):
+class OwnFigure(TableRow):
     """A figure of memlab's own, which no text claims: it has no verdict.
 
     ``after`` are the texts whose formula or counting it follows.
@@ -190,17 +190,17 @@ def table() -> list[Claim]:
     return list(_claims().values())
 
 
-def figures() -> list[Figure]:
+def figures() -> list[OwnFigure]:
     """All figures of our own, in the order of their ids."""
     return list(_figures().values())
 
 
-def texts() -> dict[str, Text]:
+def texts() -> dict[str, SourceText]:
     """The texts that claims and figures name, by their short names."""
     return dict(_texts())
 
 
-def text(name: str) -> Text:
+def text(name: str) -> SourceText:
     """The text of that short name.
 
     Raises:
@@ -209,14 +209,14 @@ def text(name: str) -> Text:
     return pick("text", name, _texts())
 
 
-def find(id: str) -> list[Claim | Figure]:
+def find(id: str) -> list[Claim | OwnFigure]:
     """The claims and then the figures of that id, or of the row that it names: ``'A4'`` gives all
     of A4.
 
     Raises:
         InputError: there is none.
     """
-    rows: list[Claim | Figure] = [*table(), *figures()]
+    rows: list[Claim | OwnFigure] = [*table(), *figures()]
     found = [row for row in rows if row.id == id or row.id.startswith(f"{id}.")]
     if not found:
         heads = dict.fromkeys(row.id.partition(".")[0] for row in rows)
@@ -257,16 +257,16 @@ def _claims() -> dict[str, Claim]:
 
 
 @cache
-def _figures() -> dict[str, Figure]:
+def _figures() -> dict[str, OwnFigure]:
     return {
-        row["id"]: Figure(**{**row, "after": _tuple(row.get("after", []))})
+        row["id"]: OwnFigure(**{**row, "after": _tuple(row.get("after", []))})
         for row in _read("figures")["figure"]
     }
 
 
 @cache
-def _texts() -> dict[str, Text]:
-    return {name: Text(name, **row) for name, row in _read("texts").items()}
+def _texts() -> dict[str, SourceText]:
+    return {name: SourceText(name, **row) for name, row in _read("texts").items()}
 
 
 def _tuple(names: str | list[str]) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ _CLAIMED = re.compile(
 
 
 @dataclass(frozen=True)
-class Figure:
+class PrintedFigure:
     """A figure as a text prints it: to how many digits, in which unit.
 
     ``over`` and ``under`` stand where a text has words alone, and the limit is ours. ``about``
@@ -67,7 +67,7 @@ class Figure:
         return shown == self.number
 
 
-def parse(claimed: str) -> Figure:
+def parse(claimed: str) -> PrintedFigure:
     """``'over 2 GB'`` is a figure of 2 with its relation and unit; so are ``'about 30 %'``,
     ``'2 to 3'`` and ``'61,100,840'``.
 
@@ -79,7 +79,9 @@ def parse(claimed: str) -> Figure:
     if found is None or unit not in SCALES:
         raise InputError(f"{shorten(claimed)} is no claimed figure; try '25 MB' or 'over 50 %'.")
     most = Decimal(found["most"]) if found["most"] else None
-    return Figure(found["relation"] or "", Decimal(found["least"].replace(",", "")), most, unit)
+    return PrintedFigure(
+        found["relation"] or "", Decimal(found["least"].replace(",", "")), most, unit
+    )
 
 
 def verdict(claimed: str, computed: int | float) -> str:

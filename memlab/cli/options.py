@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from memlab import units
 from memlab.errors import LARGEST, InputError, whole
-from memlab.techniques.registry import Argument, Kind, Place, Technique, Use, techniques, use
+from memlab.techniques.registry import (
+    Applied,
+    Argument,
+    ArgumentKind,
+    Order,
+    Technique,
+    techniques,
+    use,
+)
 
 if TYPE_CHECKING:
     from memlab.ledger.ledger import Ledger
@@ -19,11 +27,16 @@ if TYPE_CHECKING:
 
 Options = argparse.Namespace
 
-WRITTEN = {Kind.COUNT: "4", Kind.NAMES: "relu1", Kind.BYTES: "'12 GB'", Kind.SPEED: "'12 GB/s'"}
+WRITTEN = {
+    ArgumentKind.COUNT: "4",
+    ArgumentKind.NAMES: "relu1",
+    ArgumentKind.BYTES: "'12 GB'",
+    ArgumentKind.SPEED: "'12 GB/s'",
+}
 """An argument of a kind as it is written, for instance; those of other kinds are known."""
-KNOWN: dict[object, str] = {Kind.MACHINE: "machine", Kind.IN_PLACE: "in_place"}
+KNOWN: dict[object, str] = {ArgumentKind.MACHINE: "machine", ArgumentKind.IN_PLACE: "in_place"}
 """The options of a command by the kind of the argument that they are of a technique, too."""
-AT_A_BATCH = (Kind.BYTES, Kind.SPEED)
+AT_A_BATCH = (ArgumentKind.BYTES, ArgumentKind.SPEED)
 """Kinds of arguments of what decides at a batch."""
 
 
@@ -97,7 +110,7 @@ def ways_out(options: Options, network: Network, batch: int) -> Remedies | None:
 
     optimizer = "momentum" if options.optimizer is None else options.optimizer
     given = {"device": machine, "link": options.link, "budget": options.card}
-    return memlab.ways(network, batch, **given, optimizer=optimizer)
+    return memlab.remedies(network, batch, **given, optimizer=optimizer)
 
 
 def fed(options: Options) -> tuple[Network, Step]:
@@ -171,13 +184,13 @@ def add_techniques(parser: Any, command: str) -> None:
     it is compared or fed. ``lent`` are those that the command has for them alone."""
     lent = []
     for row in techniques().values():
-        later = row.place >= Place.RECOMPUTE and command not in ("plan", "run", "fit")
+        later = row.place >= Order.RECOMPUTE and command not in ("plan", "run", "fit")
         if later or not row.built:
             continue
         given = {"action": "store_true"} if row.choice is None else _form(row.choice)
         parser.add_argument(_flag(row), help=_about(row.note, row.values), **given)
         for each in row.more:
-            unasked = isinstance(each.values, Kind) and each.values not in WRITTEN
+            unasked = isinstance(each.values, ArgumentKind) and each.values not in WRITTEN
             if unasked or (command == "fit" and each.values in AT_A_BATCH):
                 continue
             if not parser.knows(word := _flag(row, each)):
@@ -197,7 +210,7 @@ def _form(argument: Argument) -> dict[str, Any]:
     return {"metavar": argument.name.upper()}
 
 
-def _about(note: str, values: tuple[str, ...] | Kind) -> str:
+def _about(note: str, values: tuple[str, ...] | ArgumentKind) -> str:
     """What ``--help`` says of an option."""
     listed = f": {_one_of(values)}" if isinstance(values, tuple) and values else ""
     return (note + listed).replace("%", "%%")
@@ -208,14 +221,14 @@ def _one_of(values: Iterable[str]) -> str:
     return f"{', '.join(first)} or {last}"
 
 
-def uses(options: Options, batch: int | None = None) -> list[Use]:
+def uses(options: Options, batch: int | None = None) -> list[Applied]:
     """The techniques that were asked for, each with its arguments. What several of them take goes
     to the last of them.
 
     Raises:
         InputError: an argument that is missing, or belongs to nothing that was asked for.
     """
-    given, found = vars(options), list[Use]()
+    given, found = vars(options), list[Applied]()
     free = {word: given[_key(word)] for word in options.lent if given[_key(word)] is not None}
     chosen = [
         (row, given[row.name])
@@ -231,7 +244,7 @@ def uses(options: Options, batch: int | None = None) -> list[Use]:
 
 def _use(
     row: Technique, value: Any, options: Options, batch: int | None, free: dict[str, str]
-) -> Use:
+) -> Applied:
     """A technique with what belongs to its choice; that is ``free`` no more."""
     if options.inference and row.idle:
         raise InputError(f"inference {row.idle}; leave out {_flag(row)} or --inference.")
@@ -250,7 +263,7 @@ def _value(
 ) -> Any:
     """An argument as it was asked for, or as it is known where a step is planned."""
     given, word = vars(options), _flag(row, argument)
-    if argument.values is Kind.BATCH:
+    if argument.values is ArgumentKind.BATCH:
         return batch
     if argument.values in KNOWN:
         return given.get(KNOWN[argument.values])
@@ -264,23 +277,27 @@ def _key(word: str) -> str:
 
 def _read(argument: Argument, text: str) -> Any:
     """The text of an option as that argument."""
-    if argument.values is Kind.COUNT:
+    if argument.values is ArgumentKind.COUNT:
         return count(argument.name, text)
-    if argument.values is Kind.NAMES:
+    if argument.values is ArgumentKind.NAMES:
         return [name.strip() for name in text.split(",")]
-    return units.parse(text) if argument.values is Kind.BYTES else text
+    return units.parse(text) if argument.values is ArgumentKind.BYTES else text
 
 
 def _missing(row: Technique, value: str, argument: Argument) -> InputError:
     """What a choice needs and has not."""
     asked = f"{_flag(row)} {value}"
-    if argument.values is Kind.BATCH:
+    if argument.values is ArgumentKind.BATCH:
         return InputError(
             f"{asked} decides for one batch, and fit looks for that; try {_flag(row)} {row.usual}, "
             "or memlab plan with a --batch."
         )
     word = _flag(row, argument)
-    usual = WRITTEN[argument.values] if isinstance(argument.values, Kind) else argument.values[0]
+    usual = (
+        WRITTEN[argument.values]
+        if isinstance(argument.values, ArgumentKind)
+        else argument.values[0]
+    )
     return InputError(f"{asked} needs {word}, such as {word} {usual}.")
 
 

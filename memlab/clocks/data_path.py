@@ -21,7 +21,7 @@ from memlab import hardware, units
 from memlab.axes import BATCH
 from memlab.clocks import roofline, streams
 from memlab.clocks.roofline import Machine
-from memlab.clocks.streams import COMPUTE, DISK, IN, Schedule, Slot, slots
+from memlab.clocks.streams import COMPUTE, DISK, IN, Schedule, TimedOperation, slots
 from memlab.errors import InputError, known, real, shorten, whole
 from memlab.formats import FORMATS
 from memlab.hardware import Device, Link
@@ -259,14 +259,14 @@ class Paced:
         return [self.schedule.slots[number].end for number in self._computed]
 
     @property
-    def _later(self) -> Iterator[Slot]:
+    def _later(self) -> Iterator[TimedOperation]:
         """What compute does after the first batch."""
         later = self.schedule.slots[self._computed[0] + 1 :]
         return (slot for slot in later if slot.op.stream == COMPUTE)
 
 
 @dataclass(frozen=True)
-class Path(Paced):
+class PathPlan(Paced):
     """A plan of the way of images, at a batch, for so many ``buffers``.
 
     ``step`` are its operations, whose plan has the bytes of every buffer; ``schedule`` says when
@@ -344,7 +344,7 @@ def data_path(
     device: str | Machine | None = None,
     batches: int = 12,
     seconds: Mapping[str, float] | None = None,
-) -> Path:
+) -> PathPlan:
     """The way of a step's images from a disk to the device, in bytes and in seconds.
 
     Files hold raw values, one byte each, so nothing is decoded. With ``augment="host"`` the loader
@@ -382,7 +382,7 @@ def data_path(
     found = slots(ring.ops, [parts[op.name.split()[0]] for op in ring.ops])
     schedule = Schedule(ring, batch, machine.title, speeds[LINK], tuple(found))
     stations = tuple(_stations(ring, batch, speeds))
-    return Path(step.describe(), int(buffers), augment, stations, parts, schedule)
+    return PathPlan(step.describe(), int(buffers), augment, stations, parts, schedule)
 
 
 def _link(given: str | float | Link | None, machine: Machine) -> int:

@@ -19,7 +19,7 @@ from memlab.clocks import roofline
 from memlab.clocks.roofline import Machine
 from memlab.errors import InputError, known
 from memlab.hardware import Device, Link
-from memlab.step.lifetimes import BEFORE, Life
+from memlab.step.lifetimes import BEFORE, Lifetime
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, MEMORIES, Storage
@@ -29,7 +29,7 @@ COMPUTE, OUT, IN, DISK = STREAMS = ("compute", "copy out", "copy in", "disk")
 """The streams of a step: arithmetic, copies to the host, copies from it, reads from a disk."""
 
 
-class Slot(NamedTuple):
+class TimedOperation(NamedTuple):
     """One operation in time, in seconds from the start of the step. ``stall`` is how long its
     stream stood still before it, because it had to wait for another one."""
 
@@ -62,7 +62,7 @@ class Stay(NamedTuple):
     uses: list[tuple[float, float]]
 
 
-class Idle(NamedTuple):
+class IdleTime(NamedTuple):
     """A block of memory in seconds: how long it is alive, and how long operations use it (C10)."""
 
     name: str
@@ -84,7 +84,7 @@ class Schedule:
     batch: int
     machine: str
     link: int | None
-    slots: tuple[Slot, ...]
+    slots: tuple[TimedOperation, ...]
 
     @property
     def seconds(self) -> float:
@@ -99,7 +99,7 @@ class Schedule:
         """Seconds in which a stream waits for another one before an operation of its own."""
         return sum(slot.stall for slot in self.slots if slot.op.stream == stream)
 
-    def slot(self, name: str) -> Slot:
+    def slot(self, name: str) -> TimedOperation:
         """The operation of that name.
 
         Raises:
@@ -147,12 +147,12 @@ class Schedule:
         total = sum(one.nbytes * (other.second - one.second) for one, other in pairwise(moments))
         return total / self.seconds if self.seconds else float(moments[0].nbytes)
 
-    def idle(self, *roles: Role) -> list[Idle]:
+    def idle(self, *roles: Role) -> list[IdleTime]:
         """How long each block of these roles is alive and in use, feature maps where none is named;
         in the order of birth (C10)."""
         wanted = roles or (Role.FEATURE_MAP,)
         return [
-            Idle(stay.tensor.name, stay.nbytes, stay.end - stay.start, covered(stay.uses))
+            IdleTime(stay.tensor.name, stay.nbytes, stay.end - stay.start, covered(stay.uses))
             for stay in self.stays()
             if stay.tensor.role in wanted
         ]
@@ -194,7 +194,7 @@ class Schedule:
             for name, uses in self.step.lifetimes.uses.items()
         }
 
-    def _span(self, life: Life) -> tuple[float, float]:
+    def _span(self, life: Lifetime) -> tuple[float, float]:
         """The first and the last second of a block."""
         start = 0.0 if life.birth == BEFORE else self.slots[life.birth].start
         if life.death >= len(self.slots):
@@ -276,7 +276,7 @@ def clock(
     return Schedule(step, batch, machine.title, speed, tuple(slots(ops, seconds)))
 
 
-def slots(ops: tuple[Op, ...], seconds: list[float]) -> Iterator[Slot]:
+def slots(ops: tuple[Op, ...], seconds: list[float]) -> Iterator[TimedOperation]:
     """The operations in time, from how long each takes.
 
     Raises:
@@ -293,7 +293,7 @@ def slots(ops: tuple[Op, ...], seconds: list[float]) -> Iterator[Slot]:
         )
         before = free.get(op.stream, 0.0)
         start = max(before, ready)
-        yield Slot(op, start, start + each, start - before if op.stream in free else 0.0)
+        yield TimedOperation(op, start, start + each, start - before if op.stream in free else 0.0)
         free[op.stream] = ends[op.name] = start + each
         for tensor in (*op.writes.values(), *op.updates.values()):
             written[tensor.storage.name] = start + each

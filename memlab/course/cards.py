@@ -21,18 +21,18 @@ from memlab import strings, units
 from memlab.errors import InputError, shorten
 from memlab.lesson import sentences
 from memlab.lesson.card import Card
-from memlab.lesson.card_question import Kind, Part, Round, Topic
+from memlab.lesson.card_question import AnswerKind, Attempt, Purpose, Question
 from memlab.lesson.typed_guess import Guess
 from memlab.pictures.draw import text as texts
-from memlab.pictures.draw.alternatives import Bar, bars
+from memlab.pictures.draw.alternatives import LabelledBar, bars
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.marks import Fact, symbol
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import TIGHT, Scale, bytes_over, counts_over
 from memlab.pictures.draw.svg import Svg
-from memlab.pictures.draw.table import Block, Words
+from memlab.pictures.draw.table import PageBlock, Paragraphs
 from memlab.pictures.live.outputs import Output, outputs_of
-from memlab.pictures.live.widget import Control, Line, Picture, Widget, among, stop, width
+from memlab.pictures.live.widget import Control, Paragraph, Picture, Widget, among, stop, width
 from memlab.strings import gettext as _
 
 WIDEST, NARROWEST = 820, 480
@@ -78,16 +78,16 @@ class PredictionCard(Widget):
         explains it, and a line for every asking before."""
         turn = self.card.now
         (lead, question), wide = sentences.heading(turn), width or WIDEST
-        blocks: list[Block] = []
+        blocks: list[PageBlock] = []
         if alone:
-            blocks.append(Words(f"{lead} {question}", 14, bold=True))
+            blocks.append(Paragraphs(f"{lead} {question}", 14, bold=True))
         if turn.revealed:
             blocks += _revealed(turn, wide)
             if alone:
-                blocks.append(Words(sentences.seen(turn), 13, gap=14))
-                blocks += [Words(part, 13, gap=8) for part in sentences.finding(turn)]
+                blocks.append(Paragraphs(sentences.seen(turn), 13, gap=14))
+                blocks += [Paragraphs(part, 13, gap=8) for part in sentences.finding(turn)]
         if alone:
-            blocks.append(Words(sentences.earlier(self.card.rounds)))
+            blocks.append(Paragraphs(sentences.earlier(self.card.rounds)))
         return Page(question, blocks, wide, titled=False)
 
     # -- for the widget ---------------------------------------------------------------------
@@ -97,7 +97,7 @@ class PredictionCard(Widget):
 
     def controls(self) -> list[Control]:
         turn, topic = self.card.now, self.card.now.topic
-        asks = topic.part is Part.PREDICT
+        asks = topic.part is Purpose.PREDICT
         if turn.pending and self.working:
             return []
         if turn.open:
@@ -174,12 +174,12 @@ class PredictionCard(Widget):
         if not self.card.pressing:
             self.refresh()
 
-    def _lines(self) -> list[Line]:
+    def _lines(self) -> list[Paragraph]:
         """Lines that are known by now, besides the picture."""
         turn = self.card.now
         if turn.revealed:
-            return [Line(sentences.seen(turn)), *_finding(turn)]
-        return [Line(said) for said in self._known()]
+            return [Paragraph(sentences.seen(turn)), *_finding(turn)]
+        return [Paragraph(said) for said in self._known()]
 
     def _known(self) -> list[str]:
         """Lines that are known before the answer is shown."""
@@ -191,10 +191,10 @@ class PredictionCard(Widget):
             return [*said, sentences.hint(turn)] if turn.state == "diagnosed" else said
         return [strings.get("card.control.skipped")] if turn.skipped else []
 
-    def _after(self) -> list[Line]:
+    def _after(self) -> list[Paragraph]:
         """The askings before, and what the first one has shown."""
         first, *others = self.card.rounds
-        before = [Line(said) for said in sentences.earlier(self.card.rounds)]
+        before = [Paragraph(said) for said in sentences.earlier(self.card.rounds)]
         return before + (_finding(first) if others else [])
 
     def _status(self) -> str:
@@ -206,7 +206,7 @@ class PredictionCard(Widget):
         if given is None:
             return ""
         typed = self.entered.strip()
-        if topic.kind is not Kind.AMOUNT:
+        if topic.kind is not AnswerKind.AMOUNT:
             known = given.text.replace(",", ""), f"{float(given.value):g}"
             if typed.replace(",", "") in known:
                 return ""
@@ -279,13 +279,13 @@ class PredictionCard(Widget):
             self._slot.outputs = shown
 
 
-def busy(topic: Topic) -> str:
+def busy(topic: Question) -> str:
     """Text while an answer is worked out: how long that takes, where it is long."""
     key = "busy_for" if topic.seconds else "busy"
     return strings.get(f"card.control.{key}", seconds=topic.seconds)
 
 
-def working(topic: Topic) -> Output:
+def working(topic: Question) -> Output:
     """The same as an output of a cell, with a bar that moves."""
     said = busy(topic)
     data = {"text/plain": said, "text/html": f"<p>{escape(said)} <progress></progress></p>"}
@@ -307,22 +307,22 @@ def prediction_card(card: Card) -> PredictionCard:
 _prediction = cache(PredictionCard)
 
 
-def _finding(turn: Round) -> list[Line]:
+def _finding(turn: Attempt) -> list[Paragraph]:
     """Explanation of the answer, with its bold words and its code."""
-    return [Line(part, marked=True) for part in sentences.marked_finding(turn)]
+    return [Paragraph(part, marked=True) for part in sentences.marked_finding(turn)]
 
 
 # -- its controls ---------------------------------------------------------------------------------
 
 
-def _entry(turn: Round, entered: str) -> list[Control]:
+def _entry(turn: Attempt, entered: str) -> list[Control]:
     """Controls of a guess, with what has been entered."""
     topic, key = turn.topic, "again" if turn.guess else turn.topic.kind
     label = strings.get(f"card.control.{key}")
-    if topic.kind is Kind.CHOICE:
+    if topic.kind is AnswerKind.CHOICE:
         options = tuple((name, sentences.option(turn, name)) for name in topic.options)
         return [Control("radio", "guess", label, entered, options=options)]
-    if topic.kind is Kind.AMOUNT:
+    if topic.kind is AnswerKind.AMOUNT:
         example = strings.get("card.control.example.amount")
         return [Control("text", "guess", label, entered, placeholder=example)]
     given = _readable(topic, entered)
@@ -334,21 +334,21 @@ def _entry(turn: Round, entered: str) -> list[Control]:
     return [slider, Control("text", "exact", exact, entered, beside=True)]
 
 
-def _read(topic: Topic, name: str, value: Any) -> str:
+def _read(topic: Question, name: str, value: Any) -> str:
     """Value that a control has sent, as a guess is typed."""
-    if topic.kind is Kind.TIMES and name == "guess":
+    if topic.kind is AnswerKind.TIMES and name == "guess":
         return topic.stops[stop(name, value, 0, len(topic.stops) - 1)]
     return "" if value is None else str(value)
 
 
-def _place(topic: Topic, given: Guess | None) -> float:
+def _place(topic: Question, given: Guess | None) -> float:
     """Place of a ratio among the stops; in the middle before anything is entered: a start at 1
     would suggest an answer."""
     stops = [Fraction(each) for each in topic.stops]
     return len(stops) // 2 if given is None else among(stops, given.value)
 
 
-def _readable(topic: Topic, entered: str) -> Guess | None:
+def _readable(topic: Question, entered: str) -> Guess | None:
     """Guess that was entered, where it is a number of bytes or times."""
     try:
         found = topic.read(entered) if entered else None
@@ -363,7 +363,7 @@ def _reason(entered: str) -> Control:
     return Control("text", "because", label, entered, placeholder=example, wide=True)
 
 
-def _button(name: str, label: str, topic: Topic) -> Control:
+def _button(name: str, label: str, topic: Question) -> Control:
     label = strings.get(f"card.control.{label}")
     works = name in ("lock", "revise", "reveal")
     waits = busy(topic) if works else label
@@ -374,11 +374,11 @@ def _button(name: str, label: str, topic: Topic) -> Control:
 
 
 @dataclass(frozen=True)
-class Option(Block):
+class Option(PageBlock):
     """An answer that could be chosen: a ring, filled where it was, and a tick where it is right.
     The diagnosis stands below one that was chosen."""
 
-    turn: Round
+    turn: Attempt
     answer: str
     gap: float = 0
 
@@ -405,12 +405,12 @@ class Option(Block):
         return ""
 
     @property
-    def words(self) -> list[Words]:
+    def words(self) -> list[Paragraphs]:
         """The option with what it is besides, and the diagnosis."""
         besides = [(f"· {self.marks}", True)] if self.marks else []
         option = (sentences.option(self.turn, self.answer), False)
-        said = [Words([[option, *besides]], 13, left=INDENT)]
-        return said + [Words(self.diagnosis, 13, left=INDENT + 10)] * bool(self.diagnosis)
+        said = [Paragraphs([[option, *besides]], 13, left=INDENT)]
+        return said + [Paragraphs(self.diagnosis, 13, left=INDENT + 10)] * bool(self.diagnosis)
 
     def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
         middle, kinds = y + 8.5, self.kinds
@@ -430,7 +430,7 @@ class Option(Block):
         return [line for each in self.words for line in each.text()]
 
 
-def spoken(turn: Round) -> str:
+def spoken(turn: Attempt) -> str:
     """The picture of a reveal in one line."""
     options = (Option(turn, answer) for answer in turn.topic.options)
     marked = [f"{each.marks}: {sentences.option(turn, each.answer).removesuffix('.')}"
@@ -438,20 +438,20 @@ def spoken(turn: Round) -> str:
     return "; ".join([*marked, *(f"{bar.name}: {bar.label}" for bar in _bars(turn))])
 
 
-def _revealed(turn: Round, width: float) -> Iterator[Block]:
+def _revealed(turn: Attempt, width: float) -> Iterator[PageBlock]:
     """The reason, the options or the diagnosis of a number, then the bars."""
     if turn.because:
         said = strings.get("card.control.reasoned", because=turn.because)
-        yield Words(said, 13, dim=True, gap=8)
+        yield Paragraphs(said, 13, dim=True, gap=8)
     for index, answer in enumerate(turn.topic.options):
         yield Option(turn, answer, gap=0 if index else 14)
     if not turn.topic.options:
-        yield Words(sentences.diagnoses(turn), 13, gap=10)
+        yield Paragraphs(sentences.diagnoses(turn), 13, gap=10)
     if found := _bars(turn):
         yield _chart(found, turn.topic.kind, width)
 
 
-def _bars(turn: Round) -> list[Bar]:
+def _bars(turn: Attempt) -> list[LabelledBar]:
     """The guesses, where they are numbers, then the figures."""
     assert turn.truth is not None
     kind, found = turn.topic.kind, []
@@ -468,15 +468,15 @@ def _bars(turn: Round) -> list[Bar]:
     return found
 
 
-def _bar(origin: str, value: Fraction, text: str, name: str, kind: Kind) -> Bar:
-    per = THOUSAND if kind is Kind.TIMES else 1
-    return Bar(float(per * value), origin, text, Fact(name, text), name)
+def _bar(origin: str, value: Fraction, text: str, name: str, kind: AnswerKind) -> LabelledBar:
+    per = THOUSAND if kind is AnswerKind.TIMES else 1
+    return LabelledBar(float(per * value), origin, text, Fact(name, text), name)
 
 
-def _chart(found: list[Bar], kind: Kind, width: float) -> Chart:
+def _chart(found: list[LabelledBar], kind: AnswerKind, width: float) -> Chart:
     """All bars on one axis."""
     longest = ceil(max(bar.value for bar in found))
-    times = kind is Kind.TIMES
+    times = kind is AnswerKind.TIMES
     scale: Scale = counts_over(longest, "x", THOUSAND) if times else bytes_over(longest, TIGHT)
     told = [f"{bar.name}: {bar.label}" for bar in found]
     room = 0.4 * width

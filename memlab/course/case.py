@@ -21,27 +21,27 @@ from memlab.errors import known
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.lesson import progress
-from memlab.lesson.card_question import Part as Purpose
+from memlab.lesson.card_question import Purpose as Purpose
 from memlab.lesson.card_question import topics
 from memlab.networks import zoo
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Chart
-from memlab.pictures.draw.labels import Text
+from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Fact, Line, Mark, Rect, Rule
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Scale, over
-from memlab.pictures.draw.table import Block, Table, Unnamed, Words
+from memlab.pictures.draw.table import PageBlock, Paragraphs, Table, Unnamed
 from memlab.pictures.draw.theme import PLANNED, Paint, paint
-from memlab.pictures.live.setting import Check, Choice, Setting, State
-from memlab.pictures.live.view import Scene, View, maker
-from memlab.pictures.mountain.stack_parts import STACK, Part
+from memlab.pictures.live.setting import Checkbox, Select, Setting, State
+from memlab.pictures.live.view import PageState, View, maker
+from memlab.pictures.mountain.stack_parts import STACK, StackPart
 from memlab.pictures.recompute import MADE
 from memlab.pictures.values.number_text import percent, three
 from memlab.step.step import Step
 from memlab.step.storage import HOST
 from memlab.step.tensor import Role
 from memlab.techniques import application_order
-from memlab.techniques.registry import Use, use
+from memlab.techniques.registry import Applied, use
 
 if TYPE_CHECKING:
     from memlab.runtime.run import Run
@@ -72,7 +72,7 @@ stands in the title alone."""
 FAINT, OWN = Paint("currentColor", 0.05), Paint("currentColor", 0.38)
 """The card; the bar of the own row where bars are images."""
 BYTES, FITS = SHOWN = "bytes", "images"
-MAPS = Part(Role.FEATURE_MAP, True)
+MAPS = StackPart(Role.FEATURE_MAP, True)
 
 
 def say(key: str, **values: object) -> str:
@@ -84,13 +84,13 @@ def say(key: str, **values: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Technique:
+class CaseTechnique:
     """What a lesson makes of the plain step, by a technique (``made_by``) or as it is. ``beside``
     is the lesson that its bytes are compared with. It has ``images`` in a mini-batch, which goes
     through the network in ``parts``. What has no kernel on a processor does not run (``runs``)."""
 
     lesson: str
-    made_by: Callable[[int], Use] | None = None
+    made_by: Callable[[int], Applied] | None = None
     beside: str = "02"
     result: str = SAME
     images: int = IMAGES
@@ -115,16 +115,16 @@ class Technique:
 TECHNIQUES = {
     each.lesson: each
     for each in (
-        Technique("01", lambda _: use("no_reuse"), ""),
-        Technique("02", beside="01"),
-        Technique("03", lambda _: use("lowering", "im2col-batch")),
-        Technique("04", lambda _: use("lowering", "implicit-gemm"), runs=False),
-        Technique("05", result=OTHER, images=LANES),
-        Technique("06", lambda _: use("precision", "mixed fp16"), result=ROUNDED),
-        Technique("07", lambda _: use("in_place")),
-        Technique("08", lambda batch: use("recompute", "chain", batch=batch)),
-        Technique("09", lambda _: use("offload", "all")),
-        Technique("10", lambda _: use("accumulate", HALVES), result=NORM, parts=HALVES),
+        CaseTechnique("01", lambda _: use("no_reuse"), ""),
+        CaseTechnique("02", beside="01"),
+        CaseTechnique("03", lambda _: use("lowering", "im2col-batch")),
+        CaseTechnique("04", lambda _: use("lowering", "implicit-gemm"), runs=False),
+        CaseTechnique("05", result=OTHER, images=LANES),
+        CaseTechnique("06", lambda _: use("precision", "mixed fp16"), result=ROUNDED),
+        CaseTechnique("07", lambda _: use("in_place")),
+        CaseTechnique("08", lambda batch: use("recompute", "chain", batch=batch)),
+        CaseTechnique("09", lambda _: use("offload", "all")),
+        CaseTechnique("10", lambda _: use("accumulate", HALVES), result=NORM, parts=HALVES),
     )
 }
 """Techniques by lesson."""
@@ -171,10 +171,10 @@ class CaseRow:
     memory.
     """
 
-    technique: Technique
+    technique: CaseTechnique
     peak: int
     peak_at: str
-    parts: dict[Part, int]
+    parts: dict[StackPart, int]
     again: int
     extra: float
     workspace: int
@@ -234,8 +234,8 @@ def row(lesson: str) -> CaseRow:
     step, ledger = _made(lesson, batch)
     peak, parts, again = ledger.peak_at(batch), dict.fromkeys(STACK, 0), 0
     for entry in ledger.alive(peak.index):
-        parts[Part(entry.role, False)] += entry.size.fixed
-        parts[Part(entry.role, True)] += entry.size.per_sample * batch
+        parts[StackPart(entry.role, False)] += entry.size.fixed
+        parts[StackPart(entry.role, True)] += entry.size.per_sample * batch
         made_again = (
             entry.birth >= 0 and application_order.AGAIN in step.ops[entry.birth].attributes
         )
@@ -285,7 +285,7 @@ def bytes_of(nbytes: int) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class CourseCase:
     """The case at the end of a ``lesson``, on a ``card`` of so many GB; ``also`` are further
     lessons whose rows are drawn."""
 
@@ -507,7 +507,7 @@ def _results(done: Run) -> tuple[bytes, ...]:
 # -- the view --------------------------------------------------------------------------------------
 
 
-class OneCase(View[Case]):
+class OneCase(View[CourseCase]):
     """ResNet-50, 256 images, on one card: what each lesson's technique takes of it, alone.
 
     ``view.rows`` has the exact figures; ``view.measure()`` runs the same techniques on a network
@@ -525,14 +525,14 @@ class OneCase(View[Case]):
         fixed=True,
         code="plain",
     )
-    card = Choice(CARDS, doc="the memory of the card in GB: 12, 24 or 80")
-    show = Choice(SHOWN, doc="``'bytes'`` of 256 images, or the most ``'images'`` that fit")
-    also = Check(
+    card = Select(CARDS, doc="the memory of the card in GB: 12, 24 or 80")
+    show = Select(SHOWN, doc="``'bytes'`` of 256 images, or the most ``'images'`` that fit")
+    also = Checkbox(
         doc="whether the rows of lessons are drawn too that come before, and that this one does "
         "not need: 06 at the end of 07 and 08",
         when=lambda now: bool({*passed(now.lesson)} - now.answered),
     )
-    numbers = Check(doc="whether all numbers are shown", argument=False, stays=True, key="KeyN")
+    numbers = Checkbox(doc="whether all numbers are shown", argument=False, stays=True, key="KeyN")
     answered = Setting[frozenset[str]](
         doc="the lessons whose predictions the learner has answered: their rows are drawn too",
         default=frozenset(),
@@ -547,9 +547,9 @@ class OneCase(View[Case]):
     def settle(self, new: State, was: State | None) -> State:
         return new if was else new.replace(answered=answered())
 
-    def study(self, now: State) -> Case:
+    def study(self, now: State) -> CourseCase:
         also = passed(now.lesson) if now.also else ()
-        return Case(now.lesson, now.card, (*also, *sorted(now.answered)))
+        return CourseCase(now.lesson, now.card, (*also, *sorted(now.answered)))
 
     def described(self, now: State) -> object:
         return now.lesson  # its outlines are those of the course, not of what was chosen before
@@ -558,7 +558,7 @@ class OneCase(View[Case]):
         found = [f"{lesson}={row.peak}" for lesson, row in self.rows_of(now).rows.items()]
         return "|".join([now.lesson, str(now.card), now.show, *found])
 
-    def says(self, scene: Scene) -> str:
+    def says(self, scene: PageState) -> str:
         found, in_bytes = self.rows_of(scene.now), scene.now.show == BYTES
         return f"{found.title if in_bytes else found.fit_title}. {found.sentence(in_bytes)}"
 
@@ -582,18 +582,18 @@ class OneCase(View[Case]):
         self._set(done=done)
         return done
 
-    def compose(self, scene: Scene) -> Page:
+    def compose(self, scene: PageState) -> Page:
         now, found, in_bytes = scene.now, self.rows_of(scene.now), scene.now.show == BYTES
-        bars = Bars(found, now.show, scene.width)
-        blocks: list[Block] = [
-            Words(found.title if in_bytes else found.fit_title, 20, bold=True, gap=3),
-            Words(found.sentence(in_bytes), 14),
+        bars = CaseBars(found, now.show, scene.width)
+        blocks: list[PageBlock] = [
+            Paragraphs(found.title if in_bytes else found.fit_title, 20, bold=True, gap=3),
+            Paragraphs(found.sentence(in_bytes), 14),
             bars.chart(),
             Unnamed(list(bars.key()), gap=4),
-            Words(found.brief(in_bytes), 12, dim=True),
-            Words(_told(found), drawn=False, gap=8),
-            Words(now.done.lines() if now.done else "", 12, gap=8),
-            Words(found.notes, 11, dim=True, drawn=now.numbers, gap=8),
+            Paragraphs(found.brief(in_bytes), 12, dim=True),
+            Paragraphs(_told(found), drawn=False, gap=8),
+            Paragraphs(now.done.lines() if now.done else "", 12, gap=8),
+            Paragraphs(found.notes, 11, dim=True, drawn=now.numbers, gap=8),
             *_tables(found, 5 if scene.width >= NARROW else 3, now.numbers),
         ]
         return Page(found.title, blocks, scene.width, self.says(scene), titled=False)
@@ -613,7 +613,7 @@ def answered() -> frozenset[str]:
     return progress.lessons(cards)
 
 
-def _told(found: Case) -> list[str]:
+def _told(found: CourseCase) -> list[str]:
     """Every row in words: what is drawn with whole bytes, and why another one is not."""
     lines = []
     for lesson in found.lessons:
@@ -627,7 +627,7 @@ def _told(found: Case) -> list[str]:
     return lines
 
 
-def _tables(found: Case, most: int, drawn: bool) -> Iterator[Table]:
+def _tables(found: CourseCase, most: int, drawn: bool) -> Iterator[Table]:
     """Every number: of each row, and of the slices at its peak."""
     heads, cells = found.table()
     if cells:
@@ -640,10 +640,10 @@ def _tables(found: Case, most: int, drawn: bool) -> Iterator[Table]:
 
 
 @dataclass(frozen=True)
-class Bars:
+class CaseBars:
     """The rows as bars, in bytes or in images; one x of the chart is a byte, or an image."""
 
-    found: Case
+    found: CourseCase
     show: str
     width: float
 
@@ -701,10 +701,12 @@ class Bars:
         in_bytes = self.show == BYTES
         said = say("card", card=self.found.card) if in_bytes else say("paper", images=IMAGES)
         anchor, dx = ("end", 1) if in_bytes or self.mark > self.last / 2 else ("start", -1)
-        yield Text(self.mark, 0, said, 12, anchor, dx=dx, dy=-9, bold=True)
+        yield ChartText(self.mark, 0, said, 12, anchor, dx=dx, dy=-9, bold=True)
         if self.wide and self.found.rows:
-            yield Text(self.last, 0, say("table.time"), 12, dx=TIMES, dy=-9, bold=True)
-            yield Text(self.last, 0, say("table.result"), 12, "end", dx=SIDE - 10, dy=-9, bold=True)
+            yield ChartText(self.last, 0, say("table.time"), 12, dx=TIMES, dy=-9, bold=True)
+            yield ChartText(
+                self.last, 0, say("table.result"), 12, "end", dx=SIDE - 10, dy=-9, bold=True
+            )
 
     # -- rows
 
@@ -723,7 +725,7 @@ class Bars:
 
     def _name(self, at: int, lesson: str, row: CaseRow | None) -> Iterator[Mark]:
         bold = lesson == self.found.lesson
-        yield Text(0, at + 0.5, say(f"technique.{lesson}"), 13, dx=10 - NAMES, dy=4.5,
+        yield ChartText(0, at + 0.5, say(f"technique.{lesson}"), 13, dx=10 - NAMES, dy=4.5,
                    bold=bold, dim=row is None)  # fmt: skip
 
     def _missing(self, at: int, lesson: str) -> Iterator[Mark]:
@@ -731,7 +733,7 @@ class Bars:
         end, start = self._stub
         said = self.found.place(lesson)
         yield Line([(0, at + 0.5), (end, at + 0.5)], "before thin")
-        yield Text(start, at + 0.5, said, 12, dx=10, dy=4, dim=True, chip=True)
+        yield ChartText(start, at + 0.5, said, 12, dx=10, dy=4, dim=True, chip=True)
 
     @cached_property
     def _stub(self) -> tuple[float, float]:
@@ -775,13 +777,15 @@ class Bars:
             if any(row.parts.get(part, 0) >= self.pixel for row in rows):
                 yield paint(part), part.label
 
-    def _inside(self, at: int, part: Part, start: int, end: int) -> Iterator[Mark]:
+    def _inside(self, at: int, part: StackPart, start: int, end: int) -> Iterator[Mark]:
         """The name of a slice, beside the line of the card, where it has room."""
         room = texts.width(part.label, 12) + 12
         sides = ((start, min(end, self.mark)), (max(start, self.mark), end))
         for left, right in sorted(sides, key=lambda side: side[0] - side[1])[:1]:
             if (right - left) / self.pixel >= room:
-                yield Text((left + right) / 2, at + 0.5, part.label, 12, "middle", dy=4, chip=True)
+                yield ChartText(
+                    (left + right) / 2, at + 0.5, part.label, 12, "middle", dy=4, chip=True
+                )
 
     def _value(self, at: int, row: CaseRow) -> Mark:
         """Its bytes or images, right of the bar, across neither the line nor an outline."""
@@ -792,7 +796,7 @@ class Bars:
         edges = [edge for edge in (self.mark, outline) if edge and edge > end]
         room = (texts.width(said, size, True) + 14) * self.pixel
         clear = [x for x in (end, *sorted(edges)) if not any(x < edge < x + room for edge in edges)]
-        return Text(clear[0], at + 0.5, said, size, dx=8, dy=0.36 * size, bold=True,
+        return ChartText(clear[0], at + 0.5, said, size, dx=8, dy=0.36 * size, bold=True,
                     chip=True)  # fmt: skip
 
     def _price(self, at: int, row: CaseRow) -> Iterator[Mark]:
@@ -808,5 +812,5 @@ class Bars:
                 if right > left:
                     yield Rect(left, right, at, at + 1, Paint("currentColor", 0.9), thick=8, edge=0)
             if own and round(row.extra, 1) and row.extra <= TWICE:
-                yield Text(more, at + 0.5, row.time, 11, dx=6, dy=4, bold=True)
-        yield Text(self.last, at + 0.5, row.result, 12, "end", dx=SIDE - 10, dy=4, bold=own)
+                yield ChartText(more, at + 0.5, row.time, 11, dx=6, dy=4, bold=True)
+        yield ChartText(self.last, at + 0.5, row.result, 12, "end", dx=SIDE - 10, dy=4, bold=own)

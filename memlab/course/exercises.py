@@ -8,7 +8,7 @@ from typing import Any
 from memlab import strings
 from memlab.errors import InputError, shorten
 from memlab.lesson.exercise import HINTS, Exercise
-from memlab.pictures.live.widget import Control, Line, Picture, Widget
+from memlab.pictures.live.widget import Control, Paragraph, Picture, Widget
 from memlab.strings import gettext as _
 
 
@@ -49,7 +49,7 @@ class ExerciseCard(Widget):
     def draw(self, stored: bool) -> Picture:
         """No picture: what was asked for, here or in a cell; code keeps its lines."""
         given = [note.text() for note in self.exercise.given]
-        lines = tuple(Line(text, code="\n" in text) for text in given)
+        lines = tuple(Paragraph(text, code="\n" in text) for text in given)
         return Picture(svg="", text=self.exercise.text(), lines=lines)
 
     def act(self, name: str, value: Any, dragging: bool) -> None:

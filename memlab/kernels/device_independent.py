@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from memlab.kernels import formulas
 from memlab.kernels.operands import parameters
-from memlab.kernels.registry import Call, Kernel, kernel
+from memlab.kernels.registry import Kernel, KernelCall, kernel
 from memlab.layers.layer import LAYERS
 from memlab.optimizers import OPTIMIZERS
 
@@ -44,7 +44,7 @@ class Update(NamedTuple):
 
 
 FORMULAS: list[Callable[..., Any]] = []
-EVERYWHERE: dict[str, Callable[[Call, Each], None]] = {}
+EVERYWHERE: dict[str, Callable[[KernelCall, Each], None]] = {}
 UPDATES: dict[str, Update] = {}
 SETTING = "setting"
 """What a formula calls the argument that is no value."""
@@ -79,7 +79,7 @@ def everywhere(kind: str) -> Callable[[Formula], Formula]:
 
 
 def value_by_value(
-    kind: str, *operands: str, setting: Callable[[Call], float] | None = None
+    kind: str, *operands: str, setting: Callable[[KernelCall], float] | None = None
 ) -> Callable[[Formula], Formula]:
     """List a formula as the kernel of a kind of operation: the last of the operands is what it
     makes of the others. A gradient is added to what is there where the call says so."""
@@ -87,7 +87,7 @@ def value_by_value(
 
     def register(function: Formula) -> Formula:
         @everywhere(kind)
-        def compute(call: Call, each: Each) -> None:
+        def compute(call: KernelCall, each: Each) -> None:
             extra = {} if setting is None else {SETTING: setting(call)}
             arrays = (call[name] for name in operands)
             each(function, *arrays, add=call.adds(target), **extra)
@@ -126,12 +126,12 @@ def register(device: str, loops: Loops) -> None:
         kernel(kind, device=device)(_updated(formula, OPTIMIZERS[kind].states, loops.update))
 
 
-def _computed(compute: Callable[[Call, Each], None], each: Each) -> Kernel:
+def _computed(compute: Callable[[KernelCall, Each], None], each: Each) -> Kernel:
     return lambda call: compute(call, each)
 
 
 def _updated(of: Update, states: tuple[str, ...], change: Callable[..., None]) -> Kernel:
-    def compute(call: Call) -> None:
+    def compute(call: KernelCall) -> None:
         settings = tuple(map(float, of.settings(call.settings)))
         for arrays in parameters(call, *states):
             change(of.formula, arrays, settings)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from memlab.kernels.registry import Array, Call
+from memlab.kernels.registry import Array, KernelCall
 from memlab.layers import AvgPool2d, Conv2d, Dropout, MaxPool2d
 from memlab.step.op import GRADIENT, PARAMETER
 
 
-class Window(NamedTuple):
+class ConvWindow(NamedTuple):
     """How a convolution's kernel moves over an image: sizes of image and output, and the layer's
     settings."""
 
@@ -37,19 +37,19 @@ class Geometry(NamedTuple):
     pad: int
 
 
-def inputs(call: Call) -> list[Array]:
+def inputs(call: KernelCall) -> list[Array]:
     """``x0, x1, ...`` in order."""
     count = sum(name[0] == "x" and name[1:].isdigit() for name in call.arrays)
     return [call[f"x{i}"] for i in range(count)]
 
 
-def parameters(call: Call, *states: str) -> Iterator[tuple[Array, ...]]:
+def parameters(call: KernelCall, *states: str) -> Iterator[tuple[Array, ...]]:
     """Each parameter of an update with its gradient and its states."""
     for slot in call.slots:
         yield tuple(call[slot.parts[part]] for part in (PARAMETER, GRADIENT, *states))
 
 
-def dropout_settings(call: Call) -> tuple[int, int, float]:
+def dropout_settings(call: KernelCall) -> tuple[int, int, float]:
     """The key, the least number for which a value is kept, and what that is multiplied by."""
     assert isinstance(call.layer, Dropout)
     p = float(call.layer.p)
@@ -57,27 +57,27 @@ def dropout_settings(call: Call) -> tuple[int, int, float]:
     return call.key % 2**63, int(p * 2**63), 1 / (1 - p)
 
 
-def convolution(call: Call) -> Conv2d:
+def convolution(call: KernelCall) -> Conv2d:
     """The layer of a convolution."""
     assert isinstance(call.layer, Conv2d)
     return call.layer
 
 
-def weight_shape(call: Call) -> tuple[int, ...]:
+def weight_shape(call: KernelCall) -> tuple[int, ...]:
     """Of a convolution: (K, C/g, k, k). The first layer's backward reads no weights, and writes
     their gradient."""
     return tuple(call["weight" if "weight" in call.arrays else "dweight"].shape)
 
 
-def window(call: Call) -> Window:
+def window(call: KernelCall) -> ConvWindow:
     """That of a convolution."""
     layer, output = convolution(call), "y" if "y" in call.arrays else "dy"
     (height, width), (rows, columns) = call["x"].shape[2:], call[output].shape[2:]
     settings = layer.kernel, layer.stride, layer.padding, layer.dilation
-    return Window(height, width, rows, columns, *settings)
+    return ConvWindow(height, width, rows, columns, *settings)
 
 
-def geometry(call: Call, x: Array, y: Array) -> Geometry:
+def geometry(call: KernelCall, x: Array, y: Array) -> Geometry:
     """That of a pooling from maps like ``x`` to maps like ``y``."""
     assert isinstance(call.layer, MaxPool2d | AvgPool2d)
     _, channels, height, width = x.shape

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from memlab import devices, free_memory
 from memlab.arrays import Column
@@ -19,14 +19,15 @@ from memlab.errors import InputError
 from memlab.formats import FORMATS
 from memlab.layers.algorithms import ALGORITHMS, DEFAULT
 from memlab.layers.layer import LAYERS, Layer
-from memlab.step.op import Slot
+from memlab.moved import old_names
+from memlab.step.op import UpdateSlot
 
 Array = Column
 Key = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class KernelCall:
     """What a kernel is called with.
 
     ``arrays`` are the operands by the names that ``Op`` gives them, workspace included.
@@ -49,7 +50,7 @@ class Call:
     settings: Mapping[str, float] = field(default_factory=dict)
     updates: Collection[str] = ()
     parts: int = 1
-    slots: tuple[Slot, ...] = ()
+    slots: tuple[UpdateSlot, ...] = ()
 
     @property
     def accumulate_weights(self) -> bool:
@@ -64,7 +65,7 @@ class Call:
         return self.arrays[name]
 
 
-Kernel = Callable[[Call], None]
+Kernel = Callable[[KernelCall], None]
 Own = TypeVar("Own", bound=Kernel)
 KERNELS: dict[Key, Kernel] = {}
 
@@ -146,3 +147,7 @@ def load(device: str = "cpu") -> None:
         import_module(name)
     if not devices.find(device).own_memory:
         import_module("memlab.kernels.cpu.compile").nothing(0)
+
+
+if not TYPE_CHECKING:  # a checker of types sees the new names only
+    __getattr__ = old_names(__name__)

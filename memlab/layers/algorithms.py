@@ -16,12 +16,12 @@ from memlab import devices, formats
 from memlab.axes import Shape
 from memlab.errors import pick
 from memlab.formats import Format
-from memlab.layers.layer_kind import Buffer, Buffers, Choice, Per, made
+from memlab.layers.layer_kind import Buffer, Buffers, KernelChoice, Per, made
 
 DEFAULT = "im2col-image"
 
 
-class Window(Protocol):
+class ConvolutionLike(Protocol):
     """What the ways look at of a convolution, such as ``Conv2d``."""
 
     @property
@@ -36,19 +36,19 @@ class Window(Protocol):
     def groups(self) -> int: ...
 
 
-Needs = Callable[[Window, Shape, Shape], Buffers]
+Needs = Callable[[ConvolutionLike, Shape, Shape], Buffers]
 """From a layer and its input and output per sample to its workspace."""
 
 
 # -- what each needs, and which layers it can compute ----------------------------------------------
 
 
-def none(layer: Window, x: Shape, y: Shape) -> Buffers:
+def none(layer: ConvolutionLike, x: Shape, y: Shape) -> Buffers:
     """No workspace."""
     return {}
 
 
-def pointwise(layer: Window) -> bool:
+def pointwise(layer: ConvolutionLike) -> bool:
     """Whether the lowered matrix of a layer is its input: nothing has to be copied."""
     return (layer.kernel, layer.stride, layer.padding) == (1, 1, 0)
 
@@ -56,7 +56,7 @@ def pointwise(layer: Window) -> bool:
 def lowered(per: Per) -> Needs:
     """The lowered copy: of an image at a time, or of all."""
 
-    def needs(layer: Window, x: Shape, y: Shape) -> Buffers:
+    def needs(layer: ConvolutionLike, x: Shape, y: Shape) -> Buffers:
         if pointwise(layer):
             return {}
         kernel = (("k", layer.kernel), ("k", layer.kernel))
@@ -65,12 +65,12 @@ def lowered(per: Per) -> Needs:
     return needs
 
 
-def mec_applies(layer: Window, x: Shape) -> bool:
+def mec_applies(layer: ConvolutionLike, x: Shape) -> bool:
     """Rows that a kernel skips would break its matrix, and windows apart share none."""
     return layer.dilation == 1 and layer.kernel > layer.stride
 
 
-def mec(layer: Window, x: Shape, y: Shape) -> Buffers:
+def mec(layer: ConvolutionLike, x: Shape, y: Shape) -> Buffers:
     """Every padded row once per column of the kernel (G8), and the weights in that order."""
     inner = ("C/g" if layer.groups > 1 else "C", x[0] // layer.groups)
     kernel, rows = ("k", layer.kernel), x[1] + 2 * layer.padding
@@ -85,12 +85,12 @@ TILES = 512
 """About how many tiles of Winograd's algorithm are transformed together."""
 
 
-def winograd_applies(layer: Window, x: Shape) -> bool:
+def winograd_applies(layer: ConvolutionLike, x: Shape) -> bool:
     """Only what F(2x2, 3x3) is made for."""
     return (layer.kernel, layer.stride, layer.dilation, layer.groups) == (3, 1, 1, 1)
 
 
-def winograd(layer: Window, x: Shape, y: Shape) -> Buffers:
+def winograd(layer: ConvolutionLike, x: Shape, y: Shape) -> Buffers:
     """16 values per kernel, which is all that a fused kernel takes (G5), and per tile: this one
     transforms some whole rows of tiles at a time."""
     down, across = -(-y[1] // 2), -(-y[2] // 2)
@@ -104,12 +104,12 @@ def winograd(layer: Window, x: Shape, y: Shape) -> Buffers:
     }
 
 
-def fft_applies(layer: Window, x: Shape) -> bool:
+def fft_applies(layer: ConvolutionLike, x: Shape) -> bool:
     """Each output map is a sum of whole correlations."""
     return (layer.stride, layer.dilation, layer.groups) == (1, 1, 1)
 
 
-def fft(layer: Window, x: Shape, y: Shape) -> Buffers:
+def fft(layer: ConvolutionLike, x: Shape, y: Shape) -> Buffers:
     """The spectra of all inputs, kernels and outputs, half of each because the values are real
     (G7); and two planes between which one transform goes back and forth."""
     height, width = (smooth(extent + 2 * layer.padding) for extent in x[1:])
@@ -145,12 +145,12 @@ The kernels write whole blocks of sums, unchecked: ``TILE`` is a multiple of the
 ``kernels.cpu.tile.packing.check`` holds every workspace to that before it is written."""
 
 
-def panel_applies(layer: Window, x: Shape) -> bool:
+def panel_applies(layer: ConvolutionLike, x: Shape) -> bool:
     """A panel holds a channel at least."""
     return layer.kernel**2 * TILE <= PANEL
 
 
-def panel(layer: Window, x: Shape, y: Shape) -> Buffers:
+def panel(layer: ConvolutionLike, x: Shape, y: Shape) -> Buffers:
     """The lowered values of a tile: all rows, or those of as many channels as a panel holds."""
     inner, taps = x[0] // layer.groups, layer.kernel**2
     together = min(inner, PANEL // (TILE * taps))
@@ -158,7 +158,7 @@ def panel(layer: Window, x: Shape, y: Shape) -> Buffers:
     return {"workspace": Buffer((("rows", together * taps), ("tile", TILE)), fills=fills)}
 
 
-def panel_backward(layer: Window, x: Shape, y: Shape) -> Buffers:
+def panel_backward(layer: ConvolutionLike, x: Shape, y: Shape) -> Buffers:
     """A few lowered rows at many places, for the gradient of the weights; the maps of a tile of
     ``dY`` and some rows of ``dL``, for that of the input, and where these belong."""
     inner, taps, places = x[0] // layer.groups, layer.kernel**2, y[1] * y[2]
@@ -174,12 +174,12 @@ def panel_backward(layer: Window, x: Shape, y: Shape) -> Buffers:
     }
 
 
-def tap_table_applies(layer: Window, x: Shape) -> bool:
+def tap_table_applies(layer: ConvolutionLike, x: Shape) -> bool:
     """Neighbouring output places read neighbouring values."""
     return layer.stride == 1
 
 
-def tap_table(layer: Window, x: Shape, y: Shape) -> Buffers:
+def tap_table(layer: ConvolutionLike, x: Shape, y: Shape) -> Buffers:
     """For every tap, the distance to its values and a bit for each of them."""
     axes = (("k", layer.kernel), ("k", layer.kernel), ("entry", 2))
     fills = -(-y[1] * y[2] // TILE)
@@ -189,7 +189,7 @@ def tap_table(layer: Window, x: Shape, y: Shape) -> Buffers:
 # -- the algorithms -------------------------------------------------------------------------------
 
 
-def _always(layer: Window, x: Shape) -> bool:
+def _always(layer: ConvolutionLike, x: Shape) -> bool:
     return True
 
 
@@ -209,7 +209,7 @@ class Algorithm:
     forward: Needs
     backward: Needs | None = None
     own_backward: bool = True
-    applies: Callable[[Window, Shape], bool] = _always
+    applies: Callable[[ConvolutionLike, Shape], bool] = _always
     instead: str = DEFAULT
 
 
@@ -255,7 +255,9 @@ def find(name: str) -> Algorithm:
     return pick("algorithm", name, ALGORITHMS)
 
 
-def needed(way: str, layer: Window, x: Shape, y: Shape, backward: bool) -> tuple[str, Buffers]:
+def needed(
+    way: str, layer: ConvolutionLike, x: Shape, y: Shape, backward: bool
+) -> tuple[str, Buffers]:
     """The algorithm of that name for one operation of a layer, or the one that it uses instead, and
     its workspace. ``x`` and ``y`` are shapes per sample.
 
@@ -270,9 +272,9 @@ def needed(way: str, layer: Window, x: Shape, y: Shape, backward: bool) -> tuple
 
 
 def choose(
-    name: str, layer: Window, x: Shape, y: Shape, backward: bool, scope: str, of: Format,
+    name: str, layer: ConvolutionLike, x: Shape, y: Shape, backward: bool, scope: str, of: Format,
     threads: int = 1,
-) -> Choice:  # fmt: skip
+) -> KernelChoice:  # fmt: skip
     """The same with tensors, as ``row.made`` makes them.
 
     Raises:

@@ -16,8 +16,8 @@ from typing import ClassVar
 from memlab.axes import Dims, Shape, dims
 from memlab.errors import InputError, flag
 from memlab.layers.layer import Layer, sequence, settle, text
-from memlab.layers.layer_kind import IN_PLACE, Buffer, Buffers, Extras, Flops, Row
-from memlab.step.rewrite_traits import Cut
+from memlab.layers.layer_kind import IN_PLACE, Buffer, Buffers, Extras, Flops, LayerKind
+from memlab.step.rewrite_traits import SplitAxis
 from memlab.step.storage import Size
 
 TILE = 128
@@ -56,8 +56,8 @@ class AttentionScores(_Heads):
     """``Q K^T / sqrt(d)`` for each head: ``(T, 3F)`` to ``(heads, T, T)``."""
 
     kind: ClassVar[str] = "attention_scores"
-    row: ClassVar[Row] = Row(
-        keeps=("x",), cut=Cut.SAMPLES, cheap=False, axes=_MATRICES, devices=("cpu",)
+    row: ClassVar[LayerKind] = LayerKind(
+        keeps=("x",), cut=SplitAxis.SAMPLES, cheap=False, axes=_MATRICES, devices=("cpu",)
     )
 
     def output(self, *inputs: Shape) -> Shape:
@@ -78,8 +78,13 @@ class AttentionSoftmax(Layer):
 
     causal: bool = False
     kind: ClassVar[str] = "attention_softmax"
-    row: ClassVar[Row] = Row(
-        keeps=("y",), cut=Cut.SAMPLES, cheap=False, over=IN_PLACE, axes=_MATRICES, devices=("cpu",)
+    row: ClassVar[LayerKind] = LayerKind(
+        keeps=("y",),
+        cut=SplitAxis.SAMPLES,
+        cheap=False,
+        over=IN_PLACE,
+        axes=_MATRICES,
+        devices=("cpu",),
     )
 
     def __post_init__(self) -> None:
@@ -108,7 +113,9 @@ class AttentionValues(_Heads):
 
     kind: ClassVar[str] = "attention_values"
     arity: ClassVar[int | None] = 2
-    row: ClassVar[Row] = Row(keeps=("x",), cut=Cut.SAMPLES, cheap=False, devices=("cpu",))
+    row: ClassVar[LayerKind] = LayerKind(
+        keeps=("x",), cut=SplitAxis.SAMPLES, cheap=False, devices=("cpu",)
+    )
 
     def output(self, *inputs: Shape) -> Shape:
         if len(inputs) != 2:
@@ -133,7 +140,9 @@ class FusedAttention(_Heads):
 
     causal: bool = False
     kind: ClassVar[str] = "fused_attention"
-    row: ClassVar[Row] = Row(keeps=("x", "y"), cut=Cut.SAMPLES, cheap=False, devices=("cpu",))
+    row: ClassVar[LayerKind] = LayerKind(
+        keeps=("x", "y"), cut=SplitAxis.SAMPLES, cheap=False, devices=("cpu",)
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

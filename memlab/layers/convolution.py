@@ -18,8 +18,8 @@ from memlab.layers.layer import (
     weight_of,
     window,
 )
-from memlab.layers.layer_kind import Buffers, Flops, Row
-from memlab.step.rewrite_traits import Cut
+from memlab.layers.layer_kind import Buffers, Flops, LayerKind
+from memlab.step.rewrite_traits import SplitAxis
 from memlab.step.storage import Size
 
 
@@ -36,8 +36,8 @@ class Conv2d(Layer):
     groups: int = 1
     bias: bool = True
     kind: ClassVar[str] = "conv2d"
-    row: ClassVar[Row] = Row(
-        keeps=("x",), cut=Cut.SAMPLES, cheap=False, to_pass_on=("weight",), stem="conv"
+    row: ClassVar[LayerKind] = LayerKind(
+        keeps=("x",), cut=SplitAxis.SAMPLES, cheap=False, to_pass_on=("weight",), stem="conv"
     )
 
     def __post_init__(self) -> None:

@@ -9,8 +9,8 @@ from typing import ClassVar
 from memlab.axes import Shape
 from memlab.errors import InputError, flag
 from memlab.layers.layer import Layer, Weights, bias_of, settle, text, weight_of
-from memlab.layers.layer_kind import Flops, Row
-from memlab.step.rewrite_traits import Cut
+from memlab.layers.layer_kind import Flops, LayerKind
+from memlab.step.rewrite_traits import SplitAxis
 from memlab.step.storage import Size
 
 
@@ -22,8 +22,8 @@ class Linear(Layer):
     bias: bool = True
     kind: ClassVar[str] = "linear"
     can_share: ClassVar[bool] = True
-    row: ClassVar[Row] = Row(
-        keeps=("x",), cut=Cut.OUTPUTS, cheap=False,
+    row: ClassVar[LayerKind] = LayerKind(
+        keeps=("x",), cut=SplitAxis.OUTPUTS, cheap=False,
         to_pass_on=("weight",), by_step=True, stem="fc",
     )  # fmt: skip
 
@@ -58,7 +58,9 @@ class Embedding(Layer):
     kind: ClassVar[str] = "embedding"
     of_tokens: ClassVar[bool] = True
     can_share: ClassVar[bool] = True
-    row: ClassVar[Row] = Row(keeps=("x",), cut=Cut.WHOLE, cheap=False, devices=("cpu",))
+    row: ClassVar[LayerKind] = LayerKind(
+        keeps=("x",), cut=SplitAxis.WHOLE, cheap=False, devices=("cpu",)
+    )
 
     def __post_init__(self) -> None:
         settle(self, "embedding", "vocabulary")

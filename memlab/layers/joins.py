@@ -9,8 +9,8 @@ from typing import ClassVar
 from memlab.axes import Shape
 from memlab.errors import InputError
 from memlab.layers.layer import Layer, text
-from memlab.layers.layer_kind import VIEW, Flops, Over, Passes, Row, by_value
-from memlab.step.rewrite_traits import Cut
+from memlab.layers.layer_kind import VIEW, Flops, InPlacePairs, LayerKind, Passes, by_value
+from memlab.step.rewrite_traits import SplitAxis
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class Add(Layer):
 
     kind: ClassVar[str] = "add"
     arity: ClassVar[int | None] = None
-    row: ClassVar[Row] = Row(
-        keeps=(), cut=Cut.VALUES, cheap=False, passes=Passes.SAME,
-        over=Over({"y": ("x0", "x1")}, {"dx0": ("dy",)}),
+    row: ClassVar[LayerKind] = LayerKind(
+        keeps=(), cut=SplitAxis.VALUES, cheap=False, passes=Passes.SAME,
+        over=InPlacePairs({"y": ("x0", "x1")}, {"dx0": ("dy",)}),
     )  # fmt: skip
 
     def output(self, *inputs: Shape) -> Shape:
@@ -42,8 +42,8 @@ class Concat(Layer):
 
     kind: ClassVar[str] = "concat"
     arity: ClassVar[int | None] = None
-    row: ClassVar[Row] = Row(
-        keeps=(), cut=Cut.SAMPLES, cheap=False, passes=Passes.SLICES, moves=True
+    row: ClassVar[LayerKind] = LayerKind(
+        keeps=(), cut=SplitAxis.SAMPLES, cheap=False, passes=Passes.SLICES, moves=True
     )
 
     def output(self, *inputs: Shape) -> Shape:
@@ -63,7 +63,7 @@ class Flatten(Layer):
     """A map read as a vector: no copy."""
 
     kind: ClassVar[str] = "flatten"
-    row: ClassVar[Row] = VIEW
+    row: ClassVar[LayerKind] = VIEW
 
     def output(self, *inputs: Shape) -> Shape:
         return (prod(inputs[0]),)

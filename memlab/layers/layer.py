@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 
 from memlab.axes import Dims, Shape
 from memlab.errors import InputError, whole
-from memlab.layers.layer_kind import Buffers, Extras, Flops, Row
-from memlab.step.initial_values import ZEROS, Start, he
-from memlab.step.rewrite_traits import Again
+from memlab.layers.layer_kind import Buffers, Extras, Flops, LayerKind
+from memlab.step.initial_values import ZEROS, InitialValue, he
+from memlab.step.rewrite_traits import RerunRule
 from memlab.step.tensor import Tensor
 
 VALUES = 10**24
@@ -30,7 +30,7 @@ class Weights:
 
     name: str
     dims: Dims
-    start: Start = ZEROS
+    start: InitialValue = ZEROS
 
     @property
     def count(self) -> int:
@@ -51,7 +51,7 @@ class Layer:
     """
 
     kind: ClassVar[str] = ""
-    row: ClassVar[Row]
+    row: ClassVar[LayerKind]
     arity: ClassVar[int | None] = 1
     """The most inputs that it takes; ``None``: two or more."""
     of_input: ClassVar[bool] = False
@@ -110,7 +110,7 @@ class Layer:
         is one alone, and its workspace."""
         return "", self.workspace(backward, y, *inputs)
 
-    def again(self, y: Shape, *inputs: Shape) -> Again | None:
+    def again(self, y: Shape, *inputs: Shape) -> RerunRule | None:
         """How it runs another time where it updates its buffers; ``None``: it may run once."""
         return None
 
@@ -146,7 +146,7 @@ class Node:
         return self.layer.kind
 
     @property
-    def row(self) -> Row:
+    def row(self) -> LayerKind:
         """The row of its kind."""
         return self.layer.row
 

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, cached_property
 from math import prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memlab.axes import BATCH, Dims, Shape
 from memlab.devices import EVERY_LAYER
 from memlab.formats import Format
+from memlab.moved import old_names
 from memlab.step import tensor
 from memlab.step.op import NONE, Operands
-from memlab.step.rewrite_traits import Cut, Traits
+from memlab.step.rewrite_traits import SplitAxis, Traits
 from memlab.step.storage import Size
 from memlab.step.tensor import Role
 
@@ -31,7 +32,7 @@ class Passes(StrEnum):
     """Each is a slice of it, side by side."""
 
 
-class Over(NamedTuple):
+class InPlacePairs(NamedTuple):
     """What may lie over what in place, forward and backward: by output, the inputs in whose place
     it may be written (``Traits.over``)."""
 
@@ -39,12 +40,12 @@ class Over(NamedTuple):
     backward: Mapping[str, tuple[str, ...]] = {}
 
 
-NOWHERE = Over()
-IN_PLACE = Over({"y": ("x",)}, {"dx": ("dy",)})
+NOWHERE = InPlacePairs()
+IN_PLACE = InPlacePairs({"y": ("x",)}, {"dx": ("dy",)})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class LayerKind:
     """What is known of a kind of layer. The first three have no default that could be right.
 
     ``keeps``: which of its input ``x``, its output ``y`` and its parameters backward reads, and
@@ -61,11 +62,11 @@ class Row:
     """
 
     keeps: tuple[str, ...]
-    cut: Cut
+    cut: SplitAxis
     cheap: bool
 
     to_pass_on: tuple[str, ...] = ()
-    over: Over = NOWHERE
+    over: InPlacePairs = NOWHERE
     passes: Passes = Passes.COMPUTED
     axes: tuple[str, ...] = ()
     is_view: bool = False
@@ -88,7 +89,7 @@ class Row:
         return Traits(self.over.backward, self.cut, moves=self.moves, apart=self.apart)
 
 
-VIEW = Row(keeps=(), cut=Cut.WHOLE, cheap=False, passes=Passes.SAME, is_view=True)
+VIEW = LayerKind(keeps=(), cut=SplitAxis.WHOLE, cheap=False, passes=Passes.SAME, is_view=True)
 """Of a layer that no operation computes."""
 
 
@@ -141,7 +142,7 @@ Buffers = Mapping[str, Buffer]
 """The parts of a workspace by the name under which the kernel knows them."""
 
 
-class Choice(NamedTuple):
+class KernelChoice(NamedTuple):
     """What computes one operation of a layer: the name of the kernel, and its workspace.
 
     ``moved`` are the bytes that go to the workspace and back in one pass.
@@ -152,13 +153,13 @@ class Choice(NamedTuple):
     moved: Size
 
 
-NOTHING = Choice("", NONE, Size())
+NOTHING = KernelChoice("", NONE, Size())
 """An operation with no workspace and one way to compute it."""
 
 
 def made(
     algorithm: str, buffers: Buffers, backward: bool, scope: str, of: Format, threads: int = 1
-) -> Choice:
+) -> KernelChoice:
     """The choice of an algorithm with these buffers, named ``"<scope>.workspace"``, in the format
     ``of`` unless they have their own."""
     if not buffers:
@@ -170,12 +171,12 @@ def made(
         found = tensor.new(prefix + name, _axes(each, threads), format, Role.WORKSPACE)
         moved += _moved(each, found.size, threads)
         workspace[name] = found
-    return Choice(algorithm, workspace, moved)
+    return KernelChoice(algorithm, workspace, moved)
 
 
 @cache
-def _without_workspace(algorithm: str) -> Choice:
-    return Choice(algorithm, NONE, Size())
+def _without_workspace(algorithm: str) -> KernelChoice:
+    return KernelChoice(algorithm, NONE, Size())
 
 
 def _axes(buffer: Buffer, threads: int) -> Dims:
@@ -190,3 +191,7 @@ def _moved(buffer: Buffer, size: Size, threads: int) -> Size:
     if buffer.per is Per.THREAD:
         return Size(0, 2 * buffer.fills * size.fixed // threads)
     return 2 * buffer.fills * size
+
+
+if not TYPE_CHECKING:  # a checker of types sees the new names only
+    __getattr__ = old_names(__name__)

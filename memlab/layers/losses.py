@@ -10,8 +10,8 @@ from memlab.axes import Dims, Shape, dims
 from memlab.errors import InputError
 from memlab.formats import FORMATS, Format
 from memlab.layers.layer import Layer, text
-from memlab.layers.layer_kind import IN_PLACE, Extras, Flops, Row, by_value
-from memlab.step.rewrite_traits import Cut, Traits
+from memlab.layers.layer_kind import IN_PLACE, Extras, Flops, LayerKind, by_value
+from memlab.step.rewrite_traits import SplitAxis, Traits
 from memlab.step.storage import Size
 
 Target = tuple[str, Dims, Format | None]
@@ -37,7 +37,7 @@ class SoftmaxCrossEntropy(Loss):
     sample or one for each token of a sequence ``(T, classes)``."""
 
     kind: ClassVar[str] = "softmax_cross_entropy"
-    row: ClassVar[Row] = Row(keeps=(), cut=Cut.WHOLE, cheap=False, by_step=True)
+    row: ClassVar[LayerKind] = LayerKind(keeps=(), cut=SplitAxis.WHOLE, cheap=False, by_step=True)
     predicts: ClassVar[tuple[str, Traits] | None] = "softmax", Traits(IN_PLACE.forward)
 
     def output(self, *inputs: Shape) -> Shape:
@@ -68,7 +68,7 @@ class SquaredError(Loss):
     """The mean over the batch of ``sum (y - t)^2``; the target t has the shape of y (A1)."""
 
     kind: ClassVar[str] = "squared_error"
-    row: ClassVar[Row] = Row(keeps=("x",), cut=Cut.WHOLE, cheap=False)
+    row: ClassVar[LayerKind] = LayerKind(keeps=("x",), cut=SplitAxis.WHOLE, cheap=False)
 
     def flops(self, y: Shape, *inputs: Shape) -> Flops:
         return by_value(y, 3, 2, fixed=1)

@@ -9,9 +9,9 @@ from typing import ClassVar
 from memlab.axes import Shape, dims
 from memlab.errors import real
 from memlab.layers.layer import Layer, Weights, maps, sequence, settle
-from memlab.layers.layer_kind import IN_PLACE, Buffer, Buffers, Extras, Flops, Row, by_value
-from memlab.step.initial_values import ONES, Start
-from memlab.step.rewrite_traits import Again, Cut
+from memlab.layers.layer_kind import IN_PLACE, Buffer, Buffers, Extras, Flops, LayerKind, by_value
+from memlab.step.initial_values import ONES, InitialValue
+from memlab.step.rewrite_traits import RerunRule, SplitAxis
 from memlab.step.storage import Size
 
 _STATISTICS = ("mean", "inverse_deviation")
@@ -24,8 +24,8 @@ class BatchNorm(Layer):
     epsilon: float = 1e-5
     momentum: float = 0.1
     kind: ClassVar[str] = "batch_norm"
-    row: ClassVar[Row] = Row(
-        keeps=("x", "weight"), cut=Cut.CHANNELS, cheap=True, over=IN_PLACE,
+    row: ClassVar[LayerKind] = LayerKind(
+        keeps=("x", "weight"), cut=SplitAxis.CHANNELS, cheap=True, over=IN_PLACE,
         apart=True, joins=True, stem="norm",
     )  # fmt: skip
 
@@ -40,7 +40,7 @@ class BatchNorm(Layer):
     def buffers(self, *inputs: Shape) -> tuple[Weights, ...]:
         channels = (("C", inputs[0][0]),)
         return Weights("running_mean", channels), Weights(
-            "running_var", channels, Start(1.0, squares=True)
+            "running_var", channels, InitialValue(1.0, squares=True)
         )
 
     def flops(self, y: Shape, *inputs: Shape) -> Flops:
@@ -56,10 +56,10 @@ class BatchNorm(Layer):
         """What it normalised by, for each channel."""
         return dict.fromkeys(_STATISTICS, (dims(y, batched=False)[:1], None))
 
-    def again(self, y: Shape, *inputs: Shape) -> Again:
+    def again(self, y: Shape, *inputs: Shape) -> RerunRule:
         """By the mean and the deviation of the batch, which are small and kept: the running ones
         must move once."""
-        return Again(_STATISTICS, Size(y[0], 3 * prod(y)))
+        return RerunRule(_STATISTICS, Size(y[0], 3 * prod(y)))
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,9 @@ class LocalResponseNorm(Layer):
     beta: float = 0.75
     k: float = 1.0
     kind: ClassVar[str] = "local_response_norm"
-    row: ClassVar[Row] = Row(keeps=("x",), cut=Cut.SAMPLES, cheap=False, stem="norm")
+    row: ClassVar[LayerKind] = LayerKind(
+        keeps=("x",), cut=SplitAxis.SAMPLES, cheap=False, stem="norm"
+    )
 
     def __post_init__(self) -> None:
         settle(self, "local response norm", "size")
@@ -98,8 +100,8 @@ class LayerNorm(Layer):
 
     epsilon: float = 1e-5
     kind: ClassVar[str] = "layer_norm"
-    row: ClassVar[Row] = Row(
-        keeps=("x",), cut=Cut.SAMPLES, cheap=True, over=IN_PLACE,
+    row: ClassVar[LayerKind] = LayerKind(
+        keeps=("x",), cut=SplitAxis.SAMPLES, cheap=True, over=IN_PLACE,
         to_pass_on=("weight",), devices=("cpu",),
     )  # fmt: skip
 

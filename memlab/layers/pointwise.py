@@ -8,8 +8,8 @@ from typing import ClassVar, Literal
 from memlab.axes import Shape
 from memlab.errors import known, real
 from memlab.layers.layer import Layer, settle
-from memlab.layers.layer_kind import IN_PLACE, Flops, Row, by_value
-from memlab.step.rewrite_traits import Cut
+from memlab.layers.layer_kind import IN_PLACE, Flops, LayerKind, by_value
+from memlab.step.rewrite_traits import SplitAxis
 
 FORMS = ("exact", "tanh")
 """Of a GELU."""
@@ -20,7 +20,9 @@ class ReLU(Layer):
     """``max(x, 0)``."""
 
     kind: ClassVar[str] = "relu"
-    row: ClassVar[Row] = Row(keeps=("y",), cut=Cut.VALUES, cheap=True, over=IN_PLACE)
+    row: ClassVar[LayerKind] = LayerKind(
+        keeps=("y",), cut=SplitAxis.VALUES, cheap=True, over=IN_PLACE
+    )
 
     def flops(self, y: Shape, *inputs: Shape) -> Flops:
         return by_value(y, 1, 1)
@@ -31,7 +33,9 @@ class Tanh(Layer):
     """The hyperbolic tangent: the f of the single-layer example (A1)."""
 
     kind: ClassVar[str] = "tanh"
-    row: ClassVar[Row] = Row(keeps=("y",), cut=Cut.VALUES, cheap=True, over=IN_PLACE)
+    row: ClassVar[LayerKind] = LayerKind(
+        keeps=("y",), cut=SplitAxis.VALUES, cheap=True, over=IN_PLACE
+    )
 
     def flops(self, y: Shape, *inputs: Shape) -> Flops:
         return by_value(y, 1, 3)
@@ -44,8 +48,8 @@ class GELU(Layer):
 
     form: Literal["exact", "tanh"] = "exact"
     kind: ClassVar[str] = "gelu"
-    row: ClassVar[Row] = Row(
-        keeps=("x",), cut=Cut.VALUES, cheap=True, over=IN_PLACE, devices=("cpu",)
+    row: ClassVar[LayerKind] = LayerKind(
+        keeps=("x",), cut=SplitAxis.VALUES, cheap=True, over=IN_PLACE, devices=("cpu",)
     )
 
     def __post_init__(self) -> None:
@@ -64,8 +68,8 @@ class Dropout(Layer):
 
     p: float = 0.5
     kind: ClassVar[str] = "dropout"
-    row: ClassVar[Row] = Row(
-        keeps=(), cut=Cut.VALUES, cheap=True, over=IN_PLACE, identity_in_inference=True
+    row: ClassVar[LayerKind] = LayerKind(
+        keeps=(), cut=SplitAxis.VALUES, cheap=True, over=IN_PLACE, identity_in_inference=True
     )
 
     def __post_init__(self) -> None:

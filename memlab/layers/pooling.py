@@ -9,8 +9,8 @@ from memlab.axes import Shape, dims
 from memlab.errors import InputError, flag
 from memlab.formats import FORMATS
 from memlab.layers.layer import Layer, maps, settle, window
-from memlab.layers.layer_kind import Extras, Flops, Row, by_value
-from memlab.step.rewrite_traits import Cut
+from memlab.layers.layer_kind import Extras, Flops, LayerKind, by_value
+from memlab.step.rewrite_traits import SplitAxis
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class MaxPool2d(_Pool):
     """The largest value of each window."""
 
     kind: ClassVar[str] = "max_pool2d"
-    row: ClassVar[Row] = Row(keeps=(), cut=Cut.SAMPLES, cheap=True, stem="pool")
+    row: ClassVar[LayerKind] = LayerKind(keeps=(), cut=SplitAxis.SAMPLES, cheap=True, stem="pool")
 
     def flops(self, y: Shape, *inputs: Shape) -> Flops:
         kh, kw, _, _ = self.geometry(inputs[0])
@@ -85,7 +85,7 @@ class AvgPool2d(_Pool):
     """The mean of each window, zeros of the padding included."""
 
     kind: ClassVar[str] = "avg_pool2d"
-    row: ClassVar[Row] = Row(keeps=(), cut=Cut.SAMPLES, cheap=True, stem="pool")
+    row: ClassVar[LayerKind] = LayerKind(keeps=(), cut=SplitAxis.SAMPLES, cheap=True, stem="pool")
 
     def flops(self, y: Shape, *inputs: Shape) -> Flops:
         kh, kw, _, _ = self.geometry(inputs[0])

@@ -15,8 +15,8 @@ from typing import ClassVar
 from memlab.axes import Dims, Shape
 from memlab.errors import InputError
 from memlab.layers.layer import Layer, settle, text
-from memlab.layers.layer_kind import VIEW, Flops, Row, by_value
-from memlab.step.rewrite_traits import Cut
+from memlab.layers.layer_kind import VIEW, Flops, LayerKind, by_value
+from memlab.step.rewrite_traits import SplitAxis
 from memlab.step.tensor import Tensor
 
 
@@ -27,7 +27,7 @@ class At(Layer):
     t: int
     kind: ClassVar[str] = "at"
     of_input: ClassVar[bool] = True
-    row: ClassVar[Row] = VIEW
+    row: ClassVar[LayerKind] = VIEW
 
     def __post_init__(self) -> None:
         settle(self, "at", "t", least=0)
@@ -72,7 +72,9 @@ class LstmState(Layer):
 
     kind: ClassVar[str] = "lstm_state"
     arity: ClassVar[int | None] = 2
-    row: ClassVar[Row] = Row(keeps=("x",), cut=Cut.SAMPLES, cheap=False, devices=("cpu",))
+    row: ClassVar[LayerKind] = LayerKind(
+        keeps=("x",), cut=SplitAxis.SAMPLES, cheap=False, devices=("cpu",)
+    )
 
     def output(self, *inputs: Shape) -> Shape:
         return _hidden("lstm_state", *inputs)
@@ -87,7 +89,9 @@ class LstmOutput(Layer):
 
     kind: ClassVar[str] = "lstm_output"
     arity: ClassVar[int | None] = 2
-    row: ClassVar[Row] = Row(keeps=("x",), cut=Cut.SAMPLES, cheap=False, devices=("cpu",))
+    row: ClassVar[LayerKind] = LayerKind(
+        keeps=("x",), cut=SplitAxis.SAMPLES, cheap=False, devices=("cpu",)
+    )
 
     def output(self, *inputs: Shape) -> Shape:
         if len(inputs) != 2:

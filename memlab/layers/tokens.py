@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from memlab.axes import Shape
 from memlab.layers.layer import Layer, Weights, maps, sequence, weight_of
-from memlab.layers.layer_kind import IN_PLACE, Flops, Over, Row
-from memlab.step.rewrite_traits import Cut
+from memlab.layers.layer_kind import IN_PLACE, Flops, InPlacePairs, LayerKind
+from memlab.step.rewrite_traits import SplitAxis
 from memlab.step.storage import Size
 
 
@@ -18,8 +18,12 @@ class Positions(Layer):
     """Adds a learned vector to each place of a sequence."""
 
     kind: ClassVar[str] = "positions"
-    row: ClassVar[Row] = Row(
-        keeps=(), cut=Cut.SAMPLES, cheap=False, over=Over(IN_PLACE.forward), devices=("cpu",)
+    row: ClassVar[LayerKind] = LayerKind(
+        keeps=(),
+        cut=SplitAxis.SAMPLES,
+        cheap=False,
+        over=InPlacePairs(IN_PLACE.forward),
+        devices=("cpu",),
     )
 
     def output(self, *inputs: Shape) -> Shape:
@@ -38,7 +42,9 @@ class Patches(Layer):
     """A map ``(C, H, W)`` as a sequence: a token for each place, a feature for each channel."""
 
     kind: ClassVar[str] = "patches"
-    row: ClassVar[Row] = Row(keeps=(), cut=Cut.SAMPLES, cheap=False, devices=("cpu",))
+    row: ClassVar[LayerKind] = LayerKind(
+        keeps=(), cut=SplitAxis.SAMPLES, cheap=False, devices=("cpu",)
+    )
 
     def output(self, *inputs: Shape) -> Shape:
         channels, height, width = maps("patches", inputs[0])
@@ -53,7 +59,9 @@ class ClassToken(Layer):
     """One learned token before all others."""
 
     kind: ClassVar[str] = "class_token"
-    row: ClassVar[Row] = Row(keeps=(), cut=Cut.SAMPLES, cheap=False, devices=("cpu",))
+    row: ClassVar[LayerKind] = LayerKind(
+        keeps=(), cut=SplitAxis.SAMPLES, cheap=False, devices=("cpu",)
+    )
 
     def output(self, *inputs: Shape) -> Shape:
         tokens, features = sequence("class token", inputs[0])
@@ -71,7 +79,9 @@ class FirstToken(Layer):
     """The first token of a sequence, as a vector."""
 
     kind: ClassVar[str] = "first_token"
-    row: ClassVar[Row] = Row(keeps=(), cut=Cut.SAMPLES, cheap=False, devices=("cpu",))
+    row: ClassVar[LayerKind] = LayerKind(
+        keeps=(), cut=SplitAxis.SAMPLES, cheap=False, devices=("cpu",)
+    )
 
     def output(self, *inputs: Shape) -> Shape:
         return sequence("first token", inputs[0])[1:]

@@ -15,7 +15,7 @@ from memlab.step.tensor import Role
 
 
 @dataclass(frozen=True)
-class Difference:
+class PeakDifference:
     """Two peaks of a memory side by side. ``roles`` and ``blocks`` are bytes after less bytes
     before, at the peak of each; blocks of the same name are one block."""
 
@@ -74,7 +74,7 @@ class Difference:
 
 def diff(
     before: Ledger, after: Ledger, batch: int, batch_after: int | None = None, memory: str = DEVICE
-) -> Difference:
+) -> PeakDifference:
     """Compare two ledgers at their peaks; ``batch_after`` where the second has another batch. A
     block of a later part of the batch is the same one as in the first.
 
@@ -96,7 +96,7 @@ def diff(
         for entry in ledger.alive(peak.index, memory):
             blocks[plain(entry.name)] += sign * entry.size.at(size)
     changed = {name: change for name, change in blocks.items() if change}
-    return Difference(
+    return PeakDifference(
         (before.describe(), after.describe()),
         batches,
         (peaks[0], peaks[1]),

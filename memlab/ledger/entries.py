@@ -21,7 +21,7 @@ UNNAMED = "unnamed"
 Made = TypeVar("Made")
 
 
-class Later(Sequence[Made]):
+class LazyTuple(Sequence[Made]):
     """A tuple whose members are made of what is given when somebody looks at them: a plan of
     100,000 blocks is asked for its peak more often than for each block."""
 
@@ -49,7 +49,7 @@ class Later(Sequence[Made]):
         return self._make(self.given[at])
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, tuple | Later) and self._all == tuple(other)
+        return isinstance(other, tuple | LazyTuple) and self._all == tuple(other)
 
     def __hash__(self) -> int:
         return hash(self._all)
@@ -59,7 +59,7 @@ class Later(Sequence[Made]):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LedgerRow:
     """One operation, as a ledger knows it."""
 
     name: str
@@ -134,5 +134,5 @@ class Peak:
     """Where the most is alive: the number of the operation, its row, the bytes inside it."""
 
     index: int
-    row: Row
+    row: LedgerRow
     nbytes: int

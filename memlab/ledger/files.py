@@ -33,7 +33,7 @@ from memlab.ledger.file_fields import (
     text,
     truth,
 )
-from memlab.ledger.ledger import Entry, Ledger, Row
+from memlab.ledger.ledger import Entry, Ledger, LedgerRow
 from memlab.optimizers import OPTIMIZERS
 from memlab.step.storage import DEVICE
 
@@ -221,8 +221,8 @@ def _check_life(entry: Entry, operations: int) -> None:
         begin = last
 
 
-def _row(what: What, given: Any) -> Row:
-    return Row(**fields(what, given, _ROW))
+def _row(what: What, given: Any) -> LedgerRow:
+    return LedgerRow(**fields(what, given, _ROW))
 
 
 def _entry(what: What, given: Any) -> Entry:

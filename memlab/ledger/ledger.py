@@ -16,9 +16,9 @@ import numpy as np
 from memlab import units
 from memlab.arrays import Column, alive, bytes_by_part, column
 from memlab.errors import InputError, flag, known, whole
-from memlab.ledger.entries import BEFORE, Entry, Event, Later, Peak, Row
-from memlab.ledger.questions import Block, Blocks, Fit, Why
-from memlab.step.lifetimes import Life
+from memlab.ledger.entries import BEFORE, Entry, Event, LazyTuple, LedgerRow, Peak
+from memlab.ledger.questions import Fit, HeldBlock, HeldBlocks, Why
+from memlab.step.lifetimes import Lifetime
 from memlab.step.op import LOAD
 from memlab.step.step import describe
 from memlab.step.storage import DEVICE, MEMORIES
@@ -35,7 +35,7 @@ class Ledger:
     ``origin`` says how the figures came about: planned, measured, recorded or simulated.
     """
 
-    rows: Sequence[Row]
+    rows: Sequence[LedgerRow]
     entries: Sequence[Entry]
     network: str = ""
     label: str = ""
@@ -105,9 +105,9 @@ class Ledger:
         return sum((fixed for fixed, _ in parts), empty), sum((each for _, each in parts), empty)
 
     @property
-    def _blocks(self) -> Sequence[Entry | Life]:
+    def _blocks(self) -> Sequence[Entry | Lifetime]:
         """What knows births, deaths, sizes, memories and roles of the blocks."""
-        return self.entries.given if isinstance(self.entries, Later) else self.entries
+        return self.entries.given if isinstance(self.entries, LazyTuple) else self.entries
 
     @cached_property
     def role_lines(self) -> dict[tuple[str, Role], Line]:
@@ -205,7 +205,7 @@ class Ledger:
         )
         return Why(heading, batch, tuple(sorted(blocks, key=lambda block: -block.nbytes)), peak)
 
-    def of(self, layer: str, batch: int) -> Blocks:
+    def of(self, layer: str, batch: int) -> HeldBlocks:
         """Every block that a layer makes or owns, with formula and lifetime; also of a block.
 
         Raises:
@@ -215,11 +215,11 @@ class Ledger:
         known("layer or block", layer, dict.fromkeys(names))
         found = [each for each in self.entries if layer in (each.layer, each.name)]
         blocks = self._answer(found, self._checked(batch))
-        return Blocks(f"{layer} in {self.describe()}, batch {batch}:", batch, tuple(blocks))
+        return HeldBlocks(f"{layer} in {self.describe()}, batch {batch}:", batch, tuple(blocks))
 
-    def _answer(self, entries: list[Entry], batch: int) -> list[Block]:
+    def _answer(self, entries: list[Entry], batch: int) -> list[HeldBlock]:
         return [
-            Block(each, each.size.at(batch), self.made_by(each), self.needed_by(each))
+            HeldBlock(each, each.size.at(batch), self.made_by(each), self.needed_by(each))
             for each in entries
         ]
 
@@ -303,5 +303,14 @@ def evaluate(line: Line, batch: int) -> Column:
 
 
 __all__ = [
-    "BEFORE", "Column", "Entry", "Event", "Ledger", "Line", "Peak", "Row", "column", "evaluate",
+    "BEFORE",
+    "Column",
+    "Entry",
+    "Event",
+    "Ledger",
+    "LedgerRow",
+    "Line",
+    "Peak",
+    "column",
+    "evaluate",
 ]  # fmt: skip

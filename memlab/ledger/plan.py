@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 
 from memlab.errors import InputError, shorten
-from memlab.ledger.entries import BEFORE, Entry, Later, Row, Tenant
+from memlab.ledger.entries import BEFORE, Entry, LazyTuple, LedgerRow, Tenant
 from memlab.ledger.ledger import Ledger
-from memlab.step.lifetimes import Life
+from memlab.step.lifetimes import Lifetime
 from memlab.step.op import LOAD, Op
 from memlab.step.step import Step
 from memlab.step.tensor import Role
@@ -29,8 +29,8 @@ def plan(step: Step) -> Ledger:
             "this step has no operation; build one with memlab.training_step(network)."
         )
     return Ledger(
-        Later(step.ops, _row),
-        Later(step.lifetimes.blocks, _Places(step).entry),
+        LazyTuple(step.ops, _row),
+        LazyTuple(step.lifetimes.blocks, _Places(step).entry),
         network=step.network,
         label=step.label,
         format=step.format,
@@ -41,8 +41,8 @@ def plan(step: Step) -> Ledger:
     )
 
 
-def _row(op: Op) -> Row:
-    return Row(op.name, op.kind, op.phase, op.layer, op.stage)
+def _row(op: Op) -> LedgerRow:
+    return LedgerRow(op.name, op.kind, op.phase, op.layer, op.stage)
 
 
 class _Places:
@@ -51,7 +51,7 @@ class _Places:
     def __init__(self, step: Step) -> None:
         self.ops, self.live_in = step.ops, step.live_in
 
-    def entry(self, life: Life) -> Entry:
+    def entry(self, life: Lifetime) -> Entry:
         """A block as a ledger knows it."""
         tensor, storage = life.tensor, life.tensor.storage
         return Entry(
@@ -67,7 +67,7 @@ class _Places:
             _tenants(life) if life.followers else (),
         )
 
-    def place(self, life: Life) -> tuple[str, str]:
+    def place(self, life: Lifetime) -> tuple[str, str]:
         """Those of the operation in which it is born. What was there before is of that which first
         uses it, and what an optimizer keeps is of the layer of its parameter."""
         if life.birth != BEFORE:
@@ -94,7 +94,7 @@ class _Places:
         return found
 
 
-def _tenants(life: Life) -> tuple[Tenant, ...]:
+def _tenants(life: Lifetime) -> tuple[Tenant, ...]:
     """The tensors that fill a block one after another, where they are several. Where one is made
     from the one before it, both are there in that operation."""
     all_ = ((life.tensor.name, life.birth), *life.followers)

@@ -10,7 +10,7 @@ from memlab.ledger.entries import Entry, Peak
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class HeldBlock:
     """A block and its bytes at a batch, the operation that made it, the last that needs it."""
 
     entry: Entry
@@ -20,12 +20,12 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Blocks:
+class HeldBlocks:
     """Some blocks of a ledger at one batch; printed, each with its formula and its lifetime."""
 
     heading: str
     batch: int
-    blocks: tuple[Block, ...]
+    blocks: tuple[HeldBlock, ...]
 
     @property
     def nbytes(self) -> int:
@@ -49,7 +49,7 @@ class Blocks:
 
 
 @dataclass(frozen=True, repr=False)
-class Why(Blocks):
+class Why(HeldBlocks):
     """What is alive at the peak, largest first."""
 
     peak: Peak

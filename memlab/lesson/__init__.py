@@ -12,7 +12,7 @@ from __future__ import annotations
 from memlab.errors import InputError, pick
 from memlab.lesson import digits, progress
 from memlab.lesson.card import Card
-from memlab.lesson.card_question import Part, topics
+from memlab.lesson.card_question import Purpose, topics
 from memlab.lesson.exercise import Exercise, exercise
 from memlab.lesson.material.allocation import Allocation, measure
 from memlab.lesson.material.recorded_models import model
@@ -43,7 +43,7 @@ def predict(name: str) -> Card:
     Raises:
         InputError: there is none.
     """
-    return _card(Part.PREDICT, name)
+    return _card(Purpose.PREDICT, name)
 
 
 def recall(name: str) -> Card:
@@ -52,7 +52,7 @@ def recall(name: str) -> Card:
     Raises:
         InputError: there is none.
     """
-    return _card(Part.RECALL, name)
+    return _card(Purpose.RECALL, name)
 
 
 def change(name: str) -> Card:
@@ -61,10 +61,10 @@ def change(name: str) -> Card:
     Raises:
         InputError: there is none.
     """
-    return _card(Part.CHANGE, name)
+    return _card(Purpose.CHANGE, name)
 
 
-def _card(part: Part, name: str) -> Card:
+def _card(part: Purpose, name: str) -> Card:
     asked = pick("question", name, topics())
     if asked.part is not part:
         raise InputError(_("{name} is no question for {part}; try lesson.{right}({name}).",

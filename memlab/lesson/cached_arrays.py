@@ -29,7 +29,7 @@ LIBRARIES = (*INSTALLED, sysconfig.get_paths()["stdlib"])
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptBytes:
     """The bytes of arrays that a function keeps from call to call, and whether it keeps a thread
     that can work for it."""
 
@@ -37,7 +37,7 @@ class Kept:
     threads: bool
 
 
-def kept_by(function: Callable[..., Any]) -> Kept:
+def kept_by(function: Callable[..., Any]) -> KeptBytes:
     """Arrays that a function keeps; each once, whole where it keeps a part."""
     owners, threads = dict[int, Any](), False
     for value in _reached(function):
@@ -45,7 +45,7 @@ def kept_by(function: Callable[..., Any]) -> Kept:
             owner = _owner(value)
             owners[id(owner)] = owner
         threads = threads or isinstance(value, (Thread, Executor))
-    return Kept(sum(owner.nbytes for owner in owners.values()), threads)
+    return KeptBytes(sum(owner.nbytes for owner in owners.values()), threads)
 
 
 def _owner(array: Any) -> Any:

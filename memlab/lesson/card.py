@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from memlab import strings
 from memlab.errors import InputError, shorten
 from memlab.lesson import notebook_cells, progress, sentences
-from memlab.lesson.card_question import Answer, Kind, Part, Round, Topic
+from memlab.lesson.card_question import Answer, AnswerKind, Attempt, Purpose, Question
 from memlab.lesson.typed_guess import Guess
 from memlab.strings import gettext as _
 
@@ -28,9 +28,9 @@ class Card:
     ``progress`` has it, the card is as it was before the kernel began, once it is shown.
     """
 
-    def __init__(self, topic: Topic, kept: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, topic: Question, kept: Mapping[str, Any] | None = None) -> None:
         self.topic = topic
-        self.rounds = [_kept_round(topic, kept) if kept else Round(topic, topic.first)]
+        self.rounds = [_kept_round(topic, kept) if kept else Attempt(topic, topic.first)]
         self.follows: dict[str, Callable[[], Any]] = {}
         self.pressing = False
         self._watching: list[Callable[[], None]] = []
@@ -41,7 +41,7 @@ class Card:
         return self.topic.name.partition(".")[2]
 
     @property
-    def now(self) -> Round:
+    def now(self) -> Attempt:
         """The asking of now."""
         return self.rounds[-1]
 
@@ -54,7 +54,7 @@ class Card:
     def bytes(self) -> int | None:
         """The first guess in bytes, for a chart; None where there is none."""
         first = self.rounds[0].guess
-        known = self.topic.kind is Kind.AMOUNT and isinstance(first, Guess)
+        known = self.topic.kind is AnswerKind.AMOUNT and isinstance(first, Guess)
         return round(first.value) if known and isinstance(first, Guess) else None
 
     @property
@@ -144,7 +144,7 @@ class Card:
         used = [turn.numbers for turn in self.rounds]
         numbers = self.topic.again(seed, used)
         begun = None if self.pressing else notebook_cells.running()
-        turn = Round(self.topic, numbers, again=True, pressed=self.pressing, begun=begun)
+        turn = Attempt(self.topic, numbers, again=True, pressed=self.pressing, begun=begun)
         self.rounds.append(turn)
         self._tell()
         return self
@@ -200,7 +200,7 @@ class Card:
         if not isinstance(because, str) or len(because) > LONGEST_REASON:
             raise InputError(strings.get("card.reason", given=shorten(because)))
         reason = " ".join(because.split())
-        if reason and self.topic.part is not Part.PREDICT:
+        if reason and self.topic.part is not Purpose.PREDICT:
             raise InputError(strings.get("card.no_reason", part=self.topic.part))
         return reason
 
@@ -245,7 +245,7 @@ class Card:
         progress.answered(self.topic.name, turn.typed, right, turn.because)
         self._become(turn, tell=False)
 
-    def _become(self, turn: Round, tell: bool = True) -> None:
+    def _become(self, turn: Attempt, tell: bool = True) -> None:
         cell = None if self.pressing else notebook_cells.running()
         self.rounds[-1] = replace(turn, cells=turn.cells | {cell.name}) if cell else turn
         if tell:
@@ -256,7 +256,7 @@ class Card:
             told()
 
 
-def _kept_round(topic: Topic, kept: Mapping[str, Any]) -> Round:
+def _kept_round(topic: Question, kept: Mapping[str, Any]) -> Attempt:
     """An answer as progress has it; an open question where it is no answer to this one any more."""
     try:
         guess, revision = (
@@ -264,9 +264,9 @@ def _kept_round(topic: Topic, kept: Mapping[str, Any]) -> Round:
             for typed in (kept["guess"], kept.get("revision", ""))
         )
     except InputError:
-        return Round(topic, topic.first)
+        return Attempt(topic, topic.first)
     because, told = kept.get("because", ""), progress.was_shown(kept)
-    return Round(topic, topic.first, guess, because, revision, skipped=guess is None,
+    return Attempt(topic, topic.first, guess, because, revision, skipped=guess is None,
                  kept=True, told=told)  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from memlab.errors import InputError, shorten, unknown
 from memlab.lesson import typed_guess as guesses
-from memlab.lesson.misconceptions import Cause, Rule, Verdict, judge
+from memlab.lesson.misconceptions import DistanceRule, GuessVerdict, Mistake, judge
 from memlab.lesson.notebook_cells import Cell
 from memlab.lesson.typed_guess import Guess
 from memlab.strings import gettext as _
@@ -26,7 +26,7 @@ Numbers = Mapping[str, Any]
 Draw = Callable[[random.Random], Numbers]
 
 
-class Kind(StrEnum):
+class AnswerKind(StrEnum):
     """How a question is answered."""
 
     AMOUNT = "amount"
@@ -37,7 +37,7 @@ class Kind(StrEnum):
     """With one of several options, of which every wrong one says something about its chooser."""
 
 
-class Part(StrEnum):
+class Purpose(StrEnum):
     """What a question is for. Its value is the name of the function that asks it."""
 
     PREDICT = "predict"
@@ -48,7 +48,7 @@ class Part(StrEnum):
     """What comes out after a change that the learner makes."""
 
 
-class Figure(NamedTuple):
+class RevealBar(NamedTuple):
     """A bar of the reveal: where it comes from, its value in bytes or times, what it is.
 
     A figure that the question gives has no origin.
@@ -68,13 +68,13 @@ class Truth:
     """
 
     value: Fraction | str
-    figures: tuple[Figure, ...] = ()
-    causes: tuple[Cause, ...] = ()
+    figures: tuple[RevealBar, ...] = ()
+    causes: tuple[Mistake, ...] = ()
     seen: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Topic:
+class Question:
     """One question, asked first on ``first`` and again on what ``draw`` gives, if anything.
 
     ``stops`` are what the slider of a ratio stops at, and ``decimals`` how many it is asked to;
@@ -87,7 +87,7 @@ class Topic:
     """
 
     name: str
-    kind: Kind
+    kind: AnswerKind
     first: Numbers
     draw: Draw | None
     truth: Callable[[Numbers], Truth]
@@ -97,7 +97,7 @@ class Topic:
     words: Callable[[Numbers], Mapping[str, object]] = dict
     near: bool = True
     counted: bool = False
-    part: Part = Part.PREDICT
+    part: Purpose = Purpose.PREDICT
     gives: tuple[str, ...] = ()
     shows: tuple[Mapping[str, Any], ...] = ()
     seconds: int = 0
@@ -106,16 +106,16 @@ class Topic:
     def handle(self) -> str:
         """How a cell calls its card: ``halve``, or ``lesson.recall("07.maps")`` without a
         variable."""
-        if self.part is Part.PREDICT:
+        if self.part is Purpose.PREDICT:
             return self.name.partition(".")[2]
         return f'lesson.{self.part}("{self.name}")'
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> DistanceRule:
         """Rule for the distance of a guess from its truth."""
         if self.counted or not self.near:
-            return Rule.COUNT
-        return Rule.FACTOR if self.kind is Kind.TIMES else Rule.AMOUNT
+            return DistanceRule.COUNT
+        return DistanceRule.FACTOR if self.kind is AnswerKind.TIMES else DistanceRule.AMOUNT
 
     def read(self, given: object) -> Guess | str:
         """A guess from what was typed or chosen.
@@ -123,9 +123,9 @@ class Topic:
         Raises:
             InputError: it is no guess of this kind.
         """
-        if self.kind is Kind.AMOUNT:
+        if self.kind is AnswerKind.AMOUNT:
             return guesses.amount(given)
-        if self.kind is Kind.TIMES:
+        if self.kind is AnswerKind.TIMES:
             return guesses.times(given, self.decimals)
         if not isinstance(given, str):
             raise InputError(_("a guess is one of {options}, got {given}.",
@@ -152,24 +152,24 @@ class Topic:
         return numbers
 
 
-_TOPICS: dict[str, Topic] = {}
+_TOPICS: dict[str, Question] = {}
 
 
 def topic(
-    name: str, kind: Kind, first: Numbers, draw: Draw | None, **more: Any
+    name: str, kind: AnswerKind, first: Numbers, draw: Draw | None, **more: Any
 ) -> Callable[[Callable[[Numbers], Truth]], Callable[[Numbers], Truth]]:
     """Register the function below as the truth of a question ``"02.output"``."""
 
     def register(truth: Callable[[Numbers], Truth]) -> Callable[[Numbers], Truth]:
         if name in _TOPICS and _TOPICS[name].truth.__module__ != truth.__module__:
             raise ValueError(f"two questions are called {name!r}")
-        _TOPICS[name] = Topic(name, kind, first, draw, truth, **more)
+        _TOPICS[name] = Question(name, kind, first, draw, truth, **more)
         return truth
 
     return register
 
 
-def topics() -> dict[str, Topic]:
+def topics() -> dict[str, Question]:
     """Every question of every lesson, by its name."""
     from memlab.lesson import content
 
@@ -182,7 +182,7 @@ Answer = Guess | str
 
 
 @dataclass(frozen=True)
-class Round:
+class Attempt:
     """One asking of a question: its numbers, the guess with its reason, perhaps a revision.
 
     ``truth`` is there once a guess is judged; ``revealed`` says that the learner sees it. ``again``
@@ -192,7 +192,7 @@ class Round:
     shown, and with ``told`` the learner sees it, as before.
     """
 
-    topic: Topic
+    topic: Question
     numbers: Numbers
     guess: Answer | None = None
     because: str = ""
@@ -243,20 +243,20 @@ class Round:
         return _typed(self.revision)
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> GuessVerdict | None:
         """What is to be said about the guess, once both it and the truth are there."""
         return self._judged(self.guess)
 
     @property
-    def second(self) -> Verdict | None:
+    def second(self) -> GuessVerdict | None:
         """What is to be said about the revision."""
         return self._judged(self.revision)
 
-    def _judged(self, answer: Answer | None) -> Verdict | None:
+    def _judged(self, answer: Answer | None) -> GuessVerdict | None:
         if answer is None or self.truth is None:
             return None
         if isinstance(answer, str):
-            return Verdict(answer == self.truth.value)
+            return GuessVerdict(answer == self.truth.value)
         assert isinstance(self.truth.value, Fraction)
         return judge(answer, self.truth.value, self.truth.causes, self.topic.rule)
 

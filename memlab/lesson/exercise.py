@@ -18,7 +18,7 @@ from memlab import lesson_folders, strings
 from memlab.errors import pick
 from memlab.lesson import exercise_check, progress
 from memlab.lesson.exercise_check import Report
-from memlab.lesson.exercise_task import Task, tasks
+from memlab.lesson.exercise_task import ExerciseTask, tasks
 from memlab.lesson.marked_text import plain
 
 SOLUTIONS = lesson_folders.LESSONS / "solutions"
@@ -42,7 +42,7 @@ class Note:
 class Exercise:
     """A task, and how many hints have been given. Its texts call it ``exercise``, as lessons do."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: ExerciseTask) -> None:
         self.task = task
         self.degree = 0
         self.given: list[Note] = []
@@ -132,7 +132,7 @@ def exercise(name: str) -> Exercise:
 _EXERCISES: dict[str, Exercise] = {}
 
 
-def solution_of(task: Task) -> str | None:
+def solution_of(task: ExerciseTask) -> str | None:
     """The code that solves a task, from the solved notebook of its lesson; None without one."""
     wanted = re.compile(rf"^def {re.escape(task.function)}\(", re.MULTILINE)
     return next((code for code in _solved(task.lesson) if wanted.search(code)), None)

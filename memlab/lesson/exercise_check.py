@@ -26,7 +26,7 @@ from memlab import strings
 from memlab.errors import InputError, shorten, whole
 from memlab.lesson import progress_line, returned_values, sentences
 from memlab.lesson.cached_arrays import kept_by
-from memlab.lesson.exercise_task import Arguments, Task
+from memlab.lesson.exercise_task import Arguments, ExerciseTask
 from memlab.lesson.guarded_call import Watch
 from memlab.lesson.marked_text import plain
 from memlab.lesson.material.allocation import in_bytes
@@ -91,7 +91,7 @@ NONE = Numbers((), ())
 
 
 @dataclass(frozen=True)
-class Held:
+class AnswerComparison:
     """An answer beside the truth; there is none, and no numbers, where no answer has any."""
 
     answer: Answer
@@ -100,7 +100,7 @@ class Held:
     right: bool = False
 
 
-def check(task: Task, function: Callable[..., Any], seed: int | None = None) -> Report:
+def check(task: ExerciseTask, function: Callable[..., Any], seed: int | None = None) -> Report:
     """Run a function on fresh cases of a task and hold it against the truth.
 
     Raises:
@@ -126,13 +126,13 @@ def check(task: Task, function: Callable[..., Any], seed: int | None = None) -> 
         if missing := unwritten(task, answers):
             return Report(missing, attempted=False)
         if all(answer.numbers is None for answer in answers):
-            held = [Held(answer) for answer in answers]
+            held = [AnswerComparison(answer) for answer in answers]
             return disagrees(task, held, held)
     with working(task):
         return judged(task, function, task.cases(Random(number)))
 
 
-def judged(task: Task, function: Callable[..., Any], cases: Sequence[Arguments]) -> Report:
+def judged(task: ExerciseTask, function: Callable[..., Any], cases: Sequence[Arguments]) -> Report:
     """Report on a function that gives numbers."""
     answers = measured(task, function, cases) if task.plan else asked(task, function, cases)
     held = [hold(task, answer) for answer in answers]
@@ -143,7 +143,7 @@ def judged(task: Task, function: Callable[..., Any], cases: Sequence[Arguments])
 
 
 @contextmanager
-def working(task: Task) -> Iterator[None]:
+def working(task: ExerciseTask) -> Iterator[None]:
     """The line of a check that takes long, from its start where that is known before: from the
     check before, or from the task."""
     most = _took.get(task.name, task.seconds)
@@ -163,7 +163,7 @@ _took: dict[str, int] = {}
 """The seconds of the last check of each exercise in this session."""
 
 
-def call(task: Task) -> str:
+def call(task: ExerciseTask) -> str:
     """The call that is wanted: ``"largest_batch(memory, fixed, each)"``."""
     return f"{task.function}({', '.join(task.parameters)})"
 
@@ -179,12 +179,16 @@ def fits(function: Callable[..., Any], case: Arguments) -> bool:
     return True
 
 
-def asked(task: Task, function: Callable[..., Any], cases: Sequence[Arguments]) -> list[Answer]:
+def asked(
+    task: ExerciseTask, function: Callable[..., Any], cases: Sequence[Arguments]
+) -> list[Answer]:
     """The answers to all cases."""
     return [ask(task, function, case) for case in cases]
 
 
-def measured(task: Task, function: Callable[..., Any], cases: Sequence[Arguments]) -> list[Answer]:
+def measured(
+    task: ExerciseTask, function: Callable[..., Any], cases: Sequence[Arguments]
+) -> list[Answer]:
     """The same, each with the most bytes of arrays that were alive in the call: those that it made,
     those that earlier calls left, and those that the function keeps."""
     from memlab.runtime.metering.meter import Meter
@@ -218,11 +222,16 @@ def _bytes(array: Any) -> tuple[Any, bytes]:
 
 
 def ask(
-    task: Task, function: Callable[..., Any], case: Arguments, given: Arguments | None = None
+    task: ExerciseTask,
+    function: Callable[..., Any],
+    case: Arguments,
+    given: Arguments | None = None,
 ) -> Answer:
     """Answer of the learner's function to a case; with ``given``, which is such a case, itself."""
     given = deepcopy(case) if given is None else given
-    watch = Watch((Task.call, returned_values.listed, *task.offered), leads=task.run is not None)
+    watch = Watch(
+        (ExerciseTask.call, returned_values.listed, *task.offered), leads=task.run is not None
+    )
     try:
         with watch:
             value = returned_values.listed(task.call(function, given))
@@ -233,14 +242,14 @@ def ask(
     return Answer(case, shown, None if instead else numbers, refused=refused, instead=instead)
 
 
-def _instead(task: Task, watch: Watch) -> str:
+def _instead(task: ExerciseTask, watch: Watch) -> str:
     """The sentence for a function that lets memlab answer, or others work."""
     if watch.memlab:
         return _say("memlab", name=task.function)
     return _say("started", name=task.function) if watch.started else ""
 
 
-def _read(task: Task, value: Any, case: Arguments) -> tuple[str, Numbers | None]:
+def _read(task: ExerciseTask, value: Any, case: Arguments) -> tuple[str, Numbers | None]:
     """Why what was returned cannot be an answer, or its numbers; both empty for a wrong type that
     speaks for itself."""
     if task.score is not None:
@@ -257,20 +266,20 @@ def _read(task: Task, value: Any, case: Arguments) -> tuple[str, Numbers | None]
     return "", numbers
 
 
-def hold(task: Task, answer: Answer) -> Held:
+def hold(task: ExerciseTask, answer: Answer) -> AnswerComparison:
     """The truth of the same case, and whether the answer agrees with it."""
     truth = task.truth(**deepcopy(answer.case))
     numbers, given = returned_values.read(truth), answer.numbers
     if numbers is None:
         raise TypeError(f"{task.name}: the truth must be numbers, got {shorten(truth)}")
     right = given is not None and returned_values.agree(given, numbers, task.rel)
-    return Held(answer, truth, numbers, right)
+    return AnswerComparison(answer, truth, numbers, right)
 
 
 # -- what is said -------------------------------------------------------------------------------
 
 
-def unwritten(task: Task, answers: Sequence[Answer]) -> str:
+def unwritten(task: ExerciseTask, answers: Sequence[Answer]) -> str:
     """The sentence for a stub; empty for a function that does something."""
     name = task.function
     if all(isinstance(answer.error, NotImplementedError) for answer in answers):
@@ -288,7 +297,9 @@ def blank(answers: Iterable[Answer]) -> bool:
     return any(answer.error and "ellipsis" in _message(answer.error) for answer in answers)
 
 
-def disagrees(task: Task, held: Sequence[Held], failing: Sequence[Held]) -> Report:
+def disagrees(
+    task: ExerciseTask, held: Sequence[AnswerComparison], failing: Sequence[AnswerComparison]
+) -> Report:
     """The smallest failing case, what came out there, and what may have gone wrong."""
     if blank(one.answer for one in failing):
         return Report(_say("blanks", name=task.function), attempted=False)
@@ -304,7 +315,7 @@ def disagrees(task: Task, held: Sequence[Held], failing: Sequence[Held]) -> Repo
     return Report("\n".join(filter(None, lines)), slip=slip)
 
 
-def there(task: Task, held: Held) -> str:
+def there(task: ExerciseTask, held: AnswerComparison) -> str:
     """One sentence on what the learner's function did in a case."""
     answer, name = held.answer, task.function
     if answer.error is not None:
@@ -326,7 +337,7 @@ def there(task: Task, held: Held) -> str:
     return _say(key, name=name, value=answer.shown)
 
 
-def raised(task: Task, error: Exception) -> str:
+def raised(task: ExerciseTask, error: Exception) -> str:
     """One sentence on an error of the learner's function; a kernel's is a sentence already."""
     if task.run and isinstance(error, InputError):
         return str(error)
@@ -344,7 +355,7 @@ def _message(error: Exception) -> str:
         return ""
 
 
-def slip_of(task: Task, held: Sequence[Held]) -> str:
+def slip_of(task: ExerciseTask, held: Sequence[AnswerComparison]) -> str:
     """The slip that gives what the learner's function gave, in every case; empty for none."""
     given = all(one.answer.numbers is not None for one in held)
     slips = task.slips if given else ()
@@ -352,12 +363,12 @@ def slip_of(task: Task, held: Sequence[Held]) -> str:
     return next(fits, "")
 
 
-def slip_in_words(task: Task, slip: str) -> str:
+def slip_in_words(task: ExerciseTask, slip: str) -> str:
     """The question to a slip: ``"largest.0"`` is another way to the mistake ``"largest"``."""
     return plain(strings.get(f"task.{task.name}.slip.{slip.partition('.')[0]}"))
 
 
-def allocates(task: Task, answers: Sequence[Answer]) -> Report:
+def allocates(task: ExerciseTask, answers: Sequence[Answer]) -> Report:
     """The arrays of a right function, in each case, against the plan of the step; those that it was
     given stay as they were."""
     assert task.plan is not None
@@ -371,7 +382,7 @@ def allocates(task: Task, answers: Sequence[Answer]) -> Report:
     return Report(f"{_agrees(cases)} {_say('within')}\n{_say('unseen', name=task.function)}", True)
 
 
-def _over(task: Task, answer: Answer, planned: int) -> Report:
+def _over(task: ExerciseTask, answer: Answer, planned: int) -> Report:
     sizes = {"peak": in_bytes(answer.peak), "planned": in_bytes(planned)}
     ratio = Fraction(answer.peak, planned) if planned else None
     first = _say("over", ratio=float(ratio), **sizes) if ratio else _say("over_none", **sizes)
@@ -381,7 +392,7 @@ def _over(task: Task, answer: Answer, planned: int) -> Report:
     return Report("\n".join(filter(None, (first, held, where))), ratio=ratio)
 
 
-def _factor(task: Task, failing: Sequence[Held]) -> str:
+def _factor(task: ExerciseTask, failing: Sequence[AnswerComparison]) -> str:
     pairs = [(one.answer.numbers, one.numbers) for one in failing]
     known = [(given, truth) for given, truth in pairs if given is not None and not task.run]
     by = returned_values.factor(*known[0]) if len(known) == len(pairs) > 1 else None
@@ -392,7 +403,7 @@ def _factor(task: Task, failing: Sequence[Held]) -> str:
     return _say("ratio", off=sentences.off(by))
 
 
-def _slipped(task: Task, name: str, held: Held) -> bool:
+def _slipped(task: ExerciseTask, name: str, held: AnswerComparison) -> bool:
     value = returned_values.read(task.slips[name](held.truth, deepcopy(held.answer.case)))
     given = held.answer.numbers
     return given is not None and value is not None and returned_values.agree(given, value, task.rel)

@@ -44,7 +44,7 @@ def in_words(arguments: Arguments) -> str:
 
 
 @dataclass(frozen=True)
-class Task:
+class ExerciseTask:
     """One exercise. ``draw`` makes the arguments of a case from chance and a size, 1 the smallest.
 
     ``truth`` has the parameters that the learner's function is to have. A slip is a wrong way by
@@ -158,7 +158,7 @@ class Task:
         return not returned_values.agree(one, other, self.rel)
 
 
-_TASKS: dict[str, Task] = {}
+_TASKS: dict[str, ExerciseTask] = {}
 
 
 def task(
@@ -173,13 +173,13 @@ def task(
     def register(truth: Function) -> Function:
         if name in _TASKS and _TASKS[name].truth.__module__ != truth.__module__:
             raise ValueError(f"two exercises are called {name!r}")
-        _TASKS[name] = Task(name, draw, truth, **more)
+        _TASKS[name] = ExerciseTask(name, draw, truth, **more)
         return truth
 
     return register
 
 
-def tasks() -> dict[str, Task]:
+def tasks() -> dict[str, ExerciseTask]:
     """Every exercise of every lesson, by its name."""
     from memlab.lesson import content
 

@@ -27,7 +27,7 @@ ONE_DECIMAL = Fraction(1, 20)
 """Reach of a factor that is typed to 1 decimal."""
 
 
-class Rule(StrEnum):
+class DistanceRule(StrEnum):
     """Rule for the distance of a guess from the truth."""
 
     AMOUNT = "amount"
@@ -39,7 +39,7 @@ class Rule(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class Mistake:
     """A mistake by name, and the value that it gives. ``values`` are those that its text names."""
 
     name: str
@@ -48,7 +48,7 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class GuessVerdict:
     """What is to be said about a guess: right, in which unit, how far off, and why perhaps."""
 
     right: bool
@@ -58,15 +58,15 @@ class Verdict:
     """The guess over the truth, exactly so where its cause is; 0 where one of them is 0."""
     close: bool = False
     """Within 10 %, and not the truth to the digits that were typed; a count is wrong then."""
-    cause: Cause | None = None
+    cause: Mistake | None = None
 
 
 def judge(
     guess: Guess,
     truth: Fraction | int,
-    causes: Iterable[Cause] = (),
-    rule: Rule = Rule.AMOUNT,
-) -> Verdict:
+    causes: Iterable[Mistake] = (),
+    rule: DistanceRule = DistanceRule.AMOUNT,
+) -> GuessVerdict:
     """Compare a guess with the truth, and look for the cause of a wrong one.
 
     A guess is right where it is the truth to the digits that were typed, in its own unit or in its
@@ -77,16 +77,16 @@ def judge(
     cause, twin = cause_of(guess, causes), guess.twin
     taken = not _nearer(cause, guess, truth)
     if taken and _exact(guess, truth, rule):
-        return Verdict(True, ratio=ratio)
+        return GuessVerdict(True, ratio=ratio)
     if twin is not None and _exact(twin, truth, rule):
-        return Verdict(True, twin.unit, ratio)
+        return GuessVerdict(True, twin.unit, ratio)
     if taken and _close(guess.value, truth, rule):
-        return Verdict(True, ratio=ratio, close=True)
-    close = rule is Rule.COUNT and abs(guess.value - truth) <= NEAR * truth
-    return Verdict(False, ratio=_told(guess, truth, cause), close=close, cause=cause)
+        return GuessVerdict(True, ratio=ratio, close=True)
+    close = rule is DistanceRule.COUNT and abs(guess.value - truth) <= NEAR * truth
+    return GuessVerdict(False, ratio=_told(guess, truth, cause), close=close, cause=cause)
 
 
-def _told(guess: Guess, truth: Fraction, cause: Cause | None) -> Fraction:
+def _told(guess: Guess, truth: Fraction, cause: Mistake | None) -> Fraction:
     """Ratio of a guess to the truth, as it was typed; exactly as its cause where that is a whole
     number of times and the digits that were typed reach it."""
     ratio = cause.value / truth if cause and truth else Fraction(0)
@@ -96,30 +96,30 @@ def _told(guess: Guess, truth: Fraction, cause: Cause | None) -> Fraction:
     return guess.value / truth if truth else Fraction(0)
 
 
-def _exact(guess: Guess, truth: Fraction, rule: Rule) -> bool:
+def _exact(guess: Guess, truth: Fraction, rule: DistanceRule) -> bool:
     """Whether it is the truth, rounded to the digits that were typed: 6.4 MB for 6,422,528 B.
 
     1 digit may be far from the truth: it counts up to 1 % of it, and a factor up to 1 decimal.
     """
-    reach = max(SLACK * truth, ONE_DECIMAL if rule is Rule.FACTOR else Fraction(0))
-    return abs(guess.value - truth) <= (0 if rule is Rule.COUNT else min(guess.half, reach))
+    reach = max(SLACK * truth, ONE_DECIMAL if rule is DistanceRule.FACTOR else Fraction(0))
+    return abs(guess.value - truth) <= (0 if rule is DistanceRule.COUNT else min(guess.half, reach))
 
 
-def _close(guess: Fraction, truth: Fraction, rule: Rule) -> bool:
+def _close(guess: Fraction, truth: Fraction, rule: DistanceRule) -> bool:
     """Whether it is within 10 %. A factor below 1 is judged as its reverse: a tenth as 10 times."""
-    if rule is Rule.COUNT or guess <= 0 or truth <= 0:
+    if rule is DistanceRule.COUNT or guess <= 0 or truth <= 0:
         return guess == truth
-    if rule is Rule.FACTOR:
+    if rule is DistanceRule.FACTOR:
         guess, truth = (1 / guess - 1, 1 / truth - 1) if truth < 1 else (guess - 1, truth - 1)
     return abs(guess - truth) <= NEAR * truth
 
 
-def _nearer(cause: Cause | None, guess: Guess, truth: Fraction) -> bool:
+def _nearer(cause: Mistake | None, guess: Guess, truth: Fraction) -> bool:
     """Whether a guess is nearer to the cause than to the truth, in the unit as it was typed."""
     return cause is not None and abs(guess.value - cause.value) < abs(guess.value - truth)
 
 
-def cause_of(guess: Guess, causes: Iterable[Cause]) -> Cause | None:
+def cause_of(guess: Guess, causes: Iterable[Mistake]) -> Mistake | None:
     """The one cause that explains a wrong guess; None where none or more than one does."""
     known = list(causes)
     for reading in (guess, guess.twin):  # the unit as it was typed comes first
@@ -142,7 +142,7 @@ def apart(one: Fraction, other: Fraction) -> bool:
     return high > APART * low
 
 
-def alike(truth: Fraction | int, causes: Sequence[Cause]) -> list[tuple[str, str]]:
+def alike(truth: Fraction | int, causes: Sequence[Mistake]) -> list[tuple[str, str]]:
     """Pairs of names that a guess could not tell apart, ``"truth"`` among them."""
     named = [("truth", Fraction(truth)), *((cause.name, cause.value) for cause in causes)]
     return [
@@ -157,7 +157,7 @@ def rounded(value: Fraction | int, digits: int = 3) -> Fraction:
     return Fraction(f"{float(value):.{digits - 1}e}") if value else Fraction(0)
 
 
-def distinct(truth: Fraction | int, causes: Sequence[Cause]) -> list[Cause]:
+def distinct(truth: Fraction | int, causes: Sequence[Mistake]) -> list[Mistake]:
     """The causes that are alike to no other and not to the truth."""
     confused = {name for pair in alike(truth, causes) for name in pair}
     return [cause for cause in causes if cause.name not in confused]

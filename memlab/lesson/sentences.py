@@ -8,9 +8,9 @@ from fractions import Fraction
 
 from memlab import strings, units
 from memlab.lesson import typed_guess as guesses
-from memlab.lesson.card_question import Figure, Kind, Part, Round, Topic
+from memlab.lesson.card_question import AnswerKind, Attempt, Purpose, Question, RevealBar
 from memlab.lesson.marked_text import plain
-from memlab.lesson.misconceptions import Cause, Verdict
+from memlab.lesson.misconceptions import GuessVerdict, Mistake
 from memlab.lesson.typed_guess import Guess
 from memlab.pictures.values.number_text import three
 
@@ -33,14 +33,14 @@ RUN = re.compile(f"[{''.join((*SIGNS, *TENS))}]+")
 DOUBLED = re.compile("[翻加]倍|翻番")
 
 
-def not_now(turn: Round, revealed: str = "locked") -> str:
+def not_now(turn: Attempt, revealed: str = "locked") -> str:
     """What a card says to what cannot be done as it stands; ``revealed`` names what it says once
     its answer is shown."""
     keys = {"open": "first", "skipped": "skipped", "locked": "waiting", "diagnosed": "diagnosed"}
     return strings.get(f"card.{keys.get(turn.state, revealed)}", name=turn.topic.handle)
 
 
-def card(rounds: list[Round]) -> str:
+def card(rounds: list[Attempt]) -> str:
     """A card as text: the question, how to answer it, what came out."""
     turn, name = rounds[-1], rounds[-1].topic.handle
     parts = [" ".join(heading(turn)), *_options(turn)]
@@ -59,48 +59,48 @@ def card(rounds: list[Round]) -> str:
     return "\n".join(parts + earlier(rounds))
 
 
-def heading(turn: Round) -> tuple[str, str]:
+def heading(turn: Attempt) -> tuple[str, str]:
     """What a card is for, in a word or two, and what it asks."""
     return strings.get(f"card.heading.{turn.topic.part}"), question(turn)
 
 
-def question(turn: Round) -> str:
+def question(turn: Attempt) -> str:
     """What is asked, with its numbers."""
     return _text(turn, "question")
 
 
-def how(topic: Topic) -> str:
+def how(topic: Question) -> str:
     """How to answer without the widget."""
     guess = strings.get(f"card.example.{topic.kind}")
-    key = "predict" if topic.part is Part.PREDICT else "other"
+    key = "predict" if topic.part is Purpose.PREDICT else "other"
     values = {"name": topic.handle, "full": topic.name, "guess": guess}
     return strings.get(f"card.how.{key}", **values)
 
 
-def option(turn: Round, name: str) -> str:
+def option(turn: Attempt, name: str) -> str:
     """An option as a learner reads it."""
     return _text(turn, f"option.{name}")
 
 
-def given(turn: Round) -> str:
+def given(turn: Attempt) -> str:
     """The guess as the learner made it."""
     return _answer(turn, turn.typed)
 
 
-def revised(turn: Round) -> str:
+def revised(turn: Attempt) -> str:
     """The revision as the learner made it."""
     return _answer(turn, turn.retyped)
 
 
-def _answer(turn: Round, typed: str) -> str:
+def _answer(turn: Attempt, typed: str) -> str:
     if not typed:
         return strings.get("card.none")
-    if turn.topic.kind is Kind.CHOICE:
+    if turn.topic.kind is AnswerKind.CHOICE:
         return option(turn, typed).rstrip(STOPS)
-    return times_of(typed) if turn.topic.kind is Kind.TIMES else typed
+    return times_of(typed) if turn.topic.kind is AnswerKind.TIMES else typed
 
 
-def reveal(turn: Round) -> list[str]:
+def reveal(turn: Attempt) -> list[str]:
     """The guesses, the plan and the measurement below each other, then what is to be said."""
     assert turn.truth is not None
     rows = _guesses(turn)
@@ -110,7 +110,7 @@ def reveal(turn: Round) -> list[str]:
     return [*_table(rows), *said(turn)]
 
 
-def _guesses(turn: Round) -> list[tuple[str, str]]:
+def _guesses(turn: Attempt) -> list[tuple[str, str]]:
     """The guess with its reason, and the revision, each with its name."""
     rows = [(strings.get("card.guess"), given(turn))]
     if turn.because:
@@ -125,7 +125,7 @@ def _table(rows: list[tuple[str, str]]) -> list[str]:
     return [f"{name:{wide}}  {value}" for name, value in rows]
 
 
-def figure_name(figure: Figure) -> str:
+def figure_name(figure: RevealBar) -> str:
     """Where a figure comes from, and what it is where there are several."""
     if not figure.origin:
         return figure.label
@@ -133,12 +133,12 @@ def figure_name(figure: Figure) -> str:
     return f"{origin}, {figure.label}" if figure.label else origin
 
 
-def said(turn: Round) -> list[str]:
+def said(turn: Attempt) -> list[str]:
     """The diagnosis of each guess, one sentence on what was seen, and the finding."""
     return [*diagnoses(turn), seen(turn), *finding(turn)]
 
 
-def diagnoses(turn: Round) -> list[str]:
+def diagnoses(turn: Attempt) -> list[str]:
     """What is said about the guess, and about its revision; nothing without them."""
     lines = [] if turn.verdict is None else [diagnosis(turn, turn.verdict, turn.typed)]
     if turn.second is not None:
@@ -147,18 +147,18 @@ def diagnoses(turn: Round) -> list[str]:
     return lines
 
 
-def seen(turn: Round) -> str:
+def seen(turn: Attempt) -> str:
     """One sentence on what came out."""
     assert turn.truth is not None
     return _text(turn, "seen", **turn.truth.seen)
 
 
-def finding(turn: Round) -> list[str]:
+def finding(turn: Attempt) -> list[str]:
     """What explains the answer, in paragraphs; said with the first numbers alone."""
     return [plain(part) for part in marked_finding(turn)]
 
 
-def marked_finding(turn: Round) -> list[str]:
+def marked_finding(turn: Attempt) -> list[str]:
     """The same with the marks of bold words and code, for a widget."""
     assert turn.truth is not None
     if turn.again or not strings.has(f"ask.{turn.topic.name}.finding"):
@@ -167,28 +167,28 @@ def marked_finding(turn: Round) -> list[str]:
     return [" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip()]
 
 
-def diagnosis(turn: Round, verdict: Verdict, typed: str | None = None) -> str:
+def diagnosis(turn: Attempt, verdict: GuessVerdict, typed: str | None = None) -> str:
     """One sentence on a guess: right, or how far off and from which mistake perhaps."""
     typed = turn.typed if typed is None else typed
     if verdict.right:
-        if turn.topic.kind is Kind.CHOICE:
+        if turn.topic.kind is AnswerKind.CHOICE:
             return strings.get("card.verdict.chosen")
         if not verdict.unit:
             key = "close" if verdict.close else "exact" if verdict.ratio == 1 else "right"
             return strings.get(f"card.verdict.{key}")
         return strings.get("card.verdict.unit", unit=verdict.unit, guess=typed)
-    if turn.topic.kind is Kind.CHOICE:
+    if turn.topic.kind is AnswerKind.CHOICE:
         return _text(turn, f"wrong.{typed}", **(turn.truth.seen if turn.truth else {}))
     if verdict.cause is None:
         return _no_cause(turn, verdict)
     return strings.get("card.verdict.cause", off=off(verdict.ratio), cause=_cause(verdict.cause))
 
 
-def _cause(cause: Cause) -> str:
+def _cause(cause: Mistake) -> str:
     return strings.get(f"cause.{cause.name}", **cause.values)
 
 
-def _no_cause(turn: Round, verdict: Verdict) -> str:
+def _no_cause(turn: Attempt, verdict: GuessVerdict) -> str:
     """A wrong guess that no cause explains: how far off, and what the question is about."""
     think = _text(turn, "far") if strings.has(f"ask.{turn.topic.name}.far") else ""
     if not turn.topic.near:
@@ -201,7 +201,7 @@ def _no_cause(turn: Round, verdict: Verdict) -> str:
 # -- the diagnosis alone, from which no answer follows ------------------------------------------
 
 
-def hint(turn: Round) -> str:
+def hint(turn: Attempt) -> str:
     """What may have gone wrong with a guess, and neither the answer nor how far off the guess is:
     a sentence from which that follows is left out."""
     verdict, truth = turn.verdict, turn.truth
@@ -220,7 +220,7 @@ def hint(turn: Round) -> str:
     return strings.get(f"card.hint.{key}", side=side, text=kept).strip()
 
 
-def _hint_side(turn: Round, guess: Fraction, truth: Fraction) -> str:
+def _hint_side(turn: Attempt, guess: Fraction, truth: Fraction) -> str:
     """``"Too small"``; an address is another one."""
     if not turn.topic.near:
         return strings.get("card.hint.other")
@@ -271,7 +271,7 @@ def off(ratio: Fraction) -> str:
     return strings.get("card.verdict.about", ratio=digits, side=_side(side))
 
 
-def earlier(rounds: list[Round]) -> list[str]:
+def earlier(rounds: list[Attempt]) -> list[str]:
     """One line for each asking before this one: the guess stays."""
     return [
         strings.get("card.before", question=question(turn), guess=given(turn), truth=came_out(turn))
@@ -279,7 +279,7 @@ def earlier(rounds: list[Round]) -> list[str]:
     ]
 
 
-def came_out(turn: Round) -> str:
+def came_out(turn: Attempt) -> str:
     """The truth of a round in words."""
     assert turn.truth is not None
     if isinstance(turn.truth.value, str):
@@ -287,9 +287,9 @@ def came_out(turn: Round) -> str:
     return amount(turn.truth.value, turn.topic.kind)
 
 
-def amount(value: Fraction, kind: Kind) -> str:
+def amount(value: Fraction, kind: AnswerKind) -> str:
     """Bytes, with every digit and with three; or a ratio."""
-    if kind is Kind.TIMES:
+    if kind is AnswerKind.TIMES:
         return times_of(number(value))
     nbytes = round(value)
     return units.exact(nbytes) + (f" = {three(nbytes)}" if nbytes >= 1000 else "")
@@ -311,14 +311,14 @@ def _side(side: str) -> str:
     return strings.get(f"card.verdict.{side}")
 
 
-def _options(turn: Round) -> list[str]:
+def _options(turn: Attempt) -> list[str]:
     return [f"  {name}: {option(turn, name)}" for name in turn.topic.options]
 
 
-def _text(turn: Round, key: str, **values: object) -> str:
+def _text(turn: Attempt, key: str, **values: object) -> str:
     return plain(_marked(turn, key, **values))
 
 
-def _marked(turn: Round, key: str, **values: object) -> str:
+def _marked(turn: Attempt, key: str, **values: object) -> str:
     named = {**turn.words, **values}
     return strings.get(f"ask.{turn.topic.name}.{key}", **named)

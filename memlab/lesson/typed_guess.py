@@ -95,7 +95,7 @@ class Guess:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class TypedNumber:
     """A number as it was written; ``decimals`` is how many it has, and None where it is no plain
     number: a product, a power, a fraction."""
 
@@ -182,7 +182,7 @@ def _plain(letter: str) -> str:
     return _MARKS.get(letter) or (unicodedata.normalize("NFKC", letter) if wide else letter)
 
 
-def _parts(text: str) -> tuple[Number | None, str | None]:
+def _parts(text: str) -> tuple[TypedNumber | None, str | None]:
     """The number and the unit of an amount, each None where it is none."""
     match = _AMOUNT.fullmatch(text)
     if match is None or not match[2]:
@@ -205,12 +205,12 @@ def _unit(name: str) -> str | None:
     return units.named(name) or units.named(single) or _LONG.get(single.lower())
 
 
-def _ratio(text: str) -> Number | None:
+def _ratio(text: str) -> TypedNumber | None:
     """``"x9"``, ``"9-fold"``, ``"1/4"``, ``"9:1"``, ``"225 %"``, ``"a third"``, ``"nine"``."""
     text = _ARTICLE.sub("", re.sub(r"^(?:x|×)\s*(?=\d)", "", text, flags=re.IGNORECASE))
     for shape in (text, _FOLD.sub("", text) if _FOLD.search(text) else ""):
         if percent := re.fullmatch(r"(.*\d)\s*(?:%|percent|per cent)", shape):
-            return _over(_number(percent[1]), Number("100", Fraction(100), Fraction(0)))
+            return _over(_number(percent[1]), TypedNumber("100", Fraction(100), Fraction(0)))
         parts = re.fullmatch(r"([^/:]+)[:\u00f7]([^/:]+)", shape)
         if parts:
             return _over(_number(parts[1].strip()), _number(parts[2].strip()))
@@ -219,17 +219,17 @@ def _ratio(text: str) -> Number | None:
     return None
 
 
-def _over(one: Number | None, other: Number | None) -> Number | None:
+def _over(one: TypedNumber | None, other: TypedNumber | None) -> TypedNumber | None:
     """A fraction, which is exact as far as people write it; a share in percent as it was typed."""
     if one is None or other is None or not other.value:
         return None
     value = one.value / other.value
     half = one.half / other.value if not other.half else value / SHARE
     text = _exact(value, f"{one.text}/{other.text}")
-    return Number(text, value, half if value else Fraction(0))
+    return TypedNumber(text, value, half if value else Fraction(0))
 
 
-def _number(text: str) -> Number | None:
+def _number(text: str) -> TypedNumber | None:
     """A number in words or digits, a power, or a product of such; None where it is none, or beyond
     anything that is taken."""
     found = _written(text)
@@ -237,7 +237,7 @@ def _number(text: str) -> Number | None:
     return found if taken else None
 
 
-def _written(text: str) -> Number | None:
+def _written(text: str) -> TypedNumber | None:
     factors = [_factor(part.strip()) for part in _TIMES.split(text)]
     found = [factor for factor in factors if factor is not None]
     if len(found) < len(factors):
@@ -247,10 +247,10 @@ def _written(text: str) -> Number | None:
     value = prod((factor.value for factor in found), start=Fraction(1))
     shares = [f.half / f.value for f in found if f.value and f.value.denominator > 1]
     half = max(shares, default=Fraction(0)) * value
-    return Number(text, value, max(half, _least(value)))
+    return TypedNumber(text, value, max(half, _least(value)))
 
 
-def _worded(text: str) -> Number | None:
+def _worded(text: str) -> TypedNumber | None:
     """``"nine"``, ``"twenty-five"``, ``"two thirds"``, ``"1 and a half"``, ``"6.4 million"``."""
     text = _HALVES.get(text, text)
     if text in _COUNTS:
@@ -264,24 +264,24 @@ def _worded(text: str) -> Number | None:
     return None
 
 
-def _whole(value: int) -> Number:
-    return Number(f"{value:,}", Fraction(value), _least(Fraction(value)), 0)
+def _whole(value: int) -> TypedNumber:
+    return TypedNumber(f"{value:,}", Fraction(value), _least(Fraction(value)), 0)
 
 
-def _sum(one: Number, other: Number) -> Number:
+def _sum(one: TypedNumber, other: TypedNumber) -> TypedNumber:
     """A whole number and a share of one, or tens and ones."""
     value = one.value + other.value
-    return Number(_exact(value), value, _least(value), 0 if value.denominator == 1 else None)
+    return TypedNumber(_exact(value), value, _least(value), 0 if value.denominator == 1 else None)
 
 
-def _product(one: Number, other: Number) -> Number:
+def _product(one: TypedNumber, other: TypedNumber) -> TypedNumber:
     """So many hundreds or thirds. Hundreds reach as far as the number before them."""
     value = one.value * other.value
     half = one.half * other.value if other.value > 1 else value / SHARE
-    return Number(_exact(value), value, half, 0 if value.denominator == 1 else None)
+    return TypedNumber(_exact(value), value, half, 0 if value.denominator == 1 else None)
 
 
-_JOINED: tuple[tuple[re.Pattern[str], Callable[[Number, Number], Number]], ...] = (
+_JOINED: tuple[tuple[re.Pattern[str], Callable[[TypedNumber, TypedNumber], TypedNumber]], ...] = (
     (re.compile(rf"(.+) and (?:an? |one )?({'|'.join(_SHARES)})"), _sum),
     (re.compile(rf"({'|'.join(_TENS)})[ -]({'|'.join(WORDS[1:10])})"), _sum),
     (re.compile(rf"(.+?)[ -]({'|'.join(_SCALES)})s?"), _product),
@@ -290,17 +290,17 @@ _JOINED: tuple[tuple[re.Pattern[str], Callable[[Number, Number], Number]], ...] 
 """Rules that put words together to numbers."""
 
 
-def _factor(text: str) -> Number | None:
+def _factor(text: str) -> TypedNumber | None:
     """``"6.4"``, ``"6.4e6"`` or ``"10^6"``."""
     if power := re.fullmatch(r"(\d{1,3})\s*(?:\^|\*\*)\s*(\d{1,2})", text):
         value = Fraction(int(power[1]) ** int(power[2]))
-        return Number(text, value, _least(value))
+        return TypedNumber(text, value, _least(value))
     if scaled := re.fullmatch(r"([^e]+)e\+?(-?\d{1,2})", text, re.IGNORECASE):
         plain, scale = _digits(scaled[1]), Fraction(10) ** int(scaled[2])
-        return plain and Number(text, plain.value * scale, plain.half * scale)
+        return plain and TypedNumber(text, plain.value * scale, plain.half * scale)
     if mixed := re.fullmatch(r"(\d+)\s+(\d+)\s*/\s*([1-9]\d*)", text):
         value = int(mixed[1]) + Fraction(int(mixed[2]), int(mixed[3]))
-        return Number(_exact(value), value, value / SHARE)
+        return TypedNumber(_exact(value), value, value / SHARE)
     if shared := re.fullmatch(r"([^/]+)/([^/]+)", text):
         return _over(_number(shared[1].strip()), _number(shared[2].strip()))
     if part := re.fullmatch(r"(.+)分之(.+)", text):
@@ -308,7 +308,7 @@ def _factor(text: str) -> Number | None:
     return _digits(text)
 
 
-def _digits(text: str) -> Number | None:
+def _digits(text: str) -> TypedNumber | None:
     """A plain number, however its thousands and its decimals are set apart.
 
     A mark that may stand for thousands does: 2,500 is 2500. A single point never does.
@@ -329,12 +329,12 @@ def _digits(text: str) -> Number | None:
     return _of(whole, rest)
 
 
-def _of(whole: str, rest: str) -> Number:
+def _of(whole: str, rest: str) -> TypedNumber:
     """The number, and half a unit of its last digit; nothing is a rounded 0."""
     value = Fraction(f"{whole or 0}.{rest or 0}")
     half = Fraction(1, 2 * 10 ** len(rest)) if value else Fraction(0)
     text = f"{int(whole or 0):,}" + (f".{rest}" if rest else "")
-    return Number(text, value, max(half, value / FLOAT), len(rest))
+    return TypedNumber(text, value, max(half, value / FLOAT), len(rest))
 
 
 def _least(value: Fraction) -> Fraction:

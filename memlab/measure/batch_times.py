@@ -19,7 +19,7 @@ from memlab.errors import InputError, listed, several, shorten, whole
 from memlab.kernels import registry
 from memlab.kernels.registry import Array
 from memlab.layers import Conv2d
-from memlab.measure.convolution import Case, operation
+from memlab.measure.convolution import ConvolutionCase, operation
 from memlab.measure.processor import (
     MOST,
     Samples,
@@ -29,12 +29,12 @@ from memlab.measure.processor import (
     prepared,
     settled,
 )
-from memlab.measure.timing import Line, Machine, line, machine, median
+from memlab.measure.timing import BenchmarkLine, Machine, line, machine, median
 from memlab.networks.builder import network
 from memlab.step.op import Op
 
 BATCHES = tuple(2**i for i in range(8))
-LAYER = Case("3x3 convolution", (48, 14, 14), Conv2d(48, 3, pad=1, bias=False))
+LAYER = ConvolutionCase("3x3 convolution", (48, 14, 14), Conv2d(48, 3, pad=1, bias=False))
 """Large enough that a call from Python is short beside it, at batch 1 too."""
 PIXELS = "offsets"
 """The algorithm that fills its lanes from the places of a sample."""
@@ -46,7 +46,7 @@ PER_SAMPLE = ": per sample at batch "
 
 
 @dataclass(frozen=True)
-class Curve:
+class BatchCurve:
     """Seconds per sample of one way by batch, from the least batch to the largest, each with its
     samples; and the bytes of its weights, 0 where nobody counted them."""
 
@@ -84,14 +84,14 @@ class Sweep:
     """Curves that were measured in turns on this machine, by processor time of one thread.
     ``case`` is the convolution; ``lanes`` are the fp32 values of a vector of this processor."""
 
-    case: Case
-    curves: tuple[Curve, ...]
+    case: ConvolutionCase
+    curves: tuple[BatchCurve, ...]
     lanes: int
     machine: Machine
     blas: tuple[str, ...]
 
 
-class Layer(NamedTuple):
+class TimedLayer(NamedTuple):
     """What is measured: bytes of the weights, bytes of input and output of a sample, and how a
     batch of drawn values is made ready."""
 
@@ -123,14 +123,14 @@ def measure(
     return Sweep(LAYER, found, _lanes(), machine(), tuple(each.name for each in blas()))
 
 
-def curves(lines: Iterable[Line]) -> list[Curve]:
+def curves(lines: Iterable[BenchmarkLine]) -> list[BatchCurve]:
     """The curves that lines of a result hold, in the order of their names."""
     found: dict[str, dict[int, Samples]] = {}
     for each in lines:
         name, said, batch = each.name.partition(PER_SAMPLE)
         if said and batch.isdecimal():
             found.setdefault(name, {})[int(batch)] = each.samples or (each.value,)
-    return [Curve(name, dict(sorted(samples.items()))) for name, samples in found.items()]
+    return [BatchCurve(name, dict(sorted(samples.items()))) for name, samples in found.items()]
 
 
 # -- the arguments ------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ def _batches(given: Iterable[int]) -> list[int]:
     return sizes
 
 
-def _check(layers: Iterable[Layer], batches: list[int]) -> None:
+def _check(layers: Iterable[TimedLayer], batches: list[int]) -> None:
     """All batches take turns, so all operands are there at once."""
     need = sum(layer.weights + layer.each * sum(batches) for layer in layers)
     said = f"the batches {shorten(batches)} need {units.short(need)}"
@@ -166,7 +166,7 @@ def linear(features: int) -> Op:
     return inference_step(source.squared_error()).ops[0]
 
 
-def _planned(op: Op) -> Layer:
+def _planned(op: Op) -> TimedLayer:
     """An operation of a step, by its kernel."""
     shared: dict[str, Array] = {}
     each = op.reads["x"].size.at(1) + op.writes["y"].size.at(1)
@@ -177,18 +177,18 @@ def _planned(op: Op) -> Layer:
         shared["weight"] = operands["weight"]
         return way
 
-    return Layer(op.reads["weight"].size.at(1), each, prepare)
+    return TimedLayer(op.reads["weight"].size.at(1), each, prepare)
 
 
-def _linear(features: int) -> Layer:
+def _linear(features: int) -> TimedLayer:
     return _planned(linear(features))
 
 
-def _pixels() -> Layer:
+def _pixels() -> TimedLayer:
     return _planned(operation(LAYER, PIXELS))
 
 
-def _innermost(way: str) -> Layer:
+def _innermost(way: str) -> TimedLayer:
     """The same convolution of a batch whose samples are neighbours."""
     import numpy as np
 
@@ -203,10 +203,10 @@ def _innermost(way: str) -> Layer:
         out = np.zeros((*target, batch), np.float32)
         return partial(samples_innermost.conv2d, x, weight, out, layer.stride, layer.padding, way)
 
-    return Layer(4 * prod(weights), 4 * (prod(shape) + prod(target)), prepare)
+    return TimedLayer(4 * prod(weights), 4 * (prod(shape) + prod(target)), prepare)
 
 
-WAYS: dict[str, Callable[[], Layer]] = {
+WAYS: dict[str, Callable[[], TimedLayer]] = {
     "linear-1024": partial(_linear, 1024),
     "linear-4096": partial(_linear, 4096),
     "samples": partial(_innermost, "samples"),
@@ -232,21 +232,21 @@ def _lanes() -> int:
 # -- figures ------------------------------------------------------------------------------------
 
 
-def _curve(name: str, weights: int, times: Mapping[str, Samples], batches: list[int]) -> Curve:
+def _curve(name: str, weights: int, times: Mapping[str, Samples], batches: list[int]) -> BatchCurve:
     samples = {
         batch: tuple(seconds / batch for seconds in times[f"{name}{PER_SAMPLE}{batch}"])
         for batch in batches
     }
-    return Curve(name, samples, weights)
+    return BatchCurve(name, samples, weights)
 
 
-def lines(curve: Curve) -> Iterator[Line]:
+def lines(curve: BatchCurve) -> Iterator[BenchmarkLine]:
     """Times, the weights that a linear layer reads for them, and how far they fall."""
     for batch, samples in curve.samples.items():
         yield line(f"{curve.name}{PER_SAMPLE}{batch}", samples)
         if curve.name.startswith("linear"):
             read = curve.weights / batch
-            yield Line(f"{curve.name}: weights read per sample, batch {batch}", read, "B")
+            yield BenchmarkLine(f"{curve.name}: weights read per sample, batch {batch}", read, "B")
     first, last = curve.batches[0], curve.batches[-1]
-    yield Line(f"{curve.name}: batch {first} by batch {last}", curve.fall, "x")
-    yield Line(f"{curve.name}: within 10 % of its least from batch", curve.near, "samples")
+    yield BenchmarkLine(f"{curve.name}: batch {first} by batch {last}", curve.fall, "x")
+    yield BenchmarkLine(f"{curve.name}: within 10 % of its least from batch", curve.near, "samples")

@@ -29,7 +29,7 @@ from memlab.measure.processor import (
     settled,
 )
 from memlab.measure.timing import (
-    Line,
+    BenchmarkLine,
     Machine,
     Timing,
     allow_torch,
@@ -47,7 +47,7 @@ SHORTEST = 0.02
 RIVAL, BEST = "PyTorch", "the best against PyTorch is "
 
 
-class Case(NamedTuple):
+class ConvolutionCase(NamedTuple):
     """A convolution, with its input per image."""
 
     name: str
@@ -62,7 +62,7 @@ class Comparison:
     ``left_out`` are the algorithms that were asked for and cannot compute it.
     """
 
-    case: Case
+    case: ConvolutionCase
     batch: int
     threads: int
     timings: tuple[Timing, ...]
@@ -72,7 +72,7 @@ class Comparison:
     caches: Mapping[str, int]
 
 
-def find(source: str | Network, layer: str) -> Case:
+def find(source: str | Network, layer: str) -> ConvolutionCase:
     """One convolution of a network, or of a network of the zoo.
 
     Raises:
@@ -82,11 +82,12 @@ def find(source: str | Network, layer: str) -> Case:
     nodes = {node.name: node for node in there.nodes if isinstance(node.layer, Conv2d)}
     node = pick(f"convolution of {there.label}", layer, nodes)
     assert isinstance(node.layer, Conv2d)
-    return Case(f"{there.label} {node.name}", node.input_shapes[0], node.layer)
+    return ConvolutionCase(f"{there.label} {node.name}", node.input_shapes[0], node.layer)
 
 
 def measure(
-    case: Case, batch: int = 1, algorithms: Iterable[str] = tuple(on("cpu")), threads: int = 1,
+    case: ConvolutionCase, batch: int = 1, algorithms: Iterable[str] = tuple(on("cpu")),
+    threads: int = 1,
     most: int = MOST, progress: bool = False,
 ) -> Comparison:  # fmt: skip
     """Time the forward of a convolution on drawn values, by several algorithms and by PyTorch
@@ -114,13 +115,13 @@ def measure(
     return Comparison(case, batch, threads, timings, left_out, machine(), libraries, caches())
 
 
-def lines(found: Comparison) -> list[Line]:
+def lines(found: Comparison) -> list[BenchmarkLine]:
     """Time and workspace of every way, and the best of them."""
     name, made = found.case.name, []
     for each in found.timings:
         made.append(line(f"{name}: {each.name}", each.samples))
         if each.workspace is not None:
-            made.append(Line(f"{name}: {each.name}, workspace", each.workspace, "B"))
+            made.append(BenchmarkLine(f"{name}: {each.name}, workspace", each.workspace, "B"))
     *ours, last = found.timings
     if last.name == RIVAL:
         best = min(ours, key=lambda each: each.seconds)
@@ -131,7 +132,7 @@ def lines(found: Comparison) -> list[Line]:
 # -- one layer ----------------------------------------------------------------------------------
 
 
-def operation(case: Case, algorithm: str, threads: int = 1) -> Op:
+def operation(case: ConvolutionCase, algorithm: str, threads: int = 1) -> Op:
     """The forward of a layer by that algorithm, or by the one that takes its place.
 
     Raises:
@@ -148,7 +149,7 @@ def workspace(op: Op, batch: int) -> int:
     return sum(each.size.at(batch) for each in op.workspace.values())
 
 
-def _check(case: Case, batch: int, ops: dict[str, Op]) -> None:
+def _check(case: ConvolutionCase, batch: int, ops: dict[str, Op]) -> None:
     """All ways take turns, so all workspaces are there at once."""
     if not ops:
         raise InputError(f"no such algorithm computes {case.name}; try 'im2col-image'.")
@@ -159,11 +160,11 @@ def _check(case: Case, batch: int, ops: dict[str, Op]) -> None:
     free_memory.admit(need, said, "try a smaller batch or fewer algorithms")
 
 
-def _compile(case: Case, algorithms: Iterable[str], threads: int) -> None:
+def _compile(case: ConvolutionCase, algorithms: Iterable[str], threads: int) -> None:
     """A first call compiles: let it be one of few values."""
     layer = replace(case.layer, out_channels=case.layer.groups)
     sizes = (min(extent, 2 * layer.kernel * layer.dilation) for extent in case.shape[1:])
-    small = Case(case.name, (layer.groups, *sizes), layer)
+    small = ConvolutionCase(case.name, (layer.groups, *sizes), layer)
     ops = {name: operation(small, name, threads) for name in algorithms}
     for call in _calls(layer, ops, 1).values():
         call()

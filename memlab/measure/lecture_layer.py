@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import perf_counter
 
-from memlab.measure.convolution import Case
+from memlab.measure.convolution import ConvolutionCase
 from memlab.measure.recorded_figures import FOLDER
 
 FILE = FOLDER / "lowering.json"
@@ -20,7 +20,7 @@ COPY = "copy"
 
 
 def copied(
-    case: Case, times: int = 1, clock: Callable[[], float] = perf_counter
+    case: ConvolutionCase, times: int = 1, clock: Callable[[], float] = perf_counter
 ) -> tuple[int, list[float]]:
     """Lower one image of a layer under the meter, into new memory: the most bytes that this took,
     and the seconds of each time by a clock."""

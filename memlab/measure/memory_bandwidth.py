@@ -25,7 +25,7 @@ count."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class ReadingSamples:
     """Samples of one way to read an array, in seconds."""
 
     format: str
@@ -45,13 +45,13 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadingByFormat:
     """The same array read as values of several formats. ``largest`` is the largest cache in bytes,
     0 where the system does not say."""
 
     nbytes: int
     largest: int
-    rates: tuple[Rate, ...]
+    rates: tuple[ReadingSamples, ...]
     clock: str
     machine: Machine
 
@@ -63,7 +63,7 @@ class Reading:
 
 def measure(
     formats: Iterable[str] = READ, repeats: int = REPEATS, progress: bool = False
-) -> Reading:
+) -> ReadingByFormat:
     """Read one array as values of each format; about a second. It is much larger than any cache,
     unless a cache is very large or little memory is free: then the reading is ``cached``.
 
@@ -93,8 +93,8 @@ def measure(
 
         cases = {each.name: partial(case, array.view(_stored(each))) for each in chosen}
         samples = interleave(cases, whole("repeats", repeats), clock=CLOCKS[clock()])
-    rates = [Rate(each.name, each.bits, nbytes, samples[each.name]) for each in chosen]
-    return Reading(nbytes, largest, tuple(rates), clock(), machine())
+    rates = [ReadingSamples(each.name, each.bits, nbytes, samples[each.name]) for each in chosen]
+    return ReadingByFormat(nbytes, largest, tuple(rates), clock(), machine())
 
 
 def size(largest: int, free: int) -> int:

@@ -18,8 +18,8 @@ from tqdm import tqdm
 from memlab import units
 from memlab.errors import InputError
 from memlab.kernels import registry
-from memlab.kernels.registry import Array, Call
-from memlab.measure.timing import Line, allow_torch, interleave, once
+from memlab.kernels.registry import Array, KernelCall
+from memlab.measure.timing import BenchmarkLine, allow_torch, interleave, once
 from memlab.step.op import Op
 
 Way = Callable[[], object]
@@ -145,7 +145,7 @@ def prepared(op: Op, batch: int, operands: dict[str, Array] | None = None) -> Wa
         name: np.full(tensor.shape(batch), 0, tensor.format.dtype())
         for name, tensor in op.workspace.items()
     }
-    call = Call(shared | workspace, op.attributes["layer"], op.phase != "forward")
+    call = KernelCall(shared | workspace, op.attributes["layer"], op.phase != "forward")
     return partial(registry.find(op.kind, op.algorithm), call)
 
 
@@ -178,7 +178,7 @@ def caches(root: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> dict[str,
     return found
 
 
-def blas() -> list[Line]:
+def blas() -> list[BenchmarkLine]:
     """The BLAS libraries that NumPy and SciPy brought, each with the processor core that its code
     is written for, and its threads outside a session. memlab multiplies with SciPy's."""
     lines = []
@@ -187,7 +187,7 @@ def blas() -> list[Line]:
             owner = Path(library["filepath"]).parent.name.removesuffix(".libs")
             core = library.get("architecture", "unknown")
             name = f"BLAS of {owner}, {library['internal_api']} {library['version']}, core {core}"
-            lines.append(Line(name, library["num_threads"], ""))
+            lines.append(BenchmarkLine(name, library["num_threads"], ""))
     return lines
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from memlab import atomic_files, lesson_folders, strings
 from memlab.errors import InputError, shorten, whole
 from memlab.ledger import files
-from memlab.measure.timing import Line, Machine, Result
+from memlab.measure.timing import BenchmarkLine, Machine, Result
 
 SCHEMA = "memlab.recorded/1"
 FOLDER = lesson_folders.LESSONS / "data"
@@ -29,7 +29,7 @@ WANTED = "MEMLAB_RECORD"
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedFigures:
     """What a benchmark found on a device, which its driver names so, and the command for it."""
 
     device: str
@@ -41,7 +41,7 @@ class Recorded:
         """Device and machine, versions and date."""
         return str(self.result.machine)
 
-    def line(self, name: str) -> Line:
+    def line(self, name: str) -> BenchmarkLine:
         """The figure of that name.
 
         Raises:
@@ -62,7 +62,7 @@ def command() -> str:
     return os.environ.get(WANTED, "")
 
 
-def latest(folder: Path = FOLDER) -> Recorded | None:
+def latest(folder: Path = FOLDER) -> RecordedFigures | None:
     """The newest figures in a folder; None where there are none yet.
 
     Raises:
@@ -72,12 +72,12 @@ def latest(folder: Path = FOLDER) -> Recorded | None:
     return max(found, key=lambda each: each.result.machine.date, default=None)
 
 
-def text(found: Recorded | None) -> str:
+def text(found: RecordedFigures | None) -> str:
     """The figures, or the sentence that says that there are none."""
     return str(found) if found else strings.get("recorded.none", command=COMMAND)
 
 
-def save(recorded: Recorded, folder: Path) -> Path:
+def save(recorded: RecordedFigures, folder: Path) -> Path:
     """Write ``recorded_<device>.json``, all of it or nothing; the path of the file."""
     path = folder / name_of(recorded.device)
     folder.mkdir(parents=True, exist_ok=True)
@@ -94,7 +94,7 @@ def name_of(device: str) -> str:
     return "recorded_{}.json".format(re.sub(r"\W+", "_", device).strip("_").lower())
 
 
-def load(path: Path) -> Recorded:
+def load(path: Path) -> RecordedFigures:
     """Read what ``save`` wrote.
 
     Raises:
@@ -103,7 +103,7 @@ def load(path: Path) -> Recorded:
     return files.read(path, from_dict, f"write it again with `{COMMAND}`")
 
 
-def to_dict(recorded: Recorded) -> dict[str, Any]:
+def to_dict(recorded: RecordedFigures) -> dict[str, Any]:
     """Plain values for JSON; ``from_dict`` gives the same figures back."""
     return {
         "schema": SCHEMA,
@@ -115,7 +115,7 @@ def to_dict(recorded: Recorded) -> dict[str, Any]:
     }
 
 
-def from_dict(data: Any) -> Recorded:
+def from_dict(data: Any) -> RecordedFigures:
     """The figures that ``to_dict`` wrote.
 
     Raises:
@@ -129,8 +129,10 @@ def from_dict(data: Any) -> Recorded:
         )
     try:
         machine = Machine(**data["machine"])
-        lines = tuple(Line(**{**line, "samples": tuple(line["samples"])}) for line in data["lines"])
-        recorded = Recorded(
+        lines = tuple(
+            BenchmarkLine(**{**line, "samples": tuple(line["samples"])}) for line in data["lines"]
+        )
+        recorded = RecordedFigures(
             data["device"], data["command"], Result(data["benchmark"], machine, lines)
         )
         _check(recorded)
@@ -139,7 +141,7 @@ def from_dict(data: Any) -> Recorded:
     return recorded
 
 
-def _check(recorded: Recorded) -> None:
+def _check(recorded: RecordedFigures) -> None:
     """A figure has a value, and tells where and when it was measured.
 
     Raises:

@@ -44,7 +44,7 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class BenchmarkLine:
     """One figure: its value in ``unit``, the aim it should stay under, and the samples behind it.
 
     ``aim`` is ``None`` where there is none.
@@ -86,7 +86,7 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class TimedGroup:
     """Ways to compute the same thing, that took turns."""
 
     name: str
@@ -99,8 +99,8 @@ class Result:
 
     benchmark: str
     machine: Machine
-    lines: tuple[Line, ...]
-    groups: tuple[Group, ...] = ()
+    lines: tuple[BenchmarkLine, ...]
+    groups: tuple[TimedGroup, ...] = ()
 
     @property
     def reached(self) -> bool:
@@ -164,16 +164,16 @@ def median(samples: tuple[float, ...]) -> float:
     return statistics.median(samples)
 
 
-def line(name: str, samples: tuple[float, ...], aim: float | None = None) -> Line:
+def line(name: str, samples: tuple[float, ...], aim: float | None = None) -> BenchmarkLine:
     """The median of some seconds."""
-    return Line(name, median(samples), "s", aim, samples)
+    return BenchmarkLine(name, median(samples), "s", aim, samples)
 
 
 def ratio(
     name: str, over: tuple[float, ...], under: tuple[float, ...], aim: float | None = None
-) -> Line:
+) -> BenchmarkLine:
     """One median by another of the same run."""
-    return Line(name, median(over) / median(under), "x", aim)
+    return BenchmarkLine(name, median(over) / median(under), "x", aim)
 
 
 def in_fresh_process(program: str, *arguments: str) -> Any:

@@ -18,15 +18,15 @@ from memlab import free_memory, strings, units
 from memlab.errors import InputError, whole
 from memlab.layers import Conv2d
 from memlab.measure import convolution
-from memlab.measure.convolution import Case
+from memlab.measure.convolution import ConvolutionCase
 from memlab.measure.timing import Machine, allow_torch, machine
 from memlab.step.op import Op
 
 CASES = (
-    Case("3x3, VGG-16 conv3_2", (256, 56, 56), Conv2d(256, 3, pad=1)),
-    Case("5x5, AlexNet conv2", (64, 27, 27), Conv2d(192, 5, pad=2)),
-    Case("7x7 stride 2, ResNet-50 conv1", (3, 224, 224), Conv2d(64, 7, 2, 3)),
-    Case("1x1, ResNet-50", (256, 56, 56), Conv2d(64, 1)),
+    ConvolutionCase("3x3, VGG-16 conv3_2", (256, 56, 56), Conv2d(256, 3, pad=1)),
+    ConvolutionCase("5x5, AlexNet conv2", (64, 27, 27), Conv2d(192, 5, pad=2)),
+    ConvolutionCase("7x7 stride 2, ResNet-50 conv1", (3, 224, 224), Conv2d(64, 7, 2, 3)),
+    ConvolutionCase("1x1, ResNet-50", (256, 56, 56), Conv2d(64, 1)),
 )
 MOST = 15
 """From 16 images on, PyTorch may take another way."""
@@ -73,7 +73,7 @@ class TorchLowering:
     __repr__ = __str__
 
 
-def measure(cases: Iterable[Case] = CASES, batch: int = 2) -> TorchLowering:
+def measure(cases: Iterable[ConvolutionCase] = CASES, batch: int = 2) -> TorchLowering:
     """Convolve with PyTorch and book what its allocator gives out; without PyTorch, nothing.
 
     Raises:
@@ -110,7 +110,7 @@ def _cells(row: Scratch) -> list[str]:
     return [row.name, *sizes, amount(row.onednn)]
 
 
-def _measured(case: Case, batch: int) -> Scratch:
+def _measured(case: ConvolutionCase, batch: int) -> Scratch:
     import torch
 
     op = convolution.operation(case, "im2col-batch")

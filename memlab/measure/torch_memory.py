@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from memlab import strings, units
 from memlab.ledger.plan import plan
 from memlab.measure import recorded_figures
-from memlab.measure.recorded_figures import FOLDER, Recorded
+from memlab.measure.recorded_figures import FOLDER, RecordedFigures
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 
@@ -22,7 +22,7 @@ FILE = FOLDER / "pytorch_memory.json"
 
 
 @dataclass(frozen=True)
-class Beside:
+class PeakByRole:
     """Bytes of every role at two peaks: that of a plan, and the one that was recorded."""
 
     planned: Mapping[Role, int]
@@ -46,7 +46,7 @@ class Beside:
     __repr__ = __str__
 
 
-def beside(step: Step, found: Recorded | None = None) -> Beside:
+def beside(step: Step, found: RecordedFigures | None = None) -> PeakByRole:
     """The planned peak of a step at batch 16, role by role, beside PyTorch's as it was recorded.
 
     Raises:
@@ -54,7 +54,7 @@ def beside(step: Step, found: Recorded | None = None) -> Beside:
     """
     found = recorded_figures.load(FILE) if found is None else found
     theirs = {Role(line.name): int(line.value) for line in found.result.lines}
-    return Beside(plan(step).roles(BATCH), theirs, found.where)
+    return PeakByRole(plan(step).roles(BATCH), theirs, found.where)
 
 
 def _line(name: str, planned: int, theirs: int) -> str:

@@ -33,7 +33,7 @@ BEYOND = 15
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class LoopSamples:
     """Samples of one loop in seconds, and the operations done in each."""
 
     lanes: int
@@ -47,15 +47,15 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class LaneCurve:
     """The loops of one format, each with twice the lanes of the one before."""
 
     format: str
     bits: int
-    points: tuple[Point, ...]
+    points: tuple[LoopSamples, ...]
 
     @property
-    def knee(self) -> Point:
+    def knee(self) -> LoopSamples:
         """The widest loop up to which every doubling is worth it."""
         for one, other in pairwise(self.points):
             if other.rate < GAIN * one.rate:
@@ -99,7 +99,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Measured:
+class LaneMeasurement:
     """Curves of several formats on one processor.
 
     Its registers hold ``registers`` vectors of ``bits`` bits, as ``feature`` says. ``target`` is
@@ -108,7 +108,7 @@ class Measured:
     loop, which the compiler made vectors of; the widest has ``chosen_bits``.
     """
 
-    curves: tuple[Curve, ...]
+    curves: tuple[LaneCurve, ...]
     bits: int
     registers: int
     feature: str
@@ -119,7 +119,7 @@ class Measured:
     clock: str
     machine: Machine
 
-    def curve(self, format: str) -> Curve:
+    def curve(self, format: str) -> LaneCurve:
         """That of one format.
 
         Raises:
@@ -128,12 +128,13 @@ class Measured:
         return pick("measured format", format, {each.format: each for each in self.curves})
 
 
-def read(facts: dict[str, Any]) -> Measured:
+def read(facts: dict[str, Any]) -> LaneMeasurement:
     """What ``dataclasses.asdict`` made of a measurement, after JSON."""
     curves = [
-        Curve(
+        LaneCurve(
             each["format"], each["bits"],
-            tuple(Point(p["lanes"], p["operations"], tuple(p["samples"])) for p in each["points"]),
+            tuple(LoopSamples(p["lanes"], p["operations"],
+            tuple(p["samples"])) for p in each["points"]),
         )
         for each in facts["curves"]
     ]  # fmt: skip
@@ -142,10 +143,10 @@ def read(facts: dict[str, Any]) -> Measured:
         "missing": tuple(facts["missing"]),
         "machine": Machine(**facts["machine"]),
     }
-    return Measured(**(facts | others))
+    return LaneMeasurement(**(facts | others))
 
 
-def ratios(found: Measured) -> dict[str, float]:
+def ratios(found: LaneMeasurement) -> dict[str, float]:
     """The rate of each format at its knee, by that of the first."""
     first = found.curves[0].knee.rate
     return {each.format: each.knee.rate / first for each in found.curves}
@@ -158,7 +159,7 @@ REPEATS, SHORTEST, FEW = 40, 0.002, 50_000
 it."""
 
 
-class Target(NamedTuple):
+class ProcessorTarget(NamedTuple):
     """An older processor: LLVM's name for it, and features that decide what is compiled."""
 
     processor: str
@@ -166,8 +167,8 @@ class Target(NamedTuple):
 
 
 TARGETS = {
-    "avx2": Target("haswell", ("sse2", "avx", "avx2", "fma")),
-    "sse2": Target("x86-64", ("sse2",)),
+    "avx2": ProcessorTarget("haswell", ("sse2", "avx", "avx2", "fma")),
+    "sse2": ProcessorTarget("x86-64", ("sse2",)),
 }
 """What code for this processor can be compiled for instead, where it is an x86-64."""
 
@@ -175,7 +176,7 @@ TARGETS = {
 def measure(
     formats: Iterable[str] = FORMATS, lanes: Iterable[int] = LANES, repeats: int = REPEATS,
     progress: bool = False,
-) -> Measured:  # fmt: skip
+) -> LaneMeasurement:  # fmt: skip
     """Time a loop for every format and number of lanes, in turns; some seconds in all.
 
     A format has no loop with fewer lanes than its narrowest instruction.
@@ -197,16 +198,16 @@ def measure(
         if not counts or counts[-1] < ARITHMETIC[each].least:
             raise InputError(f"{each} has no loop of so few lanes; try {ARITHMETIC[each].least}.")
     points = _points(names, counts, whole("repeats", repeats), CLOCKS[name], progress)
-    curves = (Curve(each, ARITHMETIC[each].bits, points[each]) for each in names)
+    curves = (LaneCurve(each, ARITHMETIC[each].bits, points[each]) for each in names)
     chosen, bits = _compilers_choice()
     missing = tuple(name for name in asked if name not in names)
-    return Measured(tuple(curves), *WIDTH, "", missing, chosen, bits, name, machine())
+    return LaneMeasurement(tuple(curves), *WIDTH, "", missing, chosen, bits, name, machine())
 
 
 def forced(
     target: str, formats: Iterable[str] = FORMATS, lanes: Iterable[int] = LANES,
     repeats: int = REPEATS,
-) -> Measured:  # fmt: skip
+) -> LaneMeasurement:  # fmt: skip
     """The same, compiled for an older processor: in a fresh process, whose Numba is told so.
 
     Raises:
@@ -241,7 +242,7 @@ def forced(
 
 def _points(
     formats: list[str], lanes: list[int], repeats: int, clock: Callable[[], float], progress: bool
-) -> dict[str, tuple[Point, ...]]:
+) -> dict[str, tuple[LoopSamples, ...]]:
     from memlab.kernels.cpu.vector_experiments import ARITHMETIC, micro_kernel
 
     kernels: dict[str, MicroKernel] = {}
@@ -261,9 +262,9 @@ def _points(
 
         with set_apart():
             samples = interleave({key: partial(case, key) for key in kernels}, repeats, clock=clock)
-    found: dict[str, tuple[Point, ...]] = dict.fromkeys(formats, ())
+    found: dict[str, tuple[LoopSamples, ...]] = dict.fromkeys(formats, ())
     for key, kernel in kernels.items():
-        point = Point(kernel.lanes, kernel.run(1) * steps[key], samples[key])
+        point = LoopSamples(kernel.lanes, kernel.run(1) * steps[key], samples[key])
         found[kernel.format] += (point,)
     return found
 

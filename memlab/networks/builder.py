@@ -29,7 +29,7 @@ _born = count()
 
 
 @dataclass(eq=False)
-class Start:
+class NetworkDraft:
     """State that all outputs of one network share: its names, and the stage being written."""
 
     name: str
@@ -44,7 +44,7 @@ class Start:
 class Handle:
     """The output of one layer, from which the next is written. ``shape`` is per sample."""
 
-    start: Start
+    start: NetworkDraft
     shape: Shape
     layer: Layer | None = None
     inputs: tuple[Handle, ...] = ()
@@ -405,5 +405,5 @@ def network(
     checked = tuple(whole("input size", extent) for extent in shape)
     countable("the input", prod(checked))
     known = 0 if vocabulary is None else whole("vocabulary", vocabulary)
-    start = Start(name, title or name, variant, checked, vocabulary=known)
+    start = NetworkDraft(name, title or name, variant, checked, vocabulary=known)
     return Handle(start, checked)

@@ -15,13 +15,20 @@ from memlab.measure import convolution, timing
 from memlab.measure.convolution import RIVAL, Comparison
 from memlab.measure.timing import Machine, Timing
 from memlab.networks.graph import Network
-from memlab.pictures.draw.alternatives import Bar, bars
+from memlab.pictures.draw.alternatives import LabelledBar, bars
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.labels import Label
 from memlab.pictures.draw.marks import Fact, Line, Mark, Points, Rule
 from memlab.pictures.draw.page import Page, report
-from memlab.pictures.draw.scale import TIGHT, Log, Scale, bytes_over, ratios_around, seconds_over
-from memlab.pictures.draw.table import Beside, Block, Table, Words
+from memlab.pictures.draw.scale import (
+    TIGHT,
+    LogScale,
+    Scale,
+    bytes_over,
+    ratios_around,
+    seconds_over,
+)
+from memlab.pictures.draw.table import PageBlock, Paragraphs, SideBySide, Table
 from memlab.pictures.values import timings
 from memlab.pictures.values.number_text import SECONDS, duration, ratio
 from memlab.pictures.values.recordable import Recordable
@@ -57,7 +64,7 @@ class Algorithms(Recordable):
         )
 
     @property
-    def lines(self) -> list[timing.Line]:
+    def lines(self) -> list[timing.BenchmarkLine]:
         return convolution.lines(self.measured)
 
     @property
@@ -168,7 +175,7 @@ class AlgorithmTimes(Algorithms):
         return TimeAndMemory(self.measured)
 
     def page(self) -> Page:
-        rows = [Row(self.name(each), each, each.seconds / self.fastest.seconds)
+        rows = [AlgorithmRow(self.name(each), each, each.seconds / self.fastest.seconds)
                 for each in self.measured.timings]  # fmt: skip
         note, machine = strings.get("speed.times"), self.measured.machine
         return report(self, workspace_and_time(rows, machine, note, self._table()), size=16)
@@ -179,7 +186,7 @@ class TimeAndMemory(Algorithms):
 
     def page(self) -> Page:
         caches = [f"{', '.join(self.caches)}."] if self.caches else []
-        along, names = Words(self.along, gap=8), Words(caches, drawn=False)
+        along, names = Paragraphs(self.along, gap=8), Paragraphs(caches, drawn=False)
         return report(self, self._curve(), along, names, size=14)
 
     def _curve(self) -> Chart:
@@ -203,7 +210,7 @@ class TimeAndMemory(Algorithms):
             gap=8,
         )
 
-    def _caches(self, across: Log, up: Scale) -> list[Mark]:
+    def _caches(self, across: LogScale, up: Scale) -> list[Mark]:
         """The sizes of this processor's caches, as lines down to the axis."""
         marks: list[Mark] = []
         for name, size in self.caches.items():
@@ -215,7 +222,7 @@ class TimeAndMemory(Algorithms):
                 ]
         return marks
 
-    def _points(self, across: Log) -> list[Mark]:
+    def _points(self, across: LogScale) -> list[Mark]:
         """A dot for each that is joined, a hollow one for each other; names where it is free."""
         joined = self.joined
         marks: list[Mark] = []
@@ -231,7 +238,7 @@ class TimeAndMemory(Algorithms):
             marks += [Points([place], look, 10, self._fact(each)), name]
         return marks
 
-    def _rivals(self, across: Log) -> list[Mark]:
+    def _rivals(self, across: LogScale) -> list[Mark]:
         """A rival's time is a line across: nobody planned its workspace."""
         marks: list[Mark] = []
         for each in self.measured.timings:
@@ -281,7 +288,7 @@ def algorithm_times(
 # -- bars -----------------------------------------------------------------------------------------
 
 
-class Row(NamedTuple):
+class AlgorithmRow(NamedTuple):
     """A way to convolve by its name, its time, and that time by another one."""
 
     name: str
@@ -289,29 +296,33 @@ class Row(NamedTuple):
     ratio: float
 
 
-def workspace_and_time(rows: list[Row], machine: Machine, note: str, told: Table) -> Block:
+def workspace_and_time(
+    rows: list[AlgorithmRow], machine: Machine, note: str, told: Table
+) -> PageBlock:
     """Planned bytes with the name of each way and what it does, and beside them the times."""
     sizes, times, title = [], [], strings.get("speed.workspace")
     for name, each, by in rows:
         planned = [(workspace(each), each.workspace is not None)]
         fact = Fact(f"{name}, {title}", nbytes=each.workspace)
-        sizes.append(Bar(each.workspace or 0, "planned", planned, fact, name, timings.way(each)))
+        sizes.append(
+            LabelledBar(each.workspace or 0, "planned", planned, fact, name, timings.way(each))
+        )
         said = duration(each.seconds), f"{ratio(by)} ×"
         fact = Fact(name, ", ".join(said), more=origin(each.samples, machine))
         times.append(
-            Bar(each.seconds, "measured", [(said[0], True), (f"  {said[1]}", False)], fact)
+            LabelledBar(each.seconds, "measured", [(said[0], True), (f"  {said[1]}", False)], fact)
         )
     across = bytes_over(round(max(bar.value for bar in sizes)), TIGHT)
     seconds, foot = seconds_over(bar.value for bar in times), Axis(note=note, rule=False)
     left = bars(sizes, across, PITCH, title, told=told)
     right = bars(times, seconds, PITCH, timings.said("time"), axis=foot)
-    return Beside([(left, 58), (right, 42)], gap=10)
+    return SideBySide([(left, 58), (right, 42)], gap=10)
 
 
 # -- the curve -------------------------------------------------------------------------------------
 
 
-def _decades(sizes: list[int]) -> Log:
+def _decades(sizes: list[int]) -> LogScale:
     """The powers of 10 around some bytes, each as far from the one before; the least amount that is
     not 0 has a length, and 0 B, where it is among them, has a place of its own before them."""
     some = [size for size in sizes if size] or [1]
@@ -324,10 +335,10 @@ def _decades(sizes: list[int]) -> Log:
         unit = next((u for u in reversed(units.DECIMAL) if value >= units.DECIMAL[u]), "B")
         return "0 B" if value in nothing else units.in_unit(round(value), unit, 0)
 
-    return Log(powers[0] / (8 if nothing else 1), powers[-1], 10, label, (*nothing, *powers))
+    return LogScale(powers[0] / (8 if nothing else 1), powers[-1], 10, label, (*nothing, *powers))
 
 
-def _amount(across: Log, each: Timing) -> float:
+def _amount(across: LogScale, each: Timing) -> float:
     """The place of its workspace on the axis."""
     return each.workspace or across.values[0]
 

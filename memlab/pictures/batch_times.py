@@ -10,16 +10,16 @@ from memlab import strings, units
 from memlab.layers.layer import text as dims
 from memlab.measure import batch_times as experiment
 from memlab.measure import recorded_figures
-from memlab.measure.batch_times import Curve, Sweep
-from memlab.measure.recorded_figures import Recorded
-from memlab.measure.timing import Line
-from memlab.pictures.draw.alternatives import Names, Way, drawn
+from memlab.measure.batch_times import BatchCurve, Sweep
+from memlab.measure.recorded_figures import RecordedFigures
+from memlab.measure.timing import BenchmarkLine
+from memlab.pictures.draw.alternatives import NamedLine, Names, drawn
 from memlab.pictures.draw.chart import Axis, Chart
-from memlab.pictures.draw.labels import Text
+from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Fact, Mark, Rule
 from memlab.pictures.draw.page import Page, report
-from memlab.pictures.draw.scale import Log, powers_around
-from memlab.pictures.draw.table import Words
+from memlab.pictures.draw.scale import LogScale, powers_around
+from memlab.pictures.draw.table import Paragraphs
 from memlab.pictures.values import timings
 from memlab.pictures.values.number_text import columns, duration, ratio
 from memlab.pictures.values.recordable import Recordable
@@ -41,10 +41,10 @@ class BatchTimes(Recordable):
     notebook shows the picture, ``print`` the text."""
 
     measured: Sweep
-    gpu: Recorded | None = None
+    gpu: RecordedFigures | None = None
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[BenchmarkLine]:
         return [line for curve in self.measured.curves for line in experiment.lines(curve)]
 
     @property
@@ -75,33 +75,33 @@ class BatchTimes(Recordable):
 
     def page(self) -> Page:
         axis = [(strings.get("batch.time"), True), (strings.get("batch.ratios"), False)]
-        return report(self, Words([axis], told=False, gap=16), _per_sample(self), marked=True)
+        return report(self, Paragraphs([axis], told=False, gap=16), _per_sample(self), marked=True)
 
 
-def way(curve: Curve) -> str:
+def way(curve: BatchCurve) -> str:
     """A way as people call it; a recorded one as it was recorded."""
     key = f"batch.way.{curve.name}"
     return strings.get(key) if strings.has(key) else curve.name
 
 
-def each_sample(curve: Curve, size: int) -> str:
+def each_sample(curve: BatchCurve, size: int) -> str:
     """Time per sample at a batch: ``'99.3 µs'``."""
     return duration(curve.at(size))
 
 
-def against(curve: Curve, size: int) -> str:
+def against(curve: BatchCurve, size: int) -> str:
     """The same by the least of all batches: ``'13.6'``."""
     return ratio(curve.at(size) / curve.least)
 
 
-def ends(curve: Curve) -> str:
+def ends(curve: BatchCurve) -> str:
     """``'1.35 ms to 99.3 µs: 13.6 ×'``."""
     first, last = curve.batches[0], _best(curve)
     times = {"first": each_sample(curve, first), "last": each_sample(curve, last)}
     return strings.get("batch.ends", **times, ratio=against(curve, first))
 
 
-def reading(curve: Curve, lanes: int = 0, places: int = 0) -> str:
+def reading(curve: BatchCurve, lanes: int = 0, places: int = 0) -> str:
     """A reading of the figures of one way: a text of its own for what it was chosen to show, only
     where they show it."""
     kind = "linear" if curve.name.startswith("linear-") else curve.name
@@ -126,14 +126,14 @@ def reading(curve: Curve, lanes: int = 0, places: int = 0) -> str:
     )
 
 
-def judged(curve: Curve) -> str:
+def judged(curve: BatchCurve) -> str:
     """``flat`` where the time per sample is the same at every batch, ``falls`` or ``uneven``."""
     if _spread(curve, curve.batches) <= FLAT:
         return "flat"
     return "falls" if curve.fall > FLAT else "uneven"
 
 
-def filling(curve: Curve, lanes: int) -> int | None:
+def filling(curve: BatchCurve, lanes: int) -> int | None:
     """The first batch that fills the lanes, where the time falls up to it and is the same from
     there on."""
     onward = [size for size in curve.batches if size >= lanes]
@@ -143,7 +143,7 @@ def filling(curve: Curve, lanes: int) -> int | None:
     return onward[0] if falls and _spread(curve, onward) <= FLAT else None
 
 
-def on_gpu(found: Recorded | None) -> list[str]:
+def on_gpu(found: RecordedFigures | None) -> list[str]:
     """A reading of recorded figures, or that there are none."""
     lines = experiment.curves(found.result.lines) if found else []
     if found is None or not lines:
@@ -152,7 +152,7 @@ def on_gpu(found: Recorded | None) -> list[str]:
     return [*(strings.get("batch.recorded", reading=reading(c)) for c in lines), f"{where}."]
 
 
-def _weights(curve: Curve) -> str:
+def _weights(curve: BatchCurve) -> str:
     """The bytes of weights that are read for a sample, at both ends."""
     least, most = curve.batches[0], curve.batches[-1]
     first, last = (units.short(curve.weights // size) for size in (least, most))
@@ -160,17 +160,17 @@ def _weights(curve: Curve) -> str:
     return strings.get("batch.weights", **values)
 
 
-def _best(curve: Curve) -> int:
+def _best(curve: BatchCurve) -> int:
     """The last batch with the least time per sample."""
     return min(reversed(curve.batches), key=curve.at)
 
 
-def _spread(curve: Curve, sizes: Iterable[int]) -> float:
+def _spread(curve: BatchCurve, sizes: Iterable[int]) -> float:
     times = [curve.at(size) for size in sizes]
     return max(times) / min(times)
 
 
-def _percent(curve: Curve, sizes: Sequence[int]) -> int:
+def _percent(curve: BatchCurve, sizes: Sequence[int]) -> int:
     return ceil(round(100 * _spread(curve, sizes) - 100, 6))
 
 
@@ -182,7 +182,7 @@ def _per_sample(found: BatchTimes) -> Chart:
     up = powers_around([1, most], label="{:,g} ×".format)
     ways = [_way(found, curve) for curve in curves]
     return Chart(
-        Log(sizes[0] / edge, sizes[-1] * edge, label="{:,g}".format, marked=tuple(sizes)),
+        LogScale(sizes[0] / edge, sizes[-1] * edge, label="{:,g}".format, marked=tuple(sizes)),
         up,
         [*_filled(found, sizes, up.last), *drawn(ways), Names(ways, -40, 34)],
         max(270, 34 * len(curves)),
@@ -205,10 +205,10 @@ def _filled(found: BatchTimes, sizes: list[int], top: float) -> list[Mark]:
         return []
     label = strings.get("batch.full", lanes=full)
     rule = Rule(full, look="rule faint", above=4)
-    return [rule, Text(full, top, label, 11, "middle", dy=-10, held=True)]
+    return [rule, ChartText(full, top, label, 11, "middle", dy=-10, held=True)]
 
 
-def _way(found: BatchTimes, curve: Curve) -> Way:
+def _way(found: BatchTimes, curve: BatchCurve) -> NamedLine:
     """Name and ends of a way, beside its first point."""
     points, facts = [(size, curve.at(size) / curve.least) for size in curve.batches], []
     for size in curve.batches:
@@ -218,7 +218,7 @@ def _way(found: BatchTimes, curve: Curve) -> Way:
             Fact(name, value, more=timings.origin(curve.samples[size], found.measured.machine))
         )
     label = [(way(curve), True)]
-    return Way([label, ends(curve)], points, facts, points[0])
+    return NamedLine([label, ends(curve)], points, facts, points[0])
 
 
 def _by_batch(found: BatchTimes) -> list[str]:

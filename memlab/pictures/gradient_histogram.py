@@ -15,11 +15,11 @@ from memlab.errors import InputError, shorten
 from memlab.formats import Format
 from memlab.pictures.draw import theme
 from memlab.pictures.draw.chart import Axis, Chart
-from memlab.pictures.draw.labels import Text
+from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Fact, Mark, Rect, Rule
 from memlab.pictures.draw.page import Page, Still, report
 from memlab.pictures.draw.scale import Scale, counts_over
-from memlab.pictures.draw.table import Table, Words
+from memlab.pictures.draw.table import Paragraphs, Table
 from memlab.pictures.values.number_text import figure, raised
 from memlab.pictures.values.study import Study
 from memlab.runtime.run import Run
@@ -34,7 +34,7 @@ Given = Run | Mapping[str, npt.ArrayLike] | npt.ArrayLike
 
 
 @dataclass(frozen=True)
-class Tally:
+class HistogramCounts:
     """Gradients times a scale in a format.
 
     ``counts`` are by the names of ``COUNTS``. ``powers`` holds, for every power of 2, how many
@@ -65,7 +65,7 @@ class GradientHistogram(Still, Study):
 
     what: str
     format: Format
-    tallies: tuple[Tally, ...]
+    tallies: tuple[HistogramCounts, ...]
 
     @property
     def rows(self) -> GradientHistogram:
@@ -96,7 +96,7 @@ class GradientHistogram(Still, Study):
         """The gradients that vanish, as they are and scaled."""
         return [self._sentence(tally) for tally in self.tallies]
 
-    def _sentence(self, tally: Tally) -> str:
+    def _sentence(self, tally: HistogramCounts) -> str:
         lost = tally.counts["zero"]
         return say(
             "plain" if tally.scale == 1 else "scaled",
@@ -124,7 +124,7 @@ class GradientHistogram(Still, Study):
             self,
             *(self._panel(tally) for tally in self.tallies),
             Table(heads, counted, bold=range(len(counted)), wide=True, gap=6),
-            Words(said, drawn=False, gap=1),
+            Paragraphs(said, drawn=False, gap=1),
             *(_powers(tally) for tally in self.tallies),
             size=14,
             bold=len(self.sentences),
@@ -136,7 +136,7 @@ class GradientHistogram(Still, Study):
         powers += [floor(log2(value)) for value, _ in self.limits]
         return range(min(powers) - 1, max(powers) + 2)
 
-    def _panel(self, tally: Tally) -> Chart:
+    def _panel(self, tally: HistogramCounts) -> Chart:
         """Bars for the powers: filled where gradients are kept, hollow where they are not."""
         first, last = tally is self.tallies[0], tally is self.tallies[-1]
         span = self._span()
@@ -153,7 +153,7 @@ class GradientHistogram(Still, Study):
             [
                 *bars,
                 *self._limits(across, up.last if first else None),
-                Text(span.start, up.last, tally.name, 12, dy=-8, bold=True, chip=True),
+                ChartText(span.start, up.last, tally.name, 12, dy=-8, bold=True, chip=True),
             ],
             130,
             Axis(note=note, grid=False, labels=last, ticks=ticks),
@@ -174,11 +174,11 @@ class GradientHistogram(Still, Study):
             if top is not None:
                 left = across.at(x) < 0.5
                 anchor, dx = ("start", 6) if left else ("end", -6)
-                marks.append(Text(x, top, name, 11, anchor, dx, dy))
+                marks.append(ChartText(x, top, name, 11, anchor, dx, dy))
         return marks
 
 
-def _bar(tally: Tally, power: int) -> list[Mark]:
+def _bar(tally: HistogramCounts, power: int) -> list[Mark]:
     kept, lost = tally.powers[power]
     said = f"{say('head.kept')} {kept:,}, {say('head.lost')} {lost:,}"
     fact = Fact(f"{raised(power)} – {raised(power + 1)}", said)
@@ -189,7 +189,7 @@ def _bar(tally: Tally, power: int) -> list[Mark]:
     return marks
 
 
-def _powers(tally: Tally) -> Table:
+def _powers(tally: HistogramCounts) -> Table:
     """How many gradients of each size are kept, in words alone."""
     heads = [say(f"head.{head}") for head in ("size", "kept", "lost")]
     counted = tally.powers.items()
@@ -224,7 +224,7 @@ def _scales(scale: object) -> list[float]:
     return [1.0] if scale == 1 else [1.0, float(scale)]
 
 
-def tally(values: npt.NDArray[np.float32], format: Format, scale: float) -> Tally:
+def tally(values: npt.NDArray[np.float32], format: Format, scale: float) -> HistogramCounts:
     """Count the fates of fp32 values times a scale: multiplied in fp32, then rounded once."""
     with np.errstate(over="ignore", under="ignore"):
         sizes = np.abs(values * np.float32(scale))
@@ -234,7 +234,7 @@ def tally(values: npt.NDArray[np.float32], format: Format, scale: float) -> Tall
     below = ~gone & (held < format.smallest_normal)
     masks = (~alive, gone & alive, below, ~gone & ~below & ~beyond, beyond)
     counts = {name: int(np.sum(mask)) for name, mask in zip(COUNTS, masks, strict=True)}
-    return Tally(scale, counts, _by_power(values[alive], scale, (gone | beyond)[alive]))
+    return HistogramCounts(scale, counts, _by_power(values[alive], scale, (gone | beyond)[alive]))
 
 
 def _by_power(

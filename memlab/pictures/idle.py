@@ -13,22 +13,22 @@ from math import ceil
 from typing import Any, ClassVar, NamedTuple
 
 from memlab import optimizers, strings
-from memlab.clocks.streams import COMPUTE, Schedule, Slot, Stay, clock
+from memlab.clocks.streams import COMPUTE, Schedule, Stay, TimedOperation, clock
 from memlab.errors import InputError, flag, real, shorten
 from memlab.hardware import Device
 from memlab.networks.graph import Network
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Chart
-from memlab.pictures.draw.labels import Text
+from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import UP, Fact, Glyph, Mark, OpenEdge, Rect
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Scale
-from memlab.pictures.draw.table import Block, Table, Words
+from memlab.pictures.draw.table import PageBlock, Paragraphs, Table
 from memlab.pictures.draw.text import emphasized
 from memlab.pictures.draw.theme import IDLE, PAINTS, Paint
 from memlab.pictures.live.fixed_axes import Needs, SteadyView
 from memlab.pictures.live.setting import Setting, State
-from memlab.pictures.live.view import Scene, maker
+from memlab.pictures.live.view import PageState, maker
 from memlab.pictures.mountain.picture import phases
 from memlab.pictures.offload.page import LEFT, RIGHT, Time, after, computing, named
 from memlab.pictures.offload.streams import plain_step, short
@@ -58,7 +58,7 @@ AT_EDGE = 0.4
 # -- what is shown ---------------------------------------------------------------------------------
 
 
-class Row(NamedTuple):
+class IdleRow(NamedTuple):
     """A map: ``used`` are the seconds in which operations read or write it, joined where they
     meet; ``reads`` is the operation of backward that reads it first, empty where none does."""
 
@@ -93,7 +93,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Idle(Study):
+class IdleFeatureMaps(Study):
     """The feature maps of a step at a batch on a device; with ``asked`` no answer is told."""
 
     network: Network
@@ -107,7 +107,7 @@ class Idle(Study):
         return self.now.batch
 
     @cached_property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[IdleRow]:
         """The maps in the order of birth."""
         maps = (stay for stay in self.now.stays() if stay.tensor.role is Role.FEATURE_MAP)
         return [self._row(stay) for stay in maps if stay.tensor.storage.size.per_sample]
@@ -123,18 +123,18 @@ class Idle(Study):
         return next(s.start for s in self.slots if s.op.phase is Phase.BACKWARD)
 
     @property
-    def slots(self) -> list[Slot]:
+    def slots(self) -> list[TimedOperation]:
         """The operations in time."""
         return [slot for slot in self.now.slots if slot.op.stream == COMPUTE]
 
-    def _row(self, stay: Stay) -> Row:
+    def _row(self, stay: Stay) -> IdleRow:
         used: list[tuple[float, float]] = []
         for start, end in sorted(stay.uses):
             if used and start <= used[-1][1]:
                 used[-1] = used[-1][0], max(end, used[-1][1])
             else:
                 used.append((start, end))
-        return Row(stay.tensor.name, stay.nbytes, stay.start, stay.end, used, self._reads(stay))
+        return IdleRow(stay.tensor.name, stay.nbytes, stay.start, stay.end, used, self._reads(stay))
 
     def _reads(self, stay: Stay) -> str:
         name = stay.tensor.storage.name
@@ -186,13 +186,13 @@ class Idle(Study):
         return [] if self.asked else [say("twin", number=self.number, share=share(self.share))]
 
 
-def idle_maps(network: Network, batch: int, device: Device, asked: bool = False) -> Idle:
+def idle_maps(network: Network, batch: int, device: Device, asked: bool = False) -> IdleFeatureMaps:
     """The maps of a training step in place, with SGD.
 
     Raises:
         InputError: a device without the figures that are needed.
     """
-    return Idle(network, device, clock(plain_step(network, SGD), batch, device), asked)
+    return IdleFeatureMaps(network, device, clock(plain_step(network, SGD), batch, device), asked)
 
 
 def say(key: str, **values: object) -> str:
@@ -211,7 +211,7 @@ def _guess(given: object) -> float:
     return found
 
 
-class IdleMaps(SteadyView[Idle]):
+class IdleMaps(SteadyView[IdleFeatureMaps]):
     """The feature maps of a step: as long as they live, as thick as they have bytes, in use or
     idle."""
 
@@ -233,10 +233,10 @@ class IdleMaps(SteadyView[Idle]):
         stays=True,
     )  # fmt: skip
 
-    def study(self, now: State) -> Idle:
+    def study(self, now: State) -> IdleFeatureMaps:
         return idle_maps(now.network, now.batch, now.device, now.asked)
 
-    def needs(self, now: State, rows: Idle) -> Needs:
+    def needs(self, now: State, rows: IdleFeatureMaps) -> Needs:
         return (ceil(1e9 * rows.now.seconds),)
 
     def question(self, now: State) -> object:
@@ -250,21 +250,21 @@ class IdleMaps(SteadyView[Idle]):
         told = "" if found.asked else f"{found.share:.6f}"
         return "|".join((now.network.name, str(now.batch), now.device.name, told))
 
-    def says(self, scene: Scene) -> str:
+    def says(self, scene: PageState) -> str:
         found = self.rows_of(scene.now)
         return " ".join([f"{found.title}", *found.lines()])
 
-    def compose(self, scene: Scene) -> Page:
+    def compose(self, scene: PageState) -> Page:
         found = self.rows_of(scene.now)
         heads, rows = found.table()
         time = Time(scene.now.room[0], scene.width)
-        blocks: list[Block] = [
-            Words([emphasized(found.finding)], 20),
-            Words(found.sentences, 13, gap=3),
+        blocks: list[PageBlock] = [
+            Paragraphs([emphasized(found.finding)], 20),
+            Paragraphs(found.sentences, 13, gap=3),
             _lane(found, time),
             _pile(found, time, scene.now.guess),
-            Words(found.notes, 11, dim=True, gap=6),
-            Words(found.lines(), drawn=False, gap=1),
+            Paragraphs(found.notes, 11, dim=True, gap=6),
+            Paragraphs(found.lines(), drawn=False, gap=1),
             Table(heads, rows, "<>>>>"[: len(heads)], drawn=False, gap=1),
         ]
         return Page(found.title, blocks, scene.width, self.says(scene), titled=False)
@@ -276,7 +276,7 @@ idle = maker(IdleMaps)
 # -- how it is drawn -------------------------------------------------------------------------------
 
 
-def _lane(found: Idle, time: Time) -> Chart:
+def _lane(found: IdleFeatureMaps, time: Time) -> Chart:
     """What computes."""
     marks: list[Mark] = [
         *phases(found.backward, found.now.seconds, -22),
@@ -288,7 +288,7 @@ def _lane(found: Idle, time: Time) -> Chart:
                  right=RIGHT, above=32, name=say("compute"), gap=8)  # fmt: skip
 
 
-def _pile(found: Idle, time: Time, guess: float | None) -> Chart:
+def _pile(found: IdleFeatureMaps, time: Time, guess: float | None) -> Chart:
     """A bar for each map, the first at the bottom."""
     total = sum(row.nbytes for row in found.rows)
     marks: list[Mark] = []
@@ -305,7 +305,7 @@ def _pile(found: Idle, time: Time, guess: float | None) -> Chart:
                  above=12 + above, name=say("unused"))  # fmt: skip
 
 
-def _bar(found: Idle, row: Row, low: int, tall: float) -> Iterator[Mark]:
+def _bar(found: IdleFeatureMaps, row: IdleRow, low: int, tall: float) -> Iterator[Mark]:
     """A map, with its name where it is thick enough."""
     high, edge = low + row.nbytes, 0.8 if tall > 3 else 0.2
     if found.asked:
@@ -322,10 +322,10 @@ def _bar(found: Idle, row: Row, low: int, tall: float) -> Iterator[Mark]:
             yield Rect(start, end, low, high, USE, edge=edge)
         yield Rect(row.start, row.end, low, high, "target", fact=fact)
     if tall >= NAMED:
-        yield Text(0, (low + high) / 2, row.name, 12, "end", dx=-10, dy=4)
+        yield ChartText(0, (low + high) / 2, row.name, 12, "end", dx=-10, dy=4)
 
 
-def _number(found: Idle, time: Time, guess: float | None) -> Iterator[Mark]:
+def _number(found: IdleFeatureMaps, time: Time, guess: float | None) -> Iterator[Mark]:
     """Above the pile, at the right: the share that is idle, in digits and as a bar with the
     guess."""
     end, top = time.x.last, 1.0 * sum(row.nbytes for row in found.rows)
@@ -333,17 +333,17 @@ def _number(found: Idle, time: Time, guess: float | None) -> Iterator[Mark]:
     used, digits = left + (1 - found.share) * (end - left), found.number
     top += ABOVE * pixel
     wide = texts.width(digits, 20, bold=True) + 10
-    yield Text(left, top, digits, 20, dy=18, bold=True)
-    yield Text(left, top, say("of_area"), 12, dx=wide, dy=9)
-    yield Text(left, top, say("nobody"), 12, dx=wide, dy=24)
+    yield ChartText(left, top, digits, 20, dy=18, bold=True)
+    yield ChartText(left, top, say("of_area"), 12, dx=wide, dy=9)
+    yield ChartText(left, top, say("nobody"), 12, dx=wide, dy=24)
     high, low = top - 38 * pixel, top - 54 * pixel
     yield Rect(used, end, low, high, IDLE)
     yield Rect(left, used, low, high, USE)
     if guess is None or guess > AT_EDGE:
-        yield Text(left, low, say("used"), 12, dy=16)
+        yield ChartText(left, low, say("used"), 12, dy=16)
     if guess is None or guess < 1 - AT_EDGE:
-        yield Text(end, low, say("unused"), 12, "end", dy=16)
+        yield ChartText(end, low, say("unused"), 12, "end", dy=16)
     if guess is not None:
         x = left + guess * (end - left)
         yield Glyph(x, low, UP, "hollow pole", "^", dy=3)
-        yield Text(x, low, say("guess"), 12, "middle", dy=25, bold=True, held=True)
+        yield ChartText(x, low, say("guess"), 12, "middle", dy=25, bold=True, held=True)

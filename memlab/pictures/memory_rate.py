@@ -8,8 +8,8 @@ from math import ceil
 
 from memlab import strings, units
 from memlab.measure import memory_bandwidth, timing
-from memlab.measure.memory_bandwidth import Rate, Reading
-from memlab.pictures.draw.alternatives import Bar, bars
+from memlab.measure.memory_bandwidth import ReadingByFormat, ReadingSamples
+from memlab.pictures.draw.alternatives import LabelledBar, bars
 from memlab.pictures.draw.chart import Axis
 from memlab.pictures.draw.marks import Fact
 from memlab.pictures.draw.page import Page, report
@@ -23,22 +23,22 @@ from memlab.pictures.values.recordable import Recordable
 class MemoryRate(Recordable):
     """Values read per second, by format."""
 
-    measured: Reading
+    measured: ReadingByFormat
 
     @property
-    def lines(self) -> list[timing.Line]:
+    def lines(self) -> list[timing.BenchmarkLine]:
         rates = self.measured.rates
         return [
             timings.rate(each.format, 8 * each.nbytes // each.bits, each.samples) for each in rates
         ]
 
     @property
-    def narrow(self) -> Rate:
+    def narrow(self) -> ReadingSamples:
         """The format of the fewest bits."""
         return min(self.measured.rates, key=lambda each: each.bits)
 
     @property
-    def wide(self) -> Rate:
+    def wide(self) -> ReadingSamples:
         """The last of those of the most bits."""
         return sorted(self.measured.rates, key=lambda each: each.bits)[-1]
 
@@ -84,7 +84,9 @@ class MemoryRate(Recordable):
                      (strings.get("lanes.memory.bandwidth", rate=rate), False)]  # fmt: skip
             nbytes = strings.get("lanes.memory.bytes", count=each.bits // 8)
             fact = Fact(each.format, nbytes, more=timings.origin(each.samples, found.machine))
-            rows.append(Bar(each.values / 1e9, "measured", label, fact, each.format, nbytes))
+            rows.append(
+                LabelledBar(each.values / 1e9, "measured", label, fact, each.format, nbytes)
+            )
         told = [f"{row.name}: {row.below}, {row.label[0][0]}{row.label[1][0]}." for row in rows]
         scale = counts_over(ceil(max(row.value for row in rows)))
         return report(self, bars(rows, scale, 40, axis=Axis(strings.get("lanes.memory.rate")),

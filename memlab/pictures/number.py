@@ -16,16 +16,16 @@ from memlab.errors import InputError, printed, shorten
 from memlab.formats import NUMBERS, Beyond, Format
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Chart
-from memlab.pictures.draw.labels import Label, Text
+from memlab.pictures.draw.labels import ChartText, Label
 from memlab.pictures.draw.marks import Fact, Mark, Points, Rect, Rule
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Scale
-from memlab.pictures.draw.table import Block, Key, Table, Words
+from memlab.pictures.draw.table import Key, PageBlock, Paragraphs, Table
 from memlab.pictures.draw.theme import Paint
 from memlab.pictures.live import setting
-from memlab.pictures.live.setting import Check, Choice, Range, State
-from memlab.pictures.live.view import Scene, View, maker
-from memlab.rounding import Bits, Error
+from memlab.pictures.live.setting import Checkbox, Range, Select, State
+from memlab.pictures.live.view import PageState, View, maker
+from memlab.rounding import Bits, RoundingError
 
 STEPS = 16
 """How many values a walk goes up or down."""
@@ -37,7 +37,7 @@ DIGITS = 20
 Value = Fraction | float
 
 
-class Line(NamedTuple):
+class NeighbourLine(NamedTuple):
     """The values beside a number, and where it stands: 0 is the left end, 1 the right one. A value
     is None where the format has none any more; ``solid`` is the part that is true to scale."""
 
@@ -71,7 +71,7 @@ class Field(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Number:
+class FormattedNumber:
     """A number as it was typed, and the name of a format. A ``step`` other than 0 goes so many
     values of the format up from there, or down.
 
@@ -110,7 +110,7 @@ class Number:
         return rounding.bits(self.number, self.format)
 
     @cached_property
-    def error(self) -> Error | None:
+    def error(self) -> RoundingError | None:
         """How far the value is from the number; None where one of them is not finite."""
         return rounding.error(self.number, self.format)
 
@@ -120,7 +120,7 @@ class Number:
         return rounding.neighbours(self.number, self.format)
 
     @cached_property
-    def line(self) -> Line | None:
+    def line(self) -> NeighbourLine | None:
         """Its place between them, to scale where both are finite, else in the middle; None for
         NaN."""
         number = self.number
@@ -134,7 +134,7 @@ class Number:
         elif exact and isfinite(number):
             solid = (0.0, 0.5) if low else (0.5, 1.0)
         inner = ((where, float(number)),) if exact else ()
-        return Line(((0.0, self.beside[0]), *inner, (1.0, self.beside[1])), where, solid)
+        return NeighbourLine(((0.0, self.beside[0]), *inner, (1.0, self.beside[1])), where, solid)
 
     @property
     def fate(self) -> str:
@@ -374,7 +374,7 @@ POINTER = 8
 """The mark of the number on the line: a wedge that points down."""
 
 
-class NumberBits(View[Number]):
+class NumberBits(View[FormattedNumber]):
     """The bits of a number in a format, what they mean, and the values beside it."""
 
     name, made_by, widest = "number", "number", 820
@@ -386,14 +386,14 @@ class NumberBits(View[Number]):
     }
     """A number that is rounded; a whole number that is lost; one that is too large."""
 
-    value = setting.Text(
+    value = setting.TextBox(
         doc='the number as one would write it, ``"0.1"``, ``"1/3"``, ``"2^-24"``, ``"-inf"``; a '
         "number of Python is taken as ``print`` shows it",
         default="0.1",
         check=printed,
         code="plain",
     )
-    format = Choice(
+    format = Select(
         list(NUMBERS), doc="a name of ``memlab.formats.NUMBERS``", default="fp16", code="plain"
     )
     step = Range(
@@ -403,19 +403,19 @@ class NumberBits(View[Number]):
         default=0,
         follows=["value", "format"],
     )
-    numbers = Check(doc="whether every format is listed", argument=False, stays=True, key="KeyN")
+    numbers = Checkbox(doc="whether every format is listed", argument=False, stays=True, key="KeyN")
 
-    def study(self, now: State) -> Number:
-        return Number(now.value, now.format, now.step)
+    def study(self, now: State) -> FormattedNumber:
+        return FormattedNumber(now.value, now.format, now.step)
 
     def line(self, now: State) -> str:
         found = self.rows_of(now)
         return "|".join((now.value, now.format, str(now.step), found.fate, "".join(found.bits)))
 
-    def says(self, scene: Scene) -> str:
+    def says(self, scene: PageState) -> str:
         return self.rows_of(scene.now).spoken
 
-    def compose(self, scene: Scene) -> Page:
+    def compose(self, scene: PageState) -> Page:
         found = self.rows_of(scene.now)
         return Page(found.title, list(_blocks(found, scene)), scene.width, found.spoken)
 
@@ -423,18 +423,18 @@ class NumberBits(View[Number]):
 number = maker(NumberBits)
 
 
-def _blocks(found: Number, scene: Scene) -> Iterator[Block]:
+def _blocks(found: FormattedNumber, scene: PageState) -> Iterator[PageBlock]:
     """From what becomes of the number to the same in every format, on demand."""
-    yield Words(found.headline, 16, bold=True, gap=3)
-    yield Words(found.note, 13)
+    yield Paragraphs(found.headline, 16, bold=True, gap=3)
+    yield Paragraphs(found.note, 13)
     yield _boxes(found.fields, scene.width)
     for field in found.fields:
         said = [(field.label, True), (f"{field.bits}: {field.meaning}", False)]
         first = field is found.fields[0]
-        yield Words([said], 13, mark=PAINTS[field.name], gap=10 if first else 0)
-    yield Words(found.formula, 14, bold=True, gap=6)
-    yield Words(found.lost, 13, gap=2)
-    yield Words(found.neighbours, 13)
+        yield Paragraphs([said], 13, mark=PAINTS[field.name], gap=10 if first else 0)
+    yield Paragraphs(found.formula, 14, bold=True, gap=6)
+    yield Paragraphs(found.lost, 13, gap=2)
+    yield Paragraphs(found.neighbours, 13)
     if found.line is not None:
         yield Chart(Scale(0, 1), Scale(0, 40), list(_marks(found, found.line)), 40,
                     left=12, right=12, above=16, below=6, gap=6)  # fmt: skip
@@ -466,11 +466,11 @@ def _boxes(fields: list[Field], width: float) -> Chart:
 
 def _field(field: Field, left: float, wide: float) -> Iterator[Mark]:
     end, size = left + wide * len(field.bits), 14 if wide > 14 else 11
-    yield Text(left, TALL + BAND + 2, field.label, 12, dy=-7, bold=True)
+    yield ChartText(left, TALL + BAND + 2, field.label, 12, dy=-7, bold=True)
     for index, bit in enumerate(field.bits):
         x = left + wide * index
         yield Rect(x, x + wide, BAND + 2, TALL + BAND + 2, "rule faint")
-        yield Text(x + wide / 2, BAND + 2 + TALL / 2, bit, size, "middle", dy=0.36 * size)
+        yield ChartText(x + wide / 2, BAND + 2 + TALL / 2, bit, size, "middle", dy=0.36 * size)
     yield Rect(left, end, 0, BAND, PAINTS[field.name])
     fact = Fact(field.label, field.bits, more=field.meaning)
     yield Rect(left, end, 0, TALL + BAND + 2, "target", fact=fact)
@@ -479,16 +479,16 @@ def _field(field: Field, left: float, wide: float) -> Iterator[Mark]:
 # -- the line of numbers --------------------------------------------------------------------------
 
 
-def _marks(found: Number, line: Line) -> Iterator[Mark]:
+def _marks(found: FormattedNumber, line: NeighbourLine) -> Iterator[Mark]:
     """The number above the line, the values of the format on it and below it."""
     middle = _say("key.middle")
-    yield Text(line.where, 40, found.subject, 12, "middle", dy=-4, bold=True, held=True)
+    yield ChartText(line.where, 40, found.subject, 12, "middle", dy=-4, bold=True, held=True)
     for part in line.dashed:
         yield Rule(y=20, span=part, look="before")
     yield Rule(y=20, span=line.solid, look="pole")
     if line.middle:
         yield Rule(x=0.5, span=(13, 27), look="pole")
-        yield Text(0.5, 20, middle, 12, "middle", dy=22)
+        yield ChartText(0.5, 20, middle, 12, "middle", dy=22)
     ends = {0.0: ("start", -12.0), 1.0: ("end", 12.0)}
     for x, value in sorted(line.stops, key=lambda stop: stop[0] not in ends):
         anchor, dx = ends.get(x, ("middle", 0.0))
@@ -500,7 +500,7 @@ def _marks(found: Number, line: Line) -> Iterator[Mark]:
     yield Points([(line.where, 30)], POINTER, fact=Fact(found.subject, more=_say("key.number")))
 
 
-def _key(line: Line) -> list[tuple[int | Paint | str, str]]:
+def _key(line: NeighbourLine) -> list[tuple[int | Paint | str, str]]:
     """The names of the marks."""
     looks: dict[str, int | Paint | str] = {"number": POINTER, "held": "dot", "other": "hollow"}
     looks |= {"scale": "before"} if line.dashed else {}

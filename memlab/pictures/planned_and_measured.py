@@ -10,16 +10,16 @@ import numpy as np
 
 from memlab import strings, units
 from memlab.errors import InputError, shorten
-from memlab.ledger.ledger import Row
+from memlab.ledger.ledger import LedgerRow
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw import theme
-from memlab.pictures.draw.alternatives import Bar, bars
+from memlab.pictures.draw.alternatives import LabelledBar, bars
 from memlab.pictures.draw.chart import Axis, Chart
-from memlab.pictures.draw.labels import Phase
+from memlab.pictures.draw.labels import PhaseBracket
 from memlab.pictures.draw.marks import Area, Fact, Mark, Points, Rect, Rule, Stairs
 from memlab.pictures.draw.page import Page, Still
 from memlab.pictures.draw.scale import TIGHT, bytes_over, operations
-from memlab.pictures.draw.table import Beside, Block, Key, Table, Words
+from memlab.pictures.draw.table import Key, PageBlock, Paragraphs, SideBySide, Table
 from memlab.pictures.draw.theme import Paint
 from memlab.pictures.memory.step_memory import band, phases
 from memlab.pictures.values import number_text as figures
@@ -40,7 +40,7 @@ WEDGE = 8
 # -- figures --------------------------------------------------------------------------------------
 
 
-class Peak(NamedTuple):
+class PeakBar(NamedTuple):
     """The most bytes, where they come from, and the operation where they are first reached."""
 
     origin: str
@@ -63,11 +63,11 @@ class Moments(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class OperationBytes:
     """One operation with its planned and its measured bytes."""
 
     index: int
-    row: Row
+    row: LedgerRow
     planned: Moments
     measured: Moments
 
@@ -95,8 +95,8 @@ class PlannedAndMeasured(Still):
 
     step: str
     batch: int
-    peaks: tuple[Peak, Peak]
-    operations: tuple[Operation, ...]
+    peaks: tuple[PeakBar, PeakBar]
+    operations: tuple[OperationBytes, ...]
     seconds: float
 
     @property
@@ -105,7 +105,7 @@ class PlannedAndMeasured(Still):
         return max(abs(operation.residual) for operation in self.operations)
 
     @property
-    def differing(self) -> list[Operation]:
+    def differing(self) -> list[OperationBytes]:
         """The operations with a residual, in their order."""
         return [operation for operation in self.operations if operation.residual]
 
@@ -134,7 +134,7 @@ class PlannedAndMeasured(Still):
         others = [strings.get("run.others", count=f"{more:,}")] if more else []
         return [self._difference(operation) for operation in listed] + others
 
-    def _difference(self, operation: Operation) -> str:
+    def _difference(self, operation: OperationBytes) -> str:
         return strings.get(
             "run.difference",
             index=f"{operation.index + 1:,}",
@@ -151,9 +151,9 @@ class PlannedAndMeasured(Still):
     def page(self, seconds: bool = False) -> Page:
         """Picture and text; ``seconds`` adds to the text how long the run took."""
         took = strings.get("run.seconds", seconds=f"{self.seconds:.3f}") if seconds else ""
-        blocks: list[Block] = [
-            Words(self.headline, 16, bold=True),
-            Words(took, drawn=False),
+        blocks: list[PageBlock] = [
+            Paragraphs(self.headline, 16, bold=True),
+            Paragraphs(took, drawn=False),
             self._bars(),
         ]
         if lines := self.differences():
@@ -189,7 +189,7 @@ class PlannedAndMeasured(Still):
         shown = [_bar(peak) for peak in self.peaks]
         return bars(shown, scale, 26, told=Table([""], told, "<><"), gap=8)
 
-    def _key(self) -> Beside:
+    def _key(self) -> SideBySide:
         """Legend of fill, dots and triangles."""
         planned, measured = (peak.origin for peak in self.peaks)
         entries: list[tuple[int | Paint | str, str]] = [
@@ -197,8 +197,8 @@ class PlannedAndMeasured(Still):
         ]  # fmt: skip
         if self.differing:
             entries.append((WEDGE, strings.get("run.marked")))
-        title = Words(strings.get("run.timeline"), bold=True, told=False)
-        return Beside([(title, 1), (Key(entries), 2)], gap=12)
+        title = Paragraphs(strings.get("run.timeline"), bold=True, told=False)
+        return SideBySide([(title, 1), (Key(entries), 2)], gap=12)
 
     def _timeline(self) -> Chart:
         """Planned as a filled staircase, measured as dots on top of it, differences marked."""
@@ -210,7 +210,7 @@ class PlannedAndMeasured(Still):
             Area(np.zeros_like(planned), planned, theme.PLANNED, edge=0),
             Stairs(planned, width=1.2),
             Points(dots, size=min(max(500 / count, 2.4), 6.0)),
-            *(Phase(strings.get(f"phase.{phase}"), first, last + 1)
+            *(PhaseBracket(strings.get(f"phase.{phase}"), first, last + 1)
               for phase, first, last in phases([op.row for op in self.operations])),
             *(mark for op in self.differing for mark in _differing(op, scale.last)),
         ]  # fmt: skip
@@ -219,7 +219,7 @@ class PlannedAndMeasured(Still):
         return Chart(operations(count), scale, marks, 190, Axis(grid=False), Axis(), left=100,
                      above=32, name=strings.get("run.timeline"))  # fmt: skip
 
-    def _target(self, operation: Operation, top: float) -> Rect:
+    def _target(self, operation: OperationBytes, top: float) -> Rect:
         """Takes the pointer, and says the bytes inside an operation."""
         both = zip(self.peaks, (operation.planned, operation.measured), strict=True)
         said = ", ".join(f"{origin(peak.origin)} {units.exact(moments.inside)}"
@@ -238,7 +238,7 @@ def _signed(nbytes: int) -> str:
     return f"{figures.signed(nbytes)[0] if nbytes else ''}{units.exact(abs(nbytes))}"
 
 
-def _line(name: str, operations: Sequence[Operation]) -> list[str]:
+def _line(name: str, operations: Sequence[OperationBytes]) -> list[str]:
     """Cells of some operations: the most planned and measured inside one, and the largest
     residual."""
     most = [max(getattr(op, key).inside for op in operations) for key in ("planned", "measured")]
@@ -246,14 +246,14 @@ def _line(name: str, operations: Sequence[Operation]) -> list[str]:
     return [name, *(f"{nbytes:,}" for nbytes in most), _signed(residual).removesuffix(" B")]
 
 
-def _bar(peak: Peak) -> Bar:
+def _bar(peak: PeakBar) -> LabelledBar:
     label = [(peak.amount, True), (f" · {texts.shortened(peak.where, BEHIND)}", False)]
     name = origin(peak.origin)
     fact = Fact(name, nbytes=peak.nbytes, more=peak.where)
-    return Bar(peak.nbytes, peak.origin, label, fact, name)
+    return LabelledBar(peak.nbytes, peak.origin, label, fact, name)
 
 
-def _differing(operation: Operation, top: float) -> Iterator[Mark]:
+def _differing(operation: OperationBytes, top: float) -> Iterator[Mark]:
     """A mark at the top and a line down to the axis: no residual is too small to be seen."""
     x = operation.index + 0.5
     yield Rule(x=x, look="rule faint", dashes="3 3")
@@ -275,13 +275,13 @@ def planned_and_measured(run: Run) -> PlannedAndMeasured:
     planned = zip(plan.before(batch), plan.timeline(batch), plan.after(batch), strict=True)
     measured = zip(run.before, run.inside, run.after, strict=True)
     operations = tuple(
-        Operation(index, row, Moments(*due), Moments(*seen))
+        OperationBytes(index, row, Moments(*due), Moments(*seen))
         for index, (row, due, seen) in enumerate(zip(plan.rows, planned, measured, strict=True))
     )
     planned_at = max(operations, key=lambda op: op.planned.inside)
     measured_at = max(operations, key=lambda op: op.measured.inside)
     peaks = (
-        Peak(plan.origin, planned_at.planned.inside, planned_at.where),
-        Peak(run.measured.origin, measured_at.measured.inside, measured_at.where),
+        PeakBar(plan.origin, planned_at.planned.inside, planned_at.where),
+        PeakBar(run.measured.origin, measured_at.measured.inside, measured_at.where),
     )
     return PlannedAndMeasured(plan.describe(), batch, peaks, operations, run.seconds)

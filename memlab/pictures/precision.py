@@ -19,20 +19,20 @@ from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Chart
-from memlab.pictures.draw.labels import Label, Text
+from memlab.pictures.draw.labels import ChartText, Label
 from memlab.pictures.draw.marks import Fact, Mark, OpenEdge, Pen, Rect, Rule
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Band, Scale
 from memlab.pictures.draw.svg import Box
-from memlab.pictures.draw.table import Beside, Block, Key, Table, Words
+from memlab.pictures.draw.table import Key, PageBlock, Paragraphs, SideBySide, Table
 from memlab.pictures.draw.theme import PAINTS
 from memlab.pictures.live.fixed_axes import Needs, SteadyView
-from memlab.pictures.live.setting import Check, Choice, Range, Setting, State, always
-from memlab.pictures.live.view import Scene, maker
+from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State, always
+from memlab.pictures.live.view import PageState, maker
 from memlab.pictures.memory.step_memory import StepMemory
 from memlab.pictures.values.number_text import few, figure, percent, three
 from memlab.pictures.values.step_recipe import (
-    Recipe,
+    StepRecipe,
     memory_of,
     name_of,
     named_or_given,
@@ -92,7 +92,7 @@ def usual(start: str) -> dict[str, str]:
     return found | {COPY: COMPUTED.name if mode.master else NONE}
 
 
-def recipe(network: Network, optimizer: str, start: str, chosen: Formats) -> Recipe:
+def recipe(network: Network, optimizer: str, start: str, chosen: Formats) -> StepRecipe:
     """The step of a start with some formats of one's own.
 
     Raises:
@@ -112,7 +112,7 @@ def recipe(network: Network, optimizer: str, start: str, chosen: Formats) -> Rec
     given = usual(mixed)
     roles = tuple((role, wanted[role]) for role in STORABLE if wanted[role] != given[role])
     uses = (use("eight_bit_states"),) if state == EIGHT else ()
-    return Recipe(network, optimizer, format=mixed or "fp32", roles=roles, uses=uses)
+    return StepRecipe(network, optimizer, format=mixed or "fp32", roles=roles, uses=uses)
 
 
 # -- one way to store ------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ class Array:
 
 
 @dataclass(frozen=True)
-class Way:
+class StorageChoice:
     """One way to store a step, at a batch.
 
     ``arrays`` is what is kept of one parameter, in the order of the model state; the ``scales`` of
@@ -199,7 +199,7 @@ class Way:
         return [f"{each:,}" for each in (*roles[:3], state, *roles[3:], maps, *others, self.peak)]
 
 
-def way(name: str, memory: StepMemory, batch: int) -> Way:
+def way(name: str, memory: StepMemory, batch: int) -> StorageChoice:
     """The figures of one way to store, from the plan of its step."""
     peak = memory.ledger.peak_at(batch)
     lines = {role: evaluate(line, batch) for (place, role), line in memory.ledger.role_lines.items()
@@ -211,7 +211,7 @@ def way(name: str, memory: StepMemory, batch: int) -> Way:
 
     arrays, scales = _arrays(memory)
     others = (Role.WORKSPACE, Role.BUFFER)
-    return Way(name, arrays, scales, inside(STATE, complete), inside(MAPS, peak.index),
+    return StorageChoice(name, arrays, scales, inside(STATE, complete), inside(MAPS, peak.index),
                inside(others, peak.index), peak.nbytes, peak.row.name)  # fmt: skip
 
 
@@ -245,21 +245,21 @@ class Precision:
     batch: int
     optimizer: str
     start: str
-    ways: tuple[Way, ...]
+    ways: tuple[StorageChoice, ...]
     changed: tuple[str, ...] = ()
 
     @property
-    def first(self) -> Way:
+    def first(self) -> StorageChoice:
         """The way that the others are compared with."""
         return self.ways[0]
 
     @property
-    def origin(self) -> Way:
+    def origin(self) -> StorageChoice:
         """The way that one starts from."""
         return self.ways[STARTS.index(self.start)]
 
     @property
-    def now(self) -> Way:
+    def now(self) -> StorageChoice:
         """One's own way, or the one that one starts from."""
         return self.ways[-1] if self.changed else self.origin
 
@@ -351,7 +351,7 @@ class Precision:
         shown = ([n, *s] for n, s in zip(names, shares, strict=True))
         return [*map(list, amounts), where, *shown]
 
-    def line(self, which: Way) -> str:
+    def line(self, which: StorageChoice) -> str:
         """A way in one sentence, in three digits."""
         state, maps = map(three, which.totals)
         return say("line", name=which.name, bytes=which.digits, state=state, maps=maps)
@@ -367,7 +367,7 @@ def listed(names: tuple[str, ...]) -> str:
     return say("changes", count=len(names)) if len(names) > 2 else say("and").join(names)
 
 
-def _share(one: Way, other: Way, side: int) -> str:
+def _share(one: StorageChoice, other: StorageChoice, side: int) -> str:
     """How the bytes of two ways compare, as the key of a text."""
     share = Fraction(one.totals[side], max(other.totals[side], 1))
     bounds = {"halve": (0.45, 0.55), "quarter": (0.2, 0.3), "same": (0.995, 1.005)}
@@ -410,9 +410,9 @@ def states_of(optimizer: str) -> int:
 # -- the view --------------------------------------------------------------------------------------
 
 
-def _format(role: str, doc: str, when: Callable[[State], bool] = always) -> Choice[str]:
+def _format(role: str, doc: str, when: Callable[[State], bool] = always) -> Select[str]:
     """The setting of what one role is stored in; that of the start until it is chosen."""
-    return Choice(OFFERED[role], doc=doc, default=lambda now: usual(now.start_from)[role],
+    return Select(OFFERED[role], doc=doc, default=lambda now: usual(now.start_from)[role],
                   follows=["start_from"], what="format", when=when)  # fmt: skip
 
 
@@ -434,7 +434,7 @@ class FormatsByRole(SteadyView[Precision]):
         check=named_or_given, stays=True, code="plain",
         write=lambda found: repr(name_of(found)),
     )  # fmt: skip
-    start_from = Choice(
+    start_from = Select(
         STARTS,
         doc='the formats to start from: ``"fp32"``, ``"mixed fp16"`` or ``"bf16"``',
         default="mixed fp16",
@@ -448,12 +448,12 @@ class FormatsByRole(SteadyView[Precision]):
     )  # fmt: skip
     feature_map = _format(Role.FEATURE_MAP, "of the feature maps")
     gradient_map = _format(Role.GRADIENT_MAP, "of the gradient maps")
-    network = Choice(
+    network = Select(
         lambda now: {now.own.name: now.own.title} | _titles(), doc="the network; set it by name",
         place="more", argument=False, stays=True, code="never", get=lambda now: now.what.name,
         put=lambda now, name: {"what": now.own if name == now.own.name else network_of(name)},
     )  # fmt: skip
-    optimizer = Choice(
+    optimizer = Select(
         {name: optimizers.title(name) for name in optimizers.OPTIMIZERS},
         doc=optimizers.ONE_OF, default="adam", place="more", stays=True,
         code="always",
@@ -462,7 +462,7 @@ class FormatsByRole(SteadyView[Precision]):
         1, 1_000_000, doc="the mini-batch size", default=32, stops=tuple(2**n for n in range(11)),
         box=True, stays=True, code="always",
     )  # fmt: skip
-    numbers = Check(doc="whether all numbers are shown", stays=True, argument=False, key="KeyN")
+    numbers = Checkbox(doc="whether all numbers are shown", stays=True, argument=False, key="KeyN")
     own: Setting[Any] = Setting(
         doc="what the view was made for", default=lambda now: now.what, fixed=True, argument=False
     )
@@ -496,7 +496,7 @@ class FormatsByRole(SteadyView[Precision]):
         totals = map(str, found.now.totals)
         return "|".join((now.what.name, str(now.batch), found.now.name, *totals))
 
-    def says(self, scene: Scene) -> str:
+    def says(self, scene: PageState) -> str:
         """The finding after a change, else what the keyboard has come to."""
         found, here = self.rows_of(scene.now), scene.now.chosen
         if scene.news or here not in _places(found):
@@ -507,7 +507,7 @@ class FormatsByRole(SteadyView[Precision]):
             f"{way.name}, {say(f'role.{role}')}: {units.exact((way.state | way.maps)[Role(role)])}"
         )
 
-    def fact(self, scene: Scene) -> str:
+    def fact(self, scene: PageState) -> str:
         return f"choose:{scene.now.chosen}"
 
     def do(self, now: State, name: str, value: Any) -> State | None:
@@ -518,10 +518,10 @@ class FormatsByRole(SteadyView[Precision]):
             return now.replace(chosen="" if value == now.chosen else value)
         return now.replace(chosen=_next(places, now.chosen, value)) if name == "key" else None
 
-    def compose(self, scene: Scene) -> Page:
+    def compose(self, scene: PageState) -> Page:
         found, now = self.rows_of(scene.now), scene.now
         role = now.chosen.partition(":")[2]
-        shown = Shown(found, now.room, scene.width, now.numbers, role)
+        shown = PrecisionPageInputs(found, now.room, scene.width, now.numbers, role)
         return Page(found.title, list(_blocks(shown)), scene.width, self.says(scene), titled=False)
 
 
@@ -555,7 +555,7 @@ def _next(places: list[str], here: str, key: str) -> str:
 
 
 @dataclass(frozen=True)
-class Shown:
+class PrecisionPageInputs:
     """The parts of the picture; ``room`` is what its scale holds: bytes of the model state, and of
     the maps."""
 
@@ -585,38 +585,38 @@ class Shown:
         """Height of the frame of both halves."""
         return self.pitch * len(self.found.ways)
 
-    def counted(self, way: Way) -> bool:
+    def counted(self, way: StorageChoice) -> bool:
         """Whether the bytes of a way are written: beside one's own way, where one has come from."""
         found = self.found
         return self.numbers or not found.changed or way in (found.origin, found.now)
 
-    def old(self, way: Way) -> Way:
+    def old(self, way: StorageChoice) -> StorageChoice:
         """The way that one's own is held against; any other against itself."""
         return self.found.origin if way is self.found.now else way
 
 
-def _blocks(shown: Shown) -> Iterator[Block]:
+def _blocks(shown: PrecisionPageInputs) -> Iterator[PageBlock]:
     found = shown.found
     what, finding = found.finding
-    yield Words([[(what, False), (finding, True)]], 20)
-    yield Words(found.sentences, 13, gap=3)
+    yield Paragraphs([[(what, False), (finding, True)]], 20)
+    yield Paragraphs(found.sentences, 13, gap=3)
     yield Key([(PAINTS[role], say(f"role.{role}")) for role in ROLES], gap=8)
     halves = _cells(shown), _stacks(shown)
-    beside = Beside([(halves[0], SHARE), (halves[1], 1 - SHARE)], APART)
+    beside = SideBySide([(halves[0], SHARE), (halves[1], 1 - SHARE)], APART)
     yield from [beside] if shown.wide else halves
     names = [way.name for way in found.ways]
     kinds = ("values", "gradients", "copy", "states", "sum")
     yield Table([say("table.parameter"), *(say(f"table.{kind}") for kind in kinds)],
                 [way.cells for way in found.ways], drawn=False)  # fmt: skip
     yield Table([say("table.bytes"), *names], found.table, drawn=False)
-    yield Words(found.notes, drawn=False, gap=1)
+    yield Paragraphs(found.notes, drawn=False, gap=1)
 
 
 # -- one parameter ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Cells(Rect):
+class CellBar(Rect):
     """A bar that is cut into cells of the same size, or not; a pale one steps back."""
 
     cells: int = 1
@@ -652,14 +652,14 @@ class Arrow(Mark):
         """Nothing: it leads from one chart to the next."""
 
 
-def _cells(shown: Shown) -> Chart:
+def _cells(shown: PrecisionPageInputs) -> Chart:
     """For each way, one parameter as blocks of a role, each a cell for a byte."""
     found = shown.found
     most = float(max(way.per_parameter for way in found.ways))
     marks: list[Mark] = [
         Rule(x=float(found.first.per_parameter)),
-        Text(0, 0, say("one"), 13, dy=20 - HEAD, bold=True),
-        Text(0, 0, say("cell"), 11, dy=35 - HEAD, dim=True),
+        ChartText(0, 0, say("one"), 13, dy=20 - HEAD, bold=True),
+        ChartText(0, 0, say("cell"), 11, dy=35 - HEAD, dim=True),
     ]
     if shown.wide:
         one = texts.width(say("one"), 13, bold=True) + 12
@@ -670,21 +670,21 @@ def _cells(shown: Shown) -> Chart:
                  above=HEAD, told=list(_told(shown)), name=say("one"), gap=4)  # fmt: skip
 
 
-def _name(shown: Shown, row: int, way: Way) -> Iterator[Mark]:
+def _name(shown: PrecisionPageInputs, row: int, way: StorageChoice) -> Iterator[Mark]:
     """The name of a way, and in what it differs."""
     y, own = row + 0.5, shown.found.changed
     note = say(f"note.row.{way.name.replace(' ', '_')}") if way.name in STARTS else listed(own)
     lines = texts.wrap(note, NAMES - 10, 11)
     if len(lines) > 2:
         lines = [say("changes", count=len(own))]
-    yield Text(0, y, way.name, 13, dx=-NAMES, dy=-2, bold=True)
+    yield ChartText(0, y, way.name, 13, dx=-NAMES, dy=-2, bold=True)
     for index, line in enumerate(lines):
-        yield Text(0, y, line, 11, dx=-NAMES, dy=13 + 13 * index, dim=True)
+        yield ChartText(0, y, line, 11, dx=-NAMES, dy=13 + 13 * index, dim=True)
     if shown.numbers:
-        yield Text(0, y, way.said_peak, 11, dx=-NAMES, dy=13 + 13 * len(lines))
+        yield ChartText(0, y, way.said_peak, 11, dx=-NAMES, dy=13 + 13 * len(lines))
 
 
-def _parameter(shown: Shown, row: int, way: Way) -> Iterator[Mark]:
+def _parameter(shown: PrecisionPageInputs, row: int, way: StorageChoice) -> Iterator[Mark]:
     """The blocks of one row, its total, and what stands above and below them."""
     y, x = row + 0.5, 0
     for array in way.arrays:
@@ -695,22 +695,22 @@ def _parameter(shown: Shown, row: int, way: Way) -> Iterator[Mark]:
         end = x + array.nbytes
         yield _bar(shown, row, (x, end), array.role, fact, array.nbytes)
         if shown.numbers:
-            yield Text((x + end) / 2, y, str(array.nbytes), 12, "middle", dy=4, chip=True)
+            yield ChartText((x + end) / 2, y, str(array.nbytes), 12, "middle", dy=4, chip=True)
         if array.copy:
-            yield Text((x + end) / 2, y, name, 11, "middle", dy=-TALL / 2 - 5, bold=True)
+            yield ChartText((x + end) / 2, y, name, 11, "middle", dy=-TALL / 2 - 5, bold=True)
         x = end
     if not row and (states := states_of(shown.found.optimizer)):
         middle = x - states * way.arrays[-1].nbytes / 2
         name = say(f"states.{shown.found.optimizer}")
-        yield Text(middle, y, name, 11, "middle", dy=-TALL / 2 - 5)
+        yield ChartText(middle, y, name, 11, "middle", dy=-TALL / 2 - 5)
     now, old = float(way.per_parameter), float(shown.old(way).per_parameter)
     yield from _gone(row, now, old)
     if shown.counted(way):
         total = say("total", bytes=way.digits)
-        yield Text(max(old, now), y, total, 20, dx=12, dy=7, bold=True, chip=True)
+        yield ChartText(max(old, now), y, total, 20, dx=12, dy=7, bold=True, chip=True)
 
 
-def _told(shown: Shown) -> Iterator[str]:
+def _told(shown: PrecisionPageInputs) -> Iterator[str]:
     """The amounts that are written."""
     for way in filter(shown.counted, shown.found.ways):
         yield shown.found.line(way)
@@ -720,11 +720,16 @@ def _told(shown: Shown) -> Iterator[str]:
 
 
 def _bar(
-    shown: Shown, row: int, ends: tuple[float, float], role: Role, fact: Fact, cells: int = 0
-) -> Cells:
+    shown: PrecisionPageInputs,
+    row: int,
+    ends: tuple[float, float],
+    role: Role,
+    fact: Fact,
+    cells: int = 0,
+) -> CellBar:
     """A block of a role in a row; a press chooses the role, and the others step back."""
     pale, inset = shown.role not in ("", role), 0.6 if cells else 0
-    return Cells(*ends, row, row + 1, PAINTS[role], inset, TALL, fact=fact,
+    return CellBar(*ends, row, row + 1, PAINTS[role], inset, TALL, fact=fact,
                  send=("choose", f"{row}:{role}"), cells=max(cells, 1), pale=pale)  # fmt: skip
 
 
@@ -737,7 +742,7 @@ def _gone(row: int, end: float, old: float) -> Iterator[Mark]:
 # -- a whole step ----------------------------------------------------------------------------------
 
 
-def _stacks(shown: Shown) -> Chart:
+def _stacks(shown: PrecisionPageInputs) -> Chart:
     """For each way the model state to the left of a line and the maps to its right, on one
     scale."""
     found, (state, maps) = shown.found, shown.room
@@ -755,7 +760,7 @@ def _stacks(shown: Shown) -> Chart:
     for row, way in enumerate(found.ways):
         if names:
             at = -left - state * pixel - names
-            marks.append(Text(0, row + 0.5, way.name, 13, dx=at + 0.5, dy=5, bold=True))
+            marks.append(ChartText(0, row + 0.5, way.name, 13, dx=at + 0.5, dy=5, bold=True))
         marks += [
             *_stack(shown, row, way, (state, maps)),
             *_written(shown, row, way, (state, maps), pixel),
@@ -776,14 +781,15 @@ def _margins(room: float, state: int, maps: int, least: float) -> tuple[float, f
     return left, right
 
 
-def _heads(shown: Shown, room: float) -> Iterator[Mark]:
+def _heads(shown: PrecisionPageInputs, room: float) -> Iterator[Mark]:
     """The line between the two sides, and what each is."""
     state = say("state_note", network=shown.found.network)
-    yield Text(0, 0, say("state_head"), 13, "end", dx=-12, dy=20 - HEAD, bold=True)
-    yield Text(0, 0, texts.shortened(state, max(room, NOTE), 11), 11, "end", dx=-12, dy=35 - HEAD,
+    yield ChartText(0, 0, say("state_head"), 13, "end", dx=-12, dy=20 - HEAD, bold=True)
+    yield ChartText(0, 0, texts.shortened(state, max(room, NOTE), 11), 11, "end", dx=-12,
+               dy=35 - HEAD,
                dim=True)  # fmt: skip
-    yield Text(0, 0, say("maps_head"), 13, dx=10, dy=20 - HEAD, bold=True)
-    yield Text(0, 0, _maps_note(shown.found), 11, dx=10, dy=35 - HEAD, dim=True)
+    yield ChartText(0, 0, say("maps_head"), 13, dx=10, dy=20 - HEAD, bold=True)
+    yield ChartText(0, 0, _maps_note(shown.found), 11, dx=10, dy=35 - HEAD, dim=True)
 
 
 def _maps_note(found: Precision) -> str:
@@ -792,7 +798,9 @@ def _maps_note(found: Precision) -> str:
     return say(count, batch=f"{found.batch:,}", sample=found.sample)
 
 
-def _stack(shown: Shown, row: int, way: Way, most: tuple[int, int]) -> Iterator[Mark]:
+def _stack(
+    shown: PrecisionPageInputs, row: int, way: StorageChoice, most: tuple[int, int]
+) -> Iterator[Mark]:
     """The roles of a way in the order of its cells, and then its maps as far as the scale goes."""
     (low, high), x = (-most[0], most[1]), -way.totals[0]
     for role, nbytes in (*way.state.items(), *way.maps.items()):
@@ -810,7 +818,7 @@ def _stack(shown: Shown, row: int, way: Way, most: tuple[int, int]) -> Iterator[
 
 
 def _written(
-    shown: Shown, row: int, way: Way, most: tuple[int, int], pixel: float
+    shown: PrecisionPageInputs, row: int, way: StorageChoice, most: tuple[int, int], pixel: float
 ) -> Iterator[Mark]:
     """The amounts of a way."""
     y, (state, maps), old = row + 0.5, way.totals, shown.old(way).totals
@@ -819,10 +827,10 @@ def _written(
         wide = texts.width(amount, 13, bold=True) + 16 < min(maps, most[1]) * pixel
         left, right = -min(max(state, old[0]), most[0]), min(max(maps, old[1]), most[1])
         model = "← " * (state > most[0]) + three(state)
-        yield Text(left, y, model, 13, "end", dx=-8, dy=5, bold=True, chip=True)
-        yield Text(0 if wide else right, y, amount, 13, dx=8, dy=5, bold=True, chip=True)
+        yield ChartText(left, y, model, 13, "end", dx=-8, dy=5, bold=True, chip=True)
+        yield ChartText(0 if wide else right, y, amount, 13, dx=8, dy=5, bold=True, chip=True)
     if shown.numbers:
         (left_sum, right_sum), dy = way.sums, TALL / 2 + 14
         low = 0 if shown.wide else 14
-        yield Text(0, y, left_sum, 11, "end", dx=-8, dy=dy, chip=True, held=True)
-        yield Text(0, y, right_sum, 11, dx=8, dy=dy + low, chip=True, held=True)
+        yield ChartText(0, y, left_sum, 11, "end", dx=-8, dy=dy, chip=True, held=True)
+        yield ChartText(0, y, right_sum, 11, dx=8, dy=dy + low, chip=True, held=True)

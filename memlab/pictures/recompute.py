@@ -23,7 +23,7 @@ from memlab.clocks import roofline
 from memlab.errors import InputError, shorten, whole
 from memlab.networks.graph import Network
 from memlab.pictures.draw.chart import Axis, Chart
-from memlab.pictures.draw.labels import Label, Text
+from memlab.pictures.draw.labels import ChartText, Label
 from memlab.pictures.draw.marks import (
     Fact,
     Glyph,
@@ -34,13 +34,13 @@ from memlab.pictures.draw.marks import (
 )
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import TIGHT, Scale, bytes_over
-from memlab.pictures.draw.table import Block, Table, Unnamed, Words
+from memlab.pictures.draw.table import PageBlock, Paragraphs, Table, Unnamed
 from memlab.pictures.draw.theme import PAINTS, Paint
-from memlab.pictures.live.setting import Check, Choice, Number, Range, Setting, State
-from memlab.pictures.live.view import Scene, View, maker
-from memlab.pictures.mountain.layers import Layer, pile_over_time
-from memlab.pictures.mountain.picture import Mountain, Slice, phases
-from memlab.pictures.mountain.stack_parts import Part
+from memlab.pictures.live.setting import Checkbox, NumberBox, Range, Select, Setting, State
+from memlab.pictures.live.view import PageState, View, maker
+from memlab.pictures.mountain.layers import MountainLayer, pile_over_time
+from memlab.pictures.mountain.picture import DrawnLayer, Mountain, phases
+from memlab.pictures.mountain.stack_parts import StackPart
 from memlab.pictures.values.number_text import change, three
 from memlab.pictures.values.step_recipe import network_of
 from memlab.pictures.values.study import Study
@@ -67,7 +67,7 @@ LITTLE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Segment:
+class RerunSegment:
     """Operations that run again without a pause, and the bytes of maps that they make."""
 
     first: int
@@ -151,13 +151,13 @@ class Wave:
         """Bytes and nanoseconds."""
         return self.peak, self.cost
 
-    def layers(self, longest: float, count: int) -> list[Layer[str]]:
+    def layers(self, longest: float, count: int) -> list[MountainLayer[str]]:
         """Its parts over so many columns of time, which last ``longest`` together."""
         ends = np.cumsum(self.lives.times) * (count / longest)
         return pile_over_time(self.lines, ends, count)
 
     @property
-    def segments(self) -> Iterator[Segment]:
+    def segments(self) -> Iterator[RerunSegment]:
         """What runs again without a pause, in order."""
         again, lives = self.lives.again, self.lives
         for repeats, run in groupby(range(len(again)), key=again.__getitem__):
@@ -167,7 +167,7 @@ class Wave:
                 made = (lives.birth >= first) & (lives.birth <= last) & (lives.death > last)
                 numbers = [self.stage[index] for index in lives.order[places].tolist()]
                 ends = min(numbers), max(numbers)
-                yield Segment(first, last, ends, int(lives.nbytes[made].sum()))
+                yield RerunSegment(first, last, ends, int(lives.nbytes[made].sum()))
 
 
 def _fixed(role: Role, per_sample: int) -> int:
@@ -294,20 +294,20 @@ class Schedules:
         return f"{100 * (wave.cost / self.plain.cost - 1):.0f} %"
 
 
-class Subject:
+class NamedStep:
     """A step, and the name by which it was asked for, empty where it was given."""
 
     def __init__(self, step: Step, name: str = "") -> None:
         self.step, self.name = step, name
 
 
-def subject(given: object) -> Subject:
+def subject(given: object) -> NamedStep:
     """A network by its name, a network or a step as a subject; the same one for the same name.
 
     Raises:
         InputError: none of these, or a step with techniques in it.
     """
-    if isinstance(given, Subject):
+    if isinstance(given, NamedStep):
         return given
     if isinstance(given, str):
         return _named(given)
@@ -318,16 +318,16 @@ def subject(given: object) -> Subject:
     if done := application_order.done(step):
         raise InputError(f"this step {done} already; start from the step before that, as "
                          "memlab.training_step(network) makes it.")  # fmt: skip
-    return Subject(step)
+    return NamedStep(step)
 
 
 @lru_cache(maxsize=8)
-def _named(name: str) -> Subject:
-    return Subject(training_step(network_of(name)), name)
+def _named(name: str) -> NamedStep:
+    return NamedStep(training_step(network_of(name)), name)
 
 
 @lru_cache(maxsize=8)
-def schedules(found: Subject, batch: int) -> Schedules:
+def schedules(found: NamedStep, batch: int) -> Schedules:
     """All schedules of a subject at a batch; those of the last few are kept.
 
     Raises:
@@ -465,7 +465,7 @@ def _halfway(now: State) -> int:
     return next(stop for stop in stops(found) if stop >= middle)
 
 
-def of_subjects(**given: Any) -> Setting[Subject]:
+def of_subjects(**given: Any) -> Setting[NamedStep]:
     """The setting of what is recomputed."""
     return Setting(
         doc="a name of ``memlab.zoo``, a network or a step of yours",
@@ -489,7 +489,7 @@ class Recompute(View[Waves]):
     """The least that is the smallest k; a k that is too small."""
 
     what = of_subjects()
-    network = Choice(
+    network = Select(
         NETWORKS,
         doc="the network, where it is one of these",
         argument=False,
@@ -515,14 +515,14 @@ class Recompute(View[Waves]):
         follows=["what", "batch"],
         when=lambda now: now.budget is not None,
     )
-    batch = Number(
+    batch = NumberBox(
         doc="the mini-batch size",
         default=32,
         place="more",
         code="always",
         brief=lambda now: say("batch", batch=f"{now.batch:,}"),
     )
-    numbers = Check(
+    numbers = Checkbox(
         doc="whether every k is listed with its bytes", argument=False, stays=True, key="KeyN"
     )
 
@@ -555,20 +555,20 @@ class Recompute(View[Waves]):
         found = self.rows_of(now)
         return "|".join(map(str, (found.wave.k, found.budget, found.wave.peak, found.wave.cost)))
 
-    def says(self, scene: Scene) -> str:
+    def says(self, scene: PageState) -> str:
         found = self.rows_of(scene.now)
         return f"{found.all.subject}. {found.title}."
 
-    def compose(self, scene: Scene) -> Page:
+    def compose(self, scene: PageState) -> Page:
         found, listed = self.rows_of(scene.now), scene.now.numbers
         heads, *rows = found.rows()
-        blocks: list[Block] = [
-            Words(found.title, 20, bold=True, gap=3),
-            Words(found.sentences[0], 13),
+        blocks: list[PageBlock] = [
+            Paragraphs(found.title, 20, bold=True, gap=3),
+            Paragraphs(found.sentences[0], 13),
             _waves(found),
             _strip(found),
             Unnamed(list(_key(found)), gap=4),
-            Words([found.exactly, *found.notes], drawn=listed, gap=10),
+            Paragraphs([found.exactly, *found.notes], drawn=listed, gap=10),
             Table(heads, rows, drawn=listed, gap=8),
         ]
         return Page(found.title, blocks, scene.width, self.says(scene), titled=False)
@@ -590,7 +590,7 @@ def _waves(found: Waves) -> Chart:
         *_bars(found, mountain.end),
         Rule(y=wave.peak, span=(peak, _bar(found)[0]), look="rule", dashes="1.5 3", crossed=True),
         *mountain.peak(wave.peak),
-        Text(TIME + GAP / 2, wave.peak, three(wave.peak), 13, "middle", dy=-7, bold=True),
+        ChartText(TIME + GAP / 2, wave.peak, three(wave.peak), 13, "middle", dy=-7, bold=True),
         *mountain.limits([] if limit is None else [(say("limit"), limit)]),
         *_phases(found, mountain.end),
         *mountain.was(say("plain")),
@@ -605,7 +605,7 @@ def mountain_of(found: Waves) -> Mountain:
     """The wave of now over time, and dashed that of the plain step."""
     layers, plain = (wave.layers(found.all.longest * WIDE / TIME, WIDE)
                      for wave in (found.wave, found.all.plain))  # fmt: skip
-    slices = [Slice(low, high, PAINT[part], name_of(part)) for part, low, high in layers]
+    slices = [DrawnLayer(low, high, PAINT[part], name_of(part)) for part, low, high in layers]
     ground = next(layer.high for layer in reversed(layers) if layer.part in FLOOR)
     end = bytes_over(found.all.plain.peak, TIGHT).last
     return Mountain(slices, end, ground, plain[-1].high, time=True)
@@ -614,7 +614,7 @@ def mountain_of(found: Waves) -> Mountain:
 def name_of(part: str) -> str:
     """The name of a part of a wave."""
     if part in FLOOR:
-        return Part(Role.PARAMETER_GRADIENT if part == "rest" else Role(part), False).label
+        return StackPart(Role.PARAMETER_GRADIENT if part == "rest" else Role(part), False).label
     return say({"again": "made", "gradient_map": "gradients"}.get(part, part))
 
 
@@ -652,7 +652,7 @@ def _phases(found: Waves, high: float) -> Iterator[Mark]:
     ends = _ends(found)
     yield from phases(float(ends[found.wave.backward]), float(ends[-1]))
     head = say("each" if found.budget is None else "each_budget")
-    yield Text(TIME + GAP, high, head, 12, dy=-12, bold=True)
+    yield ChartText(TIME + GAP, high, head, 12, dy=-12, bold=True)
 
 
 def _slots(found: Waves) -> list[tuple[float, float]]:
@@ -705,8 +705,8 @@ def _parts_named(found: Waves) -> Iterator[Mark]:
     """The names of floor and of what is kept, left of the bars, at their height in the first."""
     first = found.others[0].parts
     floor = sum(first[name] for name in FLOOR)
-    yield Text(TIME + GAP, floor / 2, say("floor"), 11, "end", dx=-4, dy=4)
-    yield Text(TIME + GAP, floor + first["kept"] / 2, say("kept"), 11, "end", dx=-4, dy=4)
+    yield ChartText(TIME + GAP, floor / 2, say("floor"), 11, "end", dx=-4, dy=4)
+    yield ChartText(TIME + GAP, floor + first["kept"] / 2, say("kept"), 11, "end", dx=-4, dy=4)
 
 
 # -- below them: what runs again, time, k ---------------------------------------------------------
@@ -720,8 +720,8 @@ def _strip(found: Waves) -> Chart:
     marks: list[Mark] = [
         Rects([(0, end, low, low + STRIP)], "rule"),
         Rects([(a, b, low, low + STRIP) for a, b, _ in _repeats(found)], AGAIN),
-        Text(0, low, say("again"), 11, "end", dx=-6, dy=-1),
-        Text(0, 4, say("axis"), 11, dim=True),
+        ChartText(0, low, say("again"), 11, "end", dx=-6, dy=-1),
+        ChartText(0, 4, say("axis"), 11, dim=True),
         Rule(x=plain, span=(6, low + STRIP + 6), look="before"),
         Rule(x=end, span=(6, low + STRIP + 6), look="rule"),
     ]
@@ -737,18 +737,18 @@ def _strip(found: Waves) -> Chart:
                  told=[told])  # fmt: skip
 
 
-def _more(said: str, plain: float, end: float) -> Text:
+def _more(said: str, plain: float, end: float) -> ChartText:
     """The time that is added: below its arrow, or after a short one."""
     if end - plain < 130:
-        return Text(end, 18, said, 12, dx=6, dy=4, bold=True)
-    return Text((plain + end) / 2, 4, said, 12, "middle", bold=True)
+        return ChartText(end, 18, said, 12, dx=6, dy=4, bold=True)
+    return ChartText((plain + end) / 2, 4, said, 12, "middle", bold=True)
 
 
 def _numbers(found: Waves) -> Iterator[Mark]:
     """The first k, the last one, the present one and that of the rule."""
     slots = [(a + b) / 2 for a, b in _slots(found)]
     k, last = found.wave.k, len(slots)
-    yield Text(slots[k - 1], 32, say("k", k=k), 12, "middle", bold=True, held=True)
+    yield ChartText(slots[k - 1], 32, say("k", k=k), 12, "middle", bold=True, held=True)
     for each in (1, last):
         places = [(slots[each - 1], 32, "middle", 0.0, 0.0)]
         yield Label(f"{each}", places, 11, apart=5)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from memlab import rounding, strings
 from memlab.errors import InputError, real, whole
 from memlab.formats import FORMATS, Format
-from memlab.pictures.draw.alternatives import Names, Way, drawn
+from memlab.pictures.draw.alternatives import NamedLine, Names, drawn
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.marks import CROSS, Fact, Glyph
 from memlab.pictures.draw.page import Page, Still, report
@@ -125,14 +125,14 @@ class RunningSum(Still, Study):
         )
         return report(self, chart, self._running(), size=14, bold=2)
 
-    def _line(self, way: Added) -> Way:
+    def _line(self, way: Added) -> NamedLine:
         """Some of its sums, with the first and the last; those that are numbers."""
         numbers = np.unique(np.linspace(1, len(way.sums), POINTS).astype(int)).tolist()
         sums = [(count, float(way.sums[count - 1])) for count in numbers]
         points = [(0, 0.0), *((count, so_far) for count, so_far in sums if isfinite(so_far))]
         said = total(way.end)
         fact = Fact(way.name, said, more=f"{say('head.off')} {self.off(way)}")
-        return Way([way.name, [(said, True)]], points, [fact], points[-1])
+        return NamedLine([way.name, [(said, True)]], points, [fact], points[-1])
 
     def _ends(self) -> Table:
         heads = [say(f"head.{head}") for head in ("way", "sum", "off")]

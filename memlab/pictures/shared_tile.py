@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from memlab import strings
 from memlab.errors import divisor, whole
 from memlab.pictures.draw.chart import Chart
-from memlab.pictures.draw.labels import Text
+from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Mark, Rect, Rects
 from memlab.pictures.draw.page import Page, Still, report
 from memlab.pictures.draw.scale import Scale
@@ -84,7 +84,7 @@ class SharedTile(Still, Study):
         for key, x, y in (("weights", 0, first), ("matrix", first, 0), ("results", first, first)):
             dx, dy = (8, 14) if key == "matrix" else (0, 16)
             at = (x + n, y) if key == "matrix" else (x, y + n)
-            yield Text(*at, strings.get(f"tile.{key}"), 13, dx=dx, dy=dy, bold=True)
+            yield ChartText(*at, strings.get(f"tile.{key}"), 13, dx=dx, dy=dy, bold=True)
 
     def _tiles(self) -> Iterator[Mark]:
         """The tiles, framed: beside the block and above it, as far along as each other."""

@@ -18,7 +18,7 @@ from memlab.ledger.plan import plan
 from memlab.networks import counting
 from memlab.networks.graph import Network
 from memlab.pictures.draw.chart import Axis, Chart
-from memlab.pictures.draw.labels import Label, Text
+from memlab.pictures.draw.labels import ChartText, Label
 from memlab.pictures.draw.marks import Fact, Mark, Rect, Rule
 from memlab.pictures.draw.page import Page, Still, report
 from memlab.pictures.draw.scale import Scale, bytes_over
@@ -166,9 +166,10 @@ class StepTotals(Still, Study):
     def _marks(self) -> Iterator[Mark]:
         yield Rule(x=0, look="pole")
         for row, total in enumerate(self.totals):
-            yield Text(0, row + 0.5, total.title, 13, "end", dx=-10, dy=4.5)
+            yield ChartText(0, row + 0.5, total.title, 13, "end", dx=-10, dy=4.5)
             yield from _bar(total, row)
-            yield Text(total.nbytes, row + 0.5, self.amount(total), 13, dx=8, dy=4.5, chip=True,
+            yield ChartText(total.nbytes, row + 0.5, self.amount(total), 13, dx=8, dy=4.5,
+                       chip=True,
                        bold=True)  # fmt: skip
 
     def _table(self) -> Table:

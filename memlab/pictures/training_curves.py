@@ -12,12 +12,12 @@ import numpy as np
 from memlab import strings, units
 from memlab.errors import InputError, shorten
 from memlab.measure import processor, timing
-from memlab.pictures.draw.alternatives import Bar, Names, Way, bars, drawn
+from memlab.pictures.draw.alternatives import LabelledBar, NamedLine, Names, bars, drawn
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.marks import CROSS, Fact, Glyph
 from memlab.pictures.draw.page import Page, report
-from memlab.pictures.draw.scale import Log, Scale, counts, counts_over, ratios_around
-from memlab.pictures.draw.table import Beside, Table, Words
+from memlab.pictures.draw.scale import LogScale, Scale, counts, counts_over, ratios_around
+from memlab.pictures.draw.table import Paragraphs, SideBySide, Table
 from memlab.pictures.draw.text import shortened, wrap
 from memlab.pictures.values.number_text import figure, share
 from memlab.pictures.values.recordable import Recordable
@@ -31,7 +31,7 @@ name there."""
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingCurve:
     """One training, its name, and how many steps are one point."""
 
     name: str
@@ -64,7 +64,7 @@ class Training:
         return say(key, **figures, steps=f"{len(losses):,}")
 
     @property
-    def lines(self) -> list[timing.Line]:
+    def lines(self) -> list[timing.BenchmarkLine]:
         """Its errors and losses at the end, the steps without a loss, its peak and its seconds."""
         history = self.history
         found = {
@@ -75,12 +75,12 @@ class Training:
             "time": (history.seconds, "s"),
         }
         return [
-            timing.Line(f"{self.name}: {name}", value, unit)
+            timing.BenchmarkLine(f"{self.name}: {name}", value, unit)
             for name, (value, unit) in found.items()
             if isfinite(value) and (value or unit != "steps")
         ]
 
-    def broken(self, up: Log) -> tuple[float, float] | None:
+    def broken(self, up: LogScale) -> tuple[float, float] | None:
         """The place on a chart where the loss was no number for the first time: at the loss before,
         or on top where there was none."""
         if not self.history.broken:
@@ -88,23 +88,23 @@ class Training:
         first = self.history.broken[0]
         return first, next((y for x, y in reversed(self.points) if x < first), up.last)
 
-    def curve(self, up: Log) -> Way:
+    def curve(self, up: LogScale) -> NamedLine:
         """Its points, its name where it ends, and how it ended."""
         broken = self.broken(up)
         end = max([*self.points[-1:], *([broken] if broken else [])])
         name = [(shortened(self.name, ROOM, 12, bold=True), True)]
         state = wrap(self.state, ROOM, 11)
-        return Way([name, *state], self.points, [Fact(self.name, self.state)], end)
+        return NamedLine([name, *state], self.points, [Fact(self.name, self.state)], end)
 
 
 @dataclass(frozen=True, repr=False)
 class TrainingCurves(Recordable):
     """Losses over the steps, and the test errors at the end."""
 
-    ways: tuple[Training, ...]
+    ways: tuple[TrainingCurve, ...]
 
     @property
-    def lines(self) -> list[timing.Line]:
+    def lines(self) -> list[timing.BenchmarkLine]:
         return [line for way in self.ways for line in way.lines]
 
     @property
@@ -159,11 +159,11 @@ class TrainingCurves(Recordable):
         order = [self.ways[index] for index in names.order]
         return report(
             self,
-            Words(self.broken, drawn=False),
-            Beside([(losses, 610), (_errors(order, high), 190)], gap=8),
+            Paragraphs(self.broken, drawn=False),
+            SideBySide([(losses, 610), (_errors(order, high), 190)], gap=8),
             self._table(),
-            Words([say("each"), *self._each("each_error")], drawn=False, gap=1),
-            Words([say("steps"), *self._each("step")], drawn=False, gap=1),
+            Paragraphs([say("each"), *self._each("each_error")], drawn=False, gap=1),
+            Paragraphs([say("steps"), *self._each("step")], drawn=False, gap=1),
             size=14,
         )
 
@@ -189,14 +189,14 @@ class TrainingCurves(Recordable):
         return Table([say(f"head.{key}") for key in heads], rows, drawn=False, gap=1)
 
 
-def _errors(ways: list[Training], high: float) -> Chart:
+def _errors(ways: list[TrainingCurve], high: float) -> Chart:
     """The test errors at the end, a bar beside the name of each training."""
     across = counts_over(round(1000 * max(way.history.error for way in ways)), "%", 10)
     rows = []
     for way in ways:
         error = share(way.history.error)
         fact = Fact(way.name, error, more=way.state)
-        rows.append(Bar(1000 * way.history.error, "measured", [(error, True)], fact))
+        rows.append(LabelledBar(1000 * way.history.error, "measured", [(error, True)], fact))
     return bars(rows, across, high / len(ways), say("head.error"))
 
 
@@ -209,7 +209,7 @@ def training_curves(histories: Mapping[str, History]) -> TrainingCurves:
     return TrainingCurves(_trainings(histories))
 
 
-def _trainings(histories: object) -> tuple[Training, ...]:
+def _trainings(histories: object) -> tuple[TrainingCurve, ...]:
     if not isinstance(histories, Mapping) or not 0 < len(histories) <= TRAININGS:
         raise InputError(
             f"give 1 to {TRAININGS} trainings with names, got {shorten(histories)}; "
@@ -222,7 +222,7 @@ def _trainings(histories: object) -> tuple[Training, ...]:
             )
     longest = max(len(history.losses) for history in histories.values())
     window = max(1, longest // POINTS)
-    ways = (Training(str(name), history, window) for name, history in histories.items())
+    ways = (TrainingCurve(str(name), history, window) for name, history in histories.items())
     return tuple(ways)
 
 

@@ -8,13 +8,13 @@ from math import ceil
 from memlab import strings
 from memlab.measure import timing
 from memlab.measure import vector_lanes as experiment
-from memlab.measure.vector_lanes import Curve, Measured, Point
+from memlab.measure.vector_lanes import LaneCurve, LaneMeasurement, LoopSamples
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.labels import Label
 from memlab.pictures.draw.marks import Fact, Line, Mark, Points
 from memlab.pictures.draw.page import Page, report
-from memlab.pictures.draw.scale import Linear, counts_over
-from memlab.pictures.draw.table import Table, Words
+from memlab.pictures.draw.scale import LinearScale, counts_over
+from memlab.pictures.draw.table import Paragraphs, Table
 from memlab.pictures.values import timings
 from memlab.pictures.values.number_text import billions, ratio, share
 from memlab.pictures.values.recordable import Recordable
@@ -28,10 +28,10 @@ LEAST = 16
 class VectorLanes(Recordable):
     """Operations per second against the lanes of a vector, and from where on more bring nothing."""
 
-    measured: Measured
+    measured: LaneMeasurement
 
     @property
-    def lines(self) -> list[timing.Line]:
+    def lines(self) -> list[timing.BenchmarkLine]:
         return [
             timings.rate(f"{curve.format}, {each.lanes} lanes", each.operations, each.samples)
             for curve in self.measured.curves
@@ -39,12 +39,12 @@ class VectorLanes(Recordable):
         ]
 
     @property
-    def curve(self) -> Curve:
+    def curve(self) -> LaneCurve:
         """The format that is drawn: the first."""
         return self.measured.curves[0]
 
     @property
-    def points(self) -> list[Point]:
+    def points(self) -> list[LoopSamples]:
         """The loops that are drawn: those around the end of the gain."""
         last = max(LEAST, 2 * self.curve.knee.lanes)
         return [point for point in self.curve.points if point.lanes <= last]
@@ -110,7 +110,7 @@ class VectorLanes(Recordable):
     def page(self) -> Page:
         rows = [[str(each.lanes), billions(each.rate)] for each in self.curve.points]
         heads = [strings.get("lanes.lanes"), strings.get("lanes.rate")]
-        told = Table(heads, rows, drawn=False), Words(self.details, drawn=False)
+        told = Table(heads, rows, drawn=False), Paragraphs(self.details, drawn=False)
         return report(self, _rates(self), *told)
 
 
@@ -136,7 +136,7 @@ def _rates(found: VectorLanes) -> Chart:
         ]
     ticks = [(each.lanes, str(each.lanes)) for each in points if each.lanes >= last / 16]
     return Chart(
-        Linear(0, 1.04 * last, first.lanes), counts_over(top), marks, 250,
+        LinearScale(0, 1.04 * last, first.lanes), counts_over(top), marks, 250,
         Axis(strings.get("lanes.lanes"), ticks=ticks, grid=False),
         Axis(strings.get("lanes.rate")), gap=8,
     )  # fmt: skip

@@ -20,18 +20,18 @@ from memlab.formats import WHOLE
 from memlab.layers.layer import Node, text
 from memlab.networks.graph import Network
 from memlab.pictures.draw.chart import Axis, Chart
-from memlab.pictures.draw.labels import Text
+from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Fact, Glyph, Line, Mark, Path, Pen, Points, Rect, Rule
 from memlab.pictures.draw.page import Page
-from memlab.pictures.draw.scale import Log, Scale
-from memlab.pictures.draw.table import Beside, Block, Table, Words
+from memlab.pictures.draw.scale import LogScale, Scale
+from memlab.pictures.draw.table import PageBlock, Paragraphs, SideBySide, Table
 from memlab.pictures.draw.theme import FREE, PAINTS, SHAPES, Paint, colour
-from memlab.pictures.live.setting import ByName, Check, Choice, Range, Setting, State
-from memlab.pictures.live.view import Scene, View, maker
-from memlab.pictures.mountain.stack_parts import Part
+from memlab.pictures.live.setting import ByName, Checkbox, Range, Select, Setting, State
+from memlab.pictures.live.view import PageState, View, maker
+from memlab.pictures.mountain.stack_parts import StackPart
 from memlab.pictures.values.number_text import ratio, three
 from memlab.pictures.values.step_recipe import (
-    Recipe,
+    StepRecipe,
     memory_of,
     name_of,
     named_or_given,
@@ -69,7 +69,7 @@ LARGE = "M-6-6h12v12h-12Z"
 
 
 @dataclass(frozen=True)
-class Layer:
+class LayerInLanes:
     """A layer as the lanes get it: ``columns`` for each image, ``channels`` for each column.
     ``size`` is its output map, empty for a linear layer: ``'7x7'``."""
 
@@ -85,10 +85,10 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Filled:
+class FilledLanes:
     """``count`` values of a layer side by side in vectors of so many lanes."""
 
-    layer: Layer
+    layer: LayerInLanes
     count: int
     lanes: int
 
@@ -129,14 +129,14 @@ class Filled:
 
 
 @lru_cache(maxsize=16)
-def layers_of(network: Network) -> dict[str, Layer]:
+def layers_of(network: Network) -> dict[str, LayerInLanes]:
     """The linear layer with the fewest columns, by ``""``, and by the size of its output the
     convolution of that size with the fewest channels, from the smallest map to the largest.
 
     Raises:
         InputError: it lacks one of them.
     """
-    found: dict[str, Layer] = {}
+    found: dict[str, LayerInLanes] = {}
     for layer in sorted(map(_layer, network.nodes), key=lambda each: (each.columns, each.channels)):
         if layer.channels:
             found.setdefault(layer.size, layer)
@@ -147,12 +147,12 @@ def layers_of(network: Network) -> dict[str, Layer]:
     return found
 
 
-def _layer(node: Node) -> Layer:
+def _layer(node: Node) -> LayerInLanes:
     """Without channels where it is no matrix product."""
     if node.kind == "conv2d":
-        return Layer(node.name, text(node.shape[1:]), prod(node.shape[1:]), node.shape[0])
+        return LayerInLanes(node.name, text(node.shape[1:]), prod(node.shape[1:]), node.shape[0])
     channels = node.shape[-1] if node.kind == "linear" else 0
-    return Layer(node.name, "", prod(node.shape[:-1]), channels)
+    return LayerInLanes(node.name, "", prod(node.shape[:-1]), channels)
 
 
 def sizes(network: Network) -> list[str]:
@@ -183,19 +183,19 @@ class Vectors:
         return formats.find(self.format).lanes(self.bits)
 
     @cached_property
-    def both(self) -> tuple[Filled, Filled]:
+    def both(self) -> tuple[FilledLanes, FilledLanes]:
         """The linear layer, and the convolution."""
         return self.at(self.batch)
 
-    def at(self, batch: int) -> tuple[Filled, Filled]:
+    def at(self, batch: int) -> tuple[FilledLanes, FilledLanes]:
         """The same at another batch. Of channels, those of one column, at every batch."""
         found = layers_of(self.network)
         linear, convolution = (self._filled(found[size], batch) for size in ("", self.size))
         return linear, convolution
 
-    def _filled(self, layer: Layer, batch: int) -> Filled:
+    def _filled(self, layer: LayerInLanes, batch: int) -> FilledLanes:
         count = layer.channels if self.source == CHANNELS else batch * layer.columns
-        return Filled(layer, count, self.lanes)
+        return FilledLanes(layer, count, self.lanes)
 
     @property
     def priced(self) -> bool:
@@ -208,11 +208,11 @@ class Vectors:
         no price."""
         if not self.priced:
             return 0
-        lines = memory_of(Recipe(self.network, format=self.format)).lines
-        stays, grows = (lines[Part(Role.FEATURE_MAP, grows)] for grows in (False, True))
+        lines = memory_of(StepRecipe(self.network, format=self.format)).lines
+        stays, grows = (lines[StackPart(Role.FEATURE_MAP, grows)] for grows in (False, True))
         return int((stays + self.batch * grows).max())
 
-    def said(self, found: Filled, vector: int) -> str:
+    def said(self, found: FilledLanes, vector: int) -> str:
         """``'vector 2: columns 33 to 49 of image 1, 15 lanes idle'``."""
         first, inside = vector * found.lanes, found.inside(vector)
         (image, start), (last, end) = (divmod(n, found.layer.columns)
@@ -303,7 +303,7 @@ class Vectors:
         return [say("head.batch"), *map(str, STOPS)], rows
 
 
-def layer_name(layer: Layer) -> str:
+def layer_name(layer: LayerInLanes) -> str:
     """``'convolution 4.0.conv2, 7x7 outputs'``."""
     outputs = say("outputs", size=layer.size) if layer.size else ""
     return ", ".join(filter(None, (f"{layer.kind} {layer.name}", outputs)))
@@ -345,18 +345,18 @@ class FilledVectors(View[Vectors]):
     batch = Range(
         1, MOST, doc="the mini-batch size", default=1, stops=STOPS, box=True, code="always"
     )
-    bits = Choice(WIDTHS, doc="of a vector: 128, 256, 512 or 1024", default=1024, code="always")
-    format = Choice(FORMATS, doc="of each value", default=FP32, code="always")
-    convolution = Choice(
+    bits = Select(WIDTHS, doc="of a vector: 128, 256, 512 or 1024", default=1024, code="always")
+    format = Select(FORMATS, doc="of each value", default=FP32, code="always")
+    convolution = Select(
         lambda now: {size: say("outputs", size=size) for size in sizes(now.network)},
         doc='the output of the convolution, such as ``"14x14"``; the smallest if not given',
         default=lambda now: sizes(now.network)[0],
         follows=["network"],
     )
-    source = Choice(
+    source = Select(
         SOURCES, doc='what fills the lanes, ``"columns"`` or output ``"channels"``', place="more"
     )
-    numbers = Check(doc="whether all numbers are shown", argument=False, stays=True, key="KeyN")
+    numbers = Checkbox(doc="whether all numbers are shown", argument=False, stays=True, key="KeyN")
     chosen: Setting[str] = Setting(
         doc="the vector that the keyboard is on", default="", argument=False, fixed=True
     )
@@ -373,12 +373,12 @@ class FilledVectors(View[Vectors]):
         return "|".join(map(str, (now.batch, now.bits, now.format, now.convolution, now.source,
                                   *idle, found.nbytes)))  # fmt: skip
 
-    def says(self, scene: Scene) -> str:
+    def says(self, scene: PageState) -> str:
         found = self.rows_of(scene.now)
         finding = found.headline.replace("*", "")
         return self.fact(scene) or f"{finding}. {found.sentence(self._old(scene))}"
 
-    def fact(self, scene: Scene) -> str:
+    def fact(self, scene: PageState) -> str:
         index, _, vector = scene.now.chosen.partition(":")
         if not vector:
             return ""
@@ -401,19 +401,19 @@ class FilledVectors(View[Vectors]):
             return now.replace(chosen=f"{index}:{(int(vector) + 1) % count}")
         return now.replace(chosen="") if value == "Escape" else None
 
-    def _old(self, scene: Scene) -> Vectors | None:
+    def _old(self, scene: PageState) -> Vectors | None:
         return self.rows_of(scene.previous) if scene.previous else None
 
-    def compose(self, scene: Scene) -> Page:
+    def compose(self, scene: PageState) -> Page:
         found, old = self.rows_of(scene.now), self._old(scene)
         runs = [(part, bool(at % 2)) for at, part in enumerate(found.headline.split("*")) if part]
-        blocks: list[Block] = [
-            Words([found.title], drawn=False),
-            Words([runs], 16, gap=3),
-            Words(found.sentence(old), 13),
+        blocks: list[PageBlock] = [
+            Paragraphs([found.title], drawn=False),
+            Paragraphs([runs], 16, gap=3),
+            Paragraphs(found.sentence(old), 13),
             *_lanes(found, old, scene.width),
             *_price(found, old, scene.width),
-            Words(say("told", price=found.price), drawn=scene.now.numbers, gap=6),
+            Paragraphs(say("told", price=found.price), drawn=scene.now.numbers, gap=6),
             Table(*found.table(), drawn=scene.now.numbers, gap=6),
             Table(*found.by_batch(), drawn=scene.now.numbers, gap=6),
         ]
@@ -427,7 +427,7 @@ vectors = maker(FilledVectors)
 
 
 @dataclass(frozen=True)
-class Cells(Mark):
+class VectorCells(Mark):
     """``across`` bars side by side, ``gap`` pixels apart, each with a line between the ``up`` cells
     that it is made of."""
 
@@ -462,7 +462,7 @@ class Cells(Mark):
                         linewidth=0.4, color=colour(self.look.colour))  # fmt: skip
 
 
-def _lanes(found: Vectors, old: Vectors | None, width: float) -> Iterator[Block]:
+def _lanes(found: Vectors, old: Vectors | None, width: float) -> Iterator[PageBlock]:
     """A linear layer, a convolution, and both at any batch."""
     narrow = width < NARROW
     room = width - APART * (1 if narrow else 2)
@@ -473,18 +473,20 @@ def _lanes(found: Vectors, old: Vectors | None, width: float) -> Iterator[Block]
                 (rooms[0] - BRACKET) / min(linear.vectors, 12))  # fmt: skip
     same = old is not None and (old.lanes, old.source) == (found.lanes, found.source)
     before = old.both if old and same else (None, None)
-    glasses: list[tuple[Block, float]] = [
+    glasses: list[tuple[PageBlock, float]] = [
         (_glasses(found, each, was, pitch, wide), wide)
         for each, was, wide in zip(found.both, before, rooms, strict=True)
     ]
     if narrow:
-        yield Beside(glasses, APART, gap=12)
+        yield SideBySide(glasses, APART, gap=12)
         yield _curves(found, 120)
     else:
-        yield Beside([*glasses, (_curves(found, TALL), room - sum(rooms))], APART, gap=12)
+        yield SideBySide([*glasses, (_curves(found, TALL), room - sum(rooms))], APART, gap=12)
 
 
-def _glasses(found: Vectors, each: Filled, was: Filled | None, pitch: float, room: float) -> Chart:
+def _glasses(
+    found: Vectors, each: FilledLanes, was: FilledLanes | None, pitch: float, room: float
+) -> Chart:
     """The vectors of a layer; at most as many as there is room for, and the last one."""
     linear = each is found.both[0]
     gap = min(GAP, 0.2 * pitch)
@@ -493,10 +495,12 @@ def _glasses(found: Vectors, each: Filled, was: Filled | None, pitch: float, roo
     shown = fits - 3 if cut else each.vectors - 1
     last = pitch * (fits - 1 if cut else shown)
     wide = pitch - gap
-    full = [Cells(0, pitch * shown - gap, 0, TALL, shown, each.lanes, gap)] if shown > 0 else []
+    full = (
+        [VectorCells(0, pitch * shown - gap, 0, TALL, shown, each.lanes, gap)] if shown > 0 else []
+    )
     marks = [*_head(found, each), *full, *_last(each, last, wide)]
     if cut:
-        marks.append(Text(last - pitch - gap / 2, TALL / 2, "…", 12, "middle"))
+        marks.append(ChartText(last - pitch - gap / 2, TALL / 2, "…", 12, "middle"))
     places = {**{i: pitch * i for i in range(shown)}, each.vectors - 1: last}
     for index, x in places.items():
         fact = Fact(found.said(each, index))
@@ -508,7 +512,7 @@ def _glasses(found: Vectors, each: Filled, was: Filled | None, pitch: float, roo
                  below=FOOT, previous=old)  # fmt: skip
 
 
-def _outlines(was: Filled, pitch: float, gap: float, fits: int) -> Iterator[Mark]:
+def _outlines(was: FilledLanes, pitch: float, gap: float, fits: int) -> Iterator[Mark]:
     """Outlines of what the state before filled, as far as there is room for it."""
     full = min(was.count // was.lanes, fits)
     if full:
@@ -518,16 +522,16 @@ def _outlines(was: Filled, pitch: float, gap: float, fits: int) -> Iterator[Mark
         yield Rect(pitch * full, pitch * (full + 1) - gap, 0, level)
 
 
-def _last(each: Filled, x: float, wide: float) -> Iterator[Mark]:
+def _last(each: FilledLanes, x: float, wide: float) -> Iterator[Mark]:
     """The only one that can have idle lanes."""
     inside = each.inside(each.vectors - 1)
     level = TALL * inside / each.lanes
-    yield Cells(x, x + wide, 0, level, 1, inside)
+    yield VectorCells(x, x + wide, 0, level, 1, inside)
     if inside < each.lanes:
-        yield Cells(x, x + wide, level, TALL, 1, each.lanes - inside, look=FREE)
+        yield VectorCells(x, x + wide, level, TALL, 1, each.lanes - inside, look=FREE)
 
 
-def _head(found: Vectors, each: Filled) -> Iterator[Mark]:
+def _head(found: Vectors, each: FilledLanes) -> Iterator[Mark]:
     """Values that one image gives, as places of its map; idle lanes and vectors below."""
     layer, top = each.layer, TALL + HEAD
     channels = found.source == CHANNELS
@@ -535,23 +539,23 @@ def _head(found: Vectors, each: Filled) -> Iterator[Mark]:
     places = "1x1" if channels or not layer.size else layer.size
     rows, wide = (min(int(side), SIDE) for side in places.split("x"))
     right = CELL * wide
-    yield Cells(0, right, top - CELL * rows, top, wide, rows)
+    yield VectorCells(0, right, top - CELL * rows, top, wide, rows)
     if rows * wide < layer.columns and not channels:
-        yield Text(right + 3, top - CELL * rows, "…", 11, dim=True)
+        yield ChartText(right + 3, top - CELL * rows, "…", 11, dim=True)
     key = "channels" if channels else "columns_one" if count == 1 else "columns"
-    yield Text(right + 10, top, layer.kind.capitalize(), 13, dy=11, bold=True)
-    yield Text(right + 10, top, say(f"gives.{key}", count=f"{count:,}"), 12, dy=29)
+    yield ChartText(right + 10, top, layer.kind.capitalize(), 13, dy=11, bold=True)
+    yield ChartText(right + 10, top, say(f"gives.{key}", count=f"{count:,}"), 12, dy=29)
     idle = [(each.share, True), (f" {say('idle')}", False)]
     key = "vectors_one" if each.vectors == 1 else "vectors"
-    yield Text(0, 0, idle, 16, dy=24)
-    yield Text(92, 0, say(f"gives.{key}", count=f"{each.vectors:,}"), 12, dy=24)
+    yield ChartText(0, 0, idle, 16, dy=24)
+    yield ChartText(92, 0, say(f"gives.{key}", count=f"{each.vectors:,}"), 12, dy=24)
 
 
 def _bracket(found: Vectors, x: float) -> Iterator[Mark]:
     """A bracket that says what one bar is."""
     yield Path([(x, 0), (x + 5, 0), (x + 5, TALL), (x, TALL)], "rule", closed=False)
-    yield Text(x + 12, TALL / 2, say("one_vector"), 12, bold=True)
-    yield Text(x + 12, TALL / 2, say("lanes.count", count=found.lanes), 12, dy=16)
+    yield ChartText(x + 12, TALL / 2, say("one_vector"), 12, bold=True)
+    yield ChartText(x + 12, TALL / 2, say("lanes.count", count=found.lanes), 12, dy=16)
 
 
 # -- at any batch ---------------------------------------------------------------------------------
@@ -571,11 +575,12 @@ def _curves(found: Vectors, tall: float) -> Chart:
             marks.append(_point(at[batch][index], batch, batch == found.batch, index))
     ticks = [(1, "1"), (8, say("batch")), (64, "64")]
     edge = 2**0.4
-    return Chart(Log(1 / edge, 64 * edge), Scale(0, 1), marks, tall, Axis(grid=False, ticks=ticks),
+    return Chart(LogScale(1 / edge, 64 * edge), Scale(0, 1), marks, tall, Axis(grid=False,
+                 ticks=ticks),
                  left=0, right=0, above=HEAD)  # fmt: skip
 
 
-def _point(each: Filled, batch: int, here: bool, index: int) -> Mark:
+def _point(each: FilledLanes, batch: int, here: bool, index: int) -> Mark:
     fact = Fact(f"{each.layer.kind}, {say('batch')} {batch:,}", f"{each.share} {say('idle')}")
     y = float(each.part)
     if index:
@@ -587,21 +592,21 @@ def _legend(found: Vectors, tall: float) -> Iterator[Mark]:
     """The legend of the curves."""
     left, top = 2**-0.4, 1 + HEAD / tall
     yield Rule(y=1)
-    yield Text(left, top, say("any"), 13, dy=11, bold=True)
-    yield Text(left, top, say("any_note"), 12, dy=29)
-    yield Text(left, 1, say("all"), 11, dy=-11, dim=True)
+    yield ChartText(left, top, say("any"), 13, dy=11, bold=True)
+    yield ChartText(left, top, say("any_note"), 12, dy=29)
+    yield ChartText(left, 1, say("all"), 11, dy=-11, dim=True)
     linear, convolution = found.both
     key = top - 42 / tall
     yield Glyph(left * 2**0.15, key, SQUARE, marker="s")
-    yield Text(left * 2**0.15, key, convolution.layer.kind, 12, dx=9, dy=4)
+    yield ChartText(left * 2**0.15, key, convolution.layer.kind, 12, dx=9, dy=4)
     yield Points([(left * 2**3.2, key)], "hollow", 7.2)
-    yield Text(left * 2**3.2, key, linear.layer.kind, 12, dx=9, dy=4)
+    yield ChartText(left * 2**3.2, key, linear.layer.kind, 12, dx=9, dy=4)
 
 
 # -- the price ------------------------------------------------------------------------------------
 
 
-def _price(found: Vectors, old: Vectors | None, width: float) -> Iterator[Block]:
+def _price(found: Vectors, old: Vectors | None, width: float) -> Iterator[PageBlock]:
     """The feature maps of a training step, an image a cell: 64 in fp32 reach to the end."""
     room = width - LABEL
     most = replace(found, batch=STOPS[-1], format=FP32).nbytes
@@ -612,9 +617,11 @@ def _price(found: Vectors, old: Vectors | None, width: float) -> Iterator[Block]
     label = say("unpriced", format=found.format)
     if found.priced:
         label = "… " * (long > room) + three(found.nbytes)
-    bar = [Cells(0, min(long, room), 0, BAR, cells)] if found.priced else []
-    text = Text(min(long, room) + 8 * found.priced, BAR / 2, label, 14, dy=5, bold=found.priced)
+    bar = [VectorCells(0, min(long, room), 0, BAR, cells)] if found.priced else []
+    text = ChartText(
+        min(long, room) + 8 * found.priced, BAR / 2, label, 14, dy=5, bold=found.priced
+    )
     outline = [Rect(0, min(before, room), -3, BAR + 3)] if before else []
-    yield Words([head] if found.priced else [head[:1]], 12, gap=8)
+    yield Paragraphs([head] if found.priced else [head[:1]], 12, gap=8)
     yield Chart(Scale(0, width), Scale(0, BAR), [*bar, text], BAR, left=0, right=0, below=2,
                 previous=outline, told=[label], gap=6)  # fmt: skip

@@ -23,14 +23,14 @@ from memlab.kernels.formulas.windows import source
 from memlab.layers.layer import Node, text
 from memlab.networks.graph import Network
 from memlab.pictures.draw.chart import Chart
-from memlab.pictures.draw.labels import Text
+from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Fact, Mark, Rect, Rects
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Scale
-from memlab.pictures.draw.table import LINES, Below, Beside, Block, Table, Words
+from memlab.pictures.draw.table import LINES, Below, PageBlock, Paragraphs, SideBySide, Table
 from memlab.pictures.draw.theme import PAINTS
-from memlab.pictures.live.setting import Check, Choice, Range, Setting, State
-from memlab.pictures.live.view import Scene, View, maker
+from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State
+from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.shifted_copies.lowering import conv, find
 from memlab.pictures.values.step_recipe import name_of, named_or_given
 from memlab.step.tensor import Role
@@ -86,7 +86,7 @@ class Thread:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MemoryLine:
     """128 B of an array: the byte where they begin, the cells that are accessed, and by which
     threads."""
 
@@ -123,14 +123,14 @@ class Side:
         return FP32 * len(set(self.addresses))
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[MemoryLine]:
         """The lines that are accessed, in the order of memory."""
         lines = []
         ordered = sorted((address, thread) for thread, address in self.accesses)
         for number, found in groupby(ordered, key=lambda access: access[0] // LINE):
             addresses, threads = zip(*found, strict=True)
             cells = dict.fromkeys((address - number * LINE) // FP32 for address in addresses)
-            lines.append(Line(number * LINE, tuple(cells), threads))
+            lines.append(MemoryLine(number * LINE, tuple(cells), threads))
         return lines
 
     @property
@@ -373,7 +373,7 @@ class WarpMemory(View[Warps]):
     layer = Setting[str](
         doc="the name of a convolution in it", default="conv1_2", fixed=True, code="plain"
     )
-    stride = Choice(
+    stride = Select(
         STRIDES,
         doc="1, 2 or 4; the layer's own if not given",
         default=lambda now: conv(find(now.network, now.layer)).stride,
@@ -388,7 +388,7 @@ class WarpMemory(View[Warps]):
         box=True,
         follows=["stride"],
     )
-    numbers = Check(doc="whether all numbers are shown", argument=False, stays=True, key="KeyN")
+    numbers = Checkbox(doc="whether all numbers are shown", argument=False, stays=True, key="KeyN")
 
     def study(self, now: State) -> Warps:
         return _warps(now, now.warp)
@@ -401,19 +401,19 @@ class WarpMemory(View[Warps]):
         moved = (side.moved for each in found.orders.values() for side in each.sides.values())
         return "|".join(map(str, (now.stride, found.row.number, *moved)))
 
-    def says(self, scene: Scene) -> str:
+    def says(self, scene: PageState) -> str:
         return self.rows_of(scene.now).sentences[0]
 
-    def compose(self, scene: Scene) -> Page:
+    def compose(self, scene: PageState) -> Page:
         found = self.rows_of(scene.now)
         was = self.rows_of(scene.previous) if scene.previous else None
         said, listed = [f"{found.title}.", *found.sentences[1:]], scene.now.numbers
         blocks = [
-            Words([[(found.headline, True)]], 20, told=False, gap=3),
-            Words(say("see"), 13, told=False),
+            Paragraphs([[(found.headline, True)]], 20, told=False, gap=3),
+            Paragraphs(say("see"), 13, told=False),
             _sides(scene.width, [_side(found, was, name) for name in SIDES]),
-            Words([found.sentences[0], *said], drawn=False),
-            Words(said, told=False, drawn=listed, gap=14),
+            Paragraphs([found.sentences[0], *said], drawn=False),
+            Paragraphs(said, told=False, drawn=listed, gap=14),
             _sides(scene.width, [_listed(found, name, listed) for name in SIDES]),
         ]
         return Page(found.title, blocks, scene.width, self.says(scene), titled=False)
@@ -422,28 +422,28 @@ class WarpMemory(View[Warps]):
 warp_memory = maker(WarpMemory)
 
 
-def _sides(width: float, sides: list[Block]) -> Block:
+def _sides(width: float, sides: list[PageBlock]) -> PageBlock:
     """Loads and stores, beside each other where there is room."""
-    return Beside([(side, 1) for side in sides]) if width >= NARROW else Below(sides)
+    return SideBySide([(side, 1) for side in sides]) if width >= NARROW else Below(sides)
 
 
 # -- loads, or stores -----------------------------------------------------------------------------
 
 
-def _side(found: Warps, was: Warps | None, name: str) -> Block:
+def _side(found: Warps, was: Warps | None, name: str) -> PageBlock:
     """Bytes that move in each order, and line by line where."""
     parts = []
     for order, warp in found.orders.items():
         side, before = warp.sides[name], was.orders[order].sides[name] if was else None
         step = "" if side.step is None else say("next", step=units.exact(side.step))
         head = [
-            Words(say(f"order.{order}"), 13, told=False),
-            Words([[(units.exact(side.moved), True), (say("moves"), False)]], 20, told=False),
-            Words(step, 11, dim=True, told=False),
+            Paragraphs(say(f"order.{order}"), 13, told=False),
+            Paragraphs([[(units.exact(side.moved), True), (say("moves"), False)]], 20, told=False),
+            Paragraphs(step, 11, dim=True, told=False),
         ]
         parts.append((Below([*head, _lines(side, before, 6 if step else 6 + LINES[11])]), 1))
-    title = Words(say(f"array.{name}"), 13, bold=True, told=False)
-    return Below([title, Beside(parts, apart=14, gap=6)], gap=16)
+    title = Paragraphs(say(f"array.{name}"), 13, bold=True, told=False)
+    return Below([title, SideBySide(parts, apart=14, gap=6)], gap=16)
 
 
 def _lines(side: Side, before: Side | None, gap: float) -> Chart:
@@ -463,7 +463,7 @@ def _lines(side: Side, before: Side | None, gap: float) -> Chart:
                  left=1, right=ROOM, gap=gap, previous=[Rects(gone)] if gone else [])  # fmt: skip
 
 
-def _told(side: Side, lines: list[Line]) -> Iterator[Mark]:
+def _told(side: Side, lines: list[MemoryLine]) -> Iterator[Mark]:
     """The words of each line; the first and the last thread, where each stores to its own line."""
     for y, line in enumerate(lines):
         shares = {"sectors": len(line.sectors), "values": len(line.cells)}
@@ -473,7 +473,7 @@ def _told(side: Side, lines: list[Line]) -> Iterator[Mark]:
     if side.name == STORE and 1 < len(lines) == len(side.accesses):
         for y, line in ((0, lines[0]), (len(lines) - 1, lines[-1])):
             label = say("number", number=line.threads[0])
-            yield Text(CELLS + GAP * (SECTORS - 1), y + 1, label, 11, dx=7, dy=-1)
+            yield ChartText(CELLS + GAP * (SECTORS - 1), y + 1, label, 11, dx=7, dy=-1)
 
 
 def _sectors(side: Side) -> list[Place]:
@@ -492,9 +492,9 @@ def _cells(sector: int, y: int, first: int, count: int) -> Place:
 # -- all numbers ----------------------------------------------------------------------------------
 
 
-def _listed(found: Warps, name: str, drawn: bool) -> Block:
+def _listed(found: Warps, name: str, drawn: bool) -> PageBlock:
     """Every line of both orders: its byte, which sectors move (``'#..#'``), values and threads."""
-    tables: list[Block] = []
+    tables: list[PageBlock] = []
     for order, warp in found.orders.items():
         rows = [
             [

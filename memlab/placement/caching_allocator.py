@@ -34,7 +34,7 @@ discuss.pytorch.org/t/178671; ``CUBLAS_WORKSPACE_CONFIG`` changes it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ReservedBytes:
     """Bytes of a step on a card: ``live`` is the peak of its plan, ``rounded`` that with blocks
     rounded up, ``reserved`` all segments, each the most at any time."""
 
@@ -43,7 +43,7 @@ class Held:
     reserved: int
 
 
-class Estimate(NamedTuple):
+class CardEstimate(NamedTuple):
     """Bytes that a card holds beside a plan. ``origin`` is ``simulated`` or ``recorded``, on
     another machine; ``source`` says from what."""
 
@@ -53,14 +53,14 @@ class Estimate(NamedTuple):
     source: str
 
 
-def simulate(ledger: Ledger, batch: int, memory: str = DEVICE) -> Held:
+def simulate(ledger: Ledger, batch: int, memory: str = DEVICE) -> ReservedBytes:
     """The segments that a plan needs at a batch, with workspace where it has it.
 
     Raises:
         InputError: a batch that the plan does not hold for.
     """
     number, cache = whole("batch", batch), _Cache()
-    blocks: dict[int, _Block] = {}
+    blocks: dict[int, _AllocatorBlock] = {}
     live = rounded = top = 0
     for event in [*ledger.events(number, memory)] * STEPS:
         key = id(event.entry)
@@ -73,10 +73,10 @@ def simulate(ledger: Ledger, batch: int, memory: str = DEVICE) -> Held:
             blocks[key] = cache.take(event.nbytes)
             rounded += blocks[key].size
             live, top = max(live, event.live), max(top, rounded)
-    return Held(live, top, cache.reserved)
+    return ReservedBytes(live, top, cache.reserved)
 
 
-def estimates(ledger: Ledger, batch: int) -> tuple[Estimate, ...]:
+def estimates(ledger: Ledger, batch: int) -> tuple[CardEstimate, ...]:
     """Why a card shows more than the plan: rounding, fragments, cuBLAS, context. None of these is
     exact for a card that was not measured.
 
@@ -86,17 +86,17 @@ def estimates(ledger: Ledger, batch: int) -> tuple[Estimate, ...]:
     held = simulate(ledger, batch)
     rules = "rules of PyTorch's caching allocator"
     return (
-        Estimate("rounding", held.rounded - held.live, "simulated", rules),
-        Estimate("fragments", held.reserved - held.rounded, "simulated", rules),
-        Estimate("cublas", CUBLAS, "recorded", "discuss.pytorch.org/t/178671"),
-        Estimate("context", CONTEXT, "recorded", "unslothai/unsloth-zoo#1053"),
+        CardEstimate("rounding", held.rounded - held.live, "simulated", rules),
+        CardEstimate("fragments", held.reserved - held.rounded, "simulated", rules),
+        CardEstimate("cublas", CUBLAS, "recorded", "discuss.pytorch.org/t/178671"),
+        CardEstimate("context", CONTEXT, "recorded", "unslothai/unsloth-zoo#1053"),
     )
 
 
 # -- the allocator -----------------------------------------------------------------------------
 
 
-class _Block:
+class _AllocatorBlock:
     """Addresses of a segment, between its neighbours."""
 
     __slots__ = ("after", "before", "free", "order", "size", "small")
@@ -104,8 +104,8 @@ class _Block:
     def __init__(self, order: int, size: int, small: bool) -> None:
         self.order, self.size, self.small = order, size, small
         self.free = False
-        self.before: _Block | None = None
-        self.after: _Block | None = None
+        self.before: _AllocatorBlock | None = None
+        self.after: _AllocatorBlock | None = None
 
 
 class _Cache:
@@ -114,9 +114,9 @@ class _Cache:
     def __init__(self) -> None:
         self.reserved = 0
         self._free: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
-        self._blocks: dict[int, _Block] = {}
+        self._blocks: dict[int, _AllocatorBlock] = {}
 
-    def take(self, nbytes: int) -> _Block:
+    def take(self, nbytes: int) -> _AllocatorBlock:
         """A block for so many bytes, of a segment that is there or of a new one."""
         size = max(-(-nbytes // BLOCK) * BLOCK, BLOCK)
         small = size <= SMALL
@@ -129,18 +129,18 @@ class _Cache:
             self._cut(block, size)
         return block
 
-    def _segment(self, size: int, small: bool) -> _Block:
+    def _segment(self, size: int, small: bool) -> _AllocatorBlock:
         whole = SMALL_SEGMENT if small else LARGE_SEGMENT
         if size >= LARGE:
             whole = -(-size // ROUND) * ROUND
-        block = _Block(self.reserved, whole, small)
+        block = _AllocatorBlock(self.reserved, whole, small)
         self.reserved += whole
         self._blocks[block.order] = block
         return block
 
-    def _cut(self, block: _Block, size: int) -> None:
+    def _cut(self, block: _AllocatorBlock, size: int) -> None:
         """Free what is behind the first bytes of a block."""
-        rest = _Block(block.order + size, block.size - size, block.small)
+        rest = _AllocatorBlock(block.order + size, block.size - size, block.small)
         rest.before, rest.after = block, block.after
         if block.after is not None:
             block.after.before = rest
@@ -148,7 +148,7 @@ class _Cache:
         self._blocks[rest.order] = rest
         self._add(rest)
 
-    def give(self, block: _Block) -> None:
+    def give(self, block: _AllocatorBlock) -> None:
         """A block is free again, and one with the free blocks beside it."""
         for other in _beside(block):
             self._free[other.small].remove((other.size, other.order))
@@ -161,12 +161,12 @@ class _Cache:
             block = first
         self._add(block)
 
-    def _add(self, block: _Block) -> None:
+    def _add(self, block: _AllocatorBlock) -> None:
         block.free = True
         insort(self._free[block.small], (block.size, block.order))
 
 
-def _beside(block: _Block) -> Iterator[_Block]:
+def _beside(block: _AllocatorBlock) -> Iterator[_AllocatorBlock]:
     """The free neighbours; that behind it first, so that the one before can take both."""
     if block.after is not None and block.after.free:
         yield block.after

@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
 
 
-class Taken:
+class BookedAddresses:
     """The addresses that are taken, by operation: a segment tree over the operations.
 
     Of the operations below it, a node knows the addresses taken in any (``within``), and those

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from memlab.arrays import alive, column
-from memlab.placement.free_addresses import Gaps, Taken
+from memlab.placement.free_addresses import BookedAddresses, Gaps
 
 Packing = tuple[Sequence[int], Sequence[int]]
 """The blocks in the order in which they were placed, and the address of each block."""
@@ -85,7 +85,7 @@ def stacked(load: Load, order: Sequence[int]) -> list[int]:
 def first_fit(load: Load, order: Sequence[int]) -> list[int]:
     """Addresses: each block in turn takes the lowest that is free during its whole life."""
     moments = sorted(set(load.births))  # what lives together does so when one of the two is born
-    taken, addresses = Taken(len(moments)), [0] * len(load.sizes)
+    taken, addresses = BookedAddresses(len(moments)), [0] * len(load.sizes)
     for n in order:
         if size := load.sizes[n]:
             first = bisect_left(moments, load.births[n])

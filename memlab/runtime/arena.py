@@ -5,8 +5,8 @@ from __future__ import annotations
 from memlab.errors import InputError, shorten
 from memlab.placement.placement import ARENA, Block, Placement, blocks
 from memlab.runtime.async_copies import Host
-from memlab.runtime.backend import Backend, Part
-from memlab.runtime.memory import Memory, Piece
+from memlab.runtime.backend import ArrayPart, Backend
+from memlab.runtime.memory import Piece, RunMemory
 from memlab.runtime.metering.meter import Meter
 from memlab.step.step import Step
 from memlab.step.storage import Size, Storage
@@ -15,7 +15,7 @@ POISON = 0xFF
 """Every byte of what is free. As a float it is NaN in every format."""
 
 
-class Arena(Memory):
+class Arena(RunMemory):
     """Storages of a placement at their addresses in one block, all others in blocks of their own.
 
     Bytes that no storage has are filled with NaN where ``poison`` says so: who reads what is not,
@@ -54,7 +54,7 @@ class Arena(Memory):
 
     def _wipe(self, address: int, nbytes: int) -> None:
         if self.poison and nbytes:
-            values = self.backend.view(self.arena, Part((nbytes,), "uint8", 0, None), address)
+            values = self.backend.view(self.arena, ArrayPart((nbytes,), "uint8", 0, None), address)
             self.backend.fill(values, lambda array: array.fill(POISON))
 
     def clear(self) -> None:

@@ -33,7 +33,7 @@ PIECE = 2**20
 """Bytes of a file that are written at once."""
 
 
-class Copies:
+class PendingCopies:
     """Copies under way, by the name of their operation. Without ``threads`` each has ended before
     what comes after it begins."""
 

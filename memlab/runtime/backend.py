@@ -16,11 +16,11 @@ from memlab.devices import DEVICES
 from memlab.errors import known
 from memlab.free_memory import Room
 from memlab.kernels.registry import Array
-from memlab.runtime.async_copies import Copies
+from memlab.runtime.async_copies import PendingCopies
 from memlab.runtime.metering.meter import Reporting
 
 
-class Part(NamedTuple):
+class ArrayPart(NamedTuple):
     """A part of a block as an array sees it; ``offset`` and ``strides`` in bytes."""
 
     shape: tuple[int, ...]
@@ -59,7 +59,7 @@ class Backend(ABC):
         """New bytes."""
 
     @abstractmethod
-    def view(self, block: Any, part: Part, start: int = 0) -> Array:
+    def view(self, block: Any, part: ArrayPart, start: int = 0) -> Array:
         """A part of what begins at the byte ``start`` of a block as an array, without a copy."""
 
     @abstractmethod
@@ -79,7 +79,7 @@ class Backend(ABC):
         """New bytes of the host's memory for a map to wait in, which the hook sees."""
 
     @abstractmethod
-    def copies(self) -> Copies:
+    def copies(self) -> PendingCopies:
         """What copies between the two memories, beside the kernels."""
 
     @abstractmethod

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from memlab.errors import InputError, shorten, unknown
 from memlab.formats import PADDED
 from memlab.kernels.registry import Array
-from memlab.step.initial_values import Start
+from memlab.step.initial_values import InitialValue
 from memlab.step.tensor import Tensor
 
 Given = Mapping[str, npt.ArrayLike]
@@ -25,7 +25,7 @@ def fill(
     tensor: Tensor,
     values: Array,
     given: Array | None,
-    start: Start,
+    start: InitialValue,
     draws: np.random.Generator | None = None,
     settings: Mapping[str, float] | None = None,
 ) -> None:

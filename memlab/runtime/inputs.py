@@ -15,7 +15,7 @@ import numpy.typing as npt
 from memlab.errors import InputError
 from memlab.kernels.registry import Array
 from memlab.runtime import initial_values
-from memlab.step.initial_values import Start
+from memlab.step.initial_values import InitialValue
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor
 
@@ -28,7 +28,7 @@ class Wanted(NamedTuple):
     and lie ``below`` a limit; other numbers have none."""
 
     tensor: Tensor
-    start: Start
+    start: InitialValue
     what: str = ""
     below: int = 0
 
@@ -42,15 +42,15 @@ def wanted(step: Step) -> list[Wanted]:
         if tensor.role is not Role.INPUT:
             continue
         if tensor.format.kind != "int":
-            found.append(Wanted(tensor, Start(deviation=1.0)))
+            found.append(Wanted(tensor, InitialValue(deviation=1.0)))
             continue
         reads = (op.reads for op in step.ops)
         tables = [r["weight"] for r in reads if "weight" in r and r.get("x") == tensor]
         if tables:
             rows = tables[0].axes[0][1]
-            found.append(Wanted(tensor, Start(below=rows), "tokens", rows))
+            found.append(Wanted(tensor, InitialValue(below=rows), "tokens", rows))
         else:
-            found.append(Wanted(tensor, Start(below=2), "labels", scores[0].axes[-1][1]))
+            found.append(Wanted(tensor, InitialValue(below=2), "labels", scores[0].axes[-1][1]))
     return found
 
 

@@ -11,7 +11,7 @@ from memlab import units
 from memlab.errors import InputError
 from memlab.kernels.registry import Array
 from memlab.runtime.async_copies import Host
-from memlab.runtime.backend import Backend, Part
+from memlab.runtime.backend import ArrayPart, Backend
 from memlab.runtime.metering.meter import Meter
 from memlab.step.storage import DEVICE, HOST, Storage
 from memlab.step.tensor import Tensor
@@ -24,15 +24,15 @@ class Piece(NamedTuple):
     start: int = 0
 
 
-Operand = tuple[str, Part]
+Operand = tuple[str, ArrayPart]
 """The name of a storage, and what is seen of its block."""
 
 
-def part_of(tensor: Tensor, batch: int) -> Part:
+def part_of(tensor: Tensor, batch: int) -> ArrayPart:
     """What a tensor is of the block of its storage. Single bits are packed, sample by sample, into
     bytes."""
     if tensor.format.bits % 8:
-        return Part((batch, tensor.per_sample), np.dtype(np.uint8), tensor.offset, None)
+        return ArrayPart((batch, tensor.per_sample), np.dtype(np.uint8), tensor.offset, None)
     shape, dtype = tensor.shape(batch), tensor.format.dtype()
     strides = None
     if tensor.pitch is not None:
@@ -40,10 +40,10 @@ def part_of(tensor: Tensor, batch: int) -> Part:
         for extent in reversed(shape[2:]):
             inner.insert(0, inner[0] * extent)
         strides = (tensor.pitch, *inner)
-    return Part(shape, dtype, tensor.offset, strides)
+    return ArrayPart(shape, dtype, tensor.offset, strides)
 
 
-class Memory:
+class RunMemory:
     """Storages by name as blocks of bytes; tensors are views of them at one batch. Those of the
     host lie in ``host``.
 
@@ -140,7 +140,7 @@ class Memory:
         piece = self.blocks[storage.name]
         if storage.memory == HOST:
             return piece.block
-        part = Part((storage.size.at(self.batch),), np.uint8, 0, None)
+        part = ArrayPart((storage.size.at(self.batch),), np.uint8, 0, None)
         return self.backend.view(piece.block, part, piece.start)
 
     def copy(self, source: Storage, target: Storage, stream: Any = None) -> None:

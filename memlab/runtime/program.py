@@ -15,7 +15,7 @@ from typing import NamedTuple
 from memlab.devices import DEVICES
 from memlab.errors import InputError, shorten
 from memlab.kernels import registry
-from memlab.kernels.registry import Call, Kernel
+from memlab.kernels.registry import Kernel, KernelCall
 from memlab.ledger.entries import Entry
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
@@ -34,7 +34,7 @@ from memlab.step.tensor import Role, Tensor
 from memlab.techniques import application_order
 
 
-class Turn(NamedTuple):
+class OperationTurn(NamedTuple):
     """One operation: ``births`` are allocated before it, ``deaths`` freed after it, by the names of
     their storages. ``operands`` say for its ``kernel`` which part of which storage each is.
     ``beside`` are the numbers of the copies to the host that may begin
@@ -48,7 +48,7 @@ class Turn(NamedTuple):
     beside: list[int]
 
 
-class Span(NamedTuple):
+class BlockSpan(NamedTuple):
     """Bytes of a block, and the operations in which it is alive, both counted."""
 
     memory: str
@@ -97,7 +97,7 @@ class Program:
         self.place, self.host = backend.find(device), host_memory(host)
         self.residents = [tensor for tensor in step.live_in if tensor.role is not Role.INPUT]
         self.inputs, self.parts = wanted(step), application_order.parts(step)
-        self.turns: list[Turn] = []
+        self.turns: list[OperationTurn] = []
         self.spans = self._resolve_lifetimes()
         if isinstance(placement, str):
             placement = arrange(blocks(step, batch), placement)
@@ -106,9 +106,9 @@ class Program:
         self.placement = placement
         if placement is not None:
             self.spans = [s for s in self.spans if s.birth == BEFORE or s.memory != DEVICE]
-            self.spans.append(Span(DEVICE, placement.arena, BEFORE, len(step.ops)))
+            self.spans.append(BlockSpan(DEVICE, placement.arena, BEFORE, len(step.ops)))
 
-    def _resolve_lifetimes(self) -> list[Span]:
+    def _resolve_lifetimes(self) -> list[BlockSpan]:
         """What is allocated and freed at each operation; returns the bytes of all blocks."""
         step, count = self.step, len(self.step.ops)
         self.births: list[list[Tensor]] = [[] for _ in range(count)]
@@ -120,10 +120,10 @@ class Program:
                 self.births[birth].append(life.tensor)
             if death < count:
                 self.deaths[death].append(storage.name)
-            spans.append(Span(storage.memory, storage.size.at(self.batch), birth, death))
+            spans.append(BlockSpan(storage.memory, storage.size.at(self.batch), birth, death))
         return spans
 
-    def load(self) -> list[Turn]:
+    def load(self) -> list[OperationTurn]:
         """Its operations with their kernels, whose modules are loaded here.
 
         Raises:
@@ -137,7 +137,7 @@ class Program:
             operands = {**op.reads, **op.writes, **op.updates, **op.workspace}
             operands.pop("addend", None)  # it is copied into dx before
             parts = {name: (t.storage.name, part_of(t, self.batch)) for name, t in operands.items()}
-            turn = Turn(op, kernel, self.births[number], self.deaths[number], parts, [])
+            turn = OperationTurn(op, kernel, self.births[number], self.deaths[number], parts, [])
             self.turns.append(turn)
             if op.phase is not Phase.COPY:
                 leader = turn if op.kind != LOAD else None
@@ -168,7 +168,7 @@ class Program:
         batches = range(self.batch, self.batch + 1)
         self.planned = replace(self.planned, entries=(*there, *own), batches=batches)
         self.spans = [
-            Span(entry.memory, entry.size.at(self.batch), entry.birth, entry.death)
+            BlockSpan(entry.memory, entry.size.at(self.batch), entry.birth, entry.death)
             for entry in self.planned.entries
         ]
 
@@ -204,7 +204,7 @@ def kernels_of(step: Step, device: str = "cpu") -> list[Kernel]:
     return [_kernel(op, device) for op in step.ops]
 
 
-def _none(call: Call) -> None:
+def _none(call: KernelCall) -> None:
     """What moves bytes takes no kernel: the session does it."""
 
 

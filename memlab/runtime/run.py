@@ -23,7 +23,7 @@ from memlab.runtime import memory_guard
 from memlab.runtime.async_copies import RAM
 from memlab.runtime.backend import Backend
 from memlab.runtime.interrupts import outside_the_hook
-from memlab.runtime.metering.meter import Meter, Seen
+from memlab.runtime.metering.meter import Meter, MeteredBlock
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.step import Step
@@ -280,7 +280,7 @@ def run(
     )
 
 
-def _measured(planned: Ledger, seen: list[Seen], batch: int, place: Backend) -> Ledger:
+def _measured(planned: Ledger, seen: list[MeteredBlock], batch: int, place: Backend) -> Ledger:
     """What the meter saw as a ledger: blocks that memlab asked for under their names."""
     roles = {entry.name: entry for entry in planned.entries}
     operations = len(planned.rows)

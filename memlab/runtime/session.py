@@ -11,14 +11,14 @@ import numpy.typing as npt
 from tqdm import tqdm
 
 from memlab.errors import InputError, flag, known, real, shorten, whole
-from memlab.kernels.registry import Array, Call
+from memlab.kernels.registry import Array, KernelCall
 from memlab.optimizers import OPTIMIZERS
 from memlab.runtime import initial_values
 from memlab.runtime.arena import Arena
 from memlab.runtime.inputs import Inputs, aside
-from memlab.runtime.memory import Memory, Piece
+from memlab.runtime.memory import Piece, RunMemory
 from memlab.runtime.metering.meter import Meter
-from memlab.runtime.program import Program, Turn
+from memlab.runtime.program import OperationTurn, Program
 from memlab.step.op import LOAD, Op, Phase
 from memlab.step.tensor import Role, Tensor
 from memlab.techniques.application_order import PART, PARTS
@@ -71,7 +71,7 @@ class Session:
         self.poison = flag("poison", poison)
         self.copies = self.place.copies()
         self.memory = (
-            Memory(batch, self.place, meter, program.host)
+            RunMemory(batch, self.place, meter, program.host)
             if program.placement is None
             else Arena(batch, self.place, meter, program.placement, poison, program.host)
         )
@@ -148,7 +148,7 @@ class Session:
             write = partial(self.inputs.write, tensor.name, tensor, 1)
             self.place.fill(self.memory.view(tensor), write)
 
-    def _operate(self, index: int, turn: Turn) -> tuple[int, int, int]:
+    def _operate(self, index: int, turn: OperationTurn) -> tuple[int, int, int]:
         meter, memory, op = self.meter, self.memory, turn.op
         for name in op.after:
             self.copies.wait(name)
@@ -169,7 +169,7 @@ class Session:
             memory.free(name)
         return (before, meter.peak, meter.live) if meter is not None else (0, 0, 0)
 
-    def _copy(self, turn: Turn) -> None:
+    def _copy(self, turn: OperationTurn) -> None:
         """Begin a copy that did not begin beside an operation before it."""
         if self.copies.started(turn.op.name):
             return
@@ -184,7 +184,7 @@ class Session:
             write = partial(self.inputs.write, name, tensor, op.attributes[PART])
             self.place.fill(self.memory.view(tensor), partial(aside, write))
 
-    def _begin_beside(self, index: int, turn: Turn) -> None:
+    def _begin_beside(self, index: int, turn: OperationTurn) -> None:
         """Begin the copies to the host that run beside an operation; what they allocate is
         theirs."""
         for number in turn.beside:
@@ -202,14 +202,14 @@ class Session:
         if any(places):
             self.nan[op.name] = places
 
-    def _compute(self, turn: Turn) -> None:
+    def _compute(self, turn: OperationTurn) -> None:
         op, arrays = turn.op, self.memory.views(turn.operands)
         addend = op.reads.get("addend")
         if addend is not None:
             self.place.copy(self.memory.view(addend), arrays["dx"])
         draw = f"{self.seed} {self.steps} {op.attributes.get('draw', op.name)}"
         turn.kernel(
-            Call(
+            KernelCall(
                 arrays,
                 op.attributes.get("layer"),
                 training=self.program.step.training,

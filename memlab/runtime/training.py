@@ -215,10 +215,7 @@ def _check_rooms(*programs: Program) -> None:
 
 
 def _batches(order: Array, batch: int) -> list[Array]:
-    return [
-        order[first : first + batch]
-        for first in range(0, len(order) - batch + 1, batch)
-    ]
+    return [order[first : first + batch] for first in range(0, len(order) - batch + 1, batch)]
 
 
 def _error(session: Session, test: Session, data: Data) -> float:

@@ -15,8 +15,8 @@ from typing import Any
 from memlab.axes import BATCH, Dims
 from memlab.formats import FORMATS, Format
 from memlab.step import tensor
-from memlab.step.op import GRADIENT, PARAMETER, Op, Slot
-from memlab.step.rewrite_traits import Cut
+from memlab.step.op import GRADIENT, PARAMETER, Op, UpdateSlot
+from memlab.step.rewrite_traits import SplitAxis
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
 
@@ -41,16 +41,16 @@ STEPS, TAKEN = "steps without overflow", "updates taken"
 """Its counts: since the scale last moved, and since the start."""
 
 
-def cut(op: Op) -> Cut:
+def cut(op: Op) -> SplitAxis:
     """Along what an operation is cut. What begins the gradients is scaled as a whole; the bits of a
     mask begin anew with every sample; the outputs of a linear layer on sequences lie apart."""
     if op.slots or SCALE in op.reads:
-        return Cut.PARAMETERS if op.slots else Cut.WHOLE
+        return SplitAxis.PARAMETERS if op.slots else SplitAxis.WHOLE
     found = op.traits.cut
-    if found is Cut.OUTPUTS and len(op.reads["x"].axes) > 2:
-        return Cut.SAMPLES
+    if found is SplitAxis.OUTPUTS and len(op.reads["x"].axes) > 2:
+        return SplitAxis.SAMPLES
     masked = "mask" in op.reads or "mask" in op.writes
-    return Cut.SAMPLES if masked and found is Cut.VALUES else found
+    return SplitAxis.SAMPLES if masked and found is SplitAxis.VALUES else found
 
 
 def small(format: Format) -> bool:
@@ -135,16 +135,16 @@ def _values(operand: Tensor) -> Size:
     return Size(fixed, each)
 
 
-def extent(op: Op, along: Cut) -> int:
+def extent(op: Op, along: SplitAxis) -> int:
     """How many values, channels or outputs a tile has; a whole operation has one tile."""
-    if along in (Cut.VALUES, Cut.PARAMETERS):
+    if along in (SplitAxis.VALUES, SplitAxis.PARAMETERS):
         sizes = (_values(each) for each in operands(op).values())
         longest = max(size.fixed + size.per_sample for size in sizes)
         return min(MOST, max(LEAST, longest))
-    if along is Cut.CHANNELS:
+    if along is SplitAxis.CHANNELS:
         _, (_, channels), *plane = op.reads["x"].axes
         return min(-(-channels // 4), max(1, MAPS // prod(size for _, size in plane)))
-    if along is Cut.OUTPUTS:
+    if along is SplitAxis.OUTPUTS:
         found = operands(op)
         weight = found["weight" if "weight" in found else "dweight"]
         (_, outputs), (_, inputs) = weight.axes
@@ -152,9 +152,9 @@ def extent(op: Op, along: Cut) -> int:
     return 1
 
 
-def _buffers(op: Op, along: Cut) -> Iterator[tuple[str, Dims]]:
+def _buffers(op: Op, along: SplitAxis) -> Iterator[tuple[str, Dims]]:
     """Operand and axes of every buffer."""
-    if along is Cut.PARAMETERS:
+    if along is SplitAxis.PARAMETERS:
         yield from _of_update(op)
         return
     tile = ("tile", extent(op, along))
@@ -163,19 +163,19 @@ def _buffers(op: Op, along: Cut) -> Iterator[tuple[str, Dims]]:
             continue  # copied into dx before the operation
         if small(operand.format):
             yield name, _axes(name, operand.axes, along, tile)
-        if along is Cut.SAMPLES and name in op.writes and BATCH not in operand.axes:
+        if along is SplitAxis.SAMPLES and name in op.writes and BATCH not in operand.axes:
             yield name + ONE, operand.axes
 
 
-def _axes(name: str, axes: Dims, along: Cut, tile: tuple[str, int]) -> Dims:
+def _axes(name: str, axes: Dims, along: SplitAxis, tile: tuple[str, int]) -> Dims:
     """What a buffer holds of an operand."""
-    if along is Cut.VALUES:
+    if along is SplitAxis.VALUES:
         return (tile,)
-    if along is Cut.SAMPLES:
+    if along is SplitAxis.SAMPLES:
         return tuple(axis for axis in axes if axis != BATCH)
-    if along is Cut.CHANNELS:
+    if along is SplitAxis.CHANNELS:
         return (BATCH, tile, *axes[2:]) if BATCH in axes else (tile,)
-    if along is Cut.OUTPUTS and name not in ("x", "dx"):
+    if along is SplitAxis.OUTPUTS and name not in ("x", "dx"):
         return (BATCH, tile) if BATCH in axes else (tile, *axes[1:])
     return axes
 
@@ -183,12 +183,12 @@ def _axes(name: str, axes: Dims, along: Cut, tile: tuple[str, int]) -> Dims:
 def _of_update(op: Op) -> Iterator[tuple[str, Dims]]:
     """One buffer for each part of an update, whichever parameter it is about: the parameter
     itself, its gradient, and each state."""
-    tile = (("tile", extent(op, Cut.PARAMETERS)),)
+    tile = (("tile", extent(op, SplitAxis.PARAMETERS)),)
     for part in dict.fromkeys(part for slot in op.slots for part in _widened(op, slot)):
         yield part, tile
 
 
-def _widened(op: Op, slot: Slot) -> Iterator[str]:
+def _widened(op: Op, slot: UpdateSlot) -> Iterator[str]:
     """The parts of an update of one parameter that are computed on buffers."""
     found = operands(op)
     for part, name in slot.parts.items():

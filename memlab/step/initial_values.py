@@ -9,7 +9,7 @@ from memlab.axes import Dims
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class InitialValue:
     """At ``value``; drawn, normal around 0, where there is a ``deviation``, or as whole numbers
     from 0, ``below`` a limit; or at the value of a ``setting``.
 
@@ -25,9 +25,9 @@ class Start:
     of: str = ""
 
 
-ZEROS, ONES = Start(), Start(1.0)
+ZEROS, ONES = InitialValue(), InitialValue(1.0)
 
 
-def he(dims: Dims) -> Start:
+def he(dims: Dims) -> InitialValue:
     """Normal with variance 2 / fan-in (He et al. 2015), for weights with the outputs in front."""
-    return Start(deviation=sqrt(2 / prod(extent for _, extent in dims[1:])))
+    return InitialValue(deviation=sqrt(2 / prod(extent for _, extent in dims[1:])))

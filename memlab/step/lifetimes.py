@@ -20,7 +20,7 @@ BEFORE = -1
 
 
 @dataclass(slots=True, eq=False)
-class Life:
+class Lifetime:
     """The life of one block: the tensor that fills it, and the numbers of the first and the last
     operation inside which it is alive, the first one 0.
 
@@ -72,7 +72,7 @@ class Uses:
         return sorted({*self.reads, *self.writes})
 
 
-class Lifetimes(Mapping[str, Life]):
+class Lifetimes(Mapping[str, Lifetime]):
     """The lives of all storages of a step but workspaces, by name and in the order of birth.
 
     A storage lives from its first writer, or from before the step, to its last reader or holder, or
@@ -83,11 +83,11 @@ class Lifetimes(Mapping[str, Life]):
         self, ops: Sequence[Op], live_in: Sequence[Tensor], live_out: Sequence[Tensor]
     ) -> None:
         self.ops = ops
-        self.blocks: list[Life] = []
+        self.blocks: list[Lifetime] = []
         """The lives of all storages, workspaces too, in the order of birth."""
         self.twice: Tensor | None = None
         """One whose storage is another object than that of the same name before, though equal."""
-        self._found: dict[str, Life] = {}
+        self._found: dict[str, Lifetime] = {}
         self._scratch: dict[str, Tensor] = {}
         self._doubted: set[str] = set()
         self._begin(live_in)
@@ -100,7 +100,7 @@ class Lifetimes(Mapping[str, Life]):
         self._wait()
         self._end(live_out)
 
-    def __getitem__(self, name: str) -> Life:
+    def __getitem__(self, name: str) -> Lifetime:
         return self._found[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -128,7 +128,7 @@ class Lifetimes(Mapping[str, Life]):
     def _begin(self, live_in: Sequence[Tensor]) -> None:
         for tensor in live_in:
             if (life := self._found.get(tensor.storage.name)) is None:
-                self._found[tensor.storage.name] = life = Life(tensor, BEFORE, 0)
+                self._found[tensor.storage.name] = life = Lifetime(tensor, BEFORE, 0)
                 self.blocks.append(life)
             elif life.tensor.storage is not tensor.storage:
                 self._same(life.tensor, tensor)
@@ -151,7 +151,7 @@ class Lifetimes(Mapping[str, Life]):
         found = self._found
         for tensor in op.writes.values():
             if (life := found.get(tensor.storage.name)) is None:
-                found[tensor.storage.name] = life = Life(tensor, number, number)
+                found[tensor.storage.name] = life = Lifetime(tensor, number, number)
                 self.blocks.append(life)
                 continue
             self._same(life.tensor, tensor)
@@ -162,7 +162,7 @@ class Lifetimes(Mapping[str, Life]):
                 found[tensor.storage.name].over = tensor.name
         for tensor in op.workspace.values():
             self._same(self._scratch.setdefault(tensor.storage.name, tensor), tensor)
-            self.blocks.append(Life(tensor, number, number))
+            self.blocks.append(Lifetime(tensor, number, number))
 
     def _same(self, first: Tensor, tensor: Tensor) -> None:
         """Two blocks of one name are alike."""

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from memlab.step.paused_gc import quick
-from memlab.step.rewrite_traits import PLAIN, Again, Traits
+from memlab.step.rewrite_traits import PLAIN, RerunRule, Traits
 from memlab.step.storage import Size
 from memlab.step.tensor import Tensor
 
@@ -61,7 +61,7 @@ PARAMETER, GRADIENT = "parameter", "gradient"
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class UpdateSlot:
     """One parameter of an update and what belongs to it, each by its name among the operands.
 
     ``states`` are those of the optimizer, by what it calls them; ``scales``, by the same, are those
@@ -119,8 +119,8 @@ class Op:
     stream: str = "compute"
     after: tuple[str, ...] = ()
     traits: Traits = PLAIN
-    again: Again | None = None
-    slots: tuple[Slot, ...] = ()
+    again: RerunRule | None = None
+    slots: tuple[UpdateSlot, ...] = ()
     holds: Operands = field(default_factory=dict)
 
     @property

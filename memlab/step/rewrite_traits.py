@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
+from memlab.moved import old_names
 from memlab.step.storage import Size
 
 
-class Cut(StrEnum):
+class SplitAxis(StrEnum):
     """Along what an operation can be cut, so that its parts are computed one after another."""
 
     WHOLE = "whole"
@@ -21,7 +23,7 @@ class Cut(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class RerunRule:
     """How an operation that changes something in place runs another time: it reads the outputs that
     it ``kept``, writes the others anew and changes nothing. ``flops`` are those of then."""
 
@@ -43,7 +45,7 @@ class Traits:
     """
 
     over: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    cut: Cut = Cut.WHOLE
+    cut: SplitAxis = SplitAxis.WHOLE
     cheap: bool = False
     as_stored: bool = False
     moves: bool = False
@@ -52,3 +54,7 @@ class Traits:
 
 PLAIN = Traits()
 """Those of an unknown kind."""
+
+
+if not TYPE_CHECKING:  # a checker of types sees the new names only
+    __getattr__ = old_names(__name__)

@@ -10,7 +10,7 @@ from math import prod
 
 from memlab.axes import BATCH, Dims
 from memlab.formats import Format, packed
-from memlab.step.initial_values import ZEROS, Start
+from memlab.step.initial_values import ZEROS, InitialValue
 from memlab.step.paused_gc import quick
 from memlab.step.storage import DEVICE, Size, Storage
 
@@ -48,7 +48,7 @@ class Tensor:
     role: Role
     offset: int = 0
     pitch: int | None = None
-    start: Start = ZEROS
+    start: InitialValue = ZEROS
 
     @property
     def per_sample(self) -> int:
@@ -84,7 +84,7 @@ def new(
     format: Format,
     role: Role,
     memory: str = DEVICE,
-    start: Start = ZEROS,
+    start: InitialValue = ZEROS,
 ) -> Tensor:
     """A tensor with a storage of its own."""
     storage = Storage(name, _size(axes, format.bits), memory)

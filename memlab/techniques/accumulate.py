@@ -20,7 +20,7 @@ from memlab.step.tensor import Role, Tensor
 from memlab.techniques import application_order
 from memlab.techniques.application_order import PART, PARTS
 from memlab.techniques.recompute.repeated_operations import names_of, renamed
-from memlab.techniques.registry import Argument, Kind, Place, technique
+from memlab.techniques.registry import Argument, ArgumentKind, Order, technique
 from memlab.techniques.release import release
 
 MOST = 1024
@@ -28,8 +28,8 @@ MOST = 1024
 
 
 @technique(
-    Place.LAST, "accumulate", "N parts of that batch, and one update for all",
-    choice=Argument("parts", Kind.COUNT),
+    Order.LAST, "accumulate", "N parts of that batch, and one update for all",
+    choice=Argument("parts", ArgumentKind.COUNT),
     shown=application_order.accumulates, does="accumulates",
     idle="has no gradients that could be added up", exact=False,
 )  # fmt: skip
@@ -66,17 +66,17 @@ def accumulate(step: Step, parts: int = 2) -> Step:
     step, count = release(step), whole("parts", parts, most=MOST)
     if application_order.accumulates(step):
         raise InputError(
-            f"this step accumulates over {application_order.parts(step)} parts already; start from the step "
-            "before that, and ask for more parts."
+            f"this step accumulates over {application_order.parts(step)} parts already; start from "
+            "the step before that, and ask for more parts."
         )
     if count == 1 or all(op.phase is not Phase.BACKWARD for op in step.ops):
         return step
-    ops = tuple(_Writer(step, count).all())
+    ops = tuple(_PartWriter(step, count).all())
     step.check_new(t for op in ops if op.attributes.get(PART, 1) > 1 for t in op.writes.values())
     return replace(step, ops=ops, notes=(*step.notes, f"accumulated over {count} parts"))
 
 
-class _Writer:
+class _PartWriter:
     """Writes the operations of one part after the other, then the updates."""
 
     def __init__(self, step: Step, count: int) -> None:

@@ -16,13 +16,13 @@ from memlab.step.step import Step
 from memlab.step.storage import Storage
 from memlab.step.tensor import Tensor
 from memlab.techniques import application_order
-from memlab.techniques.registry import Place, technique
+from memlab.techniques.registry import Order, technique
 
 THERE, STAYS = "what is there before the step", "what outlives the step"
 
 
 @technique(
-    Place.LAST, "in place", "outputs overwrite inputs that die there",
+    Order.LAST, "in place", "outputs overwrite inputs that die there",
     shown=application_order.shares, does="is in place", compared=True,
 )  # fmt: skip
 def in_place(step: Step, layers: Iterable[str] | None = None) -> Step:

@@ -21,14 +21,14 @@ from memlab.errors import InputError, known, real, shorten
 from memlab.hardware import DEVICES, Device
 from memlab.layers import Conv2d, algorithms
 from memlab.layers.algorithms import ALGORITHMS
-from memlab.layers.layer_kind import Choice
+from memlab.layers.layer_kind import KernelChoice
 from memlab.step.fp32_tiles import COMPUTED, is_staged, tiles
 from memlab.step.op import Op
 from memlab.step.step import Step
 from memlab.step.tensor import Tensor
 from memlab.techniques import application_order
 from memlab.techniques.recompute.repeated_operations import renamed, repeated
-from memlab.techniques.registry import Argument, Place, technique
+from memlab.techniques.registry import Argument, Order, technique
 
 NAMED = (RECORDED, HERE, *DEVICES)
 """Machines by name; ``"cpu"`` and ``"cuda"`` say whose kernels, and this machine's rates count."""
@@ -37,7 +37,7 @@ Times = Mapping[str, Mapping[str, float]]
 
 
 @technique(
-    Place.ALGORITHM, "lowering", "how convolutions are computed",
+    Order.ALGORITHM, "lowering", "how convolutions are computed",
     choice=Argument("algorithm", tuple(ALGORITHMS)), exact=False,
 )  # fmt: skip
 def lowering(
@@ -183,12 +183,13 @@ def _convolves(op: Op) -> bool:
 
 
 def _fastest(
-    op: Op, choices: list[Choice], batch: int, limit: float, times: Mapping[str, float] | None,
+    op: Op, choices: list[KernelChoice], batch: int, limit: float, times: Mapping[str,
+    float] | None,
     figures: _Figures,
-) -> Choice:  # fmt: skip
+) -> KernelChoice:  # fmt: skip
     """The fastest choice within the limit, of equally fast ones the smallest; where figures are in
     doubt, the algorithm that the operation has, if that is within the limit."""
-    ranked: list[tuple[float, int, Choice]] = []
+    ranked: list[tuple[float, int, KernelChoice]] = []
     for choice in choices:
         nbytes = sum(tensor.size.at(batch) for tensor in choice.workspace.values())
         if nbytes > limit:
@@ -219,7 +220,7 @@ def _seconds(
     return roofline.seconds(op, batch, machine) if roofline.knows(op, machine) else None
 
 
-def _choose(op: Op, name: str, threads: int) -> Choice:
+def _choose(op: Op, name: str, threads: int) -> KernelChoice:
     backward, x = op.kind.endswith(".backward"), op.reads["x"]
     y = op.reads["dy"] if backward else op.writes["y"]
     layer = op.attributes["layer"]
@@ -233,7 +234,7 @@ def _shape(tensor: Tensor) -> Shape:
     return tuple(extent for _, extent in tensor.axes[1:])
 
 
-def _with(op: Op, choice: Choice) -> Op:
+def _with(op: Op, choice: KernelChoice) -> Op:
     """The operation computed by another algorithm. It fills the workspace once, or in backward once
     for each gradient."""
     gradients = [name for name in (*op.writes, *op.updates) if name in ("dweight", "dx")]
@@ -245,7 +246,7 @@ def _with(op: Op, choice: Choice) -> Op:
 
 
 def _rewritten(
-    step: Step, chosen: Mapping[str, Choice], note: list[str], batches: range | None
+    step: Step, chosen: Mapping[str, KernelChoice], note: list[str], batches: range | None
 ) -> Step:
     ops = tuple(_with(op, chosen[op.name]) if op.name in chosen else op for op in step.ops)
     others = [other for other in step.notes if "convolution" not in other]

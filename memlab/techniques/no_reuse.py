@@ -7,10 +7,10 @@ from dataclasses import replace
 from memlab.step.lifetimes import BEFORE
 from memlab.step.step import Step
 from memlab.techniques import application_order
-from memlab.techniques.registry import Place, technique
+from memlab.techniques.registry import Order, technique
 
 
-@technique(Place.LAST, "no reuse", "free nothing: what all reuse is compared with", compared=True)
+@technique(Order.LAST, "no reuse", "free nothing: what all reuse is compared with", compared=True)
 def no_reuse(step: Step) -> Step:
     """The same step, in which nothing that is born is freed; workspace is, after its operation.
 

@@ -15,15 +15,16 @@ from functools import cache
 from importlib import import_module
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from memlab.errors import pick
+from memlab.moved import old_names
 from memlab.step.step import Step
 
 Rewrite = TypeVar("Rewrite", bound=Callable[..., Step])
 
 
-class Place(IntEnum):
+class Order(IntEnum):
     """When a technique is applied: before those of a later place, and in any order with those of
     its own. One that comes later may have taken a tensor away that an earlier one would still
     count on."""
@@ -37,7 +38,7 @@ class Place(IntEnum):
     LAST = 6
 
 
-class Kind(StrEnum):
+class ArgumentKind(StrEnum):
     """What an argument is that has no list of values. Those of the last line are known where a step
     is planned; nobody is asked for them again."""
 
@@ -50,7 +51,7 @@ class Argument(NamedTuple):
     option of the command line that gives it, where that is not ``--technique-argument``."""
 
     name: str
-    values: tuple[str, ...] | Kind
+    values: tuple[str, ...] | ArgumentKind
     about: str = ""
     option: str = ""
 
@@ -76,7 +77,7 @@ class Technique:
     """
 
     rewrite: Callable[..., Step]
-    place: Place
+    place: Order
     label: str
     note: str
     choice: Argument | None = None
@@ -116,7 +117,7 @@ class Technique:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class Applied:
     """A technique with its arguments: it makes a step of another one."""
 
     name: str
@@ -149,9 +150,11 @@ class Use:
         return f"memlab.{self.name}({', '.join(parts)})"
 
 
-def use(name: str, *args: Any, **given: Any) -> Use:
+def use(name: str, *args: Any, **given: Any) -> Applied:
     """A technique by its name with these arguments; one that is None is left out."""
-    return Use(name, args, tuple((key, value) for key, value in given.items() if value is not None))
+    return Applied(
+        name, args, tuple((key, value) for key, value in given.items() if value is not None)
+    )
 
 
 def _written(value: object) -> str:
@@ -164,7 +167,7 @@ _FOUND: dict[str, Technique] = {}
 _REGISTERS = re.compile(r"^@technique\(", re.MULTILINE)
 
 
-def technique(place: Place, label: str, note: str, **row: Any) -> Callable[[Rewrite], Rewrite]:
+def technique(place: Order, label: str, note: str, **row: Any) -> Callable[[Rewrite], Rewrite]:
     """Register a function from a step to a step as a technique, with its row (``Technique``)."""
 
     def register(rewrite: Rewrite) -> Rewrite:
@@ -202,7 +205,7 @@ def find(name: str) -> Technique:
     return pick("technique", name, techniques())
 
 
-def ordered(uses: Iterable[Use]) -> list[Use]:
+def ordered(uses: Iterable[Applied]) -> list[Applied]:
     """Techniques with their arguments in the order in which they are applied."""
     names = list(techniques())
     return sorted(uses, key=lambda each: names.index(each.name))
@@ -212,3 +215,7 @@ def later(name: str) -> list[Technique]:
     """The techniques that this one comes before, by its place."""
     place = find(name).place
     return [row for row in techniques().values() if row.place > place]
+
+
+if not TYPE_CHECKING:  # a checker of types sees the new names only
+    __getattr__ = old_names(__name__)

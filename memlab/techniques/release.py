@@ -13,18 +13,18 @@ from dataclasses import replace
 
 from memlab.errors import InputError, shorten
 from memlab.step.op import NONE, Op, Operands, Phase
-from memlab.step.rewrite_traits import Again, Traits
+from memlab.step.rewrite_traits import RerunRule, Traits
 from memlab.step.step import Step
 from memlab.step.storage import Storage
 from memlab.step.tensor import Role, Tensor
-from memlab.techniques.registry import Place, technique
+from memlab.techniques.registry import Order, technique
 
 _STAY = (Role.BUFFER, Role.PARAMETER, Role.OPTIMIZER_STATE, Role.PARAMETER_GRADIENT)
 NOTE = "freed after its last reader"
 
 
 @technique(
-    Place.LAST, "release", "what a framework holds longer than anybody needs it is freed",
+    Order.LAST, "release", "what a framework holds longer than anybody needs it is freed",
     built=False,
 )  # fmt: skip
 def release(step: Step, roles: Collection[Role] = ()) -> Step:
@@ -96,7 +96,7 @@ class _Values:
             writes={**op.writes, **made},
             updates=kept,
             traits=Traits(over=over) if over else op.traits,
-            again=op.again or (Again((), op.flops) if kept else None),
+            again=op.again or (RerunRule((), op.flops) if kept else None),
         )
 
     def current(self, tensor: Tensor) -> Tensor:

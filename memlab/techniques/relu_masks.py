@@ -16,14 +16,14 @@ from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor
 from memlab.techniques import application_order
-from memlab.techniques.registry import Place, technique
+from memlab.techniques.registry import Order, technique
 
 COMPUTED_IN = ("fp32", "fp64")
 """The formats that a whole step is computed in."""
 
 
 @technique(
-    Place.KEPT, "1-bit ReLU masks", "a ReLU keeps one bit per value where nobody needs its map"
+    Order.KEPT, "1-bit ReLU masks", "a ReLU keeps one bit per value where nobody needs its map"
 )
 def relu_masks(step: Step) -> Step:
     """The same step, where a ReLU keeps a mask of 1 bit per value if its map is kept for it alone.

@@ -15,22 +15,22 @@ import pytest
 from benchmarks import accuracy as recording
 from memlab import InputError, bench, network, zoo
 from memlab.bench import accuracy
-from memlab.bench.accuracy.table import Accuracy, Compared, Estimate
+from memlab.bench.accuracy.table import Accuracy, Compared, PredictorEstimate
 from memlab.bench.accuracy.table import accuracy as result_of
 from memlab.cli import main
 from memlab.measure import recorded_figures
-from memlab.measure.timing import Line, Machine
+from memlab.measure.timing import BenchmarkLine, Machine
 from memlab.networks.graph import Network
 from memlab.pictures.explain.accuracy import AccuracyOfEstimates
 from tests.oracles.requirement import torch_or_skip
 
 MACHINE = Machine("a processor", 2, "Linux x86_64", "2026-01-31", {"torch": "2.13.0"})
 SAID = (
-    Estimate("memlab", 1_000_000, 0.5),
-    Estimate("memlab with workspace", 1_250_000, 4.0),
-    Estimate("MemTracker", why="failed: RuntimeError: no, not it: never"),
-    Estimate("torchinfo", 2_500_000, 0.25),
-    Estimate("accelerate", why="not installed"),
+    PredictorEstimate("memlab", 1_000_000, 0.5),
+    PredictorEstimate("memlab with workspace", 1_250_000, 4.0),
+    PredictorEstimate("MemTracker", why="failed: RuntimeError: no, not it: never"),
+    PredictorEstimate("torchinfo", 2_500_000, 0.25),
+    PredictorEstimate("accelerate", why="not installed"),
 )
 FOUND = (
     Compared("net, batch 2, adam", "PyTorch's allocator", 1_250_000, SAID),
@@ -64,7 +64,7 @@ def test_the_table_says_how_far_each_is_off_and_why_there_is_no_figure():
         "large, batch 9, sgd: not run: it needs 9 GB", str(MACHINE),
     ):  # fmt: skip
         assert text in said
-    assert Estimate("a", 10**9 + 1).off(10**9) == "less than 0.01 % too high"
+    assert PredictorEstimate("a", 10**9 + 1).off(10**9) == "less than 0.01 % too high"
 
 
 def test_the_plot_has_the_same_figures():
@@ -113,7 +113,9 @@ def test_the_recorded_figures_are_those_of_the_steps_that_they_name():
 
 def test_without_pytorch_there_is_one_line(monkeypatch):
     monkeypatch.setattr(accuracy, "allow_torch", lambda: False)
-    assert accuracy.run().lines == (Line("PyTorch is not installed: no comparison", 0, ""),)
+    assert accuracy.run().lines == (
+        BenchmarkLine("PyTorch is not installed: no comparison", 0, ""),
+    )
 
 
 def test_a_model_is_of_accuracy_alone(capsys, monkeypatch):
@@ -258,7 +260,7 @@ def test_who_fails_says_so():
     def broken(case: Any, module: Any) -> int:
         raise ZeroDivisionError("twice\nover")
 
-    assert Predictor("a", "json", broken).estimate(case) == Estimate(
+    assert Predictor("a", "json", broken).estimate(case) == PredictorEstimate(
         "a", why="failed: ZeroDivisionError: twice"
     )
     assert Predictor("a", "no_such_package", broken).estimate(case).why == "not installed"
@@ -268,10 +270,10 @@ def test_others_are_asked_as_their_own_users_ask_them(monkeypatch):
     torch = torch_or_skip()
     from memlab.bench.accuracy import predictors, training
 
-    case = training.Case("a", lambda: torch.nn.Linear(2, 3), nothing, min)
+    case = training.AccuracyCase("a", lambda: torch.nn.Linear(2, 3), nothing, min)
     summary = SimpleNamespace(total_input=1, total_output_bytes=20, total_param_bytes=300)
     theirs = SimpleNamespace(summary=lambda model, **given: summary)
-    monkeypatch.setattr(training.Case, "data", lambda self: (torch.ones(1, 2), None))
+    monkeypatch.setattr(training.AccuracyCase, "data", lambda self: (torch.ones(1, 2), None))
     assert predictors._torchinfo(case, theirs) == 321
     zero = SimpleNamespace(estimate_zero2_model_states_mem_needs=lambda n, **given: (0, 20 * n))
     assert predictors._deepspeed(case, zero) == 20 * 9
@@ -307,9 +309,11 @@ def test_on_a_gpu_the_truth_is_what_its_allocator_had_at_most(monkeypatch):
         max_memory_allocated=lambda device: 1007,
     )
     monkeypatch.setattr(torch, "cuda", stand_in)
-    monkeypatch.setattr(training.Case, "data", lambda self: (torch.ones(2, 2), torch.zeros(2, 3)))
-    monkeypatch.setattr(training.Case, "model", lambda self: self.build())
-    case = training.Case(
+    monkeypatch.setattr(
+        training.AccuracyCase, "data", lambda self: (torch.ones(2, 2), torch.zeros(2, 3))
+    )
+    monkeypatch.setattr(training.AccuracyCase, "model", lambda self: self.build())
+    case = training.AccuracyCase(
         "a", lambda: torch.nn.Linear(2, 3), nothing, torch.nn.functional.mse_loss, device="cuda"
     )
     assert training._on_gpu(case) == 1000

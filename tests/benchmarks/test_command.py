@@ -14,10 +14,10 @@ from benchmarks import im2col
 from benchmarks.__main__ import main
 from memlab.layers import Conv2d
 from memlab.measure import convolution
-from memlab.measure.convolution import Case
-from memlab.measure.timing import Line
+from memlab.measure.convolution import ConvolutionCase
+from memlab.measure.timing import BenchmarkLine
 
-LAYER = Case("small", (3, 8, 9), Conv2d(4, 3, pad=1))
+LAYER = ConvolutionCase("small", (3, 8, 9), Conv2d(4, 3, pad=1))
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,9 @@ def tiny(monkeypatch):
     monkeypatch.setattr(convolution, "freed_memory_kept", nullcontext)
     for module in (convolution, im2col):
         monkeypatch.setattr(module, "SHORTEST", 0.0)
-    monkeypatch.setattr(benchmark, "blas", lambda: [Line("BLAS of scipy, core Zen", 4, "")])
+    monkeypatch.setattr(
+        benchmark, "blas", lambda: [BenchmarkLine("BLAS of scipy, core Zen", 4, "")]
+    )
     runs = {
         "convolution": lambda: benchmark.run(1, [LAYER]),
         "im2col": lambda: im2col.run(1, [im2col.Case("small", (1, 3, 9, 8), 3, 1, 1)]),

@@ -15,11 +15,11 @@ import pytest
 from benchmarks import BENCHMARKS, gpu
 from benchmarks.im2col import Case
 from memlab import InputError
-from memlab.kernels.cuda.target import Target
+from memlab.kernels.cuda.target import CudaTarget
 from memlab.layers import Conv2d, algorithms
 from memlab.measure import batch_times, recorded_figures
-from memlab.measure.convolution import Case as Layer
-from memlab.measure.timing import Line, Result, machine
+from memlab.measure.convolution import ConvolutionCase as Layer
+from memlab.measure.timing import BenchmarkLine, Result, machine
 from tests import gpu as on_gpu
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -122,7 +122,7 @@ def test_a_batch_leaves_most_of_the_memory_free(monkeypatch):
 
 
 def test_without_a_gpu_one_sentence_says_so(monkeypatch):
-    monkeypatch.setattr(TARGETS, "target", lambda: Target("simulator", True, None))
+    monkeypatch.setattr(TARGETS, "target", lambda: CudaTarget("simulator", True, None))
     with pytest.raises(InputError, match="there is no GPU here that Numba can use"):
         BENCHMARKS["gpu"]()
 
@@ -152,7 +152,9 @@ def test_figures_are_kept_if_the_tests_pass(failed, tmp_path, monkeypatch, capsy
         return subprocess.CompletedProcess(command, failed)
 
     monkeypatch.setattr(subprocess, "run", tests)
-    monkeypatch.setattr(gpu, "run", lambda: Result("gpu", machine(), (Line("a", 1.0, "s"),)))
+    monkeypatch.setattr(
+        gpu, "run", lambda: Result("gpu", machine(), (BenchmarkLine("a", 1.0, "s"),))
+    )
     monkeypatch.setattr(recorded_figures, "FOLDER", tmp_path)
     assert on_gpu.record("NVIDIA T4") == failed
     assert seen == ["1"]

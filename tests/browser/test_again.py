@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lessons import build
-from memlab.lesson.card_question import Kind, Part, topics
+from memlab.lesson.card_question import AnswerKind, Purpose, topics
 from tests.browser.conftest import RUN_ALL
 
 CARD, VIEW = ".memlab-card", ".memlab-view"
@@ -18,7 +18,7 @@ NAMES = sorted(path.name for path in Path(build.LESSONS).glob("[0-9]*.ipynb"))
 LESSONS = NAMES if os.environ.get(EVERY) else NAMES[:1]
 PATIENCE = 180_000
 """Milliseconds: some answers measure."""
-TYPED = {Kind.AMOUNT: "12.8 MB", Kind.TIMES: "7"}
+TYPED = {AnswerKind.AMOUNT: "12.8 MB", AnswerKind.TIMES: "7"}
 FINISHED = """() => jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === "idle"
     && jupyterapp.shell.currentWidget.model.sharedModel.cells
         .every(cell => cell.executionState !== "running")"""
@@ -39,7 +39,7 @@ view.compose = broken"""
 
 def kinds():
     """A question of each kind and part."""
-    first: dict[tuple[Kind, Part], str] = {}
+    first: dict[tuple[AnswerKind, Purpose], str] = {}
     for name, topic in sorted(topics().items()):
         first.setdefault((topic.kind, topic.part), name)
     return list(first.values())
@@ -62,13 +62,13 @@ def runs_again(page):
 def kind_of(card):
     """How a card is answered, by its controls."""
     if card.locator("input[type=radio]").count():
-        return Kind.CHOICE
-    return Kind.TIMES if card.locator("input[type=range]").count() else Kind.AMOUNT
+        return AnswerKind.CHOICE
+    return AnswerKind.TIMES if card.locator("input[type=range]").count() else AnswerKind.AMOUNT
 
 
 def answers(card, kind):
     """Enter a guess and check it."""
-    if kind is Kind.CHOICE:
+    if kind is AnswerKind.CHOICE:
         card.locator("input[type=radio]").first.check()
     else:
         card.locator("input[type=text]").first.fill(TYPED[kind])
@@ -137,12 +137,12 @@ def test_a_restarted_kernel_is_said_and_its_cell_runs_again(open_cells):
     page = open_cells(cell("00.double"))
     page.evaluate(RESTART)
     page.locator(".ml-says").get_by_text("Run this cell again").wait_for()
-    answers(page.locator(CARD), Kind.CHOICE)
+    answers(page.locator(CARD), AnswerKind.CHOICE)
     page.wait_for_timeout(600)  # as long as it takes to say that something works
     assert "Run this cell again" in page.locator(CARD).inner_text()
     assert page.locator(f"{CARD} [aria-disabled]").count() == 0
     runs_again(page)
-    answers(page.locator(CARD), Kind.CHOICE)
+    answers(page.locator(CARD), AnswerKind.CHOICE)
     closes(page, page.locator(CARD).element_handle())
 
 

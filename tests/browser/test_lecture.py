@@ -8,11 +8,11 @@ import pytest
 from memlab.course.lecture import slides
 from memlab.course.lecture.page import SHORT, html
 from memlab.course.lecture.scenes import scenes
-from memlab.course.lecture.slides import Recorded
+from memlab.course.lecture.slides import RecordedCopy
 from memlab.pictures.shifted_copies import small_picture as windows
 from memlab.pictures.shifted_copies.lowering import amount
 
-RECORDED = Recorded(115_605_504, 115_605_504, 0.0093, "Linux x86_64, 2 cores, 2026-11-21")
+RECORDED = RecordedCopy(115_605_504, 115_605_504, 0.0093, "Linux x86_64, 2 cores, 2026-11-21")
 STATE = "() => decodeURIComponent(location.hash.slice(1))"
 GO = """state => new Promise(done => {
     if (location.hash === "#" + state) return done();

@@ -12,7 +12,7 @@ import pytest
 
 from lessons import build
 from memlab import strings
-from memlab.lesson.card_question import Kind, topics
+from memlab.lesson.card_question import AnswerKind, topics
 from memlab.lesson.exercise_task import tasks
 from memlab.lesson.marked_text import plain
 from tests.browser.conftest import ERRORS
@@ -42,7 +42,7 @@ PICTURES = {
 }
 """The pictures of the README: in the cell of which card or exercise, its name, and of what."""
 ASKED = r'lesson\.(predict|recall|change|exercise)\("([\w.]+)"\)'
-TYPED = {Kind.AMOUNT: ("12.8 MB", "6.4 MB")}
+TYPED = {AnswerKind.AMOUNT: ("12.8 MB", "6.4 MB")}
 """A guess that is wrong in every lesson, and a revision."""
 PATIENCE = 180_000
 """Milliseconds that a learner waits: a cell that measures takes long where others work too."""
@@ -153,7 +153,7 @@ class Learner:
         """A guess by keys, whatever the control is; most are wrong."""
         if kind in TYPED:
             self.page.keyboard.type(TYPED[kind][again])
-        elif kind is Kind.TIMES:
+        elif kind is AnswerKind.TIMES:
             self.press(*["ArrowLeft" if again else "ArrowRight"] * 4)
         else:
             self.press("Space", *["ArrowDown"] * again)

@@ -8,7 +8,7 @@ import pytest
 
 import memlab
 from memlab import claims, zoo
-from memlab.claims.table import Claim, Figure, Row
+from memlab.claims.table import Claim, OwnFigure, TableRow
 
 CHEN = ("A9.", "A10.", "D3.", "E1.resnet1000")
 """Chen et al. 2016 state no variant; v1.5 gives what they measured."""
@@ -19,13 +19,15 @@ ROWS = [
 BOTTLENECKS = (zoo.resnet50, zoo.resnet101, zoo.resnet152, zoo.resnet200, zoo.resnet)
 
 
-def said(row: Row) -> str:
-    return row.claim if isinstance(row, Claim) else row.what if isinstance(row, Figure) else ""
+def said(row: TableRow) -> str:
+    return row.claim if isinstance(row, Claim) else row.what if isinstance(row, OwnFigure) else ""
 
 
 @pytest.mark.table
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-def test_a_resnet_is_v1_where_the_variant_counts(row: Row, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_resnet_is_v1_where_the_variant_counts(
+    row: TableRow, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With v1 as what a plain name means, no figure changes but those whose text says v1.5."""
     value = eval(row.call, {"memlab": memlab})
     for make in BOTTLENECKS:

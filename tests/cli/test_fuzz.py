@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import memlab
 from memlab import claims, cli
-from memlab.bench.accuracy.table import Compared, Estimate, accuracy
+from memlab.bench.accuracy.table import Compared, PredictorEstimate, accuracy
 from memlab.course.lecture.page import LECTURES
 from memlab.ledger import files
 from memlab.measure.timing import Machine
@@ -244,13 +244,13 @@ def judge(words, code, out, err):
 def bounded(monkeypatch, tmp_path):
     """No server starts, no benchmark takes minutes, few claims are computed, no lecture is run."""
     machine = Machine("a processor", 2, "a system", "2026-01-31", {})
-    estimate = Estimate("memlab", 1_000_000, 0.5)
+    estimate = PredictorEstimate("memlab", 1_000_000, 0.5)
     truth = Compared("net, batch 2, adam", "PyTorch's allocator", 1_250_000, (estimate,))
     result = accuracy((truth,), machine)
     benchmarks = dict.fromkeys(("accuracy", "machine"), lambda *model: result)
     monkeypatch.setattr("memlab.bench.BENCHMARKS", benchmarks)
     rows = claims.find("A4")
-    for kind, name in ((claims.Claim, "table"), (claims.Figure, "figures")):
+    for kind, name in ((claims.Claim, "table"), (claims.OwnFigure, "figures")):
         few = [row for row in rows if isinstance(row, kind)]
         monkeypatch.setattr(f"memlab.claims.{name}", lambda few=few: few)
     monkeypatch.setattr(

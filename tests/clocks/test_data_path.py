@@ -13,7 +13,7 @@ import memlab
 from memlab import InputError, Step, zoo
 from memlab.clocks.data_path import PARTS, SIDES, operations
 from memlab.clocks.streams import slots
-from memlab.hardware import Device, Figure, find
+from memlab.hardware import Device, SourcedFigure, find
 from memlab.lesson import digits
 from memlab.step.storage import DEVICE, HOST
 from memlab.step.tensor import Role
@@ -35,7 +35,7 @@ def small() -> Step:
 
 def card(flops: int) -> Device:
     """A Titan X at another rate: at 6.1e12 operations per second a batch takes 0.249 s."""
-    return replace(find("titan x"), flops={"fp32": Figure(flops, "stated")})
+    return replace(find("titan x"), flops={"fp32": SourcedFigure(flops, "stated")})
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import memlab
 from memlab import InputError, free_memory
 from memlab.clocks import measured_rates, roofline
 from memlab.pictures.explain.explained import Explained
-from memlab.pictures.explain.explained_changes import Subject
+from memlab.pictures.explain.explained_changes import ExplainedStep
 from memlab.pictures.recompute import schedules, subject
 from memlab.pictures.techniques.compare import compare_techniques
 
@@ -58,7 +58,9 @@ def test_pictures_say_whose_seconds_they_show(place) -> None:
 
     def said() -> list[str]:
         notes = [schedules(subject("mnist_cnn"), 2).planned]
-        notes += compare_techniques(step, 2).notes() + Explained(Subject(step), 2, 10**9).notes
+        notes += (
+            compare_techniques(step, 2).notes() + Explained(ExplainedStep(step), 2, 10**9).notes
+        )
         return [note for note in notes if note.startswith("Time is planned")]
 
     assert all("rates recorded on" in note for note in said())

@@ -9,7 +9,7 @@ import pytest
 import memlab
 from memlab import InputError
 from memlab.clocks import measured_rates, roofline
-from memlab.hardware import DEVICES, Device, Figure
+from memlab.hardware import DEVICES, Device, SourcedFigure
 from memlab.layers import Conv2d
 from memlab.layers.algorithms import ALGORITHMS
 from memlab.step.op import Op
@@ -19,10 +19,10 @@ from memlab.step.storage import Size
 ROUND = Device(
     "round",
     "a machine of round figures",
-    Figure(10**9, "stated"),
+    SourcedFigure(10**9, "stated"),
     "by hand",
-    Figure(1000, "stated"),
-    {"fp32": Figure(100, "stated"), "fp16": Figure(400, "stated")},
+    SourcedFigure(1000, "stated"),
+    {"fp32": SourcedFigure(100, "stated"), "fp16": SourcedFigure(400, "stated")},
 )
 """1,000 bytes and 100 operations per second, and 400 of these on 16 bits."""
 

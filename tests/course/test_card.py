@@ -21,9 +21,9 @@ from memlab.errors import InputError
 from memlab.free_memory import Room
 from memlab.lesson import sentences
 from memlab.lesson.card import Card
-from memlab.lesson.card_question import Figure, Kind, Part, Topic, Truth, topics
+from memlab.lesson.card_question import AnswerKind, Purpose, Question, RevealBar, Truth, topics
 from memlab.lesson.exercise_task import tasks
-from memlab.lesson.misconceptions import Cause
+from memlab.lesson.misconceptions import Mistake
 from memlab.pictures.live import outputs
 from memlab.pictures.live.outputs import REQUIRED
 from memlab.runtime import memory_guard
@@ -67,26 +67,26 @@ def ask(monkeypatch, asked):
             if len(asked) <= fails:
                 memory_guard.check(memlab.plan(memlab.training_step(zoo.linear1())), 4, Room(0))
             known = Fraction(HIDDEN) if isinstance(value, str) else value
-            figures = (Figure("planned", known), Figure("measured", known, "again"))
-            causes = (Cause("bits", known * 8),) if kind is Kind.AMOUNT else ()
+            figures = (RevealBar("planned", known), RevealBar("measured", known, "again"))
+            causes = (Mistake("bits", known * 8),) if kind is AnswerKind.AMOUNT else ()
             return Truth(value, figures, causes, {"hidden": HIDDEN})
 
-        return Card(Topic("00.own", kind, {"n": 1}, draw, truth, **more))
+        return Card(Question("00.own", kind, {"n": 1}, draw, truth, **more))
 
     return made
 
 
 @pytest.fixture
 def amount(ask):
-    return ask(Kind.AMOUNT)
+    return ask(AnswerKind.AMOUNT)
 
 
 def times(ask):
-    return ask(Kind.TIMES, Fraction(9, 4), stops=("0.25", "0.5", "1", "2", "4"))
+    return ask(AnswerKind.TIMES, Fraction(9, 4), stops=("0.25", "0.5", "1", "2", "4"))
 
 
 def choice(ask):
-    return ask(Kind.CHOICE, "two", options=("one", "two"))
+    return ask(AnswerKind.CHOICE, "two", options=("one", "two"))
 
 
 def event(name, value=None):
@@ -201,7 +201,7 @@ def test_a_revision_of_nothing_is_refused(amount):
 
 
 def test_other_questions_take_no_reason_and_may_have_one_set_of_numbers(ask):
-    view = views.prediction_card(ask(Kind.AMOUNT, part=Part.RECALL, draw=None))
+    view = views.prediction_card(ask(AnswerKind.AMOUNT, part=Purpose.RECALL, draw=None))
     assert names(view) == ["guess", "lock", "skip"]
     assert control(view, "lock")["label"] == "Check"
     send(view, event("guess", "3 kB"), event("lock"), event("guess", "5 kB"), event("revise"))
@@ -211,7 +211,9 @@ def test_other_questions_take_no_reason_and_may_have_one_set_of_numbers(ask):
 
 def test_a_finding_is_sent_with_its_marks_and_a_reason_as_it_was_typed(ask, monkeypatch):
     monkeypatch.setitem(strings.table(), "ask.00.own.finding", "**First** `n`.")
-    view = views.prediction_card(ask(Kind.AMOUNT).guess("7.9 MB", because="2**3 is `8`, 2**4 not"))
+    view = views.prediction_card(
+        ask(AnswerKind.AMOUNT).guess("7.9 MB", because="2**3 is `8`, 2**4 not")
+    )
     reason = view.now_["shown"]["lines"][1]
     assert tuple(reason) == ("Because: 2**3 is `8`, 2**4 not", False, False)
     view.card.reveal()
@@ -247,16 +249,16 @@ def test_a_malformed_guess_is_refused_and_stays_in_the_box(amount):
     assert (shown["error"], shown["status"]) == ("", "6.4 MB are 6,400,000 B, not locked yet.")
 
 
-@pytest.mark.parametrize("kind", [Kind.AMOUNT, Kind.CHOICE])
+@pytest.mark.parametrize("kind", [AnswerKind.AMOUNT, AnswerKind.CHOICE])
 def test_locking_nothing_is_refused(ask, kind):
-    card = ask(kind, options=("one", "two") if kind is Kind.CHOICE else ())
+    card = ask(kind, options=("one", "two") if kind is AnswerKind.CHOICE else ())
     view = views.prediction_card(card)
     assert send(view, event("lock"))["error"].startswith("Nothing is entered yet")
     assert card.now.open
 
 
 def test_a_run_that_does_not_fit_leaves_the_guess_locked(ask):
-    card = ask(Kind.AMOUNT, fails=1)
+    card = ask(AnswerKind.AMOUNT, fails=1)
     view = views.prediction_card(card)
     shown = send(view, event("guess", "1 MB"), event("lock"))
     assert shown["error"].startswith("refused before anything was allocated")
@@ -330,7 +332,7 @@ def test_the_picture_shows_the_figures_of_the_text(name):
 
 
 def test_a_bar_is_as_long_as_its_value(ask):
-    card = ask(Kind.AMOUNT, Fraction(4_000_000)).guess("1 MB").reveal()
+    card = ask(AnswerKind.AMOUNT, Fraction(4_000_000)).guess("1 MB").reveal()
     drawn = prediction_card(card).page().svg()
     (hollow,) = [part for part in drawn.parts if 'class="before"' in part]
     (guess,) = map(float, re.findall(r' width="([\d.]+)"', hollow))

@@ -19,14 +19,14 @@ from memlab.course.case import (
     ROWS,
     SHOWN,
     TECHNIQUES,
-    Case,
+    CourseCase,
     SmallRun,
     SmallRuns,
     measured,
     row,
 )
 from memlab.lesson import progress
-from memlab.lesson.card_question import Part, topics
+from memlab.lesson.card_question import Purpose, topics
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.marks import Line, Rect, Rule
 from memlab.pictures.mountain.stack_parts import STACK
@@ -148,7 +148,7 @@ def learner(tmp_path, monkeypatch):
 
     def answers(*lessons):
         for name, topic in topics().items():
-            if topic.part is Part.PREDICT and name.partition(".")[0] in lessons:
+            if topic.part is Purpose.PREDICT and name.partition(".")[0] in lessons:
                 progress.answered(name, "", None)
 
     return answers
@@ -167,7 +167,7 @@ def test_the_rows_of_lessons_that_progress_has_as_answered_are_drawn(learner):
 
 
 def test_a_lesson_with_one_open_prediction_is_not_answered(learner):
-    first = next(n for n, t in topics().items() if n[:2] == "06" and t.part is Part.PREDICT)
+    first = next(n for n, t in topics().items() if n[:2] == "06" and t.part is Purpose.PREDICT)
     learner()
     progress.answered(first, "", None)
     assert "06" not in views.case("07").rows.rows
@@ -347,7 +347,7 @@ def test_the_whole_batch_lowered_adds_no_byte_to_the_peak_and_many_elsewhere() -
 
 def test_a_lesson_draws_its_own_row_and_none_of_a_later_one() -> None:
     for lesson in LESSONS:
-        found = Case(lesson)
+        found = CourseCase(lesson)
         assert max(found.rows, default="") == ("" if lesson in ("00", "01") else lesson)
         assert [each for each in found.lessons if each in ROWS] == list(ROWS)
         assert set(found.lessons) - {lesson} <= {*TECHNIQUES, *LATER}
@@ -356,19 +356,19 @@ def test_a_lesson_draws_its_own_row_and_none_of_a_later_one() -> None:
 
 def test_the_rows_that_lesson_02_asks_about_are_in_no_picture_before_it() -> None:
     for lesson in ("00", "01"):
-        found = Case(lesson)
+        found = CourseCase(lesson)
         assert not found.rows
         assert {found.place(row) for row in ("01", "02")} == {"predict first, in lesson 02"}
-    assert {*Case("02").rows} == {"01", "02"}
+    assert {*CourseCase("02").rows} == {"01", "02"}
 
 
 def test_a_row_never_goes_away_along_the_course() -> None:
-    spine = [Case(each).rows.keys() for each in ("01", "02", "07", "08", "09")]
+    spine = [CourseCase(each).rows.keys() for each in ("01", "02", "07", "08", "09")]
     assert all(one < other for one, other in combinations(spine, 2))
 
 
 def test_a_title_says_what_the_figures_of_its_lesson_are() -> None:
-    titles = {lesson: Case(lesson).title for lesson in LESSONS}
+    titles = {lesson: CourseCase(lesson).title for lesson in LESSONS}
     assert titles["07"] == "In place saves 0.5 % here: giving back has taken the rest"
     assert titles["08"] == "Recompute: 6.42 GB instead of 22.0 GB, for 32.8 % more time"
     assert titles["10"] == "In halves: 11.2 GB instead of 22.0 GB, and the time hardly changes"

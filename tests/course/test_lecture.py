@@ -22,7 +22,7 @@ from memlab.course.lecture import slides as facts
 from memlab.course.lecture.page import SHORT
 from memlab.course.lecture.page import html as page
 from memlab.course.lecture.scenes import scenes
-from memlab.course.lecture.slides import Recorded
+from memlab.course.lecture.slides import RecordedCopy
 from memlab.errors import InputError
 from memlab.lesson.material import quantities
 from memlab.pictures.draw.svg import Box
@@ -36,7 +36,7 @@ from tests.lessons.test_sources import LINK
 
 COMMITTED = build.LESSONS / "lecture" / "k2.html"
 LIMIT = 350_000
-RECORDED = Recorded(115_605_504, 115_605_504, 0.0093, "Linux x86_64, 2 cores, 2026-11-21")
+RECORDED = RecordedCopy(115_605_504, 115_605_504, 0.0093, "Linux x86_64, 2 cores, 2026-11-21")
 MAKE = "memlab lecture k2 --no-run -o lessons/lecture/k2.html"
 
 
@@ -193,7 +193,7 @@ def test_every_part_that_is_used_is_there_once(planned):
 
 
 def test_it_says_what_was_recorded_and_where(planned):
-    recorded, kept = page(RECORDED), Recorded.kept()
+    recorded, kept = page(RECORDED), RecordedCopy.kept()
     assert kept
     assert RECORDED.where not in planned
     assert planned.count(f"recorded: {kept.where}") >= 4  # the run, 1 image, and both races

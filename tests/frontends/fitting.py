@@ -24,11 +24,11 @@ from torch import nn
 import memlab
 from memlab.frontends.torch import observe
 from memlab.frontends.torch.fitting import BY
-from memlab.frontends.torch.fitting.offload_search import Offload, OffloadSearch
-from memlab.frontends.torch.fitting.recipe import Fit, Recipe
+from memlab.frontends.torch.fitting.offload_search import OffloadFit, OffloadSearch
+from memlab.frontends.torch.fitting.recipe import Recipe, RecipeFit
 from memlab.frontends.torch.fitting.search import Search
 from memlab.frontends.torch.measured_workspace import with_workspace, workspace
-from memlab.frontends.torch.tensor_modes import OPTIMIZERS, Wish
+from memlab.frontends.torch.tensor_modes import OPTIMIZERS, RecordingRequest
 from memlab.measure.timing import interleave
 from memlab.step.storage import DEVICE, HOST
 from tests.oracles.torch_allocator import most
@@ -67,7 +67,7 @@ def of_recipes(name: str, case: Case, given: argparse.Namespace) -> Iterator[str
     """A model's lines, one for each budget."""
     data = (case.build, case.make_batch, case.loss_fn)
     make = OffloadSearch if given.by == "offload" else Search
-    search = make(Wish(*data, given.optimizer, case.autocast), given.batch)
+    search = make(RecordingRequest(*data, given.optimizer, case.autocast), given.batch)
     for share in map(float, given.shares.split(",")):
         start, nbytes = time.perf_counter(), int(search.before.nbytes * share)
         found = search.fit(nbytes)
@@ -89,14 +89,14 @@ def of_recipes(name: str, case: Case, given: argparse.Namespace) -> Iterator[str
         )
 
 
-def _both(recipe: Fit) -> int:
+def _both(recipe: RecipeFit) -> int:
     """The peak of device and host, which are one memory on a processor."""
     device, host = (recipe.plan().timeline(recipe.batch, memory) for memory in (DEVICE, HOST))
     return max(a + b for a, b in zip(device, host, strict=True))
 
 
-def _takes(recipe: Fit) -> str:
-    if isinstance(recipe, Offload):
+def _takes(recipe: RecipeFit) -> str:
+    if isinstance(recipe, OffloadFit):
         return (
             f"{recipe.to_host:,} B to the host, {recipe.to_device:,} B back, {recipe.host:,} B wait"
         )
@@ -104,7 +104,7 @@ def _takes(recipe: Fit) -> str:
     return f"{100 * recipe.share:+.1f} % time"
 
 
-def _slower(recipe: Fit, case: Case) -> float:
+def _slower(recipe: RecipeFit, case: Case) -> float:
     """How much longer a step takes with the recipe, in percent: medians of steps in turn."""
     models: dict[str, Callable[[], Any]] = {
         "plain": case.build,
@@ -116,7 +116,7 @@ def _slower(recipe: Fit, case: Case) -> float:
     return 100 * (found["wrapped"] / found["plain"] - 1)
 
 
-def _stepping(build: Callable[[], Any], recipe: Fit, case: Case) -> Callable[[], None]:
+def _stepping(build: Callable[[], Any], recipe: RecipeFit, case: Case) -> Callable[[], None]:
     """A training step of a model, to be taken again and again."""
     model, (x, target) = build().train(), case.make_batch(recipe.batch)
     optimizer = recipe.wish.optimizer
@@ -131,7 +131,7 @@ def _stepping(build: Callable[[], Any], recipe: Fit, case: Case) -> Callable[[],
     return step
 
 
-def _applied(recipe: Fit, case: Case) -> Any:
+def _applied(recipe: RecipeFit, case: Case) -> Any:
     return recipe.apply(case.build())
 
 

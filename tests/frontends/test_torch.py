@@ -27,11 +27,11 @@ from memlab.frontends.torch import (
     record,
     tensor_modes,
 )
-from memlab.frontends.torch.dispatch_mode import Seen
+from memlab.frontends.torch.dispatch_mode import SeenTensor
 from memlab.frontends.torch.fitting.update_in_backward import OneByOne
 from memlab.frontends.torch.fitting.wrapping import wrap
-from memlab.frontends.torch.recording import Call, Spec
-from memlab.frontends.torch.tensor_modes import Wish, World
+from memlab.frontends.torch.recording import OperatorCall, Spec
+from memlab.frontends.torch.tensor_modes import RecordingRequest, World
 from tests.oracles.torch_peak import count
 from tests.torch_models import SMALL, Case, images, of_images
 from tests.unknown_kinds import meaning
@@ -85,14 +85,16 @@ def test_so_it_is_with_other_optimizers(name, optimizer):
 def test_what_is_kept_for_equal_calls_is_what_they_give(name):
     """PyTorch itself holds each result that it finds by our key against one that it makes anew."""
     case = SMALL[name]
-    world = World(Wish(case.build, case.make_batch, case.loss_fn, "adam", case.autocast), False)
+    world = World(
+        RecordingRequest(case.build, case.make_batch, case.loss_fn, "adam", case.autocast), False
+    )
     assert world.fake is not None
     world.fake.cache_crosscheck_enabled = True
     for batch in (5, 2, 3):
         world.trace(batch)
 
 
-def told(call: Call) -> Any:
+def told(call: OperatorCall) -> Any:
     """All of a call but its numbers: an optimizer's depend on how many steps it has taken."""
     specs = [each for each in call.args if isinstance(each, Spec)]
     return replace(call, args=tuple(specs), kwargs={})
@@ -146,7 +148,7 @@ def test_equal_numbers_of_other_kinds_are_other_calls():
 def test_fake_tensors_live_and_die_as_real_ones_do(name):
     """Every storage: the call that makes it, the call that it dies after, its bytes, its role."""
     case = SMALL[name]
-    wish = Wish(case.build, case.make_batch, case.loss_fn, "adam", case.autocast)
+    wish = RecordingRequest(case.build, case.make_batch, case.loss_fn, "adam", case.autocast)
     worlds = World(wish, real=False), World(wish, real=True)
     for each in worlds:
         each.trace(3)  # the first step, in which the optimizer gets its state
@@ -363,7 +365,7 @@ def test_a_recording_tells_arguments_at_any_batch():
     assert at(call.args[0], 5).shape == (5, 3, 32, 32)
     assert call.outputs[0] is not None
     assert at(call.outputs[0], 5).shape == (5, 32, 4, 4)
-    assert not any(isinstance(each, Seen) for each in call.args)
+    assert not any(isinstance(each, SeenTensor) for each in call.args)
     assert found.modules["blocks.1.mlp"] == "Sequential"
     assert [b.name for b in found.alive(0)][:2] == ["first", "places"]
 

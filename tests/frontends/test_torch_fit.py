@@ -20,12 +20,12 @@ from torch import nn
 from memlab.frontends.torch.fitting import search, wrapping
 from memlab.frontends.torch.fitting.checkpointed_peak import model_of
 from memlab.frontends.torch.fitting.module_calls import Watched, candidates
-from memlab.frontends.torch.fitting.module_milp import Program
+from memlab.frontends.torch.fitting.module_milp import ModuleProgram
 from memlab.frontends.torch.fitting.recipe import Recipe
 from memlab.frontends.torch.fitting.search import Search
-from memlab.frontends.torch.measured_workspace import Workspace
+from memlab.frontends.torch.measured_workspace import MeasuredWorkspace
 from memlab.frontends.torch.observed_model import observe
-from memlab.frontends.torch.tensor_modes import Wish
+from memlab.frontends.torch.tensor_modes import RecordingRequest
 from tests.oracles.torch_allocator import most
 
 F = torch.nn.functional
@@ -49,8 +49,8 @@ def make_batch(batch: int) -> Any:
     return torch.randn(batch, 3, 16, 16), torch.randint(5, (batch,))
 
 
-def wish(model: Any = build, optimizer: Any = "momentum") -> Wish:
-    return Wish(model, make_batch, F.cross_entropy, optimizer)
+def wish(model: Any = build, optimizer: Any = "momentum") -> RecordingRequest:
+    return RecordingRequest(model, make_batch, F.cross_entropy, optimizer)
 
 
 @pytest.fixture(scope="module")
@@ -119,15 +119,15 @@ def first_stage() -> Any:
     return nn.Sequential(build()[0], nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 5))
 
 
-def unmeasured(model: Any, seed: int) -> Program:
+def unmeasured(model: Any, seed: int) -> ModuleProgram:
     """Without workspace, and each call takes some seconds or other."""
     seen = Watched()
     recording = observe(wish(seen.build(model)))
     draw = random.Random(seed)
     times = {call.number: draw.random() for call in recording.calls}
-    nothing = Workspace((BATCH,), {}, {}, times)
+    nothing = MeasuredWorkspace((BATCH,), {}, {}, times)
     spans = candidates(recording, seen)
-    return Program(model_of(recording, nothing, spans, seen.norms, BATCH))
+    return ModuleProgram(model_of(recording, nothing, spans, seen.norms, BATCH))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -19,17 +19,17 @@ from torch import nn
 
 from memlab.frontends.torch.fitting import offloading
 from memlab.frontends.torch.fitting.module_calls import Watched, savers
-from memlab.frontends.torch.fitting.module_milp import Program
+from memlab.frontends.torch.fitting.module_milp import ModuleProgram
 from memlab.frontends.torch.fitting.offload_search import (
-    Offload,
+    OffloadFit,
     OffloadSearch,
     Waits,
 )
 from memlab.frontends.torch.fitting.recipe import _equal, _trained
-from memlab.frontends.torch.measured_workspace import Workspace
+from memlab.frontends.torch.measured_workspace import MeasuredWorkspace
 from memlab.frontends.torch.observed_model import Observed, observe
 from memlab.frontends.torch.recording_to_step import step_of
-from memlab.frontends.torch.tensor_modes import Wish, as_it_is
+from memlab.frontends.torch.tensor_modes import RecordingRequest, as_it_is
 from memlab.step.op import Phase
 from memlab.step.storage import HOST
 from tests.oracles.torch_allocator import most
@@ -58,8 +58,8 @@ CASES: dict[str, Case] = {
 }
 
 
-def wish(case: Case, optimizer: str = "momentum") -> Wish:
-    return Wish(case.build, case.make_batch, case.loss_fn, optimizer, case.autocast)
+def wish(case: Case, optimizer: str = "momentum") -> RecordingRequest:
+    return RecordingRequest(case.build, case.make_batch, case.loss_fn, optimizer, case.autocast)
 
 
 def both(ledger: Any, batch: int, workspace: bool = True) -> int:
@@ -115,9 +115,9 @@ def found() -> OffloadSearch:
 
 
 @pytest.fixture(scope="module")
-def recipe(found: OffloadSearch) -> Offload:
+def recipe(found: OffloadSearch) -> OffloadFit:
     fitted = found.fit(found.before.nbytes * 6 // 10).recipe
-    assert isinstance(fitted, Offload)
+    assert isinstance(fitted, OffloadFit)
     return fitted
 
 
@@ -170,13 +170,13 @@ def test_the_model_of_bytes_is_what_a_recording_of_the_wrapped_model_says(found)
         )
 
 
-def unmeasured(model: Any) -> Program:
+def unmeasured(model: Any) -> ModuleProgram:
     """Without workspace."""
     seen = Watched()
     case = of_images(model, 16, 5)
-    recording = observe(Wish(seen.build(model), case.make_batch, case.loss_fn))
-    nothing = Workspace((BATCH,), {}, {}, {})
-    return Program(Waits(recording, nothing, savers(recording, seen), {}, BATCH).model())
+    recording = observe(RecordingRequest(seen.build(model), case.make_batch, case.loss_fn))
+    nothing = MeasuredWorkspace((BATCH,), {}, {}, {})
+    return ModuleProgram(Waits(recording, nothing, savers(recording, seen), {}, BATCH).model())
 
 
 def test_the_choice_moves_the_least_of_all():
@@ -285,12 +285,12 @@ def test_what_changes_after_it_was_saved_is_no_candidate_and_nor_is_a_checkpoint
         return nn.Sequential(nn.Conv2d(3, 4, 3), Overwriting(), nn.Flatten(), nn.Linear(784, 5))
 
     case, seen = of_images(build, 16, 5), Watched()
-    recording = observe(Wish(seen.build(build), case.make_batch, case.loss_fn))
+    recording = observe(RecordingRequest(seen.build(build), case.make_batch, case.loss_fn))
     names = savers(recording, seen)
     assert {"0", "3"} <= set(names)
     assert not {"", "1"} & set(names)
     case, seen = SMALL["checkpoint"], Watched()
-    recording = observe(Wish(seen.build(case.build), case.make_batch, case.loss_fn))
+    recording = observe(RecordingRequest(seen.build(case.build), case.make_batch, case.loss_fn))
     names = savers(recording, seen)
     assert {"0", "3"} <= set(names)
     assert not {"", "1", "1.0", "1.0.conv1"} & set(names)
@@ -318,7 +318,7 @@ def test_a_step_that_runs_on_real_tensors_only_has_its_copies_too():
     def make_batch(batch: int) -> Any:
         return images(16, 5, batch)
 
-    found = Observed(Wish(Branching, make_batch, F.cross_entropy))
+    found = Observed(RecordingRequest(Branching, make_batch, F.cross_entropy))
     recorded = found.again(lambda model: offloading.wrap_recorded(model, [""]))
     assert recorded.real
     real = count(

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from memlab.kernels.formulas.windows import source
-from memlab.kernels.operands import Window
+from memlab.kernels.operands import ConvWindow
 from memlab.kernels.registry import Array
 
 
-def panel(image: Array, at: Window, places: range) -> Array:
+def panel(image: Array, at: ConvWindow, places: range) -> Array:
     """Lower some output places of an image (C, H, W): (C k k, places), 0 in the padding."""
     found = np.zeros((len(image), at.kernel, at.kernel, len(places)), image.dtype)
     for ky, kx, lane, iy, ix in _reads(at, places):
@@ -19,20 +19,22 @@ def panel(image: Array, at: Window, places: range) -> Array:
     return found.reshape(-1, len(places))
 
 
-def add_back(lowered: Array, image: Array, at: Window, places: range) -> None:
+def add_back(lowered: Array, image: Array, at: ConvWindow, places: range) -> None:
     """Add a panel to the places of the image that it was read from."""
     values = lowered.reshape(len(image), at.kernel, at.kernel, len(places))
     for ky, kx, lane, iy, ix in _reads(at, places):
         image[:, iy, ix] += values[:, ky, kx, lane]
 
 
-def convolution(image: Array, weight: Array, at: Window, tile: int) -> Array:
+def convolution(image: Array, weight: Array, at: ConvWindow, tile: int) -> Array:
     """``Y = W L``, tile by tile of ``L``, as (K, places)."""
     matrix = weight.reshape(len(weight), -1)
     return np.concatenate([matrix @ panel(image, at, some) for some in tiles(at, tile)], axis=1)
 
 
-def gradients(image: Array, weight: Array, dy: Array, at: Window, tile: int) -> tuple[Array, Array]:
+def gradients(
+    image: Array, weight: Array, dy: Array, at: ConvWindow, tile: int
+) -> tuple[Array, Array]:
     """``dW = dY L^T``, and the image's gradient from ``dL = W^T dY``; ``dy`` is (K, places)."""
     matrix, dimage = weight.reshape(len(weight), -1), np.zeros_like(image)
     dweight = np.zeros_like(matrix)
@@ -43,13 +45,13 @@ def gradients(image: Array, weight: Array, dy: Array, at: Window, tile: int) -> 
     return dweight.reshape(weight.shape), dimage
 
 
-def tiles(at: Window, tile: int) -> list[range]:
+def tiles(at: ConvWindow, tile: int) -> list[range]:
     """The output places, some neighbours at a time."""
     places = range(at.rows * at.columns)
     return [places[first : first + tile] for first in range(0, len(places), tile)]
 
 
-def _reads(at: Window, places: range) -> Iterator[tuple[int, int, int, int, int]]:
+def _reads(at: ConvWindow, places: range) -> Iterator[tuple[int, int, int, int, int]]:
     """For every tap and place: (ky, kx), which of the places, and the row and column of the image,
     where it is none of the padding."""
     for ky, kx in np.ndindex(at.kernel, at.kernel):

@@ -10,7 +10,7 @@ import pytest
 from memlab.errors import InputError
 from memlab.kernels.cpu.small_formats import bitmask
 from memlab.kernels.cpu.small_formats.bitmask import pack_positive, relu_backward_masked
-from memlab.kernels.registry import Array, Call, find
+from memlab.kernels.registry import Array, KernelCall, find
 from tests.kernels.test_contract import allocated, allocates
 from tests.kernels_by_case import as_slice
 
@@ -62,7 +62,7 @@ def backward(arrays: dict[str, Array], dx: Array, accumulate: bool) -> Array:
     """What the kernel makes of dx."""
     into = dx.copy()
     kernel = find("relu.backward", format={4: "fp32", 8: "fp64"}[dx.itemsize])
-    kernel(Call({**arrays, "dx": into}, accumulate=accumulate))
+    kernel(KernelCall({**arrays, "dx": into}, accumulate=accumulate))
     return into
 
 
@@ -74,7 +74,7 @@ def test_backward_from_a_mask_is_backward_from_y(
 ) -> None:
     x, dy, dx = (drawn(shape, DTYPES[format], seed) for seed in range(3))
     arrays = {"x": x, "y": np.empty_like(x), "mask": blank(x)}
-    find("relu", format=format)(Call(arrays))
+    find("relu", format=format)(KernelCall(arrays))
     assert (arrays["mask"] == expected(x)).all()
     plain = backward({"dy": dy, "y": arrays["y"]}, dx, accumulate)
     masked = backward({"dy": dy, "mask": arrays["mask"]}, dx, accumulate)
@@ -97,7 +97,7 @@ def test_backward_reads_and_writes_slices(accumulate: bool) -> None:
 def test_without_a_mask_nothing_changes() -> None:
     x = drawn((2, 9), np.float64)
     y = np.empty_like(x)
-    find("relu")(Call({"x": x, "y": y}))
+    find("relu")(KernelCall({"x": x, "y": y}))
     np.testing.assert_array_equal(y, np.where(x <= 0, 0, x))
 
 
@@ -108,7 +108,7 @@ def test_no_array_is_made(format: str) -> None:
     for each in (dy, as_slice(dy)):
         arrays = {"x": each, "y": y, "dy": each, "dx": dx, "mask": mask}
         for kind in ("relu", "relu.backward"):
-            assert allocated(find(kind, format=format), Call(arrays)) == 0
+            assert allocated(find(kind, format=format), KernelCall(arrays)) == 0
     loops: list[Any] = [bitmask._pack, bitmask._backward]
     for loop in loops:
         assert not any(allocates(loop, signature) for signature in loop.signatures)

@@ -12,7 +12,7 @@ from memlab.formats import FORMATS, Format
 from memlab.kernels.cpu.small_formats import blockwise
 from memlab.kernels.cpu.small_formats.blockwise import narrow_blocks, widen_blocks
 from memlab.kernels.cpu.small_formats.conversions import words
-from memlab.kernels.registry import Array, Call
+from memlab.kernels.registry import Array, KernelCall
 from tests.kernels.test_contract import allocated, allocates
 
 FORMATS8 = [FORMATS["fp8_e4m3fn"], FORMATS["fp8_e5m2"]]
@@ -151,7 +151,7 @@ def test_no_array_is_made(format: Format) -> None:
         lambda call: narrow_blocks(values, codes, scales, format, 16),
         lambda call: narrow_blocks(values, codes, scales, format, 16, 3, 5),
     ):
-        assert allocated(convert, Call({})) == 0
+        assert allocated(convert, KernelCall({})) == 0
     loops: list[Any] = [blockwise._widen(format), blockwise._narrow(format)]
     for loop in loops:
         assert not any(allocates(loop, signature) for signature in loop.signatures)

@@ -22,7 +22,7 @@ from memlab.kernels import device_independent, registry
 from memlab.kernels.cpu import compile as compiling
 from memlab.kernels.cpu import elementwise_loops
 from memlab.kernels.cpu.nan_search import nan_places
-from memlab.kernels.registry import Array, Call
+from memlab.kernels.registry import Array, KernelCall
 from memlab.layers import LAYERS, algorithms
 from memlab.layers.algorithms import ALGORITHMS
 from memlab.layers.layer_kind import Passes
@@ -121,7 +121,7 @@ def test_a_device_loads_no_kernels_of_another() -> None:
         subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def calls(trial: Trial) -> list[tuple[Op, Call]]:
+def calls(trial: Trial) -> list[tuple[Op, KernelCall]]:
     """Every way to call the kernels of a case."""
     weights, forward = trial.weights(), trial.forward_op
     given = {**trial.values, **trial.forward()}
@@ -138,7 +138,7 @@ def calls(trial: Trial) -> list[tuple[Op, Call]]:
     return found
 
 
-def other_calls(format: str) -> list[tuple[str, Call]]:
+def other_calls(format: str) -> list[tuple[str, KernelCall]]:
     """Updates, the sum of two gradients, and images as numbers."""
     drawn = np.random.default_rng(0)
     dtype = registry.DTYPES[format]
@@ -146,15 +146,17 @@ def other_calls(format: str) -> list[tuple[str, Call]]:
     for kind in OPTIMIZERS:
         own = slot(kind)
         arrays = {name: drawn.random((4, 3)).astype(dtype) for name in own.parts.values()}
-        found.append((kind, Call(arrays, settings=SETTINGS | {"step": 1.0}, slots=(own,))))
+        found.append((kind, KernelCall(arrays, settings=SETTINGS | {"step": 1.0}, slots=(own,))))
     dx, dy = (drawn.random((2, 3, 4)).astype(dtype) for _ in range(2))
-    found.append(("accumulate", Call({"dx": dx, "dy": as_slice(dy)})))
+    found.append(("accumulate", KernelCall({"dx": dx, "dy": as_slice(dy)})))
     images = {"x": np.zeros((2, 1, 3, 3), np.uint8), "y": np.zeros((2, 1, 3, 3), dtype)}
-    found.append((AUGMENT, Call(images, settings={"crop": 1, "flip": 1, "mean": 0, "scale": 1})))
+    found.append(
+        (AUGMENT, KernelCall(images, settings={"crop": 1, "flip": 1, "mean": 0, "scale": 1}))
+    )
     return found
 
 
-def allocated(kernel: registry.Kernel, call: Call) -> int:
+def allocated(kernel: registry.Kernel, call: KernelCall) -> int:
     """Bytes of array data that a call allocates, freed again or not; it is called once before."""
     kernel(call)
     with Meter() as meter:
@@ -192,10 +194,10 @@ def test_nothing_stays_of_a_first_call() -> None:
 
 
 def test_a_temporary_of_8_bytes_is_seen() -> None:
-    def careless(call: Call) -> None:
+    def careless(call: KernelCall) -> None:
         np.multiply(call["x"], 0.5, out=call["y"])
 
-    assert allocated(careless, Call({"x": np.ones(9), "y": np.ones(9)})) == 8
+    assert allocated(careless, KernelCall({"x": np.ones(9), "y": np.ones(9)})) == 8
 
 
 def dispatchers() -> dict[str, Any]:

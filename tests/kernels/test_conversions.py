@@ -14,7 +14,7 @@ from memlab.formats import FORMATS, STORED, Format
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.small_formats import conversions
 from memlab.kernels.cpu.small_formats.conversions import narrow, widen, words
-from memlab.kernels.registry import Array, Call
+from memlab.kernels.registry import Array, KernelCall
 from tests.kernels.test_contract import allocated, allocates
 
 CUT = [FORMATS[name] for name in STORED if name != "fp32"]
@@ -227,7 +227,7 @@ def test_no_array_is_made(format: Format) -> None:
         lambda call: narrow(values, stored, format),
         lambda call: narrow(values, stored, format, 3, 5),
     ):
-        assert allocated(convert, Call({})) == 0
+        assert allocated(convert, KernelCall({})) == 0
     for loop in () if format.name == "fp32" else loops(format):
         assert not any(allocates(loop, signature) for signature in loop.signatures)
 

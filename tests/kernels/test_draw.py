@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from memlab.kernels.registry import Array, Call, find
+from memlab.kernels.registry import Array, KernelCall, find
 from memlab.layers import Dropout
 from tests.kernels_by_case import as_slice
 
@@ -18,13 +18,13 @@ def mask(key: int, p: float = 0.5, shape: tuple[int, ...] = SHAPE, format: str =
     """What dropout makes of ones."""
     dtype = {"fp32": np.float32, "fp64": np.float64}[format]
     arrays = {"x": np.ones(shape, dtype), "y": np.empty(shape, dtype)}
-    find("dropout", format=format)(Call(arrays, Dropout(p), key=key))
+    find("dropout", format=format)(KernelCall(arrays, Dropout(p), key=key))
     return arrays["y"]
 
 
 def test_backward_drops_what_forward_dropped() -> None:
     arrays = {"dy": np.ones(SHAPE), "dx": np.empty(SHAPE)}
-    call = Call(arrays, Dropout(0.5), key=7)
+    call = KernelCall(arrays, Dropout(0.5), key=7)
     find("dropout.backward")(call)
     assert (arrays["dx"] == mask(7)).all()
     find("dropout.backward")(replace(call, accumulate=True))
@@ -33,7 +33,9 @@ def test_backward_drops_what_forward_dropped() -> None:
 
 def test_the_same_in_any_format_and_layout() -> None:
     dx = np.empty(SHAPE)
-    find("dropout.backward")(Call({"dy": as_slice(np.ones(SHAPE)), "dx": dx}, Dropout(0.5), key=7))
+    find("dropout.backward")(
+        KernelCall({"dy": as_slice(np.ones(SHAPE)), "dx": dx}, Dropout(0.5), key=7)
+    )
     assert (dx == mask(7)).all()
     assert ((mask(7, format="fp32") == 0) == (mask(7) == 0)).all()
 

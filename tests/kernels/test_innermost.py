@@ -13,9 +13,9 @@ from memlab import InputError
 from memlab.kernels import registry
 from memlab.kernels.cpu.conv import samples_innermost
 from memlab.kernels.cpu.conv.samples_innermost import WAYS, conv2d
-from memlab.kernels.registry import Array, Call
+from memlab.kernels.registry import Array, KernelCall
 from memlab.layers import Conv2d
-from memlab.measure.convolution import Case, operation
+from memlab.measure.convolution import ConvolutionCase, operation
 
 SETTINGS = [(3, 1, 1), (3, 2, 1), (1, 1, 0), (2, 3, 2), (5, 1, 0)]
 """Kernel, stride, padding."""
@@ -24,13 +24,13 @@ SETTINGS = [(3, 1, 1), (3, 2, 1), (1, 1, 0), (2, 3, 2), (5, 1, 0)]
 def by_a_step(x: Array, weight: Array, stride: int, pad: int) -> Array:
     """The kernel that a step uses by default, in fp64."""
     layer = Conv2d(len(weight), weight.shape[2], stride, pad, bias=False)
-    op = operation(Case("layer", x.shape[1:], layer), "im2col-image")
+    op = operation(ConvolutionCase("layer", x.shape[1:], layer), "im2col-image")
     arrays = {
         name: np.empty(tensor.shape(len(x)))
         for name, tensor in {**op.writes, **op.workspace}.items()
     }
     registry.find("conv2d", "im2col-image", format="fp64")(
-        Call({"x": x, "weight": weight} | arrays, layer)
+        KernelCall({"x": x, "weight": weight} | arrays, layer)
     )
     return arrays["y"]
 

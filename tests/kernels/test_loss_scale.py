@@ -7,14 +7,14 @@ import pytest
 
 from memlab.formats import FORMATS, STORED
 from memlab.kernels.cpu.small_formats.loss_scale import adjust_scale, check_finite
-from memlab.kernels.registry import Array, Call
+from memlab.kernels.registry import Array, KernelCall
 from memlab.step.fp32_tiles import OVERFLOW, SCALE, STEPS, TAKEN
 
 
 def overflows(*gradients: Array) -> bool:
     found = np.array(True)
     named = {f"gradient of {index}": each for index, each in enumerate(gradients)}
-    check_finite(Call({**named, OVERFLOW: found}))
+    check_finite(KernelCall({**named, OVERFLOW: found}))
     return bool(found)
 
 
@@ -43,7 +43,7 @@ def adjusted(scale: float, steps: int, overflow: bool, interval: float) -> tuple
         TAKEN: np.array(5, np.int32),
         OVERFLOW: np.array(overflow),
     }
-    adjust_scale(Call(arrays, settings={"scale_interval": interval}))
+    adjust_scale(KernelCall(arrays, settings={"scale_interval": interval}))
     return float(arrays[SCALE]), int(arrays[STEPS]), int(arrays[TAKEN])
 
 

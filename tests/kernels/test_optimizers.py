@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from memlab.kernels.registry import Array, Call, find
+from memlab.kernels.registry import Array, KernelCall, find
 from memlab.optimizers import OPTIMIZERS
 from tests.kernels_by_case import distance, slot
 from tests.oracles.optimizers import oracle
@@ -45,7 +45,7 @@ def test_an_optimizer_is_pytorchs(kind: str, format: str, near: float) -> None:
     for step in range(1, STEPS + 1):
         for own, gradient in zip(slots, drawn(step), strict=True):
             arrays[own.gradient] = gradient.astype(dtype)
-        call = Call(arrays, settings=SETTINGS | {"step": float(step)}, slots=slots)
+        call = KernelCall(arrays, settings=SETTINGS | {"step": float(step)}, slots=slots)
         find(kind, format=format)(call)
     for own, expected in zip(slots, theirs(kind), strict=True):
         assert distance(arrays[own.parameter], expected) < near

@@ -19,7 +19,7 @@ from memlab.kernels import registry
 from memlab.kernels.cpu.small_formats.blockwise import narrow_blocks, widen_blocks
 from memlab.kernels.cpu.small_formats.conversions import narrow
 from memlab.kernels.cpu.small_formats.fp32_tiles import Staged, StagedUpdate
-from memlab.kernels.registry import Array, Call
+from memlab.kernels.registry import Array, KernelCall
 from memlab.layers.algorithms import on
 from memlab.layers.losses import Loss
 from memlab.optimizers import OPTIMIZERS
@@ -28,7 +28,7 @@ from memlab.step import fp32_tiles as staging
 from memlab.step import tensor
 from memlab.step.fp32_tiles import SUFFIX
 from memlab.step.op import Op, Phase
-from memlab.step.rewrite_traits import Cut
+from memlab.step.rewrite_traits import SplitAxis
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
 from tests import kernels_by_case
@@ -99,7 +99,7 @@ def compute(op: Op, given: Mapping[str, Array], **options: Any) -> dict[str, Arr
     for name, each in {**op.writes, **op.workspace}.items():
         blank = np.full(each.shape(BATCH), 77).astype(each.format.dtype())
         arrays.setdefault(name, blank)
-    call = Call(arrays, op.attributes["layer"], key=5, **options)
+    call = KernelCall(arrays, op.attributes["layer"], key=5, **options)
     Staged(registry.find(op.kind, op.algorithm), op)(call)
     return {name: call[name] for name in (*op.writes, *op.updates)}
 
@@ -113,7 +113,7 @@ def plainly(op: Op, small: Op, given: Mapping[str, Array], **options: Any) -> di
     }
     for name, each in {**op.writes, **op.workspace}.items():
         arrays.setdefault(name, np.full(each.shape(BATCH), 77, each.format.dtype()))
-    call = Call(arrays, op.attributes["layer"], key=5, **options)
+    call = KernelCall(arrays, op.attributes["layer"], key=5, **options)
     registry.find(op.kind, op.algorithm)(call)
     return {
         name: call[name].astype(each.format.dtype())
@@ -231,7 +231,7 @@ def compute_in_place(op: Op, arrays: dict[str, Array]) -> dict[str, Array]:
     """As ``compute``, with operands that stay where they are."""
     for name, each in {**op.writes, **op.workspace}.items():
         arrays.setdefault(name, np.zeros(each.shape(BATCH), each.format.dtype()))
-    call = Call(arrays, op.attributes["layer"], key=5, accumulate=True)
+    call = KernelCall(arrays, op.attributes["layer"], key=5, accumulate=True)
     Staged(registry.find(op.kind, op.algorithm), op)(call)
     return arrays
 
@@ -299,8 +299,8 @@ def test_an_update_is_computed_in_fp32_and_rounded(optimizer: str, format: str) 
     op = update(optimizer, format, 133)
     arrays = arrays_of(op)
     wide = {name: arrays[name].astype(np.float32) for name in staging.operands(op)}
-    registry.find(optimizer)(Call(wide, settings=SETTINGS, slots=op.slots))
-    StagedUpdate(registry.find(optimizer), op)(Call(arrays, settings=SETTINGS))
+    registry.find(optimizer)(KernelCall(wide, settings=SETTINGS, slots=op.slots))
+    StagedUpdate(registry.find(optimizer), op)(KernelCall(arrays, settings=SETTINGS))
     for name, each in op.updates.items():
         np.testing.assert_array_equal(arrays[name], wide[name].astype(each.format.dtype()))
 
@@ -312,8 +312,8 @@ def test_a_stochastic_update_draws_by_key_name_and_place() -> None:
     for key in (1, 1, 2):
         arrays = arrays_of(op)
         wide = {name: arrays[name].astype(np.float32) for name in staging.operands(op)}
-        registry.find("momentum")(Call(wide, settings=SETTINGS, slots=op.slots))
-        StagedUpdate(registry.find("momentum"), op)(Call(arrays, key=key, settings=SETTINGS))
+        registry.find("momentum")(KernelCall(wide, settings=SETTINGS, slots=op.slots))
+        StagedUpdate(registry.find("momentum"), op)(KernelCall(arrays, key=key, settings=SETTINGS))
         expected = np.empty_like(arrays["w"])
         narrow(wide["w"], expected, FORMATS["bf16"], zlib.crc32(f"{key} w".encode()))
         np.testing.assert_array_equal(arrays["w"], expected)
@@ -338,8 +338,8 @@ def test_states_in_blocks_are_widened_changed_and_rounded(size: int) -> None:
     wide["w0"] = np.empty(size, np.float32)
     old = arrays["w0"].copy(), arrays["s"].copy()
     widen_blocks(*old, wide["w0"], codes.format, block)
-    registry.find("momentum")(Call(wide, settings=SETTINGS, slots=op.slots))
-    StagedUpdate(registry.find("momentum"), op)(Call(arrays, key=4, settings=SETTINGS))
+    registry.find("momentum")(KernelCall(wide, settings=SETTINGS, slots=op.slots))
+    StagedUpdate(registry.find("momentum"), op)(KernelCall(arrays, key=4, settings=SETTINGS))
     key = zlib.crc32(b"4 w0")
     narrow_blocks(wide["w0"], *old, codes.format, block, key)
     np.testing.assert_array_equal(arrays["w"], wide["w"])
@@ -352,11 +352,11 @@ def test_a_mask_is_written_beside_a_small_map() -> None:
     y = ops[0].writes["y"]
     mask = tensor.new("mask", y.axes, FORMATS["bit"], Role.FEATURE_MAP)
     op = in_format(replace(ops[0], writes={"y": y, "mask": mask}), FORMATS["bf16"])
-    assert op.attributes["cut"] is Cut.SAMPLES
+    assert op.attributes["cut"] is SplitAxis.SAMPLES
     given = rounded(op, values)
     arrays = {"x": given["x"], "y": np.zeros_like(given["x"]), "mask": np.zeros((BATCH, 4), "u1")}
     arrays |= {n: np.zeros(t.shape(BATCH), np.float32) for n, t in op.workspace.items()}
-    Staged(registry.find("relu"), op)(Call(arrays, op.attributes["layer"]))
+    Staged(registry.find("relu"), op)(KernelCall(arrays, op.attributes["layer"]))
     bits = (given["x"].reshape(BATCH, -1) > 0).astype(np.uint8)
     np.testing.assert_array_equal(arrays["mask"], np.packbits(bits, axis=1, bitorder="little"))
     assert all(name.endswith(SUFFIX) for name in op.workspace)

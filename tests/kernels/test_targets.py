@@ -16,7 +16,7 @@ from memlab import devices
 from memlab import layers as L  # noqa: N812 - as in memlab
 from memlab.errors import InputError
 from memlab.kernels import registry
-from memlab.kernels.registry import Array, Call
+from memlab.kernels.registry import Array, KernelCall
 from memlab.layers import algorithms
 from memlab.optimizers import OPTIMIZERS
 from memlab.runtime.session import SETTINGS
@@ -202,7 +202,7 @@ def compare(target: str, kind: str, arrays: dict[str, Array], **options: Any) ->
     for name in (target, "numba"):
         kernel = registry.find(kind, device=kernel_targets.DEVICES[name], format="fp64")
         own = {key: as_slice(a) if a.base is not None else a.copy() for key, a in arrays.items()}
-        kernel_targets.run(name, kernel, Call(own, **options))
+        kernel_targets.run(name, kernel, KernelCall(own, **options))
         results.append({key: array.copy() for key, array in own.items()})
     agree(*results)
     assert any((results[0][key] != array).any() for key, array in arrays.items())

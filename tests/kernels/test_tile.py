@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from memlab.kernels.cpu.conv_tiles import packing
-from memlab.kernels.operands import Window, window
+from memlab.kernels.operands import ConvWindow, window
 from memlab.layers import Conv2d
 from tests.kernels import plain_tiles as plain
 from tests.kernels_by_case import Case, Trial, distance
@@ -20,7 +20,7 @@ SETTINGS = [
 NEAR = 1e-12
 
 
-def of(trial: Trial) -> Window:
+def of(trial: Trial) -> ConvWindow:
     return window(trial.prepared(trial.forward_op, trial.values))
 
 
@@ -64,7 +64,7 @@ def test_a_packed_tile_is_that_of_the_plain_kernel(shape, layer, first):
 
 
 def test_the_plain_kernels_do_not_depend_on_the_tile() -> None:
-    at = Window(6, 5, 6, 5, 3, 1, 1, 1)
+    at = ConvWindow(6, 5, 6, 5, 3, 1, 1, 1)
     image, weight = np.arange(60.0).reshape(2, 6, 5), np.ones((1, 2, 3, 3))
     one, other = (plain.convolution(image, weight, at, tile) for tile in (4, 30))
     assert (one == other).all()

@@ -9,7 +9,7 @@ from memlab.axes import Shape
 from memlab.devices import EVERY_LAYER
 from memlab.layers import Conv2d
 from memlab.layers.algorithms import ALGORITHMS, choose, on, smooth
-from memlab.layers.layer_kind import Choice
+from memlab.layers.layer_kind import KernelChoice
 from memlab.step.storage import Size
 from tests.rows import every_row
 
@@ -18,12 +18,14 @@ C, K, H, W = 6, 10, 20, 30
 SAME = Conv2d(K, 3, pad=1)
 
 
-def chosen(name: str, layer: Conv2d = SAME, threads: int = 1, backward: bool = False) -> Choice:
+def chosen(
+    name: str, layer: Conv2d = SAME, threads: int = 1, backward: bool = False
+) -> KernelChoice:
     x: Shape = (C, H, W)
     return choose(name, layer, x, layer.output(x), backward, "c", FP32, threads)
 
 
-def sizes(choice: Choice) -> dict[str, Size]:
+def sizes(choice: KernelChoice) -> dict[str, Size]:
     return {name: tensor.size for name, tensor in choice.workspace.items()}
 
 

@@ -12,7 +12,7 @@ import pytest
 import memlab
 from memlab.errors import InputError
 from memlab.layers import LAYERS, Layer, ReLU
-from memlab.layers.layer_kind import VIEW, Row
+from memlab.layers.layer_kind import VIEW, LayerKind
 from tests.rows import every_row
 
 ROOT = Path(memlab.__file__).parent
@@ -55,14 +55,14 @@ def test_a_second_class_of_a_kind_is_refused() -> None:
 
         class Other(Layer):
             kind: ClassVar[str] = "relu"
-            row: ClassVar[Row] = VIEW
+            row: ClassVar[LayerKind] = VIEW
 
     assert LAYERS["relu"] is ReLU
 
 
 def test_a_row_that_leaves_out_what_has_no_default_is_refused() -> None:
     with pytest.raises(TypeError, match="'cut' and 'cheap'"):
-        Row(keeps=())  # type: ignore[call-arg]  # wrong on purpose
+        LayerKind(keeps=())  # type: ignore[call-arg]  # wrong on purpose
 
 
 def test_a_layer_without_a_row_is_refused() -> None:

@@ -7,14 +7,14 @@ from dataclasses import replace
 from functools import cache, wraps
 from typing import Any
 
-from memlab.lesson.exercise_task import Task, tasks
+from memlab.lesson.exercise_task import ExerciseTask, tasks
 
 MEASURED = {"01.my_step"}
 """Exercises in which the learner's function is measured beside a run of the step."""
 
 
 @cache
-def known(name: str) -> Task:
+def known(name: str) -> ExerciseTask:
     """An exercise of a lesson."""
     return replace(tasks()[name], truth=once(tasks()[name].truth))
 

@@ -13,14 +13,14 @@ from memlab.errors import InputError
 from memlab.lesson import chains
 from memlab.lesson import typed_guess as guesses
 from memlab.lesson.card import Card
-from memlab.lesson.card_question import Kind, Topic, Truth, topics
+from memlab.lesson.card_question import AnswerKind, Question, Truth, topics
 from tests.rows import every_row
 from tests.strange import STRANGE, mostly_refused, said
 
 NO_RUN = "nothing is run here."
 
 
-def unrun(name: str) -> Topic:
+def unrun(name: str) -> Question:
     """A question whose truth is not looked for: what is locked was taken as a guess."""
 
     def refuses(numbers: Any) -> Truth:
@@ -46,13 +46,13 @@ def test_every_card_takes_a_guess_or_says_one_sentence(name: str) -> None:
 
 @every_row("given", STRANGE)
 def test_a_reason_and_a_function_that_follows(given: Any) -> None:
-    card = Card(unrun(next(name for name in topics() if topics()[name].kind is Kind.TIMES)))
+    card = Card(unrun(next(name for name in topics() if topics()[name].kind is AnswerKind.TIMES)))
     assert said(lambda: card.guess(9, because=given))
     assert callable(given) or said(lambda: card.then(given))
 
 
 def test_a_choice_is_one_of_the_options() -> None:
-    card = Card(next(topic for topic in topics().values() if topic.kind is Kind.CHOICE))
+    card = Card(next(topic for topic in topics().values() if topic.kind is AnswerKind.CHOICE))
     assert said(lambda: card.guess(10**5000)).endswith("got a number of thousands of digits.")
 
 

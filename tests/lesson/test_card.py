@@ -11,9 +11,9 @@ from memlab import lesson, strings
 from memlab.errors import InputError
 from memlab.lesson import notebook_cells, progress, sentences
 from memlab.lesson.card import Card
-from memlab.lesson.card_question import Figure, Kind, Part, Topic, Truth, topics
+from memlab.lesson.card_question import AnswerKind, Purpose, Question, RevealBar, Truth, topics
 from memlab.lesson.content.shared_truths import known
-from memlab.lesson.misconceptions import Cause
+from memlab.lesson.misconceptions import Mistake
 from memlab.lesson.notebook_cells import Cell
 
 TEXTS = {
@@ -32,9 +32,9 @@ TEXTS = {
 }
 TRUTH = Fraction(6_400_000)
 CAUSES = (
-    Cause("one_image", TRUTH / 32, {"batch": 32}),
-    Cause("doubled", TRUTH * 2),
-    Cause("other", TRUTH / 4),
+    Mistake("one_image", TRUTH / 32, {"batch": 32}),
+    Mistake("doubled", TRUTH * 2),
+    Mistake("other", TRUTH / 4),
 )
 
 
@@ -56,7 +56,12 @@ def ask(asked):
     """`ask(kind, value)` makes a card; its truth is not found the first few times."""
 
     def made(
-        kind=Kind.AMOUNT, value=TRUTH, fails=0, draw=lambda chance: {"n": 7}, causes=CAUSES, **more
+        kind=AnswerKind.AMOUNT,
+        value=TRUTH,
+        fails=0,
+        draw=lambda chance: {"n": 7},
+        causes=CAUSES,
+        **more,
     ):
         def truth(numbers):
             asked.append(dict(numbers))
@@ -64,9 +69,9 @@ def ask(asked):
                 raise InputError("needs 5 GB, free are 2 GB.")
             if isinstance(value, str):
                 return Truth(value)
-            return Truth(value, (Figure("planned", value),), causes)
+            return Truth(value, (RevealBar("planned", value),), causes)
 
-        return Card(Topic("09.own", kind, {"n": 5}, draw, truth, **more))
+        return Card(Question("09.own", kind, {"n": 5}, draw, truth, **more))
 
     return made
 
@@ -78,7 +83,7 @@ def card(ask):
 
 @pytest.fixture
 def choice(ask):
-    return ask(Kind.CHOICE, "all", options=("one", "all", "none"))
+    return ask(AnswerKind.CHOICE, "all", options=("one", "all", "none"))
 
 
 @pytest.fixture
@@ -170,7 +175,7 @@ def test_a_guess_that_is_right_to_its_digits_says_so(ask):
     ],
 )
 def test_how_far_off_a_guess_is_follows_from_what_was_typed(ask, given, truth, cause, said):
-    card = ask(Kind.TIMES, truth, causes=(Cause("doubled", cause),)).guess(given)
+    card = ask(AnswerKind.TIMES, truth, causes=(Mistake("doubled", cause),)).guess(given)
     assert said in card.reveal().text()
 
 
@@ -200,9 +205,9 @@ ELSE = {
 )
 def test_a_sentence_that_says_the_factor_is_left_out(ask, monkeypatch, factor, said):
     monkeypatch.setitem(strings.table(), "cause.doubled", said)
-    card = ask(causes=(Cause("doubled", TRUTH * factor),)).guess(f"{TRUTH * factor} B")
+    card = ask(causes=(Mistake("doubled", TRUTH * factor),)).guess(f"{TRUTH * factor} B")
     assert sentences.hint(card.now) == "Too large."
-    other = ask(causes=(Cause("doubled", TRUTH * 7),)).guess(f"{TRUTH * 7} B")
+    other = ask(causes=(Mistake("doubled", TRUTH * 7),)).guess(f"{TRUTH * 7} B")
     assert sentences.hint(other.now) == f"Too large: {said}"
 
 
@@ -355,7 +360,7 @@ def test_a_reason_is_a_short_text(card, reason):
     assert card.now.open
 
 
-@pytest.mark.parametrize("part", [Part.RECALL, Part.CHANGE])
+@pytest.mark.parametrize("part", [Purpose.RECALL, Purpose.CHANGE])
 def test_other_questions_take_no_reason(ask, part):
     with pytest.raises(InputError, match=f"lesson.{part} takes no reason"):
         ask(part=part).guess("0.2 MB", because="so")
@@ -399,7 +404,7 @@ def test_who_watches_is_told_of_every_change(card):
 
 
 def test_a_ratio_of_0_is_said_plainly(ask):
-    assert "One of the two is 0." in ask(Kind.TIMES, Fraction(0)).guess(2).reveal().text()
+    assert "One of the two is 0." in ask(AnswerKind.TIMES, Fraction(0)).guess(2).reveal().text()
 
 
 def test_a_right_guess_in_the_other_unit_gets_a_note(card):
@@ -547,13 +552,13 @@ def test_an_option_is_also_named_by_its_text(choice, given):
 
 
 def test_a_ratio_is_no_amount_for_a_chart(ask):
-    assert ask(Kind.TIMES, Fraction(2)).guess(2).bytes is None
+    assert ask(AnswerKind.TIMES, Fraction(2)).guess(2).bytes is None
     assert ask().option is None
 
 
 @pytest.mark.parametrize(("part", "lead"), [("recall", "Recall."), ("change", "Change it.")])
 def test_each_part_has_its_heading_and_is_answered_in_one_cell(ask, part, lead):
-    card = ask(part=Part(part))
+    card = ask(part=Purpose(part))
     assert card.text().startswith(f"{lead} How many bytes")
     assert f'lesson.{part}("09.own").guess("2.5 GB")' in card.text()
     assert f'lesson.{part}("09.own").revise(...)' in card.guess("1 MB").text()

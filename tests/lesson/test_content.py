@@ -14,17 +14,17 @@ from memlab import lesson, strings, zoo
 from memlab.errors import InputError
 from memlab.lesson import sentences
 from memlab.lesson.card import Card
-from memlab.lesson.card_question import Kind, Part, Round, topics
+from memlab.lesson.card_question import AnswerKind, Attempt, Purpose, topics
 from memlab.lesson.exercise_task import tasks
-from memlab.lesson.misconceptions import Verdict, alike, judge
+from memlab.lesson.misconceptions import GuessVerdict, alike, judge
 from memlab.lesson.typed_guess import Guess
 from tests.lessons import truths
 from tests.quick import apart
 from tests.rows import every_row
 
 TOPICS = sorted(topics())
-PREDICTIONS = [name for name in TOPICS if topics()[name].part is Part.PREDICT]
-LONGEST = {Part.PREDICT: 45, Part.RECALL: 35, Part.CHANGE: 45}
+PREDICTIONS = [name for name in TOPICS if topics()[name].part is Purpose.PREDICT]
+LONGEST = {Purpose.PREDICT: 45, Purpose.RECALL: 35, Purpose.CHANGE: 45}
 """Words of a question with its numbers filled in."""
 FINDING = 80
 """Words of what explains an answer."""
@@ -87,11 +87,11 @@ def test_its_name_is_a_lesson_and_a_variable(name):
 def test_its_texts_are_there_and_no_others(name):
     topic = known(name)
     options = {f"{kind}.{option}" for option in topic.options for kind in ("option", "wrong")}
-    finding = {"finding"} if topic.part is Part.PREDICT else set()
+    finding = {"finding"} if topic.part is Purpose.PREDICT else set()
     wanted = {"question", "seen", *options, *finding}
     found = {key.removeprefix(f"ask.{name}.") for key in strings.table() if f"ask.{name}." in key}
     found -= LABELS.get(name, set())
-    if topic.kind is not Kind.CHOICE:  # a wrong option has words of its own
+    if topic.kind is not AnswerKind.CHOICE:  # a wrong option has words of its own
         found -= {"far"}
     right = {f"wrong.{topic.truth(topic.first).value}"}  # no number may make it wrong
     assert wanted - right <= found <= wanted
@@ -111,7 +111,7 @@ def test_its_truth_is_told_with_its_causes(name):
         card.rounds[0] = card.rounds[0].__class__(topic, numbers)
         card.skip().reveal()
         assert "{" not in card.text()
-        if topic.kind is Kind.CHOICE:
+        if topic.kind is AnswerKind.CHOICE:
             assert truth.value in topic.options
             continue
         assert isinstance(truth.value, Fraction)
@@ -134,7 +134,7 @@ def test_its_causes_differ_by_more_than_3_percent(name):
 @by_topic
 def test_a_ratio_is_a_count_where_it_is_whole_on_all_its_numbers(name):
     topic = known(name)
-    if topic.kind is Kind.TIMES:
+    if topic.kind is AnswerKind.TIMES:
         whole = all(truth.value.denominator == 1 for _, truth in answered(name))
         assert topic.counted is whole
 
@@ -168,7 +168,7 @@ def test_a_retry_asks_the_same_on_new_numbers(name):
 
 def typed(kind, value):
     """A value as somebody types it who has worked it out."""
-    return f"{float(value):.0f} B" if kind is Kind.AMOUNT else f"{float(value):.6g}"
+    return f"{float(value):.0f} B" if kind is AnswerKind.AMOUNT else f"{float(value):.6g}"
 
 
 @pytest.mark.table
@@ -190,7 +190,7 @@ def test_a_wrong_guess_of_each_cause_gets_its_question(name):
 
 def wrong_answers(topic, truth):
     """One of each cause, far too little, far too much, nearly right; or every wrong option."""
-    if topic.kind is Kind.CHOICE:
+    if topic.kind is AnswerKind.CHOICE:
         return [option for option in topic.options if option != truth.value]
     others = [truth.value / 1000, truth.value * 1000, truth.value * Fraction(9, 8)]
     return [typed(topic.kind, value) for value in (*(c.value for c in truth.causes), *others)]
@@ -210,7 +210,7 @@ def test_no_diagnosis_gives_the_answer_away(name):
             hint = sentences.hint(card.now)
             assert not [form for form in written if truths.holds(hint, form)], hint
             assert not re.search(r"\d times too|Exactly|within \d", hint)
-            if topic.kind is Kind.CHOICE:
+            if topic.kind is AnswerKind.CHOICE:
                 right = sentences.option(card.now, truth.value).rstrip(".")
                 assert right.casefold() not in hint.casefold(), hint
 
@@ -220,7 +220,7 @@ def test_no_diagnosis_gives_the_answer_away(name):
 def test_two_wrong_answers_have_their_cause(name):
     topic = known(name)
     truth = answered(name)[0][1]
-    causes = topic.options[1:] if topic.kind is Kind.CHOICE else truth.causes
+    causes = topic.options[1:] if topic.kind is AnswerKind.CHOICE else truth.causes
     assert len(causes) >= 2
 
 
@@ -228,14 +228,14 @@ def test_two_wrong_answers_have_their_cause(name):
 @by_topic
 def test_a_question_is_short(name):
     for numbers in askings(name, 4):
-        asked = sentences.question(Round(known(name), numbers))
+        asked = sentences.question(Attempt(known(name), numbers))
         assert len(asked.split()) <= LONGEST[known(name).part], asked
 
 
 @pytest.mark.table
 @by_topic
 def test_a_choice_says_what_would_give_it_away(name):
-    if known(name).kind is Kind.CHOICE:
+    if known(name).kind is AnswerKind.CHOICE:
         assert known(name).gives
 
 
@@ -243,7 +243,7 @@ def test_a_choice_says_what_would_give_it_away(name):
 @by_prediction
 def test_a_prediction_is_explained_by_its_finding(name):
     for numbers, truth in answered(name)[:3]:
-        found = sentences.finding(Round(known(name), numbers, truth=truth))
+        found = sentences.finding(Attempt(known(name), numbers, truth=truth))
         assert found
         assert len(" ".join(found).split()) <= FINDING
 
@@ -253,12 +253,14 @@ def test_a_prediction_is_explained_by_its_finding(name):
 def test_its_texts_are_filled_in(name):
     topic = known(name)
     for numbers, truth in answered(name)[:5]:
-        turn = Round(topic, numbers, truth=truth)
+        turn = Attempt(topic, numbers, truth=truth)
         shown = [sentences.question(turn), *sentences.said(turn)]
         for option in topic.options:
             shown += [sentences.option(turn, option), *sentences.said(replace(turn, guess=option))]
         if not topic.options:  # a guess that no cause explains, then one of each cause
-            verdicts = [Verdict(False, ratio=Fraction(2), cause=c) for c in (None, *truth.causes)]
+            verdicts = [
+                GuessVerdict(False, ratio=Fraction(2), cause=c) for c in (None, *truth.causes)
+            ]
             shown += [sentences.diagnosis(turn, verdict) for verdict in verdicts]
         shown += sentences.finding(turn)
         assert not [text for text in shown if UNFILLED.search(text)]
@@ -268,7 +270,7 @@ def test_its_texts_are_filled_in(name):
 @by_topic
 def test_no_text_has_a_raw_mark(name):
     topic, (numbers, truth) = known(name), answered(name)[0]
-    turn = Round(topic, numbers, truth=truth)
+    turn = Attempt(topic, numbers, truth=truth)
     shown = [sentences.question(turn), sentences.seen(turn), *sentences.finding(turn)]
     shown += [sentences.option(turn, option) for option in topic.options]
     assert not [text for text in shown if "`" in text or "**" in text or "^" in text]
@@ -282,7 +284,7 @@ def test_the_options_of_a_chain_are_three_numbers():
 def test_lesson_06_asks_what_lesson_02_found():
     """The output of a convolution is freed in forward; its input waits."""
     for name, array in (("06.kept", "input"), ("02.output", "output")):
-        asked = sentences.question(Round(topics()[name], topics()[name].first))
+        asked = sentences.question(Attempt(topics()[name], topics()[name].first))
         assert array in asked
     step = memlab.training_step(zoo.mnist_cnn(), "sgd")
     backward = next(op for op in step.ops if op.name == "backward of conv2")
@@ -346,7 +348,7 @@ def test_an_unknown_question_gets_one_sentence():
 @pytest.mark.measures
 def test_the_slider_of_a_ratio_reaches_over_its_truth_and_its_causes():
     for topic in topics().values():
-        if topic.kind is not Kind.TIMES:
+        if topic.kind is not AnswerKind.TIMES:
             continue
         stops = [Fraction(stop) for stop in topic.stops]
         assert stops == sorted(stops)

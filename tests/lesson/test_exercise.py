@@ -17,7 +17,7 @@ import memlab
 from memlab import InputError, strings
 from memlab.lesson import exercise_check, exercise_task, progress, returned_values
 from memlab.lesson.exercise import Exercise, exercise, solution_of
-from memlab.lesson.exercise_task import Task, tasks
+from memlab.lesson.exercise_task import ExerciseTask, tasks
 from tests.lesson.known import MEASURED, known
 from tests.quick import apart
 from tests.rows import every_row
@@ -37,7 +37,7 @@ def kept(batch, sides):
     return 4 * batch * sides[0] * sides[1] + 1000
 
 
-MAP = Task(
+MAP = ExerciseTask(
     "99.kept",
     draw,
     kept,
@@ -53,7 +53,7 @@ def arrays(chance, size):
     return {"x": np.array([chance.uniform(-1, 1) for _ in range(40 * size)])}
 
 
-PLANNED = Task("99.relu", arrays, lambda x: np.maximum(x, 0), plan=lambda x: x.nbytes)
+PLANNED = ExerciseTask("99.relu", arrays, lambda x: np.maximum(x, 0), plan=lambda x: x.nbytes)
 TEXTS = {
     f"task.{one.name}.{key}": f"{key} of {one.name}?"
     for one in (MAP, PLANNED)
@@ -87,7 +87,7 @@ def returns(value):
 
 # -- a choice ----------------------------------------------------------------------------------
 
-CHOICE = Task(
+CHOICE = ExerciseTask(
     "99.kept",
     draw,
     lambda batch, sides: min(sides),
@@ -135,7 +135,7 @@ def test_a_number_is_a_number_in_every_type(kind):
     assert check(lambda batch, sides: kind(kept(batch, sides))).passed
 
 
-PAIR = Task("99.kept", draw, lambda batch, sides: [batch * side for side in sides])
+PAIR = ExerciseTask("99.kept", draw, lambda batch, sides: [batch * side for side in sides])
 
 
 @every_row(
@@ -254,13 +254,13 @@ def one_side(truth, given):
 )
 def test_wrong_ways_that_no_case_shows_are_refused(slips, traps):
     with pytest.raises(RuntimeError, match="no case tells apart"):
-        Task("99.kept", draw, kept, slips, traps).cases(random.Random(0))
+        ExerciseTask("99.kept", draw, kept, slips, traps).cases(random.Random(0))
 
 
 @every_row("seed", range(20))
 def test_a_wrong_way_that_shows_once_in_a_hundred_cases_is_shown(seed):
     traps = {"rare": lambda truth, given: truth + given["rare"]}
-    rare = Task("99.kept", rarely, lambda batch, rare: batch, traps=traps)
+    rare = ExerciseTask("99.kept", rarely, lambda batch, rare: batch, traps=traps)
     assert any(case["rare"] for case in rare.cases(random.Random(seed)))
 
 
@@ -306,7 +306,7 @@ def test_no_ratio_is_named_where_there_is_none(wrong):
 
 @every_row("least", [1, 2, 5, 32])
 def test_the_smallest_failing_case_is_shown(least):
-    shuffled = Task("99.kept", draw, kept, sizes=(32, 5, 1, 16, 2, 8))
+    shuffled = ExerciseTask("99.kept", draw, kept, sizes=(32, 5, 1, 16, 2, 8))
     report = check(lambda batch, sides: kept(batch, sides) + (batch >= least), shuffled)
     failing = sum(size >= least for size in shuffled.sizes)
     assert str(report).startswith(f"Not yet: {failing} of 6 fresh cases disagree.")
@@ -325,7 +325,9 @@ def test_the_smallest_failing_case_is_shown(least):
     ],
 )
 def test_the_true_value_stands_in_no_text(wrong):
-    large = Task("99.kept", lambda c, s: {"batch": 977 * s, "sides": [31, 37]}, kept, MAP.slips)
+    large = ExerciseTask(
+        "99.kept", lambda c, s: {"batch": 977 * s, "sides": [31, 37]}, kept, MAP.slips
+    )
     report = check(wrong, large)
     true = [kept(**case) for case in large.cases(random.Random(0))]
     assert not report.passed
@@ -337,7 +339,7 @@ def test_the_true_value_stands_in_no_text(wrong):
 
 def test_changing_the_lists_does_not_spoil_the_check():
     shared = [3, 5]
-    case = Task("99.kept", lambda c, s: {"batch": s, "sides": shared}, kept)
+    case = ExerciseTask("99.kept", lambda c, s: {"batch": s, "sides": shared}, kept)
 
     def empties(batch, sides):
         value = kept(batch, sides)
@@ -457,7 +459,7 @@ def test_a_seed_is_a_whole_number(seed):
 
 def test_a_truth_that_is_no_number_is_the_authors_error():
     with pytest.raises(TypeError, match=r"99\.kept: the truth must be numbers, got '96 B'"):
-        check(returns(1), Task("99.kept", draw, lambda batch, sides: "96 B"))
+        check(returns(1), ExerciseTask("99.kept", draw, lambda batch, sides: "96 B"))
 
 
 # -- numbers ------------------------------------------------------------------------------------
@@ -554,7 +556,7 @@ def test_a_step_above_the_plan_has_its_ratio():
 
 
 def test_a_plan_of_nothing_has_no_ratio():
-    in_place = Task("99.relu", arrays, PLANNED.truth, plan=lambda x: 0)
+    in_place = ExerciseTask("99.relu", arrays, PLANNED.truth, plan=lambda x: 0)
     report = check(lambda x: np.maximum(x, 0), in_place)
     assert (report.passed, report.ratio) == (False, None)
     assert "Your step allocates 328 B, and the plan allocates nothing." in str(report)

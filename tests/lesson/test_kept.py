@@ -10,8 +10,8 @@ from memlab.course.cards import PredictionCard
 from memlab.errors import InputError
 from memlab.lesson import progress
 from memlab.lesson.card import Card
-from memlab.lesson.card_question import Figure, Kind, Topic, Truth
-from memlab.lesson.misconceptions import Cause
+from memlab.lesson.card_question import AnswerKind, Question, RevealBar, Truth
+from memlab.lesson.misconceptions import Mistake
 
 NAME = "09.own"
 TRUTH = Fraction(6_400_000)
@@ -49,18 +49,18 @@ def asked():
 def opened(asked):
     """`opened()` is the card in a new kernel."""
 
-    def card(kind=Kind.AMOUNT, value=TRUTH, fails=False):
+    def card(kind=AnswerKind.AMOUNT, value=TRUTH, fails=False):
         def truth(numbers):
             asked.append(dict(numbers))
             if fails:
                 raise InputError("needs 5 GB, free are 2 GB.")
-            causes = (Cause("one_image", TRUTH / 32, {"batch": 32}),)
+            causes = (Mistake("one_image", TRUTH / 32, {"batch": 32}),)
             if isinstance(value, str):
                 return Truth(value)
-            return Truth(value, (Figure("planned", value),), causes)
+            return Truth(value, (RevealBar("planned", value),), causes)
 
-        options = ("one", "all") if kind is Kind.CHOICE else ()
-        topic = Topic(NAME, kind, {"n": 5}, lambda chance: {"n": 7}, truth, options=options)
+        options = ("one", "all") if kind is AnswerKind.CHOICE else ()
+        topic = Question(NAME, kind, {"n": 5}, lambda chance: {"n": 7}, truth, options=options)
         return Card(topic, progress.first(NAME))
 
     return card
@@ -91,8 +91,8 @@ def test_an_answered_card_opens_as_it_was(opened, done):
 
 
 def test_a_choice_opens_as_it_was(opened):
-    before = opened(Kind.CHOICE, "all").guess("one").revise("all")
-    after = opened(Kind.CHOICE, "all")
+    before = opened(AnswerKind.CHOICE, "all").guess("one").revise("all")
+    after = opened(AnswerKind.CHOICE, "all")
     assert after.option == "one"
     assert shown(after) == shown(before)
 

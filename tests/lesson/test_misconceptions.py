@@ -16,9 +16,9 @@ from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.lesson.material import quantities
 from memlab.lesson.misconceptions import (
-    Cause,
-    Rule,
-    Verdict,
+    DistanceRule,
+    GuessVerdict,
+    Mistake,
     alike,
     cause_of,
     distinct,
@@ -232,7 +232,7 @@ def ledger_of(name):
 def test_no_right_answer_is_called_wrong(name, batch, unit, digits, extra):
     truth = ledger_of(name).peak(batch)
     text = units.in_unit(truth, unit, digits)
-    rival = Cause("values", Fraction(truth) * Fraction(extra))  # a cause next to the truth
+    rival = Mistake("values", Fraction(truth) * Fraction(extra))  # a cause next to the truth
     told = amount(text)
     assume(10 * abs(told.value - truth) <= truth)  # 0 GB and 1 GB round much away
     assume(abs(told.value - rival.value) >= abs(told.value - truth))
@@ -256,11 +256,11 @@ def test_no_short_form_is_called_wrong(name):
 
 def test_a_right_guess_in_the_other_unit_is_right_and_says_so():
     truth = 6_422_528
-    assert judge(amount("6.42 MB"), truth) == Verdict(True, ratio=Fraction(6_420_000, truth))
+    assert judge(amount("6.42 MB"), truth) == GuessVerdict(True, ratio=Fraction(6_420_000, truth))
     verdict = judge(amount("6.13 MB"), truth)
     assert (verdict.right, verdict.unit) == (True, "MiB")
     assert judge(amount("6.42 MiB"), truth).unit == "MB"
-    assert judge(amount("6.0 MB"), truth) == Verdict(
+    assert judge(amount("6.0 MB"), truth) == GuessVerdict(
         True, ratio=Fraction(6_000_000, truth), close=True
     )
     assert not judge(amount("5.7 MB"), truth).right
@@ -270,7 +270,11 @@ def test_a_right_guess_in_the_other_unit_is_right_and_says_so():
 
 
 def test_two_causes_that_fit_say_nothing():
-    causes = [Cause("a", Fraction(1000)), Cause("b", Fraction(1010)), Cause("c", Fraction(4000))]
+    causes = [
+        Mistake("a", Fraction(1000)),
+        Mistake("b", Fraction(1010)),
+        Mistake("c", Fraction(4000)),
+    ]
     assert cause_of(amount("1005 B"), causes) is None
     assert cause_of(amount("1 kB"), causes) is None
     assert cause_of(amount("4 kB"), causes) is causes[2]
@@ -279,21 +283,21 @@ def test_two_causes_that_fit_say_nothing():
 
 
 def test_a_cause_is_found_in_the_other_unit_too():
-    cause = Cause("a", Fraction(64 * 2**20, 10))
+    cause = Mistake("a", Fraction(64 * 2**20, 10))
     assert cause_of(amount("6.40 MB"), [cause]) is cause
     assert cause_of(amount("6.40 MiB"), [cause]) is cause
     assert cause_of(amount("6.00 MB"), [cause]) is None
 
 
 def test_rounding_on_the_way_is_forgiven_up_to_1_percent():
-    cause = Cause("a", Fraction(1_000_000))
+    cause = Mistake("a", Fraction(1_000_000))
     assert cause_of(amount("1,009,000 B"), [cause]) is cause
     assert cause_of(amount("1,011,000 B"), [cause]) is None
 
 
 def test_causes_are_alike_within_3_percent_after_rounding():
     def pairs(*values):
-        return alike(1000, [Cause(chr(97 + i), Fraction(v)) for i, v in enumerate(values)])
+        return alike(1000, [Mistake(chr(97 + i), Fraction(v)) for i, v in enumerate(values)])
 
     assert pairs(4000, 500) == []
     assert pairs(4000, 4100) == [("a", "b")]
@@ -303,7 +307,7 @@ def test_causes_are_alike_within_3_percent_after_rounding():
 
 
 def test_the_same_mistake_twice_is_one():
-    twice = [Cause("a", Fraction(100)), Cause("a", Fraction(100))]
+    twice = [Mistake("a", Fraction(100)), Mistake("a", Fraction(100))]
     assert alike(1000, twice) == []
     assert cause_of(amount("100 B"), twice) is twice[0]
 
@@ -367,7 +371,7 @@ def test_an_amount_within_10_percent_is_right_and_close(given, truth, right, clo
     ],
 )
 def test_a_factor_is_judged_by_its_distance_from_1(given, truth, right, close):
-    verdict = judge(times(given), truth, rule=Rule.FACTOR)
+    verdict = judge(times(given), truth, rule=DistanceRule.FACTOR)
     assert (verdict.right, verdict.close) == (right, close)
 
 
@@ -377,7 +381,7 @@ def test_a_factor_is_judged_by_its_distance_from_1(given, truth, right, close):
      ("49.2", False, True), ("12", False, False)],
 )  # fmt: skip
 def test_a_count_is_exact(given, right, close):
-    verdict = judge(times(given), 49, rule=Rule.COUNT)
+    verdict = judge(times(given), 49, rule=DistanceRule.COUNT)
     assert (verdict.right, verdict.close) == (right, close)
 
 
@@ -390,9 +394,9 @@ def test_a_factor_and_its_reverse_are_judged_alike(truth, share, more):
     assume(abs(truth - 1) > Fraction(1, 100))
     apart = (max(truth, 1 / truth) - 1) * (1 + share if more else 1 - share)
     value = 1 + apart if truth > 1 else 1 / (1 + apart)
-    verdict = judge(Guess("", value, Fraction(0)), truth, rule=Rule.FACTOR)
+    verdict = judge(Guess("", value, Fraction(0)), truth, rule=DistanceRule.FACTOR)
     assert verdict.right is (share <= Fraction(1, 10))
-    reverse = judge(Guess("", 1 / value, Fraction(0)), 1 / truth, rule=Rule.FACTOR)
+    reverse = judge(Guess("", 1 / value, Fraction(0)), 1 / truth, rule=DistanceRule.FACTOR)
     assert reverse.right is verdict.right
 
 
@@ -404,19 +408,19 @@ def test_an_amount_is_right_within_10_percent_and_wrong_beyond(truth, share):
 
 
 def test_a_named_mistake_keeps_its_diagnosis_within_10_percent():
-    cause = Cause("maps_alone", Fraction(16))
+    cause = Mistake("maps_alone", Fraction(16))
     truth = Fraction("14.738")
-    verdict = judge(times("16"), truth, [cause], Rule.FACTOR)
+    verdict = judge(times("16"), truth, [cause], DistanceRule.FACTOR)
     assert (verdict.right, verdict.cause) == (False, cause)
-    assert judge(times("15"), truth, [cause], Rule.FACTOR).right  # nearer to the truth
-    near = Cause("a", Fraction(1050))
+    assert judge(times("15"), truth, [cause], DistanceRule.FACTOR).right  # nearer to the truth
+    near = Mistake("a", Fraction(1050))
     assert judge(amount("1050 B"), 1000, [near]).cause is near
     assert judge(amount("1.0 kB"), 1000, [near]).right
-    assert judge(amount("1 kB"), 1050, [Cause("a", Fraction(1000))]).cause is not None
+    assert judge(amount("1 kB"), 1050, [Mistake("a", Fraction(1000))]).cause is not None
 
 
 def test_the_digits_of_a_guess_reach_no_cause_far_away():
-    cause = Cause("a", Fraction(1_400_000_000))
+    cause = Mistake("a", Fraction(1_400_000_000))
     assert cause_of(amount("1 GB"), [cause]) is None  # from 0.5 to 1.5 GB
     assert cause_of(amount("1.4 GB"), [cause]) is cause
 

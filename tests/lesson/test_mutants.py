@@ -22,7 +22,7 @@ import pytest
 from memlab.lesson import exercise_check, returned_values
 from memlab.lesson.content import lesson_08, lesson_09
 from memlab.lesson.exercise import solution_of
-from memlab.lesson.exercise_task import Arguments, Task, tasks
+from memlab.lesson.exercise_task import Arguments, ExerciseTask, tasks
 from tests.lesson import wrong_answers
 from tests.lesson.any_arguments import ANY
 from tests.lesson.known import known
@@ -137,7 +137,7 @@ HELPERS = {
 """The functions and constants of ``wrong_answers.py``, by name and in order."""
 
 
-def of_slips(task: Task) -> dict[str, str]:
+def of_slips(task: ExerciseTask) -> dict[str, str]:
     """The code of a wrong function for each slip, with the helpers that it calls."""
     (zoo,) = (node.value for node in ZOO if isinstance(node, ast.AnnAssign))
     ways = dict(_items(zoo))[task.name]
@@ -168,7 +168,7 @@ def _names(code: ast.AST) -> set[str]:
     return {node.id for node in ast.walk(code) if isinstance(node, ast.Name)}
 
 
-def every_mutant(task: Task) -> dict[str, Function]:
+def every_mutant(task: ExerciseTask) -> dict[str, Function]:
     """Those of the solution and of each slip, by their code."""
     codes = mutants(solution(task.name), task.parameters)
     for code in of_slips(task).values():

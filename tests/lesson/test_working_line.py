@@ -12,7 +12,7 @@ import pytest
 
 from memlab import strings
 from memlab.lesson import exercise_check, notebook_cells, progress_line
-from memlab.lesson.exercise_task import Task, tasks
+from memlab.lesson.exercise_task import ExerciseTask, tasks
 from memlab.lesson.progress_line import WorkingLine
 
 SECONDS = 60
@@ -91,7 +91,7 @@ def test_a_terminal_shows_one_line_and_what_is_stored_none(monkeypatch, capsys):
 # -- of a check -----------------------------------------------------------------------------------
 
 
-def lines_of(monkeypatch: pytest.MonkeyPatch, task: Task) -> list[tuple[str, bool]]:
+def lines_of(monkeypatch: pytest.MonkeyPatch, task: ExerciseTask) -> list[tuple[str, bool]]:
     """The line that a check would show, and whether at once."""
     lines: list[tuple[str, bool]] = []
 
@@ -138,7 +138,7 @@ def test_a_stub_is_told_without_a_truth(monkeypatch):
         raise AssertionError("nobody needs the truth of a stub")
 
     task = replace(tasks()["01.my_step"], truth=slow)
-    monkeypatch.setattr(Task, "parameters", ("x", "t", "w1", "w2"))
+    monkeypatch.setattr(ExerciseTask, "parameters", ("x", "t", "w1", "w2"))
     for answer in (None, ..., "1 B"):
         report = exercise_check.check(task, lambda x, t, w1, w2, answer=answer: answer)
         assert not report.passed

@@ -6,7 +6,7 @@ from typing import Any
 
 from lessons import stored
 from memlab.course.case import LESSONS
-from memlab.lesson.card_question import Part
+from memlab.lesson.card_question import Purpose
 from tests.lessons.parts import ASKED, CODE, Lesson, sections, tree
 from tests.lessons.structure import LIMITS, NO_BLOCK
 
@@ -27,8 +27,10 @@ def recalls(lesson: Lesson) -> list[str]:
     due = 0 if lesson.number == FIRST else RECALLS
     first = next((i for i, cell in enumerate(lesson.of("code")) if not asks(cell)), 0)
     begin = [asks(cell) for cell in lesson.of("code")[:first] if not is_solution(cell)]
-    count = sum(asks(cell) == Part.RECALL for cell in lesson.of("code") if not is_solution(cell))
-    if [part for part in begin if part == Part.RECALL] == [Part.RECALL] * due and count == due:
+    count = sum(asks(cell) == Purpose.RECALL for cell in lesson.of("code") if not is_solution(cell))
+    if [part for part in begin if part == Purpose.RECALL] == [
+        Purpose.RECALL
+    ] * due and count == due:
         return []
     return [f"the first cells are not {due} questions lesson.recall(...), and no others are"]
 
@@ -40,13 +42,13 @@ def cards(lesson: Lesson) -> list[str]:
         part = asks(cell)
         if not part or is_solution(cell):
             continue
-        fault = shape(cell) if part == Part.PREDICT else single(cell, part)
+        fault = shape(cell) if part == Purpose.PREDICT else single(cell, part)
         breaks += [f"cell {cell.id} {fault}"] if fault else []
         name = next(iter(ASKED.findall(cell.source)), "")
         topic = lesson.topics.get(name)
         if topic is None or topic.part != part:
             breaks.append(f"cell {cell.id} asks {name!r}, which is no {part} of this lesson")
-        handle = name.partition(".")[2] if part == Part.PREDICT else f"lesson.{part}('{name}')"
+        handle = name.partition(".")[2] if part == Purpose.PREDICT else f"lesson.{part}('{name}')"
         if not (is_solution(after) and answers(after, handle)):
             breaks.append(f"no solution below cell {cell.id}: {handle}.guess(...).reveal()")
     return breaks
@@ -123,7 +125,9 @@ def blocks(lesson: Lesson) -> list[str]:
     ]
     if not 1 <= len(found) <= 3:
         breaks.append(f"there are {len(found)} blocks, and 1 to 3 are allowed")
-    count = sum(asks(cell) == Part.PREDICT for cell in lesson.of("code") if not is_solution(cell))
+    count = sum(
+        asks(cell) == Purpose.PREDICT for cell in lesson.of("code") if not is_solution(cell)
+    )
     least, most = (1, CARDS[1]) if lesson.number == FIRST else CARDS
     return (
         breaks if least <= count <= most else [*breaks, f"{count} cards are not {least} to {most}"]

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from lessons import build, stored
 from memlab import units
 from memlab.lesson import sentences
-from memlab.lesson.card_question import Kind, Part, Round, Topic
+from memlab.lesson.card_question import AnswerKind, Attempt, Purpose, Question
 from tests.lessons import numerals, truths
 from tests.lessons.numerals import Numeral
 from tests.lessons.parts import ASKED, Lesson
@@ -65,14 +65,14 @@ class Shown(NamedTuple):
 class Page:
     """The cells around one card: those before it, its own, and those up to the next heading."""
 
-    topic: Topic
+    topic: Question
     above: list[dict[str, Any]]
     own: dict[str, Any]
     below: list[dict[str, Any]]
 
     def cells(self) -> list[dict[str, Any]]:
         """All of them; a change is made above, so only what follows could give it away."""
-        before = [] if self.topic.part is Part.CHANGE else self.above
+        before = [] if self.topic.part is Purpose.CHANGE else self.above
         return [*before, self.own, *self.below]
 
     def seen(self) -> Iterator[Seen]:
@@ -137,7 +137,7 @@ def is_reveal(cell: dict[str, Any]) -> bool:
 class Secrets:
     """What must not be seen while a card is open."""
 
-    topic: Topic
+    topic: Question
     values: tuple[tuple[str, Fraction], ...]
     named: frozenset[tuple[Fraction, str]]
 
@@ -151,7 +151,7 @@ class Secrets:
                 if tells(numeral, value, self.topic.kind):
                     yield numeral.text, what
                     break
-        if self.topic.kind is Kind.TIMES:
+        if self.topic.kind is AnswerKind.TIMES:
             for what, value in self.values:
                 yield from ((word, what) for word in spelled(value) if holds(text, word))
 
@@ -168,10 +168,10 @@ class Secrets:
                 yield dict(settings)
 
 
-def secrets(topic: Topic) -> Secrets:
+def secrets(topic: Question) -> Secrets:
     """The truth of a card and the figures of its reveal, but for what its question names."""
     truth = topic.truth(topic.first)
-    asks = sentences.question(Round(topic, topic.first))
+    asks = sentences.question(Attempt(topic, topic.first))
     told = numerals.find(asks)
     named = frozenset((numeral.value, numeral.unit) for numeral in told)
     values = [] if isinstance(truth.value, str) else [("its answer", truth.value)]
@@ -183,10 +183,10 @@ def secrets(topic: Topic) -> Secrets:
     return Secrets(topic, tuple((what, value) for what, value in values if value), named)
 
 
-def tells(numeral: Numeral, value: Fraction, kind: Kind) -> bool:
+def tells(numeral: Numeral, value: Fraction, kind: AnswerKind) -> bool:
     """Whether a numeral is a value: to 2 digits or more, or exactly, with its unit."""
     unit = numeral.unit
-    if kind is Kind.TIMES:
+    if kind is AnswerKind.TIMES:
         if unit == "%":
             others = () if value.denominator == 1 else (value - 1, 1 / value, 1 - 1 / value)
             return any(close(numeral, 100 * share) for share in (value, *others))
@@ -262,14 +262,14 @@ def locked(lesson: Lesson) -> list[str]:
     return breaks
 
 
-def unlisted(topic: Topic, secret: Secrets) -> list[str]:
+def unlisted(topic: Question, secret: Secrets) -> list[str]:
     """A card that lists nothing to look for."""
-    if topic.gives or (secret.values and topic.kind is not Kind.CHOICE):
+    if topic.gives or (secret.values and topic.kind is not AnswerKind.CHOICE):
         return []
     return [f"{topic.name}: it lists no 'gives', so nothing can be looked for"]
 
 
-def ends(topic: Topic) -> list[str]:
+def ends(topic: Question) -> list[str]:
     """A slider that ends at the answer, or whose last stop is the nearest one."""
     value = topic.truth(topic.first).value
     if not topic.stops or isinstance(value, str):
@@ -280,9 +280,9 @@ def ends(topic: Topic) -> list[str]:
     return [f"{topic.name}: its slider ends at {nearest}, its answer"] if end else []
 
 
-def printed(topic: Topic) -> list[str]:
+def printed(topic: Question) -> list[str]:
     """A change that asks for an amount: the view that is changed prints it."""
-    asks = topic.part is Part.CHANGE and topic.kind is Kind.AMOUNT
+    asks = topic.part is Purpose.CHANGE and topic.kind is AnswerKind.AMOUNT
     return [f"{topic.name}: a change asks for an amount, which its view prints"] if asks else []
 
 

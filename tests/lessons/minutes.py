@@ -15,7 +15,7 @@ from typing import Any
 from lessons import build, stored
 from memlab import strings
 from memlab.lesson import sentences
-from memlab.lesson.card_question import Kind, Part, Round, Topic
+from memlab.lesson.card_question import AnswerKind, Attempt, Purpose, Question
 from tests.lessons.form import FIRST, asks, is_solution
 from tests.lessons.parts import Lesson, minutes_line, read
 from tests.lessons.structure import words
@@ -27,7 +27,7 @@ READ = 130
 """Words in a minute, for a reader in a second language."""
 LINE, PRINTED = 5 / 60, 3 / 60
 """Minutes for a line of code, and for one that is printed."""
-ASKED = {Part.PREDICT: 2.5 + 1, Part.RECALL: 1.0, Part.CHANGE: 2.0}
+ASKED = {Purpose.PREDICT: 2.5 + 1, Purpose.RECALL: 1.0, Purpose.CHANGE: 2.0}
 """Minutes for a question; a prediction has a minute for its revision."""
 VIEW, EXERCISE = 1.5, 7.0
 """Minutes for a cell with a view, and for an exercise to do."""
@@ -54,7 +54,7 @@ class Estimate:
     @property
     def minutes(self) -> float:
         read = (self.prose + self.told) / READ + LINE * self.code + PRINTED * self.printed
-        asked = sum(ASKED[Part(part)] * count for part, count in self.parts.items())
+        asked = sum(ASKED[Purpose(part)] * count for part, count in self.parts.items())
         done = VIEW * self.views + EXERCISE * self.exercises
         return read + asked + done + self.seconds / 60
 
@@ -74,7 +74,7 @@ def estimate(lesson: Lesson) -> Estimate:
     lines = [line for cell in code for line in cell.source.splitlines() if line.strip()]
     return Estimate(
         prose=len(words("\n\n".join(prose))),
-        told=sum(told(topic) for topic in lesson.topics.values() if topic.part == Part.PREDICT),
+        told=sum(told(topic) for topic in lesson.topics.values() if topic.part == Purpose.PREDICT),
         code=len(lines),
         printed=sum(printed(cell) for cell in lesson.solved["cells"]),
         parts=Counter(part for cell in code if (part := asks(cell))),
@@ -84,14 +84,14 @@ def estimate(lesson: Lesson) -> Estimate:
     )
 
 
-def told(topic: Topic) -> int:
+def told(topic: Question) -> int:
     """Words that a prediction says: its finding, what was seen, the longest diagnosis."""
     truth = topic.truth(topic.first)
-    turn = Round(topic, topic.first, truth=truth, revealed=True)
+    turn = Attempt(topic, topic.first, truth=truth, revealed=True)
     said = [sentences.seen(turn), *sentences.finding(turn)]
-    if topic.kind is Kind.CHOICE:
+    if topic.kind is AnswerKind.CHOICE:
         wrong = [each for each in topic.options if each != truth.value]
-        turns = [Round(topic, topic.first, guess=each, truth=truth) for each in wrong]
+        turns = [Attempt(topic, topic.first, guess=each, truth=truth) for each in wrong]
         causes = [sentences.hint(each) for each in turns]
     else:
         causes = [strings.get(f"cause.{cause.name}", **cause.values) for cause in truth.causes]
@@ -132,7 +132,7 @@ def main(names: list[str]) -> int:
             continue
         lesson = read(source)
         found, line = estimate(lesson), minutes_line(lesson)
-        asked = [found.parts[part] for part in Part]
+        asked = [found.parts[part] for part in Purpose]
         cells = [lesson.number, line[1] if line else "", f"{found.minutes:.1f}", found.prose]
         cells += [found.told, found.code, found.printed, *asked, found.views, found.exercises]
         print(*(f"{cell!s:>8}" for cell in [*cells, f"{found.seconds:.0f}"]), sep=" ")

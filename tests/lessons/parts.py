@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lessons import build
-from memlab.lesson.card_question import Topic, topics
+from memlab.lesson.card_question import Question, topics
 
 ASKED = re.compile(r'\blesson\.(?:predict|recall|change)\("(\d\d\.\w+)"\)')
 """A card of any part, by the name of its question."""
@@ -26,7 +26,7 @@ class Lesson:
     learners: dict[str, Any]
     solved: dict[str, Any]
     terms: frozenset[str]
-    topics: dict[str, Topic] = field(default_factory=dict)
+    topics: dict[str, Question] = field(default_factory=dict)
 
     @property
     def number(self) -> str:

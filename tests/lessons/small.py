@@ -10,8 +10,8 @@ import pytest
 from lessons import build
 from lessons.stored import NOTE
 from memlab import strings
-from memlab.lesson.card_question import Figure, Kind, Part, Topic, Truth
-from memlab.lesson.misconceptions import Cause
+from memlab.lesson.card_question import AnswerKind, Purpose, Question, RevealBar, Truth
+from memlab.lesson.misconceptions import Mistake
 from tests.lessons.parts import Lesson
 
 SOURCE = """# %% [markdown]
@@ -161,7 +161,7 @@ TEXTS = {
 }
 VIEW = 'views.memory("vgg16", batch=64, only=("optimizer",))\n'
 SVG = "<svg role='img'><title>VGG-16, batch 64</title><text>25.557 MB</text></svg>"
-FIGURES = (Figure("planned", Fraction(802_816)), Figure("planned", Fraction(1024), "values"))
+FIGURES = (RevealBar("planned", Fraction(802_816)), RevealBar("planned", Fraction(1024), "values"))
 
 
 def again(chance):
@@ -169,12 +169,12 @@ def again(chance):
 
 
 def truth(numbers):
-    causes = Cause("bits", Fraction(8 * 802_816)), Cause("padding", Fraction(9))
+    causes = Mistake("bits", Fraction(8 * 802_816)), Mistake("padding", Fraction(9))
     return Truth(Fraction(802_816), FIGURES, causes)
 
 
 def ninefold(numbers):
-    causes = Cause("not_lowered", Fraction(1)), Cause("padding", Fraction(8))
+    causes = Mistake("not_lowered", Fraction(1)), Mistake("padding", Fraction(8))
     return Truth(Fraction(9), (), causes)
 
 
@@ -185,13 +185,16 @@ def agreed(numbers):
 FIRST = {"network": "mnist_cnn", "layer": "conv2"}
 CHOICE: dict[str, Any] = {"options": ("yes", "no"), "gives": ("it is so",)}
 TOPICS = {
-    "07.sum": Topic("07.sum", Kind.CHOICE, {}, None, agreed, part=Part.RECALL, **CHOICE),
-    "07.unit": Topic("07.unit", Kind.CHOICE, {}, None, agreed, part=Part.RECALL, **CHOICE),
-    "07.output": Topic("07.output", Kind.AMOUNT, FIRST, again, truth,
+    "07.sum": Question("07.sum", AnswerKind.CHOICE, {}, None, agreed, part=Purpose.RECALL,
+    **CHOICE),
+    "07.unit": Question("07.unit", AnswerKind.CHOICE, {}, None, agreed, part=Purpose.RECALL,
+    **CHOICE),
+    "07.output": Question("07.output", AnswerKind.AMOUNT, FIRST, again, truth,
                        gives=("batch * channels", "each image alone"),
                        shows=({"network": "mnist_cnn", "batch": 4}, {"batch": 128})),
-    "07.copies": Topic("07.copies", Kind.TIMES, {}, again, ninefold, gives=("k²·Ho·Wo",)),
-    "07.twice": Topic("07.twice", Kind.CHOICE, {}, None, agreed, part=Part.CHANGE, **CHOICE),
+    "07.copies": Question("07.copies", AnswerKind.TIMES, {}, again, ninefold, gives=("k²·Ho·Wo",)),
+    "07.twice": Question("07.twice", AnswerKind.CHOICE, {}, None, agreed, part=Purpose.CHANGE,
+    **CHOICE),
 }  # fmt: skip
 
 

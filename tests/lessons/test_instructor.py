@@ -13,7 +13,7 @@ from memlab import claims, zoo
 from memlab.errors import InputError
 from memlab.layers import Conv2d
 from memlab.lesson import exercise_check, sentences
-from memlab.lesson.card_question import Kind, Part, Round, topics
+from memlab.lesson.card_question import AnswerKind, Attempt, Purpose, topics
 from memlab.lesson.exercise_task import tasks
 from memlab.lesson.misconceptions import judge
 from tests.lessons import numerals
@@ -117,7 +117,7 @@ def glance(number, page):
 
 def predictions():
     """The questions that are guessed before they are shown."""
-    return {name: topic for name, topic in topics().items() if topic.part is Part.PREDICT}
+    return {name: topic for name, topic in topics().items() if topic.part is Purpose.PREDICT}
 
 
 def minutes(number, page):
@@ -162,7 +162,7 @@ def guesses(number, page):
             found = (False, named(shows))
             if verdict(name, guess) != found:
                 breaks.append(f"{name} says {verdict(name, guess)} to {guess}, not {found}")
-        choice = topic.kind is Kind.CHOICE
+        choice = topic.kind is AnswerKind.CHOICE
         due = {*topic.options} - {printed} if choice else {c.name for c in revealed(name).causes}
         told = {guess if choice else verdict(name, guess)[1] for guess, *_ in lines}
         breaks += [f"{name} has no row for {missing}" for missing in due - told]
@@ -263,7 +263,7 @@ def stated(page):
 
 def told(name):
     """A question and what its reveal says."""
-    asked = Round(topics()[name], topics()[name].first, truth=revealed(name))
+    asked = Attempt(topics()[name], topics()[name].first, truth=revealed(name))
     return "\n".join([sentences.question(asked), *sentences.said(asked)])
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from lessons import build
 from memlab import views
-from memlab.lesson.card_question import Kind, Part, topics
+from memlab.lesson.card_question import AnswerKind, Purpose, topics
 from memlab.views import View
 from tests.lessons import lock, numerals
 from tests.lessons.small import TOPICS, VIEW, output
@@ -121,7 +121,7 @@ def test_a_slider_that_ends_at_the_answer_is_found(lesson, stops, leaks):
 
 
 def test_a_change_that_asks_for_an_amount_is_found(lesson):
-    asks = replace(TOPICS["07.output"], part=Part.CHANGE)
+    asks = replace(TOPICS["07.output"], part=Purpose.CHANGE)
     found = lock.printed(asks)
     assert found == ["07.output: a change asks for an amount, which its view prints"]
     assert lock.printed(TOPICS["07.output"]) == []
@@ -133,25 +133,25 @@ def test_a_change_that_asks_for_an_amount_is_found(lesson):
 @every_row(
     ("text", "value", "kind", "said"),
     [
-        ("2.5 GB", 2_532_000_000, Kind.AMOUNT, True),
-        ("2.53 GB", 2_532_000_000, Kind.AMOUNT, True),
-        ("2.36 GiB", 2_532_000_000, Kind.AMOUNT, True),
-        ("2,532 MB", 2_532_000_000, Kind.AMOUNT, True),
-        ("2 GB", 2_100_000_000, Kind.AMOUNT, False),
-        ("2.6 GB", 2_532_000_000, Kind.AMOUNT, False),
-        ("16 B", 16, Kind.AMOUNT, True),
-        ("8 bytes", 8, Kind.AMOUNT, True),
-        ("16", 16, Kind.AMOUNT, False),
-        ("6422528", 6_422_528, Kind.AMOUNT, True),
-        ("2.25", Fraction(9, 4), Kind.TIMES, True),
-        ("2.4 times", Fraction(9, 4), Kind.TIMES, False),
-        ("2.2 times", Fraction(9, 4), Kind.TIMES, True),
-        ("1.1", Fraction(109, 100), Kind.TIMES, False),
-        ("9", 9, Kind.TIMES, False),
-        ("9 ×", 9, Kind.TIMES, True),
-        ("109 %", Fraction(109, 100), Kind.TIMES, True),
-        ("8.1 %", Fraction(1088, 1000), Kind.TIMES, True),
-        ("1.09 MB", Fraction(109, 100), Kind.TIMES, False),
+        ("2.5 GB", 2_532_000_000, AnswerKind.AMOUNT, True),
+        ("2.53 GB", 2_532_000_000, AnswerKind.AMOUNT, True),
+        ("2.36 GiB", 2_532_000_000, AnswerKind.AMOUNT, True),
+        ("2,532 MB", 2_532_000_000, AnswerKind.AMOUNT, True),
+        ("2 GB", 2_100_000_000, AnswerKind.AMOUNT, False),
+        ("2.6 GB", 2_532_000_000, AnswerKind.AMOUNT, False),
+        ("16 B", 16, AnswerKind.AMOUNT, True),
+        ("8 bytes", 8, AnswerKind.AMOUNT, True),
+        ("16", 16, AnswerKind.AMOUNT, False),
+        ("6422528", 6_422_528, AnswerKind.AMOUNT, True),
+        ("2.25", Fraction(9, 4), AnswerKind.TIMES, True),
+        ("2.4 times", Fraction(9, 4), AnswerKind.TIMES, False),
+        ("2.2 times", Fraction(9, 4), AnswerKind.TIMES, True),
+        ("1.1", Fraction(109, 100), AnswerKind.TIMES, False),
+        ("9", 9, AnswerKind.TIMES, False),
+        ("9 ×", 9, AnswerKind.TIMES, True),
+        ("109 %", Fraction(109, 100), AnswerKind.TIMES, True),
+        ("8.1 %", Fraction(1088, 1000), AnswerKind.TIMES, True),
+        ("1.09 MB", Fraction(109, 100), AnswerKind.TIMES, False),
     ],
 )
 def test_a_number_is_the_answer_or_not(text, value, kind, said):

@@ -10,8 +10,8 @@ import pytest
 from lessons import build, kernel, record, recordings, stored
 from lessons.recordings import Picture
 from memlab.errors import InputError
-from memlab.measure.recorded_figures import Recorded
-from memlab.measure.timing import Line, Machine, Result
+from memlab.measure.recorded_figures import RecordedFigures
+from memlab.measure.timing import BenchmarkLine, Machine, Result
 from tests.rows import every_row
 
 NUMBERS = ("03", "05", "06")
@@ -107,9 +107,9 @@ def test_nothing_is_kept_that_no_cell_records():
 # -- and see what breaks them ---------------------------------------------------------------------
 
 MACHINE = Machine("a processor", 2, "Linux x86_64", "2026-01-31", {"python": "3.11.7"})
-FIGURES = (Line("tile", 0.5, "s", None, (0.4, 0.5, 0.6)), Line("peak", 96, "B"))
+FIGURES = (BenchmarkLine("tile", 0.5, "s", None, (0.4, 0.5, 0.6)), BenchmarkLine("peak", 96, "B"))
 COMMAND = "make record ARGS=01"
-FOUND = Recorded("a processor", COMMAND, Result("01-bars", MACHINE, FIGURES))
+FOUND = RecordedFigures("a processor", COMMAND, Result("01-bars", MACHINE, FIGURES))
 FOOT = f"Recorded on 2026-01-31 with `{COMMAND}`, 1 thread: a processor"
 PICTURE = Picture("01-bars", f"<svg><title>A</title><text>{FOOT}</text></svg>", FOOT, 1, 0.2, FOUND)
 MEASURED = f'# %% tags=["{stored.DIFFERS}", "recorded-bars"]\nmeasure()\n'
@@ -273,7 +273,7 @@ def test_a_cell_is_recorded_and_then_it_is_said_what_moved(empty, capsys, monkey
     status, said = run(empty, capsys)
     assert (status, "recorded for the first time" in said) == (0, True)
     first = kept(empty)
-    assert first.recorded.result.lines[0] == Line("tile", 0.004, "s", None, (0.004,) * 3)
+    assert first.recorded.result.lines[0] == BenchmarkLine("tile", 0.004, "s", None, (0.004,) * 3)
     assert 0 < first.recorded.line(record.WHOLE).value < kernel.SECONDS
     assert first.load == 0.1
     solved = cells(empty / "solutions/01_small.ipynb")[1]["outputs"]
@@ -333,7 +333,7 @@ def test_a_busy_machine_is_told(empty, capsys, monkeypatch, load, busy):
 
 
 def timed(*samples):
-    return Line("tile", sorted(samples)[len(samples) // 2], "s", None, samples)
+    return BenchmarkLine("tile", sorted(samples)[len(samples) // 2], "s", None, samples)
 
 
 @every_row(
@@ -344,8 +344,8 @@ def timed(*samples):
         (timed(1.0, 1.1, 1.2), timed(0.7, 0.8, 0.9), True),
         (timed(1.0, 1.1, 9.0), timed(1.05, 1.2, 1.3), False),
         (timed(1.0), timed(9.0), False),  # of one sample nobody knows the spread
-        (Line("fall", 13.0, "x"), Line("fall", 15.0, "x"), False),
-        (Line("peak", 96, "B"), Line("peak", 100, "B"), True),
+        (BenchmarkLine("fall", 13.0, "x"), BenchmarkLine("fall", 15.0, "x"), False),
+        (BenchmarkLine("peak", 96, "B"), BenchmarkLine("peak", 100, "B"), True),
     ],
 )
 def test_moved_is_what_lies_further_apart_than_the_runs_spread(before, now, moved):
@@ -354,7 +354,7 @@ def test_moved_is_what_lies_further_apart_than_the_runs_spread(before, now, move
 
 
 def test_figures_that_come_and_go_are_told():
-    lines = (FIGURES[0], Line("rival", 0.2, "s"))
+    lines = (FIGURES[0], BenchmarkLine("rival", 0.2, "s"))
     other = replace(PICTURE, recorded=replace(FOUND, result=Result("01-bars", MACHINE, lines)))
     said = "\n".join(record.moved(PICTURE, other))
     assert re.search(r"rival +is new: 200 ms", said)

@@ -9,7 +9,7 @@ from typing import Any
 from lessons import stored
 from memlab import strings, units
 from memlab.lesson import sentences
-from memlab.lesson.card_question import Kind, Round, Topic
+from memlab.lesson.card_question import AnswerKind, Attempt, Question
 
 LONG = 4
 """Digits from which on a number alone gives an answer away."""
@@ -33,10 +33,10 @@ def holds(text: str, form: str) -> bool:
     return re.search(rf"(?<![\w.,]){re.escape(form)}(?!\w|[.,]\d)", text) is not None
 
 
-def forms(topic: Topic) -> list[str]:
+def forms(topic: Question) -> list[str]:
     """How its truth and the figures beside it may be written, but for what the question names."""
     truth = topic.truth(topic.first)
-    asked = sentences.question(Round(topic, topic.first))
+    asked = sentences.question(Attempt(topic, topic.first))
     value = set() if isinstance(truth.value, str) else written(truth.value, topic.kind)
     figures = (written(figure.value, topic.kind) for figure in truth.figures)
     new = [forms for forms in figures if not any(holds(asked, form) for form in forms)]
@@ -44,9 +44,9 @@ def forms(topic: Topic) -> list[str]:
     return sorted((value - named).union(*new))
 
 
-def written(value: Fraction, kind: Kind) -> set[str]:
+def written(value: Fraction, kind: AnswerKind) -> set[str]:
     """A ratio with a decimal point; bytes with all digits and in units, to 1, 2 and 3 decimals."""
-    if kind is Kind.TIMES:
+    if kind is AnswerKind.TIMES:
         texts = {sentences.number(value), *(f"{float(value):.{n}f}" for n in (2, 3))}
         return set() if value.denominator == 1 else {text for text in texts if "." in text}
     nbytes = round(value)
@@ -66,10 +66,10 @@ def text_of(cell: dict[str, Any]) -> str:
     return "\n".join(parts)
 
 
-def not_asking(text: str, topic: Topic) -> list[str]:
+def not_asking(text: str, topic: Question) -> list[str]:
     """What is wrong with the stored output of a card: no question, or a reveal."""
     name = topic.name.partition(".")[2]
-    wanted = sentences.question(Round(topic, topic.first))
+    wanted = sentences.question(Attempt(topic, topic.first))
     shown = [strings.get("card.again", name=name), strings.get("card.right")]
     shown.append(strings.get("card.verdict.right"))
     faults = [] if flat(wanted) in flat(text) else ["does not show its question"]

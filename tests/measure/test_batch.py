@@ -11,11 +11,11 @@ from benchmarks import BENCHMARKS, vectors
 from memlab import InputError, free_memory
 from memlab.layers import Conv2d
 from memlab.measure import batch_times
-from memlab.measure.batch_times import Curve, curves, measure
-from memlab.measure.convolution import Case
-from memlab.measure.timing import Line
+from memlab.measure.batch_times import BatchCurve, curves, measure
+from memlab.measure.convolution import ConvolutionCase
+from memlab.measure.timing import BenchmarkLine
 
-FALLING = Curve("linear-8", {1: (8.0, 9.0, 7.0), 2: (4.2,), 4: (4.0,), 16: (3.9,)}, 256)
+FALLING = BatchCurve("linear-8", {1: (8.0, 9.0, 7.0), 2: (4.2,), 4: (4.0,), 16: (3.9,)}, 256)
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,7 @@ def gently(monkeypatch):
     monkeypatch.setattr(vectors, "keep_freed_memory", lambda: None)
     monkeypatch.setattr(batch_times, "SHORTEST", 0.0)
     monkeypatch.setattr(
-        batch_times, "LAYER", Case("small", (2, 5, 6), Conv2d(3, 3, pad=1, bias=False))
+        batch_times, "LAYER", ConvolutionCase("small", (2, 5, 6), Conv2d(3, 3, pad=1, bias=False))
     )
     small = {
         "linear-1024": partial(batch_times._linear, 8),
@@ -77,11 +77,11 @@ def test_a_curve_knows_its_fall_and_its_least():
 
 def test_curves_are_read_from_lines():
     lines = [
-        Line("linear 4x4: per sample at batch 32", 2.0, "s"),
-        Line("linear 4x4: per sample at batch 1", 9.0, "s", samples=(9.0, 8.0, 9.5)),
-        Line("net, implicit-gemm: per sample at batch 1", 1.0, "s"),
-        Line("product of 4x4: fast", 1.0, "s"),
-        Line("a: per sample at batch some", 1.0, "s"),
+        BenchmarkLine("linear 4x4: per sample at batch 32", 2.0, "s"),
+        BenchmarkLine("linear 4x4: per sample at batch 1", 9.0, "s", samples=(9.0, 8.0, 9.5)),
+        BenchmarkLine("net, implicit-gemm: per sample at batch 1", 1.0, "s"),
+        BenchmarkLine("product of 4x4: fast", 1.0, "s"),
+        BenchmarkLine("a: per sample at batch some", 1.0, "s"),
     ]
     linear, convolution = curves(lines)
     assert (linear.name, linear.samples) == ("linear 4x4", {1: (9.0, 8.0, 9.5), 32: (2.0,)})

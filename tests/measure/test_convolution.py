@@ -10,13 +10,13 @@ from benchmarks import convolution as benchmark
 from memlab.layers import Conv2d
 from memlab.layers.algorithms import on
 from memlab.measure import convolution, memory_bandwidth, vector_lanes
-from memlab.measure.convolution import BEST, Case
-from memlab.measure.timing import Line
+from memlab.measure.convolution import BEST, ConvolutionCase
+from memlab.measure.timing import BenchmarkLine
 from tests.oracles.requirement import torch_or_skip
 from tests.strange import STRANGE, name_of, said
 
-PLAIN = Case("plain", (3, 8, 9), Conv2d(4, 3, pad=1))
-STRIDED = Case("strided", (4, 8, 8), Conv2d(2, 3, 2, groups=2, bias=False))
+PLAIN = ConvolutionCase("plain", (3, 8, 9), Conv2d(4, 3, pad=1))
+STRIDED = ConvolutionCase("strided", (4, 8, 8), Conv2d(2, 3, 2, groups=2, bias=False))
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +65,7 @@ def test_beside_pytorch_the_best_one_is_named():
 
 
 def test_the_core_of_the_blas_is_named(monkeypatch):
-    named = Line("BLAS of scipy, openblas 0.3.29, core Zen", 4, "")
+    named = BenchmarkLine("BLAS of scipy, openblas 0.3.29, core Zen", 4, "")
     monkeypatch.setattr(convolution, "allow_torch", lambda: False)
     monkeypatch.setattr(benchmark, "blas", lambda: [named])
     assert named in small().lines

@@ -14,23 +14,25 @@ from memlab import InputError
 from memlab.kernels.cpu import vector_code
 from memlab.measure import memory_bandwidth, vector_lanes
 from memlab.measure.timing import Machine
-from memlab.measure.vector_lanes import Curve, Measured, Point
+from memlab.measure.vector_lanes import LaneCurve, LaneMeasurement, LoopSamples
 
 MACHINE = Machine("a processor", 2, "Linux x86_64", "2026-01-31", {"numba": "0.68.1"})
 
 
-def curve(*rates: float, format: str = "fp32", bits: int = 32, first: int = 1) -> Curve:
+def curve(*rates: float, format: str = "fp32", bits: int = 32, first: int = 1) -> LaneCurve:
     """Points of those operations per second, each with twice the lanes of the one before."""
-    points = [Point(first << n, 1000, (2000 / rate, 1000 / rate)) for n, rate in enumerate(rates)]
-    return Curve(format, bits, tuple(points))
+    points = [
+        LoopSamples(first << n, 1000, (2000 / rate, 1000 / rate)) for n, rate in enumerate(rates)
+    ]
+    return LaneCurve(format, bits, tuple(points))
 
 
-def measured(*curves: Curve, **others: Any) -> Measured:
+def measured(*curves: LaneCurve, **others: Any) -> LaneMeasurement:
     given: dict[str, Any] = {
         "bits": 512, "registers": 32, "feature": "avx512f", "target": "", "missing": (),
         "chosen": {"zmm": 16, "ymm": 4}, "chosen_bits": 512, "clock": "process_time",
     } | others  # fmt: skip
-    return Measured(curves, machine=MACHINE, **given)
+    return LaneMeasurement(curves, machine=MACHINE, **given)
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +42,7 @@ def quick(monkeypatch: Any) -> None:
 
 
 def test_the_rate_is_that_of_the_best_sample() -> None:
-    assert Point(4, 300, (3.0, 1.5, 2.0)).rate == 200
+    assert LoopSamples(4, 300, (3.0, 1.5, 2.0)).rate == 200
 
 
 @pytest.mark.parametrize(

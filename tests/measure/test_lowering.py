@@ -5,7 +5,7 @@ import pytest
 from benchmarks import BENCHMARKS
 from memlab.layers import Conv2d
 from memlab.measure import convolution, lecture_layer, recorded_figures
-from memlab.measure.convolution import Case
+from memlab.measure.convolution import ConvolutionCase
 
 CASE = convolution.find(lecture_layer.NETWORK, lecture_layer.LAYER)
 
@@ -43,7 +43,7 @@ def test_every_time_has_its_samples(lines):
 @pytest.mark.parametrize(("k", "stride", "pad"), [(3, 1, 1), (5, 2, 0)])
 def test_the_copy_takes_its_own_bytes_alone(k, stride, pad):
     layer = Conv2d(2, k, stride, pad)
-    measured, seconds = lecture_layer.copied(Case("small", (3, 11, 13), layer), 2)
+    measured, seconds = lecture_layer.copied(ConvolutionCase("small", (3, 11, 13), layer), 2)
     _, rows, columns = layer.output((3, 11, 13))
     assert measured == 4 * 3 * k * k * rows * columns
     assert len(seconds) == 2

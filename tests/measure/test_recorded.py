@@ -9,13 +9,16 @@ import pytest
 
 from memlab import InputError
 from memlab.measure import recorded_figures
-from memlab.measure.recorded_figures import Recorded
-from memlab.measure.timing import Line, Machine, Result
+from memlab.measure.recorded_figures import RecordedFigures
+from memlab.measure.timing import BenchmarkLine, Machine, Result
 
 VERSIONS = {"numba-cuda": "0.30.4"}
 MACHINE = Machine("NVIDIA H200, beside a core", 16, "Linux x86_64", "2026-11-20", VERSIONS)
-LINES = (Line("im2col", 1e-4, "s", None, (1e-4, 2e-4)), Line("im2col against a fill", 1.25, "x"))
-FOUND = Recorded("NVIDIA H200", "make gpu", Result("gpu", MACHINE, LINES))
+LINES = (
+    BenchmarkLine("im2col", 1e-4, "s", None, (1e-4, 2e-4)),
+    BenchmarkLine("im2col against a fill", 1.25, "x"),
+)
+FOUND = RecordedFigures("NVIDIA H200", "make gpu", Result("gpu", MACHINE, LINES))
 
 
 def test_what_is_saved_is_loaded(tmp_path):
@@ -41,7 +44,7 @@ def test_without_a_file_one_sentence_says_so(tmp_path):
 def test_the_newest_is_shown(tmp_path):
     recorded_figures.save(FOUND, tmp_path)
     newer = replace(MACHINE, date="2027-01-02")
-    other = Recorded("NVIDIA T4", "make gpu", replace(FOUND.result, machine=newer))
+    other = RecordedFigures("NVIDIA T4", "make gpu", replace(FOUND.result, machine=newer))
     recorded_figures.save(other, tmp_path)
     assert recorded_figures.latest(tmp_path) == other
 

@@ -10,7 +10,7 @@ import pytest
 
 from memlab import InputError, free_memory
 from memlab.measure import timing
-from memlab.measure.timing import Line, Machine, Result
+from memlab.measure.timing import BenchmarkLine, Machine, Result
 
 MACHINE = Machine("a processor", 2, "Linux x86_64", "2026-01-31", {"python": "3.12.1"})
 
@@ -56,11 +56,11 @@ def test_a_line_is_a_median_and_a_ratio_is_one_of_medians():
 @pytest.mark.parametrize(
     ("line", "says", "reached"),
     [
-        (Line("a plan", 0.002, "s", 0.05), "2 ms  aim     50 ms  reached", True),
-        (Line("a plan", 0.2, "s", 0.05), "200 ms  aim     50 ms  NOT REACHED", False),
-        (Line("a chain", 2.0, "s", 5.0), "2 s   aim      5 s   reached", True),
-        (Line("growth", 1.2, "x", 1.5), "1.2 x   aim    1.5 x   reached", True),
-        (Line("a plan", 2.0, "s"), "2 s", True),
+        (BenchmarkLine("a plan", 0.002, "s", 0.05), "2 ms  aim     50 ms  reached", True),
+        (BenchmarkLine("a plan", 0.2, "s", 0.05), "200 ms  aim     50 ms  NOT REACHED", False),
+        (BenchmarkLine("a chain", 2.0, "s", 5.0), "2 s   aim      5 s   reached", True),
+        (BenchmarkLine("growth", 1.2, "x", 1.5), "1.2 x   aim    1.5 x   reached", True),
+        (BenchmarkLine("a plan", 2.0, "s"), "2 s", True),
     ],
 )
 def test_a_line_says_what_median_aim_and_whether_it_is_reached(line, says, reached):
@@ -70,7 +70,11 @@ def test_a_line_says_what_median_aim_and_whether_it_is_reached(line, says, reach
 
 
 def test_a_result_says_where_it_was_measured():
-    result = Result("plan", MACHINE, (Line("a", 2.0, "s", 1.0, (2.0, 3.0)), Line("b", 1.0, "s")))
+    result = Result(
+        "plan",
+        MACHINE,
+        (BenchmarkLine("a", 2.0, "s", 1.0, (2.0, 3.0)), BenchmarkLine("b", 1.0, "s")),
+    )
     assert not result.reached
     assert "a processor, 2 cores, Linux x86_64; python 3.12.1; 2026-01-31" in str(result)
     facts = json.loads(json.dumps(result.as_dict()))

@@ -12,17 +12,17 @@ from benchmarks import BENCHMARKS
 from memlab import InputError, free_memory
 from memlab.layers import Conv2d
 from memlab.measure import torch_lowering
-from memlab.measure.convolution import Case
+from memlab.measure.convolution import ConvolutionCase
 from memlab.measure.timing import machine
 from memlab.measure.torch_lowering import Scratch
 from tests.oracles.requirement import torch_or_skip
 
 CASES = (
-    (Case("3x3", (16, 14, 14), Conv2d(8, 3, pad=1)), 9.0),
-    (Case("5x5", (6, 27, 27), Conv2d(4, 5, pad=2)), 25.0),
-    (Case("7x7/2", (3, 64, 64), Conv2d(4, 7, 2, 3, bias=False)), 12.25),
-    (Case("1x1", (16, 14, 14), Conv2d(8, 1)), 0.0),
-    (Case("no padding", (4, 12, 10), Conv2d(8, 3)), 9 * 80 / 120),
+    (ConvolutionCase("3x3", (16, 14, 14), Conv2d(8, 3, pad=1)), 9.0),
+    (ConvolutionCase("5x5", (6, 27, 27), Conv2d(4, 5, pad=2)), 25.0),
+    (ConvolutionCase("7x7/2", (3, 64, 64), Conv2d(4, 7, 2, 3, bias=False)), 12.25),
+    (ConvolutionCase("1x1", (16, 14, 14), Conv2d(8, 1)), 0.0),
+    (ConvolutionCase("no padding", (4, 12, 10), Conv2d(8, 3)), 9 * 80 / 120),
 )
 
 

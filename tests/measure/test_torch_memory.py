@@ -11,7 +11,7 @@ from benchmarks import BENCHMARKS
 from benchmarks import torch_memory as benchmark
 from memlab import InputError, units, zoo
 from memlab.measure import recorded_figures, torch_memory
-from memlab.measure.timing import Line
+from memlab.measure.timing import BenchmarkLine
 from memlab.step.tensor import Role
 from tests.oracles.requirement import torch_or_skip
 
@@ -79,7 +79,9 @@ def test_without_a_file_there_is_one_sentence(tmp_path, monkeypatch, step):
 
 def test_without_pytorch_there_is_one_line(monkeypatch):
     monkeypatch.setattr(benchmark, "allow_torch", lambda: False)
-    assert benchmark.run().lines == (Line("PyTorch is not installed: no comparison", 0, ""),)
+    assert benchmark.run().lines == (
+        BenchmarkLine("PyTorch is not installed: no comparison", 0, ""),
+    )
 
 
 # -- with PyTorch -------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import torch
 from torch.nn import functional as F  # noqa: N812 - as PyTorch's users write it
 from torch.overrides import TorchFunctionMode
 
-from memlab.kernels.registry import Call
+from memlab.kernels.registry import KernelCall
 from memlab.layers import MaxPool2d
 from memlab.runtime.session import Session
 
@@ -35,10 +35,10 @@ def record(session: Session) -> Decisions:
     """What the session's next step decides."""
     found = Decisions()
 
-    def relu(call: Call) -> None:
+    def relu(call: KernelCall) -> None:
         found.passed.append(torch.from_numpy(call["y"] > 0))
 
-    def pool(call: Call) -> None:
+    def pool(call: KernelCall) -> None:
         found.places.append(torch.from_numpy(_places(call)))
 
     notes = {"relu": relu, "max_pool2d": pool}
@@ -51,15 +51,17 @@ def record(session: Session) -> Decisions:
     return found
 
 
-def _then(kernel: Callable[[Call], None], note: Callable[[Call], None]) -> Callable[[Call], None]:
-    def run(call: Call) -> None:
+def _then(
+    kernel: Callable[[KernelCall], None], note: Callable[[KernelCall], None]
+) -> Callable[[KernelCall], None]:
+    def run(call: KernelCall) -> None:
         kernel(call)
         note(call)
 
     return run
 
 
-def _places(call: Call) -> Any:
+def _places(call: KernelCall) -> Any:
     """Places in the map, from places in the windows."""
     layer, indices = call.layer, call["indices"].astype(np.int64)
     assert isinstance(layer, MaxPool2d)

@@ -12,11 +12,11 @@ from memlab.layers import Conv2d
 from memlab.layers.algorithms import on
 from memlab.measure import batch_times, vector_lanes
 from memlab.measure.batch_times import Sweep
-from memlab.measure.convolution import RIVAL, Case, Comparison
-from memlab.measure.memory_bandwidth import Rate, Reading
-from memlab.measure.recorded_figures import Recorded
-from memlab.measure.timing import Group, Line, Machine, Result, Timing
-from memlab.measure.vector_lanes import Measured, Point
+from memlab.measure.convolution import RIVAL, Comparison, ConvolutionCase
+from memlab.measure.memory_bandwidth import ReadingByFormat, ReadingSamples
+from memlab.measure.recorded_figures import RecordedFigures
+from memlab.measure.timing import BenchmarkLine, Machine, Result, TimedGroup, Timing
+from memlab.measure.vector_lanes import LaneMeasurement, LoopSamples
 
 MACHINE = Machine("a processor", 2, "Linux x86_64", "2026-01-31", {"torch": "2.13.0+cpu"})
 LIBRARIES = ("BLAS of numpy, core A", "BLAS of scipy, core B")
@@ -24,7 +24,7 @@ LIBRARIES = ("BLAS of numpy, core A", "BLAS of scipy, core B")
 # -- ways to convolve ---------------------------------------------------------------------------
 
 CACHES = {"L1": 2**15, "L2": 2**20, "L3": 2**25}
-LAYER = Case("Net conv1", (8, 12, 12), Conv2d(4, 3, pad=1))
+LAYER = ConvolutionCase("Net conv1", (8, 12, 12), Conv2d(4, 3, pad=1))
 
 
 def compared(*timings: Any, **others: Any) -> Comparison:
@@ -74,19 +74,24 @@ ALGORITHMS = {
 }
 
 
-def result(*groups: Group, lines: tuple[Line, ...] = ()) -> Result:
+def result(*groups: TimedGroup, lines: tuple[BenchmarkLine, ...] = ()) -> Result:
     return Result("convolution", MACHINE, lines, groups)
 
 
 def layers(rival: bool) -> Result:
     return result(
-        Group("one", tuple(t for t in FALLING.timings if rival or t.name != RIVAL)),
-        Group("two", tuple(t for t in ALGORITHMS["pointwise"].timings if rival or t.name != RIVAL)),
-        lines=(Line("a mean", 0.9, "x", 1.0), Line("BLAS of scipy, core B", 2, "")),
+        TimedGroup("one", tuple(t for t in FALLING.timings if rival or t.name != RIVAL)),
+        TimedGroup(
+            "two", tuple(t for t in ALGORITHMS["pointwise"].timings if rival or t.name != RIVAL)
+        ),
+        lines=(
+            BenchmarkLine("a mean", 0.9, "x", 1.0),
+            BenchmarkLine("BLAS of scipy, core B", 2, ""),
+        ),
     )
 
 
-PLAIN = Group("small", (Timing("im2col", None, (1.0,)), Timing("a copy", None, (0.5,))))
+PLAIN = TimedGroup("small", (Timing("im2col", None, (1.0,)), Timing("a copy", None, (0.5,))))
 """Without a workspace."""
 PLOTS = {"rival": layers(True), "none": layers(False), "plain": result(PLAIN)}
 
@@ -96,22 +101,24 @@ PLOTS = {"rival": layers(True), "none": layers(False), "plain": result(PLAIN)}
 BITS = {"fp64": 64, "fp32": 32, "bf16": 16, "int8": 8}
 
 
-def rates(format: str, width: int, *, first: int = 1, lost: float = 1.0) -> vector_lanes.Curve:
+def rates(format: str, width: int, *, first: int = 1, lost: float = 1.0) -> vector_lanes.LaneCurve:
     """Linear up to ``width`` bits, 1 % more beyond, and at last only a part of it."""
     lanes = [first << n for n in range(7) if first << n <= 64]
     most = width // BITS[format]
     found = [14e9 * min(n, most) * (1.01 if n > most else 1) for n in lanes]
     found[-1] *= lost
-    points = [Point(n, 10**9, (10**9 / rate,) * 3) for n, rate in zip(lanes, found, strict=True)]
-    return vector_lanes.Curve(format, BITS[format], tuple(points))
+    points = [
+        LoopSamples(n, 10**9, (10**9 / rate,) * 3) for n, rate in zip(lanes, found, strict=True)
+    ]
+    return vector_lanes.LaneCurve(format, BITS[format], tuple(points))
 
 
-def vectors(*found: vector_lanes.Curve, **others: Any) -> Measured:
+def vectors(*found: vector_lanes.LaneCurve, **others: Any) -> LaneMeasurement:
     given: dict[str, Any] = {
         "bits": 512, "registers": 32, "feature": "avx512f", "target": "", "missing": (),
         "chosen": {"zmm": 16, "ymm": 4}, "chosen_bits": 512, "clock": "process_time",
     } | others  # fmt: skip
-    return Measured(found, machine=MACHINE, **given)
+    return LaneMeasurement(found, machine=MACHINE, **given)
 
 
 FP32 = vectors(rates("fp32", 512))
@@ -127,19 +134,21 @@ LANES = {
     "bf16": vectors(rates("bf16", 256, first=8)),
     "unbroken": vectors(rates("int8", 512, first=16)),
     "lost": vectors(
-        vector_lanes.Curve(
-            "fp32", 32, tuple(Point(2**n, 10**9, (2.0 ** -min(n, 4 - n),)) for n in range(4))
+        vector_lanes.LaneCurve(
+            "fp32", 32, tuple(LoopSamples(2**n, 10**9, (2.0 ** -min(n, 4 - n),)) for n in range(4))
         )
     ),
     "wider": vectors(rates("fp32", 256), bits=128, feature="", clock="perf_counter"),
 }
 
 
-def read(*formats: str, speed: float = 30e9, **others: Any) -> Reading:
+def read(*formats: str, speed: float = 30e9, **others: Any) -> ReadingByFormat:
     nbytes = 2**28
-    found = tuple(Rate(name, BITS[name], nbytes, (nbytes / speed,) * 2) for name in formats)
+    found = tuple(
+        ReadingSamples(name, BITS[name], nbytes, (nbytes / speed,) * 2) for name in formats
+    )
     given: dict[str, Any] = {"largest": 2**25, "clock": "process_time"} | others
-    return Reading(nbytes, rates=found, machine=MACHINE, **given)
+    return ReadingByFormat(nbytes, rates=found, machine=MACHINE, **given)
 
 
 READINGS = {
@@ -153,7 +162,7 @@ READINGS = {
 
 
 def curve(name, times, weights=0):
-    return batch_times.Curve(name, {2**i: (t * 1e-6,) for i, t in enumerate(times)}, weights)
+    return batch_times.BatchCurve(name, {2**i: (t * 1e-6,) for i, t in enumerate(times)}, weights)
 
 
 def sweep(*curves, lanes=8):
@@ -177,16 +186,16 @@ ODD = sweep(
 TWO = sweep(curve("samples", [2_000_000, 5]), lanes=1)
 EVERY = sweep(*(curve(name, [9, 3, 3]) for name in batch_times.WAYS))
 SWEEPS = {"usual": USUAL, "odd": ODD, "two": TWO, "every": EVERY}
-GPU = Recorded(
+GPU = RecordedFigures(
     "NVIDIA X",
     "make gpu",
     Result(
         "gpu",
         replace(MACHINE, processor="NVIDIA X, beside a processor"),
         (
-            Line("linear 4096x4096: per sample at batch 1", 5e-5, "s"),
-            Line("linear 4096x4096: per sample at batch 128", 1e-6, "s"),
-            Line("product of 4096x4096: fast", 1e-3, "s"),
+            BenchmarkLine("linear 4096x4096: per sample at batch 1", 5e-5, "s"),
+            BenchmarkLine("linear 4096x4096: per sample at batch 128", 1e-6, "s"),
+            BenchmarkLine("product of 4096x4096: fast", 1e-3, "s"),
         ),
     ),
 )

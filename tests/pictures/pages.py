@@ -568,31 +568,31 @@ for _name, _make in CASES_OF_THE_CASE.items():
 
 
 WAYS: dict[str, Callable[[], Any]] = {
-    "batch norm, by peak": partial(views.ways, "resnet50", sort="peak"),
-    "in place alone": partial(views.ways, batch=182),
-    "all fits": partial(views.ways, batch=64),
-    "nearly none": partial(views.ways, budget="1 GB"),
-    "none": partial(views.ways, batch=4096, budget="1 GB"),
-    "one image": partial(views.ways, "mnist_cnn", 1),
-    "a slow link": partial(views.ways, link="1 GB/s"),
-    "a fast card, fp16": partial(views.ways, device="v100", budget="16 GB", batch=512),
-    "forks": partial(views.ways, "googlenet", 1024, optimizer="adam"),
-    "no convolution": partial(views.ways, "linear1", 8, budget="100 B"),
+    "batch norm, by peak": partial(views.remedies, "resnet50", sort="peak"),
+    "in place alone": partial(views.remedies, batch=182),
+    "all fits": partial(views.remedies, batch=64),
+    "nearly none": partial(views.remedies, budget="1 GB"),
+    "none": partial(views.remedies, batch=4096, budget="1 GB"),
+    "one image": partial(views.remedies, "mnist_cnn", 1),
+    "a slow link": partial(views.remedies, link="1 GB/s"),
+    "a fast card, fp16": partial(views.remedies, device="v100", budget="16 GB", batch=512),
+    "forks": partial(views.remedies, "googlenet", 1024, optimizer="adam"),
+    "no convolution": partial(views.remedies, "linear1", 8, budget="100 B"),
 }
 for _name, _make in WAYS.items():
-    case("ways", _name)(_make)
+    case("remedies", _name)(_make)
 
 
-@case("ways", "a row in focus")
+@case("remedies", "a row in focus")
 def _() -> Any:
-    view = views.ways()
+    view = views.remedies()
     view.act("key", "Digit6", False)
     return view
 
 
-@case("ways", "the batch is dragged")
+@case("remedies", "the batch is dragged")
 def _() -> Any:
-    view = views.ways(batch=128)
+    view = views.remedies(batch=128)
     view.act("batch", 8, True)
     return view
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from memlab.pictures.draw.chart import Chart
-from memlab.pictures.draw.table import Beside
+from memlab.pictures.draw.table import SideBySide
 
 
 def drawn(view: Any) -> list[str]:
@@ -16,7 +16,7 @@ def charts(view: Any) -> list[Chart]:
     """The charts of the page, those beside each other from left to right."""
     found: list[Any] = []
     for block in view.page().blocks:
-        found += [part for part, _ in block.parts] if isinstance(block, Beside) else [block]
+        found += [part for part, _ in block.parts] if isinstance(block, SideBySide) else [block]
     return [block for block in found if isinstance(block, Chart)]
 
 

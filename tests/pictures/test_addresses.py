@@ -20,7 +20,7 @@ from memlab.pictures.addresses.packing import (
     SHARE,
     TOY_NAME,
     Packing,
-    Subject,
+    PackingSubject,
     say_how,
     shortly,
     subject_of,
@@ -43,7 +43,7 @@ TINY = memlab.training_step(
 )
 
 
-def packing(subject: Subject | str = TOY_NAME, how="birth", batch=1):
+def packing(subject: PackingSubject | str = TOY_NAME, how="birth", batch=1):
     found = subject_of(subject) if isinstance(subject, str) else subject
     return Packing(found, batch, found.placement(batch, how))
 

@@ -19,7 +19,7 @@ from memlab.networks.graph import Network
 from memlab.pictures.algorithm_times import PATH
 from memlab.pictures.draw import theme
 from memlab.pictures.draw.marks import Line, Points
-from memlab.pictures.draw.scale import Log
+from memlab.pictures.draw.scale import LogScale
 from memlab.pictures.values import timings
 from memlab.pictures.values.number_text import duration
 from memlab.views import AlgorithmTimes
@@ -147,7 +147,7 @@ def test_a_bar_is_as_long_as_its_time() -> None:
 
 def test_times_far_apart_stand_by_their_ratios() -> None:
     (chart,) = charts(AlgorithmTimes(FALLING).curve())
-    assert isinstance(chart.y, Log)
+    assert isinstance(chart.y, LogScale)
     assert [label for _, label in chart.y.ticks] == [
         *("20 ms", "50 ms", "100 ms", "200 ms", "500 ms", "1 s", "2 s")
     ]

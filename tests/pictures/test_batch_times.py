@@ -11,7 +11,7 @@ import pytest
 from memlab import InputError, views
 from memlab.layers import Conv2d
 from memlab.measure import batch_times, recorded_figures
-from memlab.measure.convolution import Case
+from memlab.measure.convolution import ConvolutionCase
 from memlab.pictures import batch_times as batches
 from memlab.views import BatchTimes
 from tests.pictures.measurements import GPU, ODD, SWEEPS, USUAL, curve, sweep
@@ -55,7 +55,7 @@ def test_the_lanes_are_marked_where_samples_fill_them() -> None:
 
 
 def test_many_batches_keep_their_labels_apart() -> None:
-    many = batch_times.Curve("loop", {size: (1e-3 / size,) for size in range(1, 130)})
+    many = batch_times.BatchCurve("loop", {size: (1e-3 / size,) for size in range(1, 130)})
     svg = BatchTimes(sweep(many)).page().svg()
     assert svg.collisions() == []
     assert {"1", "2", "129"} <= {label.content for label in svg.labels}
@@ -65,7 +65,7 @@ def test_many_batches_keep_their_labels_apart() -> None:
 def test_a_view_of_batches_measures_here(monkeypatch: Any) -> None:
     monkeypatch.setattr(batch_times, "SHORTEST", 0.0)
     monkeypatch.setattr(
-        batch_times, "LAYER", Case("small", (2, 5, 6), Conv2d(3, 3, pad=1, bias=False))
+        batch_times, "LAYER", ConvolutionCase("small", (2, 5, 6), Conv2d(3, 3, pad=1, bias=False))
     )
     monkeypatch.setattr(recorded_figures, "latest", lambda: GPU)
     view = views.batch_times(["samples", "pixels"], [1, 5], progress=False)

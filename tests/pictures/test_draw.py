@@ -10,10 +10,10 @@ import pytest
 from memlab.pictures.draw import scale, theme
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.label_board import spread
-from memlab.pictures.draw.labels import Label, Text
+from memlab.pictures.draw.labels import ChartText, Label
 from memlab.pictures.draw.marks import Area, Fact, Line, Points, Rect, Rule, Stairs
 from memlab.pictures.draw.page import Page
-from memlab.pictures.draw.table import Beside, Key, Table, Words
+from memlab.pictures.draw.table import Key, Paragraphs, SideBySide, Table
 from memlab.pictures.draw.text import flow, plain, width, wrap
 from memlab.step.tensor import Role
 from tests.rows import every_row
@@ -26,7 +26,7 @@ def chart(**more: object) -> Chart:
     marks = [
         Area(0 * HEIGHTS, HEIGHTS, theme.PAINTS[Role.FEATURE_MAP], fact=Fact("maps", "B·C", 5)),
         Stairs(HEIGHTS, "limit"),
-        Text(0, 4, "a text"),
+        ChartText(0, 4, "a text"),
     ]
     given = {"x_axis": Axis("operations"), "y_axis": Axis("bytes")} | more
     return Chart(scale.operations(4), scale.counts_over(5), marks, 120, **given)  # type: ignore[arg-type]  # options by name
@@ -147,12 +147,12 @@ def test_the_text_of_a_page_has_its_blocks_in_paragraphs() -> None:
     page = Page(
         "A title",
         [
-            Words("One.", 16, bold=True),
-            Words(["Two.", "Three."]),
+            Paragraphs("One.", 16, bold=True),
+            Paragraphs(["Two.", "Three."]),
             Key([(0, "never told")]),
             Table(["name", "bytes"], [["a", "1,000"], ["b", "20"]], title="All"),
-            Words("Seen only.", told=False),
-            Words("Said only.", drawn=False),
+            Paragraphs("Seen only.", told=False),
+            Paragraphs("Said only.", drawn=False),
         ],
     )
     assert page.text() == (
@@ -168,7 +168,9 @@ def test_the_text_of_a_page_has_its_blocks_in_paragraphs() -> None:
 def test_a_page_fits_its_width(wide: int) -> None:
     text = "Words that flow to the width of their page, whatever it is. "
     table = Table(["name", "bytes"], [["a long name of a layer, block 3", "1,000,000"]])
-    page = Page(text * 2, [Words(text * 4), Beside([(chart(), 2), (table, 1)]), table], wide)
+    page = Page(
+        text * 2, [Paragraphs(text * 4), SideBySide([(chart(), 2), (table, 1)]), table], wide
+    )
     svg = page.svg()
     assert svg.collisions() == []
     assert svg.outside() == []
@@ -176,7 +178,7 @@ def test_a_page_fits_its_width(wide: int) -> None:
 
 def test_a_figure_has_the_chart_as_axes_in_its_own_values() -> None:
     pytest.importorskip("matplotlib")
-    page = Page("A title", [Words("Said."), chart(), Key([(0, "way"), ("before", "old")])])
+    page = Page("A title", [Paragraphs("Said."), chart(), Key([(0, "way"), ("before", "old")])])
     figure = page.figure()
     sheet, axes = figure.axes
     assert {"A title", "Said.", "way", "old"} <= {text.get_text() for text in sheet.texts}

@@ -12,7 +12,7 @@ from memlab import units, views
 from memlab.errors import InputError
 from memlab.pictures.explain import modules
 from memlab.pictures.explain.explained import Explained, amount
-from memlab.pictures.explain.explained_changes import Subject, budget
+from memlab.pictures.explain.explained_changes import ExplainedStep, budget
 from memlab.placement.caching_allocator import CONTEXT, CUBLAS, estimates, simulate
 from memlab.step.step import Step
 from tests.strange import said
@@ -24,8 +24,8 @@ def step(name: str = "gpt2") -> Step:
 
 
 @cache
-def subject(name: str = "gpt2") -> Subject:
-    return Subject(step(name))
+def subject(name: str = "gpt2") -> ExplainedStep:
+    return ExplainedStep(step(name))
 
 
 def explained(batch: int, memory: str, name: str = "gpt2", key: str = "") -> Explained:
@@ -108,7 +108,7 @@ def test_the_line_makes_the_step_of_the_change() -> None:
 def test_parts_that_are_not_written_out_take_their_time() -> None:
     plain, found = subject().plain, explained(64, "12 GB")
     parts = next(each for each in found.changes if each.key == "parts")
-    written = Subject(memlab.accumulate(step(), parts.parts)).plain
+    written = ExplainedStep(memlab.accumulate(step(), parts.parts)).plain
     assert parts.parts == 16
     assert parts.seconds(64) == pytest.approx(written.seconds(4), rel=1e-3)
     assert parts.seconds(64) == pytest.approx(plain.seconds(64), rel=0.05)
@@ -165,7 +165,7 @@ def test_a_larger_batch_that_no_change_helps_is_named_as_one(
     over = tuple(each for each in every if each.total(2 * batch) > units.parse(memory))
     assert over
     for changes, end in (((), "and no change lowers that."), (over, "in all.")):
-        monkeypatch.setattr(Subject, "changes", lambda *_, made=changes: made)
+        monkeypatch.setattr(ExplainedStep, "changes", lambda *_, made=changes: made)
         found = explained(batch, memory, "mnist_cnn")
         assert found.held.endswith(f"holds batch {batch}, and no larger one.")
         said = f"Nothing has to change. Batch {2 * batch} would not fit"

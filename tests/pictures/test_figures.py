@@ -50,7 +50,7 @@ def labels(chart: Chart) -> Iterator[str]:
             yield from (axis.title, axis.note)
             yield from (label for _, label in axis.marks(scale) if axis.labels)
     for mark in chart.marks:
-        if isinstance(mark, written.Text):
+        if isinstance(mark, written.ChartText):
             yield plain(mark.content)
         if isinstance(mark, Names):
             yield from (plain(line) for way in mark.ways for line in way.name)

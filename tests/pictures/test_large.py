@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import memlab
 from memlab import views
 from memlab.networks.graph import Network
-from memlab.pictures.memory.step_memory import Blocks
+from memlab.pictures.memory.step_memory import BlockColumns
 from memlab.step.storage import Size
 from tests.ledger.test_large import wide
 from tests.networks_at_random import networks
@@ -37,7 +37,7 @@ def test_the_largest_blocks_are_those_of_exact_sizes(net: Network, fixed: int, b
     for at in range(0, len(ledger.rows), 5):
         alive = [e for e in entries if e.birth <= at <= e.death]
         wanted = sorted(alive, key=lambda e: (-e.size.at(batch), e.birth))[:5]
-        blocks = Blocks(entries, len(ledger.rows))
+        blocks = BlockColumns(entries, len(ledger.rows))
         assert blocks.largest(at, batch, 5) == wanted
         assert blocks.per_sample(at) == sum(e.size.per_sample for e in alive)
         assert blocks.line.tolist()[at] == sum(e.size.per_sample for e in alive)

@@ -13,13 +13,13 @@ import memlab
 from memlab import zoo
 from memlab.optimizers import OPTIMIZERS
 from memlab.pictures.draw.chart import Chart
-from memlab.pictures.draw.labels import Text
+from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Mark, Points, Rect, Rects, Rule
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.text import plain
 from memlab.pictures.draw.theme import PAINTS, STATISTICS
 from memlab.pictures.memory import lifetimes as view
-from memlab.pictures.memory.lifetimes import Lifetimes, fits, lifetimes
+from memlab.pictures.memory.lifetimes import LifetimeTable, fits, lifetimes
 from memlab.pictures.values.step_recipe import memory_of
 from memlab.step.step import Step
 from memlab.step.tensor import Role
@@ -36,7 +36,7 @@ LONG = NAMED.linear(2).squared_error()
 
 
 @cache
-def of(name: str, batch: int = 8) -> Lifetimes:
+def of(name: str, batch: int = 8) -> LifetimeTable:
     steps = {"one": ONE, "tiny": TINY, "inside": memlab.in_place(TINY),
              "rmsprop": memlab.training_step(zoo.linear1(), "rmsprop", "fp64"),
              "adam": memlab.training_step(zoo.linear1(features=5, outputs=3), "adam"),
@@ -97,7 +97,7 @@ def test_nothing_collides_or_is_cut_off(width: int) -> None:
 @pytest.mark.parametrize("name", ["focus in place", "rmsprop"])
 def test_a_first_level_has_few_numerals_all_in_the_text(name: str) -> None:
     now, page = PAGES[name]["now"], made(name)
-    assert isinstance(now, Lifetimes)
+    assert isinstance(now, LifetimeTable)
     formulas = {op.formula for op in now.operations}  # their digits are no figures
     texts = [label.content for label in page.svg().labels]
     shown = numerals(text for text in texts if text not in formulas)
@@ -111,7 +111,7 @@ def test_a_first_level_has_few_numerals_all_in_the_text(name: str) -> None:
 def test_bars_and_piles_have_one_scale(name: str) -> None:
     """A byte is as high in each of them; what would be too thin to see is drawn all the same."""
     page, now = made(name), PAGES[name]["now"]
-    assert isinstance(now, Lifetimes)
+    assert isinstance(now, LifetimeTable)
     paints = {*PAINTS.values(), STATISTICS}
     bars = [mark for mark in marks(page) if isinstance(mark, Rect) and mark.look in paints]
     assert len(bars) == len(now.blocks)
@@ -139,7 +139,7 @@ def test_beads_say_who_writes_and_who_reads() -> None:
 
 
 def test_the_frame_holds_the_bytes_of_its_blocks_and_their_sum() -> None:
-    texts = [m for m in marks(made("start")) if isinstance(m, Text) and m.x == 3.5]
+    texts = [m for m in marks(made("start")) if isinstance(m, ChartText) and m.x == 3.5]
     sizes = [text for mark in texts if re.fullmatch(r"\d+ B", text := plain(mark.content))]
     assert sorted(sizes) == ["56 B", *["8 B"] * 7]
 
@@ -148,7 +148,7 @@ def test_the_frame_holds_the_bytes_of_its_blocks_and_their_sum() -> None:
 def test_no_name_stands_in_the_frame(name: str, width: int) -> None:
     """There it would count as alive."""
     page, now = made(name, width), PAGES[name]["now"]
-    assert isinstance(now, Lifetimes)
+    assert isinstance(now, LifetimeTable)
     at = PAGES[name].get("at", now.peak)
     drawn = chart(page)
     box = drawn.frame(0, 0, width)
@@ -200,7 +200,7 @@ def test_a_figure_has_the_bars(tmp_path: object) -> None:
 INSIDE = memlab.in_place(TINY)
 
 
-def found(step: Step, batch: int = 8) -> Lifetimes:
+def found(step: Step, batch: int = 8) -> LifetimeTable:
     return lifetimes(memory_of(step), batch)
 
 
@@ -284,7 +284,7 @@ def test_states_are_called_as_in_the_formula_of_the_update(name: str) -> None:
     assert len(letters) == len(OPTIMIZERS[name].states)
 
 
-TITLES: dict[str, tuple[Callable[[], tuple[Lifetimes, Lifetimes | None]], str]] = {
+TITLES: dict[str, tuple[Callable[[], tuple[LifetimeTable, LifetimeTable | None]], str]] = {
     "alike": (lambda: (found(ONE, 1), None), "7 blocks are alive at once: *the peak, 56 B*"),
     "largest": (
         lambda: (found(TINY), None),

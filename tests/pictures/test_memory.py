@@ -13,12 +13,12 @@ from memlab import free_memory, strings, views
 from memlab.errors import InputError
 from memlab.networks import counting
 from memlab.networks.graph import Network
-from memlab.pictures.memory.counting_rules import CHAIN, Tally
-from memlab.pictures.memory.snapshot import Cut, before, cut, details, news
+from memlab.pictures.memory.counting_rules import CHAIN, OutputTotals
+from memlab.pictures.memory.snapshot import Snapshot, before, cut, details, news
 from memlab.pictures.memory.step_memory import Budget, StepMemory, budget, phases
 from memlab.pictures.memory.view import CONTROLS
-from memlab.pictures.mountain.stack_parts import Part
-from memlab.pictures.values.step_recipe import MIXED, OFFERED, Recipe, memory_of, network_of
+from memlab.pictures.mountain.stack_parts import StackPart
+from memlab.pictures.values.step_recipe import MIXED, OFFERED, StepRecipe, memory_of, network_of
 from memlab.step.tensor import Role
 from memlab.techniques.registry import use
 from tests.pictures.test_pages import NUMBER, numerals
@@ -27,12 +27,12 @@ BUDGETS = (budget("12 GB card"), Budget("free", 4_200_000_000, live=True))
 
 
 def found(name="resnet50", batch=32, optimizer="momentum", training=True, format="fp32", at=None):
-    return cut(memory_of(Recipe(network_of(name), optimizer, training, format)), batch, at)
+    return cut(memory_of(StepRecipe(network_of(name), optimizer, training, format)), batch, at)
 
 
-def tally(shown: Cut, rule="conv-sums") -> Tally:
+def tally(shown: Snapshot, rule="conv-sums") -> OutputTotals:
     assert isinstance(shown.memory.network, Network)
-    return Tally(shown, shown.memory.network, rule)
+    return OutputTotals(shown, shown.memory.network, rule)
 
 
 # -- bytes ----------------------------------------------------------------------------------------
@@ -42,7 +42,7 @@ CASES = [("resnet50", 32), ("googlenet", 100)]
 
 @pytest.mark.parametrize(("name", "batch"), CASES)
 def test_the_parts_add_up_at_every_operation(name, batch):
-    memory = memory_of(Recipe(network_of(name)))
+    memory = memory_of(StepRecipe(network_of(name)))
     timeline = memory.ledger.timeline(batch)
     for at in range(0, len(timeline), max(1, len(timeline) // 50)):
         shown = cut(memory, batch, at)
@@ -86,7 +86,7 @@ def test_the_largest_block_of_a_part_is_one_of_its_role_and_alive():
         assert block is not None
         size = entries[block.name].size
         assert (size.per_sample if part.grows else size.fixed) == max(sizes)
-    weights = shown.largest.get(Part(Role.PARAMETER, False))
+    weights = shown.largest.get(StackPart(Role.PARAMETER, False))
     assert weights is not None
     assert weights.formula(8) == "4096·25088·4 B = 411,041,792 B"
 
@@ -136,7 +136,7 @@ def test_a_network_without_stages_is_cut_by_layer():
     x = memlab.network("tiny", image=(3, 32, 32))
     for _ in range(9):
         x = x.conv(16, 3, pad="same").relu()
-    shown = cut(memory_of(Recipe(x.flatten().linear(10).cross_entropy())), 4)
+    shown = cut(memory_of(StepRecipe(x.flatten().linear(10).cross_entropy())), 4)
     assert len(shown.slices) == 6
     assert shown.slices_title == "The mountain, cut apart by layer"
 
@@ -212,7 +212,7 @@ def test_a_ledger_alone_says_what_techniques_have_noted():
 def test_what_ran_between_two_operations_counts_at_the_second():
     """From a step with repeats to the plain one: the waves are not lost."""
     given = (use("recompute", "every", k=2),)
-    again = cut(memory_of(Recipe(network_of("resnet50"), uses=given)), 32)
+    again = cut(memory_of(StepRecipe(network_of("resnet50"), uses=given)), 32)
     plain = found()
     names = [row.name for row in again.memory.ledger.rows]
     bytes_of = again.memory.ledger.timeline(32)
@@ -255,7 +255,7 @@ def test_news_names_what_changed():
 
 def test_a_technique_comes_and_goes():
     start = found("mnist_cnn")
-    placed = cut(memory_of(Recipe(network_of("mnist_cnn"), uses=(use("in_place"),))), 32)
+    placed = cut(memory_of(StepRecipe(network_of("mnist_cnn"), uses=(use("in_place"),))), 32)
     assert news(start, placed).startswith("Now in place. The peak falls by ")
     assert news(placed, start).startswith("No longer in place. The peak grows by ")
 
@@ -273,7 +273,7 @@ def test_a_step_that_offloads_says_what_the_host_holds_and_its_phases_are_whole(
 
 
 def test_a_memory_that_is_kept_speaks_the_language_that_is_asked_in(monkeypatch):
-    recipe = Recipe(memlab.zoo.mnist_cnn())
+    recipe = StepRecipe(memlab.zoo.mnist_cnn())
     with monkeypatch.context() as patch:
         patch.setattr(strings, "language", lambda: "zh")
         assert memory_of(recipe).sample == "图像"

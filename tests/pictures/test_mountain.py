@@ -8,7 +8,7 @@ from memlab.pictures.draw.labels import Label, Name
 from memlab.pictures.draw.marks import OpenEdge, Points, Rule
 from memlab.pictures.draw.theme import PAINTS
 from memlab.pictures.mountain.layers import columns, over_time, pile
-from memlab.pictures.mountain.picture import Mountain, Slice
+from memlab.pictures.mountain.picture import DrawnLayer, Mountain
 from memlab.pictures.mountain.stack_parts import FLOOR, MOUNTAIN, ROLES, STACK
 from memlab.step.tensor import Role
 
@@ -50,7 +50,7 @@ def test_one_order_of_roles_holds_for_all() -> None:
 
 def mountain(end: float = 100) -> Mountain:
     high = np.array([10.0, 80.0, 40.0])
-    return Mountain([Slice(np.zeros(3), high, MAPS, "maps")], end, before=high + 5, step=2)
+    return Mountain([DrawnLayer(np.zeros(3), high, MAPS, "maps")], end, before=high + 5, step=2)
 
 
 def test_a_limit_is_a_line_at_its_bytes_with_its_name() -> None:

@@ -16,7 +16,7 @@ from memlab.formats import NUMBERS
 from memlab.pictures.number import (
     PAINTS,
     STEPS,
-    Number,
+    FormattedNumber,
     NumberBits,
     brief,
     number,
@@ -35,7 +35,9 @@ TYPED = (
 def every_number():
     """In every format, where there is one."""
     for name in NUMBERS:
-        yield from (Number(text, name) for text in TYPED if NUMBERS[name].nan or text != "nan")
+        yield from (
+            FormattedNumber(text, name) for text in TYPED if NUMBERS[name].nan or text != "nan"
+        )
 
 
 # -- what was typed -----------------------------------------------------------------------------
@@ -95,23 +97,23 @@ def test_garbage_is_one_sentence(text):
     ],
 )
 def test_what_becomes_of_a_number(text, name, fate, held):
-    found = Number(text, name)
+    found = FormattedNumber(text, name)
     assert (found.fate, found.held) == (fate, held)
 
 
 def test_nan_that_was_asked_for_is_not_nan_for_want_of_infinity():
-    assert Number("nan", "fp8_e4m3fn").fate == "nan"
-    assert Number("70000", "fp8_e4m3fn").fate == "lost"
-    assert "no infinity: it becomes NaN" in Number("70000", "fp8_e4m3fn").headline
+    assert FormattedNumber("nan", "fp8_e4m3fn").fate == "nan"
+    assert FormattedNumber("70000", "fp8_e4m3fn").fate == "lost"
+    assert "no infinity: it becomes NaN" in FormattedNumber("70000", "fp8_e4m3fn").headline
 
 
 def test_ties_and_subnormals_are_named():
-    assert "half-way" in Number("2049").note
-    assert not Number("2049.01").note
-    assert "subnormal" in Number("6e-8").note
-    assert not Number("0").note
-    assert not Number("127.5", "int8").note  # not to the even one: it saturates
-    assert not Number("0.25", "int8").note
+    assert "half-way" in FormattedNumber("2049").note
+    assert not FormattedNumber("2049.01").note
+    assert "subnormal" in FormattedNumber("6e-8").note
+    assert not FormattedNumber("0").note
+    assert not FormattedNumber("127.5", "int8").note  # not to the even one: it saturates
+    assert not FormattedNumber("0.25", "int8").note
 
 
 def test_the_formula_gives_the_value():
@@ -187,7 +189,7 @@ def test_how_numbers_are_written(value, wanted):
     step=st.sampled_from((-STEPS, -1, 0, 0, 0, 1, STEPS)),
 )
 def test_every_bit_is_drawn_and_nothing_collides(typed, name, step):
-    found = Number("0.1" if step else typed, name, step)
+    found = FormattedNumber("0.1" if step else typed, name, step)
     view = NumberBits(found.typed, found.name, step=found.step)
     svg = view.page(NumberBits.narrowest).svg()
     assert svg.collisions() == [], found
@@ -198,7 +200,7 @@ def test_every_bit_is_drawn_and_nothing_collides(typed, name, step):
 
 
 def test_a_number_that_is_too_large_is_said_to_be():
-    found = Number("70000")
+    found = FormattedNumber("70000")
     assert found.headline == (
         "70000 is too far beyond 65504, the last finite value. It becomes infinity."
     )

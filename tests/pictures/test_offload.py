@@ -9,10 +9,10 @@ import pytest
 import memlab
 from memlab import hardware, views
 from memlab.errors import InputError
-from memlab.pictures.draw.labels import Label, Text
+from memlab.pictures.draw.labels import ChartText, Label
 from memlab.pictures.draw.marks import OpenEdge
 from memlab.pictures.idle import idle_maps
-from memlab.pictures.offload.streams import Offload, offloaded
+from memlab.pictures.offload.streams import OffloadTimeline, offloaded
 from memlab.pictures.values.step_recipe import network_of
 from memlab.step.storage import DEVICE, HOST
 from tests.pictures.shown import charts, drawn
@@ -22,7 +22,7 @@ CARD = 12_000_000_000
 
 def found(
     name: str = "vgg16", batch: int = 256, policy: str = "conv", link: int = 12, optimizer="sgd"
-) -> Offload:
+) -> OffloadTimeline:
     device = hardware.find("titan x")
     return offloaded(network_of(name), batch, policy, link * 10**9, device, optimizer, CARD)
 
@@ -221,7 +221,7 @@ def test_an_axis_of_seconds_stays_until_there_is_more_room() -> None:
 
 def test_a_budget_far_above_is_said_and_not_drawn() -> None:
     texts = [m.content for m in charts(views.offload("resnet50", 32))[1].marks
-             if isinstance(m, Text | Label)]  # fmt: skip
+             if isinstance(m, ChartText | Label)]  # fmt: skip
     assert "↑ above this axis: 12 GB card" in texts
 
 
@@ -238,7 +238,7 @@ def test_a_guess_is_a_share() -> None:
         views.idle(guess=50)
 
 
-@pytest.mark.parametrize("name", ["offload", "ways", "path"])
+@pytest.mark.parametrize("name", ["offload", "remedies", "path"])
 def test_memory_and_link_follow_the_device_unless_they_were_chosen(name: str) -> None:
     view: Any = getattr(views, name)()
     sized = name != "path"

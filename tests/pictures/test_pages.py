@@ -12,10 +12,10 @@ import pytest
 
 from memlab import views
 from memlab.pictures.draw.chart import Chart
-from memlab.pictures.draw.labels import Label, Phase, Text
+from memlab.pictures.draw.labels import ChartText, Label, PhaseBracket
 from memlab.pictures.draw.marks import Mark
 from memlab.pictures.draw.page import Page
-from memlab.pictures.draw.table import Below, Beside, Block, Key, Table, Words
+from memlab.pictures.draw.table import Below, Key, PageBlock, Paragraphs, SideBySide, Table
 from memlab.pictures.draw.text import plain
 from memlab.pictures.live.view import ROOM, View
 from tests.pictures.pages import FACTORIES, every, page_of
@@ -54,9 +54,9 @@ def shown(factory: str, name: str, width: int = 820) -> Page:
     return page_of(made(factory, name), width)
 
 
-def flat(blocks: Any) -> Iterator[Block]:
+def flat(blocks: Any) -> Iterator[PageBlock]:
     for block in blocks:
-        if isinstance(block, Beside):
+        if isinstance(block, SideBySide):
             yield from flat(part for part, _ in block.parts)
         elif isinstance(block, Below):
             yield from flat(block.blocks)
@@ -119,7 +119,7 @@ def test_every_number_of_the_text_is_in_the_picture(factory: str, name: str) -> 
     """In its words and charts, or in what a mark says on hover; exact figures may be in the text
     alone, in words that are not drawn."""
     page = shown(factory, name)
-    quiet = [b for b in flat(page.blocks) if isinstance(b, Words | Table) and not b.drawn]
+    quiet = [b for b in flat(page.blocks) if isinstance(b, Paragraphs | Table) and not b.drawn]
     alone = set(NUMBER.findall(" ".join(" ".join(block.text()) for block in quiet)))
     picture = page.render() + " ".join(_facts(page))
     drawn = set(NUMBER.findall(re.sub(r"<style>.*?</style>", "", picture)))
@@ -157,8 +157,8 @@ def numerals(texts: Iterable[str]) -> list[str]:
     return [found for text in texts for found in NUMERAL.findall(text)]
 
 
-def _said(block: Block) -> list[str]:
-    if isinstance(block, Words) and block.told and block.drawn:
+def _said(block: PageBlock) -> list[str]:
+    if isinstance(block, Paragraphs) and block.told and block.drawn:
         return [plain(line) for line in block.lines(100_000)]
     if isinstance(block, Table) and block.told and block.drawn:
         return [cell for row in block.rows for cell in row]
@@ -166,9 +166,9 @@ def _said(block: Block) -> list[str]:
 
 
 def _label(mark: Mark) -> str:
-    if isinstance(mark, Text | Label):
+    if isinstance(mark, ChartText | Label):
         return plain(mark.content)
-    return mark.name if isinstance(mark, Phase) else ""
+    return mark.name if isinstance(mark, PhaseBracket) else ""
 
 
 def _facts(page: Page) -> Iterator[str]:

@@ -15,7 +15,7 @@ from memlab import views
 from memlab.errors import InputError
 from memlab.networks import zoo
 from memlab.pictures.draw.chart import Chart
-from memlab.pictures.draw.labels import Text
+from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Rect
 from memlab.pictures.precision import (
     EIGHT,
@@ -23,13 +23,13 @@ from memlab.pictures.precision import (
     NONE,
     STARTS,
     STATE,
-    Cells,
+    CellBar,
     Precision,
     precision_of,
     recipe,
     states_of,
 )
-from memlab.pictures.values.step_recipe import Recipe, network_of
+from memlab.pictures.values.step_recipe import StepRecipe, network_of
 from memlab.step.tensor import Role
 from tests.pictures.shown import send
 from tests.pictures.test_pages import FEW, flat, numerals
@@ -117,7 +117,7 @@ def test_a_choice_is_the_step_that_the_techniques_make(start: str, chosen: Any, 
 
 def test_another_batch_builds_no_step(monkeypatch: pytest.MonkeyPatch) -> None:
     before = study("mnist_cnn", "adam", 4, chosen=(("feature_map", "bf16"),))
-    monkeypatch.setattr(Recipe, "step", lambda self: pytest.fail("a step was built"))
+    monkeypatch.setattr(StepRecipe, "step", lambda self: pytest.fail("a step was built"))
     after = precision_of(network_of("mnist_cnn"), "adam", 8, "mixed fp16", {"feature_map": "bf16"})
     assert after.now.totals[0] == before.now.totals[0]
     assert after.now.totals[1] > before.now.totals[1]
@@ -200,8 +200,8 @@ def halves(view: Any, width: int = 820) -> tuple[Chart, Chart]:
     return left, right
 
 
-def bars(chart: Chart, row: int) -> list[Cells]:
-    return [each for each in chart.marks if isinstance(each, Cells) and each.y0 == row]
+def bars(chart: Chart, row: int) -> list[CellBar]:
+    return [each for each in chart.marks if isinstance(each, CellBar) and each.y0 == row]
 
 
 def dashed(chart: Chart) -> list[tuple[float, float, float]]:
@@ -337,7 +337,7 @@ def test_the_scale_stands_still_until_there_is_more_room() -> None:
     right = halves(view)[1]
     assert right.x == before
     assert bars(right, 0)[-1].x1 == before.last
-    assert any(isinstance(each, Text) and "→" in str(each.content) for each in right.marks)
+    assert any(isinstance(each, ChartText) and "→" in str(each.content) for each in right.marks)
     view._receive(view, {"events": [{"name": "batch", "value": 7}]}, [])
     assert halves(view)[1].x == before
     send(view, more_room=None)

@@ -13,7 +13,7 @@ import memlab
 from memlab import views
 from memlab.errors import InputError
 from memlab.ledger.ledger import Entry, Ledger
-from memlab.pictures.draw.labels import Text
+from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Area, Rect, Rects
 from memlab.pictures.recompute import (
     PARTS,
@@ -318,7 +318,7 @@ def test_a_budget_is_an_amount_from_python() -> None:
     step = memlab.training_step(memlab.zoo.build("resnet50"))
     made = memlab.recompute(step, "chain", batch=32, budget="1.5 GB")
     assert view.rows.wave.peak == memlab.plan(made).peak(32)
-    texts = [mark.content for mark in charts(view)[0].marks if isinstance(mark, Text)]
+    texts = [mark.content for mark in charts(view)[0].marks if isinstance(mark, ChartText)]
     assert "1.50 GB" in texts
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from memlab import views
 from memlab.measure import recorded_figures
-from memlab.measure.recorded_figures import Recorded
-from memlab.measure.timing import Line, Machine, Result
+from memlab.measure.recorded_figures import RecordedFigures
+from memlab.measure.timing import BenchmarkLine, Machine, Result
 from memlab.pictures.values.recordable import FIGURES, Recordable
 from tests.pictures import measurements, trainings
 
@@ -44,7 +44,9 @@ def test_a_recorded_picture_says_so(name, case, monkeypatch):
         assert "easured here" not in bundle[kind]
     assert "with `make record ARGS=03`, " in bundle["text/plain"]
     assert given["threads"] >= 1
-    lines = tuple(Line(**{**line, "samples": tuple(line["samples"])}) for line in given["lines"])
-    found = Recorded("a processor", "make record", Result(name, machine, lines))
+    lines = tuple(
+        BenchmarkLine(**{**line, "samples": tuple(line["samples"])}) for line in given["lines"]
+    )
+    found = RecordedFigures("a processor", "make record", Result(name, machine, lines))
     assert recorded_figures.from_dict(recorded_figures.to_dict(found)) == found
     assert len({line.name for line in lines}) == len(lines)

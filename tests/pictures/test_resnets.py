@@ -28,7 +28,7 @@ VIEWS: dict[str, Callable[[str], Any]] = {
     "offload": views.offload,
     "idle": views.idle,
     "explain": views.explain,
-    "ways": lambda name: views.ways(name, 256),
+    "remedies": lambda name: views.remedies(name, 256),
 }
 OF_ITS_TIME = {"02.total"}
 """Cards that judge a text which counts v1."""

@@ -8,7 +8,7 @@ import pytest
 from memlab import strings
 from memlab.errors import InputError
 from memlab.pictures.draw.page import Page
-from memlab.pictures.live.setting import Check, Choice, Number, Range, Setting, State, Text
+from memlab.pictures.live.setting import Checkbox, NumberBox, Range, Select, Setting, State, TextBox
 from memlab.pictures.live.view import ROOM, View, maker
 from memlab.pictures.live.widget import among
 from memlab.units import parse, short
@@ -40,13 +40,13 @@ class Demo(View[int]):
     positional = ("way", "size")
     presets = {"tall": {"size": 9, "way": "up"}}  # noqa: RUF012 - as short as it can be
 
-    way = Choice(("up", "down"), doc="where to", code="plain")
+    way = Select(("up", "down"), doc="where to", code="plain")
     size = Range(1, 10, doc="how large", default=lambda now: 3 if now.way == "up" else 7,
                  follows=["way"], box=True)  # fmt: skip
     batch = Range(1, 10**6, doc="the batch", default=8, stops=(1, 8, 64), code="always")
-    count = Number(0, doc="how many", default=2, place="more")
-    guess = Text(doc="a guess", default=None, check=parse, show=short, place="more", stays=True)
-    loud = Check(doc="how it sounds", place="more")
+    count = NumberBox(0, doc="how many", default=2, place="more")
+    guess = TextBox(doc="a guess", default=None, check=parse, show=short, place="more", stays=True)
+    loud = Checkbox(doc="how it sounds", place="more")
     odd = Setting(doc="an even size stands for the one below", argument=False, code="never",
                   get=lambda now: now.size % 2 == 1,
                   put=lambda now, odd: {"size": now.size // 2 * 2 + odd},
@@ -212,7 +212,7 @@ def test_the_line_of_code_names_what_is_not_the_default(demo):
 @pytest.mark.parametrize("name", ["lines", "layout", "state"])
 def test_a_name_that_a_view_or_a_widget_has_is_no_setting(name):
     with pytest.raises(TypeError, match=f"a view has its own {name}; rename the setting"):
-        type("Wrong", (View,), {name: Number()})
+        type("Wrong", (View,), {name: NumberBox()})
 
 
 def test_a_state_never_changes(demo):

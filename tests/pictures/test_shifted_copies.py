@@ -19,7 +19,7 @@ from memlab.lesson.material import quantities
 from memlab.networks import zoo
 from memlab.pictures.memory.step_memory import Budget
 from memlab.pictures.shifted_copies import lowering as lowered
-from memlab.pictures.shifted_copies.cells import CLASSES, PITCH, Copies, runs
+from memlab.pictures.shifted_copies.cells import CLASSES, PITCH, CopiedCells, runs
 from memlab.pictures.shifted_copies.lowering import (
     BATCHES,
     WAYS,
@@ -30,7 +30,7 @@ from memlab.pictures.shifted_copies.lowering import (
     of_layer,
     times,
 )
-from memlab.pictures.shifted_copies.page import CARD, Shown, page_of
+from memlab.pictures.shifted_copies.page import CARD, CopiesPageInputs, page_of
 from memlab.pictures.shifted_copies.small_picture import KERNELS, LETTER, kinds, lower
 from memlab.pictures.shifted_copies.view import LAYERS
 from memlab.pictures.values.number_text import hundredths
@@ -56,7 +56,7 @@ def shown(layer="conv1_2", network="vgg16", free=FREE, pin="", **given):
     page = {key: given.pop(key) for key in ("done", "moving", "width", "numbers") if key in given}
     found = lowering(layer, network, **given)
     budgets = (CARD, Budget("free", free, live=True)) if free is not None else (CARD,)
-    return Shown(found, found.small.parse(pin), budgets=budgets, **page)
+    return CopiesPageInputs(found, found.small.parse(pin), budgets=budgets, **page)
 
 
 def drawn(one):
@@ -499,7 +499,7 @@ def test_marks_stand_on_the_cells_of_the_oracle(pin):
     where = np.argwhere(by_windows(3, 1, "same") == int(pin[6:]))
     if pin == "place:8":
         where = np.array([(index, 8) for index in range(9)])
-    marks = Copies(one.found, (19, 0), one.pin).marks()
+    marks = CopiedCells(one.found, (19, 0), one.pin).marks()
     ring = dict(marks)["thin-look"]
     spots = {(float(x), float(y)) for x, y in re.findall(r"M([-\d.]+) ([-\d.]+)h", ring)}
     for index, place in where.tolist():

@@ -32,7 +32,7 @@ CASES: dict[str, Any] = {
     "offload, a slow link": lambda: views.offload(link="3 GB/s"),
     "path": views.path,
     "precision": views.precision,
-    "ways": views.ways,
+    "remedies": views.remedies,
     "recompute": views.recompute,
     "recompute, a budget": lambda: views.recompute("resnet50", budget="1.2 GB"),
     "techniques": lambda: views.techniques(stop=3),

@@ -15,9 +15,9 @@ from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.marks import Glyph, Line, Mark, Points
 from memlab.pictures.recompute import schedules, subject
 from memlab.pictures.techniques import frontier as study
-from memlab.pictures.techniques.compare import Measured
+from memlab.pictures.techniques.compare import MeasuredTechnique
 from memlab.pictures.techniques.frontier import CHEAP, EVERY, LINE, Frontier
-from memlab.pictures.techniques.view import GUESSES, Small, Techniques, techniques
+from memlab.pictures.techniques.view import GUESSES, Techniques, Thumbnail, techniques
 from memlab.techniques.recompute.order_memory import cost
 from tests.pictures.shown import send
 from tests.pictures.test_pages import FEW, numerals
@@ -92,7 +92,7 @@ def test_the_dots_are_every_k_and_the_line_is_the_frontier() -> None:
 
 def test_named_points_carry_their_mountains() -> None:
     for stop, least in ((EVERY, 5), (CHEAP, 3), (LINE, 5)):
-        shown = marks(techniques("resnet50", stop=stop), Small)
+        shown = marks(techniques("resnet50", stop=stop), Thumbnail)
         assert len(shown) >= least
         assert all(each.all.longest == shown[0].all.longest for each in shown)
 
@@ -192,7 +192,7 @@ def test_all_techniques_stand_behind_a_button() -> None:
     for row in rows:
         assert f"{row.peak:,}" in view.text()
         assert row.call in view.text()
-    ran = [Measured(row.peak + 8, 8, 0.02, ("gradients",)) for row in rows]
+    ran = [MeasuredTechnique(row.peak + 8, 8, 0.02, ("gradients",)) for row in rows]
     seen = tuple(replace(row, measured=each) for row, each in zip(rows, ran, strict=True))
     shown = Frontier(view.rows.all, LINE, None, replace(view.rows.others, rows=seen))
     view._kept.clear()

@@ -8,7 +8,7 @@ import pytest
 
 from memlab import InputError, views
 from memlab.pictures.draw.marks import CROSS, Glyph
-from memlab.pictures.draw.scale import Log, ratios_around
+from memlab.pictures.draw.scale import LogScale, ratios_around
 from memlab.pictures.values.number_text import figure, share
 from tests.pictures.shown import charts, drawn
 from tests.pictures.trainings import HISTORIES, NAN, history
@@ -80,7 +80,7 @@ def test_only_trainings_are_drawn(given: Any) -> None:
 @pytest.mark.parametrize("ends", [(0.013, 2.9), (1.0, 1.0), (1e-30, 1e30)])
 def test_an_axis_of_ratios_has_a_few_lines_around_its_values(ends: tuple[float, float]) -> None:
     found = ratios_around(ends, figure)
-    assert isinstance(found, Log)
+    assert isinstance(found, LogScale)
     assert 0 < found.at(ends[0]) <= found.at(ends[1]) < 1
     assert 2 <= len(found.ticks) <= 9
     assert found.at(0.0) == 0

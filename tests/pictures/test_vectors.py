@@ -14,7 +14,7 @@ from memlab import InputError, views, zoo
 from memlab.formats import FORMATS
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.marks import Glyph, Points, Rect
-from memlab.pictures.draw.table import Beside
+from memlab.pictures.draw.table import SideBySide
 from memlab.pictures.vectors import FORMATS as VECTOR_FORMATS
 from memlab.pictures.vectors import (
     MAP,
@@ -23,7 +23,7 @@ from memlab.pictures.vectors import (
     STOPS,
     TALL,
     WIDTHS,
-    Cells,
+    VectorCells,
     Vectors,
     layers_of,
     sizes,
@@ -199,14 +199,14 @@ def test_a_network_without_a_linear_layer_gets_one_sentence():
 def charts(view):
     """The linear layer, the convolution, the curves, the price."""
     page = view.page(960)
-    (beside,) = (block for block in page.blocks if isinstance(block, Beside))
+    (beside,) = (block for block in page.blocks if isinstance(block, SideBySide))
     price = [block for block in page.blocks if isinstance(block, Chart)]
     return [*(block for block, _ in beside.parts), *price]
 
 
 def glasses(chart):
     """The bars of a layer without the map above them: full ones, and the parts of the last."""
-    return [mark for mark in chart.marks if isinstance(mark, Cells) and mark.y1 <= TALL]
+    return [mark for mark in chart.marks if isinstance(mark, VectorCells) and mark.y1 <= TALL]
 
 
 def facts(chart):
@@ -265,7 +265,7 @@ def test_many_vectors_are_cut_before_the_last_one():
 def test_a_cell_of_the_price_is_an_image_and_twice_the_lanes_cost_the_same():
     plain, half = views.vectors(batch=32), views.vectors(batch=64, format="fp16")
     (one,), (two,) = (
-        [m for m in charts(view)[3].marks if isinstance(m, Cells)] for view in (plain, half)
+        [m for m in charts(view)[3].marks if isinstance(m, VectorCells)] for view in (plain, half)
     )
     assert (one.across, two.across) == (32, 64)
     assert two.x1 == pytest.approx(one.x1, rel=0.01)
@@ -282,7 +282,7 @@ def test_what_was_filled_before_is_dashed():
     assert [mark.y1 / TALL for mark in linear.previous] == [1 / 32]
     assert [mark.y1 / TALL for mark in convolution.previous] == [1, pytest.approx(17 / 32)]
     (was,) = price.previous
-    (now,) = (m for m in price.marks if isinstance(m, Cells))
+    (now,) = (m for m in price.marks if isinstance(m, VectorCells))
     assert isinstance(was, Rect)
     assert now.x1 / was.x1 == pytest.approx(view.rows.nbytes / 84_508_160)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import memlab
-from memlab.ledger.entries import Entry, Row
+from memlab.ledger.entries import Entry, LedgerRow
 from memlab.ledger.ledger import Ledger
 from memlab.placement.caching_allocator import MIB, _Cache, estimates, simulate
 from memlab.step.op import Phase
@@ -15,7 +15,7 @@ from tests.rows import every_row
 def ledger(*blocks: tuple[int, int, int]) -> Ledger:
     """Blocks as bytes, birth and death."""
     last = max(death for *_, death in blocks)
-    rows = [Row(f"op{n}", "op", Phase.FORWARD) for n in range(last + 1)]
+    rows = [LedgerRow(f"op{n}", "op", Phase.FORWARD) for n in range(last + 1)]
     entries = [
         Entry(f"t{n}", Role.FEATURE_MAP, Size(nbytes), birth, death)
         for n, (nbytes, birth, death) in enumerate(blocks)

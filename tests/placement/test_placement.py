@@ -16,7 +16,7 @@ import memlab
 from memlab import InputError
 from memlab.networks.builder import network
 from memlab.placement import exact_packing, integer_program, packing
-from memlab.placement.free_addresses import Gaps, Taken
+from memlab.placement.free_addresses import BookedAddresses, Gaps
 from memlab.placement.packing import Load
 from memlab.placement.placement import HOWS, TOY, Block, Placement, arrange, blocks, place
 from memlab.step.step import Step
@@ -210,7 +210,7 @@ def test_the_program_proves_what_a_search_found_or_betters_it(given_blocks):
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9), st.integers(0, 9)), max_size=15))
 @examples(100)
 def test_the_tree_finds_the_lowest_free_address(takes):
-    taken = Taken(10)
+    taken = BookedAddresses(10)
     used: list[set[int]] = [set() for _ in range(10)]
     for size, one, other in takes:
         birth, death = sorted((one, other))

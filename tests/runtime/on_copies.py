@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from memlab.kernels import registry
-from memlab.kernels.registry import Array, Call, Kernel
+from memlab.kernels.registry import Array, Kernel, KernelCall
 
 
 def use(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,7 +28,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> None:
 def on_copies(kernel: Kernel) -> Kernel:
     """A kernel for device arrays."""
 
-    def run(call: Call) -> None:
+    def run(call: KernelCall) -> None:
         there: dict[str, Any] = dict(call.arrays)
         here = {name: array.copy_to_host() for name, array in there.items()}
         kernel(replace(call, arrays=here))

@@ -11,12 +11,12 @@ import pytest
 import memlab
 from memlab.errors import InputError
 from memlab.free_memory import Room
-from memlab.kernels.registry import Call, Kernel
+from memlab.kernels.registry import Kernel, KernelCall
 from memlab.placement.placement import Placement
 from memlab.runtime import program, run
 from memlab.runtime.arena import Arena
 from memlab.runtime.metering.meter import Meter
-from memlab.runtime.program import Program, Turn
+from memlab.runtime.program import OperationTurn, Program
 from memlab.runtime.session import Session
 from memlab.step.step import Step
 from tests.staged_networks import NETWORKS, step
@@ -164,7 +164,7 @@ def test_who_reads_what_is_free_is_named_where_the_training_overflows_too(
     before = plain.ops[plain.ops.index(reader) - 1].name
     compute = Session._compute
 
-    def early(self: Session, turn: Turn) -> None:
+    def early(self: Session, turn: OperationTurn) -> None:
         compute(self, turn)
         if turn.op.name == before and isinstance(self.memory, Arena):
             self.memory._wipe(*self.memory.addresses[map_])
@@ -231,7 +231,7 @@ def test_an_error_inside_an_operation_frees_the_arena(
     def kernels_of(of: Step, device: str) -> list[Kernel]:
         return [*real(of, device)[:20], broken, *real(of, device)[21:]]
 
-    def broken(call: Call) -> None:
+    def broken(call: KernelCall) -> None:
         raise error
 
     with monkeypatch.context() as patch, Meter() as meter:

@@ -11,7 +11,7 @@ from numba.core.event import trigger_event
 
 import memlab
 from memlab.kernels import registry
-from memlab.kernels.registry import Call
+from memlab.kernels.registry import KernelCall
 from memlab.runtime.metering.compile_time import Compilations, install_listener
 
 EVENT = "numba:compile"
@@ -53,7 +53,7 @@ def test_an_error_while_compiling_keeps_no_array_alive(monkeypatch: pytest.Monke
     key = "relu", "", "cpu", "fp32"
     relu = registry.find(*key)
 
-    def compiling(call: Call) -> None:
+    def compiling(call: KernelCall) -> None:
         with trigger_event(EVENT):
             handled_error()
         relu(call)

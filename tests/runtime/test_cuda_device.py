@@ -21,7 +21,7 @@ from memlab import InputError
 from memlab.devices import EVERY_LAYER
 from memlab.free_memory import Room
 from memlab.kernels import registry
-from memlab.kernels.registry import Call, Kernel
+from memlab.kernels.registry import Kernel, KernelCall
 from memlab.runtime import backend, memory_guard
 from memlab.runtime.cuda.simulator import SOON
 from memlab.runtime.memory_guard import DoesNotFitError
@@ -138,12 +138,14 @@ def test_a_session_takes_several_steps_on_the_device() -> None:
 # -- planted errors -----------------------------------------------------------------------------
 
 
-def planted(monkeypatch: pytest.MonkeyPatch, kind: str, change: Callable[[Call], object]) -> None:
+def planted(
+    monkeypatch: pytest.MonkeyPatch, kind: str, change: Callable[[KernelCall], object]
+) -> None:
     """Let a kernel do something else before its work."""
     key = kind, "", "cuda", "fp32"
     kernel: Kernel = registry.KERNELS[key]
 
-    def changed(call: Call) -> None:
+    def changed(call: KernelCall) -> None:
         change(call)
         kernel(call)
 
@@ -170,7 +172,7 @@ def test_a_late_free_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_arrays_of_the_host_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    def on_the_host(call: Call) -> None:
+    def on_the_host(call: KernelCall) -> None:
         x: Any = call["x"]
         np.zeros(100) + x.copy_to_host().sum()
 
@@ -251,7 +253,7 @@ def test_bad_input_is_one_sentence(x: Any, labels: Any, words: str) -> None:
 def test_an_interrupted_run_frees_what_it_held(
     monkeypatch: pytest.MonkeyPatch, failure: type[BaseException]
 ) -> None:
-    def fail(call: Call) -> None:
+    def fail(call: KernelCall) -> None:
         raise failure
 
     planted(monkeypatch, "relu", fail)
@@ -277,7 +279,7 @@ def test_an_interrupt_ends_simulated_threads_that_wait(monkeypatch: pytest.Monke
         finally:
             ended.release()
 
-    def launch(call: Call) -> None:
+    def launch(call: KernelCall) -> None:
         cuda.jit(interrupted)[1, 3]()
 
     planted(monkeypatch, "relu", launch)

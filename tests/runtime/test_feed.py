@@ -17,9 +17,9 @@ from memlab import Fed, InputError, Step, free_memory
 from memlab.clocks.data_path import operations
 from memlab.free_memory import Room
 from memlab.kernels.formulas import crops
-from memlab.kernels.registry import Array, Call
+from memlab.kernels.registry import Array, KernelCall
 from memlab.runtime import backend
-from memlab.runtime.backend import Part
+from memlab.runtime.backend import ArrayPart
 from memlab.runtime.loader.feed import kernel
 from memlab.runtime.loader.images import Source, source
 from memlab.runtime.loader.loader import Draws, Loader
@@ -183,10 +183,10 @@ def converted(x: Array, settings: dict[str, float], device: str, first: int = 0)
     place = backend.find(device)
     convert = kernel("fp32", device)
     blocks = [place.block(size * x.size) for size in (1, 4)]
-    parts = [Part(x.shape, np.uint8, 0, None), Part(x.shape, np.float32, 0, None)]
+    parts = [ArrayPart(x.shape, np.uint8, 0, None), ArrayPart(x.shape, np.float32, 0, None)]
     there, made = (place.view(block, part) for block, part in zip(blocks, parts, strict=True))
     place.fill(there, lambda values: np.copyto(values, x))
-    convert(Call({"x": there, "y": made}, key=7, first=first, settings=settings))
+    convert(KernelCall({"x": there, "y": made}, key=7, first=first, settings=settings))
     return place.read(made).copy()
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import memlab
 from memlab import InputError, optimizers
 from memlab.free_memory import Room
-from memlab.kernels.registry import Call, Kernel
+from memlab.kernels.registry import Kernel, KernelCall
 from memlab.networks.graph import Network
 from memlab.runtime import program
 from memlab.runtime import run as runs
@@ -106,7 +106,7 @@ def planted(monkeypatch: pytest.MonkeyPatch, change: object) -> None:
 
 def test_a_hidden_temporary_of_8_bytes_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     def leaking(kernel: Kernel) -> Kernel:
-        def run(call: Call) -> None:
+        def run(call: KernelCall) -> None:
             np.empty(8, np.uint8)
             kernel(call)
 
@@ -122,7 +122,7 @@ def test_a_late_free_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[object] = []
 
     def holding(kernel: Kernel) -> Kernel:
-        def run(call: Call) -> None:
+        def run(call: KernelCall) -> None:
             held.append(call["x"])
             kernel(call)
 
@@ -274,7 +274,7 @@ def test_an_exception_inside_an_operation_arrives_and_leaves_the_meter_usable(
 ) -> None:
     """Arrays are freed on its way: from the stack of Python, and in NumPy."""
 
-    def broken(call: Call) -> None:
+    def broken(call: KernelCall) -> None:
         if error is TypeError:
             np.add(np.empty(99), np.array(["a"]))
         np.add(np.empty(99), 1 / 0)
@@ -299,7 +299,7 @@ def test_an_interrupted_run_frees_what_it_held(
     monkeypatch: pytest.MonkeyPatch, failure: type[BaseException]
 ) -> None:
     def failing(kernel: Kernel) -> Kernel:
-        def run(call: Call) -> None:
+        def run(call: KernelCall) -> None:
             raise failure
 
         return run

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import memlab
 from memlab import optimizers
-from memlab.kernels.registry import Array, Call
+from memlab.kernels.registry import Array, KernelCall
 from memlab.networks.graph import Network
 from memlab.runtime.run import Run
 from memlab.step.step import Step
@@ -128,7 +128,7 @@ def test_gradients_are_those_of_finite_differences(name: str) -> None:
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_layer_that_overwrites_is_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Call, "accumulate_weights", False)
+    monkeypatch.setattr(KernelCall, "accumulate_weights", False)
     run, expected = both(NETWORKS[name], 3)
     assert max(distance(run.gradients[key], values) for key, values in expected.items()) > 0.1
     found, slope = slopes(NETWORKS[name])

@@ -19,7 +19,7 @@ from memlab.optimizers import OPTIMIZERS
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.fp32_tiles import SCALE
-from memlab.step.op import Phase, Slot
+from memlab.step.op import Phase, UpdateSlot
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor
 from tests.staged_networks import TRAINED, step
@@ -43,9 +43,9 @@ def strangely(old: Step) -> Step:
     def operands(some: Mapping[str, Tensor]) -> dict[str, Tensor]:
         return {name(key): tensor(each) for key, each in some.items()}
 
-    def slot(each: Slot) -> Slot:
+    def slot(each: UpdateSlot) -> UpdateSlot:
         states = {state: name(key) for state, key in each.states.items()}
-        return Slot(name(each.parameter), name(each.gradient), states)
+        return UpdateSlot(name(each.parameter), name(each.gradient), states)
 
     ops = [
         replace(op, reads=operands(op.reads), writes=operands(op.writes),

@@ -10,8 +10,8 @@ from memlab.axes import BATCH
 from memlab.formats import FORMATS
 from memlab.layers import LAYERS
 from memlab.step import fp32_tiles as staging
-from memlab.step.op import LOAD, Op, Slot, plain
-from memlab.step.rewrite_traits import Cut
+from memlab.step.op import LOAD, Op, UpdateSlot, plain
+from memlab.step.rewrite_traits import SplitAxis
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
@@ -39,7 +39,7 @@ def test_every_operation_on_small_tensors_computes_on_buffers(network: str, opti
 
 def test_a_copy_between_formats_computes_on_buffers() -> None:
     op = named(memlab.precision(step("joins"), input="fp16"), "concat1")
-    assert op.attributes["cut"] is Cut.SAMPLES
+    assert op.attributes["cut"] is SplitAxis.SAMPLES
     assert list(staging.tiles(op)) == ["x0" + staging.SUFFIX]
 
 
@@ -144,7 +144,7 @@ def test_a_sum_over_samples_has_a_buffer_for_one_of_them() -> None:
 
 def test_no_buffer_grows_with_the_batch_where_values_or_samples_are_cut() -> None:
     for op in in_half("branches").ops:
-        if op.attributes.get("cut") in (Cut.VALUES, Cut.SAMPLES, Cut.PARAMETERS):
+        if op.attributes.get("cut") in (SplitAxis.VALUES, SplitAxis.SAMPLES, SplitAxis.PARAMETERS):
             assert all(BATCH not in each.axes for each in staging.tiles(op).values())
 
 
@@ -182,11 +182,11 @@ def test_an_update_says_what_belongs_to_each_parameter() -> None:
     weight, bias = named(memlab.accumulate(small, 2), "update of fc2").slots
     states = {name: f"fc2.bias.{name}" for name in ("first_moment", "second_moment")}
     scales = {name: f"{state}.scales" for name, state in states.items()}
-    assert bias == Slot("fc2.bias", "gradient of fc2.bias", states, "fc2.bias.master", scales)
+    assert bias == UpdateSlot("fc2.bias", "gradient of fc2.bias", states, "fc2.bias.master", scales)
     assert weight.parameter == "fc2.weight"
 
 
 def test_the_bits_of_a_mask_are_cut_by_samples() -> None:
     op = named(memlab.relu_masks(step("slices")), "relu1")
-    assert staging.cut(op) is Cut.SAMPLES
-    assert staging.cut(replace(op, writes={"y": op.writes["y"]})) is Cut.VALUES
+    assert staging.cut(op) is SplitAxis.SAMPLES
+    assert staging.cut(replace(op, writes={"y": op.writes["y"]})) is SplitAxis.VALUES

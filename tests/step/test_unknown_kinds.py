@@ -12,7 +12,7 @@ import pytest
 
 import memlab
 from memlab.errors import InputError
-from memlab.step.op import Phase, Slot
+from memlab.step.op import Phase, UpdateSlot
 from memlab.step.rewrite_traits import Traits
 from memlab.step.step import Step
 from memlab.step.tensor import Role
@@ -125,7 +125,7 @@ def test_an_optimizer_is_known_by_its_slots() -> None:
     for rewrite in (partial(memlab.precision, mode="mixed fp16"), memlab.eight_bit_states):
         with pytest.raises(InputError, match="knob0"):
             rewrite(STEP)
-    known = by_hand(slots=(Slot("at0", "in0", {"speed": "at1"}),))
+    known = by_hand(slots=(UpdateSlot("at0", "in0", {"speed": "at1"}),))
     mixed = memlab.precision(known, "mixed fp16")
     states = [each for each in mixed.live_in if each.role is Role.OPTIMIZER_STATE and each.axes]
     assert [each.format.name for each in states] == 2 * KNOBS * ["fp32"]

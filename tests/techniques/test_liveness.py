@@ -10,7 +10,7 @@ import memlab
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.techniques.application_order import AGAIN
-from memlab.techniques.recompute.methods import WAYS, Wish
+from memlab.techniques.recompute.methods import WAYS, RecomputeRequest
 from memlab.techniques.recompute.order_memory import Liveness, Lives, cost
 from memlab.techniques.recompute.repeated_operations import resequenced
 from tests.rows import every_row
@@ -32,7 +32,9 @@ def compared(before: Step, order: list[int], batch: int) -> tuple[Lives, Step]:
 @every_row(("network", "way"), list(product(NETWORKS, TRIED)))
 def test_an_order_takes_the_bytes_and_the_time_of_its_step(network: str, way: str) -> None:
     before = step(network, "momentum")
-    order = WAYS[way].order(Wish(before, 2 if way in ("every", "slots") else None, (), BATCH, None))
+    order = WAYS[way].order(
+        RecomputeRequest(before, 2 if way in ("every", "slots") else None, (), BATCH, None)
+    )
     lives, after = compared(before, order, BATCH)
     assert (lives.peak, lives.cost) == (memlab.plan(after).peak(BATCH), cost(after.ops, BATCH))
 
@@ -49,7 +51,7 @@ def test_steps_of_any_kind_in_their_own_order(how: str) -> None:
 
 def test_a_residual_network_every_fifth_stage_at_batch_32() -> None:
     before = memlab.training_step(memlab.zoo.build("resnet50"))
-    order = WAYS["every"].order(Wish(before, 5, (), 32, None))
+    order = WAYS["every"].order(RecomputeRequest(before, 5, (), 32, None))
     lives, after = compared(before, order, 32)
     maps = np.array([each.role is Role.FEATURE_MAP for each in Liveness(before, 32).tensors])
     planned = memlab.plan(after).role_lines["device:0", Role.FEATURE_MAP]

@@ -20,9 +20,9 @@ from memlab.free_memory import Room
 from memlab.networks.graph import Network
 from memlab.runtime import async_copies
 from memlab.runtime.arena import Arena
-from memlab.runtime.memory import Memory
+from memlab.runtime.memory import RunMemory
 from memlab.runtime.memory_guard import DoesNotFitError
-from memlab.runtime.program import Program, Turn
+from memlab.runtime.program import OperationTurn, Program
 from memlab.runtime.session import Session
 from memlab.step.op import Phase
 from memlab.step.step import Step
@@ -177,7 +177,7 @@ def test_a_copy_runs_beside_the_operation_that_it_hides_behind(
 
     compute = Session._compute
 
-    def computing(self: Session, turn: Turn) -> None:
+    def computing(self: Session, turn: OperationTurn) -> None:
         if turn.op.name == "c2":
             assert begun.wait(5)
         compute(self, turn)
@@ -194,13 +194,13 @@ def test_nobody_reads_or_frees_a_map_before_its_copy_has_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Copies that take far longer than kernels, in an arena whose free bytes are NaN."""
-    plain, copy = ran(chain(), BATCH), Memory.copy
+    plain, copy = ran(chain(), BATCH), RunMemory.copy
 
-    def slow(self: Memory, source: Storage, target: Storage) -> None:
+    def slow(self: RunMemory, source: Storage, target: Storage) -> None:
         time.sleep(0.01)
         copy(self, source, target)
 
-    monkeypatch.setattr(Memory, "copy", slow)
+    monkeypatch.setattr(RunMemory, "copy", slow)
     step = offload(chain(), "all")
     for after in (memlab.in_place(step), memlab.no_reuse(step)):  # which frees none of them
         done = ran(after, BATCH, placement="best")
@@ -214,7 +214,7 @@ def test_a_map_that_is_not_back_is_seen(monkeypatch: pytest.MonkeyPatch) -> None
 
     def there_alone(self: Arena, source: Storage, target: Storage) -> None:
         if target.memory == HOST:
-            Memory.copy(self, source, target)
+            RunMemory.copy(self, source, target)
 
     monkeypatch.setattr(Arena, "copy", there_alone, raising=False)
     done = memlab.run(offload(chain(), maps=["r1"]), 2, placement="best")

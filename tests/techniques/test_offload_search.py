@@ -19,7 +19,7 @@ from memlab.techniques.offload import choose, offload, rules
 from memlab.techniques.offload import search as searches
 from memlab.techniques.offload.cost import Costs, Terms, computed, terms
 from memlab.techniques.offload.rules import NEEDED, PREFETCH, VDNN, candidates
-from memlab.techniques.offload.search import ORDER, Choice, static
+from memlab.techniques.offload.search import ORDER, OffloadChoice, static
 from tests.drawn import examples
 from tests.networks_at_random import networks
 from tests.quick import apart
@@ -33,7 +33,7 @@ CARD, LINK, BATCH = "titan x", "1 GB/s", 32
 """A fast machine and a slow link, so that copies are seen."""
 
 
-def search(step: Step, policy: str, budget: int | str, **given: object) -> Choice:
+def search(step: Step, policy: str, budget: int | str, **given: object) -> OffloadChoice:
     asked = {"batch": BATCH, "device": CARD, "link": LINK} | given
     return choose(step, policy, budget=budget, **asked)  # type: ignore[arg-type]  # options by name
 

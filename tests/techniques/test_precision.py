@@ -16,7 +16,7 @@ import memlab
 from memlab import InputError
 from memlab.formats import FORMATS, STORED
 from memlab.kernels.cpu.small_formats import fp32_tiles
-from memlab.kernels.registry import Array, Call, Kernel
+from memlab.kernels.registry import Array, Kernel, KernelCall
 from memlab.layers.algorithms import on
 from memlab.ledger.ledger import Ledger
 from memlab.networks.graph import Network
@@ -468,7 +468,7 @@ def test_a_network_learns(mode: str, optimizer: str) -> None:
 def test_an_interrupted_run_frees_what_it_held(
     monkeypatch: pytest.MonkeyPatch, failure: type[BaseException]
 ) -> None:
-    def failing(call: Call) -> None:
+    def failing(call: KernelCall) -> None:
         raise failure
 
     real = program.kernels_of

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import memlab
 from memlab.clocks import roofline
 from memlab.errors import InputError
-from memlab.hardware import Device, Figure
+from memlab.hardware import Device, SourcedFigure
 from memlab.networks.graph import Network
 from memlab.networks.zoo import build
 from memlab.runtime.run import Run
@@ -540,8 +540,9 @@ def test_the_chain_is_never_worse_than_segments(net: Network, batch: int) -> Non
 
 def test_seconds_are_of_the_machine_that_is_named() -> None:
     """Where bytes are slow, as on this one, what moves few of them runs again."""
-    slow = Device("slow", "a machine of slow memory", Figure(10**9, "stated"), "by hand",
-                  Figure(10**6, "stated"), {"fp32": Figure(10**15, "stated")})  # fmt: skip
+    slow = Device("slow", "a machine of slow memory", SourcedFigure(10**9, "stated"), "by hand",
+                  SourcedFigure(10**6, "stated"), {"fp32": SourcedFigure(10**15,
+                      "stated")})  # fmt: skip
     before = memlab.training_step(memlab.zoo.build("vgg11", image=32))
     own = cost(before.ops, 8, slow)
     assert own == pytest.approx(1e9 * roofline.total(before, 8, slow), rel=1e-6)

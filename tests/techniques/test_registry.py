@@ -17,7 +17,7 @@ from memlab.pictures.memory.choices import BY_ROW
 from memlab.pictures.techniques.compare import compare_techniques
 from memlab.runtime.run import Run
 from memlab.step.step import Step
-from memlab.techniques.registry import Kind, Technique, find, later, techniques, use
+from memlab.techniques.registry import ArgumentKind, Technique, find, later, techniques, use
 from tests import cross
 from tests.rows import every_row
 from tests.staged_networks import NETWORKS, step
@@ -127,7 +127,7 @@ def test_the_command_line_has_it(name: str, capsys: pytest.CaptureFixture[str]) 
     row = ROWS[name]
     free = [value for value in row.values if not row.takes(value).needs]
     value = [row.usual if row.usual in free else free[0]] if free else []
-    value = ["2"] if row.choice and row.choice.values is Kind.COUNT else value
+    value = ["2"] if row.choice and row.choice.values is ArgumentKind.COUNT else value
     words = ["vgg11", "--image", "32", "--optimizer", "adam", "--batch", str(BATCH), "--json"]
     assert cli.main(["plan", *words, f"--{name.replace('_', '-')}", *value]) == 0
     facts = json.loads(capsys.readouterr().out)

@@ -14,14 +14,14 @@ from memlab import units
 from memlab.bench.accuracy.table import NAME, Accuracy, Compared, accuracy
 from memlab.errors import InputError, known, shorten, whole
 from memlab.frontends.torch import AUTOCAST, OPTIMIZERS
-from memlab.measure.recorded_figures import FOLDER, Recorded
-from memlab.measure.timing import Line, Machine, Result, allow_torch, machine
+from memlab.measure.recorded_figures import FOLDER, RecordedFigures
+from memlab.measure.timing import BenchmarkLine, Machine, Result, allow_torch, machine
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 
 if TYPE_CHECKING:
     from memlab.bench.accuracy.predictors import Predictor
-    from memlab.bench.accuracy.training import Case
+    from memlab.bench.accuracy.training import AccuracyCase
 
 COMMAND = f"memlab bench {NAME}"
 FILE = FOLDER / f"{NAME}.json"
@@ -56,7 +56,7 @@ def run(
             it is run comes through.
     """
     if not allow_torch():
-        missing = Line("PyTorch is not installed: no comparison", 0, "")
+        missing = BenchmarkLine("PyTorch is not installed: no comparison", 0, "")
         return Result(NAME, machine(), (missing,))
     import torch
 
@@ -65,7 +65,7 @@ def run(
     return accuracy([compare(case) for case in cases], _where(device))
 
 
-def compare(case: Case, predictors: Sequence[Predictor] | None = None) -> Compared:
+def compare(case: AccuracyCase, predictors: Sequence[Predictor] | None = None) -> Compared:
     """A case: what its second step really takes, and what each predictor says.
 
     The plan comes first: a step that does not fit is not run.
@@ -84,12 +84,12 @@ def compare(case: Case, predictors: Sequence[Predictor] | None = None) -> Compar
     return Compared(case.title, case.source, truth, said)
 
 
-def recorded(found: Recorded) -> Accuracy:
+def recorded(found: RecordedFigures) -> Accuracy:
     """The result that a file of recorded figures holds, as it was measured."""
     return Accuracy(found.result.benchmark, found.result.machine, found.result.lines)
 
 
-def _of_zoo(steps: Sequence[tuple[str, int, str]], device: str) -> list[Case]:
+def _of_zoo(steps: Sequence[tuple[str, int, str]], device: str) -> list[AccuracyCase]:
     from memlab.bench.accuracy.zoo_models import zoo_case
 
     return [
@@ -102,13 +102,13 @@ def _network(name: str) -> Network:
     return zoo.ZOO[name](attention="fused") if name in ("gpt_small", "gpt2") else zoo.build(name)
 
 
-def _own(given: Mapping[str, Any], name: str, device: str) -> Case:
+def _own(given: Mapping[str, Any], name: str, device: str) -> AccuracyCase:
     """The model of a user.
 
     Raises:
         InputError: an argument that changes the step into one that is not compared here.
     """
-    from memlab.bench.accuracy.training import Case
+    from memlab.bench.accuracy.training import AccuracyCase
 
     for key in given:
         if key not in (*TAKEN, *IGNORED):
@@ -116,7 +116,7 @@ def _own(given: Mapping[str, Any], name: str, device: str) -> Case:
                 f"{COMMAND} compares a plain step and takes no {shorten(key)}; leave it out, or "
                 f"give some of {', '.join(TAKEN)}."
             )
-    case = Case(name, device=device, **{key: given[key] for key in TAKEN if key in given})
+    case = AccuracyCase(name, device=device, **{key: given[key] for key in TAKEN if key in given})
     if case.autocast:
         known("format for autocast", case.autocast, AUTOCAST)
     if not callable(case.optimizer):

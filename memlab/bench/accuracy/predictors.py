@@ -16,8 +16,8 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
-from memlab.bench.accuracy.table import Estimate
-from memlab.bench.accuracy.training import Case, Training
+from memlab.bench.accuracy.table import PredictorEstimate
+from memlab.bench.accuracy.training import AccuracyCase, StartedTraining
 from memlab.frontends.torch.observed_model import sentence
 from memlab.frontends.torch.tensor_modes import quiet
 from memlab.ledger.plan import plan
@@ -31,17 +31,17 @@ class Predictor:
 
     name: str
     module: str
-    says: Callable[[Case, Any], int]
+    says: Callable[[AccuracyCase, Any], int]
 
     @property
     def package(self) -> str:
         """What has to be installed."""
         return self.module.partition(".")[0]
 
-    def estimate(self, case: Case) -> Estimate:
+    def estimate(self, case: AccuracyCase) -> PredictorEstimate:
         """What it says of a case; where it is not installed or fails, why."""
         if find_spec(self.package) is None:
-            return Estimate(self.name, why="not installed")
+            return PredictorEstimate(self.name, why="not installed")
         try:
             module = import_module(self.module)
             with torch.random.fork_rng(devices=[]), quiet():
@@ -49,21 +49,21 @@ class Predictor:
                 nbytes = int(self.says(case, module))
                 seconds = perf_counter() - start
         except Exception as error:
-            return Estimate(self.name, why=f"failed: {sentence(error)}")
-        return Estimate(self.name, nbytes, seconds)
+            return PredictorEstimate(self.name, why=f"failed: {sentence(error)}")
+        return PredictorEstimate(self.name, nbytes, seconds)
 
 
 # -- memlab ------------------------------------------------------------------------------------
 
 
-def _recorded(case: Case, recorded: Any) -> int:
+def _recorded(case: AccuracyCase, recorded: Any) -> int:
     """The plan of a recording, which holds for any batch."""
     from memlab.frontends.torch.recording_to_step import step_of
 
     return plan(step_of(recorded.observe(case.wish()))).peak(case.batch)
 
 
-def _with_workspace(case: Case, recorded: Any) -> int:
+def _with_workspace(case: AccuracyCase, recorded: Any) -> int:
     """The same, each distinct operation measured alone at the batch."""
     from memlab.frontends.torch.measured_workspace import with_workspace, workspace
 
@@ -74,14 +74,14 @@ def _with_workspace(case: Case, recorded: Any) -> int:
 # -- others ------------------------------------------------------------------------------------
 
 
-def _mem_tracker(case: Case, module: Any) -> int:
+def _mem_tracker(case: AccuracyCase, module: Any) -> int:
     """PyTorch's own tracker of storages, on fake tensors; it knows no workspace."""
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     data, fake = case.data(), FakeTensorMode(allow_non_fake_inputs=True)
     with fake, paused():
         mine = tree_map(lambda t: fake.from_tensor(t) if isinstance(t, torch.Tensor) else t, data)
-        training = Training(case, case.model(), mine)
+        training = StartedTraining(case, case.model(), mine)
         tracker = module.MemTracker()
         tensors = [each for each in tree_leaves(mine) if isinstance(each, torch.Tensor)]
         tracker.track_external(training.model, training.optimizer, *tensors)
@@ -91,7 +91,7 @@ def _mem_tracker(case: Case, module: Any) -> int:
     return sum(int(found["Total"]) for at, found in peaks.items() if at.type == case.device)
 
 
-def _torchinfo(case: Case, module: Any) -> int:
+def _torchinfo(case: AccuracyCase, module: Any) -> int:
     """Its "Estimated Total Size": input, parameters, and twice the outputs of layers that have
     parameters. It asks for no optimizer."""
     x, _ = case.data()
@@ -101,7 +101,7 @@ def _torchinfo(case: Case, module: Any) -> int:
     return int(found.total_input + found.total_output_bytes + found.total_param_bytes)
 
 
-def _accelerate(case: Case, module: Any) -> int:
+def _accelerate(case: AccuracyCase, module: Any) -> int:
     """What ``accelerate estimate-memory`` says of training with Adam: 4 times the model's bytes."""
     accelerate = import_module("accelerate")
     with accelerate.init_empty_weights():
@@ -109,7 +109,7 @@ def _accelerate(case: Case, module: Any) -> int:
     return int(module.estimate_training_usage(total, "float32")["step"])
 
 
-def _deepspeed(case: Case, module: Any) -> int:
+def _deepspeed(case: AccuracyCase, module: Any) -> int:
     """Its ZeRO-2 estimator for one GPU without offload: parameters, gradients and Adam's states
     of mixed precision."""
     count = sum(each.numel() for each in case.build().parameters())

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from memlab import units
-from memlab.measure.timing import Line, Machine, Result
+from memlab.measure.timing import BenchmarkLine, Machine, Result
 
 NAME = "accuracy"
 TOOK = "took"
@@ -16,7 +16,7 @@ LEAST = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class PredictorEstimate:
     """What one predictor says of a step: bytes at the peak, or ``why`` there are none; and the
     seconds that it took."""
 
@@ -48,26 +48,26 @@ class Compared:
     case: str
     source: str
     truth: int
-    estimates: tuple[Estimate, ...] = ()
+    estimates: tuple[PredictorEstimate, ...] = ()
     why: str = ""
 
     @property
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[BenchmarkLine]:
         """Every figure as a line of its own; a sentence without a figure has no unit."""
         head = f"{self.case}: "
         if self.why:
-            yield Line(head + self.why, 0, "")
+            yield BenchmarkLine(head + self.why, 0, "")
             return
-        yield Line(head + self.source, self.truth, "B")
+        yield BenchmarkLine(head + self.source, self.truth, "B")
         for each in self.estimates:
             name = head + each.predictor
             if each.nbytes is None:
-                yield Line(f"{name}, {each.why}", 0, "")
+                yield BenchmarkLine(f"{name}, {each.why}", 0, "")
                 continue
             off, side = abs(each.percent(self.truth) or 0.0), _side(each.nbytes, self.truth)
-            yield Line(name, each.nbytes, "B")
-            yield Line(f"{name}, {side} by", off, "%")
-            yield Line(f"{name}, {TOOK}", each.seconds, "s")
+            yield BenchmarkLine(name, each.nbytes, "B")
+            yield BenchmarkLine(f"{name}, {side} by", off, "%")
+            yield BenchmarkLine(f"{name}, {TOOK}", each.seconds, "s")
 
     def text(self) -> str:
         """The truth, and below it a line for each estimate."""
@@ -89,11 +89,11 @@ class Accuracy(Result):
     @property
     def compared(self) -> tuple[Compared, ...]:
         """The steps, read from the lines: so those of recorded figures are there as well."""
-        cases: dict[str, list[Line]] = {}
+        cases: dict[str, list[BenchmarkLine]] = {}
         for line in self.lines:
             case, apart, name = line.name.partition(": ")
             if apart:
-                cases.setdefault(case, []).append(Line(name, line.value, line.unit))
+                cases.setdefault(case, []).append(BenchmarkLine(name, line.value, line.unit))
         return tuple(_read(case, lines) for case, lines in cases.items())
 
     def __str__(self) -> str:
@@ -112,7 +112,7 @@ def _side(nbytes: int, truth: int) -> str:
     return "off" if nbytes == truth else LOW if nbytes < truth else HIGH
 
 
-def _read(case: str, lines: list[Line]) -> Compared:
+def _read(case: str, lines: list[BenchmarkLine]) -> Compared:
     """A step from its lines, whose first one is the truth."""
     first, *others = lines
     if not first.unit:
@@ -122,8 +122,8 @@ def _read(case: str, lines: list[Line]) -> Compared:
     for line in others:
         if line.unit == "B":
             seconds = took.get(f"{line.name}, {TOOK}", 0.0)
-            estimates.append(Estimate(line.name, int(line.value), seconds))
+            estimates.append(PredictorEstimate(line.name, int(line.value), seconds))
         elif not line.unit:
             name, _, why = line.name.partition(", ")
-            estimates.append(Estimate(name, why=why))
+            estimates.append(PredictorEstimate(name, why=why))
     return Compared(case, first.name, int(first.value), tuple(estimates))

@@ -15,7 +15,7 @@ import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
 from memlab.errors import InputError, shorten
-from memlab.frontends.torch.tensor_modes import OPTIMIZERS, Wish, autocast
+from memlab.frontends.torch.tensor_modes import OPTIMIZERS, RecordingRequest, autocast
 from memlab.measure.torch_lowering import most_allocated
 from memlab.step.paused_gc import paused
 
@@ -24,7 +24,7 @@ SOURCES = {"cpu": "PyTorch's allocator", "cuda": "torch.cuda.max_memory_allocate
 
 
 @dataclass(frozen=True)
-class Case:
+class AccuracyCase:
     """A model with its data, its loss and its optimizer, at one batch on one device.
 
     ``build()`` gives the model, ``make_batch(B)`` a pair of input and target, both on the
@@ -69,9 +69,11 @@ class Case:
         there = all(each.device.type == self.device for each in model.parameters())
         return model if there else model.to(self.device)
 
-    def wish(self) -> Wish:
+    def wish(self) -> RecordingRequest:
         """The same for a recording, model and batches on the device."""
-        return Wish(self.model, self._moved, self.loss_fn, self.optimizer, self.autocast)
+        return RecordingRequest(
+            self.model, self._moved, self.loss_fn, self.optimizer, self.autocast
+        )
 
     def data(self) -> tuple[Any, Any]:
         """Real tensors of an input and a target on the device.
@@ -89,10 +91,10 @@ class Case:
         return tree_map(lambda t: t.to(self.device) if isinstance(t, torch.Tensor) else t, found)
 
 
-class Training:
+class StartedTraining:
     """A model that has taken its first step, so that its optimizer has its state."""
 
-    def __init__(self, case: Case, model: Any, data: tuple[Any, Any]) -> None:
+    def __init__(self, case: AccuracyCase, model: Any, data: tuple[Any, Any]) -> None:
         self.case, self.model, self.data = case, model, data
         make = case.optimizer if callable(case.optimizer) else OPTIMIZERS[case.optimizer]
         self.optimizer = make(model.parameters())
@@ -118,7 +120,7 @@ class Training:
         return sum({each._cdata: int(each.nbytes()) for each in storages}.values())
 
 
-def peak(case: Case) -> int:
+def peak(case: AccuracyCase) -> int:
     """The bytes at the peak of the second step of a model, those that are there before with them:
     on a processor by the events of PyTorch's allocator, on a GPU by ``max_memory_allocated``.
 
@@ -131,8 +133,8 @@ def peak(case: Case) -> int:
         return _on_gpu(case) if case.device == "cuda" else _on_processor(case)
 
 
-def _on_processor(case: Case) -> int:
-    training = Training(case, case.model(), case.data())
+def _on_processor(case: AccuracyCase) -> int:
+    training = StartedTraining(case, case.model(), case.data())
     gc.collect()
     before = training.before()
     with paused():
@@ -140,11 +142,11 @@ def _on_processor(case: Case) -> int:
     return before + most
 
 
-def _on_gpu(case: Case) -> int:
+def _on_gpu(case: AccuracyCase) -> int:
     gc.collect()
     torch.cuda.synchronize(case.device)
     others = int(torch.cuda.memory_allocated(case.device))
-    training = Training(case, case.model(), case.data())
+    training = StartedTraining(case, case.model(), case.data())
     gc.collect()
     with paused():
         torch.cuda.reset_peak_memory_stats(case.device)

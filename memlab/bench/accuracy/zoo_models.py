@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812 - as PyTorch's users write it
 
-from memlab.bench.accuracy.training import Case
+from memlab.bench.accuracy.training import AccuracyCase
 from memlab.errors import InputError, shorten
 from memlab.layers.layer import Node
 from memlab.networks.graph import INPUT, Network
@@ -58,7 +58,7 @@ class ZooModel(nn.Module):
         return maps[self.result]
 
 
-class Add(nn.Module):
+class SumModule(nn.Module):
     """The sum of its inputs."""
 
     def forward(self, *inputs: Any) -> Any:
@@ -69,7 +69,7 @@ class Add(nn.Module):
         return total
 
 
-class Concat(nn.Module):
+class ConcatModule(nn.Module):
     """Its inputs side by side along the channels."""
 
     def forward(self, *inputs: Any) -> Any:
@@ -77,7 +77,7 @@ class Concat(nn.Module):
         return torch.cat(inputs, 1)
 
 
-class Positions(nn.Module):
+class PositionsModule(nn.Module):
     """Adds a learned vector to each of T tokens of F values."""
 
     def __init__(self, tokens: int, features: int) -> None:
@@ -184,13 +184,13 @@ MODULES: dict[str, Callable[[Node], Any]] = {
     "avg_pool2d": partial(_pool, nn.AvgPool2d),
     "relu": lambda node: nn.ReLU(),
     "tanh": lambda node: nn.Tanh(),
-    "add": lambda node: Add(),
-    "concat": lambda node: Concat(),
+    "add": lambda node: SumModule(),
+    "concat": lambda node: ConcatModule(),
     "flatten": lambda node: nn.Flatten(),
     "dropout": _dropout,
     "linear": _linear,
     "embedding": _embedding,
-    "positions": lambda node: Positions(*node.shape),
+    "positions": lambda node: PositionsModule(*node.shape),
     "layer_norm": _layer_norm,
     "gelu": _gelu,
     "fused_attention": _attention,
@@ -198,7 +198,7 @@ MODULES: dict[str, Callable[[Node], Any]] = {
 """By kind of layer."""
 
 
-def zoo_case(network: Network, batch: int, optimizer: str, device: str = "cpu") -> Case:
+def zoo_case(network: Network, batch: int, optimizer: str, device: str = "cpu") -> AccuracyCase:
     """A network with drawn inputs and labels, trained by cross entropy.
 
     Raises:
@@ -208,7 +208,7 @@ def zoo_case(network: Network, batch: int, optimizer: str, device: str = "cpu") 
         raise InputError(f"{network.name} ends in {network.loss.kind}; try one that ends in "
                          "cross_entropy().")  # fmt: skip
     scores = network.by_name[network.loss.inputs[0]].shape
-    return Case(
+    return AccuracyCase(
         network.name, partial(ZooModel, network), partial(_batch, network, scores), _loss,
         optimizer, batch, device=device,
     )  # fmt: skip

@@ -23,14 +23,14 @@ from memlab.course.lecture.slides import (
     RIGHT,
     TIMES,
     WIDE,
-    Recorded,
-    Scene,
-    Slide,
+    LectureScene,
+    LectureSlide,
+    RecordedCopy,
     say,
 )
 from memlab.pictures.draw import theme
 from memlab.pictures.draw.svg import Box
-from memlab.pictures.shifted_copies.cells import PITCH, STYLE, Copies, Matrix
+from memlab.pictures.shifted_copies.cells import PITCH, STYLE, CopiedCells, Matrix
 from memlab.pictures.shifted_copies.lowering import VALUE, amount, factor, short_times, write
 from memlab.pictures.shifted_copies.small_picture import (
     KERNELS,
@@ -51,9 +51,9 @@ HELP = (
 _HERE = Path(__file__).parent
 
 
-def html(recorded: Recorded | None = None) -> str:
+def html(recorded: RecordedCopy | None = None) -> str:
     """The whole file, with the run that is given, or with the one that was recorded."""
-    recorded = recorded or Recorded.kept()
+    recorded = recorded or RecordedCopy.kept()
     shown = scenes(recorded)
     sections = [_scene(number, one, len(shown)) for number, one in enumerate(shown, 1)]
     sections.append(_sheet("bench", _bench(), _targets(BENCH, HEAD, SMALL)))
@@ -85,7 +85,7 @@ def _json(value: object) -> str:
 # -- slides as text -------------------------------------------------------------------------------
 
 
-def _scene(number: int, scene: Scene, count: int) -> str:
+def _scene(number: int, scene: LectureScene, count: int) -> str:
     name, last = say("page_text.scene", number=number, count=count), len(scene.slides) - 1
     ticks = "".join(
         f'<path class="tick{" now" if at == number - 1 else ""}" d="M{x} 704h9v4h-9z"/>'
@@ -100,12 +100,12 @@ def _scene(number: int, scene: Scene, count: int) -> str:
     return f'<section id="scene-{number}" class="scene">{drawn}</section>\n'
 
 
-def _sheet(key: str, slide: Slide, targets: str = "") -> str:
+def _sheet(key: str, slide: LectureSlide, targets: str = "") -> str:
     drawn = _svg(slide, say(f"page_text.{key}"), "", "", targets)
     return f'<section id="{key}" class="sheet">{drawn}</section>\n'
 
 
-def _svg(slide: Slide, name: str, kind: str, ticks: str, targets: str) -> str:
+def _svg(slide: LectureSlide, name: str, kind: str, ticks: str, targets: str) -> str:
     """A slide; where in the lecture it is; and what takes the pointer."""
     return (
         f'<svg class="memlab-svg {kind}" viewBox="0 0 {WIDE} {HIGH}" '
@@ -162,10 +162,10 @@ FIELD = {"input": INPUT, "copies": COPIES, "matrix": MATRIX}
 """Corners in cells, of the bench, where all kernels are drawn on one scale, and of a scene."""
 
 
-def _bench() -> Slide:
+def _bench() -> LectureSlide:
     """Every kernel, stride and padding, of which the page shows one, and what the browser fills
     in."""
-    slide, matrix = Slide(), LEFT + SMALL * BENCH["matrix"][0]
+    slide, matrix = LectureSlide(), LEFT + SMALL * BENCH["matrix"][0]
     slide.says("title", LEFT, 64, "s42 b")
     slide.says("bench-keys", RIGHT, 64, "s28 dim", "end")
     slide.label(LEFT, 98, "label.input")
@@ -195,16 +195,16 @@ def _bench() -> Slide:
     return slide
 
 
-def _parts(small: SmallPicture) -> tuple[Copies, Matrix]:
+def _parts(small: SmallPicture) -> tuple[CopiedCells, Matrix]:
     found = slides.lowering(small.k, small.stride, small.pad)
-    copies = Copies(found, BENCH["copies"], None, False, BENCH["input"])
+    copies = CopiedCells(found, BENCH["copies"], None, False, BENCH["input"])
     return copies, Matrix(found, BENCH["matrix"], None, False)
 
 
-def _run(run: Recorded | None) -> Slide:
+def _run(run: RecordedCopy | None) -> LectureSlide:
     """One image lowered by memlab's kernel, planned beside measured: two bars of one scale. Without
     a run the second one stays empty, and says why."""
-    slide, planned = Slide(), slides.lowered(slides.layer(), 1)
+    slide, planned = LectureSlide(), slides.lowered(slides.layer(), 1)
     slide.title("run.title" if run else "run.title_none")
     slide.say(LEFT, 150, "run.planned", 36, size=units.exact(planned))
     slide.rect(Box(LEFT, 170, RIGHT, 266), class_="hollow")
@@ -230,7 +230,7 @@ def _run(run: Recorded | None) -> Slide:
 # -- what the browser fills in --------------------------------------------------------------------
 
 
-def _help(shown: list[Scene]) -> str:
+def _help(shown: list[LectureScene]) -> str:
     numbers = [str(i) for i, one in enumerate(shown, 1) if one.name in SHORT]
     rows = []
     for name in HELP:
@@ -239,7 +239,7 @@ def _help(shown: list[Scene]) -> str:
     return "".join(rows)
 
 
-def _data(shown: list[Scene], recorded: Recorded | None) -> dict[str, Any]:
+def _data(shown: list[LectureScene], recorded: RecordedCopy | None) -> dict[str, Any]:
     planned = units.exact(slides.lowered(slides.layer(), 1))
     return {
         "scenes": [
@@ -320,7 +320,7 @@ def _at_batch(small: SmallPicture, batch: int) -> dict[str, str]:
 # -- by name ---------------------------------------------------------------------------------------
 
 
-def k2(run: bool = True) -> tuple[str, Recorded | None]:
+def k2(run: bool = True) -> tuple[str, RecordedCopy | None]:
     """The lecture on k², nine shifted copies: the page, and the run of one image on this machine
     that it shows where ``run`` is true.
 
@@ -331,7 +331,7 @@ def k2(run: bool = True) -> tuple[str, Recorded | None]:
     return html(recorded), recorded
 
 
-def record() -> Recorded:
+def record() -> RecordedCopy:
     """Lower one image of the layer with memlab's kernel, under the meter.
 
     Raises:
@@ -339,7 +339,7 @@ def record() -> Recorded:
     """
     otherwise = "close a program or leave the run out with --no-run"
     done = write(slides.layer(), otherwise, TIMES)
-    return Recorded(done.planned, done.measured, done.seconds, free_memory.here())
+    return RecordedCopy(done.planned, done.measured, done.seconds, free_memory.here())
 
 
 LECTURES = {"k2": k2}

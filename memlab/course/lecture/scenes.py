@@ -20,16 +20,16 @@ from memlab.course.lecture.slides import (
     RIGHT,
     TEXT,
     TITLE,
-    Recorded,
-    Scene,
-    Slide,
+    LectureScene,
+    LectureSlide,
+    RecordedCopy,
     U,
     lowering,
     place,
     say,
 )
 from memlab.measure.convolution import RIVAL
-from memlab.measure.recorded_figures import Recorded as Figures
+from memlab.measure.recorded_figures import RecordedFigures as Figures
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.marks import Pen
 from memlab.pictures.draw.scale import Scale
@@ -67,18 +67,18 @@ from memlab.pictures.values.number_text import duration
 from memlab.pictures.values.timings import rival
 
 
-def scenes(recorded: Recorded | None = None) -> list[Scene]:
+def scenes(recorded: RecordedCopy | None = None) -> list[LectureScene]:
     """All of them in order."""
     return [_question(), _window(), _fold(), _copies(), _pixel(), _stride(), _pointwise(),
-            _size(), _product(), _need(recorded or Recorded.kept()), _formula()]  # fmt: skip
+            _size(), _product(), _need(recorded or RecordedCopy.kept()), _formula()]  # fmt: skip
 
 
 # -- 1: the question, and the vote ----------------------------------------------------------------
 
 
-def _question() -> Scene:
+def _question() -> LectureScene:
     """The answers as four areas."""
-    slide, k, floor = Slide(), slides.kernel(), 536
+    slide, k, floor = LectureSlide(), slides.kernel(), 536
     network, layer, sizes = slides.network().title, slides.LAYER, slides.answers()
     slide.title("question.title")
     slide.say(
@@ -104,7 +104,7 @@ def _question() -> Scene:
     a, b, c, d = map(units.exact, sizes)
     twin = say("question.twin", network=network, layer=layer, k=k, batch=slides.BATCH, a=a, b=b,
                c=c, d=d)  # fmt: skip
-    return Scene("question", [slide], [twin], say("question.notes"))
+    return LectureScene("question", [slide], [twin], say("question.notes"))
 
 
 # -- 2 and 3: a window is a column, a row is a picture --------------------------------------------
@@ -114,12 +114,12 @@ SHOWN = (26, 27, 28)
 LENS = (312, 236)
 
 
-def _window() -> Scene:
+def _window() -> LectureScene:
     """One window becomes one column, three times; then all of them."""
     small = lower(3)
     count, columns, same = len(small.copies), small.places**2, slides.shared(small, *SHOWN[:2])
     drawn = [_lens(small, step, same) for step in range(len(SHOWN))]
-    last = Slide()
+    last = LectureSlide()
     last.title("window.found", windows=columns)
     last.input()
     last.matrix(lowering())
@@ -132,12 +132,12 @@ def _window() -> Scene:
         for at in SHOWN
     ]  # fmt: skip
     twins.append(say("window.twin_all", rows=count, columns=columns, cells=small.cells))
-    return Scene("window", [*drawn, last], twins, say("window.notes", shared=same))
+    return LectureScene("window", [*drawn, last], twins, say("window.notes", shared=same))
 
 
-def _lens(small: SmallPicture, step: int, same: int) -> Slide:
+def _lens(small: SmallPicture, step: int, same: int) -> LectureSlide:
     """A window, three times as large between the input and its column of the matrix."""
-    slide, count, big = Slide(), len(small.copies), 3 * 3 * CELL
+    slide, count, big = LectureSlide(), len(small.copies), 3 * 3 * CELL
     pin = small.pin("place", SHOWN[step])
     (down, right), (x, y) = small.window(pin.row, pin.column), LENS
     corner = place((INPUT[0] + right, INPUT[1] + down))
@@ -167,11 +167,11 @@ def _lens(small: SmallPicture, step: int, same: int) -> Slide:
     return slide
 
 
-def _fold() -> Scene:
+def _fold() -> LectureScene:
     """The matrix read by rows. Row 1 folds into a picture: the input, shifted."""
     small = lower(3)
     values, zeros = small.places**2, small.copies[0].count(None)
-    drawn = [Slide(), Slide()]
+    drawn = [LectureSlide(), LectureSlide()]
     for slide, title in zip(drawn, ("title", "found"), strict=True):
         slide.title(f"fold.{title}")
         slide.input()
@@ -191,10 +191,10 @@ def _fold() -> Scene:
         say("fold.twin", values=values),
         say("fold.twin_found", size=small.places, values=values - zeros, zeros=zeros),
     ]
-    return Scene("fold", drawn, twins, say("fold.notes"))
+    return LectureScene("fold", drawn, twins, say("fold.notes"))
 
 
-def _pieces(slide: Slide, small: SmallPicture) -> None:
+def _pieces(slide: LectureSlide, small: SmallPicture) -> None:
     """The row breaks into pieces, which go to their places one after the other."""
     shown, wide = kinds(small.copies[0]), small.places
     with slide.cells():
@@ -214,12 +214,12 @@ ALONE = 3
 """From this slide on the copies follow by themselves."""
 
 
-def _copies() -> Scene:
+def _copies() -> LectureScene:
     """Row by row, nine copies of the whole input. Then area is bytes."""
     count = slides.kernel() ** 2
     drawn = []
     for step in range(1, count + 1):
-        slide, found = Slide(), lowering(step=step)
+        slide, found = LectureSlide(), lowering(step=step)
         done = step == count
         slide.title("copies.found" if done else "copies.title", k=found.k, copies=count)
         slide.copies(found, moving=step > 1)
@@ -233,12 +233,12 @@ def _copies() -> Scene:
     copy_, input_ = slides.lowered(slides.layer()), slides.source()
     twins.append(say("copies.twin_area", input=units.exact(input_), copy=units.exact(copy_),
                      times=short_times(Fraction(copy_, input_))))  # fmt: skip
-    return Scene("copies", drawn, twins, say("copies.notes"), (ALONE, count - 1))
+    return LectureScene("copies", drawn, twins, say("copies.notes"), (ALONE, count - 1))
 
 
-def _area(k: int) -> Slide:
+def _area(k: int) -> LectureSlide:
     """The pixels are gone, and the bytes stay."""
-    slide, (x, y) = Slide(), place(INPUT)
+    slide, (x, y) = LectureSlide(), place(INPUT)
     input_, copy_ = slides.source(), slides.lowered(slides.layer())
     slide.title("copies.found", k=k, copies=k * k)
     slide.area()
@@ -268,12 +268,12 @@ PINNED = (4 * 8 + 5, 7 * 8 + 2, 7 * 8 + 7)
 """Pixels inside, at an edge, in a corner."""
 
 
-def _pixel() -> Scene:
+def _pixel() -> LectureScene:
     """The places of one pixel; why the factor is exact; any other pixel by a click."""
     found, small = lowering(), lower(3)
     drawn, twins = [], []
     for pixel in PINNED:
-        slide, pin = Slide(), small.pin(PIXEL, pixel)
+        slide, pin = LectureSlide(), small.pin(PIXEL, pixel)
         count = len(pin.stands)
         with slide.group(class_="unpinned-only"):
             slide.title("pixel.title", count=count)
@@ -287,10 +287,10 @@ def _pixel() -> Scene:
     drawn.append(_sorted(small))
     twins.append(say("pixel.twin_sum", values=small.cells - small.zeros, zeros=small.zeros,
                      cells=small.cells, count=len(small.copies), all=SIZE**2))  # fmt: skip
-    return Scene("pixel", drawn, twins, say("pixel.notes"), pinned=len(PINNED))
+    return LectureScene("pixel", drawn, twins, say("pixel.notes"), pinned=len(PINNED))
 
 
-def _chosen(slide: Slide) -> None:
+def _chosen(slide: LectureSlide) -> None:
     """Texts that the browser fills in where another pixel is pinned."""
     with slide.group(class_="pinned-only"):
         slide.add("text", say("pixel.chosen"), x=LEFT, y=TITLE, class_="s42 b")
@@ -299,9 +299,9 @@ def _chosen(slide: Slide) -> None:
         slide.says("pinned2", TEXT, 396, "s32")
 
 
-def _sorted(small: SmallPicture) -> Slide:
+def _sorted(small: SmallPicture) -> LectureSlide:
     """The matrix column by column, its values first and its zeros last."""
-    slide, count, columns = Slide(), len(small.copies), small.places**2
+    slide, count, columns = LectureSlide(), len(small.copies), small.places**2
     values, zeros = small.cells - small.zeros, small.zeros
     slide.title("pixel.found", count=count)
     slide.copies(lowering())
@@ -327,9 +327,9 @@ def _sorted(small: SmallPicture) -> Slide:
 # -- 6 and 7: stride, and 1 x 1 -------------------------------------------------------------------
 
 
-def _stride() -> Scene:
+def _stride() -> LectureScene:
     """At stride 2 each copy is a quarter, and put together they show what is paid."""
-    found, drawn = lowering(stride=2), [Slide(), Slide()]
+    found, drawn = lowering(stride=2), [LectureSlide(), LectureSlide()]
     small, whole, times = found.small, SIZE**2, short_times(found.small.factor)
     part = part_of(Fraction(small.places**2, whole))
     known = {"stride": found.stride, "copies": found.count, "part": part}
@@ -351,10 +351,10 @@ def _stride() -> Scene:
             cells=small.cells, **known),
         say("stride.twin_found", cells=small.cells, times=times, values=whole),
     ]  # fmt: skip
-    return Scene("stride", drawn, twins, say("stride.notes"))
+    return LectureScene("stride", drawn, twins, say("stride.notes"))
 
 
-def _glide(slide: Slide, count: int) -> None:
+def _glide(slide: LectureSlide, count: int) -> None:
     """The quarters go from their places in the kernel to those at which they fill inputs."""
     k, rise = round(count**0.5), INPUT[1] - COPIES[1]
     with slide.cells(place((COPIES[0], INPUT[1]))):
@@ -367,7 +367,7 @@ def _glide(slide: Slide, count: int) -> None:
                 slide.rect(box, class_="on")
 
 
-def _pointwise() -> Scene:
+def _pointwise() -> LectureScene:
     """Under 1 x 1 the matrix is the input, so nothing is made; and how often that is so."""
     network, other = slides.pointwise_network(), slides.pointwise_network("resnet50-v1")
     x, y = 944, 244
@@ -377,7 +377,7 @@ def _pointwise() -> Scene:
         "whole": len(whole), "part": part_of(factor(part[0])), "pointwise": len(none + part),
         "stride": conv(part[0]).stride, "network": network.label,
     }  # fmt: skip
-    drawn = [Slide(), Slide(), Slide()]
+    drawn = [LectureSlide(), LectureSlide(), LectureSlide()]
     for slide in drawn:
         slide.input()
     drawn[0].title("pointwise.title")
@@ -393,10 +393,10 @@ def _pointwise() -> Scene:
     twins = [say("pointwise.twin"), say("pointwise.twin_none"), say("pointwise.twin_net", **counts)]
     others = len(by_copy(convolutions(other))[0])
     notes = say("pointwise.notes", other=other.label, others=others, **counts)
-    return Scene("pointwise", drawn, twins, notes)
+    return LectureScene("pointwise", drawn, twins, notes)
 
 
-def _strip(slide: Slide, counts: dict[str, Any], ratio: Fraction) -> None:
+def _strip(slide: LectureSlide, counts: dict[str, Any], ratio: Fraction) -> None:
     """The convolutions of a network in order, filled as far as their copies reach."""
     slide.say(LEFT, 534, "pointwise.net", 30, **counts)
     nodes = convolutions(slides.pointwise_network())
@@ -418,7 +418,7 @@ STOPS = (1, 16, 64, 128)
 HEAD, FOOT = 336, 464
 
 
-def _size() -> Scene:
+def _size() -> LectureScene:
     """The real layer, batch by batch, until its copy leaves the box of a 12 GB card: length is
     bytes on one scale, and the page is the copy at the last batch."""
     fits, k2 = slides.fits(slides.layer()), slides.kernel() ** 2
@@ -434,15 +434,15 @@ def _size() -> Scene:
         _marks(drawn[-1], screens)
     stops = tuple(slides.BATCHES.index(batch) for batch in STOPS)
     notes = say("size.notes", answer=ANSWERS[-1], screens=screens, fits=fits, k2=k2)
-    return Scene("size", drawn, twins, notes, stops=stops)
+    return LectureScene("size", drawn, twins, notes, stops=stops)
 
 
 def _x(nbytes: float) -> float:
     return LEFT + nbytes / slides.lowered(slides.layer()) * (RIGHT - LEFT)
 
 
-def _stop(batch: int, before: int, fits: int) -> Slide:
-    slide, found, room = Slide(), lowering(batch=batch), slides.CARD.memory.value
+def _stop(batch: int, before: int, fits: int) -> LectureSlide:
+    slide, found, room = LectureSlide(), lowering(batch=batch), slides.CARD.memory.value
     over, side = found.total > room, U * (batch / slides.BATCH) ** 0.5
     slide.title("size.over" if over else "size.title", batch=batch)
     slide.square(LEFT, 246 - side, side, class_="on")
@@ -465,7 +465,7 @@ def _stop(batch: int, before: int, fits: int) -> Slide:
     return slide
 
 
-def _marks(slide: Slide, screens: int) -> None:
+def _marks(slide: LectureSlide, screens: int) -> None:
     """The class at its bytes; the last answer lies off the page."""
     for answer, size in zip(ANSWERS[:-1], slides.answers(), strict=False):
         x = _x(size)
@@ -489,7 +489,7 @@ WEIGHTS = (
 """Weights of 4 kernels: inside, left and upper edges, corners of the letter are dark."""
 
 
-def _product() -> Scene:
+def _product() -> LectureScene:
     """A row of weights times a column of the matrix is one value; a row of the result is a picture.
     Then what the product buys."""
     small, found = lower(3), slides.rivals()
@@ -512,13 +512,13 @@ def _product() -> Scene:
         slide.title("rivals.loops", ratio=f"{ratio:.0f}")
         slide.say(LEFT, 480, "rivals.buys", 44, bold=True)
         drawn, twins = [*drawn, slide], [*twins, twin]
-    return Scene("product", drawn, twins, say("product.notes"))
+    return LectureScene("product", drawn, twins, say("product.notes"))
 
 
-def _multiplied(small: SmallPicture, done: bool) -> Slide:
+def _multiplied(small: SmallPicture, done: bool) -> LectureSlide:
     """Weights, the lowered matrix above and the result beside it, the place of 1 value framed; or
     the whole result, of which a row is folded to a picture."""
-    slide, rows, columns = Slide(), len(small.copies), small.places**2
+    slide, rows, columns = LectureSlide(), len(small.copies), small.places**2
     left, top = LEFT + rows * SIDE + GAP, 150
     low, at, count = top + rows * SIDE + GAP, FRAMED, len(WEIGHTS)
     slide.title("product.found" if done else "product.title")
@@ -546,7 +546,7 @@ def _multiplied(small: SmallPicture, done: bool) -> Slide:
 
 
 def _result(
-    slide: Slide,
+    slide: LectureSlide,
     corner: tuple[float, float],
     side: int,
     wide: int,
@@ -580,7 +580,7 @@ def _output(small: SmallPicture, weights: Sequence[int]) -> str:
 # -- 10 and 11 ------------------------------------------------------------------------------------
 
 
-def _need(run: Recorded | None) -> Scene:
+def _need(run: RecordedCopy | None) -> LectureScene:
     """Must it be made? The whole batch, one image, one tile, or nothing but a table: areas on one
     scale, the last two drawn and too small to see."""
     places, floor = (64, 496, 752, 1008), 488
@@ -588,7 +588,7 @@ def _need(run: Recorded | None) -> Scene:
     sizes = [need.size.at(slides.BATCH) for need in needs.values()]
     drawn = []
     for step in range(len(needs)):
-        slide = Slide()
+        slide = LectureSlide()
         slide.title("need.found" if step else "need.title")
         slide.path(f"M{LEFT} {floor}H{RIGHT}", class_="rule")
         shown = list(zip(needs.items(), places, sizes, strict=True))[: step + 1]
@@ -617,10 +617,10 @@ def _need(run: Recorded | None) -> Scene:
         slide, twin = _race(found, titles)
         slide.title("rivals.faster" if min(parts) < whole else "rivals.less")
         drawn, twins = [*drawn, slide], [*twins, twin]
-    return Scene("need", drawn, twins, say("need.notes"))
+    return LectureScene("need", drawn, twins, say("need.notes"))
 
 
-def _standing(slide: Slide, x: float, floor: float, size: int, whole: int) -> None:
+def _standing(slide: LectureSlide, x: float, floor: float, size: int, whole: int) -> None:
     """Bytes as an area on the floor, the whole copy in squares of the input; what is too small to
     see is pointed at."""
     k = slides.kernel()
@@ -631,9 +631,9 @@ def _standing(slide: Slide, x: float, floor: float, size: int, whole: int) -> No
         slide.path(f"M{x} 474l-11 -20h22z")
 
 
-def _race(found: Figures, names: dict[str, str]) -> tuple[Slide, str]:
+def _race(found: Figures, names: dict[str, str]) -> tuple[LectureSlide, str]:
     """Time and bytes of some ways as bars, and in words."""
-    slide = Slide()
+    slide = LectureSlide()
     slide.bars(200, found, names)
     parts = [
         say("rivals.twin_part", name=text, size=units.exact(slides.taken(found, name)),
@@ -643,9 +643,9 @@ def _race(found: Figures, names: dict[str, str]) -> tuple[Slide, str]:
     return slide, say("rivals.twin", parts=" ".join(parts), where=slides.where(found))
 
 
-def _formula() -> Scene:
+def _formula() -> LectureScene:
     """The formula, and its k² as areas on one scale."""
-    slide, side, floor = Slide(), U // 2, 568
+    slide, side, floor = LectureSlide(), U // 2, 568
     sizes = {k: slides.lowered(slides.layer(k)) for k in KERNELS}
     slide.title("formula.title")
     x = slide.text(LEFT, 154, "B · C · ", 52).right
@@ -667,4 +667,4 @@ def _formula() -> Scene:
     twin = say("formula.twin", batch=slides.BATCH, parts=", ".join(parts))
     largest = slides.fits(slides.layer(KERNELS[-1]))
     notes = say("formula.notes", k=KERNELS[-1], fits=largest)
-    return Scene("formula", [slide], [twin], notes)
+    return LectureScene("formula", [slide], [twin], notes)

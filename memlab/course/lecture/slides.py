@@ -16,10 +16,10 @@ from memlab.measure import recorded_figures
 from memlab.measure.convolution import RIVAL
 from memlab.networks.graph import Network
 from memlab.pictures.draw.svg import Box, Svg
-from memlab.pictures.shifted_copies.cells import Copies, Corner, Matrix, group, letter, square
+from memlab.pictures.shifted_copies.cells import CopiedCells, Corner, Matrix, group, letter, square
 from memlab.pictures.shifted_copies.lowering import (
+    AlgorithmWorkspace,
     Lowering,
-    Workspace,
     Written,
     amount,
     changed,
@@ -84,7 +84,7 @@ def answers() -> tuple[int, ...]:
     return mistake("not_lowered"), mistake("one_k"), copy, mistake("lowered_twice")
 
 
-def way(name: str) -> Workspace:
+def way(name: str) -> AlgorithmWorkspace:
     """The workspace of an algorithm for the layer of the question."""
     return workspace(layer(), name)
 
@@ -127,7 +127,7 @@ def place(corner: Corner) -> Corner:
 
 
 @dataclass
-class Slide(Svg):
+class LectureSlide(Svg):
     """One picture of the lecture."""
 
     width: float = WIDE
@@ -210,7 +210,7 @@ class Slide(Svg):
         x, y = place(INPUT)
         self.label(x, y - 16, "label.input")
         with self.cells():
-            Copies(found, COPIES, pin, False, INPUT, moving).write(self)
+            CopiedCells(found, COPIES, pin, False, INPUT, moving).write(self)
 
     def matrix(self, found: Lowering, pin: Pin | None = None, dimmed: bool = False) -> None:
         """The matrix below them."""
@@ -218,7 +218,9 @@ class Slide(Svg):
         with self.cells(), self.group(class_="dimmed" if dimmed else None):
             Matrix(found, MATRIX, pin, False).write(self)
 
-    def bars(self, y: float, found: recorded_figures.Recorded, names: dict[str, str]) -> None:
+    def bars(
+        self, y: float, found: recorded_figures.RecordedFigures, names: dict[str, str]
+    ) -> None:
         """Bytes and time of some ways, row by row, each column to its longest; what was
         recorded is hatched."""
         left, right, high = 340, 820, 44
@@ -254,38 +256,38 @@ TIMES = bench.TIMES
 
 
 @cache
-def rivals() -> recorded_figures.Recorded | None:
+def rivals() -> recorded_figures.RecordedFigures | None:
     """Time and bytes of every way for one image of the layer, as they were recorded; None where
     that was another layer."""
     known = (bench.NETWORK, bench.LAYER) == (NETWORK, LAYER)
     return recorded_figures.load(bench.FILE) if known else None
 
 
-def where(found: recorded_figures.Recorded) -> str:
+def where(found: recorded_figures.RecordedFigures) -> str:
     """Machine and date, in short."""
     machine = found.result.machine
     return f"{machine.processor}, {machine.cores} cores, {machine.system}, {machine.date}"
 
 
-def seconds(found: recorded_figures.Recorded, name: str) -> float:
+def seconds(found: recorded_figures.RecordedFigures, name: str) -> float:
     """The time of a way."""
     return found.line(name).value
 
 
-def taken(found: recorded_figures.Recorded, name: str) -> int:
+def taken(found: recorded_figures.RecordedFigures, name: str) -> int:
     """The bytes that a way takes beside input, weights and output: planned, a rival's recorded."""
     rival = f"{RIVAL} with oneDNN, workspace" if name == RIVAL else f"{name}, workspace"
     return round(found.line(rival).value)
 
 
 @dataclass(frozen=True)
-class Recorded(Written):
+class RecordedCopy(Written):
     """The copy of one image as it was written, with machine and date."""
 
     where: str
 
     @classmethod
-    def kept(cls) -> Recorded | None:
+    def kept(cls) -> RecordedCopy | None:
         """The one that was recorded, where it is of this layer."""
         if (found := rivals()) is None:
             return None
@@ -299,13 +301,13 @@ class Recorded(Written):
 
 
 @dataclass(frozen=True)
-class Scene:
+class LectureScene:
     """``twins`` has a text for each slide. ``auto`` runs by itself from one slide to another,
     ``stops`` are the slides at which the key for the next one halts, and on the first ``pinned``
     of them other pixels and places can be pinned."""
 
     name: str
-    slides: Sequence[Slide]
+    slides: Sequence[LectureSlide]
     twins: Sequence[str]
     notes: str
     auto: tuple[int, int] | None = None

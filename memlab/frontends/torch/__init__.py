@@ -104,11 +104,11 @@ def observed(
     """
     _installed()
     from memlab.frontends.torch import observed_model
-    from memlab.frontends.torch.tensor_modes import Wish
+    from memlab.frontends.torch.tensor_modes import RecordingRequest
 
     if autocast:
         known("format for autocast", autocast, AUTOCAST)
-    wish = Wish(
+    wish = RecordingRequest(
         build,
         make_batch,
         loss_fn,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from memlab.formats import FORMATS
-from memlab.frontends.torch.recording import Call, Recording
+from memlab.frontends.torch.recording import OperatorCall, Recording
 from memlab.step.op import CALL, Operands, Phase
 from memlab.step.step import Step
 from memlab.step.storage import Size, Storage
@@ -51,7 +51,7 @@ def reruns(found: Recording) -> list[Rerun]:
     ]
 
 
-def _of_node(call: Call) -> bool:
+def _of_node(call: OperatorCall) -> bool:
     """Whether it is the backward of a call of forward."""
     return call.phase is Phase.BACKWARD and call.forward is not None and not call.again
 
@@ -77,9 +77,9 @@ def _also(operands: Operands, tensor: Tensor) -> Operands:
     return {**operands, tensor.name.replace(" ", "_"): tensor}
 
 
-def _runs(calls: Sequence[Call]) -> Iterator[tuple[list[Call], int]]:
+def _runs(calls: Sequence[OperatorCall]) -> Iterator[tuple[list[OperatorCall], int]]:
     """Calls in a row that run again, and the call of forward whose backward asks for them."""
-    run: list[Call] = []
+    run: list[OperatorCall] = []
     for call in calls:
         if call.again:
             run.append(call)
@@ -88,7 +88,9 @@ def _runs(calls: Sequence[Call]) -> Iterator[tuple[list[Call], int]]:
             run = []
 
 
-def _matching(forward: Sequence[Call], run: Sequence[Call], cause: int) -> Sequence[Call]:
+def _matching(
+    forward: Sequence[OperatorCall], run: Sequence[OperatorCall], cause: int
+) -> Sequence[OperatorCall]:
     """The calls of forward that these are. Of several the ones that end nearest to the cause:
     backward begins with what forward did last. Copies belong to no module."""
     kinds = [each.func for each in forward]

@@ -48,7 +48,7 @@ _HIDDEN = {
 """Arguments that an operator changes and its schema does not tell: the running statistics."""
 
 
-class Seen(NamedTuple):
+class SeenTensor(NamedTuple):
     """A tensor at one batch: what ``recording.Spec`` is at any."""
 
     storage: int
@@ -76,7 +76,7 @@ class SeenCall:
     reads: list[int] = field(default_factory=list)
     updates: list[int] = field(default_factory=list)
     born: list[int] = field(default_factory=list)
-    outputs: list[Seen | None] = field(default_factory=list)
+    outputs: list[SeenTensor | None] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ class SeenBlock:
     born: int
     died: int
     role: Role | None
-    spec: Seen
+    spec: SeenTensor
     name: str = ""
     owner: str = ""
     foreign: bool = False
@@ -328,8 +328,8 @@ def _storage(tensor: Any) -> Any:
     return tensor.untyped_storage()
 
 
-def _seen(tensor: Any, number: int) -> Seen:
-    return Seen(
+def _seen(tensor: Any, number: int) -> SeenTensor:
+    return SeenTensor(
         number,
         tuple(tensor.shape),
         tensor.stride(),

@@ -23,7 +23,7 @@ from memlab.errors import LARGEST, InputError, whole
 from memlab.formats import FORMATS
 from memlab.frontends.torch import run_one_op
 from memlab.frontends.torch.checkpoint_rng import with_states
-from memlab.frontends.torch.recording import BEFORE, Call, Recording, Spec, at, specs
+from memlab.frontends.torch.recording import BEFORE, OperatorCall, Recording, Spec, at, specs
 from memlab.frontends.torch.recording_to_step import step_of
 from memlab.step.op import CALL, Op
 from memlab.step.step import Step
@@ -44,7 +44,7 @@ _KNOWN: dict[str, Result] = {}
 
 
 @dataclass(frozen=True)
-class Workspace:
+class MeasuredWorkspace:
     """What was measured of the operations of a recording.
 
     ``extra`` are the bytes inside each call beside what it gives, by its number; ``outputs`` are
@@ -73,7 +73,9 @@ class Workspace:
         return text
 
 
-def workspace(found: Recording, batch: int | None = None, tell: Tell | None = None) -> Workspace:
+def workspace(
+    found: Recording, batch: int | None = None, tell: Tell | None = None
+) -> MeasuredWorkspace:
     """Measure the distinct operations of a recording, each alone in another process.
 
     Args:
@@ -109,7 +111,7 @@ def near(found: Recording) -> tuple[int, int, int]:
     return batch, 2 * batch, 4 * batch
 
 
-def with_workspace(found: Recording, measured: Workspace) -> Step:
+def with_workspace(found: Recording, measured: MeasuredWorkspace) -> Step:
     """The step of a recording with all that its allocator sees: operations with their workspace,
     storages corrected, what checkpoints keep. It holds where the workspace was measured, and from
     there on where that was at several batches."""
@@ -179,7 +181,7 @@ def _own(outputs: Sequence[Spec | None], spec: Spec) -> bool:
     return sum(1 for each in outputs if each and each.storage == spec.storage) == 1
 
 
-def _joined(found: Recording, seen: Mapping[int, _At]) -> Workspace:
+def _joined(found: Recording, seen: Mapping[int, _At]) -> MeasuredWorkspace:
     """One set of figures, from those at one batch or at several."""
     batches, last = tuple(seen), [*seen.values()][-2:]
     extra = {
@@ -198,7 +200,7 @@ def _joined(found: Recording, seen: Mapping[int, _At]) -> Workspace:
         pairs = ((extra[number].at(first.batch), n) for number, n in first.extra.items()
                  if number in extra)  # fmt: skip
         off = max((abs(line - n) for line, n in pairs), default=0)
-    return Workspace(batches, extra, outputs, last[-1].seconds, failed, off)
+    return MeasuredWorkspace(batches, extra, outputs, last[-1].seconds, failed, off)
 
 
 def _bytes(found: Recording, seen: _At, number: int) -> int:
@@ -306,13 +308,13 @@ class Jobs:
             if not call.view and not call.copies:
                 self._add(call)
 
-    def _add(self, call: Call) -> None:
+    def _add(self, call: OperatorCall) -> None:
         try:
             self.text[call.number] = json.dumps(self.job(call))
         except UnwrittenError as error:
             self.lacks[call.number] = str(error)
 
-    def job(self, call: Call) -> dict[str, Any]:
+    def job(self, call: OperatorCall) -> dict[str, Any]:
         """One call; ``first`` are the calls that make what no made-up values can stand for."""
         args, kwargs = at(call.args, self.batch), at(dict(call.kwargs), self.batch)
         numbers = _Numbers(specs((args, kwargs)))
@@ -356,7 +358,7 @@ class Jobs:
         first[name] = self.job(call)
         return {"made": [name, output]}
 
-    def maker(self, spec: Spec) -> tuple[Call, int] | None:
+    def maker(self, spec: Spec) -> tuple[OperatorCall, int] | None:
         """The call that an opaque tensor comes from, and which of its outputs it is."""
         block = self.found.blocks[spec.storage]
         if spec.dtype != OPAQUE or block.born == BEFORE:

@@ -14,10 +14,24 @@ import torch
 
 from memlab.errors import InputError, flag, shorten, whole
 from memlab.frontends.torch import real_outputs
-from memlab.frontends.torch.dispatch_mode import STAYS, Seen, SeenBlock, SeenCall
-from memlab.frontends.torch.recording import BEFORE, Block, Call, Recording, Spec, copies
-from memlab.frontends.torch.tensor_modes import Change, Trace, Wish, World, as_it_is, quiet
-from memlab.ledger.entries import Later
+from memlab.frontends.torch.dispatch_mode import STAYS, SeenBlock, SeenCall, SeenTensor
+from memlab.frontends.torch.recording import (
+    BEFORE,
+    OperatorCall,
+    RecordedStorage,
+    Recording,
+    Spec,
+    copies,
+)
+from memlab.frontends.torch.tensor_modes import (
+    Change,
+    RecordingRequest,
+    Trace,
+    World,
+    as_it_is,
+    quiet,
+)
+from memlab.ledger.entries import LazyTuple
 from memlab.step.op import Phase
 from memlab.step.paused_gc import paused
 from memlab.step.storage import Size
@@ -40,7 +54,9 @@ class Observed:
             at every batch; and whatever the user's own code raises.
     """
 
-    def __init__(self, wish: Wish, batch: int | None = None, real: bool | None = None) -> None:
+    def __init__(
+        self, wish: RecordingRequest, batch: int | None = None, real: bool | None = None
+    ) -> None:
         _check(wish)
         self.wish, self.real = wish, None if real is None else flag("real", real)
         self.batch = None if batch is None else whole("batch", batch)
@@ -102,7 +118,9 @@ class Observed:
         return replace(found, notes=(*found.notes, note))
 
 
-def observe(wish: Wish, batch: int | None = None, real: bool | None = None) -> Recording:
+def observe(
+    wish: RecordingRequest, batch: int | None = None, real: bool | None = None
+) -> Recording:
     """The recording of ``Observed`` alone.
 
     Raises:
@@ -142,7 +160,7 @@ def _recorded(world: World, batch: int | None, check: Trace | None = None) -> Re
     )
 
 
-def _notes(wish: Wish, trace: Trace, off: int) -> tuple[str, ...]:
+def _notes(wish: RecordingRequest, trace: Trace, off: int) -> tuple[str, ...]:
     """What is unlike the plain step."""
     notes = ["recorded from PyTorch"]
     if wish.autocast:
@@ -156,7 +174,7 @@ def _notes(wish: Wish, trace: Trace, off: int) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _title(wish: Wish) -> str:
+def _title(wish: RecordingRequest) -> str:
     """The optimizer's name, as memlab has it where it has it."""
     if isinstance(wish.optimizer, str):
         return wish.optimizer
@@ -169,7 +187,7 @@ def sentence(error: Exception) -> str:
     return f"{type(error).__name__}{f': {lines[0][:120]}' if lines else ''}"
 
 
-def _check(wish: Wish) -> None:
+def _check(wish: RecordingRequest) -> None:
     """What is given can be called, and the names are known."""
     for name, given in (("build", wish.build), ("make_batch", wish.make_batch),
                         ("loss_fn", wish.loss_fn)):  # fmt: skip
@@ -218,13 +236,13 @@ class Matched:
             )
         return Size(one - each * self.one.batch, each)
 
-    def calls(self) -> Sequence[Call]:
+    def calls(self) -> Sequence[OperatorCall]:
         """The calls, each made when it is asked for."""
         tail = self.one.calls[len(self.other.calls) :]
         pairs = list(zip(self.one.calls, [*self.other.calls, *tail], strict=True))
-        return Later(range(self.end), lambda number: self._call(number, *pairs[number]))
+        return LazyTuple(range(self.end), lambda number: self._call(number, *pairs[number]))
 
-    def blocks(self) -> tuple[Block, ...]:
+    def blocks(self) -> tuple[RecordedStorage, ...]:
         """The storages. One that no call was seen to make, and that is let go, has no bytes: it is
         a number that PyTorch wraps for a call, or lies outside its allocator."""
         pairs = zip(self.one.blocks, self._padded(), strict=True)
@@ -244,7 +262,7 @@ class Matched:
                 most += limit
         return most
 
-    def _smooth(self, call: Call) -> bool:
+    def _smooth(self, call: OperatorCall) -> bool:
         """The same for one call; whether it rounds anything."""
         one, other = self.one, self.other
         pairs = {n: (one.blocks[n].nbytes, other.blocks[n].nbytes) for n in call.born}
@@ -270,10 +288,10 @@ class Matched:
         there = self.other.blocks
         return [*there, *self.one.blocks[len(there) :]]
 
-    def _block(self, number: int, one: SeenBlock, other: SeenBlock) -> Block:
+    def _block(self, number: int, one: SeenBlock, other: SeenBlock) -> RecordedStorage:
         died = self.end if one.died == STAYS else one.died
         passing = one.foreign and one.died != STAYS
-        return Block(
+        return RecordedStorage(
             number,
             Size() if passing else self.size(number, one.nbytes, other.nbytes),
             one.born,
@@ -284,8 +302,8 @@ class Matched:
             one.owner,
         )
 
-    def _call(self, number: int, one: SeenCall, other: SeenCall) -> Call:
-        return Call(
+    def _call(self, number: int, one: SeenCall, other: SeenCall) -> OperatorCall:
+        return OperatorCall(
             number,
             one.func,
             self.fit(one.args, other.args),
@@ -304,7 +322,7 @@ class Matched:
 
     def fit(self, one: Any, other: Any) -> Any:
         """An argument at any batch: tensors as ``Spec``, numbers that differ as ``Size``."""
-        if isinstance(one, Seen):
+        if isinstance(one, SeenTensor):
             shape, stride = (
                 tuple(map(self.line, first, second))
                 for first, second in ((one.shape, other.shape), (one.stride, other.stride))

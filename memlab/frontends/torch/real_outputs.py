@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from memlab.frontends.torch.recording import Call, Spec, at
+from memlab.frontends.torch.recording import OperatorCall, Spec, at
 from memlab.frontends.torch.torch_private_api import FAKE, FAKE_TENSOR, MAP, UNSET
 
 _FAKE = FAKE_TENSOR()
@@ -98,7 +98,7 @@ _FAR, _ENOUGH = 64, 2**28
 """A batch at which hardly anything is rounded, where an output has no more bytes than that."""
 
 
-def far(call: Call, near: int, nbytes: int) -> tuple[int, list[int | None]]:
+def far(call: OperatorCall, near: int, nbytes: int) -> tuple[int, list[int | None]]:
     """A batch far from ``near``, at which the call takes so many bytes, and the bytes of the
     storages of its outputs there, when it runs for real."""
     batch = max(2 * near, min(_FAR, near * _ENOUGH // max(nbytes, 1)))

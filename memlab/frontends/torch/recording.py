@@ -39,7 +39,7 @@ class Spec:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class OperatorCall:
     """One call of an operator, in the order of the step.
 
     ``func`` is PyTorch's own object (``aten.convolution.default``). ``args`` and ``kwargs`` are the
@@ -94,7 +94,7 @@ def copies(func: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class RecordedStorage:
     """One storage: from the call ``born`` inside which it first exists to the call ``died`` inside
     which it last does, both counted.
 
@@ -126,8 +126,8 @@ class Recording:
     ``valid`` are the batches that it holds for, all where it is ``None``.
     """
 
-    calls: Sequence[Call]
-    blocks: tuple[Block, ...]
+    calls: Sequence[OperatorCall]
+    blocks: tuple[RecordedStorage, ...]
     model: str
     optimizer: str
     batches: tuple[int, ...]
@@ -137,11 +137,11 @@ class Recording:
     parts: int = 1
     valid: range | None = None
 
-    def born(self, call: int) -> list[Block]:
+    def born(self, call: int) -> list[RecordedStorage]:
         """The storages that are born inside a call."""
         return [self.blocks[number] for number in self.calls[call].born]
 
-    def alive(self, call: int) -> Iterator[Block]:
+    def alive(self, call: int) -> Iterator[RecordedStorage]:
         """The storages alive inside a call, what is born there included."""
         return (each for each in self.blocks if each.born <= call <= each.died)
 

@@ -21,8 +21,8 @@ from memlab.formats import FORMATS, Format
 from memlab.frontends.torch.recording import (
     BEFORE,
     LEAVE,
-    Block,
-    Call,
+    OperatorCall,
+    RecordedStorage,
     Recording,
     Spec,
     at,
@@ -117,11 +117,11 @@ class _Conversion:
             batches=self.found.valid,
         )
 
-    def matters(self, call: Call) -> bool:
+    def matters(self, call: OperatorCall) -> bool:
         """Whether it takes memory or changes any; what it makes may have no bytes."""
         return bool(call.updates) or any(_counted(self.found.blocks[n]) for n in call.born)
 
-    def _outlives(self, block: Block) -> bool:
+    def _outlives(self, block: RecordedStorage) -> bool:
         """Whether what was born in the step is there in the next one, too: the loss, which is
         read, and a state that was made anew."""
         stays = block.born != BEFORE and block.died >= len(self.found.calls) and _counted(block)
@@ -144,7 +144,7 @@ class _Conversion:
                 slots[f"held{len(slots)}"] = self.tensors[block.number]
         return dict(found)
 
-    def _resident(self, block: Block) -> bool:
+    def _resident(self, block: RecordedStorage) -> bool:
         """Whether it outlives the step anyway."""
         return self._outlives(block) or (block.born == BEFORE and block.role is not Role.INPUT)
 
@@ -158,7 +158,7 @@ class _Conversion:
 
     # -- operations ----------------------------------------------------------------------------
 
-    def place(self, call: Call) -> _Place:
+    def place(self, call: OperatorCall) -> _Place:
         """Name, module and stage of a call: ``"layer1.0.conv1.convolution"``, in backward
         ``"layer1.0.conv1.convolution.backward"``, in the update ``"fc.weight.add"``."""
         path, kind = visible(call.path), call.kind.strip("_")
@@ -179,7 +179,7 @@ class _Conversion:
         name = self.unique(".".join(filter(None, (path, kind))) + ending(call.part))
         return _Place(name, layer, self.stage(layer))
 
-    def owner(self, call: Call) -> str:
+    def owner(self, call: OperatorCall) -> str:
         """The one parameter that a call of the update is for; empty where it is for several."""
         owners = {self.owners.get(number) for number in (*call.updates, *call.reads)} - {None}
         owner = owners.pop() if len(owners) == 1 else None
@@ -201,7 +201,7 @@ class _Conversion:
         times = self.names[name]
         return name if times == 1 else self.unique(f"{name} ({times})")
 
-    def op(self, index: int, call: Call, holds: Operands) -> Op:
+    def op(self, index: int, call: OperatorCall, holds: Operands) -> Op:
         """A call as an operation."""
         place = self.places[index]
         updates = self.operands("at", call.updates)
@@ -225,7 +225,7 @@ class _Conversion:
         found = [self.tensors[number] for number in numbers if number in self.tensors]
         return {f"{slot}{index}": each for index, each in enumerate(found)}
 
-    def attributes(self, call: Call) -> Mapping[str, Any]:
+    def attributes(self, call: OperatorCall) -> Mapping[str, Any]:
         """Its number in the recording, and whether it runs another time or for a part."""
         found: dict[str, Any] = {CALL: call.number}
         if call.again:
@@ -236,18 +236,18 @@ class _Conversion:
 
     # -- tensors -------------------------------------------------------------------------------
 
-    def tensor(self, block: Block) -> Tensor:
+    def tensor(self, block: RecordedStorage) -> Tensor:
         """A storage as the tensor that fills it."""
         name = self.unique(visible(block.name) or self.made(block))
         format, axes = axes_of(block)
         memory = HOST if self.copied(block) == LEAVE else DEVICE
         return Tensor(name, Storage(name, block.nbytes, memory), axes, format, block.role)
 
-    def copied(self, block: Block) -> str:
+    def copied(self, block: RecordedStorage) -> str:
         """``LEAVE`` or ``COME_BACK`` where a copy made it, else empty."""
         return "" if block.born == BEFORE else self.calls[block.born].copies
 
-    def made(self, block: Block) -> str:
+    def made(self, block: RecordedStorage) -> str:
         """The name of a storage that has none: that of the operation that made it, with a number
         where it made several."""
         if block.born == BEFORE:
@@ -260,11 +260,11 @@ class _Conversion:
         return f"{name}.y" if len(born) == 1 else f"{name}.y{born.index(block.number)}"
 
 
-def _counted(block: Block) -> bool:
+def _counted(block: RecordedStorage) -> bool:
     return bool(block.nbytes)
 
 
-def _commonest(blocks: Iterable[Block]) -> str:
+def _commonest(blocks: Iterable[RecordedStorage]) -> str:
     """The format that most bytes of the parameters have."""
     found: Counter[str] = Counter()
     for each in blocks:
@@ -279,7 +279,7 @@ def _format(dtype: str) -> tuple[Format, int]:
     return (FORMATS[known], 1) if known else (FORMATS["uint8"], _BYTES.get(dtype, 1))
 
 
-def axes_of(block: Block) -> tuple[Format, Dims]:
+def axes_of(block: RecordedStorage) -> tuple[Format, Dims]:
     """The format and the named axes of what fills a storage; no axes where its bytes are not the
     product of any."""
     format, times = _format(block.spec.dtype)
@@ -321,7 +321,7 @@ def _bytes(axes: Dims, format: Format) -> Size:
 # -- costs -------------------------------------------------------------------------------------
 
 
-def _moved(call: Call) -> Size:
+def _moved(call: OperatorCall) -> Size:
     """Bytes of the tensors that it reads and writes, each as large as it is seen."""
     touched = specs((call.args, call.kwargs, call.outputs))
     return sum((_spec_bytes(each.shape, each.dtype) for each in touched), Size())
@@ -339,7 +339,7 @@ def _line(count: Any) -> Size:
     return Size(two - 2 * (three - two), three - two) if two != three else Size(two)
 
 
-def _flops(call: Call) -> Size:
+def _flops(call: OperatorCall) -> Size:
     """By PyTorch's own formulas where it has one, else one for each value that it writes; none for
     a copy to another memory."""
     if call.copies:
@@ -355,7 +355,7 @@ def _values(shape: tuple[Size, ...]) -> Size:
     return _line(lambda batch: prod(each.at(batch) for each in shape))
 
 
-def _counted_flops(formula: Any, call: Call, batch: int) -> int:
+def _counted_flops(formula: Any, call: OperatorCall, batch: int) -> int:
     args, kwargs, outputs = (
         MAP()(_shape, at(each, batch)) for each in (call.args, call.kwargs, call.outputs)
     )

@@ -52,7 +52,7 @@ def autocast(format: str, device: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Wish:
+class RecordingRequest:
     """What is to be recorded.
 
     ``build()`` gives the model, ``make_batch(B)`` an input and a target, and
@@ -98,7 +98,7 @@ class Trace:
 class World:
     """A model that was built; once it has taken a step, its optimizer has its state."""
 
-    def __init__(self, wish: Wish, real: bool) -> None:
+    def __init__(self, wish: RecordingRequest, real: bool) -> None:
         self.wish, self.real = wish, real
         self.fake = None if real else real_outputs.Fakes(allow_non_fake_inputs=True)
         with self.inside():

@@ -13,14 +13,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from memlab.kernels.cuda.target import Target, simulated, target
+from memlab.kernels.cuda.target import CudaTarget, simulated, target
 
 if TYPE_CHECKING:
     from memlab.kernels.cuda.compile import Compiled
     from memlab.kernels.cuda.conv.im2col import col2im as col2im
     from memlab.kernels.cuda.conv.im2col import im2col as im2col
 
-__all__ = ["Target", "all_kernels", "col2im", "im2col", "target"]
+__all__ = ["CudaTarget", "all_kernels", "col2im", "im2col", "target"]
 
 simulated()
 

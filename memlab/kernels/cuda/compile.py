@@ -77,8 +77,8 @@ def inlined(function: Function, here: dict[str, Any] | None = None) -> Any:
 
 
 def _with_maps(function: Function) -> Function:
-    """A function with those that it calls of ``memlab.kernels.formulas`` inlined; the simulator runs
-    them as they are."""
+    """A function with those that it calls of ``memlab.kernels.formulas`` inlined; the simulator
+    runs them as they are."""
     maps = {} if SIMULATED else called(function)
     if not maps:
         return function

@@ -27,7 +27,7 @@ MAJOR, MINOR = 75, 76
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CudaTarget:
     """A GPU with its compute capability, or the simulator, which has none."""
 
     name: str
@@ -35,11 +35,11 @@ class Target:
     capability: tuple[int, int] | None
 
 
-SIMULATOR = Target("simulator", True, None)
+SIMULATOR = CudaTarget("simulator", True, None)
 
 
 @cache
-def target() -> Target:
+def target() -> CudaTarget:
     """The GPU that kernels run on, else the simulator.
 
     Raises:
@@ -84,7 +84,7 @@ def usable() -> bool:
 
 
 @cache
-def gpu() -> Target | None:
+def gpu() -> CudaTarget | None:
     """The first GPU that the driver lists, without a context on it."""
     driver = _driver()
     count, device, name = c.c_int(), c.c_int(), c.create_string_buffer(256)
@@ -94,7 +94,7 @@ def gpu() -> Target | None:
         return None
     driver.cuDeviceGetName(name, len(name), device)
     major, minor = (_attribute(driver, number, device) for number in (MAJOR, MINOR))
-    return Target(name.value.decode(), False, (major, minor))
+    return CudaTarget(name.value.decode(), False, (major, minor))
 
 
 def _driver() -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from memlab.kernels.formulas.random_numbers import number
-from memlab.kernels.registry import Call
+from memlab.kernels.registry import KernelCall
 
 _U = np.uint64
 _DOWN, _RIGHT, _TURN = _U(1), _U(31), _U(63)
@@ -37,7 +37,7 @@ def moved(seed: np.uint64, index: int, crop: int, flip: bool) -> tuple[np.int64,
     return down(drawn, crop), right(drawn, crop), flip and turned(drawn)
 
 
-def settings(call: Call) -> tuple[int, int, int, bool, float, float]:
+def settings(call: KernelCall) -> tuple[int, int, int, bool, float, float]:
     """Key, number of the first image, crop and flip, and what is subtracted and multiplied."""
     of = call.settings
     crop, flip = int(of["crop"]), bool(of["flip"])

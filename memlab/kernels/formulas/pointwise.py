@@ -13,7 +13,7 @@ import numpy as np
 from memlab.kernels.device_independent import Each, everywhere, formula, value_by_value
 from memlab.kernels.formulas.random_numbers import number
 from memlab.kernels.operands import inputs
-from memlab.kernels.registry import Call
+from memlab.kernels.registry import KernelCall
 from memlab.layers import GELU
 
 _U = np.uint64
@@ -36,7 +36,7 @@ def plus(x: Any, other: Any) -> Any:
 
 
 @everywhere("add")
-def add(call: Call, each: Each) -> None:
+def add(call: KernelCall, each: Each) -> None:
     """``x0 + x1 + ...``."""
     first, second, *rest = inputs(call)
     each(plus, first, second, call["y"])
@@ -45,7 +45,7 @@ def add(call: Call, each: Each) -> None:
 
 
 @everywhere("accumulate")
-def accumulate(call: Call, each: Each) -> None:
+def accumulate(call: KernelCall, each: Each) -> None:
     """``dx += dy``: a gradient meets another one at a fork."""
     each(same, call["dy"], call["dx"], add=True)
 
@@ -75,19 +75,19 @@ def tanh_backward(dy: Any, y: Any) -> Any:
 
 
 @everywhere("gelu")
-def gelu(call: Call, each: Each) -> None:
+def gelu(call: KernelCall, each: Each) -> None:
     """``x Phi(x)``: Phi by the error function, or by a tanh that is close to it."""
     each(gelu_exact if _is_exact(call) else gelu_tanh, call["x"], call["y"])
 
 
 @everywhere("gelu.backward")
-def gelu_backward(call: Call, each: Each) -> None:
+def gelu_backward(call: KernelCall, each: Each) -> None:
     """``dy`` times the derivative."""
     backward = gelu_exact_backward if _is_exact(call) else gelu_tanh_backward
     each(backward, call["dy"], call["x"], call["dx"], add=call.accumulate)
 
 
-def _is_exact(call: Call) -> bool:
+def _is_exact(call: KernelCall) -> bool:
     assert isinstance(call.layer, GELU)
     return call.layer.form == "exact"
 
@@ -119,7 +119,7 @@ def gelu_tanh_backward(dy: Any, x: Any) -> Any:
     return dy * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner)
 
 
-def _squared_error_factor(call: Call) -> float:
+def _squared_error_factor(call: KernelCall) -> float:
     return 2 / (len(call["x"]) * call.parts)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from memlab import units
-from memlab.lesson.card_question import Kind, Numbers, Truth, topic
+from memlab.lesson.card_question import AnswerKind, Numbers, Truth, topic
 from memlab.lesson.content.shared_truths import peak_of, planned
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.networks import zoo
@@ -26,7 +26,7 @@ def _double_words(n: Numbers) -> Numbers:
 _GROWTH = ("same", "less", "double", "more")
 
 
-@topic("00.double", Kind.CHOICE, _DOUBLE, _draw_double, options=_GROWTH, words=_double_words,
+@topic("00.double", AnswerKind.CHOICE, _DOUBLE, _draw_double, options=_GROWTH, words=_double_words,
        gives=("floor", "mountain"), shows=({"batch": 64},))  # fmt: skip
 def double(n: Numbers) -> Truth:
     """How the peak answers when the batch doubles (A12)."""

@@ -17,7 +17,7 @@ from memlab import strings, units
 from memlab.arrays import Floats as Vector
 from memlab.assemble.step import inference_step, training_step
 from memlab.ledger.plan import plan
-from memlab.lesson.card_question import Figure, Kind, Numbers, Part, Truth, topic
+from memlab.lesson.card_question import AnswerKind, Numbers, Purpose, RevealBar, Truth, topic
 from memlab.lesson.content.shared_truths import (
     backward_begins,
     beside,
@@ -27,7 +27,7 @@ from memlab.lesson.content.shared_truths import (
     step_of,
 )
 from memlab.lesson.exercise_task import Arguments, Slip, task
-from memlab.lesson.misconceptions import Cause, alike
+from memlab.lesson.misconceptions import Mistake, alike
 from memlab.networks import zoo
 from memlab.networks.builder import Handle, network
 from memlab.networks.graph import Network
@@ -38,7 +38,7 @@ from memlab.step.step import Step
 _PARTS = ("mountain", "floor", "both", "neither")
 
 
-@topic("01.stays", Kind.CHOICE, {"batch": 32}, None, options=_PARTS, part=Part.RECALL,
+@topic("01.stays", AnswerKind.CHOICE, {"batch": 32}, None, options=_PARTS, part=Purpose.RECALL,
        words=lambda n: {**n, "twice": 2 * n["batch"]},
        gives=("same for every batch", "follow the batch"))  # fmt: skip
 def stays(n: Numbers) -> Truth:
@@ -48,13 +48,13 @@ def stays(n: Numbers) -> Truth:
     return Truth("floor" if mountain else "both", seen={"floor": units.short(floor)})
 
 
-@topic("01.larger", Kind.CHOICE, {"many": 8}, None, options=("gb", "gib", "same"),
-       part=Part.RECALL, gives=("2³⁰", "7.4 %", "1,073,741,824"))  # fmt: skip
+@topic("01.larger", AnswerKind.CHOICE, {"many": 8}, None, options=("gb", "gib", "same"),
+       part=Purpose.RECALL, gives=("2³⁰", "7.4 %", "1,073,741,824"))  # fmt: skip
 def larger(n: Numbers) -> Truth:
     """Which of two units is larger."""
     names = {"gb": f"{n['many']} GB", "gib": f"{n['many']} GiB"}
     sizes = {name: units.parse(text) for name, text in names.items()}
-    figures = tuple(Figure("", Fraction(sizes[name]), text) for name, text in names.items())
+    figures = tuple(RevealBar("", Fraction(sizes[name]), text) for name, text in names.items())
     return Truth(max(sizes, key=lambda name: sizes[name]), figures)
 
 
@@ -71,7 +71,7 @@ def single(n: Numbers) -> Network:
 _PHASES = ("forward", "backward", "update")
 
 
-@topic("01.peak", Kind.CHOICE, {"batch": 1, "features": 1}, None, options=_PHASES,
+@topic("01.peak", AnswerKind.CHOICE, {"batch": 1, "features": 1}, None, options=_PHASES,
        gives=("waits", "the peak is in backward", "reads x again"))  # fmt: skip
 def peak(n: Numbers) -> Truth:
     """In which part of the step most bytes are alive."""
@@ -85,8 +85,8 @@ def peak(n: Numbers) -> Truth:
     return Truth(str(at.row.phase), figures, seen=seen)
 
 
-@topic("01.gelu", Kind.CHOICE, {"batch": 1, "features": 1, "act": "gelu"}, None,
-       options=("smaller", "same", "larger"), part=Part.CHANGE,
+@topic("01.gelu", AnswerKind.CHOICE, {"batch": 1, "features": 1, "act": "gelu"}, None,
+       options=("smaller", "same", "larger"), part=Purpose.CHANGE,
        gives=("h waits", "keeps h", "32 B"))  # fmt: skip
 def gelu(n: Numbers) -> Truth:
     """What the peak does where backward reads the input of a function, and not its output."""
@@ -111,7 +111,8 @@ def convolutions(depth: int) -> Network:
 _TIMES = ("0.25", "0.5", "1", "1.5", "2", "3", "4", "6", "8", "12", "16", "24", "32", "48", "64")
 
 
-@topic("01.gradients", Kind.TIMES, {"depth": 4, "batch": 32}, None, stops=_TIMES, counted=True,
+@topic("01.gradients", AnswerKind.TIMES, {"depth": 4, "batch": 32}, None, stops=_TIMES,
+       counted=True,
        gives=("one for each parameter", "one gradient", "added up"))  # fmt: skip
 def gradients(n: Numbers) -> Truth:
     """How the gradients of all parameters grow with the batch: not at all (B5)."""
@@ -124,7 +125,7 @@ def gradients(n: Numbers) -> Truth:
     )
     due = [entry for entry in plan(step).entries if entry.role == "parameter_gradient"]
     ratio = Fraction(sum(e.size.at(n["batch"]) for e in due), sum(e.size.at(1) for e in due))
-    causes = Cause("per_sample", Fraction(n["batch"])), Cause("beside_the_sum", Fraction(2))
+    causes = Mistake("per_sample", Fraction(n["batch"])), Mistake("beside_the_sum", Fraction(2))
     figures = (planned(ratio), measured(Fraction(many, one)))
     return Truth(ratio, figures, causes, {"nbytes": f"{many:,}"})
 
@@ -146,7 +147,7 @@ def _draw_depth(chance: Random) -> Numbers:
 _LESS = ("1", "1.25", "1.5", "2", "2.5", "3", "4", "5", "6", "8", "10", "12", "15", "20")
 
 
-@topic("01.prediction", Kind.TIMES, {"depth": 4, "batch": 5}, _draw_depth, stops=_LESS,
+@topic("01.prediction", AnswerKind.TIMES, {"depth": 4, "batch": 5}, _draw_depth, stops=_LESS,
        gives=("2 maps", "freed as soon as", "depth + 2", "nothing is kept"),
        shows=({"training": False, "batch": 5}, {"training": True, "batch": 5}))  # fmt: skip
 def prediction(n: Numbers) -> Truth:
@@ -172,13 +173,13 @@ def _peak(step: Step, batch: int) -> int:
     return run(step, batch).peak
 
 
-def _prediction_causes(n: Numbers, due: list[int]) -> tuple[Cause, ...]:
+def _prediction_causes(n: Numbers, due: list[int]) -> tuple[Mistake, ...]:
     """One map instead of two, or one sample instead of the batch."""
     alone = plan(_pair(n["depth"])[1]).peak(1)
     found = [
-        Cause("one_map_each_layer", Fraction(2 * n["depth"])),
-        Cause("one_sample", Fraction(due[0], alone), {"batch": n["batch"]}),
-        Cause("half", Fraction(2)),
+        Mistake("one_map_each_layer", Fraction(2 * n["depth"])),
+        Mistake("one_sample", Fraction(due[0], alone), {"batch": n["batch"]}),
+        Mistake("half", Fraction(2)),
     ]
     ratio = Fraction(due[0], due[1])
     return tuple(cause for cause in found if not alike(ratio, [cause]))

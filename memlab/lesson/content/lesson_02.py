@@ -12,10 +12,10 @@ from math import prod
 from random import Random
 
 from memlab import units
-from memlab.ledger.entries import Entry, Row
+from memlab.ledger.entries import Entry, LedgerRow
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
-from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
+from memlab.lesson.card_question import AnswerKind, Numbers, Purpose, Truth, topic
 from memlab.lesson.content.shared_truths import (
     backward_begins,
     beside,
@@ -27,7 +27,7 @@ from memlab.lesson.content.shared_truths import (
 )
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.material.quantities import feature_map
-from memlab.lesson.misconceptions import Cause, distinct
+from memlab.lesson.misconceptions import Mistake, distinct
 from memlab.networks import counting, zoo
 from memlab.networks.builder import network
 from memlab.networks.counting import COPIES, bound_parts, find
@@ -58,8 +58,8 @@ def at(nbytes: int) -> str:
 # -- what lesson 01 had -------------------------------------------------------------------------
 
 
-@topic("02.reads", Kind.CHOICE, {"inputs": 784, "outputs": 256, "batch": 32}, None,
-       options=("input", "output", "both", "neither"), part=Part.RECALL,
+@topic("02.reads", AnswerKind.CHOICE, {"inputs": 784, "outputs": 256, "batch": 32}, None,
+       options=("input", "output", "both", "neither"), part=Purpose.RECALL,
        gives=("input again", "its own input", "x again"))  # fmt: skip
 def reads(n: Numbers) -> Truth:
     """Which of its two arrays the backward of a linear layer reads."""
@@ -71,8 +71,8 @@ def reads(n: Numbers) -> Truth:
     return Truth({(1, 1): "both", (1, 0): "input", (0, 1): "output"}.get((x, h), "neither"))
 
 
-@topic("02.case", Kind.TIMES, {"network": "resnet50", "batch": 256}, None, decimals=1,
-       stops=("0.5", "1.0", "1.5", "2.0", "3.0", "4.0", "6.0", "8.0", "12.0"), part=Part.RECALL,
+@topic("02.case", AnswerKind.TIMES, {"network": "resnet50", "batch": 256}, None, decimals=1,
+       stops=("0.5", "1.0", "1.5", "2.0", "3.0", "4.0", "6.0", "8.0", "12.0"), part=Purpose.RECALL,
        words=with_label)  # fmt: skip
 def case(n: Numbers) -> Truth:
     """How many times smaller the peak of the case is where each array goes after its last reader
@@ -81,7 +81,7 @@ def case(n: Numbers) -> Truth:
     kept, freed = (plan(each).peak(n["batch"]) for each in (no_reuse(step), step))
     ratio = Fraction(kept, freed)
     told = {"kept": three(kept), "freed": three(freed)}
-    return Truth(ratio, (planned(ratio),), (Cause("all_wait", Fraction(1)),), told)
+    return Truth(ratio, (planned(ratio),), (Mistake("all_wait", Fraction(1)),), told)
 
 
 # -- a convolution and its ReLU -----------------------------------------------------------------
@@ -120,7 +120,7 @@ def _measured(step: Step, batch: int) -> Ledger:
     return run(step, batch).measured
 
 
-@topic("02.output", Kind.AMOUNT, _CONV1 | {"network": "mnist_cnn"}, _draw_output,
+@topic("02.output", AnswerKind.AMOUNT, _CONV1 | {"network": "mnist_cnn"}, _draw_output,
        words=lambda n: {**n, "each": _each(n)},
        gives=("ReLU's own output", "output of the ReLU again"))  # fmt: skip
 def output(n: Numbers) -> Truth:
@@ -129,13 +129,13 @@ def output(n: Numbers) -> Truth:
     step, node = step_of(made, "sgd"), made.by_name["conv"]
     due = waiting(plan(step), names, batch)
     told = [c for c in feature_map(node, batch).causes if c.name in ("bits", "values", "batch")]
-    causes = distinct(due, [*told, Cause("both_wait", Fraction(2 * due))])
+    causes = distinct(due, [*told, Mistake("both_wait", Fraction(2 * due))])
     shape = "·".join(map(str, (batch, *node.shape)))
     figures = beside(due, lambda: waiting(_measured(step, batch), names, batch))
     return Truth(Fraction(due), figures, tuple(causes), {"shape": shape, "nbytes": f"{due:,}"})
 
 
-@topic("02.twice", Kind.CHOICE, _CONV1, None, part=Part.CHANGE,
+@topic("02.twice", AnswerKind.CHOICE, _CONV1, None, part=Purpose.CHANGE,
        options=("input", "conv", "gradient", "workspace"),
        gives=("workspace stays", "workspace does not grow"))  # fmt: skip
 def twice(n: Numbers) -> Truth:
@@ -185,9 +185,9 @@ def half(n: Numbers) -> Truth:
     batches = n["batch"], n["batch"] // 2
     peaks = [ledger.peak_at(b) for b in batches]
     floors = [floor_and_mountain(ledger, b)[0] for b in batches]
-    causes = [Cause("no_floor", Fraction(2)), Cause("no_mountain", Fraction(1))]
+    causes = [Mistake("no_floor", Fraction(2)), Mistake("no_mountain", Fraction(1))]
     if n == _RESNET:
-        causes.append(Cause("carried_over", _fall(_VGG)))
+        causes.append(Mistake("carried_over", _fall(_VGG)))
     seen = {
         "whole": at(peaks[0].nbytes), "part": at(peaks[1].nbytes),
         "fall": f"{float(100 - 100 / ratio):.0f} %",
@@ -204,7 +204,8 @@ _SECRETS = {
     "02.resnet": (_RESNET, ("nearly halved", "nearly half"), ({"what": "resnet50"},)),
 }  # fmt: skip
 for _name, (_numbers, _gives, _shows) in _SECRETS.items():
-    topic(_name, Kind.TIMES, _numbers, _draw_half, stops=_STOPS, decimals=1, words=_half_words,
+    topic(_name, AnswerKind.TIMES, _numbers, _draw_half, stops=_STOPS, decimals=1,
+          words=_half_words,
           gives=_gives, shows=_shows)(half)  # fmt: skip
 
 
@@ -217,7 +218,7 @@ def _by_the_rule(n: Numbers) -> int:
     return int(FP32 * n["batch"] * rule.values(zoo.build(n["network"])))
 
 
-@topic("02.total", Kind.CHOICE, _OF_THE_TEXT, None,
+@topic("02.total", AnswerKind.CHOICE, _OF_THE_TEXT, None,
        options=("both", "convolutions", "sums", "neither"),
        words=lambda n: {**_words(n), "counted": at(_by_the_rule(n))},
        gives=("sums are freed", "a sum is freed", "convolutions alone"),
@@ -324,7 +325,7 @@ _BATCH_TRAPS: dict[str, Slip] = {
 def largest_batch(memory: int, fixed: list[int], each: list[int]) -> int:
     """The largest batch that a plan finds for these operations; 0 in a memory below the floor."""
     lines = list(zip(fixed, each, strict=True))
-    rows = tuple(Row(f"operation {i}", "any", Phase.FORWARD) for i in range(len(lines)))
+    rows = tuple(LedgerRow(f"operation {i}", "any", Phase.FORWARD) for i in range(len(lines)))
     entries = tuple(
         Entry(f"block {i}", Role.FEATURE_MAP, Size(*line), i, i) for i, line in enumerate(lines)
     )

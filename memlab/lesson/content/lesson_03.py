@@ -19,7 +19,7 @@ from memlab.layers.algorithms import TILE
 from memlab.layers.layer import Node
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
-from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
+from memlab.lesson.card_question import AnswerKind, Numbers, Purpose, Truth, topic
 from memlab.lesson.content.lesson_02 import FP32, at, one_convolution
 from memlab.lesson.content.shared_truths import (
     beside,
@@ -32,7 +32,7 @@ from memlab.lesson.content.shared_truths import (
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.material.allocation import measure
 from memlab.lesson.material.quantities import lowered
-from memlab.lesson.misconceptions import Cause, alike, distinct
+from memlab.lesson.misconceptions import Mistake, alike, distinct
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.step.step import Step
@@ -73,12 +73,12 @@ def written(node: Node) -> int:
 # -- what lesson 02 had -------------------------------------------------------------------------
 
 topic(
-    "03.part", Kind.CHOICE, {}, None, options=("floor", "mountain", "both", "neither"),
-    part=Part.RECALL, gives=("only the mountain", "mountain halves"),
+    "03.part", AnswerKind.CHOICE, {}, None, options=("floor", "mountain", "both", "neither"),
+    part=Purpose.RECALL, gives=("only the mountain", "mountain halves"),
 )(known("mountain"))  # fmt: skip
 
 
-@topic("03.inside", Kind.CHOICE, {"batch": 32}, None, part=Part.RECALL,
+@topic("03.inside", AnswerKind.CHOICE, {"batch": 32}, None, part=Purpose.RECALL,
        options=("map", "gradient_map", "gradient", "workspace"),
        gives=("lives in 1 operation", "inside 1 operation"))  # fmt: skip
 def inside(n: Numbers) -> Truth:
@@ -124,14 +124,14 @@ def _window_words(n: Numbers) -> Numbers:
             "more": 2 * node.shape[0]}  # fmt: skip
 
 
-def _window_causes(node: Node) -> list[Cause]:
+def _window_causes(node: Node) -> list[Mistake]:
     """Ratios of somebody who counts one direction, or forgets what the stride does."""
     k, s = conv(node).kernel, conv(node).stride
     named = ("one_k", "not_lowered", "lowered_twice", "stride", "stride_once", "padding")
     source = input_bytes(node)
     causes = [cause for cause in lowered(node, 1).causes if cause.name in named]
-    found = [Cause(c.name, c.value / source, c.values) for c in causes]
-    return [*found, Cause("one_direction", Fraction(k, s), {"k": k, "stride": s})]
+    found = [Mistake(c.name, c.value / source, c.values) for c in causes]
+    return [*found, Mistake("one_direction", Fraction(k, s), {"k": k, "stride": s})]
 
 
 def factor(n: Numbers) -> Truth:
@@ -148,12 +148,12 @@ def factor(n: Numbers) -> Truth:
                  "columns": columns, "nbytes": at(due)})  # fmt: skip
 
 
-topic("03.stride", Kind.TIMES, _THIN, _draw_stride, stops=_THINNED, decimals=2,
+topic("03.stride", AnswerKind.TIMES, _THIN, _draw_stride, stops=_THINNED, decimals=2,
       words=_window_words, gives=("k²/s²", "k²·Ho·Wo", "a quarter", "quarters", "4 times smaller"),
       shows=({"stride": 2},))(factor)  # fmt: skip
 
 
-@topic("03.kernels", Kind.CHOICE, {**_THIN, "stride": 1}, None, words=_window_words,
+@topic("03.kernels", AnswerKind.CHOICE, {**_THIN, "stride": 1}, None, words=_window_words,
        options=("same", "twice", "four", "less"),
        gives=("B·C·k²·Ho·Wo", "number of kernels", "what a layer reads"))  # fmt: skip
 def kernels(n: Numbers) -> Truth:
@@ -174,7 +174,7 @@ def kernels(n: Numbers) -> Truth:
 _POINT = {**_LAYER, "k": 1, "stride": 1, "batch": 128}
 
 
-@topic("03.pointwise", Kind.CHOICE, _POINT, None, part=Part.CHANGE,
+@topic("03.pointwise", AnswerKind.CHOICE, _POINT, None, part=Purpose.CHANGE,
        options=("input", "freed", "nothing"), gives=("matrix is the input",))  # fmt: skip
 def pointwise(n: Numbers) -> Truth:
     """Why the copy of a 1x1 window is not made: its matrix is the input."""
@@ -206,23 +206,23 @@ def _network_words(n: Numbers) -> Numbers:
     return {**n, "label": zoo.build(n["network"]).label, "count": count}
 
 
-def _network_causes(nodes: list[Node], made: Fraction) -> list[Cause]:
+def _network_causes(nodes: list[Node], made: Fraction) -> list[Mistake]:
     """Every layer taken for a 3x3; copies ``made`` alone; every layer counted alike; no stride; and
     the one or the other of these two where they come to the same."""
     ratios = [Fraction(lowered(node, 1).nbytes, input_bytes(node)) for node in nodes]
     inputs = sum(map(input_bytes, nodes))
     unthinned = sum(conv(node).kernel ** 2 * input_bytes(node) for node in nodes)
     mean, whole = sum(ratios, Fraction()) / len(nodes), Fraction(unthinned, inputs)
-    two = [Cause("counted_alike", mean), Cause("strides", whole)]
+    two = [Mistake("counted_alike", mean), Mistake("strides", whole)]
     return [
-        Cause("all_3x3", Fraction(9)),
-        Cause("left_out", made, {"count": len(nodes)}),
-        *([Cause("alike_or_strides", (mean + whole) / 2)] if alike(0, two) else two),
-        Cause("not_lowered", Fraction(1)),
+        Mistake("all_3x3", Fraction(9)),
+        Mistake("left_out", made, {"count": len(nodes)}),
+        *([Mistake("alike_or_strides", (mean + whole) / 2)] if alike(0, two) else two),
+        Mistake("not_lowered", Fraction(1)),
     ]
 
 
-@topic("03.whole", Kind.TIMES, {"network": "resnet50", "batch": 32}, _draw_network,
+@topic("03.whole", AnswerKind.TIMES, {"network": "resnet50", "batch": 32}, _draw_network,
        stops=_RATIOS, decimals=1, words=_network_words,
        gives=("most windows are 1·1", "33 of", "36 of"),
        shows=({"network": "resnet50"},))  # fmt: skip
@@ -258,7 +258,8 @@ def tiles(node: Node, batch: int) -> int:
     return FP32 * batch * node.input_shapes[0][0] * conv(node).kernel ** 2 * filled
 
 
-@topic("03.tile", Kind.CHOICE, {**_THIN, "stride": 1}, None, options=("fewer", "same", "more"),
+@topic("03.tile", AnswerKind.CHOICE, {**_THIN, "stride": 1}, None, options=("fewer", "same",
+       "more"),
        words=lambda n: {**_window_words(n), **_tile(n)},
        gives=("the same bytes are written", "same number of bytes"), seconds=20)  # fmt: skip
 def tile(n: Numbers) -> Truth:

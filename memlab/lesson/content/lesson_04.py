@@ -19,11 +19,11 @@ from memlab.arrays import Column as Values
 from memlab.assemble.step import inference_step
 from memlab.errors import InputError
 from memlab.ledger.plan import plan
-from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
+from memlab.lesson.card_question import AnswerKind, Numbers, Purpose, Truth, topic
 from memlab.lesson.content.lesson_02 import FP32
 from memlab.lesson.content.shared_truths import known, measured, planned
 from memlab.lesson.exercise_task import Arguments, Slip, task
-from memlab.lesson.misconceptions import Cause, distinct
+from memlab.lesson.misconceptions import Mistake, distinct
 from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.pictures.warp_memory import SECTOR, WARP, Warps, moved
@@ -39,7 +39,9 @@ _LAYER = "vgg16", "conv1_2"
 _COPIES = ("1", "3", "9", "18", "27", "50", "81", "150", "243")
 
 
-@topic("04.copies", Kind.TIMES, {"k": 9}, None, part=Part.RECALL, counted=True, stops=_COPIES)
+@topic(
+    "04.copies", AnswerKind.TIMES, {"k": 9}, None, part=Purpose.RECALL, counted=True, stops=_COPIES
+)
 def copies(n: Numbers) -> Truth:
     """How many times its input a lowered matrix takes, at stride 1 with same padding, written."""
     from memlab.kernels import im2col
@@ -47,13 +49,14 @@ def copies(n: Numbers) -> Truth:
     image = np.zeros((1, 1, 16, 16), np.float32)
     ratio = Fraction(im2col(image, n["k"], pad=n["k"] // 2).size, image.size)
     causes = [
-        Cause("one_k", Fraction(n["k"]), {"k": n["k"]}),
-        Cause("not_lowered", Fraction(1)),
+        Mistake("one_k", Fraction(n["k"]), {"k": n["k"]}),
+        Mistake("not_lowered", Fraction(1)),
     ]
     return Truth(ratio, (measured(ratio),), tuple(distinct(ratio, causes)))
 
 
-topic("04.strips", Kind.CHOICE, {}, None, part=Part.RECALL, options=("fewer", "same", "more"),
+topic("04.strips", AnswerKind.CHOICE, {}, None, part=Purpose.RECALL, options=("fewer", "same",
+      "more"),
       gives=("the same values", "as many bytes"))(known("same"))  # fmt: skip
 
 # -- the bytes of a warp ------------------------------------------------------------------------
@@ -65,7 +68,7 @@ def _warp_words(n: Numbers) -> Numbers:
     return {**n, "count": WARP}
 
 
-@topic("04.warp", Kind.TIMES, {"format": "fp32"},
+@topic("04.warp", AnswerKind.TIMES, {"format": "fp32"},
        lambda chance: {"format": chance.choice(("fp16", "bf16", "fp64", "int8"))},
        counted=True, stops=_STORED,
        words=_warp_words,
@@ -80,9 +83,9 @@ def warp(n: Numbers) -> Truth:
     )
     ratio = Fraction(down, along)
     causes = [
-        Cause("only_values", Fraction(1)),
-        Cause("each_thread", Fraction(WARP), {"threads": WARP}),
-        Cause("bytes_of_a_value", Fraction(each), {"bytes": each}),
+        Mistake("only_values", Fraction(1)),
+        Mistake("each_thread", Fraction(WARP), {"threads": WARP}),
+        Mistake("bytes_of_a_value", Fraction(each), {"bytes": each}),
     ]
     told = {
         "down": f"{down:,}", "along": f"{along:,}", "count": down // SECTOR,
@@ -92,7 +95,7 @@ def warp(n: Numbers) -> Truth:
     return Truth(ratio, (planned(ratio),), tuple(distinct(ratio, causes)), told)
 
 
-@topic("04.stride", Kind.CHOICE, {"stride": 2}, None, part=Part.CHANGE,
+@topic("04.stride", AnswerKind.CHOICE, {"stride": 2}, None, part=Purpose.CHANGE,
        options=("gaps", "more", "padding"),
        gives=("further apart", "every second value", "are skipped"))  # fmt: skip
 def stride(n: Numbers) -> Truth:
@@ -113,17 +116,18 @@ def _draw_tile(chance: Random) -> Numbers:
     return {"kernels": chance.choice((64, 128, 192, 256)), "tile": chance.choice((4, 8, 32))}
 
 
-@topic("04.tile", Kind.TIMES, {"kernels": 64, "tile": 16}, _draw_tile, counted=True, stops=_TIMES,
+@topic("04.tile", AnswerKind.TIMES, {"kernels": 64, "tile": 16}, _draw_tile, counted=True,
+       stops=_TIMES,
        gives=("divides the loads", "loaded once", "syncthreads", "T times"))  # fmt: skip
 def tile(n: Numbers) -> Truth:
     """How many times fewer loads of each lowered value a product with a shared tile has."""
     alone, together = n["kernels"], -(-n["kernels"] // n["tile"])
     ratio = Fraction(alone, together)
     causes = [
-        Cause("whole_tile", Fraction(n["tile"] ** 2), {"tile": n["tile"]}),
-        Cause("both_tiles", Fraction(2 * n["tile"]), {"tile": n["tile"]}),
-        Cause("loaded_once", Fraction(alone)),
-        Cause("no_sharing", Fraction(1)),
+        Mistake("whole_tile", Fraction(n["tile"] ** 2), {"tile": n["tile"]}),
+        Mistake("both_tiles", Fraction(2 * n["tile"]), {"tile": n["tile"]}),
+        Mistake("loaded_once", Fraction(alone)),
+        Mistake("no_sharing", Fraction(1)),
     ]
     told = {"alone": alone, "together": together}
     return Truth(ratio, (planned(ratio),), tuple(distinct(ratio, causes)), told)
@@ -146,7 +150,7 @@ def _workspace(step: Step) -> int:
     return sum(e.size.at(1) for e in plan(step).entries if e.role is Role.WORKSPACE)
 
 
-@topic("04.left", Kind.CHOICE, {"size": 8}, lambda chance: {"size": chance.randint(9, 16)},
+@topic("04.left", AnswerKind.CHOICE, {"size": 8}, lambda chance: {"size": chance.randint(9, 16)},
        options=("matrix", "row", "tiles", "none"),
        gives=("implicit GEMM", "implicit-gemm", "no workspace", "without a lowered copy",
               "needless"))  # fmt: skip

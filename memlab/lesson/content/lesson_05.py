@@ -17,7 +17,7 @@ from memlab import formats
 from memlab.layers import Conv2d
 from memlab.layers.layer import Node
 from memlab.ledger.plan import plan
-from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
+from memlab.lesson.card_question import AnswerKind, Numbers, Purpose, Truth, topic
 from memlab.lesson.content.lesson_03 import conv, convolutions
 from memlab.lesson.content.shared_truths import (
     any_window,
@@ -28,7 +28,7 @@ from memlab.lesson.content.shared_truths import (
     step_of,
 )
 from memlab.lesson.exercise_task import Arguments, Slip, task
-from memlab.lesson.misconceptions import Cause, distinct
+from memlab.lesson.misconceptions import Mistake, distinct
 from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
@@ -39,7 +39,8 @@ from memlab.step.tensor import Role
 # -- what was in lessons 02 and 03 --------------------------------------------------------------
 
 
-@topic("05.stays", Kind.CHOICE, {"network": "resnet50", "batch": 32}, None, part=Part.RECALL,
+@topic("05.stays", AnswerKind.CHOICE, {"network": "resnet50", "batch": 32}, None,
+       part=Purpose.RECALL,
        options=("maps", "parameters", "both"), gives=("floor", "for every batch"))  # fmt: skip
 def stays(n: Numbers) -> Truth:
     """Which bytes of a step one image needs as well as a batch of them, planned."""
@@ -55,7 +56,7 @@ def stays(n: Numbers) -> Truth:
 _COPIES = ("1", "2", "3", "4", "5", "8", "9", "16", "25", "32", "49")
 
 
-@topic("05.quarter", Kind.TIMES, {"k": 4, "stride": 2}, None, part=Part.RECALL,
+@topic("05.quarter", AnswerKind.TIMES, {"k": 4, "stride": 2}, None, part=Purpose.RECALL,
        counted=True, stops=_COPIES)  # fmt: skip
 def quarter(n: Numbers) -> Truth:
     """How many times its input a lowered matrix takes with a stride, written."""
@@ -64,9 +65,9 @@ def quarter(n: Numbers) -> Truth:
     image = np.zeros((1, 1, 16, 16), np.float32)
     ratio = Fraction(im2col(image, n["k"], n["stride"], pad=1).size, image.size)
     causes = [
-        Cause("stride", Fraction(n["k"] ** 2), {"stride": n["stride"]}),
-        Cause("one_k", Fraction(n["k"], n["stride"] ** 2), {"k": n["k"]}),
-        Cause("stride_once", Fraction(n["k"] ** 2, n["stride"]), {"squared": n["stride"] ** 2}),
+        Mistake("stride", Fraction(n["k"] ** 2), {"stride": n["stride"]}),
+        Mistake("one_k", Fraction(n["k"], n["stride"] ** 2), {"k": n["k"]}),
+        Mistake("stride_once", Fraction(n["k"] ** 2, n["stride"]), {"squared": n["stride"] ** 2}),
     ]
     return Truth(ratio, (measured(ratio),), tuple(distinct(ratio, causes)))
 
@@ -91,19 +92,19 @@ def _columns_written(node: Node) -> int:
     return int(im2col(image, layer.kernel, layer.stride, layer.padding).shape[-1])
 
 
-def _columns_causes(name: str, least: Node) -> list[Cause]:
+def _columns_causes(name: str, least: Node) -> list[Mistake]:
     nodes, (_, rows, _) = convolutions(name), least.shape
     larger = sorted({places(node) for node in nodes})[1]
     return [
-        Cause("one_column", Fraction(1)),
-        Cause("rows_alone", Fraction(rows), {"rows": rows}),
-        Cause("larger_map", Fraction(larger)),
-        Cause("first_map", Fraction(places(nodes[0]))),
-        Cause("channel_rows", Fraction(nodes[-1].shape[0])),
+        Mistake("one_column", Fraction(1)),
+        Mistake("rows_alone", Fraction(rows), {"rows": rows}),
+        Mistake("larger_map", Fraction(larger)),
+        Mistake("first_map", Fraction(places(nodes[0]))),
+        Mistake("channel_rows", Fraction(nodes[-1].shape[0])),
     ]
 
 
-@topic("05.columns", Kind.TIMES, {"network": "resnet50"},
+@topic("05.columns", AnswerKind.TIMES, {"network": "resnet50"},
        lambda chance: {"network": chance.choice(_NETWORKS)},
        counted=True, stops=_COUNTS,
        words=lambda n: {**n, "label": zoo.build(n["network"]).label},
@@ -146,7 +147,7 @@ def filled(n: Numbers) -> Vectors:
     return Vectors(network, n["batch"], n["bits"], n["format"], sizes(network)[0])
 
 
-@topic("05.half", Kind.CHOICE, _FIRST_HALF, _draw_half, words=_half_words, options=_IDLE,
+@topic("05.half", AnswerKind.CHOICE, _FIRST_HALF, _draw_half, words=_half_words, options=_IDLE,
        gives=("few of the lanes", "1 in 50", "half of the bytes", "need not double"),
        shows=({"batch": 32, "format": "fp16"},))  # fmt: skip
 def half(n: Numbers) -> Truth:
@@ -165,14 +166,14 @@ def half(n: Numbers) -> Truth:
     return Truth(right, seen=told)
 
 
-@topic("05.fill", Kind.TIMES, {"network": "resnet50", "narrow": 128, "wide": 1024}, None,
-       part=Part.CHANGE, stops=_GROWN)  # fmt: skip
+@topic("05.fill", AnswerKind.TIMES, {"network": "resnet50", "narrow": 128, "wide": 1024}, None,
+       part=Purpose.CHANGE, stops=_GROWN)  # fmt: skip
 def fill(n: Numbers) -> Truth:
     """How many times as many bytes of feature maps a wider vector needs, if the lanes of the linear
     layer are filled from samples."""
     few, before = _full(n, n["narrow"])
     many, after = _full(n, n["wide"])
-    ratio, causes = Fraction(after, before), (Cause("no_mountain", Fraction(1)),)
+    ratio, causes = Fraction(after, before), (Mistake("no_mountain", Fraction(1)),)
     told = {"few": few, "many": many, "before": three(before), "after": three(after)}
     return Truth(ratio, (planned(ratio),), causes, told)
 
@@ -225,12 +226,12 @@ def _ratio(n: Numbers) -> Truth:
     (weights, one), (_, many) = moved(n, 1), moved(n, n["batch"])
     batch, ratio = n["batch"], Fraction(weights + many, weights + one)
     causes = [
-        Cause("each_reads", Fraction(batch), {"batch": batch}),
-        Cause("weights_alone", Fraction(1)),
-        Cause("as_large", Fraction(1 + batch, 2)),
+        Mistake("each_reads", Fraction(batch), {"batch": batch}),
+        Mistake("weights_alone", Fraction(1)),
+        Mistake("as_large", Fraction(1 + batch, 2)),
     ]
     if "inputs" not in n:
-        causes[0] = Cause("maps_alone", Fraction(batch))
+        causes[0] = Mistake("maps_alone", Fraction(batch))
     told = {
         "weights": three(weights), "one": three(one), "many": three(many),
         "before": three(weights + one), "after": three(weights + many),
@@ -239,9 +240,9 @@ def _ratio(n: Numbers) -> Truth:
     return Truth(ratio, (planned(ratio),), tuple(distinct(ratio, causes)), told)
 
 
-topic("05.weights", Kind.TIMES, _LINEAR, _draw_linear, stops=_MOVED,
+topic("05.weights", AnswerKind.TIMES, _LINEAR, _draw_linear, stops=_MOVED,
       gives=("weight reuse", "shared by", "read once", "2·B"))(_ratio)  # fmt: skip
-topic("05.maps", Kind.TIMES, _CONVOLUTION, _draw_maps, stops=_MOVED,
+topic("05.maps", AnswerKind.TIMES, _CONVOLUTION, _draw_maps, stops=_MOVED,
       gives=("each image brings its own", "3,136"), seconds=10)(_ratio)  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from memlab.assemble.step import training_step
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.lesson import digits
-from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
+from memlab.lesson.card_question import AnswerKind, Numbers, Purpose, Truth, topic
 from memlab.lesson.content.shared_truths import (
     floor_and_mountain,
     known,
@@ -36,7 +36,8 @@ from memlab.techniques.relu_masks import relu_masks
 
 # -- what lessons 01 and 02 said ------------------------------------------------------------------
 
-topic("06.kept", Kind.CHOICE, {}, None, options=("next", "backward", "update"), part=Part.RECALL,
+topic("06.kept", AnswerKind.CHOICE, {}, None, options=("next", "backward", "update"),
+      part=Purpose.RECALL,
       gives=("backward has read",))(known("backward"))  # fmt: skip
 
 
@@ -45,8 +46,8 @@ def _larger_words(n: Numbers) -> Numbers:
     return {**n, "label": made.label, "millions": f"{made.parameters / 1e6:.0f}"}
 
 
-@topic("06.larger", Kind.CHOICE, {"network": "vgg16", "batch": 8}, None,
-       options=("mountain", "floor", "same"), part=Part.RECALL, gives=("nearly all floor",),
+@topic("06.larger", AnswerKind.CHOICE, {"network": "vgg16", "batch": 8}, None,
+       options=("mountain", "floor", "same"), part=Purpose.RECALL, gives=("nearly all floor",),
        words=_larger_words)  # fmt: skip
 def larger(n: Numbers) -> Truth:
     """Which part of a peak is larger: what follows the batch, or what stays."""
@@ -74,7 +75,7 @@ def _update_words(n: Numbers) -> Numbers:
     return {**n, "exact": f"{float(exact):g}", "count": f"{n['count']:,}"}
 
 
-@topic("06.update", Kind.CHOICE, _UPDATE, _draw_update, options=("exact", "other", "same"),
+@topic("06.update", AnswerKind.CHOICE, _UPDATE, _draw_update, options=("exact", "other", "same"),
        words=_update_words, gives=("half a step", "rounds back", "is lost", "0.0078"))  # fmt: skip
 def update(n: Numbers) -> Truth:
     """What so many small updates make of a weight of 1 that is rounded after each of them."""
@@ -116,7 +117,7 @@ def per_parameter(ledger: Ledger) -> Fraction:
     return Fraction(sum(entry.size.fixed for entry in entries), count)
 
 
-@topic("06.state", Kind.CHOICE, _STATE, _draw_state, options=("smaller", "same", "larger"),
+@topic("06.state", AnswerKind.CHOICE, _STATE, _draw_state, options=("smaller", "same", "larger"),
        words=_state_words,
        gives=("2+2+4+4+4", "2 + 2 + 4", "takes what", "does not halve"))  # fmt: skip
 def state(n: Numbers) -> Truth:
@@ -135,7 +136,8 @@ def state(n: Numbers) -> Truth:
 _SAVES = {"network": "resnet50", "batch": 4, "map": "fp8_e5m2"}
 
 
-@topic("06.saves", Kind.CHOICE, _SAVES, None, options=("state", "maps", "same"), part=Part.CHANGE,
+@topic("06.saves", AnswerKind.CHOICE, _SAVES, None, options=("state", "maps", "same"),
+       part=Purpose.CHANGE,
        gives=("saves more",))  # fmt: skip
 def saves(n: Numbers) -> Truth:
     """Which saves more at a small batch: optimizer states in 8 bits, or maps."""
@@ -159,7 +161,7 @@ LEARNED = 0.5
 """A training whose test error ends below this has learned: guessing gives 0.9."""
 
 
-@topic("06.dark", Kind.CHOICE, {"epochs": 6}, None, options=_WAYS,
+@topic("06.dark", AnswerKind.CHOICE, {"epochs": 6}, None, options=_WAYS,
        gives=("underflow", "loss scaling", "loss scale", "range of fp32"),
        seconds=15)  # fmt: skip
 def dark(n: Numbers) -> Truth:

@@ -19,7 +19,7 @@ from memlab.errors import InputError
 from memlab.kernels.registry import Array
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
-from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
+from memlab.lesson.card_question import AnswerKind, Numbers, Purpose, Truth, topic
 from memlab.lesson.content.shared_truths import floor_and_mountain, step_of, with_label
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.networks import zoo
@@ -46,8 +46,8 @@ def chain(depth: int) -> Network:
 _WAITING = ("two", "half", "all")
 
 
-@topic("07.waiting", Kind.CHOICE, {"depth": 8, "training": False}, None, options=_WAITING,
-       part=Part.RECALL, gives=("2 maps", "input and the output of"))  # fmt: skip
+@topic("07.waiting", AnswerKind.CHOICE, {"depth": 8, "training": False}, None, options=_WAITING,
+       part=Purpose.RECALL, gives=("2 maps", "input and the output of"))  # fmt: skip
 def waiting(n: Numbers) -> Truth:
     """How many maps are alive at the peak of inference with a chain of convolutions (D2)."""
     ledger = plan(step_of(chain(n["depth"]), "sgd" if n["training"] else ""))
@@ -60,8 +60,8 @@ def waiting(n: Numbers) -> Truth:
 _PARTS = ("floor", "mountain")
 
 
-@topic("07.part", Kind.CHOICE, {"network": "resnet50", "batch": 32}, None, options=_PARTS,
-       part=Part.RECALL, words=with_label,
+@topic("07.part", AnswerKind.CHOICE, {"network": "resnet50", "batch": 32}, None, options=_PARTS,
+       part=Purpose.RECALL, words=with_label,
        gives=("larger than the floor", "mountain is"))  # fmt: skip
 def part(n: Numbers) -> Truth:
     """Which part of the peak of a training step is the larger one."""
@@ -114,7 +114,7 @@ def _three_words(n: Numbers) -> Numbers:
     }
 
 
-@topic("07.in_place", Kind.CHOICE, {"act": "ReLU", "training": True, "shortcut": False},
+@topic("07.in_place", AnswerKind.CHOICE, {"act": "ReLU", "training": True, "shortcut": False},
        _draw_three, options=("none", "act", "both", "all"), words=_three_words,
        gives=("still needs conv", "its batch norm", "reads its output", "may go",
               "places that are overwritten", "nobody reads it later"),
@@ -166,7 +166,8 @@ def _both_words(n: Numbers) -> Numbers:
             "product": f"{float(alone * reuse):.1f}"}  # fmt: skip
 
 
-@topic("07.both", Kind.CHOICE, {"network": "resnet50", "training": True, "batch": 32}, _draw_both,
+@topic("07.both", AnswerKind.CHOICE, {"network": "resnet50", "training": True, "batch": 32},
+       _draw_both,
        options=("product", "between", "reuse"), words=_both_words,
        gives=("nearly all", "on top of", "adds nothing", "one operation later"),
        shows=({"what": "resnet50", "in_place": True},))  # fmt: skip
@@ -186,8 +187,9 @@ def both(n: Numbers) -> Truth:
 # -- addresses ----------------------------------------------------------------------------------
 
 
-@topic("07.packed", Kind.CHOICE, {"blocks": "toy"}, None, options=("bound", "between", "same"),
-       part=Part.CHANGE,
+@topic("07.packed", AnswerKind.CHOICE, {"blocks": "toy"}, None, options=("bound", "between",
+       "same"),
+       part=Purpose.CHANGE,
        gives=("reaches the lower bound", "nothing could be smaller"),
        shows=({"how": "biggest"}, {"how": "best fit"}, {"how": "exact"}, {"how": "best"},
               {"beside": "biggest"}))  # fmt: skip
@@ -238,7 +240,7 @@ def _wrong(one: Mapping[str, Array], other: Mapping[str, Array]) -> tuple[int, i
     return sum(map(int, differ)), sum(array.size for array in one.values())
 
 
-@topic("07.address", Kind.CHOICE, {"fault": "backward", "batch": 4}, _draw_fault,
+@topic("07.address", AnswerKind.CHOICE, {"fault": "backward", "batch": 4}, _draw_fault,
        options=("same", "gradients", "loss", "stops"), words=_fault_words,
        gives=("bugs are silent", "no message", "wrong gradient", "same loss",
               "bit for bit"))  # fmt: skip

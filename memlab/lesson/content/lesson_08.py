@@ -20,7 +20,7 @@ from memlab.clocks import measured_rates, roofline
 from memlab.errors import InputError, shorten
 from memlab.ledger.plan import plan
 from memlab.lesson import chains, returned_values
-from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
+from memlab.lesson.card_question import AnswerKind, Numbers, Purpose, Truth, topic
 from memlab.lesson.chains import ALIKE, BATCH
 from memlab.lesson.content.lesson_07 import address
 from memlab.lesson.content.shared_truths import (
@@ -31,7 +31,7 @@ from memlab.lesson.content.shared_truths import (
     with_label,
 )
 from memlab.lesson.exercise_task import Arguments, Slip, task
-from memlab.lesson.misconceptions import Cause, distinct
+from memlab.lesson.misconceptions import Mistake, distinct
 from memlab.networks import zoo
 from memlab.step.step import Step
 from memlab.step.tensor import Role
@@ -44,13 +44,13 @@ _ON = measured_rates.recorded()
 
 # -- what lesson 07 said ------------------------------------------------------------------------
 
-topic("08.waiting", Kind.CHOICE, {}, None, options=("none", "last", "read"),
-      part=Part.RECALL,
+topic("08.waiting", AnswerKind.CHOICE, {}, None, options=("none", "last", "read"),
+      part=Purpose.RECALL,
       gives=("backward still reads", "wait for backward"))(known("read"))  # fmt: skip
 
 
-@topic("08.fault", Kind.CHOICE, {"fault": "backward", "batch": 2}, None,
-       options=("error", "loss", "gradients"), part=Part.RECALL,
+@topic("08.fault", AnswerKind.CHOICE, {"fault": "backward", "batch": 2}, None,
+       options=("error", "loss", "gradients"), part=Purpose.RECALL,
        gives=("bit for bit", "memory bugs are silent"))  # fmt: skip
 def fault(n: Numbers) -> Truth:
     """Where a wrong address shows that backward writes to: the step of lesson 07 is run again."""
@@ -75,7 +75,7 @@ def least(layers: int) -> tuple[int, int]:
 _FEWER = ("1", "1.5", "2", "3", "4", "5", "6", "7", "8", "10", "15", "20", "30", "50", "100", "200")
 
 
-@topic("08.best", Kind.TIMES, {"layers": 100}, _draw_best, stops=_FEWER,
+@topic("08.best", AnswerKind.TIMES, {"layers": 100}, _draw_best, stops=_FEWER,
        words=lambda n: {**n, "all": n["layers"] + 1},
        gives=("square root", "√n", "k + n/k", "n/k", "2·√n", "20 maps"),
        shows=({"recompute": "every", "k": 10},))  # fmt: skip
@@ -89,18 +89,18 @@ def best(n: Numbers) -> Truth:
     seen = chains.held(run(step, BATCH).measured, source=True)
     every = Fraction(chains.held(plan(training_step(chains.alike(layers), "sgd")), source=True))
     causes = [
-        Cause("half_kept", Fraction(layers + 1, layers // 2 + 2)),
-        Cause("stored_alone", Fraction(layers + 1, layers // k + 1)),
-        Cause("one_kept", Fraction(layers + 1)),
-        Cause("no_fewer", Fraction(1)),
+        Mistake("half_kept", Fraction(layers + 1, layers // 2 + 2)),
+        Mistake("stored_alone", Fraction(layers + 1, layers // k + 1)),
+        Mistake("one_kept", Fraction(layers + 1)),
+        Mistake("no_fewer", Fraction(1)),
     ]
     told = {"held": held // ALIKE, "k": k}
     figures = planned(every / held), measured(every / seen)
     return Truth(every / held, figures, tuple(distinct(every / held, causes)), told)
 
 
-@topic("08.hundred", Kind.CHOICE, {"layers": 100}, None, options=("kept", "again", "half"),
-       part=Part.CHANGE, gives=("no checkpoint", "all at once"))  # fmt: skip
+@topic("08.hundred", AnswerKind.CHOICE, {"layers": 100}, None, options=("kept", "again", "half"),
+       part=Purpose.CHANGE, gives=("no checkpoint", "all at once"))  # fmt: skip
 def hundred(n: Numbers) -> Truth:
     """Which maps a segment as long as the chain makes again: all of them, at once."""
     step = recompute(training_step(chains.alike(n["layers"]), "sgd"), "every", k=n["layers"])
@@ -137,7 +137,7 @@ def _stage_words(n: Numbers) -> Numbers:
     return {**with_label(n), "other": f"{float(other):.1f}"}
 
 
-@topic("08.stages", Kind.CHOICE, {"network": "gpt_small", "batch": 32},
+@topic("08.stages", AnswerKind.CHOICE, {"network": "gpt_small", "batch": 32},
        lambda chance: {"network": chance.choice(_OTHERS), "batch": chance.choice((16, 32))},
        options=("less", "same", "more"), words=_stage_words,
        gives=("4.2 times", "attention matrices", "hands on little", "413 MB"),
@@ -191,7 +191,7 @@ def _part(whole: Fraction, half: Fraction) -> str:
     return "less" if part < Fraction(9, 20) else "half" if part <= Fraction(11, 20) else "more"
 
 
-@topic("08.half", Kind.CHOICE, {"network": "resnet50", "batch": 32}, _draw_half,
+@topic("08.half", AnswerKind.CHOICE, {"network": "resnet50", "batch": 32}, _draw_half,
        options=("all", "more", "half", "less"),
        words=with_label,
        gives=("first bytes", "little work", "compute little", "6.7 %", "cheap to make"),
@@ -216,16 +216,17 @@ def _draw_runs(chance: Random) -> Numbers:
     }
 
 
-def _runs_causes(steps: int, count: int, forwards: int) -> list[Cause]:
+def _runs_causes(steps: int, count: int, forwards: int) -> list[Mistake]:
     return [
-        Cause("as_saved", Fraction(steps, count), {"slots": count}),
-        Cause("one_slot", Fraction(steps + 1, 2)),
-        Cause("step_time", Fraction(forwards + 2 * steps, 3 * steps)),
-        Cause("once", Fraction(1)),
+        Mistake("as_saved", Fraction(steps, count), {"slots": count}),
+        Mistake("one_slot", Fraction(steps + 1, 2)),
+        Mistake("step_time", Fraction(forwards + 2 * steps, 3 * steps)),
+        Mistake("once", Fraction(1)),
     ]
 
 
-@topic("08.runs", Kind.TIMES, {"steps": 1000, "slots": 50}, _draw_runs, stops=_RUNS, decimals=1,
+@topic("08.runs", AnswerKind.TIMES, {"steps": 1000, "slots": 50}, _draw_runs, stops=_RUNS,
+       decimals=1,
        gives=("runs twice", "one more forward", "once more", "31.7 %", "1.317",
               "a third longer"))  # fmt: skip
 def runs(n: Numbers) -> Truth:

@@ -19,10 +19,10 @@ from memlab.clocks.streams import IN, OUT, Schedule, clock
 from memlab.errors import InputError, shorten
 from memlab.ledger.plan import plan
 from memlab.lesson import returned_values
-from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
+from memlab.lesson.card_question import AnswerKind, Numbers, Purpose, Truth, topic
 from memlab.lesson.content.shared_truths import planned, step_of, with_label
 from memlab.lesson.exercise_task import Arguments, Slip, task
-from memlab.lesson.misconceptions import Cause, distinct
+from memlab.lesson.misconceptions import Mistake, distinct
 from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.step.op import Phase
@@ -44,8 +44,8 @@ _KINDS = ("weights", "maps", "gradients", "workspace")
 """The four kinds of memory of vDNN (C1)."""
 
 
-@topic("09.kinds", Kind.CHOICE, {"network": "vgg16", "batch": 8, "large": 256}, None,
-       options=_KINDS, part=Part.RECALL, words=with_label,
+@topic("09.kinds", AnswerKind.CHOICE, {"network": "vgg16", "batch": 8, "large": 256}, None,
+       options=_KINDS, part=Purpose.RECALL, words=with_label,
        gives=("weights take most", "mostly weights", "more than the maps"))  # fmt: skip
 def kinds(n: Numbers) -> Truth:
     """Which of four kinds of memory is the largest at the peak of a small batch (C1, C9)."""
@@ -72,8 +72,8 @@ _ADDED = {"few": 0.15, "third": 0.4, "half": 0.7}
 """The largest share of time of an option; above them it is about as much again."""
 
 
-@topic("09.paid", Kind.CHOICE, {"network": "vgg16", "batch": 256, "k": 2}, None,
-       options=("few", "third", "half", "twice"), part=Part.RECALL,
+@topic("09.paid", AnswerKind.CHOICE, {"network": "vgg16", "batch": 256, "k": 2}, None,
+       options=("few", "third", "half", "twice"), part=Purpose.RECALL,
        words=with_label,
        gives=("a third longer", "a third more"))  # fmt: skip
 def paid(n: Numbers) -> Truth:
@@ -96,7 +96,7 @@ def _draw_idle(chance: Random) -> Numbers:
     return {"network": chance.choice(_NETWORKS), "batch": chance.choice((32, 64, 128))}
 
 
-@topic("09.idle", Kind.CHOICE, {"network": "vgg16", "batch": 256}, _draw_idle,
+@topic("09.idle", AnswerKind.CHOICE, {"network": "vgg16", "batch": 256}, _draw_idle,
        options=("quarter", "half", "most", "nearly"),
        words=with_label,
        gives=("idle share", "lies idle", "lie idle", "nearly all", "88 %"),
@@ -144,7 +144,8 @@ def _falls(n: Numbers) -> int:
     return before.peak(n["batch"]) - after.peak(n["batch"])
 
 
-@topic("09.host", Kind.CHOICE, {"network": "vgg16", "policy": "conv", "batch": 256}, _draw_host,
+@topic("09.host", AnswerKind.CHOICE, {"network": "vgg16", "policy": "conv", "batch": 256},
+       _draw_host,
        options=("none", "less", "same", "more"),
        words=lambda n: {**with_label(n), "saved": units.short(_falls(n))},
        gives=("9.30 GB", "9.3 GB", "moves memory", "does not remove", "moved, not saved"),
@@ -185,7 +186,7 @@ _LONGER = ("1", "1.5", "2", "3", "4", "5", "6", "8", "10", "13", "15", "20", "25
            "100")  # fmt: skip
 
 
-@topic("09.link", Kind.TIMES, {"network": "vgg16", "batch": 256, "fast": LINK, "slow": 3},
+@topic("09.link", AnswerKind.TIMES, {"network": "vgg16", "batch": 256, "fast": LINK, "slow": 3},
        _draw_link, stops=_LONGER,
        words=lambda n: {**with_label(n), "times": f"{n['fast'] / n['slow']:g}",
                         **_sums(n)},
@@ -198,10 +199,10 @@ def link(n: Numbers) -> Truth:
     copied = Fraction(there.busy(OUT) + there.busy(IN))
     whole = timed(n["network"], "conv", n["batch"], CARD, n["fast"])
     causes = [
-        Cause("like_the_link", Fraction(n["fast"], n["slow"])),
-        Cause("nothing_hidden", copied / fast),
-        Cause("still_hidden", Fraction(1)),
-        Cause("whole_step", Fraction(there.seconds / whole.seconds)),
+        Mistake("like_the_link", Fraction(n["fast"], n["slow"])),
+        Mistake("nothing_hidden", copied / fast),
+        Mistake("still_hidden", Fraction(1)),
+        Mistake("whole_step", Fraction(there.seconds / whole.seconds)),
     ]
     told = {
         "fast_waits": f"{float(fast):.2f}", "slow_waits": f"{float(slow):.2f}",

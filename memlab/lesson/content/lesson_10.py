@@ -15,15 +15,15 @@ import numpy as np
 
 from memlab import formats, units
 from memlab.arrays import Column
-from memlab.clocks.data_path import Path, data_path
+from memlab.clocks.data_path import PathPlan, data_path
 from memlab.clocks.streams import COMPUTE, DISK, slots
 from memlab.ledger.plan import plan
-from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
+from memlab.lesson.card_question import AnswerKind, Numbers, Purpose, Truth, topic
 from memlab.lesson.content.lesson_09 import CARD, LINK, in_place_step, without_workspace
 from memlab.lesson.content.shared_truths import step_of, with_label
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.networks import zoo
-from memlab.pictures.remedies.remedies import ways
+from memlab.pictures.remedies.remedies import remedies
 from memlab.step.op import Op, Phase
 from memlab.step.tensor import Role
 
@@ -35,8 +35,8 @@ IMAGES = 1_281_167
 _PARTS = {Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE}
 
 
-@topic("10.share", Kind.CHOICE, {"network": "resnet50", "batch": 32}, None,
-       options=("most", "tenth", "hundredth"), part=Part.RECALL,
+@topic("10.share", AnswerKind.CHOICE, {"network": "resnet50", "batch": 32}, None,
+       options=("most", "tenth", "hundredth"), part=Purpose.RECALL,
        words=with_label,
        gives=("19.3 MB", "19,267,584"))  # fmt: skip
 def share(n: Numbers) -> Truth:
@@ -50,8 +50,8 @@ def share(n: Numbers) -> Truth:
     return Truth(found, seen={**told, "share": f"{100 * images / peak:.1f}"})
 
 
-@topic("10.stays", Kind.CHOICE, {"network": "resnet50", "batch": 32}, None,
-       options=("maps", "images", "parameters"), part=Part.RECALL,
+@topic("10.stays", AnswerKind.CHOICE, {"network": "resnet50", "batch": 32}, None,
+       options=("maps", "images", "parameters"), part=Purpose.RECALL,
        words=lambda n: {**with_label(n), "double": 2 * n["batch"]},
        gives=("the floor stays", "doubles the mountain"))  # fmt: skip
 def stays(n: Numbers) -> Truth:
@@ -72,7 +72,7 @@ def _draw_epoch(chance: Random) -> Numbers:
     return {"network": network, "images": chance.choice((50_000, IMAGES)), "batch": batch}
 
 
-@topic("10.epoch", Kind.CHOICE, {"network": "googlenet", "images": IMAGES, "batch": 128},
+@topic("10.epoch", AnswerKind.CHOICE, {"network": "googlenet", "images": IMAGES, "batch": 128},
        _draw_epoch, options=("half", "same", "twice"),
        words=lambda n: {**with_label(n), "images": f"{n['images']:,}", "double": 2 * n["batch"]},
        gives=("each image crosses", "every image crosses", "whatever the batch"))  # fmt: skip
@@ -101,7 +101,7 @@ LEAST = 0.01
 @cache
 def path_of(
     network: str, batch: int, buffers: int = 2, disk: float = 0.15, augment: str = "host"
-) -> Path:
+) -> PathPlan:
     """The way of the images of a network, from a disk of so many GB/s to the card."""
     link = f"{LINK} GB/s"
     return data_path(
@@ -121,7 +121,7 @@ def _draw_buffers(chance: Random) -> Numbers:
 _BUFFERS = (*COUNTS, "never")
 
 
-@topic("10.buffers", Kind.CHOICE, {"network": "googlenet", "batch": 128, "disk": 0.15},
+@topic("10.buffers", AnswerKind.CHOICE, {"network": "googlenet", "batch": 128, "disk": 0.15},
        _draw_buffers, options=_BUFFERS,
        words=lambda n: {**with_label(n), "waits": _waits(n, 0)},
        gives=("2 buffers", "two buffers", "double buffer", "no wait", "hides behind"),
@@ -137,13 +137,13 @@ def buffers(n: Numbers) -> Truth:
     return Truth(next(enough, "never"), seen=told)
 
 
-def _loading(path: Path) -> tuple[float, ...]:
+def _loading(path: PathPlan) -> tuple[float, ...]:
     """Seconds of what the loader's thread does with a mini-batch."""
     return tuple(path.parts[name] for name in ("read", "copy", "convert") if name in path.parts)
 
 
-@topic("10.slow", Kind.CHOICE, {"network": "googlenet", "batch": 128, "disk": 0.05}, None,
-       options=_BUFFERS, part=Part.CHANGE,
+@topic("10.slow", AnswerKind.CHOICE, {"network": "googlenet", "batch": 128, "disk": 0.05}, None,
+       options=_BUFFERS, part=Purpose.CHANGE,
        gives=("evens out", "sets the pace"))  # fmt: skip
 def slow(n: Numbers) -> Truth:
     """The same from a disk that is slower than compute."""
@@ -152,13 +152,13 @@ def slow(n: Numbers) -> Truth:
     return Truth(found.value, seen={**found.seen, "rate": f"{rate:,.0f}"})
 
 
-@topic("10.augment", Kind.CHOICE, {"network": "googlenet", "batch": 128, "buffers": 2}, None,
-       options=("quarter", "less", "same", "more"), part=Part.CHANGE,
+@topic("10.augment", AnswerKind.CHOICE, {"network": "googlenet", "batch": 128, "buffers": 2}, None,
+       options=("quarter", "less", "same", "more"), part=Purpose.CHANGE,
        gives=("fewer bytes wait on the device",))  # fmt: skip
 def augment(n: Numbers) -> Truth:
     """What the device reserves for images where it augments them itself (B7)."""
-    ways = [path_of(n["network"], n["batch"], n["buffers"], 0.15, at) for at in ("host", "device")]
-    host, device = (sum(s.reserved for s in way.stations if "device" in s.name) for way in ways)
+    paths = [path_of(n["network"], n["batch"], n["buffers"], 0.15, at) for at in ("host", "device")]
+    host, device = (sum(s.reserved for s in way.stations if "device" in s.name) for way in paths)
     quarter = abs(4 * device / host - 1) < LEAST
     found = "quarter" if quarter else "less" if device < host else "same"
     single = path_of(n["network"], n["batch"], 1).stations[-1].reserved
@@ -177,12 +177,12 @@ LITTLE = 1e-4
 """A share of the time that is hardly any."""
 
 
-@topic("10.way", Kind.CHOICE, {"network": "vgg16", "batch": 256}, None, options=_WAYS,
+@topic("10.way", AnswerKind.CHOICE, {"network": "vgg16", "batch": 256}, None, options=_WAYS,
        words=lambda n: {**with_label(n), "peak": _peak(n)},
        gives=("hardly any time", "read once more", "no more time"))  # fmt: skip
 def way(n: Numbers) -> Truth:
     """Which of some ways out fits and adds least time to the same images, planned (C8)."""
-    rows = ways(n["network"], n["batch"], device=CARD, link=f"{LINK} GB/s", budget=BUDGET)
+    rows = remedies(n["network"], n["batch"], device=CARD, link=f"{LINK} GB/s", budget=BUDGET)
     extra = {key: rows[key].extra for key in _WAYS if rows[key].trains}
     told = {
         key: f"{100 * (each or 0):.2g}" if (each or 0) >= LITTLE else "less than 0.01"

@@ -13,7 +13,7 @@ from memlab import units
 from memlab.formats import FORMATS
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
-from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
+from memlab.lesson.card_question import AnswerKind, Numbers, Purpose, Truth, topic
 from memlab.lesson.content.shared_truths import step_of, with_label
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.material.recorded_models import model
@@ -27,8 +27,8 @@ from memlab.techniques.release import release
 # -- what lesson 02 said --------------------------------------------------------------------------
 
 
-@topic("12.when", Kind.CHOICE, {"network": "resnet50", "batch": 32}, None,
-       options=("forward", "backward", "update"), part=Part.RECALL,
+@topic("12.when", AnswerKind.CHOICE, {"network": "resnet50", "batch": 32}, None,
+       options=("forward", "backward", "update"), part=Purpose.RECALL,
        words=with_label,
        gives=("when backward begins", "beginning of backward"))  # fmt: skip
 def when(n: Numbers) -> Truth:
@@ -38,8 +38,8 @@ def when(n: Numbers) -> Truth:
     return Truth(str(found), seen={"peak": units.short(peak.nbytes), "operation": peak.row.name})
 
 
-@topic("12.state", Kind.CHOICE, {"network": "vgg16"}, None,
-       options=("none", "one", "two"), part=Part.RECALL,
+@topic("12.state", AnswerKind.CHOICE, {"network": "vgg16"}, None,
+       options=("none", "one", "two"), part=Purpose.RECALL,
        words=with_label,
        gives=("two states", "2 states"))  # fmt: skip
 def state(n: Numbers) -> Truth:
@@ -76,7 +76,7 @@ def _computed(n: Numbers) -> dict[str, object]:
     return {"computed": units.short(computed), "card": units.short(total)}
 
 
-@topic("12.more", Kind.CHOICE, {"model": "words", "batch": 32}, None,
+@topic("12.more", AnswerKind.CHOICE, {"model": "words", "batch": 32}, None,
        options=("context", "fragments", "gradients", "loss"),
        words=lambda n: {"batch": n["batch"], **_computed(n)},
        gives=("scores once more", "as large as the scores", "twice more"))  # fmt: skip
@@ -102,7 +102,7 @@ def more(n: Numbers) -> Truth:
 # -- what is kept and not needed ------------------------------------------------------------------
 
 
-@topic("12.kept", Kind.CHOICE, {"model": "words", "other": "kept", "batch": 32}, None,
+@topic("12.kept", AnswerKind.CHOICE, {"model": "words", "other": "kept", "batch": 32}, None,
        options=("maps", "gradients", "name"),
        words=lambda n: {"batch": n["batch"]},
        gives=("the name", "names the scores"))  # fmt: skip
@@ -123,7 +123,7 @@ def kept(n: Numbers) -> Truth:
 # -- what makes it fit ----------------------------------------------------------------------------
 
 
-@topic("12.half", Kind.CHOICE, {"model": "vgg16", "batch": 8}, None,
+@topic("12.half", AnswerKind.CHOICE, {"model": "vgg16", "batch": 8}, None,
        options=("half", "third", "tenth", "hardly"),
        words=lambda n: {"batch": n["batch"], "fewer": n["batch"] // 2,
                         "peak": units.short(_ledger(n["model"]).peak(n["batch"]))},

@@ -10,7 +10,7 @@ from memlab import free_memory
 from memlab.assemble.step import inference_step, training_step
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
-from memlab.lesson.card_question import Figure, Numbers, Truth
+from memlab.lesson.card_question import Numbers, RevealBar, Truth
 from memlab.lesson.exercise_task import Arguments
 from memlab.networks import zoo
 from memlab.networks.graph import Network
@@ -18,17 +18,17 @@ from memlab.step.op import Phase
 from memlab.step.step import Step
 
 
-def planned(value: Fraction | int, label: str = "") -> Figure:
+def planned(value: Fraction | int, label: str = "") -> RevealBar:
     """A bar that was planned."""
-    return Figure("planned", Fraction(value), label)
+    return RevealBar("planned", Fraction(value), label)
 
 
-def measured(value: Fraction | int, label: str = "") -> Figure:
+def measured(value: Fraction | int, label: str = "") -> RevealBar:
     """A bar that was measured on this machine a moment ago."""
-    return Figure("measured", Fraction(value), label)
+    return RevealBar("measured", Fraction(value), label)
 
 
-def beside(due: Fraction | int, measure: Callable[[], Fraction | int]) -> tuple[Figure, ...]:
+def beside(due: Fraction | int, measure: Callable[[], Fraction | int]) -> tuple[RevealBar, ...]:
     """A planned bar, and what ``measure`` finds on this machine now; the plan alone where what
     computes is not installed, as in a web page."""
     seen = (measured(measure()),) if free_memory.computing() else ()

@@ -14,7 +14,7 @@ from typing import Any
 from memlab import strings
 from memlab.errors import InputError, shorten
 from memlab.lesson import sentences
-from memlab.lesson.card_question import Kind
+from memlab.lesson.card_question import AnswerKind
 from memlab.strings import gettext as _
 
 
@@ -58,4 +58,4 @@ def measure(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Allocati
 
 def in_bytes(nbytes: int) -> str:
     """Every digit, and a larger unit from 1 kB on."""
-    return sentences.amount(Fraction(nbytes), Kind.AMOUNT)
+    return sentences.amount(Fraction(nbytes), AnswerKind.AMOUNT)

@@ -16,7 +16,7 @@ from memlab.runtime.loader.images import (
     PNG,
     RAW,
     Drawn,
-    Images,
+    ImageFolder,
     Shape,
     noise,
     path,
@@ -32,7 +32,7 @@ def images(
     digits: bool = False,
     classes: int = 10,
     seed: int = 0,
-) -> Images:
+) -> ImageFolder:
     """Make a folder of images, whole or not at all: noise of a size, or handwritten digits.
 
     Args:
@@ -54,7 +54,7 @@ def images(
     extents = (1, 8, 8) if digits else _shape(shape, kind)
     number = whole("count", (1797 if digits else 1000) if count is None else count)
     made = partial(drawn, number, extents, whole("classes", classes), of)
-    return Images(place, number, extents, write(place, kind, made, number * prod(extents)))
+    return ImageFolder(place, number, extents, write(place, kind, made, number * prod(extents)))
 
 
 def _shape(given: object, kind: str) -> Shape:

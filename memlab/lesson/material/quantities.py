@@ -15,7 +15,7 @@ from memlab.axes import Shape
 from memlab.errors import InputError
 from memlab.layers import Conv2d
 from memlab.layers.layer import Node
-from memlab.lesson.misconceptions import Cause
+from memlab.lesson.misconceptions import Mistake
 from memlab.optimizers import OPTIMIZERS
 
 FP32 = 4
@@ -25,7 +25,7 @@ class Quantity(NamedTuple):
     """A number of bytes, and the causes of wrong ones."""
 
     nbytes: int
-    causes: tuple[Cause, ...]
+    causes: tuple[Mistake, ...]
 
 
 def feature_map(node: Node, batch: int, each: int = FP32) -> Quantity:
@@ -100,22 +100,22 @@ def model_state(count: int, optimizer: str, each: int = FP32) -> Quantity:
 # -- mistakes -----------------------------------------------------------------------------------
 
 
-def _cause(name: str, value: Fraction | int, **values: object) -> Cause:
-    return Cause(name, Fraction(value), values)
+def _cause(name: str, value: Fraction | int, **values: object) -> Mistake:
+    return Mistake(name, Fraction(value), values)
 
 
-def _wrong(nbytes: int, causes: list[Cause]) -> tuple[Cause, ...]:
+def _wrong(nbytes: int, causes: list[Mistake]) -> tuple[Mistake, ...]:
     """Those that change the result: with stride 1 nobody can forget the stride."""
     return tuple(cause for cause in causes if cause.value != nbytes)
 
 
-def _units(nbytes: int, each: int) -> list[Cause]:
+def _units(nbytes: int, each: int) -> list[Mistake]:
     """Bits for bytes, and values for bytes."""
     values = _cause("values", Fraction(nbytes, each), bytes=each)
     return [_cause("bits", 8 * nbytes), values]
 
 
-def _batch(nbytes: int, batch: int) -> list[Cause]:
+def _batch(nbytes: int, batch: int) -> list[Mistake]:
     return [_cause("batch", Fraction(nbytes, batch), batch=batch)]
 
 

@@ -14,13 +14,13 @@ from torch import nn
 from memlab.bench.accuracy import compare
 from memlab.bench.accuracy.predictors import OWN
 from memlab.bench.accuracy.table import Compared
-from memlab.bench.accuracy.training import Case
+from memlab.bench.accuracy.training import AccuracyCase
 from memlab.pictures.explain.own_model import usual_loss
 
 VOCABULARY, LENGTH = 32_000, 512
 
 
-class Layer(nn.Module):
+class TransformerBlock(nn.Module):
     """Attention, then two linear layers, each added to what comes in."""
 
     def __init__(self, width: int, heads: int) -> None:
@@ -37,13 +37,13 @@ class Layer(nn.Module):
         return x + self.mlp(self.ln2(x))
 
 
-class Words(nn.Module):
+class LanguageModel(nn.Module):
     """A small language model: from tokens to scores, one for each word that may come next."""
 
     def __init__(self, width: int = 512, heads: int = 8, depth: int = 4) -> None:
         super().__init__()
         self.embed = nn.Embedding(VOCABULARY, width)
-        self.h = nn.ModuleList(Layer(width, heads) for _ in range(depth))
+        self.h = nn.ModuleList(TransformerBlock(width, heads) for _ in range(depth))
         self.lm_head = nn.Linear(width, VOCABULARY, bias=False)
 
     def forward(self, tokens: Any) -> Any:
@@ -53,7 +53,7 @@ class Words(nn.Module):
         return self.lm_head(x)
 
 
-class Images(nn.Module):
+class ImageClassifier(nn.Module):
     """Convolutions of 3x3 in stages with a pooling after each, and linear layers behind them."""
 
     def __init__(self, stages: tuple[tuple[int, int], ...], hidden: int = 4096) -> None:
@@ -76,21 +76,21 @@ class Images(nn.Module):
         return self.classifier(self.features(x).flatten(1))
 
 
-class VGG11(Images):
+class VGG11(ImageClassifier):
     """Eight convolutions (Simonyan and Zisserman 2015, arXiv 1409.1556)."""
 
     def __init__(self) -> None:
         super().__init__(((1, 64), (1, 128), (2, 256), (2, 512), (2, 512)))
 
 
-class VGG16(Images):
+class VGG16(ImageClassifier):
     """Thirteen convolutions, from the same paper."""
 
     def __init__(self) -> None:
         super().__init__(((2, 64), (2, 128), (3, 256), (3, 512), (3, 512)))
 
 
-class Small(Images):
+class SmallImageClassifier(ImageClassifier):
     """Of the same kind, small enough to be trained in a lesson."""
 
     def __init__(self) -> None:
@@ -109,11 +109,11 @@ def pictures(batch: int) -> tuple[Any, Any]:
 
 
 MODELS: dict[str, dict[str, Any]] = {
-    "words": {"build": Words, "make_batch": sentences, "optimizer": "adam"},
-    "kept": {"build": Words, "make_batch": sentences, "optimizer": "adam",
+    "words": {"build": LanguageModel, "make_batch": sentences, "optimizer": "adam"},
+    "kept": {"build": LanguageModel, "make_batch": sentences, "optimizer": "adam",
              "options": {"keep_output": True}},
     "vgg11": {"build": VGG11, "make_batch": pictures, "optimizer": "sgd"},
-    "small": {"build": Small, "make_batch": pictures, "optimizer": "momentum"},
+    "small": {"build": SmallImageClassifier, "make_batch": pictures, "optimizer": "momentum"},
     "vgg16": {"build": VGG16, "make_batch": pictures, "optimizer": "adam"},
 }  # fmt: skip
 """By the names that ``memlab.lesson.model`` knows; in ``kept`` a name holds what the model gives
@@ -125,5 +125,5 @@ ASKED = {"words": (32, "8 GB"), "vgg16": (8, "3 GB")}
 def trained(name: str, batch: int) -> Compared:
     """A model's second step at a batch as PyTorch's allocator has it, and what is planned for it
     from small batches, without workspace and with what was measured."""
-    case = Case(name, **{"loss_fn": usual_loss, **MODELS[name]}, batch=batch)
+    case = AccuracyCase(name, **{"loss_fn": usual_loss, **MODELS[name]}, batch=batch)
     return compare(case, OWN)

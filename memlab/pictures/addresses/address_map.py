@@ -18,7 +18,7 @@ from memlab.pictures.addresses.packing import Packing, Placed, say, shortly
 from memlab.pictures.draw import marks as draw
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Axis, Chart
-from memlab.pictures.draw.labels import Label, Phase, Text
+from memlab.pictures.draw.labels import ChartText, Label, PhaseBracket
 from memlab.pictures.draw.marks import (
     Area,
     Fact,
@@ -60,7 +60,7 @@ def paint(kind: str) -> Paint:
 
 
 @dataclass(frozen=True, eq=False)
-class Moment:
+class MapMoment:
     """One map or two, and what is chosen ``now``."""
 
     now: State
@@ -119,7 +119,7 @@ def filled(
 
 
 @dataclass(frozen=True, eq=False)
-class Slide(Group):
+class MovingMarks(Group):
     """Marks that are seen to come from the address ``before`` to theirs, ``now``, after so many
     seconds; where less motion is wanted they stand there at once."""
 
@@ -146,7 +146,7 @@ class AddressChart:
     seen to come from. In a ``live`` picture blocks say their facts and take the pointer.
     """
 
-    moment: Moment
+    moment: MapMoment
     packing: Packing
     wide: float
     before: int | None = None
@@ -217,13 +217,13 @@ class AddressChart:
         alive, named = np.array(found.true, np.float64), bool(found.subject.phases)
         scale = Scale(0, max(self.scale.last, arena))
         marks = [
-            *(Phase(strings.get(f"phase.{phase}"), first, last + 1, -34)
+            *(PhaseBracket(strings.get(f"phase.{phase}"), first, last + 1, -34)
               for phase, first, last in found.subject.phases),
             Area(np.zeros_like(alive), alive, KEPT, 0.6),
             Area(alive, np.maximum(alive, arena), FREE, 0),
             Rule(y=arena, look="limit"),
             Rule(y=0, look="rule", opacity=0.6),
-            Text(0, 0, say("alive_in"), 11, "end", dx=-8, dy=-2, dim=True),
+            ChartText(0, 0, say("alive_in"), 11, "end", dx=-8, dy=-2, dim=True),
             *self._flag(scale.last),
             Press("at", self.last),
         ]  # fmt: skip
@@ -239,7 +239,7 @@ class AddressChart:
         anchor, away = ("start", 7) if left else ("end", -7)
         room = max(x, self.last - x) - 12 * self.last / self.wide
         yield Rule(x=x, look="pole", above=20)
-        yield Text(x, top, self._flagged, 12, anchor, away, -10, bold=True, room=room)
+        yield ChartText(x, top, self._flagged, 12, anchor, away, -10, bold=True, room=room)
 
     @property
     def _flagged(self) -> str:
@@ -295,7 +295,7 @@ class AddressChart:
             said = Fact(name, nbytes=nbytes, more=say("outside_more"))
             yield Rect(*place, PAINTS[role], edge=0.4, fact=said)
             level += nbytes
-        yield Text(self.last, self.scale.first, self._beside_it, 11, "end", dy=self._foot)
+        yield ChartText(self.last, self.scale.first, self._beside_it, 11, "end", dy=self._foot)
 
     @property
     def _beside_it(self) -> str:
@@ -316,7 +316,7 @@ class AddressChart:
             for each in self.shown:
                 block = [*filled([(each.kind, _true(each))], inset), *self._letters(each)]
                 before = self.slid.address(each.name)
-                yield Slide(block, before, each.address, after=(each.turn - 1) * 0.2)
+                yield MovingMarks(block, before, each.address, after=(each.turn - 1) * 0.2)
         else:
             large = {each.name for each in self.shown}
             small = [("small", _true(each)) for each in self.lie if each.name not in large]
@@ -385,7 +385,7 @@ class AddressChart:
         x, y = (place[0] + place[1]) / 2, (place[2] + place[3]) / 2
         at = -sum(size + 3 for _, size in lines) / 2
         for content, size in lines:
-            yield Text(x, y, content, size, "middle", dy=at + 1.5 + 0.86 * size, chip=chip)
+            yield ChartText(x, y, content, size, "middle", dy=at + 1.5 + 0.86 * size, chip=chip)
             at += size + 3
 
     def _names(self, placed: Placed) -> Iterator[Mark]:
@@ -427,14 +427,14 @@ class AddressChart:
         top, last = self.top, self.scale.last
         key = "top_equal" if top == self.packing.placement.lower_bound else "top"
         yield Rule(y=top, look="limit", below=4, above=6)
-        yield Text(0, top, shortly(top), 11, "end", -12, 4, bold=True)
+        yield ChartText(0, top, shortly(top), 11, "end", -12, 4, bold=True)
         yield self._titled(say(key if self.done else "top_now"), top, bold=True)
         for bound in self._bound:
             apart = self.size((0, 0, min(bound, top), max(bound, top)))[1]
             yield self._titled(say("bound"), top if apart < 16 else bound, right=apart < 16)
             if apart > 12 and len(self.moment.maps) == 1:
-                yield Text(0, bound, shortly(bound), 11, "end", -12, 4)
-        yield Text(0, self.scale.first, say("axis_x"), 11, dy=self._foot, dim=True)
+                yield ChartText(0, bound, shortly(bound), 11, "end", -12, 4)
+        yield ChartText(0, self.scale.first, say("axis_x"), 11, dy=self._foot, dim=True)
         sides = [(0, last * part, "end", -8, 4) for part in (0.6, 0.5, 0.4, 0.7)]
         yield Label(say("axis_y"), sides, 11, dim=True)
 

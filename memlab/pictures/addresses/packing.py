@@ -68,7 +68,7 @@ def say_how(name: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class PackingSubject:
     """Tensors to pack: six made-up ones where ``step`` is None, else a step, and ``plain``, the
     one before it ran in place. ``named`` says that its name makes it again."""
 
@@ -84,7 +84,7 @@ class Subject:
         return self.step is None
 
     @cached_property
-    def in_place(self) -> Subject:
+    def in_place(self) -> PackingSubject:
         """The same with outputs that overwrite inputs which nobody needs any more.
 
         Raises:
@@ -152,11 +152,11 @@ class Subject:
 
 
 @lru_cache(maxsize=24)
-def _placed(subject: Subject, batch: int, how: str) -> Placement:
+def _placed(subject: PackingSubject, batch: int, how: str) -> Placement:
     return arrange(TOY, how) if subject.step is None else place(subject.step, batch, how)
 
 
-def subject_of(given: str | Network | Step) -> Subject:
+def subject_of(given: str | Network | Step) -> PackingSubject:
     """Subject made from ``"toy"``, a name of ``memlab.zoo``, a network or a step.
 
     Raises:
@@ -171,13 +171,13 @@ def subject_of(given: str | Network | Step) -> Subject:
         said = shorten(given)
         raise InputError(f"give the toy, a network or a step, got {said}; try 'resnet50'.")
     label = ", ".join((given.label or given.network, *given.notes))
-    return Subject(given.network or "step", label, given, given)
+    return PackingSubject(given.network or "step", label, given, given)
 
 
 @lru_cache(maxsize=8)
-def _of_name(name: str) -> Subject:
+def _of_name(name: str) -> PackingSubject:
     if name == TOY_NAME:
-        return Subject(TOY_NAME, say("toy"), named=True)
+        return PackingSubject(TOY_NAME, say("toy"), named=True)
     network = network_of(name)
     return replace(subject_of(network), name=name_of(network), named=True)
 
@@ -232,7 +232,7 @@ class Overlap(NamedTuple):
     high: int
 
 
-class Turn(NamedTuple):
+class PackingTurn(NamedTuple):
     """One block is placed. ``holes`` are free during its life below the blocks placed before it,
     each from which address to which; ``refused`` are those holes where all were too small, so that
     it went on top."""
@@ -259,7 +259,7 @@ class Packing:
     ``made`` is the placement from which blocks were moved by hand, where they were.
     """
 
-    subject: Subject
+    subject: PackingSubject
     batch: int
     placement: Placement
     made: Placement | None = None
@@ -348,7 +348,7 @@ class Packing:
 
     # -- how it was packed --------------------------------------------------------------------
 
-    def turn(self, count: int) -> Turn:
+    def turn(self, count: int) -> PackingTurn:
         """The block that was placed as number so many, from 1."""
         placed = self.turns[count - 1]
         before = [other for other in self.turns[: count - 1] if other.lives_with(placed)]
@@ -359,9 +359,9 @@ class Packing:
             top = max(top, other.top)
         looked, small = self.placement.how != "no reuse", tuple(holes)
         fits = placed.address != top or any(high - low >= placed.size for low, high in holes)
-        return Turn(placed, small if looked else (), small if looked and not fits else ())
+        return PackingTurn(placed, small if looked else (), small if looked and not fits else ())
 
-    def told(self, count: int) -> Turn | None:
+    def told(self, count: int) -> PackingTurn | None:
         """The turn to tell after so many: the last one; at the end the one that reached the top."""
         if count < len(self.blocks):
             return self.turn(count) if count else None

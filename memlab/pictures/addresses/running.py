@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from memlab import units
 from memlab.errors import InputError
-from memlab.pictures.addresses.packing import Subject, say
+from memlab.pictures.addresses.packing import PackingSubject, say
 from memlab.placement.placement import Placement
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ PATIENCE = 150 * GFLOP
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ArrayDifference:
     """Values of one array that differ in any bit, and all that it has."""
 
     name: str
@@ -43,7 +43,7 @@ class ArenaRun:
     loss: float | None
     expected: float | None
     what: str
-    differences: tuple[Difference, ...]
+    differences: tuple[ArrayDifference, ...]
     faults: int
     nan: tuple[str, ...]
     unclear: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class ArenaRun:
         return repr(self.loss) == repr(self.expected)
 
     @property
-    def wrong(self) -> tuple[Difference, ...]:
+    def wrong(self) -> tuple[ArrayDifference, ...]:
         """The arrays that differ."""
         return tuple(each for each in self.differences if each.values)
 
@@ -94,7 +94,7 @@ class ArenaRun:
     __str__ = __repr__ = text
 
 
-def run_map(subject: Subject, placement: Placement, batch: int) -> ArenaRun:
+def run_map(subject: PackingSubject, placement: Placement, batch: int) -> ArenaRun:
     """Run it twice: at these addresses, and as it was before, without an arena.
 
     Raises:
@@ -127,10 +127,12 @@ def _arrays(run: Run, what: str) -> Mapping[str, Array]:
     return run.gradients if what == "gradients" else run.parameters
 
 
-def differences(wanted: Mapping[str, Array], got: Mapping[str, Array]) -> tuple[Difference, ...]:
+def differences(
+    wanted: Mapping[str, Array], got: Mapping[str, Array]
+) -> tuple[ArrayDifference, ...]:
     """Every array compared bit for bit: NaN equals NaN, and 0 is not -0."""
     return tuple(
-        Difference(name, int((_bits(array) != _bits(got[name])).sum()), array.size)
+        ArrayDifference(name, int((_bits(array) != _bits(got[name])).sum()), array.size)
         for name, array in wanted.items()
     )
 

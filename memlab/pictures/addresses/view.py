@@ -13,7 +13,7 @@ from memlab.pictures.addresses.address_map import (
     LEFT,
     RIGHT,
     AddressChart,
-    Moment,
+    MapMoment,
     facts,
     outside,
     paint,
@@ -23,8 +23,8 @@ from memlab.pictures.addresses.packing import (
     SMALL,
     TOY_NAME,
     Packing,
+    PackingSubject,
     Placed,
-    Subject,
     say,
     say_how,
     shortly,
@@ -32,11 +32,11 @@ from memlab.pictures.addresses.packing import (
 )
 from memlab.pictures.addresses.running import ArenaRun, run_map
 from memlab.pictures.draw.page import Page
-from memlab.pictures.draw.table import Below, Beside, Block, Key, Table, Words
+from memlab.pictures.draw.table import Below, Key, PageBlock, Paragraphs, SideBySide, Table
 from memlab.pictures.draw.theme import FREE
-from memlab.pictures.live.setting import Check, Choice, Number, Range, Setting, State
-from memlab.pictures.live.view import Scene, View, maker
-from memlab.pictures.live.widget import Line, stop
+from memlab.pictures.live.setting import Checkbox, NumberBox, Range, Select, Setting, State
+from memlab.pictures.live.view import PageState, View, maker
+from memlab.pictures.live.widget import Paragraph, stop
 from memlab.pictures.values.step_recipe import network_of
 from memlab.placement.placement import BY_HAND, HOWS, Placement
 from memlab.strings import gettext as _
@@ -55,9 +55,9 @@ LISTED = 12
 # -- what is chosen -------------------------------------------------------------------------------
 
 
-def subject(now: State) -> Subject:
+def subject(now: State) -> PackingSubject:
     """Subject of a state, in place or not."""
-    found: Subject = now.what.in_place if now.in_place else now.what
+    found: PackingSubject = now.what.in_place if now.in_place else now.what
     return found
 
 
@@ -68,7 +68,9 @@ def packing(now: State, how: str = "") -> Packing:
 
 
 @lru_cache(maxsize=32)
-def _packing(found: Subject, batch: int, how: str, moves: tuple[tuple[str, int], ...]) -> Packing:
+def _packing(
+    found: PackingSubject, batch: int, how: str, moves: tuple[tuple[str, int], ...]
+) -> Packing:
     """Everything about a placement, worked out once while it is on display."""
     made = found.placement(batch, how)
     hand = reduce(lambda map_, move: map_.moved(*move), moves, made)
@@ -80,14 +82,14 @@ def a_step(now: State) -> bool:
     return not now.what.toy
 
 
-class What(Choice[Any]):
+class What(Select[Any]):
     """Choice of the subject: one of those offered, or the one that the view was made for."""
 
     def value(self, now: State) -> str:
         return str(now.what.name)
 
-    def allowed(self, given: Any, now: State) -> Subject:
-        return given if isinstance(given, Subject) else subject_of(given)
+    def allowed(self, given: Any, now: State) -> PackingSubject:
+        return given if isinstance(given, PackingSubject) else subject_of(given)
 
     def read(self, event: str, value: Any, now: State) -> Any:
         return now.own if str(value) == now.own.name else str(value)
@@ -101,7 +103,7 @@ class What(Choice[Any]):
         return repr(now.what.name) if now.what.named else "subject"
 
 
-class Placing(Choice[str]):
+class Placing(Select[str]):
     """A way to place; ``"by hand"`` once a block was moved."""
 
     def allowed(self, given: Any, now: State) -> str:
@@ -136,7 +138,7 @@ def _kept(doc: str, default: Any = None, **more: Any) -> Setting[Any]:
     return Setting(doc=doc, default=default, argument=False, **more)
 
 
-class AddressMap(View[Moment]):
+class AddressMap(View[MapMoment]):
     """Which tensors lie where in one arena, to look at, to pack by hand and to run.
 
     ``move(name, address)`` moves a block, ``score()`` says how good the map is, ``run()`` runs the
@@ -178,7 +180,7 @@ class AddressMap(View[Moment]):
         follows=("what", "in_place"),
         doc="the operation to cut, counted from 1; None for the busiest",
     )
-    numbers = Check(doc="every number: the largest blocks, of all or at the cursor", key="KeyN")
+    numbers = Checkbox(doc="every number: the largest blocks, of all or at the cursor", key="KeyN")
     packed = Range(
         0,
         lambda now: len(packing(now).blocks),
@@ -190,14 +192,14 @@ class AddressMap(View[Moment]):
         when=lambda now: now.what.toy,
         brief=lambda now: say("packed"),
     )
-    in_place = Check(
+    in_place = Checkbox(
         doc="outputs overwrite inputs that nobody needs any more (``memlab.in_place``)",
         place="more",
         when=a_step,
         follows=("what",),
         brief=lambda now: say("in_place") if now.in_place else "",
     )
-    batch = Number(
+    batch = NumberBox(
         1,
         MOST,
         default=lambda now: 1 if now.what.toy else BATCH,
@@ -243,9 +245,9 @@ class AddressMap(View[Moment]):
         known("block", new.chosen, ["", *found.by_name])
         return new.replace(packed=None) if new.packed == len(found.blocks) else new
 
-    def study(self, now: State) -> Moment:
+    def study(self, now: State) -> MapMoment:
         first = packing(now)
-        return Moment(now, (first, *([packing(now, now.beside)] if now.beside else [])))
+        return MapMoment(now, (first, *([packing(now, now.beside)] if now.beside else [])))
 
     def line(self, now: State) -> str:
         placement = packing(now).placement
@@ -352,37 +354,37 @@ class AddressMap(View[Moment]):
 
     # -- what is shown --------------------------------------------------------------------------
 
-    def says(self, scene: Scene) -> str:
+    def says(self, scene: PageState) -> str:
         moment, now = self.rows_of(scene.now), scene.now
         if moment.focus and not (scene.news or now.scored):
             return ". ".join([now.chosen, *moment.packing.about(moment.focus)])
         told = moment.packing.told(moment.count) if now.packed is not None else None
         return " ".join([told.text() if told else _headline(moment), *_sentences(moment)])
 
-    def fact(self, scene: Scene) -> str:
+    def fact(self, scene: PageState) -> str:
         return str(facts(self.rows_of(scene.now).packing).get(scene.now.chosen, ""))
 
-    def lines(self, scene: Scene) -> Sequence[Line]:
+    def lines(self, scene: PageState) -> Sequence[Paragraph]:
         """Outcome where the map on display ran on this machine."""
         (found, ran), now = self._ran or (None, None), packing(scene.now)
         same = found and found.subject is now.subject and found.placement == now.placement
-        return [Line(each) for each in ran.sentences()] if ran and same and scene.live else []
+        return [Paragraph(each) for each in ran.sentences()] if ran and same and scene.live else []
 
-    def compose(self, scene: Scene) -> Page:
+    def compose(self, scene: PageState) -> Page:
         moment, now = self.rows_of(scene.now), scene.now
         charts, found = self._charts(scene), moment.packing
         blocks = [
-            Words([[(_headline(moment), True)]], 20),
-            Words(_sentences(moment), 13, bold=bool(found.overlaps or now.scored)),
+            Paragraphs([[(_headline(moment), True)]], 20),
+            Paragraphs(_sentences(moment), 13, bold=bool(found.overlaps or now.scored)),
             *_maps(charts, scene.width),
             _key(charts[0]),
             *chain.from_iterable(_exact(chart, scene.width >= TABLE) for chart in charts),
-            Words(lambda: list(_phases(found.subject)), drawn=False),
+            Paragraphs(lambda: list(_phases(found.subject)), drawn=False),
         ]
         others = [say_how(each.placement.how) for each in moment.maps[1:]]
         return Page(", ".join([found.title, *others]), blocks, scene.width)
 
-    def _charts(self, scene: Scene) -> list[AddressChart]:
+    def _charts(self, scene: PageState) -> list[AddressChart]:
         """A chart for each map. Of the map before, the top is shown, and blocks are seen to come
         from there, but not to a fault, nor by hand: the axis holds both."""
         moment, now, before = self.rows_of(scene.now), scene.now, scene.previous
@@ -417,7 +419,7 @@ def _back(now: State) -> State:
     return now.replace(chosen="") if now.chosen else now.replace(cursor=None)
 
 
-def _born(moment: Moment, way: int) -> Placed:
+def _born(moment: MapMoment, way: int) -> Placed:
     """The block that is born before or after the one in focus; the small ones are left out."""
     blocks, focus = moment.packing.large, moment.focus
     if focus not in blocks:
@@ -428,7 +430,7 @@ def _born(moment: Moment, way: int) -> Placed:
 # -- words ----------------------------------------------------------------------------------------
 
 
-def _headline(moment: Moment) -> str:
+def _headline(moment: MapMoment) -> str:
     """Finding of one map, or of two."""
     if len(moment.maps) == 1:
         return moment.packing.headline(moment.count)
@@ -436,7 +438,7 @@ def _headline(moment: Moment) -> str:
     return say("finding.pair", first=first, second=second)
 
 
-def _sentences(moment: Moment) -> list[str]:
+def _sentences(moment: MapMoment) -> list[str]:
     """Faults, and the score where it was asked for; else a hint what to see."""
     found, now = moment.packing, moment.now
     if told := [*found.faults(), *([found.score()] if now.scored else [])]:
@@ -448,25 +450,25 @@ def _sentences(moment: Moment) -> list[str]:
 # -- blocks of the page ---------------------------------------------------------------------------
 
 
-def _maps(charts: Sequence[AddressChart], width: float) -> Sequence[Block]:
+def _maps(charts: Sequence[AddressChart], width: float) -> Sequence[PageBlock]:
     """The maps side by side, or one below the other; the names of two."""
     names = [say_how(chart.packing.placement.how) for chart in charts] if charts[1:] else [""]
     columns = [
-        Below([Words(name, 13, bold=True, left=LEFT), chart.strip(), chart.map()], gap=6)
+        Below([Paragraphs(name, 13, bold=True, left=LEFT), chart.strip(), chart.map()], gap=6)
         for name, chart in zip(names, charts, strict=True)
     ]
-    return [Beside([(column, 1) for column in columns], APART)] if width >= PAIR else columns
+    return [SideBySide([(column, 1) for column in columns], APART)] if width >= PAIR else columns
 
 
-def _exact(chart: AddressChart, wide: bool) -> Iterator[Block]:
+def _exact(chart: AddressChart, wide: bool) -> Iterator[PageBlock]:
     """Every figure, how it was packed, and the largest blocks: of all, or at the cursor from the
     top down. Where the page is not ``wide``, their table is in the text alone."""
     found, moment = chart.packing, chart.moment
     count = moment.count if chart.first else len(found.blocks)
-    yield Words(lambda: [*found.sentences, *found.story(count)], drawn=moment.now.numbers,
+    yield Paragraphs(lambda: [*found.sentences, *found.story(count)], drawn=moment.now.numbers,
                 gap=10 if moment.now.numbers else 1)  # fmt: skip
     if chart.toy:
-        yield Words(lambda: found.letters(count), drawn=False, gap=1)
+        yield Paragraphs(lambda: found.letters(count), drawn=False, gap=1)
     cut = moment.now.cursor is not None
     here = found.at(moment.at, count)[::-1] if cut else found.blocks
     largest = sorted(here, key=lambda placed: -placed.size)[:LISTED]
@@ -476,10 +478,10 @@ def _exact(chart: AddressChart, wide: bool) -> Iterator[Block]:
     yield Table(say("heads").split("|"), [*map(found.row, shown)], "<>>>>><", title, looks=looks,
                 drawn=drawn, gap=8 * drawn)  # fmt: skip
     others = len(here) - len(shown)
-    yield Words(say("others", count=f"{others:,}") if others else "", drawn=drawn)
+    yield Paragraphs(say("others", count=f"{others:,}") if others else "", drawn=drawn)
 
 
-def _phases(found: Subject) -> Iterator[str]:
+def _phases(found: PackingSubject) -> Iterator[str]:
     """Phases in words, as the brackets above the picture say them."""
     for phase, first, last in found.phases:
         values = {"first": f"{first + 1:,}", "last": f"{last + 1:,}"}

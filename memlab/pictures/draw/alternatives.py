@@ -13,7 +13,7 @@ from memlab.pictures.draw import text as texts
 from memlab.pictures.draw import theme
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.label_board import spread
-from memlab.pictures.draw.labels import Text
+from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Fact, Line, Mark, Pen, Point, Points, Rect, Rule, symbol
 from memlab.pictures.draw.scale import Scale
 from memlab.pictures.draw.table import Table
@@ -27,7 +27,7 @@ TALL = 16
 # -- lines ---------------------------------------------------------------------------------------
 
 
-class Way(NamedTuple):
+class NamedLine(NamedTuple):
     """A line: its name in some lines, its points, and what each says on hover. With one fact
     it is the line that says it, and only its end has a mark."""
 
@@ -38,7 +38,7 @@ class Way(NamedTuple):
     """Point beside which the name stands."""
 
 
-def drawn(ways: Sequence[Way]) -> list[Mark]:
+def drawn(ways: Sequence[NamedLine]) -> list[Mark]:
     """The lines and their marks; the number of a way is that of its look."""
     marks: list[Mark] = []
     for index, way in enumerate(ways):
@@ -59,7 +59,7 @@ class Names(Mark):
     is below 0, ``pitch`` pixels apart, each with the mark of its way, on a piece of its line where
     that is dashed. ``inset`` pixels are kept free at the top and the bottom of the frame."""
 
-    ways: Sequence[Way]
+    ways: Sequence[NamedLine]
     away: float
     pitch: float
     inset: float = 0
@@ -116,7 +116,7 @@ class Names(Mark):
 # -- bars ----------------------------------------------------------------------------------------
 
 
-class Bar(NamedTuple):
+class LabelledBar(NamedTuple):
     """A figure, where it comes from, and its label; a name, and smaller below it what it does."""
 
     value: float
@@ -128,7 +128,8 @@ class Bar(NamedTuple):
 
 
 def bars(
-    found: Sequence[Bar], scale: Scale, pitch: float, title: str = "", *, axis: Axis | None = None,
+    found: Sequence[LabelledBar], scale: Scale, pitch: float, title: str = "", *,
+    axis: Axis | None = None,
     told: Table | Sequence[str] = (), gap: float = 0,
 ) -> Chart:  # fmt: skip
     """A chart of bars, ``pitch`` pixels from one to the next; margins are as wide as the texts."""
@@ -140,9 +141,9 @@ def bars(
             drawn.append(Rect(first, bar.value, y, y, look, thick=TALL, fact=bar.fact))
         lift = -2 if bar.below else 4
         labels = (
-            Text(first, y, bar.name, 12, "end", -12, lift, bold=True),
-            Text(first, y, bar.below, 11, "end", -12, 13, dim=True),
-            Text(max(bar.value, first), y, bar.label, 12, "start", 8, 4, chip=True),
+            ChartText(first, y, bar.name, 12, "end", -12, lift, bold=True),
+            ChartText(first, y, bar.below, 11, "end", -12, 13, dim=True),
+            ChartText(max(bar.value, first), y, bar.label, 12, "start", 8, 4, chip=True),
         )
         drawn += [label for label in labels if label.content]
     left = max(max(_wide(bar.name), texts.width(bar.below, 11)) for bar in found)

@@ -11,7 +11,7 @@ from memlab.pictures.draw.label_board import Board
 from memlab.pictures.draw.marks import Mark, Pen
 from memlab.pictures.draw.scale import Scale, Tick
 from memlab.pictures.draw.svg import Box, Svg, text_box
-from memlab.pictures.draw.table import Block, Table
+from memlab.pictures.draw.table import PageBlock, Table
 from memlab.pictures.draw.theme import lined
 
 TICK = 8
@@ -40,7 +40,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Chart(Block):
+class Chart(PageBlock):
     """Marks between two scales, in a frame ``height`` pixels high with margins ``left`` and
     ``right`` of it; marks may use ``above`` and ``below`` it as much.
 

@@ -13,7 +13,7 @@ from memlab import strings
 from memlab.errors import InputError
 from memlab.pictures.draw.page import Page
 from memlab.pictures.live.setting import Range, State, of
-from memlab.pictures.live.view import Scene, View
+from memlab.pictures.live.view import PageState, View
 from memlab.pictures.live.widget import Labels
 
 DOTS = 200
@@ -99,7 +99,7 @@ def _frames(view: View[Any], slider: Range) -> Iterator[tuple[State, Page]]:
     states = list(_states(view, slider))
     for at, state in enumerate(states):
         beside = states[at - 1] if at else states[1] if states[1:] else None
-        scene = Scene(state, beside, states[-1], dragging=beside is not None, width=view.widest)
+        scene = PageState(state, beside, states[-1], dragging=beside is not None, width=view.widest)
         yield state, view.compose(scene)
 
 

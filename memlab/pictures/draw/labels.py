@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from memlab import strings
 from memlab.arrays import Floats, least, most
+from memlab.moved import old_names
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.marks import Fact, Mark, Pen
 from memlab.pictures.draw.svg import Box, text_box
@@ -33,7 +34,7 @@ Finder = Callable[[Pen, float, float], Box | None]
 
 
 @dataclass(frozen=True)
-class Text(Mark):
+class ChartText(Mark):
     """A text at a value, moved by ``dx`` and ``dy`` pixels; its baseline is there, and the end
     that ``anchor`` names: start, middle, end. ``held`` keeps it inside the picture; it is shortened
     to ``room``, in values of x."""
@@ -109,10 +110,10 @@ class Label(Mark):
     fact: Fact | None = None
     late: ClassVar[bool] = True
 
-    def texts(self) -> list[Text]:
+    def texts(self) -> list[ChartText]:
         """One for each of its places."""
         return [
-            Text(x, y, self.content, self.size, anchor, dx, dy, self.bold, self.dim, self.chip)
+            ChartText(x, y, self.content, self.size, anchor, dx, dy, self.bold, self.dim, self.chip)
             for x, y, anchor, dx, dy in self.places
         ]
 
@@ -134,7 +135,7 @@ class Label(Mark):
             return False
         return box.left >= 0 and box.right <= pen.svg.width
 
-    def _lead(self, pen: Pen, text: Text, box: Box) -> None:
+    def _lead(self, pen: Pen, text: ChartText, box: Box) -> None:
         if self.leader and abs(text.dy) > self.leader:
             x, edge = pen.x(text.x), box.bottom if text.dy < 0 else box.top
             end = min(max(x, box.left), box.right)
@@ -158,7 +159,7 @@ def beyond(x: float, end: float, nbytes: int) -> Label:
 
 
 @dataclass(frozen=True)
-class Phase(Mark):
+class PhaseBracket(Mark):
     """A bracket above the chart over some operations, with its name where there is room, and a
     line where it begins."""
 
@@ -338,3 +339,7 @@ def _ledges(
 def _boxes(lefts: Floats, bottoms: Floats, wide: float, tall: float) -> list[Box]:
     corners = zip(lefts.tolist(), bottoms.tolist(), strict=True)
     return [Box(left, bottom - tall, left + wide, bottom) for left, bottom in corners]
+
+
+if not TYPE_CHECKING:  # a checker of types sees the new names only
+    __getattr__ = old_names(__name__)

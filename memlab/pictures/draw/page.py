@@ -12,8 +12,8 @@ from memlab.errors import visible
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw import theme
 from memlab.pictures.draw.marks import Glyph
-from memlab.pictures.draw.svg import MARGIN, Label, Svg
-from memlab.pictures.draw.table import Block, Words, paragraphs
+from memlab.pictures.draw.svg import MARGIN, DrawnText, Svg
+from memlab.pictures.draw.table import PageBlock, Paragraphs, paragraphs
 from memlab.pictures.draw.theme import Paint
 from memlab.pictures.values.study import Study
 
@@ -27,7 +27,7 @@ class Page:
     ``titled``; ``says`` is what a screen reader hears of the picture."""
 
     title: str
-    blocks: Sequence[Block]
+    blocks: Sequence[PageBlock]
     width: float = WIDTH
     says: str = ""
     titled: bool = True
@@ -91,7 +91,7 @@ class Page:
         return figure
 
 
-def _write(sheet: Any, label: Label) -> None:
+def _write(sheet: Any, label: DrawnText) -> None:
     """A text as wide as it is in the picture: matplotlib's own font is wider than Arial."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextPath
@@ -157,16 +157,16 @@ def _titled(group: re.Match[str]) -> str:
 
 
 def report(
-    study: Study, *blocks: Block, size: int = 13, bold: int = 1, marked: bool = False
+    study: Study, *blocks: PageBlock, size: int = 13, bold: int = 1, marked: bool = False
 ) -> Page:
     """The first sentences in bold and the others of a study, some blocks, and its notes.
 
     Where it is ``marked``, each sentence says of one way what its marks are.
     """
     first, others = study.sentences[:bold], study.sentences[bold:]
-    said = [Words(first, size, bold=True), Words(others, min(size, 13))]
+    said = [Paragraphs(first, size, bold=True), Paragraphs(others, min(size, 13))]
     if marked:
-        said = [Words(each, 12, mark=index) for index, each in enumerate(study.sentences)]
-    notes = Words(study.notes, 11, dim=True, gap=8)
+        said = [Paragraphs(each, 12, mark=index) for index, each in enumerate(study.sentences)]
+    notes = Paragraphs(study.notes, 11, dim=True, gap=8)
     says = " ".join([f"{study.title}.", *study.sentences])
     return Page(study.title, [*said, *blocks, notes], says=says)

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor, log, log10
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from memlab import units
+from memlab.moved import old_names
 from memlab.pictures.values.number_text import SECONDS, unit_of
 
 Tick = tuple[float, str]
@@ -46,7 +47,7 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Linear(Scale):
+class LinearScale(Scale):
     """A tick at every ``step`` values; labels are in units of ``per``, the last one names
     ``unit``."""
 
@@ -74,7 +75,7 @@ class Linear(Scale):
 
 
 @dataclass(frozen=True)
-class Steady(Linear):
+class Steady(LinearScale):
     """One that a view keeps: what lies beyond it stands at its end."""
 
     def at(self, value: Any) -> Any:
@@ -85,7 +86,7 @@ class Steady(Linear):
 
 
 @dataclass(frozen=True)
-class Log(Scale):
+class LogScale(Scale):
     """Powers of ``base`` from ``first`` to ``last``: equal ratios are equally far apart. What lies
     below the first stands at 0. ``label`` writes a tick, ``marked`` are the ticks."""
 
@@ -174,26 +175,26 @@ def over(amount: int, room: Fraction = TIGHT) -> tuple[int, int]:
     raise AssertionError("unreachable: 10 times the power is always enough")
 
 
-def bytes_over(nbytes: int, room: Fraction = SKY) -> Linear:
+def bytes_over(nbytes: int, room: Fraction = SKY) -> LinearScale:
     """From 0 bytes to a round end above an amount, in one decimal unit."""
     end, step = over(nbytes, room)
     unit = unit_of(end)
-    return Linear(0, end, step, unit, units.UNITS[unit])
+    return LinearScale(0, end, step, unit, units.UNITS[unit])
 
 
-def counts_over(count: int, unit: str = "", per: float = 1) -> Linear:
+def counts_over(count: int, unit: str = "", per: float = 1) -> LinearScale:
     """From 0 to a round end that holds a count."""
-    return Linear(0, *over(count), unit, per)
+    return LinearScale(0, *over(count), unit, per)
 
 
-def seconds_over(seconds: Iterable[float]) -> Linear:
+def seconds_over(seconds: Iterable[float]) -> LinearScale:
     """From 0 s to the least round end that holds every time, in one unit."""
     end, step = over(max(1, ceil(1e9 * max(seconds))))
     unit = next(unit for unit, size in SECONDS.items() if end >= 1e9 * size)
-    return Linear(0, end / 1e9, step / 1e9, unit, SECONDS[unit])
+    return LinearScale(0, end / 1e9, step / 1e9, unit, SECONDS[unit])
 
 
-def steady(scale: Linear) -> Steady:
+def steady(scale: LinearScale) -> Steady:
     """The same scale, kept while what it shows changes."""
     return Steady(scale.first, scale.last, scale.step, scale.unit, scale.per)
 
@@ -202,15 +203,15 @@ def powers_around(
     values: Iterable[float],
     base: float = 2,
     label: Callable[[float], str] = "{:,g}".format,
-) -> Log:
+) -> LogScale:
     """The powers of a base around some values above 0, at least two of them."""
     found = [log(value, base) for value in values if value > 0] or [0.0]
     first = floor(min(found) + 1e-9)
     last = max(ceil(max(found) - 1e-9), first + 1)
-    return Log(float(base) ** first, float(base) ** last, base, label)
+    return LogScale(float(base) ** first, float(base) ** last, base, label)
 
 
-def ratios_around(values: Iterable[float], label: Callable[[float], str]) -> Log:
+def ratios_around(values: Iterable[float], label: Callable[[float], str]) -> LogScale:
     """Between 1, 2 or 5 times powers of 10 around some values above 0; lines at the powers, where
     these are few at 2 and 5 times too."""
     found = [value for value in values if value > 0] or [1.0]
@@ -220,7 +221,7 @@ def ratios_around(values: Iterable[float], label: Callable[[float], str]) -> Log
     powers = range(low, high + 1, max(1, ceil(reach / 7)))
     lines = [digit * 10.0**p for p in powers for digit in ((1, 2, 5) if reach < 2.1 else (1,))]
     inside = tuple(each for each in lines if 0.999 * first <= each <= 1.001 * last)
-    return Log(first, last, 10, label, inside)
+    return LogScale(first, last, 10, label, inside)
 
 
 def _near(value: float) -> list[float]:
@@ -238,3 +239,7 @@ def counts(total: int) -> list[int]:
     )
     inner = [n for n in range(step, total, step) if min(n - 1, total - n) >= 0.6 * step]
     return [1, *inner, total] if total > 1 else [1]
+
+
+if not TYPE_CHECKING:  # a checker of types sees the new names only
+    __getattr__ = old_names(__name__)

@@ -42,7 +42,7 @@ class Box(NamedTuple):
         )
 
 
-class Label(NamedTuple):
+class DrawnText(NamedTuple):
     """A text that was drawn, and the rectangle that it fills."""
 
     content: str
@@ -69,7 +69,7 @@ class Svg:
     height: float
     key: str
     parts: list[str] = field(default_factory=list)
-    labels: list[Label] = field(default_factory=list)
+    labels: list[DrawnText] = field(default_factory=list)
     charts: list[tuple[Any, Box]] = field(default_factory=list)
     """The charts of the page, each with its frame."""
     samples: list[tuple[Any, float, float]] = field(default_factory=list)
@@ -136,7 +136,7 @@ class Svg:
         fit = f'textLength="{right - left:.1f}" lengthAdjust="spacingAndGlyphs"'
         place = f'x="{_value(x)}" y="{_value(y)}" class="{kinds}"{end}'
         self.parts.append(f"<text {place} {fit if body else ''}>{body}</text>")
-        self.labels.append(Label(texts.plain(content), box, size, bold, self.charting))
+        self.labels.append(DrawnText(texts.plain(content), box, size, bold, self.charting))
         return box
 
     def fill(self, d: str, paint: Paint, edge: float = 0.8) -> None:
@@ -196,7 +196,7 @@ class Svg:
         ]
 
     @property
-    def words(self) -> list[Label]:
+    def words(self) -> list[DrawnText]:
         """The texts that stand at no value of a chart."""
         return [label for label in self.labels if not label.chart]
 

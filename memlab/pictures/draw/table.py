@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from memlab.moved import old_names
 from memlab.pictures.draw import marks
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.svg import Box, Svg
@@ -31,7 +32,7 @@ Span = tuple[float, float]
 """The left and the right end of a column."""
 
 
-class Block:
+class PageBlock:
     """A part of a page: it draws itself at a place and tells itself in lines.
 
     ``gap`` pixels are free above it; with a gap its text begins a paragraph.
@@ -54,7 +55,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Words(Block):
+class Paragraphs(PageBlock):
     """A paragraph, or several: each begins a line; a function gives them once they are needed. A
     ``mark``, the number of a way or a paint, stands before the first. ``cut`` shortens each to one
     line, ``most`` is how many lines are drawn at most, ``left`` how far it stands in. What is not
@@ -112,7 +113,7 @@ class Words(Block):
 
 
 @dataclass(frozen=True)
-class Table(Block):
+class Table(PageBlock):
     """Rows of cells below their heads. ``align`` says column by column ``<`` or ``>``; ``looks``
     are a swatch for each row, ``facts`` what each says on hover, ``sends`` what a press sends;
     ``rules`` are the rows below which a line is drawn, or the classes of these lines. Rows in
@@ -253,7 +254,7 @@ class Table(Block):
 
 
 @dataclass(frozen=True)
-class Key(Block):
+class Key(PageBlock):
     """What marks mean: a sample of each, and its name. The text has no marks, and no key."""
 
     entries: Sequence[tuple[int | Paint | str | marks.Glyph, str]]
@@ -286,10 +287,10 @@ class Unnamed(Key):
 
 
 @dataclass(frozen=True)
-class Beside(Block):
+class SideBySide(PageBlock):
     """Blocks side by side, each with its share of the width."""
 
-    parts: Sequence[tuple[Block, float]]
+    parts: Sequence[tuple[PageBlock, float]]
     apart: float = 20
     gap: float = 0
 
@@ -311,10 +312,10 @@ class Beside(Block):
 
 
 @dataclass(frozen=True)
-class Below(Block):
+class Below(PageBlock):
     """Blocks one below the other, as one part of what stands side by side."""
 
-    blocks: Sequence[Block]
+    blocks: Sequence[PageBlock]
     gap: float = 0
 
     def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
@@ -326,7 +327,7 @@ class Below(Block):
         return paragraphs(self.blocks)
 
 
-def paragraphs(blocks: Sequence[Block]) -> list[str]:
+def paragraphs(blocks: Sequence[PageBlock]) -> list[str]:
     """The lines of blocks, with an empty one where a paragraph begins."""
     found: list[str] = []
     alone = False
@@ -336,7 +337,7 @@ def paragraphs(blocks: Sequence[Block]) -> list[str]:
             found.append("")
         if lines:
             found += lines
-            alone = block.alone and not isinstance(block, Words)
+            alone = block.alone and not isinstance(block, Paragraphs)
     return found
 
 
@@ -364,3 +365,7 @@ def _one(runs: Runs) -> str:
 
 def _at(found: Sequence[T], index: int) -> T | None:
     return found[index] if index < len(found) else None
+
+
+if not TYPE_CHECKING:  # a checker of types sees the new names only
+    __getattr__ = old_names(__name__)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memlab.errors import InputError, library, shorten
-from memlab.pictures.mountain.stack_parts import Part
+from memlab.pictures.mountain.stack_parts import StackPart
 from memlab.step.tensor import Role
 
 
@@ -43,7 +43,7 @@ STATISTICS = Paint("#009E73", 0.16, "level")
 """Kept values that do not grow: means and deviations of batch norm, the loss."""
 
 
-def paint(part: Part) -> Paint:
+def paint(part: StackPart) -> Paint:
     """How a slice of the stack is filled."""
     odd = part.role is Role.FEATURE_MAP and not part.grows
     return STATISTICS if odd else PAINTS[part.role]

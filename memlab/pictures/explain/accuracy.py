@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from memlab import strings, units
-from memlab.bench.accuracy.table import LEAST, Accuracy, Compared, Estimate
+from memlab.bench.accuracy.table import LEAST, Accuracy, Compared, PredictorEstimate
 from memlab.errors import InputError
-from memlab.pictures.draw.alternatives import Bar, bars
+from memlab.pictures.draw.alternatives import LabelledBar, bars
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.marks import Fact, Rule
 from memlab.pictures.draw.page import Page, Still, report
-from memlab.pictures.draw.scale import Linear, counts_over
-from memlab.pictures.draw.table import Block, Table, Words
+from memlab.pictures.draw.scale import LinearScale, counts_over
+from memlab.pictures.draw.table import PageBlock, Paragraphs, Table
 from memlab.pictures.values import timings
 from memlab.pictures.values.number_text import duration
 from memlab.pictures.values.study import Study
@@ -82,17 +82,20 @@ class AccuracyOfEstimates(Still, Study):
         scale = _percents(steps)
         charts = [self._bars(step, scale, at == len(steps)) for at, step in enumerate(steps, 1)]
         left, right = max(each.left for each in charts), max(each.right for each in charts)
-        blocks: list[Block] = []
+        blocks: list[PageBlock] = []
         for step, chart in zip(steps, charts, strict=True):
             size = units.short(step.truth)
             said = say("step", case=step.case, size=size, source=step.source)
-            blocks += [Words(said, 12, bold=True, gap=8), replace(chart, left=left, right=right)]
+            blocks += [
+                Paragraphs(said, 12, bold=True, gap=8),
+                replace(chart, left=left, right=right),
+            ]
         return report(self, *blocks, size=12, bold=0)
 
-    def _shown(self, step: Compared) -> Iterator[Estimate]:
+    def _shown(self, step: Compared) -> Iterator[PredictorEstimate]:
         return (each for each in step.estimates if each.predictor not in self.lacking)
 
-    def _bars(self, step: Compared, scale: Linear, last: bool) -> Chart:
+    def _bars(self, step: Compared, scale: LinearScale, last: bool) -> Chart:
         """The estimates of one step, and a line at the truth."""
         shown = [_bar(each, step) for each in self._shown(step)]
         axis = Axis(note=say("axis") if last else "", rule=False, labels=last)
@@ -112,24 +115,24 @@ def _most(name: str, percent: float) -> str:
     return say("most", name=name, percent=said)
 
 
-def _bar(each: Estimate, step: Compared) -> Bar:
+def _bar(each: PredictorEstimate, step: Compared) -> LabelledBar:
     """An estimate in percent of the truth; what failed has no bar, and says why."""
     _, _, off, took = _cells(each, step)
     percent = each.percent(step.truth)
     origin = "planned" if each.predictor.startswith(OWN) else "guess"
     fact = Fact(each.predictor, nbytes=each.nbytes, more=", ".join(filter(None, (off, took))))
     label = [(off, True), (f"  {took}", False)] if took else [(off, True)]
-    return Bar(0 if percent is None else 100 + percent, origin, label, fact, each.predictor)
+    return LabelledBar(0 if percent is None else 100 + percent, origin, label, fact, each.predictor)
 
 
-def _cells(each: Estimate, step: Compared) -> list[str]:
+def _cells(each: PredictorEstimate, step: Compared) -> list[str]:
     if each.nbytes is None:
         return [each.predictor, "", each.why, ""]
     size = units.short(each.nbytes)
     return [each.predictor, size, each.off(step.truth), duration(each.seconds)]
 
 
-def _percents(steps: list[Compared]) -> Linear:
+def _percents(steps: list[Compared]) -> LinearScale:
     """From 0 to a round end above every estimate and the truth."""
     found = [100.0]
     for step in steps:

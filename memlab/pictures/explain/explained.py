@@ -16,11 +16,11 @@ from memlab import optimizers, strings, units
 from memlab.clocks import roofline
 from memlab.ledger.ledger import Entry, Peak
 from memlab.pictures.explain import modules
-from memlab.pictures.explain.explained_changes import Change, Planned, Subject, say
-from memlab.pictures.explain.explained_time import Run, Shown
-from memlab.pictures.explain.modules import Group
+from memlab.pictures.explain.explained_changes import ExplainedStep, Planned, StepChange, say
+from memlab.pictures.explain.explained_time import ModuleRun, PlanColumns
+from memlab.pictures.explain.modules import ModuleGroup
 from memlab.pictures.memory.step_memory import phases
-from memlab.pictures.mountain.stack_parts import ROLES, Part
+from memlab.pictures.mountain.stack_parts import ROLES, StackPart
 from memlab.pictures.values.number_text import batches, percent, three
 from memlab.step.op import Phase
 from memlab.step.storage import DEVICE
@@ -38,7 +38,7 @@ FAR = 64
 """Up to so many times the batch a larger one is looked for that no longer fits."""
 
 
-class Error(NamedTuple):
+class OutOfMemory(NamedTuple):
     """First operation that no longer fits, in step 1 or 2: the allocator gives up there."""
 
     at: int
@@ -53,7 +53,7 @@ class Explained:
     ``rows`` are the modules at the peak; ``sentences`` are the three, ``code`` the lines to paste.
     """
 
-    subject: Subject
+    subject: ExplainedStep
     batch: int
     memory: int
     key: str = ""
@@ -61,12 +61,12 @@ class Explained:
     # -- what is planned --------------------------------------------------------------------
 
     @property
-    def changes(self) -> tuple[Change, ...]:
+    def changes(self) -> tuple[StepChange, ...]:
         """Changes that make this batch fit, the cheapest first; none where it fits."""
         return () if self.fits else self.subject.changes(self.batch, self.memory)
 
     @cached_property
-    def helping(self) -> tuple[Change, ...]:
+    def helping(self) -> tuple[StepChange, ...]:
         """Changes that are enough."""
         return tuple(each for each in self.changes if self.fitting(each))
 
@@ -80,12 +80,12 @@ class Explained:
         return self.fitting(self.subject.plain)
 
     @cached_property
-    def chosen(self) -> Change | None:
+    def chosen(self) -> StepChange | None:
         """The change that is on."""
         return next((each for each in self.changes if each.key == self.key), None)
 
     @cached_property
-    def best(self) -> Change | None:
+    def best(self) -> StepChange | None:
         """The cheapest that is enough."""
         return next(iter(self.helping), None)
 
@@ -116,7 +116,7 @@ class Explained:
         return self.now.fit(self.memory)
 
     @cached_property
-    def error(self) -> Error | None:
+    def error(self) -> OutOfMemory | None:
         """End of a run: in the first step, in which the optimizer has no state yet, or in the
         second."""
         plain = self.subject.plain
@@ -133,7 +133,7 @@ class Explained:
         for step, tried in ((1, first), (2, line)):
             for at, nbytes in enumerate(tried):
                 if nbytes > room:
-                    return Error(at, step, self.subject.path(ledger.rows[at].layer))
+                    return OutOfMemory(at, step, self.subject.path(ledger.rows[at].layer))
         return None
 
     # -- by module --------------------------------------------------------------------------
@@ -145,7 +145,7 @@ class Explained:
         return {role: found[role] for role in FLOOR}
 
     @cached_property
-    def rows(self) -> tuple[Group, ...]:
+    def rows(self) -> tuple[ModuleGroup, ...]:
         """Bytes that pass through the modules, the most first."""
         held, sizes = self.now.held(self.batch), dict[str, int]()
         for each in self.now.ledger.alive(self.peak.index):
@@ -158,7 +158,7 @@ class Explained:
         """The module that made a block."""
         return self.subject.path(entry.layer or entry.name)
 
-    def row_name(self, group: Group) -> str:
+    def row_name(self, group: ModuleGroup) -> str:
         """Display name of a row."""
         if group.rest:
             return say("rest_of", module=modules.ending(group.name))
@@ -173,15 +173,15 @@ class Explained:
 
     # -- over time --------------------------------------------------------------------------
 
-    def shown(self, count: int) -> tuple[Shown, Shown]:
+    def shown(self, count: int) -> tuple[PlanColumns, PlanColumns]:
         """The step of now and the plain one over so many columns of the same time."""
-        plain = Shown(self.subject.plain, self.batch, 1, count)
-        now = Shown(self.now, self.batch, 1, count) if self.chosen else plain
+        plain = PlanColumns(self.subject.plain, self.batch, 1, count)
+        now = PlanColumns(self.now, self.batch, 1, count) if self.chosen else plain
         longest = max(float(each.times.sum()) for each in (plain, now))
-        made = [Shown(each.planned, self.batch, longest, count) for each in (now, plain)]
+        made = [PlanColumns(each.planned, self.batch, longest, count) for each in (now, plain)]
         return made[0], made[0] if now is plain else made[1]
 
-    def slabs(self, shown: Shown) -> dict[str, list[Entry]]:
+    def slabs(self, shown: PlanColumns) -> dict[str, list[Entry]]:
         """Maps by module, in order of birth: those that the change would remove; where it removes
         no map as a whole, or none is needed, those of the row with the most."""
         if gone := self.removed(shown):
@@ -193,19 +193,19 @@ class Explained:
         found = [e for e in shown.entries if _map(e) and self.path(e) in members]
         return _few(found, [modules.ending(group.instance(self.path(each))) for each in found])
 
-    def removed(self, shown: Shown) -> list[Entry]:
+    def removed(self, shown: PlanColumns) -> list[Entry]:
         """The maps that wait for backward in the plain step, and with the change do not."""
         best = self.best
         if best is None or self.chosen:
             return []
-        after = Shown(best, self.batch, 1.0, 1)
+        after = PlanColumns(best, self.batch, 1.0, 1)
         waits = {e.name for e in after.entries if _map(e) and e.birth < after.backward <= e.death}
         return [
             e for e in shown.entries
             if _map(e) and e.birth < shown.backward <= e.death and e.name not in waits
         ]  # fmt: skip
 
-    def spans(self, shown: Shown) -> list[Run]:
+    def spans(self, shown: PlanColumns) -> list[ModuleRun]:
         """Runs of operations by module, through forward and backward."""
         if shown.planned.parts > 1:
             return []
@@ -216,14 +216,14 @@ class Explained:
                 break
             last = self.subject.path(row.layer) or last
             where.append((modules.family(last), row.phase is Phase.BACKWARD, last))
-        found, index = list[Run](), 0
+        found, index = list[ModuleRun](), 0
         for (_, back), run in groupby(where, lambda each: each[:2]):
             layers = [layer for *_, layer in run]
-            found.append(Run(layers[0], layers[-1], back, index, index + len(layers) - 1))
+            found.append(ModuleRun(layers[0], layers[-1], back, index, index + len(layers) - 1))
             index += len(layers)
         return found
 
-    def phases(self, shown: Shown) -> list[tuple[str, int, int]]:
+    def phases(self, shown: PlanColumns) -> list[tuple[str, int, int]]:
         """The phases with their first and last operation; the loss is part of forward."""
         found: list[tuple[str, int, int]] = []
         rows = shown.planned.ledger.rows
@@ -271,7 +271,7 @@ class Explained:
         owned, maps = sum(self.floor.values()), sum(row.nbytes for row in self.rows)
         if owned >= maps:
             role = max(self.floor, key=lambda each: self.floor[each])
-            what, nbytes = Part(role, False).label, self.floor[role]
+            what, nbytes = StackPart(role, False).label, self.floor[role]
             return say(f"share.{_share(nbytes, self.peak.nbytes)}", what=what)
         row = self.rows[0]
         what = say("maps_of", module=self.row_name(row))
@@ -310,19 +310,19 @@ class Explained:
             return " ".join(filter(None, (say("nothing"), self._next)))
         return self._none("none", self.batch, self.changes)
 
-    def _of_change(self, change: Change, key: str) -> str:
+    def _of_change(self, change: StepChange, key: str) -> str:
         """Gain and cost of a change, and what it asks for."""
         total = three(change.total(self.batch))
         said = say(f"advice.{key}", change=change.title, cost=change.cost, total=total)
         return " ".join(filter(None, (said, change.asks)))
 
-    def _none(self, key: str, batch: int, changes: Sequence[Change]) -> str:
+    def _none(self, key: str, batch: int, changes: Sequence[StepChange]) -> str:
         """Sentence that no change is enough, with the least that there is."""
         tried = [self.subject.plain, *changes]
         least = min(tried, key=lambda each: each.total(batch))
         said = {"batch": f"{batch:,}", "memory": amount(self.memory),
                 "least": three(least.total(batch))}  # fmt: skip
-        if isinstance(least, Change):
+        if isinstance(least, StepChange):
             return say(f"{key}_over", how=least.title, **said)
         return say(f"{key}_plain", **said)
 
@@ -392,7 +392,7 @@ class Explained:
     def table(self) -> list[list[str]]:
         """Module, bytes, share of the peak; the sum is the peak."""
         cells = [(self.row_name(row), row.nbytes) for row in self.rows]
-        cells += [(Part(role, False).label, n) for role, n in self.floor.items() if n]
+        cells += [(StackPart(role, False).label, n) for role, n in self.floor.items() if n]
         cells.sort(key=lambda cell: -cell[1])
         cells.append((say("peak_row"), self.peak.nbytes))
         return [[name, f"{n:,}", percent(n, self.peak.nbytes) + " %"] for name, n in cells]

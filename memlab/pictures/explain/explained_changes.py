@@ -1,6 +1,6 @@
 """Changes that make a step fit a memory: each planned, with its cost and its lines of code.
 
-``Subject`` is what is explained: a step of memlab and the techniques that it allows.
+``ExplainedStep`` is what is explained: a step of memlab and the techniques that it allows.
 ``memlab.pictures.explain.own_model`` has the changes of a model of PyTorch.
 """
 
@@ -17,12 +17,12 @@ from memlab.errors import InputError
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.pictures.explain.modules import ending
-from memlab.pictures.values.cache import Kept
-from memlab.placement.caching_allocator import CONTEXT, Estimate, estimates
+from memlab.pictures.values.cache import RecentResults
+from memlab.placement.caching_allocator import CONTEXT, CardEstimate, estimates
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.techniques import application_order
-from memlab.techniques.registry import Use, use
+from memlab.techniques.registry import Applied, use
 
 TRIES = 4
 """How often a schedule is made with less room, where what lies beside it took more."""
@@ -63,7 +63,7 @@ class Planned:
         """The bytes of its plan at the peak."""
         return self.ledger.peak(self.held(batch))
 
-    def beside(self, batch: int) -> tuple[Estimate, ...]:
+    def beside(self, batch: int) -> tuple[CardEstimate, ...]:
         """Bytes that the card holds beside these, simulated, and recorded elsewhere."""
         held = self.held(batch)
         return self._kept.of(("beside", held), lambda: estimates(self.ledger, held))
@@ -94,8 +94,8 @@ class Planned:
         return times[True] + times[False] * self.parts / written
 
     @cached_property
-    def _kept(self) -> Kept:
-        return Kept(KEPT)
+    def _kept(self) -> RecentResults:
+        return RecentResults(KEPT)
 
 
 def largest_batch(ledger: Ledger, nbytes: int) -> int | None:
@@ -122,7 +122,7 @@ def largest_batch(ledger: Ledger, nbytes: int) -> int | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Change(Planned):
+class StepChange(Planned):
     """One change of a step.
 
     ``key`` names its text, ``names`` are the modules that it is about. ``code`` are the lines to
@@ -169,13 +169,13 @@ def _listed(names: tuple[str, ...]) -> str:
 # -- what is explained ---------------------------------------------------------------------------
 
 
-class Subject:
+class ExplainedStep:
     """A step that is explained, and what may make it fit. ``code`` is what makes it in Python."""
 
     def __init__(self, step: Step, code: str = "step") -> None:
         self.step, self.code = step, code
         self.plain = Planned(step)
-        self._changes = Kept(KEPT)
+        self._changes = RecentResults(KEPT)
 
     @property
     def label(self) -> str:
@@ -194,11 +194,11 @@ class Subject:
         """The module of a layer: blocks of memlab's own networks are numbers alone."""
         return f"block.{layer}" if layer[:1].isdigit() else layer
 
-    def changes(self, batch: int, nbytes: int) -> tuple[Change, ...]:
+    def changes(self, batch: int, nbytes: int) -> tuple[StepChange, ...]:
         """Changes that make a batch fit so many bytes, the cheapest first: what computes the same
         numbers before what does not, then by time. Behind them what saves bytes, and not enough."""
 
-        def rank(change: Change) -> tuple[bool, bool, float, int]:
+        def rank(change: StepChange) -> tuple[bool, bool, float, int]:
             over = change.total(batch) > nbytes
             extra = 0.0 if over else round(change.extra, 2)
             return over, over or not change.same, extra, change.peak(batch)
@@ -207,7 +207,7 @@ class Subject:
             (batch, nbytes), lambda: tuple(sorted(self._made(batch, nbytes), key=rank))
         )
 
-    def _made(self, batch: int, nbytes: int) -> Iterator[Change]:
+    def _made(self, batch: int, nbytes: int) -> Iterator[StepChange]:
         """All that save bytes at the peak; what this step does not allow is left out."""
         plain = self.plain.peak(batch)
         for make in self._ways(batch, nbytes):
@@ -218,9 +218,9 @@ class Subject:
             except InputError:
                 continue
 
-    def _ways(self, batch: int, nbytes: int) -> list[Callable[[], Change | None]]:
+    def _ways(self, batch: int, nbytes: int) -> list[Callable[[], StepChange | None]]:
         late = self.plain.ledger.peak_at(batch).row.phase is Phase.UPDATE
-        ways: list[Callable[[], Change | None]] = [
+        ways: list[Callable[[], StepChange | None]] = [
             partial(self._used, batch, "in_place", use("in_place")),
             partial(self._used, batch, "eight_bits", use("eight_bit_states"), same=False),
             partial(self._parts, batch, nbytes),
@@ -229,17 +229,17 @@ class Subject:
             ways.append(partial(self._recompute, batch, nbytes))
         return ways
 
-    def change(self, step: Step, batch: int, key: str, *code: str, **more: Any) -> Change:
+    def change(self, step: Step, batch: int, key: str, *code: str, **more: Any) -> StepChange:
         """A change as its step is planned."""
         seconds = Planned(step, more.get("parts", 1)).seconds(batch)
         extra = seconds / self.plain.seconds(batch) - 1
-        return Change(step, key=key, code=code, extra=extra, **more)
+        return StepChange(step, key=key, code=code, extra=extra, **more)
 
-    def _used(self, batch: int, key: str, by: Use, **more: Any) -> Change:
+    def _used(self, batch: int, key: str, by: Applied, **more: Any) -> StepChange:
         """Change by a technique."""
         return self.change(by(self.step), batch, key, f"step = {by.line()}", **more)
 
-    def _parts(self, batch: int, nbytes: int) -> Change:
+    def _parts(self, batch: int, nbytes: int) -> StepChange:
         step = use("accumulate", 2)(self.step)
         count = self._fewest(step, batch, nbytes)
         code = f"step = {use('accumulate', count).line()}"
@@ -251,7 +251,7 @@ class Subject:
         fits = (count for count in few if Planned(step, count).total(batch) <= nbytes)
         return int(next(fits, few[-1]))
 
-    def _recompute(self, batch: int, nbytes: int) -> Change | None:
+    def _recompute(self, batch: int, nbytes: int) -> StepChange | None:
         """The fastest schedule that fits, or the least of all."""
         room, found = nbytes - sum(row.nbytes for row in self.plain.beside(batch)), None
         for _ in range(TRIES):
@@ -261,7 +261,7 @@ class Subject:
             room -= found.total(batch) - nbytes
         return found or self._chain(None, batch)
 
-    def _chain(self, room: int | None, batch: int) -> Change | None:
+    def _chain(self, room: int | None, batch: int) -> StepChange | None:
         """The fastest schedule whose plan stays within the room, if there is one; without a room
         that with the least peak."""
         chain = use("recompute", "chain", batch=batch, budget=room)

@@ -12,7 +12,7 @@ import numpy as np
 from memlab.arrays import Column, bytes_by_part, column
 from memlab.ledger.ledger import Entry
 from memlab.pictures.explain.explained_changes import Planned
-from memlab.pictures.mountain.layers import Curve, Layer, columns, over_time, pile
+from memlab.pictures.mountain.layers import Curve, MountainLayer, columns, over_time, pile
 from memlab.pictures.mountain.stack_parts import ROLES
 from memlab.step.op import Phase
 from memlab.step.storage import DEVICE
@@ -20,7 +20,7 @@ from memlab.step.tensor import Role
 from memlab.techniques.application_order import PART
 
 
-class Run(NamedTuple):
+class ModuleRun(NamedTuple):
     """Operations one after another, from those of a module to those of another one; ``back`` is
     whether they are of backward. ``begin`` and ``end`` are operations, both counted."""
 
@@ -31,14 +31,14 @@ class Run(NamedTuple):
     end: int
 
 
-class Slab(NamedTuple):
+class ModuleSlab(NamedTuple):
     """A part of the mountain that is one module's, by its name."""
 
     module: str
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class PlanColumns:
     """A plan at a batch over ``count`` columns of time, which last ``longest`` seconds together."""
 
     planned: Planned
@@ -107,9 +107,13 @@ class Shown:
         """All its bytes in every column."""
         return over_time(self.timeline, self.operations).astype(np.float64)
 
-    def layers(self, slabs: Mapping[str, Sequence[Entry]]) -> list[Layer[Role | Slab]]:
+    def layers(
+        self, slabs: Mapping[str, Sequence[Entry]]
+    ) -> list[MountainLayer[Role | ModuleSlab]]:
         """Its bytes in every column by role, and on top of them those of some slabs."""
-        slab_of = {id(each): Slab(name) for name, entries in slabs.items() for each in entries}
+        slab_of = {
+            id(each): ModuleSlab(name) for name, entries in slabs.items() for each in entries
+        }
         lines = bytes_by_part(
             [slab_of.get(id(each), each.role) for each in self.entries],
             column([each.size.at(self.held) for each in self.entries]),
@@ -117,7 +121,7 @@ class Shown:
             np.array([each.death for each in self.entries], np.int64),
             len(self.timeline),
         )
-        order = [part for part in (*ROLES, *map(Slab, slabs)) if part in lines]
+        order = [part for part in (*ROLES, *map(ModuleSlab, slabs)) if part in lines]
         shown = {part: over_time(lines[part], self.operations) for part in order}
         return pile(shown, np.zeros(self.count))
 

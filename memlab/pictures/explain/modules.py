@@ -21,7 +21,7 @@ LITTLE, NOTHING = 0.1, 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ModuleGroup:
     """Some modules under one path; ``members`` are the layers below it, without those that have a
     row of their own where it is the ``rest``. Small ones that share a row have no path: their name
     is empty, and ``others`` counts the rows that they would be."""
@@ -90,7 +90,7 @@ def _fold(layer: str, several: Collection[str]) -> str:
     return f"{parent}.{ANY}" if last.isdigit() and parent in several else layer
 
 
-def rows(sizes: Mapping[str, int], most: int = ROWS) -> tuple[Group, ...]:
+def rows(sizes: Mapping[str, int], most: int = ROWS) -> tuple[ModuleGroup, ...]:
     """The bytes of layers in at most so many rows, the largest first.
 
     A row is taken apart into the modules below it while it is large and there is room; what is
@@ -100,7 +100,7 @@ def rows(sizes: Mapping[str, int], most: int = ROWS) -> tuple[Group, ...]:
     groups = _apart(folded(layers), layers, most)
     cut_up = {each.rpartition(".")[0] for each in groups}
     made = [
-        Group(name, tuple(of), sum(layers[each] for each in of), rest=name in cut_up)
+        ModuleGroup(name, tuple(of), sum(layers[each] for each in of), rest=name in cut_up)
         for name, of in groups.items()
     ]
     made.sort(key=lambda group: (-group.nbytes, group.name))
@@ -110,7 +110,7 @@ def rows(sizes: Mapping[str, int], most: int = ROWS) -> tuple[Group, ...]:
         return tuple(made)
     few, rest = made[: min(count, most - 1)], made[min(count, most - 1) :]
     members = tuple(each for group in rest for each in group.members)
-    return (*few, Group("", members, sum(group.nbytes for group in rest), len(rest)))
+    return (*few, ModuleGroup("", members, sum(group.nbytes for group in rest), len(rest)))
 
 
 def _apart(paths: Mapping[str, str], sizes: Mapping[str, int], most: int) -> dict[str, list[str]]:

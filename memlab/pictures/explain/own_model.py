@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from memlab.errors import InputError, shorten, visible
-from memlab.pictures.explain.explained_changes import Change, say
+from memlab.pictures.explain.explained_changes import StepChange, say
 from memlab.pictures.explain.recorded_model import TorchModel
 from memlab.step.op import CALL, Phase
 from memlab.step.step import Step
 
 if TYPE_CHECKING:
-    from memlab.frontends.torch.fitting.module_milp import Program
+    from memlab.frontends.torch.fitting.module_milp import ModuleProgram
     from memlab.frontends.torch.observed_model import Observed
     from memlab.frontends.torch.recording import Recording
 
@@ -138,7 +138,7 @@ class OwnModel(TorchModel):
         said = f", optimizer={optimizer!r}" if optimizer else ", optimizer=optimizer"
         return f"memlab.explain(build, make_batch, batch={batch}{said}, memory={memory!r})"
 
-    def _made(self, batch: int, nbytes: int) -> Iterator[Change]:
+    def _made(self, batch: int, nbytes: int) -> Iterator[StepChange]:
         """One after the other until one is enough: each is a recording of its own."""
         plain = self.plain.peak(batch)
         for number, way in enumerate(self._ways(batch, nbytes)):
@@ -152,7 +152,7 @@ class OwnModel(TorchModel):
                 if found.total(batch) <= nbytes:
                     return
 
-    def _ways(self, batch: int, nbytes: int) -> list[Callable[[], Change | None]]:
+    def _ways(self, batch: int, nbytes: int) -> list[Callable[[], StepChange | None]]:
         """By the phase of the peak: an optimizer is not mended by what is done to maps."""
         if self.plain.ledger.peak_at(batch).row.phase is not Phase.UPDATE:
             parts = [partial(self._in_parts, batch, nbytes)] if batch > 1 else []
@@ -164,7 +164,7 @@ class OwnModel(TorchModel):
             *(partial(self._updated, batch, name, name, LINES[name]) for name in names),
         ]
 
-    def _run_again(self, batch: int, nbytes: int) -> Change | None:
+    def _run_again(self, batch: int, nbytes: int) -> StepChange | None:
         """The modules that take the least time of those that are enough, or those that leave the
         least; the model in which they run again is recorded."""
         from memlab.frontends.torch.fitting import wrapping
@@ -188,22 +188,22 @@ class OwnModel(TorchModel):
             room -= over
         return found
 
-    def _program(self, batch: int) -> Program:
+    def _program(self, batch: int) -> ModuleProgram:
         """The choice of modules as a mixed-integer program, without workspace: that is measured on
         a processor, and a card has kernels of its own."""
         from memlab.frontends.torch.fitting.checkpointed_peak import model_of
         from memlab.frontends.torch.fitting.module_calls import candidates
-        from memlab.frontends.torch.fitting.module_milp import Program
-        from memlab.frontends.torch.measured_workspace import Workspace
+        from memlab.frontends.torch.fitting.module_milp import ModuleProgram
+        from memlab.frontends.torch.measured_workspace import MeasuredWorkspace
 
         recording, watched = self.recording, self._watched
         pairs = zip(self.step.ops, self.plain.times(batch), strict=True)
         times = {op.attributes[CALL]: seconds for op, seconds in pairs}
-        nothing = Workspace((batch,), {}, {}, times)
+        nothing = MeasuredWorkspace((batch,), {}, {}, times)
         spans = candidates(recording, watched)
-        return Program(model_of(recording, nothing, spans, watched.norms, batch))
+        return ModuleProgram(model_of(recording, nothing, spans, watched.norms, batch))
 
-    def _in_parts(self, batch: int, nbytes: int) -> Change:
+    def _in_parts(self, batch: int, nbytes: int) -> StepChange:
         """The fewest parts that fit."""
         step = self._record("parts", partial(self._model.again, parts=2))
         parts = self._fewest(step, batch, nbytes)
@@ -215,7 +215,7 @@ class OwnModel(TorchModel):
         )
         return self.change(step, batch, "parts", *code, parts=parts, same=False)
 
-    def _one_by_one(self, batch: int) -> Change | None:
+    def _one_by_one(self, batch: int) -> StepChange | None:
         """Gradients are let go inside the update, the largest one last."""
         if not isinstance(self.optimizer, str):
             return None
@@ -227,7 +227,7 @@ class OwnModel(TorchModel):
         make = partial(OneByOne, OPTIMIZERS[self.optimizer])
         return self._updated(batch, "one_by_one", make, *code, same=True)
 
-    def _fused(self, batch: int) -> Change | None:
+    def _fused(self, batch: int) -> StepChange | None:
         """The optimizer in one kernel, without temporaries of its own."""
         if not isinstance(self.optimizer, str):
             return None
@@ -241,7 +241,7 @@ class OwnModel(TorchModel):
 
     def _updated(
         self, batch: int, key: str, optimizer: Any, *code: str, same: bool = False
-    ) -> Change:
+    ) -> StepChange:
         """Another optimizer for the same model."""
         step = self._record(key, lambda: self._observed(self.build, optimizer).recording)
         return self.change(step, batch, key, *code, same=same)

@@ -14,10 +14,10 @@ from memlab.ledger.ledger import Entry
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.labels import (
+    ChartText,
     Label,
     Name,
-    Phase,
-    Text,
+    PhaseBracket,
     flank,
     middle,
     near,
@@ -34,17 +34,17 @@ from memlab.pictures.draw.marks import (
     Rule,
 )
 from memlab.pictures.draw.page import Page
-from memlab.pictures.draw.scale import Linear, Operations, Scale, Steady, bytes_over, steady
+from memlab.pictures.draw.scale import LinearScale, Operations, Scale, Steady, bytes_over, steady
 from memlab.pictures.draw.svg import Box, Svg
-from memlab.pictures.draw.table import Beside, Block, Table, Unnamed, Words
+from memlab.pictures.draw.table import PageBlock, Paragraphs, SideBySide, Table, Unnamed
 from memlab.pictures.draw.theme import FREE, PAINTS, Paint
 from memlab.pictures.explain.explained import FLOOR, Explained, amount
 from memlab.pictures.explain.explained_changes import say
-from memlab.pictures.explain.explained_time import Run, Slab
-from memlab.pictures.explain.explained_time import Shown as Plan
+from memlab.pictures.explain.explained_time import ModuleRun, ModuleSlab
+from memlab.pictures.explain.explained_time import PlanColumns as Plan
 from memlab.pictures.explain.modules import span
-from memlab.pictures.mountain.layers import Layer
-from memlab.pictures.mountain.picture import Mountain, Slice
+from memlab.pictures.mountain.layers import MountainLayer
+from memlab.pictures.mountain.picture import DrawnLayer, Mountain
 from memlab.pictures.values.number_text import percent, three
 from memlab.step.tensor import Role
 
@@ -83,7 +83,7 @@ class OverTime:
         return self.found.slabs(self.now)
 
     @cached_property
-    def y(self) -> Linear:
+    def y(self) -> LinearScale:
         """The scale of bytes."""
         return steady(bytes_over(self.room))
 
@@ -98,14 +98,14 @@ class OverTime:
         slices, ends_early = [*map(self._slice, layers)], before is not None
         return Mountain(slices, self.y.last, ground, before, time=ends_early)
 
-    def _slice(self, layer: Layer[Role | Slab]) -> Slice:
+    def _slice(self, layer: MountainLayer[Role | ModuleSlab]) -> DrawnLayer:
         part, low, high = layer
-        if isinstance(part, Slab):
-            return Slice(low, high, THIN, fact=self._fact(part.module), edge=0.5)
+        if isinstance(part, ModuleSlab):
+            return DrawnLayer(low, high, THIN, fact=self._fact(part.module), edge=0.5)
         fact = Fact(say(f"role.{part}"), nbytes=int(layer.most))
         other = part is Role.FEATURE_MAP and bool(self.slabs)
         name = say("other_maps") if other else say(f"role.{part}")
-        return Slice(low, high, PAINTS[part], name, fact)
+        return DrawnLayer(low, high, PAINTS[part], name, fact)
 
     def _fact(self, name: str) -> Fact:
         """What a slab says: its bytes, and for how long they wait."""
@@ -156,7 +156,7 @@ class OverTime:
     def _phases(self) -> Iterator[Mark]:
         """Brackets over forward, backward and the optimizer."""
         for name, first, last in self.found.phases(self.now):
-            yield Phase(name, self.now.begin(first), self.now.end(last), -16)
+            yield PhaseBracket(name, self.now.begin(first), self.now.end(last), -16)
 
     def _spans(self) -> Iterator[Mark]:
         """Brackets below with the modules that run."""
@@ -164,7 +164,7 @@ class OverTime:
         yield Brackets(
             [(run, now.begin(run.begin), now.end(run.end)) for run in self.found.spans(now)]
         )
-        yield Text(0, 0, say("axis"), 11, dy=BELOW - 4, dim=True)
+        yield ChartText(0, 0, say("axis"), 11, dy=BELOW - 4, dim=True)
 
     def _card(self) -> Iterator[Mark]:
         """The line of the card."""
@@ -232,7 +232,7 @@ class Brackets(Mark):
     """Brackets below the chart over runs of operations, each with its modules. Neighbours without
     room for their names share one bracket."""
 
-    runs: Sequence[tuple[Run, float, float]]
+    runs: Sequence[tuple[ModuleRun, float, float]]
 
     def draw(self, pen: Pen) -> None:
         for name, first, stop in self._shared(pen):
@@ -244,7 +244,7 @@ class Brackets(Mark):
 
     def _shared(self, pen: Pen) -> list[tuple[str, float, float]]:
         """Names with their ends."""
-        found: list[tuple[Run, float, float]] = []
+        found: list[tuple[ModuleRun, float, float]] = []
         small = False
         for each in self.runs:
             fits = self._fits(pen, each)
@@ -256,7 +256,7 @@ class Brackets(Mark):
             small = not fits
         return [(span([run.first, run.last]), first, stop) for run, first, stop in found]
 
-    def _fits(self, pen: Pen, each: tuple[Run, float, float]) -> bool:
+    def _fits(self, pen: Pen, each: tuple[ModuleRun, float, float]) -> bool:
         run, first, stop = each
         return self._has_room(pen, span([run.first, run.last]), first, stop)
 
@@ -289,7 +289,9 @@ def page(found: Explained, room: tuple[int, ...], width: float, numbers: bool) -
               for row in found.now.beside(found.batch) if row.nbytes]  # fmt: skip
     key = Unnamed([*over_time.mountain.key(), *beside], gap=6)
     if width >= WIDE:
-        evidence: list[Block] = [Beside([(chart, width - SIDE - APART), (bars, SIDE)], APART, 8)]
+        evidence: list[PageBlock] = [
+            SideBySide([(chart, width - SIDE - APART), (bars, SIDE)], APART, 8)
+        ]
     else:
         evidence = [chart, bars]
     blocks = [*_said(found), *evidence, _card(found, room[0]), key, *_exact(found, numbers)]
@@ -297,16 +299,16 @@ def page(found: Explained, room: tuple[int, ...], width: float, numbers: bool) -
                 titled=False)  # fmt: skip
 
 
-def _said(found: Explained) -> Iterator[Block]:
+def _said(found: Explained) -> Iterator[PageBlock]:
     """The three sentences and the lines to paste."""
-    yield Words(f"{found.title}.", drawn=False)
+    yield Paragraphs(f"{found.title}.", drawn=False)
     for number, sentence in enumerate(found.sentences):
-        yield Words(sentence, 14, bold=number == 0, gap=2)
+        yield Paragraphs(sentence, 14, bold=number == 0, gap=2)
     if found.code:
         yield Code(found.code)
 
 
-class Code(Block):
+class Code(PageBlock):
     """Lines to paste, on a strip of their own."""
 
     gap = 6
@@ -321,7 +323,7 @@ class Code(Block):
         for number, line in enumerate(few):
             more = " …" if number == LINES - 1 and len(self.lines) > LINES else ""
             indent = 10 + 6 * (len(line) - len(line.lstrip()))
-            words = Words(f"{line.strip()}{more}", 12, cut=True, left=indent)
+            words = Paragraphs(f"{line.strip()}{more}", 12, cut=True, left=indent)
             words.draw(svg, x, y + 5 + 17 * number, width - 10)
         return y + tall
 
@@ -341,7 +343,7 @@ def needs(found: Explained) -> tuple[int, int]:
 def _by_module(found: Explained, most: int, numbers: bool) -> Chart:
     """The peak by module, the most first, and what the modules own."""
     rows = _rows(found)
-    marks: list[Mark] = [Text(0, len(rows), say("by_module"), 13, dy=-4, bold=True)]
+    marks: list[Mark] = [ChartText(0, len(rows), say("by_module"), 13, dy=-4, bold=True)]
     for index, (name, parts) in enumerate(rows):
         marks += _bar(len(rows) - 1 - index, name, parts, most, found.peak.nbytes, numbers)
     told = [f"{name}: {three(sum(parts.values()))}" for name, parts in rows] if numbers else ()
@@ -364,7 +366,7 @@ def _bar(
     low, high = at + 0.5 - (BAR + 4) / PITCH, at + 0.5 - 4 / PITCH
     share = say("share_of", percent=percent(nbytes, peak))
     said = f"{name}: {three(nbytes)}" if numbers else name
-    yield Text(0, at + 0.5, said, 12, dy=-2, room=most)
+    yield ChartText(0, at + 0.5, said, 12, dy=-2, room=most)
     for role, part in parts.items():
         fact = Fact(name, nbytes=part, more=share)
         ends = min(start, most), min(start + part, most)
@@ -373,7 +375,7 @@ def _bar(
     if nbytes > most:
         yield OpenEdge(low, high, side="right")
         beyond = strings.get("draw.after", amount=three(nbytes))
-        yield Text(most, (low + high) / 2, beyond, 12, "end", -10, 4, chip=True)
+        yield ChartText(most, (low + high) / 2, beyond, 12, "end", -10, 4, chip=True)
 
 
 # -- why the card shows more -----------------------------------------------------------------------
@@ -384,7 +386,7 @@ def _card(found: Explained, room: int) -> Chart:
     enlarged."""
     memory, total, peak = found.memory, found.total, found.peak.nbytes
     most = max(memory, room) * 1.02
-    marks: list[Mark] = [Text(0, 100, found.card, 13, dy=-8, bold=True)]
+    marks: list[Mark] = [ChartText(0, 100, found.card, 13, dy=-8, bold=True)]
     parts = [(PAINTS[r], n) for r, n in found.floor.items()]
     parts.append((PAINTS[Role.FEATURE_MAP], peak - sum(found.floor.values())))
     start = 0
@@ -393,7 +395,9 @@ def _card(found: Explained, room: int) -> Chart:
             marks.append(Rect(start, start + nbytes, 72, 100, paint))
             start += nbytes
     marks.append(
-        Text(min(start, most) / 2, 72, say("the_plan"), 12, "middle", dy=-9, chip=True, held=True)
+        ChartText(
+            min(start, most) / 2, 72, say("the_plan"), 12, "middle", dy=-9, chip=True, held=True
+        )
     )
     marks += _loupe(found, start, total, most)
     if total > most:
@@ -432,7 +436,7 @@ def _loupe(found: Explained, start: int, total: int, most: float) -> Iterator[Ma
 # -- exact -----------------------------------------------------------------------------------------
 
 
-def _exact(found: Explained, numbers: bool) -> Iterator[Block]:
+def _exact(found: Explained, numbers: bool) -> Iterator[PageBlock]:
     """The tables: modules, sums, changes. On the first level they are in the text alone."""
     keys = ("module", "bytes", "share", "mib", "origin", "change", "card", "time")
     head = {key: say(f"head.{key}") for key in keys}
@@ -443,5 +447,5 @@ def _exact(found: Explained, numbers: bool) -> Iterator[Block]:
     if rows := found.listed():
         yield Table([head["change"], head["card"], head["time"], ""], rows, "<>><",
                     say("changes_title"), drawn=numbers, gap=12)  # fmt: skip
-    yield Words(say("code_alone") if found.alone else "", drawn=False, gap=1)
-    yield Words(found.notes, 11, dim=True, drawn=numbers, gap=8)
+    yield Paragraphs(say("code_alone") if found.alone else "", drawn=False, gap=1)
+    yield Paragraphs(found.notes, 11, dim=True, drawn=numbers, gap=8)

@@ -13,7 +13,7 @@ from memlab.errors import InputError, shorten
 from memlab.frontends import step_files
 from memlab.ledger import files
 from memlab.ledger.file_fields import Check, What, count, each, fields, text, truth
-from memlab.pictures.explain.explained_changes import Change, Subject
+from memlab.pictures.explain.explained_changes import ExplainedStep, StepChange
 from memlab.pictures.explain.modules import named
 from memlab.step.step import Step
 
@@ -22,7 +22,7 @@ _SAYS = ("key", "code", "names", "alone", "parts", "same")
 """Fields of a change beside its step."""
 
 
-class TorchModel(Subject):
+class TorchModel(ExplainedStep):
     """A step that was recorded from PyTorch; ``modules`` has the class of each module by its
     path."""
 
@@ -53,10 +53,10 @@ class RecordedModel(TorchModel):
         super().__init__(step, modules)
         self.where, self._recorded = where, changes
 
-    def _ways(self, batch: int, nbytes: int) -> list[Callable[[], Change | None]]:
+    def _ways(self, batch: int, nbytes: int) -> list[Callable[[], StepChange | None]]:
         return [partial(self._as_recorded, batch, each) for each in self._recorded]
 
-    def _as_recorded(self, batch: int, given: Mapping[str, Any]) -> Change:
+    def _as_recorded(self, batch: int, given: Mapping[str, Any]) -> StepChange:
         said = {name: given[name] for name in _SAYS}
         return self.change(given["step"], batch, said.pop("key"), *said.pop("code"), **said)
 
@@ -64,7 +64,7 @@ class RecordedModel(TorchModel):
         return f"<{self.label}, {self.where}>"
 
 
-def save(model: TorchModel, changes: Sequence[Change], path: str | Path, where: str) -> None:
+def save(model: TorchModel, changes: Sequence[StepChange], path: str | Path, where: str) -> None:
     """Write a model of ``memlab.explain`` with what was found for it, all of it or nothing.
 
     Raises:

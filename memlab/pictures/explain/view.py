@@ -11,12 +11,12 @@ from memlab.errors import InputError, shorten
 from memlab.networks.graph import Network
 from memlab.pictures.draw.page import Page
 from memlab.pictures.explain.explained import MOST, Explained, amount
-from memlab.pictures.explain.explained_changes import Subject, budget, say
+from memlab.pictures.explain.explained_changes import ExplainedStep, budget, say
 from memlab.pictures.explain.page import needs, page
 from memlab.pictures.live.fixed_axes import Needs, SteadyView
-from memlab.pictures.live.setting import Check, Choice, Range, Setting, State, Text
-from memlab.pictures.live.view import Scene, maker
-from memlab.pictures.live.widget import Line
+from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State, TextBox
+from memlab.pictures.live.view import PageState, maker
+from memlab.pictures.live.widget import Paragraph
 from memlab.pictures.values.number_text import exact_text
 from memlab.pictures.values.step_recipe import network_of
 from memlab.step.step import Step
@@ -25,14 +25,14 @@ from memlab.strings import gettext as _
 STOPS = tuple(2**power for power in range(11))
 
 
-def subject_of(given: object) -> Subject:
+def subject_of(given: object) -> ExplainedStep:
     """What is explained: a step or a network as they are, or a network of the zoo by its name, with
     Adam.
 
     Raises:
         InputError: none of these.
     """
-    if isinstance(given, Subject):
+    if isinstance(given, ExplainedStep):
         return given
     if isinstance(given, str):
         return _named(given)
@@ -43,12 +43,12 @@ def subject_of(given: object) -> Subject:
     if not step.training:
         raise InputError("explain needs a training step, got one of inference; try "
                          "memlab.training_step(network).")  # fmt: skip
-    return Subject(step)
+    return ExplainedStep(step)
 
 
 @lru_cache(maxsize=8)
-def _named(name: str) -> Subject:
-    return Subject(training_step(network_of(name), "adam"), repr(name))
+def _named(name: str) -> ExplainedStep:
+    return ExplainedStep(training_step(network_of(name), "adam"), repr(name))
 
 
 class ExplainedModel(SteadyView[Explained]):
@@ -61,22 +61,22 @@ class ExplainedModel(SteadyView[Explained]):
     positional = ("what", "batch", "memory")
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
 
-    what = Setting[Subject](
+    what = Setting[ExplainedStep](
         doc="a step, a network, or a name of ``memlab.zoo``", default="gpt2", check=subject_of,
         code="plain", fixed=True, write=lambda found: found.code,
     )  # fmt: skip
     batch = Range(1, MOST, doc="the mini-batch size", default=8, stops=STOPS, box=True,
                   code="always")  # fmt: skip
-    memory = Text(
+    memory = TextBox(
         doc='of the card, in bytes or as ``"12 GB"``', default="12 GB", check=budget, show=amount,
         write=lambda nbytes: repr(exact_text(amount(nbytes), nbytes)), code="always",
     )  # fmt: skip
-    changed_by = Choice(
+    changed_by = Select(
         lambda now: {"": say("none")} | {each.key: each.title for each in _found(now).helping},
         doc="the change that is on: a key of ``view.rows.helping``", default="",
         what="change", when=lambda now: bool(_found(now).helping),
     )  # fmt: skip
-    numbers = Check(doc="whether every number is shown", argument=False, stays=True, key="KeyN")
+    numbers = Checkbox(doc="whether every number is shown", argument=False, stays=True, key="KeyN")
     picture_keys = ("KeyC",)
 
     @property
@@ -125,15 +125,15 @@ class ExplainedModel(SteadyView[Explained]):
         largest = "" if found.largest is None else found.largest
         return f"{found.peak.nbytes}|{found.total}|{largest}|{now.changed_by}"
 
-    def after(self, scene: Scene) -> tuple[Line, ...]:
+    def after(self, scene: PageState) -> tuple[Paragraph, ...]:
         """The lines to paste, to be copied: in the picture they are cut where they are long."""
         code = self.rows_of(scene.now).code
-        return (Line("\n".join(code), code=True),) if code else ()
+        return (Paragraph("\n".join(code), code=True),) if code else ()
 
-    def says(self, scene: Scene) -> str:
+    def says(self, scene: PageState) -> str:
         return " ".join(self.rows_of(scene.now).sentences)
 
-    def compose(self, scene: Scene) -> Page:
+    def compose(self, scene: PageState) -> Page:
         now = scene.now
         return page(self.rows_of(now), now.room, scene.width, now.numbers)
 

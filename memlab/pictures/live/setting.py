@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from traitlets import TraitType
 
 from memlab.errors import LARGEST, flag, known, whole
+from memlab.moved import old_names
 from memlab.pictures.live.widget import Control, Labels, among, one_of, stop, typed
 
 if TYPE_CHECKING:
@@ -259,7 +260,7 @@ class Setting(TraitType[T, Any]):
 
 
 @dataclass(eq=False)
-class Choice(Setting[T]):
+class Select(Setting[T]):
     """One of several values, as a select, or where they are ``few`` side by side. ``options`` are
     the values, or their labels by value; the text ``<view>.control.<name>_<value>`` is a label
     too, else the value itself is.
@@ -317,7 +318,7 @@ class Choice(Setting[T]):
 
 
 @dataclass(eq=False)
-class ByName(Choice[Any]):
+class ByName(Select[Any]):
     """One of several things that have a name and a title, or another one of their kind: ``check``
     makes it of what Python gives, or of a name; ``options`` are titles by name."""
 
@@ -339,7 +340,7 @@ class ByName(Choice[Any]):
 
 
 @dataclass(eq=False)
-class Number(Setting[int]):
+class NumberBox(Setting[int]):
     """A whole number from ``least`` to ``most``, typed into a box."""
 
     least: int | Callable[[State], int] = 1
@@ -374,7 +375,7 @@ class Number(Setting[int]):
 
 
 @dataclass(eq=False)
-class Range(Number):
+class Range(NumberBox):
     """A slider from ``least`` to ``most``, with a ``box`` beside it that takes any number.
 
     Where it has ``stops``, or a function of the state that gives them, it stops at these values
@@ -428,7 +429,7 @@ class Range(Number):
 
 
 @dataclass(eq=False)
-class Text(Setting[T]):
+class TextBox(Setting[T]):
     """What is typed, as ``check`` reads it and ``show`` writes it. The text
     ``<view>.control.<name>_example`` stands in the empty field; an empty field is None where that
     is allowed."""
@@ -451,7 +452,7 @@ class Text(Setting[T]):
 
 
 @dataclass(eq=False)
-class Check(Setting[bool]):
+class Checkbox(Setting[bool]):
     """Yes or no, as a checkbox; or as a select, where the texts ``<view>.control.<name>_yes`` and
     ``<name>_no`` name the two. ``key`` is a key of the picture that turns it."""
 
@@ -512,3 +513,7 @@ class Draft(State):
     def state(self) -> State:
         """The state, once every value is there."""
         return State({name: getattr(self, name) for name in self._settings})
+
+
+if not TYPE_CHECKING:  # a checker of types sees the new names only
+    __getattr__ = old_names(__name__)

@@ -54,8 +54,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from memlab import strings
 from memlab.errors import InputError, flag, listed, several, unknown
-from memlab.pictures.live.setting import Check, Draft, Range, Setting, State, of, same
-from memlab.pictures.live.widget import Control, Labels, Line, Picture, Widget, width
+from memlab.moved import old_names
+from memlab.pictures.live.setting import Checkbox, Draft, Range, Setting, State, of, same
+from memlab.pictures.live.widget import Control, Labels, Paragraph, Picture, Widget, width
 
 if TYPE_CHECKING:
     from memlab.pictures.draw.page import Page
@@ -71,7 +72,7 @@ KEPT = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class PageState:
     """What a page is made from: the state of now, and what was there before.
 
     ``previous`` is the state before the last change of what is described, ``earlier`` the one
@@ -89,11 +90,11 @@ class Scene:
     width: float = 820
 
     @property
-    def before(self) -> Scene | None:
+    def before(self) -> PageState | None:
         """The scene in which the previous state was seen."""
         if self.previous is None:
             return None
-        return Scene(self.previous, self.earlier, live=self.live, width=self.width)
+        return PageState(self.previous, self.earlier, live=self.live, width=self.width)
 
 
 class View(Widget, Generic[S]):
@@ -115,7 +116,7 @@ class View(Widget, Generic[S]):
     settings: ClassVar[dict[str, Setting[Any]]] = {"examples": examples, "only": only}
     _held: ClassVar[dict[str, Setting[Any]]] = settings
     """Settings that hold a value of their own."""
-    _turned: ClassVar[dict[str, Check]] = {}
+    _turned: ClassVar[dict[str, Checkbox]] = {}
     made_by: ClassVar[str] = ""
     positional: ClassVar[Sequence[str]] = ()
     presets: ClassVar[Mapping[str, Mapping[str, Any] | Callable[[State], Mapping[str, Any]]]] = {}
@@ -132,7 +133,7 @@ class View(Widget, Generic[S]):
         last = {name: cls.settings[name] for name in View.settings}
         cls.settings = {n: s for n, s in cls.settings.items() if n not in last} | own | last
         cls._held = {name: each for name, each in cls.settings.items() if each.put is None}
-        checks = (each for each in cls.settings.values() if isinstance(each, Check) and each.key)
+        checks = (each for each in cls.settings.values() if isinstance(each, Checkbox) and each.key)
         cls._turned = {each.key: each for each in checks}
         cls.picture_keys = tuple(dict.fromkeys([*cls.picture_keys, *cls._turned]))
 
@@ -143,7 +144,7 @@ class View(Widget, Generic[S]):
         given = arguments.bind(*args, **kwargs).arguments
         self._kept: deque[tuple[State, S]] = deque(maxlen=KEPT)
         self._events = {name: part for part in self.settings.values() for name in part.events}
-        self._origin: Scene | None = None
+        self._origin: PageState | None = None
         self._news = self._told = False
         self._width = self.widest
         self.widest_drawn = ROOM if self.widest >= View.widest else self.widest
@@ -170,7 +171,7 @@ class View(Widget, Generic[S]):
         """
         raise NotImplementedError
 
-    def compose(self, scene: Scene) -> Page:
+    def compose(self, scene: PageState) -> Page:
         """The page of a scene, as wide as that says."""
         raise NotImplementedError
 
@@ -178,23 +179,23 @@ class View(Widget, Generic[S]):
         """The machine-readable line for tests."""
         return ""
 
-    def says(self, scene: Scene) -> str:
+    def says(self, scene: PageState) -> str:
         """What a screen reader hears."""
         return ""
 
-    def fact(self, scene: Scene) -> str:
+    def fact(self, scene: PageState) -> str:
         """The mark that the view's own keys have come to: its fact, or ``"name:value"``."""
         return ""
 
-    def status(self, scene: Scene) -> str:
+    def status(self, scene: PageState) -> str:
         """What stands above the picture."""
         return ""
 
-    def lines(self, scene: Scene) -> Sequence[Line]:
+    def lines(self, scene: PageState) -> Sequence[Paragraph]:
         """What stands below the picture."""
         return ()
 
-    def after(self, scene: Scene) -> Sequence[Line]:
+    def after(self, scene: PageState) -> Sequence[Paragraph]:
         """What comes last."""
         return ()
 
@@ -255,7 +256,7 @@ class View(Widget, Generic[S]):
                 raise InputError(strings.get(f"widget.{key}", name=name))
         self._set(**changes)
 
-    def scene(self, width: float | None = None, live: bool = False) -> Scene:
+    def scene(self, width: float | None = None, live: bool = False) -> PageState:
         """What is on display, or what is stored of it."""
         wide = width or (self._width if live else self.widest)
         held, news = self._origin is not None, self._news and live
@@ -264,7 +265,7 @@ class View(Widget, Generic[S]):
             now = self._stored(now)
             previous = previous and self._stored(previous)
             earlier = earlier and self._stored(earlier)
-        return Scene(now, previous, earlier, held, news, live, wide)
+        return PageState(now, previous, earlier, held, news, live, wide)
 
     def page(self, width: float | None = None) -> Page:
         """What is on display, as it is stored; ``width`` is in pixels."""
@@ -428,7 +429,7 @@ class View(Widget, Generic[S]):
             return
         self.rows_of(state)
         if origin is None:
-            self._origin = Scene(self.state, self.previous, self.earlier)
+            self._origin = PageState(self.state, self.previous, self.earlier)
             self.previous, self.earlier = self.state, self.previous
         elif not dragging:
             self._origin, self._news = None, True
@@ -546,3 +547,7 @@ def maker(view: type[V]) -> Callable[..., V]:
     make.__signature__ = signature(view)  # type: ignore[attr-defined]  # functions have one
     make.__doc__ = _documented(view)
     return make
+
+
+if not TYPE_CHECKING:  # a checker of types sees the new names only
+    __getattr__ = old_names(__name__)

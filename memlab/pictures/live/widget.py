@@ -31,7 +31,7 @@ RENDERINGS = 32
 """Most renderings of a model that are told what was answered: those that asked last."""
 
 
-class Line(NamedTuple):
+class Paragraph(NamedTuple):
     """A paragraph beside a picture; ``code`` keeps its line breaks and has type of one width. In a
     ``marked`` one words may be **bold** or `code`."""
 
@@ -57,8 +57,8 @@ class Picture(NamedTuple):
     says: str = ""
     fact: str = ""
     status: str = ""
-    lines: tuple[Line, ...] = ()
-    after: tuple[Line, ...] = ()
+    lines: tuple[Paragraph, ...] = ()
+    after: tuple[Paragraph, ...] = ()
     code: str = ""
 
 

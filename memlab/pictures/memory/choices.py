@@ -12,18 +12,18 @@ from memlab.ledger.ledger import Ledger
 from memlab.networks import counting
 from memlab.networks.graph import Network
 from memlab.pictures.live import setting
-from memlab.pictures.live.setting import Check, Choice, Range, Setting, State, once
+from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State, once
 from memlab.pictures.live.widget import Control, Labels
 from memlab.pictures.memory.snapshot import say
 from memlab.pictures.memory.step_memory import StepMemory
 from memlab.pictures.values import step_recipe
-from memlab.pictures.values.step_recipe import Called, Recipe, network_of, sizes_of
+from memlab.pictures.values.step_recipe import Called, StepRecipe, network_of, sizes_of
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.strings import gettext as _
 from memlab.techniques.recompute import segments
 from memlab.techniques.recompute.step_as_chain import cuts
-from memlab.techniques.registry import Use, techniques, use
+from memlab.techniques.registry import Applied, techniques, use
 
 SIDES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 IMAGES = (32, 64, 96, 128, 160, 192, 224, 256, 320, 384, 448, 512)
@@ -102,10 +102,10 @@ def memory_of(now: State) -> StepMemory:
     formats = {role: getattr(now, role) for role in map(str, ROLES)}
     roles = tuple((role, each) for role, each in formats.items() if each not in ("", EIGHT_BITS))
     made = network_in(now), now.optimizer, now.training, now.format, roles, now.algorithm
-    return step_recipe.memory_of(Recipe(*made, tuple(uses_in(now))))
+    return step_recipe.memory_of(StepRecipe(*made, tuple(uses_in(now))))
 
 
-def uses_in(now: State) -> Iterator[Use]:
+def uses_in(now: State) -> Iterator[Applied]:
     """The techniques that are chosen, but for formats and the algorithm of convolutions."""
     if now.optimizer_state == EIGHT_BITS:
         yield use("eight_bit_states")
@@ -160,7 +160,7 @@ def label(now: State) -> str:
 # -- kinds of settings -----------------------------------------------------------------------------
 
 
-class NetworkChoice(Choice[Any]):
+class NetworkChoice(Select[Any]):
     """The network: chosen by its name, or given."""
 
     def allowed(self, given: Any, now: State) -> Any:
@@ -177,7 +177,7 @@ class NetworkChoice(Choice[Any]):
         return [Control("select", self.name, labels(self.name), now.what.name, place, options)]
 
 
-class VariantChoice(Choice[str]):
+class VariantChoice(Select[str]):
     """The published form, where there are several."""
 
     def allowed(self, given: Any, now: State) -> str:
@@ -188,7 +188,7 @@ class VariantChoice(Choice[str]):
         return super().allowed(given, now)
 
 
-class Detail(Choice[str]):
+class Detail(Select[str]):
     """How much is shown, as a checkbox."""
 
     def read(self, event: str, value: Any, now: State) -> str:
@@ -216,7 +216,7 @@ def never(now: State) -> bool:
     return False
 
 
-class Size(Range):
+class NetworkSize(Range):
     """A size of a network, where that has it."""
 
     def allowed(self, given: Any, now: State) -> int:
@@ -239,18 +239,18 @@ def size(name: str, stops: Sequence[int], usual: int, most: int, doc: str) -> Ra
     def brief(now: State) -> str:
         return say(f"chosen.size.{name}", value=getattr(now, name)) if moved(now) else ""
 
-    return Size(
+    return NetworkSize(
         1, most, doc=doc, stops=stops, box=True, follows=["what"], place=placed(name), code=moved,
         default=first,
         when=lambda now: name in size_names(now), brief=brief,
     )  # fmt: skip
 
 
-def stored(role: Role) -> Choice[str]:
+def stored(role: Role) -> Select[str]:
     """The format of one role."""
     more = (EIGHT_BITS,) if role is Role.OPTIMIZER_STATE else ()
     name = role.value.replace("_", " ")
-    return Choice(
+    return Select(
         lambda now: {"": say("as_format")} | {each: each for each in (*STORED, *more)},
         doc=f"of a {name}, where that is another one: ``{STORED[-1]!r}``",
         default="", what=f"format of a {name}", when=of_network, place=placed(role.value),
@@ -275,5 +275,5 @@ def offered(name: str) -> Setting[Any]:
         ),
     }
     if not row.values:
-        return Check(**common)
-    return Choice({"": say("off")} | {value: value for value in free}, default="", **common)
+        return Checkbox(**common)
+    return Select({"": say("off")} | {value: value for value in free}, default="", **common)

@@ -19,8 +19,8 @@ from memlab.ledger.ledger import Entry
 from memlab.networks import counting
 from memlab.networks.counting import Convention
 from memlab.networks.graph import INPUT, Network
-from memlab.pictures.memory.snapshot import Cut, say
-from memlab.pictures.memory.step_memory import Blocks
+from memlab.pictures.memory.snapshot import Snapshot, say
+from memlab.pictures.memory.step_memory import BlockColumns
 from memlab.pictures.mountain.layers import Curve
 from memlab.pictures.values import number_text as figures
 from memlab.pictures.values.study import Study
@@ -32,7 +32,7 @@ RULES = (*CHAIN, *(name for name in counting.CONVENTIONS if name not in CHAIN))
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class CountedOutputs:
     """Outputs that the same rules count: values per sample, bytes, and bytes of them alive."""
 
     names: tuple[str, ...]
@@ -61,15 +61,15 @@ class RuleRow:
 
 
 @dataclass(frozen=True, eq=False)
-class Tally(Study):
+class OutputTotals(Study):
     """All outputs of forward of a network at a cut; ``name`` is the rule that is told of."""
 
-    cut: Cut
+    cut: Snapshot
     network: Network
     name: str
 
     @cached_property
-    def segments(self) -> tuple[Segment, ...]:
+    def segments(self) -> tuple[CountedOutputs, ...]:
         """All outputs of forward, by the rules that count them; those of every rule first."""
         groups: dict[frozenset[str], list[tuple[str, str, int]]] = {}
         for name, kind, values, rules in _outputs(self.network):
@@ -78,13 +78,15 @@ class Tally(Study):
         found.sort(key=lambda each: (-len(each.rules & {*CHAIN}), -len(each.rules)))
         return tuple(found)
 
-    def _segment(self, rules: frozenset[str], members: list[tuple[str, str, int]]) -> Segment:
+    def _segment(
+        self, rules: frozenset[str], members: list[tuple[str, str, int]]
+    ) -> CountedOutputs:
         names, kinds, counts = zip(*members, strict=True)
         alive = (self._alive[name] for name in names if name in self._alive)
         width = FORMATS[self.cut.memory.ledger.format].bits // 8
         nbytes = sum(counts) * width * self.cut.batch
         here = sum(entry.size.at(self.cut.batch) for entry in alive)
-        return Segment(names, tuple(dict.fromkeys(kinds)), rules, sum(counts), nbytes, here)
+        return CountedOutputs(names, tuple(dict.fromkeys(kinds)), rules, sum(counts), nbytes, here)
 
     @cached_property
     def _alive(self) -> dict[str, Entry]:
@@ -122,7 +124,7 @@ class Tally(Study):
         names = {name for group in inside for name in group}
         memory = self.cut.memory
         entries = [entry for entry in memory.ledger.entries if _output(entry) in names]
-        return self.cut.batch * Blocks(entries, memory.operations).line.astype(np.float64)
+        return self.cut.batch * BlockColumns(entries, memory.operations).line.astype(np.float64)
 
     # -- in words ---------------------------------------------------------------------------
 

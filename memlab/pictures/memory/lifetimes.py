@@ -18,12 +18,12 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from memlab import strings, units
-from memlab.ledger.ledger import BEFORE, Entry, Row
+from memlab.ledger.ledger import BEFORE, Entry, LedgerRow
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw import theme
 from memlab.pictures.draw.chart import Chart
-from memlab.pictures.draw.labels import Label, Text
-from memlab.pictures.draw.labels import Phase as Bracket
+from memlab.pictures.draw.labels import ChartText, Label
+from memlab.pictures.draw.labels import PhaseBracket as Bracket
 from memlab.pictures.draw.marks import (
     Fact,
     Group,
@@ -39,7 +39,7 @@ from memlab.pictures.draw.marks import (
 )
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Scale
-from memlab.pictures.draw.table import Beside, Block, Key, Table, Words
+from memlab.pictures.draw.table import Key, PageBlock, Paragraphs, SideBySide, Table
 from memlab.pictures.draw.theme import Paint
 from memlab.pictures.memory.step_memory import StepMemory, phases
 from memlab.step.op import Op, Phase, plain
@@ -90,7 +90,7 @@ class Follower(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class BlockLifetime:
     """A block of memory, alive inside the operations ``birth`` to ``death``, both counted; -1 is
     before the step, the number of operations is after it. ``symbol`` is its name in formulas;
     ``reads`` and ``writes`` are operations, ``followers`` are written into it in place, and it
@@ -124,11 +124,11 @@ class Life:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class OperationBox:
     """An operation: ``head`` says it in a word, ``said`` in a sentence. ``formula`` is empty where
     the step has an operation that makes several things; ``nbytes`` is all that is alive inside."""
 
-    row: Row
+    row: LedgerRow
     head: str
     said: str
     formula: str
@@ -141,13 +141,13 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Lifetimes:
+class LifetimeTable:
     """All blocks of a step at a batch, in order of birth, and its operations."""
 
     step: str
     batch: int
-    blocks: tuple[Life, ...]
-    operations: tuple[Operation, ...]
+    blocks: tuple[BlockLifetime, ...]
+    operations: tuple[OperationBox, ...]
 
     @cached_property
     def peak(self) -> int:
@@ -160,15 +160,15 @@ class Lifetimes:
         """The bytes of the peak."""
         return self.operations[self.peak].nbytes
 
-    def alive(self, at: int) -> list[Life]:
+    def alive(self, at: int) -> list[BlockLifetime]:
         """The blocks that are there inside an operation."""
         return [block for block in self.blocks if block.alive(at)]
 
-    def block(self, name: str) -> Life | None:
+    def block(self, name: str) -> BlockLifetime | None:
         """The block of that name."""
         return next((block for block in self.blocks if block.name == name), None)
 
-    def alike(self, other: Lifetimes) -> bool:
+    def alike(self, other: LifetimeTable) -> bool:
         """Whether the operations are the same, so that one can be held against the other."""
         return [op.name for op in self.operations] == [op.name for op in other.operations]
 
@@ -185,7 +185,7 @@ class Lifetimes:
         return say(key, bytes=units.exact(op.nbytes), index=at + 1, count=len(self.operations),
                    name=op.name, blocks=len(self.alive(at)))  # fmt: skip
 
-    def row(self, block: Life) -> list[str]:
+    def row(self, block: BlockLifetime) -> list[str]:
         """A block in the table: its names, role and bytes, who made it and until when it stays."""
         stays = block.death >= len(self.operations)
         return [
@@ -199,7 +199,7 @@ class Lifetimes:
             say("twin.stays") if stays else self.operations[block.death].said,
         ]
 
-    def _named(self, touches: Iterable[int], block: Life) -> Iterable[str]:
+    def _named(self, touches: Iterable[int], block: BlockLifetime) -> Iterable[str]:
         """Operations that read it, and that change it after it was made."""
         for at in touches:
             if at in block.writes and at != block.birth:
@@ -209,7 +209,9 @@ class Lifetimes:
 
     # -- what a picture says first --------------------------------------------------------------
 
-    def finding(self, before: Lifetimes | None, at: int, focus: Life | None) -> tuple[str, str]:
+    def finding(
+        self, before: LifetimeTable | None, at: int, focus: BlockLifetime | None
+    ) -> tuple[str, str]:
         """A title, in which what counts stands between asterisks, and a sentence below it."""
         if focus:
             return self._must_stay(focus)
@@ -240,18 +242,18 @@ class Lifetimes:
             return say("title.needs", count=len(needed), size=size, **values)
         return say("title.alive", count=len(blocks), **values)
 
-    def _must_stay(self, block: Life) -> tuple[str, str]:
+    def _must_stay(self, block: BlockLifetime) -> tuple[str, str]:
         """Reason why a block has to stay until its end, and how long it waits."""
         name = block.followers[-1].symbol if block.followers else block.symbol
         return say(f"why.{self._reason(block)}", name=name, last=self._end(block).said), (
             self._wait(block)
         )
 
-    def _end(self, block: Life) -> Operation:
+    def _end(self, block: BlockLifetime) -> OperationBox:
         """The last operation that touches it."""
         return self.operations[max(block.touches, default=len(self.operations) - 1)]
 
-    def _reason(self, block: Life) -> str:
+    def _reason(self, block: BlockLifetime) -> str:
         """The text that says why it stays, or why it may go."""
         last, phases = self._end(block), {op.row.phase for op in self.operations}
         if block.death >= len(self.operations):
@@ -262,7 +264,7 @@ class Lifetimes:
         own = f"{layer_kind(last.row.kind)}.{what}"
         return own if strings.has(f"lifetimes.why.{own}") else "read"
 
-    def _wait(self, block: Life) -> str:
+    def _wait(self, block: BlockLifetime) -> str:
         """Its longest wait, where it has one."""
         found = [*([BEFORE] if block.birth == BEFORE else []), *block.touches]
         first, last = max(pairwise(found), key=lambda ends: ends[1] - ends[0], default=(0, 0))
@@ -274,12 +276,12 @@ class Lifetimes:
 
     # -- held against the state before ----------------------------------------------------------
 
-    def gone(self, before: Lifetimes) -> list[Life]:
+    def gone(self, before: LifetimeTable) -> list[BlockLifetime]:
         """The blocks of before that are none now: another one has taken their tensor over."""
         followers = {each.name for block in self.blocks for each in block.followers}
         return [b for b in before.blocks if self.block(b.name) is None and b.name in followers]
 
-    def _changed(self, before: Lifetimes) -> tuple[str, str]:
+    def _changed(self, before: LifetimeTable) -> tuple[str, str]:
         values: dict[str, object] = {"was": units.exact(before.most),
                                      "now": units.exact(self.most)}  # fmt: skip
         if self.alike(before) and (gone := self.gone(before)):
@@ -295,14 +297,14 @@ class Lifetimes:
         key = "batch" if self.batch > before.batch else "smaller"
         return say(f"title.{key}", batch=batch, times=times, **values), self._grown(before)
 
-    def _against(self, before: Lifetimes) -> str:
+    def _against(self, before: LifetimeTable) -> str:
         """Sentence that the state before is dashed, or cannot be: other operations run."""
         if self.alike(before):
             return say("dashed")
         return say("others", now=len(self.operations), was=len(before.operations))
 
     def _in_place(
-        self, before: Lifetimes, gone: Sequence[Life], values: dict[str, object]
+        self, before: LifetimeTable, gone: Sequence[BlockLifetime], values: dict[str, object]
     ) -> tuple[str, str]:
         less, op = before.most - self.most, self.operations[self.peak].said
         size = {block.nbytes for block in gone}
@@ -312,7 +314,7 @@ class Lifetimes:
         title = say(f"title.in_place_{moved}", **values)
         return title, say(f"in_place.{moved}", what=what, less=units.exact(less), name=op)
 
-    def _grown(self, before: Lifetimes) -> str:
+    def _grown(self, before: LifetimeTable) -> str:
         """Blocks at the peak that have other bytes, and those that do not."""
         here = [(b, before.block(b.name)) for b in self.alive(self.peak)]
         other = [b.symbol for b, was in here if was and was.nbytes != b.nbytes]
@@ -352,7 +354,7 @@ def fits(memory: StepMemory) -> bool:
     return memory.operations <= OPERATIONS and len(memory.blocks.entries) <= BLOCKS
 
 
-def lifetimes(memory: StepMemory, batch: int) -> Lifetimes:
+def lifetimes(memory: StepMemory, batch: int) -> LifetimeTable:
     """The blocks of a step on the device, each from its first writer to its last reader.
 
     Raises:
@@ -362,7 +364,7 @@ def lifetimes(memory: StepMemory, batch: int) -> Lifetimes:
     symbols = symbols_of(entries)
     reads, writes = _touched(memory)
     blocks = tuple(
-        Life(
+        BlockLifetime(
             entry.name,
             symbols[entry.name],
             entry.role,
@@ -381,7 +383,7 @@ def lifetimes(memory: StepMemory, batch: int) -> Lifetimes:
         for entry in entries
     )
     operations = _operations(memory, sizes, symbols)
-    return Lifetimes(memory.ledger.describe(), batch, blocks, operations)
+    return LifetimeTable(memory.ledger.describe(), batch, blocks, operations)
 
 
 Touches = dict[str, list[int]]
@@ -408,7 +410,7 @@ def _touched(memory: StepMemory) -> tuple[Touches, Touches]:
 
 def _operations(
     memory: StepMemory, sizes: Sequence[int], symbols: dict[str, str]
-) -> tuple[Operation, ...]:
+) -> tuple[OperationBox, ...]:
     """Operations by what they make, where each makes one thing that has a formula; else by their
     layers."""
     rows = memory.ledger.rows
@@ -420,7 +422,7 @@ def _operations(
         said = head if whole else row.name
         if row.phase is Phase.UPDATE:
             said = say("update" if whole else "update_of", layer=row.layer or row.name)
-        found.append(Operation(row, head, said, formula, nbytes))
+        found.append(OperationBox(row, head, said, formula, nbytes))
     return tuple(found)
 
 
@@ -490,15 +492,15 @@ def made_by(op: Op, symbols: dict[str, str]) -> tuple[str, str]:
 
 
 @dataclass(frozen=True)
-class Bar:
+class BlockBar:
     """Bar of a block, in pixels: ``top`` to ``bottom``, and its ``level`` before
     where that was another one. What is now in a ``host`` was a block of its own before."""
 
-    life: Life
+    life: BlockLifetime
     top: float
     bottom: float
     level: float | None = None
-    host: Life | None = None
+    host: BlockLifetime | None = None
 
     @property
     def middle(self) -> float:
@@ -517,11 +519,11 @@ class Sheet:
     across, and up and down everything is in pixels from the top. There is ``room`` for so many
     bytes in a pile, in all bars, and in one of them."""
 
-    now: Lifetimes
+    now: LifetimeTable
     room: tuple[int, ...]
-    before: Lifetimes | None
+    before: LifetimeTable | None
     at: int
-    focus: Life | None
+    focus: BlockLifetime | None
     numbers: bool
     width: float
 
@@ -547,7 +549,7 @@ class Sheet:
         """Whether an operation has little room."""
         return self.width / self.count < SPELT
 
-    def name(self, block: Life) -> list[tuple[str, bool]]:
+    def name(self, block: BlockLifetime) -> list[tuple[str, bool]]:
         """The name of a block, its role before it where there is room."""
         gradient = block.role in (Role.GRADIENT_MAP, Role.PARAMETER_GRADIENT)
         wide = self.width >= WORDED
@@ -569,13 +571,13 @@ class Sheet:
     # -- heights --------------------------------------------------------------------------------
 
     @cached_property
-    def held(self) -> Lifetimes | None:
+    def held(self) -> LifetimeTable | None:
         """The state before where it fits on the same scale; else its levels are not drawn."""
         was = self.before
         return was if was and self.now.alike(was) and was.most <= self.room[0] else None
 
     @cached_property
-    def lives(self) -> list[tuple[Life, Life | None, Life | None]]:
+    def lives(self) -> list[tuple[BlockLifetime, BlockLifetime | None, BlockLifetime | None]]:
         """All blocks in order of birth, each with itself before and with its host."""
         was = {block.name: block for block in self.held.blocks} if self.held else {}
         hosts = {each.name: b for b in self.now.blocks for each in b.followers}
@@ -594,26 +596,31 @@ class Sheet:
         return min(TALLEST / largest, max(tall, LINE / pile))
 
     @staticmethod
-    def _sizes(found: tuple[Life, Life | None, Life | None]) -> tuple[int, int]:
+    def _sizes(
+        found: tuple[BlockLifetime, BlockLifetime | None, BlockLifetime | None],
+    ) -> tuple[int, int]:
         block, was, _ = found
         return block.nbytes, was.nbytes if was else 0
 
     @cached_property
-    def bars(self) -> list[Bar]:
+    def bars(self) -> list[BlockBar]:
         """The bars from the top down; each stands on its lower edge."""
         pitches = [max(self._tall(max(self._sizes(each))) + GAP, LINE) for each in self.lives]
         tops = accumulate(pitches, initial=self.head)
         return [self._bar_of(*each) for each in zip(self.lives, tops, pitches, strict=False)]
 
     def _bar_of(
-        self, found: tuple[Life, Life | None, Life | None], top: float, pitch: float
-    ) -> Bar:
+        self,
+        found: tuple[BlockLifetime, BlockLifetime | None, BlockLifetime | None],
+        top: float,
+        pitch: float,
+    ) -> BlockBar:
         block, was, host = found
         tall, most = self._tall(block.nbytes), self._tall(max(self._sizes(found)))
         bottom = top + (pitch - GAP + most) / 2
         moved = was is not None and was.nbytes != block.nbytes
         level = bottom - self._tall(was.nbytes) if was and moved else None
-        return Bar(block, bottom - tall, bottom, level, host)
+        return BlockBar(block, bottom - tall, bottom, level, host)
 
     def _tall(self, nbytes: int) -> float:
         return max(LEAST, self.scale * min(nbytes, self.room[2]))
@@ -634,7 +641,7 @@ class Sheet:
 
     # -- lives ----------------------------------------------------------------------------------
 
-    def ends(self, block: Life) -> tuple[float, float]:
+    def ends(self, block: BlockLifetime) -> tuple[float, float]:
         """Both ends of its bar: a block that stays goes to the edge of the picture."""
         first = -START / self.column if block.birth == BEFORE else block.birth
         stays = block.death >= self.count
@@ -648,7 +655,7 @@ class Sheet:
         """Whether something would stand in the frame."""
         return left < self.at + 1 and right > self.at
 
-    def faint(self, block: Life) -> bool:
+    def faint(self, block: BlockLifetime) -> bool:
         """Whether another block is in focus."""
         return self.focus is not None and block.name != self.focus.name
 
@@ -665,14 +672,14 @@ class Faint(Group):
 # -- the page -------------------------------------------------------------------------------------
 
 
-def needs(now: Lifetimes) -> tuple[int, int, int]:
+def needs(now: LifetimeTable) -> tuple[int, int, int]:
     """The bytes that the highest pile has, all bars, and the largest bar."""
     sizes = [block.nbytes for block in now.blocks]
     return now.most, sum(sizes), max(sizes)
 
 
 def page(
-    now: Lifetimes, before: Lifetimes | None = None, at: int | None = None, focus: str = "",
+    now: LifetimeTable, before: LifetimeTable | None = None, at: int | None = None, focus: str = "",
     numbers: bool = False, width: float = 820, room: tuple[int, ...] = (),
 ) -> Page:  # fmt: skip
     """The lifetimes of a step, with a frame around operation ``at``, counted from 0, or around the
@@ -696,11 +703,11 @@ def page(
     key: list[tuple[int | Paint | str, str]] = [("dot", say("writes")), ("hollow", say("reads"))]
     key += [("before", say("before"))] if sheet.held and sheet.held != now else []
     wide = sum(texts.width(name) + 38 for _, name in key)
-    blocks: list[Block] = [
-        Words([texts.emphasized(title)], 20),
-        Beside([(Words(sentence, 13), width - wide), (Key(key), wide)], gap=2),
+    blocks: list[PageBlock] = [
+        Paragraphs([texts.emphasized(title)], 20),
+        SideBySide([(Paragraphs(sentence, 13), width - wide), (Key(key), wide)], gap=2),
         chart(sheet),
-        Words([now.told_at(now.peak, "twin.peak"), was], drawn=False, gap=1),
+        Paragraphs([now.told_at(now.peak, "twin.peak"), was], drawn=False, gap=1),
         Table([say(f"twin.{name}") for name in HEADS], [*map(now.row, now.blocks)], "<<<><<<<",
               drawn=False, gap=1),
         Table([say("twin.operation"), say("twin.alive")],
@@ -710,7 +717,7 @@ def page(
     return Page(now.title, blocks, width, says=now.says(at, focus))
 
 
-def blocks(now: Lifetimes) -> list[str]:
+def blocks(now: LifetimeTable) -> list[str]:
     """The names of the blocks from the top down."""
     return [block.name for block in now.blocks]
 
@@ -733,12 +740,12 @@ def chart(sheet: Sheet) -> Chart:
                  below=20, gap=4)  # fmt: skip
 
 
-def _word(block: Life) -> str:
+def _word(block: BlockLifetime) -> str:
     own = f"lifetimes.word.{block.name}"
     return strings.get(own if strings.has(own) else f"lifetimes.word.{block.role.value}")
 
 
-def _paint(block: Life) -> Paint:
+def _paint(block: BlockLifetime) -> Paint:
     loss = block.role is Role.FEATURE_MAP and not block.grows
     return theme.STATISTICS if loss else theme.PAINTS[block.role]
 
@@ -754,11 +761,11 @@ def _heads(sheet: Sheet) -> Iterator[Mark]:
     for at, op in enumerate(sheet.now.operations):
         dim = at not in touched
         head = texts.shortened(op.head, sheet.column - 2, 13, True)
-        yield Text(at + 0.5, 14, head, 13, "middle", bold=True, dim=dim)
+        yield ChartText(at + 0.5, 14, head, 13, "middle", bold=True, dim=dim)
         if sheet.formulas:
-            yield Text(at + 0.5, 30, op.formula, 11, "middle", dim=True)
-    yield Text(0, 14, say("start"), 11, "end", dx=-6, dim=True)
-    yield Text(sheet.count, 14, say("end"), 11, dx=6, dim=True)
+            yield ChartText(at + 0.5, 30, op.formula, 11, "middle", dim=True)
+    yield ChartText(0, 14, say("start"), 11, "end", dx=-6, dim=True)
+    yield ChartText(sheet.count, 14, say("end"), 11, dx=6, dim=True)
 
 
 def _threads(sheet: Sheet) -> Iterator[Mark]:
@@ -774,7 +781,7 @@ def _threads(sheet: Sheet) -> Iterator[Mark]:
 # -- a bar ----------------------------------------------------------------------------------------
 
 
-def _block(sheet: Sheet, bar: Bar) -> Iterator[Mark]:
+def _block(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
     """The bar of a block with what writes and reads it, or the outline of one that is gone."""
     block, (first, stop) = bar.life, sheet.ends(bar.life)
     if bar.host:
@@ -787,7 +794,7 @@ def _block(sheet: Sheet, bar: Bar) -> Iterator[Mark]:
                fact=_fact(sheet.now, block), send=("choose", f"block:{block.name}"))  # fmt: skip
 
 
-def _bar(sheet: Sheet, bar: Bar, first: float, stop: float) -> Iterator[Mark]:
+def _bar(sheet: Sheet, bar: BlockBar, first: float, stop: float) -> Iterator[Mark]:
     paint = _paint(bar.life)
     yield Rect(first, stop, bar.top, bar.bottom, paint)
     if bar.life.nbytes > sheet.room[2]:
@@ -799,7 +806,7 @@ def _bar(sheet: Sheet, bar: Bar, first: float, stop: float) -> Iterator[Mark]:
         yield Rule(y=bar.level, span=(first, stop), look="before", crossed=True)
 
 
-def _beads(sheet: Sheet, bar: Bar) -> Iterator[Mark]:
+def _beads(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
     """Filled where it is written, hollow where it is read, in a notch where another one follows."""
     block = bar.life
     for follower in block.followers:
@@ -809,7 +816,7 @@ def _beads(sheet: Sheet, bar: Bar) -> Iterator[Mark]:
         yield Points([(at + 0.5, bar.middle)], look, BEAD)
 
 
-def _notch(sheet: Sheet, bar: Bar, x: float) -> Iterator[Mark]:
+def _notch(sheet: Sheet, bar: BlockBar, x: float) -> Iterator[Mark]:
     half, deep = NOTCH / sheet.column, max((bar.tall - BEAD) / 2, 2)
     for edge, tip in ((bar.top - 0.5, bar.top + deep), (bar.bottom + 0.5, bar.bottom - deep)):
         corners = [(x - half, edge), (x, tip), (x + half, edge)]
@@ -817,7 +824,7 @@ def _notch(sheet: Sheet, bar: Bar, x: float) -> Iterator[Mark]:
         yield Path(corners, "rule", closed=False)
 
 
-def _fact(now: Lifetimes, block: Life) -> Fact:
+def _fact(now: LifetimeTable, block: BlockLifetime) -> Fact:
     stays = block.death >= len(now.operations)
     maker = "" if block.birth == BEFORE else now.operations[block.birth].name
     reader = "" if stays else now.operations[block.death].name
@@ -828,7 +835,7 @@ def _fact(now: Lifetimes, block: Life) -> Fact:
 # -- words at a bar -------------------------------------------------------------------------------
 
 
-def _words(sheet: Sheet, bar: Bar) -> Iterator[Mark]:
+def _words(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
     """Its name, what it waits for, and its bytes in the frame."""
     block, (first, stop) = bar.life, sheet.ends(bar.life)
     y, dim = bar.middle, sheet.faint(block)
@@ -836,7 +843,7 @@ def _words(sheet: Sheet, bar: Bar) -> Iterator[Mark]:
         room = (stop - first) * sheet.column - 8
         tries = (say(key, name=bar.host.symbol) for key in ("inside", "inside_narrow"))
         for inside in [each for each in tries if texts.width(each, 11) <= room][:1]:
-            yield Text((first + stop) / 2, y, inside, 11, "middle", dy=4, chip=True)
+            yield ChartText((first + stop) / 2, y, inside, 11, "middle", dy=4, chip=True)
         return
     yield _name(sheet, bar)
     yield from _bytes(sheet, bar)
@@ -848,22 +855,22 @@ def _words(sheet: Sheet, bar: Bar) -> Iterator[Mark]:
             yield Label(then, [(stop, y, "start", 8, 4)], chip=True, apart=0)
 
 
-def _name(sheet: Sheet, bar: Bar) -> Text:
+def _name(sheet: Sheet, bar: BlockBar) -> ChartText:
     """Its name at the left end, or at the right one where it would stand in the frame; without its
     role where there is room for no more."""
     block, (first, stop) = bar.life, sheet.ends(bar.life)
     y, dim, most = bar.middle, sheet.faint(block), sheet.count + END / sheet.column
     for name in (sheet.name(block), sheet.name(block)[1:]):
         wide = (texts.measure(name) + 8) / sheet.column
-        left = Text(first, y, name, anchor="end", dx=-8, dy=4, dim=dim)
+        left = ChartText(first, y, name, anchor="end", dx=-8, dy=4, dim=dim)
         if not sheet.framed(first - wide, first):
             break
         if stop + wide <= most:
-            return Text(stop, y, name, dx=8, dy=4, chip=True, dim=dim)
+            return ChartText(stop, y, name, dx=8, dy=4, chip=True, dim=dim)
     return left
 
 
-def _bytes(sheet: Sheet, bar: Bar) -> Iterator[Mark]:
+def _bytes(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
     """Its bytes inside the operation of the frame, or with all numbers behind its first bead."""
     block = bar.life
     size = f"{block.nbytes:,}" if sheet.narrow else units.exact(block.nbytes)
@@ -871,11 +878,11 @@ def _bytes(sheet: Sheet, bar: Bar) -> Iterator[Mark]:
     at = sheet.at if framed else (block.touches or [max(block.birth, 0)])[0]
     shown = sheet.numbers or (framed and bar.tall >= NUMBERED)
     if shown and texts.width(size, 12, True) + 12 <= sheet.column / 2:
-        yield Text(at + 0.5, bar.middle, size, 12, dx=10, dy=4, bold=framed, chip=True,
+        yield ChartText(at + 0.5, bar.middle, size, 12, dx=10, dy=4, bold=framed, chip=True,
                    dim=sheet.faint(block))  # fmt: skip
 
 
-def _waits(sheet: Sheet, bar: Bar) -> Iterator[Mark]:
+def _waits(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
     """Operation that it waits for in the frame; or that a map is freed in forward."""
     block, at = bar.life, sheet.at
     found = block.next(at)
@@ -913,7 +920,7 @@ def _piles(sheet: Sheet) -> Iterator[Mark]:
             yield OpenEdge(at + 0.06, at + 0.94, at=sheet.peak)
     yield Rule(y=sheet.ground, look="rule", span=(0, sheet.count))
     yield Rule(y=sheet.peak, look="rule", span=(-16 / sheet.column, sheet.count))
-    yield Text(0, sheet.peak, say("peak"), 12, "end", dx=-22, dy=4, bold=True)
+    yield ChartText(0, sheet.peak, say("peak"), 12, "end", dx=-22, dy=4, bold=True)
     for at, op in enumerate(sheet.held.operations if sheet.held else ()):
         if op.nbytes != sheet.now.operations[at].nbytes:
             level = sheet.level(op.nbytes)
@@ -924,7 +931,7 @@ def _piles(sheet: Sheet) -> Iterator[Mark]:
     if beside + tall > sheet.ground + 18:  # a low pile: above its peak
         beside = sheet.peak - 20 - tall
     for index, line in enumerate(lines):
-        yield Text(0, beside, line, 11, "end", dx=-22, dy=14 * index)
+        yield ChartText(0, beside, line, 11, "end", dx=-22, dy=14 * index)
 
 
 def _frame(sheet: Sheet) -> Iterator[Mark]:
@@ -937,5 +944,5 @@ def _frame(sheet: Sheet) -> Iterator[Mark]:
     for index, op in enumerate(sheet.now.operations):
         if index == at or sheet.numbers:
             size = units.exact(op.nbytes) if spelled else f"{op.nbytes:,}"
-            yield Text(index + 0.5, ground, size, 14 if index == at else 12, "middle", dy=15,
+            yield ChartText(index + 0.5, ground, size, 14 if index == at else 12, "middle", dy=15,
                        bold=index == at)  # fmt: skip

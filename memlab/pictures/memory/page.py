@@ -19,10 +19,10 @@ from memlab.pictures.draw import scale, theme
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.labels import (
+    ChartText,
     Label,
     Name,
-    Phase,
-    Text,
+    PhaseBracket,
     flank,
     middle,
     shore,
@@ -40,17 +40,17 @@ from memlab.pictures.draw.marks import (
     Stairs,
 )
 from memlab.pictures.draw.page import Page
-from memlab.pictures.draw.scale import Linear
+from memlab.pictures.draw.scale import LinearScale
 from memlab.pictures.draw.svg import Box
-from memlab.pictures.draw.table import Below, Beside, Block, Table, Unnamed, Words
+from memlab.pictures.draw.table import Below, PageBlock, Paragraphs, SideBySide, Table, Unnamed
 from memlab.pictures.draw.text import Runs
 from memlab.pictures.draw.theme import Paint, ink
-from memlab.pictures.memory.counting_rules import CHAIN, RuleRow, Tally
-from memlab.pictures.memory.snapshot import BlockRow, Cut, before, details, news, say
-from memlab.pictures.memory.step_memory import Budget, Verdict
+from memlab.pictures.memory.counting_rules import CHAIN, OutputTotals, RuleRow
+from memlab.pictures.memory.snapshot import BlockRow, Snapshot, before, details, news, say
+from memlab.pictures.memory.step_memory import Budget, BudgetVerdict
 from memlab.pictures.mountain.layers import Curve
-from memlab.pictures.mountain.picture import Limit, Mountain, Slice, waiting
-from memlab.pictures.mountain.stack_parts import Part
+from memlab.pictures.mountain.picture import DrawnLayer, Limit, Mountain, waiting
+from memlab.pictures.mountain.stack_parts import StackPart
 from memlab.pictures.values import number_text as figures
 from memlab.step.storage import HOST
 from memlab.step.tensor import Role
@@ -66,7 +66,7 @@ BANDS, FLAG = -52, -27
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class MemoryPageInputs:
     """All that a picture depends on.
 
     ``room`` is what the axes hold: bytes of the plot, and of the rows below it. ``old`` is what was
@@ -74,9 +74,9 @@ class Shown:
     level has ``few`` numbers.
     """
 
-    now: Cut
+    now: Snapshot
     room: tuple[int, ...]
-    old: Cut | None = None
+    old: Snapshot | None = None
     budgets: Sequence[Budget] = ()
     rule: str = ""
     guess: int | None = None
@@ -101,23 +101,23 @@ class Shown:
         return (RULED if self.rule else FIRST) if self.few else HEIGHT
 
     @cached_property
-    def verdicts(self) -> list[Verdict]:
+    def verdicts(self) -> list[BudgetVerdict]:
         """Whether the peak fits into each budget."""
         return [self.now.judged(each) for each in self.budgets]
 
     @cached_property
-    def tally(self) -> Tally | None:
+    def tally(self) -> OutputTotals | None:
         """The counting rules, where one is outlined."""
         network = self.now.memory.network
-        return Tally(self.now, network, self.rule) if self.rule and network else None
+        return OutputTotals(self.now, network, self.rule) if self.rule and network else None
 
     @cached_property
-    def y(self) -> Linear:
+    def y(self) -> LinearScale:
         """The scale of bytes, which stays while the batch changes."""
         return scale.steady(scale.bytes_over(self.room[0]))
 
     @cached_property
-    def row(self) -> Linear:
+    def row(self) -> LinearScale:
         """That of each row below the plot."""
         return scale.bytes_over(self.room[1], scale.TIGHT)
 
@@ -127,7 +127,7 @@ class Shown:
         now = self.now
         counted = now.memory.ground + self.tally.curve if self.tally else None
         slices = [
-            Slice(
+            DrawnLayer(
                 low, high, theme.paint(part), part.label, self.facts[part],
                 14 if part.grows else 12, bool(theme.paint(part).pattern),
             )
@@ -136,14 +136,14 @@ class Shown:
         return Mountain(slices, self.y.last, now.memory.ground, self.outline, counted)
 
     @cached_property
-    def facts(self) -> dict[Part, Fact]:
+    def facts(self) -> dict[StackPart, Fact]:
         """What each slice of the stack says: its bytes inside the operation of the cursor, and its
         largest block."""
         rows = zip(self.now.memory.parts, self.now.roles, strict=True)
         return {part: slice_fact(self.now, part, row.nbytes) for part, row in rows}
 
 
-def needs(now: Cut, guess: int | None = None) -> tuple[int, int]:
+def needs(now: Snapshot, guess: int | None = None) -> tuple[int, int]:
     """The bytes that both axes have to hold."""
     most = now.peak.nbytes
     near = guess is not None and guess <= 2 * most
@@ -154,7 +154,7 @@ def needs(now: Cut, guess: int | None = None) -> tuple[int, int]:
 # -- the chart -------------------------------------------------------------------------------------
 
 
-def chart(shown: Shown, right: float) -> Chart:
+def chart(shown: MemoryPageInputs, right: float) -> Chart:
     """The plot with its axes, ``right`` pixels free to its right."""
     now, plot, few = shown.now, shown.y, shown.few
     below = under(shown)
@@ -163,7 +163,7 @@ def chart(shown: Shown, right: float) -> Chart:
     if below:
         at = now.at + 0.5
         dy = 18 if few else 32
-        marks.append(Text(at, 0, below, anchor="middle", dy=dy, bold=True, held=True))
+        marks.append(ChartText(at, 0, below, anchor="middle", dy=dy, bold=True, held=True))
     return Chart(
         scale.operations(now.memory.operations),
         plot,
@@ -180,7 +180,7 @@ def chart(shown: Shown, right: float) -> Chart:
     )
 
 
-def under(shown: Shown) -> str:
+def under(shown: MemoryPageInputs) -> str:
     """What stands below the plot: the block that the keyboard is on, else the operation of the
     cursor."""
     now, block = shown.now, shown.block
@@ -189,14 +189,14 @@ def under(shown: Shown) -> str:
     return "" if now.at == now.peak.index else cursor_words(now)
 
 
-def _ground(shown: Shown) -> Iterator[Mark]:
+def _ground(shown: MemoryPageInputs) -> Iterator[Mark]:
     """The phases, and where a press moves the cursor."""
     for phase, first, last in shown.now.memory.phases:
-        yield Phase(strings.get(f"phase.{phase}"), first, last + 1, BANDS)
+        yield PhaseBracket(strings.get(f"phase.{phase}"), first, last + 1, BANDS)
     yield Press("operation", shown.now.memory.operations, below=20)
 
 
-def slice_fact(now: Cut, part: Part, nbytes: int) -> Fact:
+def slice_fact(now: Snapshot, part: StackPart, nbytes: int) -> Fact:
     """What a slice of the stack says."""
     name = say("fact.slice", name=part.label, index=f"{now.at + 1:,}")
     block = now.largest.get(part)
@@ -205,7 +205,7 @@ def slice_fact(now: Cut, part: Part, nbytes: int) -> Fact:
     return Fact(name, nbytes=nbytes, more=more)
 
 
-def _poles(shown: Shown) -> Iterator[Mark]:
+def _poles(shown: MemoryPageInputs) -> Iterator[Mark]:
     """The flag at the peak, the line at the cursor, and what the operations are."""
     now, end = shown.now, shown.y.last
     peak, cursor = now.peak.index + 0.5, now.at + 0.5
@@ -216,7 +216,7 @@ def _poles(shown: Shown) -> Iterator[Mark]:
         yield Rule(x=cursor, look="pole", above=6, below=4)
 
 
-def cursor_words(now: Cut) -> str:
+def cursor_words(now: Snapshot) -> str:
     """The operation of the cursor, and what is alive there."""
     row, index = now.memory.ledger.rows[now.at], f"{now.at + 1:,}"
     phase, amount = strings.get(f"phase.{row.phase}"), figures.three(now.here)
@@ -224,13 +224,13 @@ def cursor_words(now: Cut) -> str:
     return say(key, index=index, phase=phase, name=row.name, amount=amount)
 
 
-def _budgets(shown: Shown) -> list[Limit]:
+def _budgets(shown: MemoryPageInputs) -> list[Limit]:
     """The budgets, each with its name at its line."""
     return [(say("budget.here") if each.live else each.name, each.nbytes)
             for each in shown.budgets]  # fmt: skip
 
 
-def _guess(shown: Shown) -> Iterator[Mark]:
+def _guess(shown: MemoryPageInputs) -> Iterator[Mark]:
     """The guess of the learner: a hollow triangle at the axis, which stays."""
     if shown.guess is None:
         return
@@ -240,7 +240,7 @@ def _guess(shown: Shown) -> Iterator[Mark]:
     yield Label(say("guess"), places, size=11, bold=True, apart=1)
 
 
-def _life(shown: Shown) -> Iterator[Mark]:
+def _life(shown: MemoryPageInputs) -> Iterator[Mark]:
     """How long that is alive: a beam over the plot."""
     if block := shown.block:
         end = shown.y.last
@@ -292,7 +292,7 @@ class Flag(Mark):
 # -- names, where there is room --------------------------------------------------------------------
 
 
-def _names(shown: Shown) -> Iterator[Mark]:
+def _names(shown: MemoryPageInputs) -> Iterator[Mark]:
     """The most important first."""
     yield from shown.mountain.was(say("before"))
     if shown.tally:
@@ -302,7 +302,7 @@ def _names(shown: Shown) -> Iterator[Mark]:
     yield from shown.mountain.names()
 
 
-def _counted(tally: Tally, mountain: Mountain) -> Iterator[Mark]:
+def _counted(tally: OutputTotals, mountain: Mountain) -> Iterator[Mark]:
     """How much of what is alive the rule counts, and how much it does not."""
     ground, line = tally.cut.memory.ground, mountain.dashed[-1]
     for key, low, high in (("inside", ground, line), ("outside", line, mountain.top)):
@@ -310,7 +310,7 @@ def _counted(tally: Tally, mountain: Mountain) -> Iterator[Mark]:
                    finders=[thickest(low, high)])  # fmt: skip
 
 
-def _floor(shown: Shown) -> Name:
+def _floor(shown: MemoryPageInputs) -> Name:
     """What the thick line is: over it where the mountain has ended, else under it; or one word."""
     ground, last = shown.now.memory.ground, shown.now.memory.operations
     below = np.maximum(ground - shown.y.last * 28 / shown.height, 0)
@@ -323,7 +323,7 @@ def _floor(shown: Shown) -> Name:
     return replace(narrow, content=say("floor_label"), instead=narrow)
 
 
-def _rising(shown: Shown) -> Name:
+def _rising(shown: MemoryPageInputs) -> Name:
     """What grows: in the sky over its left flank, else inside it."""
     now, ground = shown.now, shown.now.memory.ground
     finders = [
@@ -344,25 +344,25 @@ OUTLINED = 3
 """So many counting rules are outlines at most."""
 
 
-def page(shown: Shown, width: float) -> Page:
+def page(shown: MemoryPageInputs, width: float) -> Page:
     """The whole page at a width in pixels; below ``WIDE`` its parts stand one below the other. At
     the first level tables are in the text alone."""
     few, wide = shown.few, width >= WIDE and not shown.few
     plot = chart(shown, right=2 if wide else 12)
     tables = [_table, *([_rules] if shown.tally else []), _stages, _largest]
-    bar: list[Block] = [_outputs(shown.tally, width)] if shown.tally else []
+    bar: list[PageBlock] = [_outputs(shown.tally, width)] if shown.tally else []
     host = [_host(shown, plot, SIDE + APART if wide else 0)] if shown.now.host else []
     if few:
         key = Unnamed(list(shown.mountain.key(shown.height)), gap=4)
         parts = [plot, key, *host, *bar, *(_told(table, shown) for table in tables)]
     else:
         first, *others = (table(shown) for table in tables)
-        cut = Beside([(plot, width - SIDE - APART), (first, SIDE)], APART)
+        cut = SideBySide([(plot, width - SIDE - APART), (first, SIDE)], APART)
         parts = [*([cut, *host] if wide else [plot, *host, first]), *bar, *others]
     return Page(shown.now.title, [*_head(shown), *parts, _before(shown)], width)
 
 
-def _host(shown: Shown, plot: Chart, beside: float) -> Chart:
+def _host(shown: MemoryPageInputs, plot: Chart, beside: float) -> Chart:
     """The host's memory below the device's, downwards on the same scale, and cut at the same
     operation; ``beside`` is what stands right of the plot."""
     now = shown.now
@@ -373,7 +373,8 @@ def _host(shown: Shown, plot: Chart, beside: float) -> Chart:
         waiting(np.array(line, np.float64)),
         Rule(y=0, look="rule"),
         Rule(x=now.at + 0.5, look="rule", crossed=True),
-        Text(middle, -most / 2, say("host_most", bytes=figures.three(most)), 13, "middle", dy=4,
+        ChartText(middle, -most / 2, say("host_most", bytes=figures.three(most)), 13, "middle",
+             dy=4,
              chip=True),
     ]  # fmt: skip
     tall = max(shown.height * most / shown.y.last, 20)
@@ -381,32 +382,32 @@ def _host(shown: Shown, plot: Chart, beside: float) -> Chart:
                  right=plot.right + beside, name=say("host_name"), gap=4)  # fmt: skip
 
 
-def _told(table: Callable[[Shown], Block], shown: Shown) -> Words:
+def _told(table: Callable[[MemoryPageInputs], PageBlock], shown: MemoryPageInputs) -> Paragraphs:
     """A table for the text alone, made when that is asked for."""
-    return Words(lambda: table(shown).text(), drawn=False, gap=1)
+    return Paragraphs(lambda: table(shown).text(), drawn=False, gap=1)
 
 
 # -- the head --------------------------------------------------------------------------------------
 
 
-def _head(shown: Shown) -> Iterator[Words]:
+def _head(shown: MemoryPageInputs) -> Iterator[Paragraphs]:
     """The equation of the peak, and what the last change did; at the first level what does not fit
     comes in its place."""
     now, few, tally, old = shown.now, shown.few, shown.tally, shown.old
     refused = [each for each in shown.verdicts if few and not tally and not each.fits]
     tightest = min(refused, key=lambda each: each.budget.nbytes, default=None)
     verdicts = [(now.verdict(each), not each.fits) for each in shown.verdicts]
-    yield Words([tally.headline(few) if tally else now.headline(few)], 20)
-    yield Words(now.verdict(tightest) if tightest else "", 13, bold=True, told=False)
-    yield Words(news_of(shown), 13, drawn=not tightest)
-    yield Words(now.waiting, 13, drawn=few, told=False)
-    yield Words(details(old, now) if old else "", drawn=not few)
-    yield Words([verdicts], 13, drawn=not few)
-    yield Words([*now.sentences, *_guess_words(shown)], drawn=not few)
-    yield Words(under(shown), drawn=False)
+    yield Paragraphs([tally.headline(few) if tally else now.headline(few)], 20)
+    yield Paragraphs(now.verdict(tightest) if tightest else "", 13, bold=True, told=False)
+    yield Paragraphs(news_of(shown), 13, drawn=not tightest)
+    yield Paragraphs(now.waiting, 13, drawn=few, told=False)
+    yield Paragraphs(details(old, now) if old else "", drawn=not few)
+    yield Paragraphs([verdicts], 13, drawn=not few)
+    yield Paragraphs([*now.sentences, *_guess_words(shown)], drawn=not few)
+    yield Paragraphs(under(shown), drawn=False)
 
 
-def news_of(shown: Shown) -> str:
+def news_of(shown: MemoryPageInputs) -> str:
     """What the last change did to the peak; without one, what a sample adds."""
     if shown.old:
         return news(shown.old, shown.now)
@@ -416,25 +417,25 @@ def news_of(shown: Shown) -> str:
     return say("per_sample", sample=shown.now.memory.sample, mountain=amount)
 
 
-def _guess_words(shown: Shown) -> list[str]:
+def _guess_words(shown: MemoryPageInputs) -> list[str]:
     return [] if shown.guess is None else [say("twin.guess", guess=units.exact(shown.guess))]
 
 
-def _before(shown: Shown) -> Words:
+def _before(shown: MemoryPageInputs) -> Paragraphs:
     """What was shown before, for the text alone."""
     if shown.old is None:
-        return Words(say("twin.start"), drawn=False, gap=1)
+        return Paragraphs(say("twin.start"), drawn=False, gap=1)
     old = shown.old
     index, name = f"{old.peak.index + 1:,}", old.peak.row.name
     peak = f"{old.equation()[0]} = {units.exact(old.peak.nbytes)}"
     told = say("twin.before", title=old.title, peak=peak, index=index, name=name)
-    return Words(told, drawn=not shown.few, gap=1)
+    return Paragraphs(told, drawn=not shown.few, gap=1)
 
 
 # -- tables ----------------------------------------------------------------------------------------
 
 
-def _table(shown: Shown) -> Table:
+def _table(shown: MemoryPageInputs) -> Table:
     """What is alive at the cursor, by slice of the stack."""
     now, lines, here = shown.now, shown.now.lines, shown.now.here
     name = now.memory.ledger.rows[now.at].name
@@ -455,7 +456,7 @@ def _table(shown: Shown) -> Table:
     )  # fmt: skip
 
 
-def _largest(shown: Shown) -> Table:
+def _largest(shown: MemoryPageInputs) -> Table:
     """The largest blocks alive: formula, maker and last reader."""
     now = shown.now
     return Table(
@@ -480,7 +481,7 @@ def block_fact(block: BlockRow) -> Fact:
 # -- the mountain, cut apart -----------------------------------------------------------------------
 
 
-def _stages(shown: Shown) -> Block:
+def _stages(shown: MemoryPageInputs) -> PageBlock:
     """The mountain by stage, or one stage by layer, on the operations of the plot."""
     now = shown.now
     told = Table(
@@ -512,7 +513,7 @@ def _stages(shown: Shown) -> Block:
     )  # fmt: skip
 
 
-def _stage(shown: Shown, index: int, base: float) -> Iterator[Mark]:
+def _stage(shown: MemoryPageInputs, index: int, base: float) -> Iterator[Mark]:
     """One row: values below, gradients above, its bytes at the cursor, and what a press chooses."""
     now, end, row = shown.now, shown.row.last, shown.now.slices[index]
     last, value = now.memory.operations, f"slice:{row.part.name}"
@@ -525,13 +526,13 @@ def _stage(shown: Shown, index: int, base: float) -> Iterator[Mark]:
     yield Area(values, line, theme.PAINTS[Role.GRADIENT_MAP])
     yield Rule(y=base, look="rule faint")
     amount = units.exact(row.nbytes)
-    yield Text(last, base, amount, 12, "end", -2, -5, dim=not row.nbytes, chip=True)
+    yield ChartText(last, base, amount, 12, "end", -2, -5, dim=not row.nbytes, chip=True)
     fact = Fact(row.part.name, nbytes=row.nbytes, more=row.in_blocks)
     look = "rule" if value == shown.chosen else "target"
     yield Rect(0, last, base, base + end, look, fact=fact, send=("choose", value))
 
 
-def _was(shown: Shown, index: int, base: float) -> Iterator[Mark]:
+def _was(shown: MemoryPageInputs, index: int, base: float) -> Iterator[Mark]:
     """The outline of the same stage before."""
     row, old, end = shown.now.slices[index], shown.old, shown.row.last
     if old and old.memory.operations == shown.now.memory.operations:
@@ -545,7 +546,7 @@ def _was(shown: Shown, index: int, base: float) -> Iterator[Mark]:
 # -- counting rules --------------------------------------------------------------------------------
 
 
-def _rules(shown: Shown) -> Below:
+def _rules(shown: MemoryPageInputs) -> Below:
     """What each rule counts, and what the chosen one does."""
     tally = shown.tally
     assert tally is not None
@@ -560,10 +561,10 @@ def _rules(shown: Shown) -> Below:
         bold=[index for index, row in enumerate(tally.rules) if row is tally.chosen],
         sends=[("choose", f"rule:{row.rule.name}") for row in tally.rules],
     )
-    return Below([table, Words(tally.sentences)], gap=10)
+    return Below([table, Paragraphs(tally.sentences)], gap=10)
 
 
-def _outputs(tally: Tally, width: float) -> Chart:
+def _outputs(tally: OutputTotals, width: float) -> Chart:
     """One bar of all outputs, and around it some rules as nested outlines."""
     inset, start = 13, 0
     marks: list[Mark] = []
@@ -574,7 +575,9 @@ def _outputs(tally: Tally, width: float) -> Chart:
         marks += [Rect(low, high, 0, 1, paint) for paint, low, high in pieces if high > low]
         pixels = segment.nbytes * (width - 2 * inset) / max(tally.nbytes, 1)
         if texts.width(segment.label, 12) + 14 < pixels:
-            marks.append(Text((start + end) / 2, 0.5, segment.label, 12, "middle", dy=4, chip=True))
+            marks.append(
+                ChartText((start + end) / 2, 0.5, segment.label, 12, "middle", dy=4, chip=True)
+            )
         spans.append((segment.rules, start, end))
         start = end
     chain = [row for row in tally.rules if row.rule.name in CHAIN[:OUTLINED]]
@@ -590,7 +593,7 @@ def _outputs(tally: Tally, width: float) -> Chart:
 
 
 def _nested(
-    tally: Tally, row: RuleRow, spans: list[tuple[frozenset[str], int, int]]
+    tally: OutputTotals, row: RuleRow, spans: list[tuple[frozenset[str], int, int]]
 ) -> Iterator[Mark]:
     """The outlines of a rule, and at the end of the last its values per sample."""
     name, chosen = row.rule.name, row is tally.chosen

@@ -18,9 +18,9 @@ import numpy as np
 from memlab import optimizers, strings, units
 from memlab.arrays import Integers
 from memlab.ledger.ledger import BEFORE, Entry, Peak
-from memlab.pictures.memory.step_memory import Budget, Slice, StepMemory, Verdict, band
-from memlab.pictures.mountain.layers import Curve, Layer
-from memlab.pictures.mountain.stack_parts import FLOOR, MOUNTAIN, Part
+from memlab.pictures.memory.step_memory import Budget, BudgetVerdict, StageSlice, StepMemory, band
+from memlab.pictures.mountain.layers import Curve, MountainLayer
+from memlab.pictures.mountain.stack_parts import FLOOR, MOUNTAIN, StackPart
 from memlab.pictures.values import number_text as figures
 from memlab.pictures.values import step_recipe
 from memlab.pictures.values.study import Study
@@ -39,11 +39,11 @@ def say(key: str, **values: object) -> str:
 # -- lines of its tables ---------------------------------------------------------------------------
 
 
-class Line(NamedTuple):
+class StackLine(NamedTuple):
     """A part of the stack, or a sum of several: its bytes inside the operation, and what each
     sample adds to them."""
 
-    part: Part | None
+    part: StackPart | None
     name: str
     nbytes: int
     each: int
@@ -79,7 +79,7 @@ class BlockRow:
 class SliceRow:
     """What one stage or layer has on the mountain inside the operation, in how many blocks."""
 
-    part: Slice
+    part: StageSlice
     nbytes: int
     blocks: int
     stage: bool
@@ -94,7 +94,7 @@ class SliceRow:
 
 
 @dataclass(frozen=True, eq=False)
-class Cut(Study):
+class Snapshot(Study):
     """What is alive inside operation ``at``, counted from 0, of a step at a batch.
 
     ``stage`` is the one whose layers are told apart; without one the stages are.
@@ -124,7 +124,7 @@ class Cut(Study):
         return self.batch * self.peak_each
 
     @cached_property
-    def layers(self) -> list[Layer[Part]]:
+    def layers(self) -> list[MountainLayer[StackPart]]:
         """The parts that have bytes, from the bottom up."""
         return self.memory.layers(self.batch)
 
@@ -134,21 +134,23 @@ class Cut(Study):
         return self.layers[-1].high if self.layers else self.memory.ground
 
     @cached_property
-    def roles(self) -> tuple[Line, ...]:
+    def roles(self) -> tuple[StackLine, ...]:
         """One line for every part of the stack that has one, from the bottom up."""
         values = ((part, int(self.memory.lines[part][self.at])) for part in self.memory.parts)
         return tuple(
-            Line(part, part.label, value * (self.batch if part.grows else 1), value * part.grows)
+            StackLine(
+                part, part.label, value * (self.batch if part.grows else 1), value * part.grows
+            )
             for part, value in values
         )
 
     @property
-    def floor(self) -> tuple[Line, ...]:
+    def floor(self) -> tuple[StackLine, ...]:
         """The lines of what stays, from the bottom up."""
         return tuple(row for row in self.roles if row.part in FLOOR)
 
     @property
-    def mountain(self) -> tuple[Line, ...]:
+    def mountain(self) -> tuple[StackLine, ...]:
         """The lines of what grows, from the bottom up."""
         return tuple(row for row in self.roles if row.part in MOUNTAIN)
 
@@ -186,10 +188,10 @@ class Cut(Study):
             for part in self.memory.slices(self.stage)
         )
 
-    def judged(self, budget: Budget) -> Verdict:
+    def judged(self, budget: Budget) -> BudgetVerdict:
         """Whether the peak fits into a budget, and the largest batch that would."""
         fits, largest = self.peak.nbytes <= budget.nbytes, self.memory.largest_batch(budget.nbytes)
-        return Verdict(budget, fits, largest)
+        return BudgetVerdict(budget, fits, largest)
 
     def block(self, entry: Entry) -> BlockRow:
         """A block with its formula in numbers and the operations it is alive between."""
@@ -206,7 +208,7 @@ class Cut(Study):
         )
 
     @cached_property
-    def largest(self) -> dict[Part, Entry]:
+    def largest(self) -> dict[StackPart, Entry]:
         """The block that has the most of each part of the stack that has bytes."""
         return self.memory.blocks.largest_of_each(self.at)
 
@@ -244,7 +246,7 @@ class Cut(Study):
         return [(say("headline", peak=total), True), (f"({binary}) {right}" if binary else right,
                                                       False)]  # fmt: skip
 
-    def verdict(self, found: Verdict) -> str:
+    def verdict(self, found: BudgetVerdict) -> str:
         """Whether a budget holds the peak and what it would hold."""
         live, largest = found.budget.live, found.largest
         if self.memory.ledger.batches is not None:
@@ -299,10 +301,11 @@ class Cut(Study):
         return ledger.peak(self.batch, HOST) if there else 0
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[StackLine]:
         """The stack from its top down, with the sums of its mountain, of its floor and of both."""
         mountain, floor, alive = (
-            Line(None, say(f"table.{name}"), sum(r.nbytes for r in rows), sum(r.each for r in rows))
+            StackLine(None, say(f"table.{name}"), sum(r.nbytes for r in rows),
+                sum(r.each for r in rows))
             for name, rows in
             (("mountain", self.mountain), ("floor", self.floor), ("alive", self.roles))
         )  # fmt: skip
@@ -330,7 +333,7 @@ def cut(
     batch: int,
     at: int | None = None,
     stage: str = "",
-) -> Cut:
+) -> Snapshot:
     """What is alive of a step at a batch inside operation ``at``, counted from 0; at its peak if
     not given, inside its last one if there are fewer.
 
@@ -339,14 +342,14 @@ def cut(
     """
     peak = memory.ledger.peak_at(batch)
     index = peak.index if at is None else min(at, memory.operations - 1)
-    return Cut(memory, batch, peak, index, stage)
+    return Snapshot(memory, batch, peak, index, stage)
 
 
 Spans = Integers
 """Of two operations each: the first of a span, and the one after its last."""
 
 
-def before(old: Cut, new: Cut) -> Curve:
+def before(old: Snapshot, new: Snapshot) -> Curve:
     """What was shown last, as a curve over the operations of now.
 
     Operations of the same name stand for each other; what ran between two of them counts at the
@@ -393,7 +396,7 @@ def _by_phase(old: StepMemory, new: StepMemory) -> Iterator[tuple[int, int]]:
             yield begin, stop
 
 
-def news(old: Cut, new: Cut) -> str:
+def news(old: Snapshot, new: Snapshot) -> str:
     """What a change of the settings did to the peak."""
     change = new.peak.nbytes - old.peak.nbytes
     moves = say("change.moves") if _moves(old, new) else ""
@@ -402,7 +405,7 @@ def news(old: Cut, new: Cut) -> str:
     return f"{_cause(old, new)} {effect}"
 
 
-def details(old: Cut, new: Cut) -> str:
+def details(old: Snapshot, new: Snapshot) -> str:
     """More of it: in percent, of both parts, and where the peak was and is."""
     floor, mountain = new.peak_floor - old.peak_floor, new.peak_mountain - old.peak_mountain
     said = say(
@@ -415,11 +418,11 @@ def details(old: Cut, new: Cut) -> str:
     return f"{said} {moved}" if _moves(old, new) else said
 
 
-def _moves(old: Cut, new: Cut) -> bool:
+def _moves(old: Snapshot, new: Snapshot) -> bool:
     return new.peak.row.name != old.peak.row.name
 
 
-def differences(old: Cut, new: Cut) -> tuple[str, str]:
+def differences(old: Snapshot, new: Snapshot) -> tuple[str, str]:
     """The settings that differ, as they were and as they are."""
     was, now = old.settings, new.settings
     gone = [each for each in was if each not in now]
@@ -427,7 +430,7 @@ def differences(old: Cut, new: Cut) -> tuple[str, str]:
     return ", ".join(gone), ", ".join(come)
 
 
-def _cause(old: Cut, new: Cut) -> str:
+def _cause(old: Snapshot, new: Snapshot) -> str:
     """Which setting changed; a change of the batch alone is a statement about every operation."""
     if old.memory is not new.memory:
         was, now = differences(old, new)

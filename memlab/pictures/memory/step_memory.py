@@ -16,10 +16,10 @@ import numpy as np
 
 from memlab import free_memory, hardware, strings, units
 from memlab.arrays import Column, alive
-from memlab.ledger.ledger import Entry, Ledger, Line, Row, column, evaluate
+from memlab.ledger.ledger import Entry, Ledger, LedgerRow, Line, column, evaluate
 from memlab.networks.graph import Network
-from memlab.pictures.mountain.layers import Curve, Layer, pile
-from memlab.pictures.mountain.stack_parts import FLOOR, MOUNTAIN, STACK, Part
+from memlab.pictures.mountain.layers import Curve, MountainLayer, pile
+from memlab.pictures.mountain.stack_parts import FLOOR, MOUNTAIN, STACK, StackPart
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE
@@ -34,7 +34,7 @@ ROWS = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
+class BlockColumns:
     """Some blocks of a ledger as columns of numbers: thousands of them are looked through at once.
 
     ``entries`` are in order of birth.
@@ -67,15 +67,15 @@ class Blocks:
         order = np.argsort(-sizes, kind="stable")[:most]
         return [self.entries[index] for index in alive[order].tolist()]
 
-    def largest_of_each(self, at: int) -> dict[Part, Entry]:
+    def largest_of_each(self, at: int) -> dict[StackPart, Entry]:
         """The block that has the most of each part of the stack inside an operation."""
         _, _, fixed, each = self._columns
-        alive, found = np.flatnonzero(self._alive(at)), dict[Part, Entry]()
+        alive, found = np.flatnonzero(self._alive(at)), dict[StackPart, Entry]()
         for grows, sizes in ((False, fixed[alive]), (True, each[alive])):
             order = alive[np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]]
             codes, first = np.unique(self._roles[order], return_index=True)
             for code, index in zip(codes.tolist(), order[first].tolist(), strict=True):
-                found[Part(ROLES[code], grows)] = self.entries[index]
+                found[StackPart(ROLES[code], grows)] = self.entries[index]
         return found
 
     @cached_property
@@ -94,11 +94,11 @@ class Blocks:
 
 
 @dataclass(frozen=True, eq=False)
-class Slice:
+class StageSlice:
     """What one stage, or one layer, puts on the mountain."""
 
     name: str
-    blocks: Blocks
+    blocks: BlockColumns
 
     @cached_property
     def line(self) -> Curve:
@@ -109,7 +109,7 @@ class Slice:
     def values(self) -> Curve:
         """Bytes per sample of what is no gradient."""
         found = [entry for entry in self.blocks.entries if entry.role is not Role.GRADIENT_MAP]
-        return Blocks(found, self.blocks.operations).line.astype(np.float64)
+        return BlockColumns(found, self.blocks.operations).line.astype(np.float64)
 
     @cached_property
     def highest(self) -> int:
@@ -136,7 +136,7 @@ class StepMemory:
     step: Step | None = None
     chosen: tuple[str, ...] | None = None
     _fits: dict[int, int | None] = field(default_factory=dict)
-    _slices: dict[str, tuple[Slice, ...]] = field(default_factory=dict)
+    _slices: dict[str, tuple[StageSlice, ...]] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
@@ -171,14 +171,14 @@ class StepMemory:
         return phases(self.ledger.rows)
 
     @cached_property
-    def lines(self) -> dict[Part, Column]:
+    def lines(self) -> dict[StackPart, Column]:
         """For every part of the stack, bytes or bytes per sample inside every operation."""
         nothing: Line = (np.zeros(self.operations, np.int64),) * 2
         found = {role: self.ledger.role_lines.get((DEVICE, role), nothing) for role in Role}
         return {part: found[part.role][int(part.grows)] for part in STACK}
 
     @cached_property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[StackPart, ...]:
         """The parts that have a line in the table, from the bottom up."""
         return tuple(part for part in STACK if part.usual or self.lines[part].any())
 
@@ -192,21 +192,21 @@ class StepMemory:
         """The bytes inside every operation that each sample adds."""
         return self._sum(MOUNTAIN)
 
-    def _sum(self, parts: tuple[Part, ...]) -> Column:
+    def _sum(self, parts: tuple[StackPart, ...]) -> Column:
         return sum((self.lines[part] for part in parts), np.zeros(self.operations, np.int64))
 
     @cached_property
-    def floor_layers(self) -> list[Layer[Part]]:
+    def floor_layers(self) -> list[MountainLayer[StackPart]]:
         """The parts of the floor on top of each other."""
         return pile({part: self.lines[part] for part in FLOOR}, self.nothing)
 
-    def layers(self, batch: int) -> list[Layer[Part]]:
+    def layers(self, batch: int) -> list[MountainLayer[StackPart]]:
         """The parts that have bytes on top of each other, at a batch."""
         grown = {part: batch * line for part, line in self._growing.items()}
         return [*self.floor_layers, *pile(grown, self.ground)]
 
     @cached_property
-    def _growing(self) -> dict[Part, Curve]:
+    def _growing(self) -> dict[StackPart, Curve]:
         return {part: self.lines[part].astype(np.float64) for part in MOUNTAIN
                 if self.lines[part].any()}  # fmt: skip
 
@@ -221,10 +221,10 @@ class StepMemory:
         return self.floor_layers[-1].high if self.floor_layers else self.nothing
 
     @cached_property
-    def blocks(self) -> Blocks:
+    def blocks(self) -> BlockColumns:
         """All blocks on the device."""
         found = [entry for entry in self.ledger.entries if entry.memory == DEVICE]
-        return Blocks(found, self.operations)
+        return BlockColumns(found, self.operations)
 
     def largest_batch(self, nbytes: int) -> int | None:
         """The largest batch that fits into so many bytes (``Ledger.fit``)."""
@@ -232,7 +232,7 @@ class StepMemory:
             self._fits[nbytes] = self.ledger.fit(nbytes).batch
         return self._fits[nbytes]
 
-    def slices(self, stage: str = "") -> tuple[Slice, ...]:
+    def slices(self, stage: str = "") -> tuple[StageSlice, ...]:
         """The mountain by stage, or one stage by the layer whose operation made each block.
 
         Where the network names no stages it is cut by layer at once.
@@ -241,7 +241,7 @@ class StepMemory:
             self._slices[stage] = self._few(self._cut(stage))
         return self._slices[stage]
 
-    def _cut(self, stage: str) -> list[Slice]:
+    def _cut(self, stage: str) -> list[StageSlice]:
         first = self.stages[0] if self.stages else ""
         groups: dict[str, list[Entry]] = {}
         for entry in self.blocks.entries:
@@ -249,20 +249,22 @@ class StepMemory:
             if entry.size.per_sample and stage in ("", place):
                 name = entry.layer or entry.name if stage or not first else place
                 groups.setdefault(name, []).append(entry)
-        return [Slice(name, Blocks(group, self.operations)) for name, group in groups.items()]
+        return [
+            StageSlice(name, BlockColumns(group, self.operations)) for name, group in groups.items()
+        ]
 
-    def _few(self, slices: list[Slice]) -> tuple[Slice, ...]:
+    def _few(self, slices: list[StageSlice]) -> tuple[StageSlice, ...]:
         if len(slices) <= ROWS:
             return tuple(slices)
         large = sorted(slices, key=lambda each: -each.highest)[: ROWS - 1]
         small = [each for each in slices if each not in large]
         entries = [entry for each in small for entry in each.blocks.entries]
         name = strings.get("memory.others", count=len(small))
-        rest = Slice(name, Blocks(entries, self.operations))
+        rest = StageSlice(name, BlockColumns(entries, self.operations))
         return (*(each for each in slices if each in large), rest)
 
 
-def phases(rows: Sequence[Row]) -> tuple[tuple[Phase, int, int], ...]:
+def phases(rows: Sequence[LedgerRow]) -> tuple[tuple[Phase, int, int], ...]:
     """The phases of some operations, each with its first and last one, counted from 0; a copy is
     part of the phase around it."""
     parts = accumulate((row.phase for row in rows), _around)
@@ -301,7 +303,7 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class BudgetVerdict:
     """Whether the peak fits into a budget. ``largest`` is the largest batch that does: 0 where
     not one sample fits, None where every batch does."""
 

@@ -16,8 +16,8 @@ from memlab.networks.zoo.resnets import VARIANTS
 from memlab.pictures.draw.page import Page
 from memlab.pictures.live import setting
 from memlab.pictures.live.fixed_axes import Needs, SteadyView, extremes
-from memlab.pictures.live.setting import Check, Choice, Range, Setting, State, once
-from memlab.pictures.live.view import Scene, maker
+from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State, once
+from memlab.pictures.live.view import PageState, maker
 from memlab.pictures.live.widget import Control, stop
 from memlab.pictures.memory import lifetimes as small
 from memlab.pictures.memory.choices import (
@@ -48,8 +48,8 @@ from memlab.pictures.memory.choices import (
     what_of,
 )
 from memlab.pictures.memory.counting_rules import RULES
-from memlab.pictures.memory.page import Shown, cursor_words, needs, news_of, page
-from memlab.pictures.memory.snapshot import Cut, cut, say
+from memlab.pictures.memory.page import MemoryPageInputs, cursor_words, needs, news_of, page
+from memlab.pictures.memory.snapshot import Snapshot, cut, say
 from memlab.pictures.memory.step_memory import Budget, budget, free_here
 from memlab.pictures.values.step_recipe import OFFERED, RECOMPUTES, network_of
 from memlab.step.step import Step
@@ -73,7 +73,7 @@ OF_NETWORKS = ("optimizer", "algorithm", "recompute", *BY_ROW, *map(str, ROLES))
 # -- the view --------------------------------------------------------------------------------------
 
 
-class Memory(SteadyView[Cut]):
+class Memory(SteadyView[Snapshot]):
     """Bytes over the operations of one step: lifetimes of a small one, else floor and mountain.
 
     Set a setting from Python, such as ``view.batch``, and the picture follows; ``view.rows`` has
@@ -125,7 +125,7 @@ class Memory(SteadyView[Cut]):
     depth = size("depth", (), 12, DEEPEST, "blocks of a transformer")
     inputs = size("inputs", SIDES, 1, WIDEST, "features that go into a single layer")
     outputs = size("outputs", SIDES, 1, WIDEST, "features that come out of it")
-    optimizer = Choice(
+    optimizer = Select(
         {name: optimizers.title(name) for name in optimizers.OPTIMIZERS},
         doc=optimizers.ONE_OF,
         default="momentum",
@@ -133,14 +133,14 @@ class Memory(SteadyView[Cut]):
         brief=lambda now: optimizers.title(memory_of(now).ledger.optimizer, short=True),
         **technique("optimizer"),
     )
-    training = Check(
+    training = Checkbox(
         doc="a training step; False shows inference",
         default=True,
         code=lambda now: "training" in taken(now) and not now.training,
         get=lambda now: memory_of(now).ledger.training,
         **technique("training"),
     )
-    format = Choice(
+    format = Select(
         OFFERED,
         doc='of every array, ``"fp32"``, ``"fp64"``, ``"bf16"`` or ``"fp16"`` on a device that '
         'computes in it; or ``"mixed fp16"`` or ``"mixed bf16"`` (``memlab.precision``)',
@@ -154,14 +154,14 @@ class Memory(SteadyView[Cut]):
     optimizer_state = stored(Role.OPTIMIZER_STATE)
     feature_map = stored(Role.FEATURE_MAP)
     gradient_map = stored(Role.GRADIENT_MAP)
-    algorithm = Choice(
+    algorithm = Select(
         {name: each.title for name, each in algorithms.ALGORITHMS.items()},
         doc="how convolutions are computed: a name of ``memlab.algorithms``",
         default=algorithms.DEFAULT,
         brief=lambda now: "",
         **technique("algorithm"),
     )
-    recompute = Choice(
+    recompute = Select(
         {"": say("off")} | {name: say(f"recompute.{name}") for name in RECOMPUTES},
         doc='``"every"`` k-th stage is kept, ``"cheap"`` maps are made again, or the ``"chain"`` '
         "of least bytes or within a budget (``memlab.recompute``)",
@@ -177,7 +177,7 @@ class Memory(SteadyView[Cut]):
         at=root, stops=KS, box=True, place=placed("k"), brief=lambda now: "",
         when=lambda now: "k" in taken(now) and (not of_network(now) or now.recompute == "every"),
     )  # fmt: skip
-    budget = setting.Text(
+    budget = setting.TextBox(
         doc='the most bytes of the peak for ``recompute="chain"``, such as ``"1.5 GB"``; the least '
         "peak if not given", default=None, check=units.parse, show=units.short,
         place=placed("budget"), brief=lambda now: "",
@@ -185,7 +185,7 @@ class Memory(SteadyView[Cut]):
         and (not of_network(now) or now.recompute == "chain"),
     )  # fmt: skip
     vars().update({name: offered(name) for name in BY_ROW})  # the other techniques, by their rows
-    rule = Choice(
+    rule = Select(
         rules_of,
         doc="a counting rule (``memlab.counting``) to outline",
         default="",
@@ -223,7 +223,7 @@ class Memory(SteadyView[Cut]):
         fixed=True,
         code="never",
     )
-    free = Check(
+    free = Checkbox(
         doc="also show what is free on this machine; never in stored pictures",
         default=True, when=never, fixed=True, code="never",
     )  # fmt: skip
@@ -236,13 +236,13 @@ class Memory(SteadyView[Cut]):
         fixed=True,
         code="never",
     )
-    rules = Check(
+    rules = Checkbox(
         doc="offer the counting rules", default=True, when=never, fixed=True, code="never"
     )
     own: Setting[Any] = Setting(
         doc="what the view was made for", default=lambda now: now.what, fixed=True, argument=False,
     )  # fmt: skip
-    unfolded = Choice(
+    unfolded = Select(
         lambda now: memory_of(now).stages, doc="a stage whose layers are told apart", default="",
         when=never, argument=False,
     )  # fmt: skip
@@ -250,7 +250,7 @@ class Memory(SteadyView[Cut]):
         doc="the line that the keyboard is on", default="", fixed=True, argument=False
     )
 
-    _seen: tuple[Scene, Shown] | None = None
+    _seen: tuple[PageState, MemoryPageInputs] | None = None
 
     # -- what is shown ----------------------------------------------------------------------
 
@@ -259,7 +259,7 @@ class Memory(SteadyView[Cut]):
         """Bytes of the peak on display."""
         return self.rows.peak.nbytes
 
-    def study(self, now: State) -> Cut:
+    def study(self, now: State) -> Snapshot:
         at = None if now.cursor is None else now.cursor - 1
         return cut(memory_of(now), now.batch, at, now.unfolded)
 
@@ -298,7 +298,7 @@ class Memory(SteadyView[Cut]):
 
     # -- the axes ---------------------------------------------------------------------------
 
-    def needs(self, now: State, rows: Cut) -> Needs:
+    def needs(self, now: State, rows: Snapshot) -> Needs:
         own = (0, 0, 0)
         if small.fits(rows.memory):
             own = small.needs(small.lifetimes(rows.memory, now.batch))
@@ -323,7 +323,7 @@ class Memory(SteadyView[Cut]):
         offered = [key for key, preset in PRESETS.items() if preset["what"] in names[1:] + names]
         return {name: name for name in ("start", *(offered if len(names) > 1 else ()), "copy")}
 
-    def compose(self, scene: Scene) -> Page:
+    def compose(self, scene: PageState) -> Page:
         now = scene.now
         if not is_small(now):
             return page(self.shown_in(scene), scene.width)
@@ -333,16 +333,16 @@ class Memory(SteadyView[Cut]):
         many = now.detail == "all"
         return small.page(lives(now), old, at, focus(now), many, scene.width, now.room[2:])
 
-    def shown_in(self, scene: Scene) -> Shown:
+    def shown_in(self, scene: PageState) -> MemoryPageInputs:
         """All that the picture of a scene depends on; that of the last one is kept."""
         if self._seen is None or self._seen[0] is not scene:
             live = free_here() if scene.now.free and scene.live else []
             self._seen = scene, self._shown(scene, live)
         return self._seen[1]
 
-    def _shown(self, scene: Scene, live: Sequence[Budget] = ()) -> Shown:
+    def _shown(self, scene: PageState, live: Sequence[Budget] = ()) -> MemoryPageInputs:
         now, before = scene.now, scene.previous
-        return Shown(
+        return MemoryPageInputs(
             self.rows_of(now),
             now.room[:2],
             self.rows_of(before) if before and before.rule == now.rule else None,
@@ -361,7 +361,7 @@ class Memory(SteadyView[Cut]):
 
     # -- what is heard ----------------------------------------------------------------------
 
-    def says(self, scene: Scene) -> str:
+    def says(self, scene: PageState) -> str:
         """News after a change of the bytes, else what the keyboard has come to."""
         now, found = scene.now, self.rows_of(scene.now)
         if is_small(now) and not scene.news:
@@ -371,10 +371,10 @@ class Memory(SteadyView[Cut]):
         verdicts = [found.verdict(each) for each in shown.verdicts]
         return here or " ".join([f"{found.equation(few=True)[0]}.", news_of(shown), *verdicts])
 
-    def fact(self, scene: Scene) -> str:
+    def fact(self, scene: PageState) -> str:
         return f"choose:{scene.now.chosen}"
 
-    def _place(self, now: State, found: Cut, shown: Shown) -> str:
+    def _place(self, now: State, found: Snapshot, shown: MemoryPageInputs) -> str:
         """The line in focus, or the operation of the cursor."""
         if block := shown.block:
             return f"{block.life}. {block.formula}"
@@ -429,7 +429,7 @@ def is_small(now: State) -> bool:
     return not now.rule and bool(small.fits(memory_of(now)))
 
 
-def lives(now: State) -> small.Lifetimes:
+def lives(now: State) -> small.LifetimeTable:
     """The blocks of a small step."""
     return small.lifetimes(memory_of(now), now.batch)
 
@@ -439,7 +439,7 @@ def focus(now: State) -> str:
     return str(now.chosen.removeprefix("block:")) if now.chosen.startswith("block:") else ""
 
 
-def lines_of(now: State, found: Cut) -> list[str]:
+def lines_of(now: State, found: Snapshot) -> list[str]:
     """The lines that keys walk through and a press chooses."""
     if now.rule:
         return [f"rule:{name}" for name in RULES]
@@ -463,14 +463,14 @@ def _next(now: State, lines: Sequence[str], way: int) -> str:
     return lines[min(max(lines.index(here) + way, 0), len(lines) - 1)]
 
 
-def _folded(now: State, found: Cut) -> list[str]:
+def _folded(now: State, found: Snapshot) -> list[str]:
     """The stages that keys come to and that can be unfolded."""
     if now.rule or now.unfolded or now.detail == "first" or is_small(now):
         return []
     return [row.part.name for row in found.slices if row.stage]
 
 
-def _enter(now: State, found: Cut) -> State:
+def _enter(now: State, found: Snapshot) -> State:
     """Into a stage."""
     name = now.chosen.removeprefix("slice:")
     if name in _folded(now, found):

@@ -17,7 +17,7 @@ Curve = Floats
 """Bytes inside every moment of a step, for drawing only."""
 
 
-class Layer(NamedTuple, Generic[T]):
+class MountainLayer(NamedTuple, Generic[T]):
     """The bytes of a part between two curves."""
 
     part: T
@@ -30,12 +30,12 @@ class Layer(NamedTuple, Generic[T]):
         return float((self.high - self.low).max(initial=0))
 
 
-def pile(lines: Mapping[T, Column], low: Curve) -> list[Layer[T]]:
+def pile(lines: Mapping[T, Column], low: Curve) -> list[MountainLayer[T]]:
     """The parts that have bytes on top of each other, the first one over a lowest curve."""
-    layers = list[Layer[T]]()
+    layers = list[MountainLayer[T]]()
     for part, line in lines.items():
         if line.any():
-            layers.append(Layer(part, low, low + line.astype(np.float64)))
+            layers.append(MountainLayer(part, low, low + line.astype(np.float64)))
             low = layers[-1].high
     return layers
 
@@ -52,7 +52,7 @@ def columns(ends: Column, nbytes: Column, count: int) -> Column:
     return shown
 
 
-def pile_over_time(lines: Mapping[T, Column], ends: Column, count: int) -> list[Layer[T]]:
+def pile_over_time(lines: Mapping[T, Column], ends: Column, count: int) -> list[MountainLayer[T]]:
     """The parts on top of each other in so many columns of time, in which their moments end."""
     nbytes = sum(lines.values(), np.zeros(len(ends), np.int64))
     shown = columns(ends, nbytes, count)

@@ -26,7 +26,7 @@ from memlab.pictures.draw.labels import (
     near,
     thickest,
 )
-from memlab.pictures.draw.labels import Phase as Bracket
+from memlab.pictures.draw.labels import PhaseBracket as Bracket
 from memlab.pictures.draw.marks import Area, Fact, Mark, OpenEdge, Pen, Points, Rule, Stairs
 from memlab.pictures.draw.scale import Scale
 from memlab.pictures.draw.staircases import runs
@@ -48,7 +48,7 @@ Limit = tuple[str, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Slice:
+class DrawnLayer:
     """A layer as it is drawn, with its name where there is room for it, and what it says."""
 
     low: Curve
@@ -70,7 +70,7 @@ class Mountain:
     ``time`` the mountain may end before the axis does.
     """
 
-    slices: Sequence[Slice]
+    slices: Sequence[DrawnLayer]
     end: float
     ground: Curve | None = None
     before: Curve | None = None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memlab import strings
+from memlab.moved import old_names
 from memlab.step.tensor import Role
 
 
-class Part(NamedTuple):
+class StackPart(NamedTuple):
     """One slice of a stack: the part of a role that grows with the batch, or the part that does
     not. A usual slice has its line in every table; another only where a plan has such bytes."""
 
@@ -33,12 +34,16 @@ _PASS = (Role.PARAMETER_GRADIENT, Role.WORKSPACE)
 
 ROLES = (*_STAY, *_PASS, *_GROW)
 """From the bottom to the top, where parts are told apart by their role alone."""
-FLOOR = tuple(Part(role, False) for role in (*_STAY, *_GROW, *_PASS))
-MOUNTAIN = tuple(Part(role, True) for role in (*reversed(_PASS), *_STAY, *_GROW))
+FLOOR = tuple(StackPart(role, False) for role in (*_STAY, *_GROW, *_PASS))
+MOUNTAIN = tuple(StackPart(role, True) for role in (*reversed(_PASS), *_STAY, *_GROW))
 STACK = (*FLOOR, *MOUNTAIN)
 """From the bottom of a stack to its top."""
 
 
 def role_name(role: Role) -> str:
     """The name of a role that is told by itself: ``'feature maps'``."""
-    return Part(role, role in _GROW).label
+    return StackPart(role, role in _GROW).label
+
+
+if not TYPE_CHECKING:  # a checker of types sees the new names only
+    __getattr__ = old_names(__name__)

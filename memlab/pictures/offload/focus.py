@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memlab.pictures.offload.streams import Copy, Offload
+from memlab.pictures.offload.streams import Copy, OffloadTimeline
 
 OUT, BACK, MAP, WAIT, PEAK = "out", "back", "map", "wait", "peak"
 KEYS = ("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "KeyW", "KeyP", "Enter", "Escape")
@@ -17,34 +17,34 @@ def of_copy(copy: Copy) -> str:
     return f"{OUT if copy.out else BACK}:{copy.name}"
 
 
-def copies(found: Offload) -> list[str]:
+def copies(found: OffloadTimeline) -> list[str]:
     """All copies in the order of time."""
     return [of_copy(copy) for copy in found.copies]
 
 
-def maps(found: Offload) -> list[str]:
+def maps(found: OffloadTimeline) -> list[str]:
     """The maps in host memory, from the top of the picture down."""
     return [f"{MAP}:{slab.name}" for slab in found.slabs]
 
 
-def waits(found: Offload) -> list[str]:
+def waits(found: OffloadTimeline) -> list[str]:
     """Where compute stands still, the longest first."""
     return [f"{WAIT}:{rank}" for rank in range(len(found.waits))]
 
 
-def known(found: Offload, place: str) -> str:
+def known(found: OffloadTimeline, place: str) -> str:
     """A place, or nothing where there is none of that name any more."""
     places = [PEAK, *copies(found), *maps(found), *waits(found)]
     return place if place in places else ""
 
 
-def name_of(found: Offload, place: str) -> str:
+def name_of(found: OffloadTimeline, place: str) -> str:
     """The map that a place is about; empty for the peak."""
     kind, _, name = place.partition(":")
     return found.wait(found.longest[int(name)])[0] if kind == WAIT else name
 
 
-def sentence(found: Offload, place: str) -> str:
+def sentence(found: OffloadTimeline, place: str) -> str:
     """What there is to say of a place."""
     kind, _, name = place.partition(":")
     if kind == PEAK:
@@ -52,7 +52,7 @@ def sentence(found: Offload, place: str) -> str:
     return found.wait(found.longest[int(name)])[1] if kind == WAIT else found.fact(name)
 
 
-def moved(found: Offload, here: str, key: str) -> str:
+def moved(found: OffloadTimeline, here: str, key: str) -> str:
     """Where a key leads to: along the copies, across the maps, to the next longest wait or the
     peak."""
     if key in ALONG:

@@ -10,10 +10,10 @@ from math import ceil
 import numpy as np
 
 from memlab import strings
-from memlab.clocks.streams import COMPUTE, Slot
+from memlab.clocks.streams import COMPUTE, TimedOperation
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Axis, Chart
-from memlab.pictures.draw.labels import Label, Text
+from memlab.pictures.draw.labels import ChartText, Label
 from memlab.pictures.draw.marks import (
     Fact,
     Glyph,
@@ -25,15 +25,15 @@ from memlab.pictures.draw.marks import (
     Rule,
 )
 from memlab.pictures.draw.page import Page
-from memlab.pictures.draw.scale import Linear, Scale, Steady, seconds_over, steady
-from memlab.pictures.draw.table import Block, Table, Unnamed, Words
+from memlab.pictures.draw.scale import LinearScale, Scale, Steady, seconds_over, steady
+from memlab.pictures.draw.table import PageBlock, Paragraphs, Table, Unnamed
 from memlab.pictures.draw.text import emphasized
 from memlab.pictures.draw.theme import IDLE, PAINTS, WAIT, Paint
-from memlab.pictures.mountain.layers import Curve, Layer
-from memlab.pictures.mountain.picture import Mountain, Slice, phases, torn, waiting
+from memlab.pictures.mountain.layers import Curve, MountainLayer
+from memlab.pictures.mountain.picture import DrawnLayer, Mountain, phases, torn, waiting
 from memlab.pictures.mountain.stack_parts import role_name
 from memlab.pictures.offload import focus
-from memlab.pictures.offload.streams import Copy, Filled, Offload, percent, say
+from memlab.pictures.offload.streams import Copy, MemoryOverTime, OffloadTimeline, percent, say
 from memlab.pictures.values.number_text import duration, three
 from memlab.step.tensor import Role
 
@@ -62,7 +62,7 @@ class Time:
     width: float
 
     @cached_property
-    def x(self) -> Linear:
+    def x(self) -> LinearScale:
         """Its scale."""
         return steady(seconds_over([self.room / 1e9]))
 
@@ -80,12 +80,12 @@ class Time:
 
 
 @dataclass(frozen=True)
-class Shown:
+class OffloadPageInputs:
     """What the picture is made from; ``room`` is what its axes hold: nanoseconds, bytes of the
     device, bytes of the host. ``place`` is what is in focus, ``pinned`` what stays outlined beside
     it."""
 
-    found: Offload
+    found: OffloadTimeline
     room: tuple[int, ...]
     place: str
     pinned: str
@@ -117,7 +117,7 @@ class Shown:
         return self.room[1]
 
     @cached_property
-    def y(self) -> Linear:
+    def y(self) -> LinearScale:
         """Bytes of the device upwards, of the host downwards."""
         low, high = -1.12 * self.room[2] - 0.09 * self.most, 1.06 * self.most
         return Steady(low, high, high - low)
@@ -126,7 +126,9 @@ class Shown:
     def mountain(self) -> Mountain:
         """The device's memory, and dashed the same without offload, in its own seconds."""
         layers, plain = self._layers(self.found.on_device), self._layers(self.found.plain_on_device)
-        slices = [Slice(low, high, PAINTS[role], role_name(role)) for role, low, high in layers]
+        slices = [
+            DrawnLayer(low, high, PAINTS[role], role_name(role)) for role, low, high in layers
+        ]
         before = plain[-1].high if self.found.copies else None
         step = self.time.x.last / COLUMNS
         return Mountain(slices, self.y.last, before=before, time=True, step=step)
@@ -137,34 +139,34 @@ class Shown:
         layers = self._layers(self.found.on_host)
         return layers[-1].high if layers else np.zeros(COLUMNS)
 
-    def _layers(self, filled: Filled) -> list[Layer[Role]]:
+    def _layers(self, filled: MemoryOverTime) -> list[MountainLayer[Role]]:
         return filled.layers(self.time.x.last, COLUMNS)
 
 
-def needs(found: Offload) -> tuple[int, int, int]:
+def needs(found: OffloadTimeline) -> tuple[int, int, int]:
     """Ends that the axes have to hold: nanoseconds, bytes of the device and of the host."""
     seconds = max(found.now.seconds, found.plain.seconds)
     return ceil(1e9 * seconds), max(found.peak, found.plain_peak), found.host
 
 
-def page(shown: Shown, says: str) -> Page:
+def page(shown: OffloadPageInputs, says: str) -> Page:
     """The lanes, and both memories below them."""
     found = shown.found
     heads, rows = found.table()
-    blocks: list[Block] = [
-        Words([emphasized(found.finding)], 20),
-        Words(shown.sentences, 13, gap=3),
+    blocks: list[PageBlock] = [
+        Paragraphs([emphasized(found.finding)], 20),
+        Paragraphs(shown.sentences, 13, gap=3),
         lanes(shown),
         memories(shown),
         Unnamed(list(_key(shown)), gap=8),
-        Words(found.notes, 11, dim=True, gap=6),
-        Words(found.lines, drawn=False, gap=1),
+        Paragraphs(found.notes, 11, dim=True, gap=6),
+        Paragraphs(found.lines, drawn=False, gap=1),
         Table(heads, rows, "<><<>>><", drawn=False, gap=1),
     ]
     return Page(found.title, blocks, shown.width, says, titled=False)
 
 
-def _key(shown: Shown) -> Iterator[tuple[Paint | Glyph, str]]:
+def _key(shown: OffloadPageInputs) -> Iterator[tuple[Paint | Glyph, str]]:
     found = shown.found
     yield from shown.mountain.key()
     if found.copies:
@@ -178,7 +180,7 @@ def _key(shown: Shown) -> Iterator[tuple[Paint | Glyph, str]]:
 # -- the lanes -------------------------------------------------------------------------------------
 
 
-def lanes(shown: Shown) -> Chart:
+def lanes(shown: OffloadPageInputs) -> Chart:
     """What computes, and the copies right below it."""
     found, high = shown.found, WORK[1]
     marks: list[Mark] = [
@@ -200,11 +202,13 @@ def lanes(shown: Shown) -> Chart:
 
 def named(y: float, name: str, note: str, dy: float = 0) -> Iterator[Mark]:
     """Two lines left of the frame, so many pixels below a height."""
-    yield Text(0, y, name, 13, "end", dx=-10, dy=dy - 1, bold=True)
-    yield Text(0, y, note, 11, "end", dx=-10, dy=dy + 12, dim=True)
+    yield ChartText(0, y, name, 13, "end", dx=-10, dy=dy - 1, bold=True)
+    yield ChartText(0, y, note, 11, "end", dx=-10, dy=dy + 12, dim=True)
 
 
-def computing(slots: Sequence[Slot], span: tuple[float, float], last: float) -> Iterator[Mark]:
+def computing(
+    slots: Sequence[TimedOperation], span: tuple[float, float], last: float
+) -> Iterator[Mark]:
     """The operations that compute up to the last second, convolutions darker."""
     slots = [slot for slot in slots if slot.op.stream == COMPUTE and slot.start < last]
     for conv, look in ((True, CONV), (False, OTHER)):
@@ -212,7 +216,7 @@ def computing(slots: Sequence[Slot], span: tuple[float, float], last: float) -> 
         yield Rects(places, look, inset=0.4, edge=0)
 
 
-def _waits(shown: Shown) -> Iterator[Mark]:
+def _waits(shown: OffloadPageInputs) -> Iterator[Mark]:
     """Where compute stands still, the longest two with their seconds."""
     found = shown.found
     for place, (start, end) in zip(focus.waits(found), found.longest, strict=True):
@@ -231,14 +235,14 @@ def _waits(shown: Shown) -> Iterator[Mark]:
         yield Label(said, places, 12, bold=True)
 
 
-def longest(shown: Shown) -> list[tuple[float, float]]:
+def longest(shown: OffloadPageInputs) -> list[tuple[float, float]]:
     """The two longest waits, where they can be seen."""
     last, least = shown.time.x.last, 6 * shown.time.pixel
     return [wait for wait in shown.found.longest[:2]
             if wait[1] - wait[0] > least and wait[1] <= last]  # fmt: skip
 
 
-def _copied(shown: Shown, copy: Copy) -> Iterator[Mark]:
+def _copied(shown: OffloadPageInputs, copy: Copy) -> Iterator[Mark]:
     """A copy under its operation, with a triangle where there is room. The operation has an
     outline too, where that copy or its map is in focus."""
     place = focus.of_copy(copy)
@@ -255,7 +259,7 @@ def _copied(shown: Shown, copy: Copy) -> Iterator[Mark]:
 # -- both memories ---------------------------------------------------------------------------------
 
 
-def memories(shown: Shown) -> Chart:
+def memories(shown: OffloadPageInputs) -> Chart:
     """The device's bytes upwards and the host's downwards, on one scale."""
     found, y, mountain = shown.found, shown.y, shown.mountain
     marks: list[Mark] = [
@@ -279,7 +283,7 @@ def memories(shown: Shown) -> Chart:
                  previous=mountain.previous, name=say("memory"))  # fmt: skip
 
 
-def _slabs(shown: Shown) -> Iterator[Mark]:
+def _slabs(shown: OffloadPageInputs) -> Iterator[Mark]:
     """A slab for each map in host memory; one area where they do not keep their levels."""
     found = shown.found
     if not found.nested:
@@ -297,7 +301,7 @@ def _slabs(shown: Shown) -> Iterator[Mark]:
             yield Rect(*place, look)
 
 
-def _peak(shown: Shown) -> Iterator[Mark]:
+def _peak(shown: OffloadPageInputs) -> Iterator[Mark]:
     """The peak, with a ring where it is in focus."""
     found, mountain = shown.found, shown.mountain
     said, fact = say("peak", bytes=three(found.peak)), Fact(found.at_peak)
@@ -306,7 +310,7 @@ def _peak(shown: Shown) -> Iterator[Mark]:
         yield Points([(mountain.at(mountain.top), found.peak)], "ring", 15)
 
 
-def _longer(shown: Shown) -> Iterator[Mark]:
+def _longer(shown: OffloadPageInputs) -> Iterator[Mark]:
     """From the end of the dashed line to that of the step."""
     found, low = shown.found, shown.y.first + 0.05 * shown.most
     start, end = found.plain.seconds, found.now.seconds
@@ -318,9 +322,9 @@ def _longer(shown: Shown) -> Iterator[Mark]:
     yield Rule(x=end, span=(low, low), look="rule", width=1.8, above=5, below=5, crossed=True)
     said, whole = (say(key, longer=percent(found.longer)) for key in ("longer", "longer_than"))
     if texts.width(whole, 12, True) + 12 < (end - start) / shown.time.pixel:
-        yield Text((start + end) / 2, low, whole, 12, "middle", dy=-6, bold=True)
+        yield ChartText((start + end) / 2, low, whole, 12, "middle", dy=-6, bold=True)
     else:
-        yield Text(end, low, said, 12, dx=8, dy=4, bold=True, held=True)
+        yield ChartText(end, low, said, 12, dx=8, dy=4, bold=True, held=True)
 
 
 def after(seconds: float, time: Time, span: tuple[float, float]) -> Iterator[Mark]:
@@ -332,7 +336,7 @@ def after(seconds: float, time: Time, span: tuple[float, float]) -> Iterator[Mar
         yield Label(said, places, 13, bold=True, chip=True, kept=True)
 
 
-def _waiting(shown: Shown) -> Iterator[Mark]:
+def _waiting(shown: OffloadPageInputs) -> Iterator[Mark]:
     """On the host's memory: the map in focus, or all that waits there."""
     found = shown.found
     if not found.copies:

@@ -1,8 +1,8 @@
 """A step whose maps wait in host memory, in seconds: who waits for which copy, and both memories.
 
-Beside it stands the same step without offload. ``Filled`` has the bytes of a memory by role over
-time, ``Copy`` each way of a map: under what it goes, how long it takes, how much of that compute
-hides.
+Beside it stands the same step without offload. ``MemoryOverTime`` has the bytes of a memory by role
+over time, ``Copy`` each way of a map: under what it goes, how long it takes, how much of that
+compute hides.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import numpy as np
 from memlab import optimizers, strings, units
 from memlab.arrays import Column, Floats, bytes_by_part, column
 from memlab.assemble.step import training_step
-from memlab.clocks.streams import COMPUTE, IN, OUT, Schedule, Slot, clock
+from memlab.clocks.streams import COMPUTE, IN, OUT, Schedule, TimedOperation, clock
 from memlab.hardware import Device
 from memlab.networks.graph import Network
-from memlab.pictures.mountain.layers import Layer, pile_over_time
+from memlab.pictures.mountain.layers import MountainLayer, pile_over_time
 from memlab.pictures.mountain.stack_parts import ROLES
 from memlab.pictures.values.number_text import duration, three
 from memlab.pictures.values.study import Study
@@ -65,7 +65,7 @@ class Copy(NamedTuple):
         return self.end - self.start
 
 
-class Slab(NamedTuple):
+class HostSlab(NamedTuple):
     """A map in host memory: from the start of its way out to the end of its way back, above
     ``low`` bytes of those that went before it."""
 
@@ -77,7 +77,7 @@ class Slab(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Filled:
+class MemoryOverTime:
     """Bytes of a memory by role, from each of some seconds on until the next one; the last is the
     end of the step."""
 
@@ -89,13 +89,13 @@ class Filled:
         """Of all roles."""
         return sum(self.lines.values(), np.zeros(len(self.seconds) - 1, np.int64))
 
-    def layers(self, last: float, count: int) -> list[Layer[Role]]:
+    def layers(self, last: float, count: int) -> list[MountainLayer[Role]]:
         """The same over so many columns of time, up to a last second."""
         return pile_over_time(self.lines, self.seconds[1:] * (count / last), count)
 
 
 @dataclass(frozen=True, eq=False)
-class Offload(Study):
+class OffloadTimeline(Study):
     """A step under a policy at a batch, on a device and over a link, against a budget."""
 
     network: Network
@@ -175,12 +175,12 @@ class Offload(Study):
         return sorted(found, key=lambda copy: (copy.start, copy.end))
 
     @cached_property
-    def slabs(self) -> list[Slab]:
+    def slabs(self) -> list[HostSlab]:
         """The maps in host memory, those that went first at the bottom."""
         found, low = [], 0
         for stay in sorted(self.now.stays(HOST), key=lambda stay: stay.start):
             name = self._blocks[_base(stay.tensor)]
-            found.append(Slab(name, stay.nbytes, stay.start, stay.end, low))
+            found.append(HostSlab(name, stay.nbytes, stay.start, stay.end, low))
             low += stay.nbytes
         return found
 
@@ -191,17 +191,17 @@ class Offload(Study):
         return ends == sorted(ends, reverse=True)
 
     @cached_property
-    def on_device(self) -> Filled:
+    def on_device(self) -> MemoryOverTime:
         """The device's memory."""
         return filled(self.now, DEVICE)
 
     @cached_property
-    def plain_on_device(self) -> Filled:
+    def plain_on_device(self) -> MemoryOverTime:
         """That of the step without offload."""
         return filled(self.plain, DEVICE)
 
     @cached_property
-    def on_host(self) -> Filled:
+    def on_host(self) -> MemoryOverTime:
         """The host's."""
         return filled(self.now, HOST)
 
@@ -234,7 +234,7 @@ class Offload(Study):
         tensors = (next(iter(op.reads.values())) for op in moves)
         return {_base(tensor): tensor.storage.name for tensor in tensors}
 
-    def _of(self, stream: str) -> list[Slot]:
+    def _of(self, stream: str) -> list[TimedOperation]:
         return [slot for slot in self.now.slots if slot.op.stream == stream]
 
     def _copy(self, at: int) -> Copy:
@@ -341,7 +341,7 @@ class Offload(Study):
 def offloaded(
     network: Network, batch: int, policy: str, link: int, device: Device, optimizer: str,
     budget: int,
-) -> Offload:  # fmt: skip
+) -> OffloadTimeline:  # fmt: skip
     """A step under a policy beside the plain one, both in place; ``link`` is in bytes per second.
 
     Raises:
@@ -357,7 +357,7 @@ def offloaded(
         now = clock(in_place(step), batch, device, link)
     elif policy != "none":
         now = clock(_step(network, optimizer, policy), batch, device, link)
-    return Offload(network, optimizer, policy, device, link, budget, plain, now)
+    return OffloadTimeline(network, optimizer, policy, device, link, budget, plain, now)
 
 
 def plain_step(network: Network, optimizer: str) -> Step:
@@ -379,14 +379,14 @@ def built_step(network: Network, optimizer: str) -> Step:
 # -- bytes in seconds ------------------------------------------------------------------------------
 
 
-def filled(schedule: Schedule, memory: str) -> Filled:
+def filled(schedule: Schedule, memory: str) -> MemoryOverTime:
     """The bytes of a memory by role; at each second as they are once all has changed then."""
     blocks = [*_blocks(schedule, memory)]
     roles, sizes, starts, ends = zip(*blocks, strict=True) if blocks else ((), (), (), ())
     seconds = np.unique([0.0, schedule.seconds, *starts, *ends])
     births, deaths = np.searchsorted(seconds, starts), np.searchsorted(seconds, ends) - 1
     lines = bytes_by_part(roles, column(sizes), births, deaths, len(seconds) - 1)
-    return Filled(seconds, {role: lines[role] for role in ROLES if role in lines})
+    return MemoryOverTime(seconds, {role: lines[role] for role in ROLES if role in lines})
 
 
 def _blocks(schedule: Schedule, memory: str) -> Iterator[tuple[Role, int, float, float]]:

@@ -10,12 +10,12 @@ from memlab import hardware, optimizers, units
 from memlab.networks import zoo
 from memlab.pictures.draw.page import Page
 from memlab.pictures.live.fixed_axes import Needs, SteadyView
-from memlab.pictures.live.setting import ByName, Choice, Range, Setting, State
-from memlab.pictures.live.setting import Text as Typed
-from memlab.pictures.live.view import Scene, maker
+from memlab.pictures.live.setting import ByName, Range, Select, Setting, State
+from memlab.pictures.live.setting import TextBox as Typed
+from memlab.pictures.live.view import PageState, maker
 from memlab.pictures.offload import focus
-from memlab.pictures.offload.page import NEAR, Shown, needs, page
-from memlab.pictures.offload.streams import Offload, offloaded, short, speed
+from memlab.pictures.offload.page import NEAR, OffloadPageInputs, needs, page
+from memlab.pictures.offload.streams import OffloadTimeline, offloaded, short, speed
 from memlab.pictures.values.number_text import three
 from memlab.pictures.values.step_recipe import name_of, named_or_given, network_of
 
@@ -79,13 +79,13 @@ def of_memories(**given: Any) -> Typed[int]:
                  stands=True, **given)  # fmt: skip
 
 
-def of_optimizers() -> Choice[str]:
+def of_optimizers() -> Select[str]:
     """The setting of the optimizer."""
     titles = {name: optimizers.title(name) for name in optimizers.OPTIMIZERS}
-    return Choice(titles, default="sgd", doc=optimizers.ONE_OF, place="more")
+    return Select(titles, default="sgd", doc=optimizers.ONE_OF, place="more")
 
 
-class Offloaded(SteadyView[Offload]):
+class Offloaded(SteadyView[OffloadTimeline]):
     """A step whose maps wait in host memory: compute and copies over time, and both memories."""
 
     name, made_by = "offload", "offload"
@@ -96,7 +96,7 @@ class Offloaded(SteadyView[Offload]):
     }  # fmt: skip
     """More maps go, and the peak stays; a link that is too slow."""
 
-    policy = Choice(
+    policy = Select(
         ("none", "conv", "all", "dynamic", "best"), default="conv", code="always",
         doc="which maps go (``memlab.offload``); searches keep the algorithms of the others",
     )  # fmt: skip
@@ -119,11 +119,11 @@ class Offloaded(SteadyView[Offload]):
         """Bytes of the peak on display."""
         return self.rows.peak
 
-    def study(self, now: State) -> Offload:
+    def study(self, now: State) -> OffloadTimeline:
         return offloaded(now.network, now.batch, now.policy, now.link, now.device, now.optimizer,
                          now.budget)  # fmt: skip
 
-    def needs(self, now: State, rows: Offload) -> Needs:
+    def needs(self, now: State, rows: OffloadTimeline) -> Needs:
         return needs(rows)
 
     def most(self, now: State) -> tuple[int | None, ...]:
@@ -144,7 +144,7 @@ class Offloaded(SteadyView[Offload]):
         return "|".join(map(str, (now.network.name, now.batch, now.policy, now.link, found.peak,
                                   found.host, f"{found.now.seconds:.6f}")))  # fmt: skip
 
-    def says(self, scene: Scene) -> str:
+    def says(self, scene: PageState) -> str:
         found, place = self.rows_of(scene.now), self._place(scene.now)
         if place and not scene.news:
             return focus.sentence(found, place)
@@ -162,10 +162,10 @@ class Offloaded(SteadyView[Offload]):
             return now.replace(chosen="") if here else now.replace(pinned="")
         return now.replace(chosen=focus.moved(found, here, value))
 
-    def compose(self, scene: Scene) -> Page:
+    def compose(self, scene: PageState) -> Page:
         now, found = scene.now, self.rows_of(scene.now)
         pinned = focus.known(found, now.pinned)
-        shown = Shown(found, now.room, self._place(now), pinned, scene.width)
+        shown = OffloadPageInputs(found, now.room, self._place(now), pinned, scene.width)
         return page(shown, self.says(scene))
 
     def _place(self, now: State) -> str:

@@ -14,12 +14,12 @@ from string import ascii_uppercase
 from typing import NamedTuple
 
 from memlab import strings, units
-from memlab.clocks.data_path import Path, data_path
-from memlab.clocks.streams import COMPUTE, Slot, clock
+from memlab.clocks.data_path import PathPlan, data_path
+from memlab.clocks.streams import COMPUTE, TimedOperation, clock
 from memlab.hardware import Device
 from memlab.networks.graph import Network
 from memlab.pictures.offload.streams import LITTLE, plain_step, short, speed
-from memlab.pictures.values.cache import Kept
+from memlab.pictures.values.cache import RecentResults
 from memlab.pictures.values.number_text import SECONDS, duration
 from memlab.step.storage import HOST
 from memlab.step.tensor import Tensor
@@ -73,8 +73,8 @@ class DataPath:
     device: Device
     augment: str
     rates: Mapping[str, int]
-    path: Path
-    others: Mapping[int, Path]
+    path: PathPlan
+    others: Mapping[int, PathPlan]
 
     # -- figures --------------------------------------------------------------------------------
 
@@ -127,7 +127,7 @@ class DataPath:
     @cached_property
     def visits(self) -> dict[Tensor, list[Visit]]:
         """Batches that come to each place, one after the other."""
-        slots: dict[Tensor, dict[int, list[Slot]]] = {}
+        slots: dict[Tensor, dict[int, list[TimedOperation]]] = {}
         for slot, job in zip(self.path.schedule.slots, self.jobs, strict=True):
             for tensor in slot.op.touched():
                 slots.setdefault(tensor, {}).setdefault(job.batch, []).append(slot)
@@ -344,7 +344,7 @@ def data_path_of(
 
 def _paths(
     network: Network, batch: int, augment: str, device: Device, disk: int, host: int, link: int
-) -> dict[int, Path]:
+) -> dict[int, PathPlan]:
     """Ways by the number of buffers."""
     step = plain_step(network, "sgd")
     made = (network, batch, device)
@@ -356,20 +356,20 @@ def _paths(
     }  # fmt: skip
 
 
-_PATHS, _SECONDS = Kept(KEPT), Kept(KEPT)
+_PATHS, _SECONDS = RecentResults(KEPT), RecentResults(KEPT)
 
 
-def _job(slot: Slot) -> Job:
+def _job(slot: TimedOperation) -> Job:
     kind, _, batch = slot.op.name.rpartition(" ")
     return Job(kind, int(batch), slot.start, slot.end, slot.op.stream)
 
 
-def _visit(batch: int, slots: list[Slot]) -> Visit:
+def _visit(batch: int, slots: list[TimedOperation]) -> Visit:
     uses = tuple((s.start, s.end) for s in slots if s.op.stream == COMPUTE)
     return Visit(batch, slots[0].start, slots[0].end, max(slot.end for slot in slots), uses)
 
 
-def _reserved(path: Path) -> int:
+def _reserved(path: PathPlan) -> int:
     """Bytes of all places but those of the disk."""
     return sum(station.reserved for station in path.stations)
 
@@ -389,7 +389,7 @@ def letter(batch: int) -> str:
     return ascii_uppercase[batch]
 
 
-def images(path: Path) -> str:
+def images(path: PathPlan) -> str:
     """Images in a second: ``'514'``."""
     rate = path.images_per_second
     return f"{rate:,.0f}" if rate >= 99.5 else f"{rate:.3g}"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from memlab import units
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Chart
-from memlab.pictures.draw.labels import Text
+from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Fact, Glyph, Mark, OpenEdge, Rect, Rule
 from memlab.pictures.draw.scale import Scale
 from memlab.pictures.draw.theme import PAINTS, Paint
@@ -53,7 +53,7 @@ Span = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Layout:
+class PathLayout:
     """A path on a page so many pixels wide; there is ``room`` for so many nanoseconds, and in a
     square for so many bytes. ``before`` is the state that was seen before this one."""
 
@@ -122,7 +122,7 @@ def told(found: DataPath, batch: int, place: Tensor | None = None) -> Fact:
 # -- stations --------------------------------------------------------------------------------------
 
 
-def stations(shown: Layout) -> Chart:
+def stations(shown: PathLayout) -> Chart:
     """Disk, RAM, pinned memory and device, with pipes between them."""
     names = ("disk", RAM, PINNED, CARD)
     marks: list[Mark] = [*_pipes(shown)]
@@ -133,13 +133,13 @@ def stations(shown: Layout) -> Chart:
                  above=22, told=words, name=say("stations"), gap=8)  # fmt: skip
 
 
-def _words(shown: Layout, name: str) -> str:
+def _words(shown: PathLayout, name: str) -> str:
     """A station in words."""
     said = f"{say(name)}: {say(f'holds.{name}')}"
     return f"{said}." if name == "disk" else f"{said}, {texts.plain(_bytes_of(shown, name))}."
 
 
-def _bytes_of(shown: Layout, name: str) -> list[tuple[str, bool]]:
+def _bytes_of(shown: PathLayout, name: str) -> list[tuple[str, bool]]:
     return [(f"{_short(shown.found.reserved(name))} ", True), (say("reserved"), False)]
 
 
@@ -150,14 +150,14 @@ def _short(nbytes: int) -> str:
     return f"{value:.0f} {unit}" if value >= 9.5 else f"{value:.2g} {unit}"
 
 
-def _station(shown: Layout, name: str, span: Span) -> Iterator[Mark]:
+def _station(shown: PathLayout, name: str, span: Span) -> Iterator[Mark]:
     left, right = span
     yield Rect(left, right, 0.5, shown.tall - 0.5, "rule faint", radius=5)
-    yield Text(left, 0, say(name), 13, dy=-7, bold=True)
+    yield ChartText(left, 0, say(name), 13, dy=-7, bold=True)
     note, top = say(f"holds.{name}"), 8
     if texts.width(note, 11) < right - left - 12:
         top = 22
-        yield Text(left, 0, note, 11, dx=7, dy=16, dim=True)
+        yield ChartText(left, 0, note, 11, dx=7, dy=16, dim=True)
     if name == "disk":
         yield from _on_disk(shown, span)
         return
@@ -174,20 +174,20 @@ def _station(shown: Layout, name: str, span: Span) -> Iterator[Mark]:
     yield from reserved
 
 
-def _reserved(shown: Layout, name: str, span: Span) -> list[Text]:
+def _reserved(shown: PathLayout, name: str, span: Span) -> list[ChartText]:
     """The bytes of a station at its bottom, in two lines where one is too long."""
     (left, right), low, said = span, shown.tall, _bytes_of(shown, name)
     if texts.measure(said, 12) < right - left - 10:
-        return [Text(left, low, said, 12, dx=7, dy=-8)]
+        return [ChartText(left, low, said, 12, dx=7, dy=-8)]
     (amount, _), (word, _) = said
-    return [Text(left, low, amount.strip(), 12, dx=5, dy=-20, bold=True),
-            Text(left, low, word, 11, dx=5, dy=-7, dim=True)]  # fmt: skip
+    return [ChartText(left, low, amount.strip(), 12, dx=5, dy=-20, bold=True),
+            ChartText(left, low, word, 11, dx=5, dy=-7, dim=True)]  # fmt: skip
 
 
 # -- places of a batch -----------------------------------------------------------------------------
 
 
-class Place(NamedTuple):
+class ImagePlace(NamedTuple):
     """A place at a moment: its middle, and half of its side."""
 
     held: Filling
@@ -196,7 +196,7 @@ class Place(NamedTuple):
     half: float
 
 
-def _rows(shown: Layout, name: str, span: Span, middle: float) -> list[list[Place]]:
+def _rows(shown: PathLayout, name: str, span: Span, middle: float) -> list[list[ImagePlace]]:
     """Places of one size beside each other, at most two in a row, the smaller ones above."""
     sizes: dict[str, list[Filling]] = {}
     for held in shown.found.held(name, shown.now):
@@ -207,13 +207,13 @@ def _rows(shown: Layout, name: str, span: Span, middle: float) -> list[list[Plac
     for row, half in zip(rows, halves, strict=True):
         pitch = min((span[1] - span[0]) / len(row), 1.7 * shown.side)
         first = sum(span) / 2 - pitch * (len(row) - 1) / 2
-        found.append([Place(held, first + pitch * index, y + half, half)
+        found.append([ImagePlace(held, first + pitch * index, y + half, half)
                       for index, held in enumerate(row)])  # fmt: skip
         y += 2 * half + APART
     return found
 
 
-def _square(shown: Layout, place: Place, pressed: bool = True) -> Iterator[Mark]:
+def _square(shown: PathLayout, place: ImagePlace, pressed: bool = True) -> Iterator[Mark]:
     """A place: dashed where it is empty, filled from below, with a thick frame in use; ``pressed``
     takes the pointer where it is empty too."""
     held, x, y, half = place
@@ -232,12 +232,14 @@ def _square(shown: Layout, place: Place, pressed: bool = True) -> Iterator[Mark]
     if held.batch == shown.chosen:
         yield Rect(*box, "rule", inset=-4, radius=3)
     size = 13 if half > 11 else 11
-    yield Text(x, y, letter(held.batch), size, "middle", dy=0.36 * size, bold=True, chip=half > 11)
+    yield ChartText(
+        x, y, letter(held.batch), size, "middle", dy=0.36 * size, bold=True, chip=half > 11
+    )
     if pressed:
         yield Rect(*box, "target", fact=fact, send=send)
 
 
-def _on_disk(shown: Layout, span: Span) -> Iterator[Mark]:
+def _on_disk(shown: PathLayout, span: Span) -> Iterator[Mark]:
     """The next batches, as many as there is room for."""
     left, right = span
     raw = shown.found.station(RAM)[0]
@@ -248,39 +250,39 @@ def _on_disk(shown: Layout, span: Span) -> Iterator[Mark]:
     x0, y0 = (left + right - pitch * (across - 1)) / 2, shown.tall / 2 - pitch / 2
     for index, batch in enumerate(waiting):
         x, y = x0 + pitch * (index % across), y0 + pitch * (index // across)
-        place = Place(Filling(raw, batch, 1, used=False), x, y, side / 2)
+        place = ImagePlace(Filling(raw, batch, 1, used=False), x, y, side / 2)
         yield from _square(shown, place, pressed=False)
     if waiting:
-        yield Text((left + right) / 2, y0 + 1.5 * pitch, say("and_so_on"), 11, "middle", dy=12,
+        yield ChartText((left + right) / 2, y0 + 1.5 * pitch, say("and_so_on"), 11, "middle", dy=12,
                    dim=True)  # fmt: skip
 
 
-def _converted(place: Place, span: Span) -> Iterator[Mark]:
+def _converted(place: ImagePlace, span: Span) -> Iterator[Mark]:
     """Words beside what came in bytes: it becomes fp32 here."""
     x = sum(span) / 2 + place.half + 8
     for number, key in enumerate(("convert", "convert_more")):
         said = say(f"pipe.{key}")
         if texts.width(said, 11) < span[1] - x - 4:
-            yield Text(x, place.y - 3 + 13 * number, said, 11, dim=True)
+            yield ChartText(x, place.y - 3 + 13 * number, said, 11, dim=True)
 
 
-def _states(shown: Layout, row: list[Place], span: Span) -> Iterator[Mark]:
+def _states(shown: PathLayout, row: list[ImagePlace], span: Span) -> Iterator[Mark]:
     """Words below the places of the device: the batch in use, the next, or none."""
     if shown.found.waiting(shown.now):
         low = row[0].y + row[0].half
-        yield Text(sum(span) / 2, low, say("compute_waits"), 12, "middle", dy=16, bold=True)
+        yield ChartText(sum(span) / 2, low, say("compute_waits"), 12, "middle", dy=16, bold=True)
         return
     for held, x, y, half in row:
         if held.used:
-            yield Text(x, y + half, say("in_use"), 12, "middle", dy=16, bold=True)
+            yield ChartText(x, y + half, say("in_use"), 12, "middle", dy=16, bold=True)
         elif held.batch is not None and held.part >= 1:
-            yield Text(x, y + half, say("next"), 12, "middle", dy=16)
+            yield ChartText(x, y + half, say("next"), 12, "middle", dy=16)
 
 
 # -- pipes ----------------------------------------------------------------------------------------
 
 
-def _pipes(shown: Layout) -> Iterator[Mark]:
+def _pipes(shown: PathLayout) -> Iterator[Mark]:
     """Pipes as thick as their rate; the slowest one in full ink."""
     spans = [(left[1], right[0]) for left, right in pairwise(shown.spans)]
     rates = shown.found.rates
@@ -288,7 +290,7 @@ def _pipes(shown: Layout) -> Iterator[Mark]:
         yield from _pipe(shown, kind, rates[name], span)
 
 
-def _pipe(shown: Layout, kind: str, rate: int, span: Span) -> Iterator[Mark]:
+def _pipe(shown: PathLayout, kind: str, rate: int, span: Span) -> Iterator[Mark]:
     slow = kind == shown.found.slowest
     x, y = sum(span) / 2, shown.tall / 2
     wanted = rate / 1e9 * PER_GB * shown.side / LARGEST
@@ -305,7 +307,7 @@ def _pipe(shown: Layout, kind: str, rate: int, span: Span) -> Iterator[Mark]:
     said = speed(rate)  # in one line, or in one for the number and one for its unit
     lines = [said] if texts.width(said, 12, slow) <= span[1] - span[0] - 6 else said.split(" ")
     for number, line in enumerate(reversed(lines)):
-        yield Text(x, y - thick / 2, line, 12, "middle", dy=-7 - 14 * number, bold=slow)
+        yield ChartText(x, y - thick / 2, line, 12, "middle", dy=-7 - 14 * number, bold=slow)
     below = [say(f"pipe.{kind}"), *([say("pipe.convert_more")] if kind == "convert" else [])]
     for number, line in enumerate(below):
-        yield Text(x, y + thick / 2, line, 11, "middle", dy=15 + 13 * number, dim=True)
+        yield ChartText(x, y + thick / 2, line, 11, "middle", dy=15 + 13 * number, dim=True)

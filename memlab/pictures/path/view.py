@@ -17,21 +17,21 @@ from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Chart
-from memlab.pictures.draw.labels import Label, Text
+from memlab.pictures.draw.labels import ChartText, Label
 from memlab.pictures.draw.marks import Fact, Glyph, Mark, Press, Rect, Rule
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Scale
-from memlab.pictures.draw.table import Block, Key, Table, Words
+from memlab.pictures.draw.table import Key, PageBlock, Paragraphs, Table
 from memlab.pictures.draw.text import emphasized
 from memlab.pictures.draw.theme import WAIT, Paint
 from memlab.pictures.live.fixed_axes import Needs, SteadyView
-from memlab.pictures.live.setting import Choice, Number, Range, Setting, State
-from memlab.pictures.live.view import Scene, maker
+from memlab.pictures.live.setting import NumberBox, Range, Select, Setting, State
+from memlab.pictures.live.view import PageState, maker
 from memlab.pictures.live.widget import Control, Labels
 from memlab.pictures.offload.page import LEFT, RIGHT, named
 from memlab.pictures.offload.view import of_devices, of_networks
 from memlab.pictures.path.data_path import BUFFERS, RAM, DataPath, Job, data_path_of, letter, say
-from memlab.pictures.path.stations import DARK, LIGHT, TURNS, Layout, largest, stations, told
+from memlab.pictures.path.stations import DARK, LIGHT, TURNS, PathLayout, largest, stations, told
 from memlab.pictures.values.step_recipe import name_of, network_of
 from memlab.strings import gettext as _
 
@@ -55,7 +55,7 @@ LETTER = 13
 
 
 @dataclass(eq=False)
-class Rate(Range):
+class RateSlider(Range):
     """Gigabytes per second, on a slider with a box. Kept in whole bytes per second; a number, or a
     text without a unit, is in GB/s."""
 
@@ -85,8 +85,8 @@ def _gigabytes(rate: int) -> str:
     return f"{rate / GB:.9g}"
 
 
-def _rate(usual: Any, stops: tuple[float, ...], doc: str, **given: Any) -> Rate:
-    return Rate(
+def _rate(usual: Any, stops: tuple[float, ...], doc: str, **given: Any) -> RateSlider:
+    return RateSlider(
         1, 10**15, default=usual, stops=tuple(round(each * GB) for each in stops), box=True,
         doc=doc, code=given.pop("code", "always"), write=_gigabytes,
         show=lambda rate: f"{_gigabytes(rate)} GB/s", **given,
@@ -113,7 +113,7 @@ class DataPathView(SteadyView[DataPath]):
     }  # fmt: skip
     """The device never waits again; a disk that no buffer makes faster."""
 
-    buffers = Choice(
+    buffers = Select(
         BUFFERS, default=0, code="always", few=True,
         doc="places in pinned memory that a second thread fills; 0: one thread does all in turn",
     )  # fmt: skip
@@ -123,15 +123,16 @@ class DataPathView(SteadyView[DataPath]):
         'what the link carries, in GB/s, or ``"PCIe 4.0 x16"``; that of the device if not given',
         follows=["device"], stands=True,
     )  # fmt: skip
-    augment = Choice(
+    augment = Select(
         ("host", "device"), default="host", place="more",
         brief=lambda now: say(f"short.{now.augment}"),
         doc='where images become fp32: ``"host"``, or ``"device"``, and bytes cross the link',
     )  # fmt: skip
-    batch = Number(1, 100_000, default=128, code="always", doc="the mini-batch size", place="more",
+    batch = NumberBox(1, 100_000, default=128, code="always", doc="the mini-batch size",
+                   place="more",
                    brief=lambda now: say("short.batch", batch=f"{now.batch:,}"))  # fmt: skip
     network = of_networks(networks, default="googlenet", place="more")
-    image = Number(
+    image = NumberBox(
         1, 10_000, default=lambda now: now.network.input_shape[-1], follows=["network"],
         brief=lambda now: "",
         doc="height and width of the images; those of the network if not given", place="more",
@@ -170,7 +171,7 @@ class DataPathView(SteadyView[DataPath]):
             f"{self._shown(self.scene()).now:.6f}", now.chosen,
         )))  # fmt: skip
 
-    def says(self, scene: Scene) -> str:
+    def says(self, scene: PageState) -> str:
         found, shown = self.rows_of(scene.now), self._shown(scene)
         told = [] if shown.moment is None else [found.at(shown.now), found.waiting(shown.now)]
         told += [] if shown.chosen is None else [found.fact(shown.chosen)]
@@ -191,26 +192,26 @@ class DataPathView(SteadyView[DataPath]):
             return now.replace(moment=_moment(shown, value))
         return None
 
-    def compose(self, scene: Scene) -> Page:
+    def compose(self, scene: PageState) -> Page:
         shown, found = self._shown(scene), self.rows_of(scene.now)
         heads, rows = found.table(shown.time.x.last)
-        blocks: list[Block] = [
-            Words([emphasized(found.finding)], 20),
-            Words(_sentences(shown), 13, gap=3),
+        blocks: list[PageBlock] = [
+            Paragraphs([emphasized(found.finding)], 20),
+            Paragraphs(_sentences(shown), 13, gap=3),
             stations(shown),
             lanes(shown),
             Key([(look, say(f"key.{name}")) for name, look in LOOKS.items()], 11, gap=2),
-            Words(found.notes, 11, dim=True, gap=6),
-            Words(found.lines(shown.now), drawn=False, gap=1),
+            Paragraphs(found.notes, 11, dim=True, gap=6),
+            Paragraphs(found.lines(shown.now), drawn=False, gap=1),
             Table(heads, rows, "<" * len(heads), drawn=False, gap=1),
         ]
         return Page(found.title, blocks, shown.width, self.says(scene), titled=False)
 
-    def _shown(self, scene: Scene) -> Layout:
+    def _shown(self, scene: PageState) -> PathLayout:
         found, now = self.rows_of(scene.now), scene.now
         before = self.rows_of(scene.previous) if scene.previous else None
         chosen = ascii_uppercase.index(now.chosen) if now.chosen else None
-        return Layout(found, now.room, before, chosen, now.moment, scene.width)
+        return PathLayout(found, now.room, before, chosen, now.moment, scene.width)
 
 
 path = maker(DataPathView)
@@ -231,7 +232,7 @@ def _sized(network: Network, image: int) -> Network:
     return network_of(name_of(network), image=image)
 
 
-def _moment(shown: Layout, key: str) -> float:
+def _moment(shown: PathLayout, key: str) -> float:
     """The second that a key leads to: an event, or the beginning of a wait."""
     last, now = shown.time.x.last, shown.now
     if key == "KeyW":
@@ -245,7 +246,7 @@ def _moment(shown: Layout, key: str) -> float:
     return events[max(bisect_left(events, now - 1e-9) - 1, 0)]
 
 
-def _beside(shown: Layout, here: str, key: str) -> str:
+def _beside(shown: PathLayout, here: str, key: str) -> str:
     """The batch before or after the one in focus; first the one that is computed on."""
     if key == "Escape":
         return ""
@@ -258,7 +259,7 @@ def _beside(shown: Layout, here: str, key: str) -> str:
 # -- the page --------------------------------------------------------------------------------------
 
 
-def _sentences(shown: Layout) -> list[str]:
+def _sentences(shown: PathLayout) -> list[str]:
     """Sentences on the batch in focus, on the wait that was chosen, or on all."""
     found = shown.found
     if shown.chosen is not None:
@@ -270,7 +271,7 @@ def _sentences(shown: Layout) -> list[str]:
 # -- the lanes -------------------------------------------------------------------------------------
 
 
-def lanes(shown: Layout) -> Chart:
+def lanes(shown: PathLayout) -> Chart:
     """Lanes of the loader and of the device, and the copies between them."""
     x, found = shown.time.x, shown.found
     jobs = [job for job in found.jobs if job.start < x.last]
@@ -281,14 +282,14 @@ def lanes(shown: Layout) -> Chart:
         *named((LOADER[0] + LOADER[1]) / 2, say("loader"), say("on_host")),
         *named((WORK[0] + WORK[1]) / 2, say("compute"), say("on_device")),
         Rule(x=shown.now, span=(FOOT - 6, HIGH), look="rule", width=2, above=10),
-        Text(shown.now, HIGH, say("now"), 12, "middle", dy=-16, bold=True, held=True),
+        ChartText(shown.now, HIGH, say("now"), 12, "middle", dy=-16, bold=True, held=True),
         Press("moment", 1000, (0, x.last, FOOT, HIGH)),
     ]
     return Chart(x, Scale(0, HIGH), marks, HIGH, shown.time.axis, left=LEFT, right=RIGHT, above=28,
                  name=say("lanes"), gap=4)  # fmt: skip
 
 
-def _job(shown: Layout, job: Job) -> Iterator[Mark]:
+def _job(shown: PathLayout, job: Job) -> Iterator[Mark]:
     """A block with its letter, or an arrow for a copy over the link."""
     if job.kind == "link":
         if job.end <= shown.time.x.last:
@@ -310,7 +311,7 @@ def _job(shown: Layout, job: Job) -> Iterator[Mark]:
         yield from _lettered(shown, job, end, (low + high) / 2)
 
 
-def _lettered(shown: Layout, job: Job, end: float, y: float) -> Iterator[Mark]:
+def _lettered(shown: PathLayout, job: Job, end: float, y: float) -> Iterator[Mark]:
     """The letter of a batch, where now does not run through it; of the first also what is done."""
     wide = (end - job.start) / shown.time.pixel
     name = letter(job.batch)
@@ -322,7 +323,7 @@ def _lettered(shown: Layout, job: Job, end: float, y: float) -> Iterator[Mark]:
         yield Label(name, places, 12)
 
 
-def _waits(shown: Layout) -> Iterator[Mark]:
+def _waits(shown: PathLayout) -> Iterator[Mark]:
     """Waits of compute."""
     found, last = shown.found, shown.time.x.last
     for _batch, start, stop in found.stalls:
@@ -332,10 +333,10 @@ def _waits(shown: Layout) -> Iterator[Mark]:
             if end - start > 3 * shown.time.pixel:
                 yield Rect(start, end, *WORK, "rule", inset=0.5)
     key = "waits_alone" if found.ceases else "waits_first"
-    yield Text(0, FOOT, say(key, batch=letter(0)), 12, dy=15, bold=True)
+    yield ChartText(0, FOOT, say(key, batch=letter(0)), 12, dy=15, bold=True)
 
 
-def _outline(shown: Layout) -> Iterator[Mark]:
+def _outline(shown: PathLayout) -> Iterator[Mark]:
     """Outline of the last batch that both states have computed, in the one before."""
     if shown.before is None:
         return

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memlab import hardware, optimizers, strings, units
 from memlab.clocks import roofline
@@ -22,13 +22,14 @@ from memlab.hardware import Device, Link
 from memlab.layers import BatchNorm
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
+from memlab.moved import old_names
 from memlab.networks.graph import Network
 from memlab.networks.zoo import ZOO
 from memlab.optimizers import OPTIMIZERS
 from memlab.pictures.mountain.stack_parts import role_name as plural
 from memlab.pictures.offload.streams import ALGORITHM, LITTLE, built_step, short, speed
 from memlab.pictures.remedies import searches
-from memlab.pictures.values.cache import Kept
+from memlab.pictures.values.cache import RecentResults
 from memlab.pictures.values.number_text import columns, duration, three
 from memlab.pictures.values.step_recipe import named_or_given, network_of
 from memlab.pictures.values.study import Study
@@ -38,7 +39,7 @@ from memlab.step.tensor import Role
 from memlab.techniques.accumulate import MOST
 from memlab.techniques.offload import offload
 from memlab.techniques.recompute import recompute
-from memlab.techniques.registry import Use, use
+from memlab.techniques.registry import Applied, use
 
 CHIP = "ipu mk2"
 """A machine whose memory is on the chip alone."""
@@ -69,7 +70,7 @@ NAMED = 6
 
 def say(key: str, **values: object) -> str:
     """A text of this picture."""
-    return strings.get(f"ways.{key}", **values)
+    return strings.get(f"remedies.{key}", **values)
 
 
 # -- one way ---------------------------------------------------------------------------------------
@@ -318,7 +319,7 @@ class Remedies(Study):
 # -- how they are made -----------------------------------------------------------------------------
 
 
-def ways(
+def remedies(
     network: str | Network,
     batch: int = 256,
     *,
@@ -357,12 +358,12 @@ def ways(
     return _MADE.of(maker, lambda: Remedies(*maker, tuple(maker.rows())))
 
 
-_MADE = Kept(KEPT)
+_MADE = RecentResults(KEPT)
 """The last few, by what was asked for."""
 
 
 @lru_cache(maxsize=24)
-def _made(network: Network, optimizer: str, *by: Use) -> tuple[Step, Ledger]:
+def _made(network: Network, optimizer: str, *by: Applied) -> tuple[Step, Ledger]:
     """The plain step after some techniques, one after the other, and its plan."""
     step = built_step(network, optimizer)
     for rewrite in by:
@@ -370,7 +371,7 @@ def _made(network: Network, optimizer: str, *by: Use) -> tuple[Step, Ledger]:
     return step, plan(step)
 
 
-def _call(*by: Use) -> str:
+def _call(*by: Applied) -> str:
     """The line of code of these techniques, one after the other."""
     line = "step"
     for each in by:
@@ -604,3 +605,7 @@ def number(count: int) -> str:
 def images(count: int) -> str:
     """``'one image'``, ``'174 images'``."""
     return say("image") if count == 1 else say("images", count=f"{count:,}")
+
+
+if not TYPE_CHECKING:  # a checker of types sees the new names only
+    __getattr__ = old_names(__name__)

@@ -14,16 +14,16 @@ from typing import Any, ClassVar
 from memlab import units
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Chart
-from memlab.pictures.draw.labels import Text
+from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Fact, Glyph, Line, Mark, OpenEdge, Rect, Rule
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Scale
-from memlab.pictures.draw.table import Block, Key, Table, Words
+from memlab.pictures.draw.table import Key, PageBlock, Paragraphs, Table
 from memlab.pictures.draw.text import emphasized
 from memlab.pictures.draw.theme import IDLE, PAINTS, PLANNED, Paint
 from memlab.pictures.live.fixed_axes import Needs, SteadyView
-from memlab.pictures.live.setting import Choice, Setting, State
-from memlab.pictures.live.view import Scene, maker
+from memlab.pictures.live.setting import Select, Setting, State
+from memlab.pictures.live.view import PageState, maker
 from memlab.pictures.mountain.stack_parts import ROLES
 from memlab.pictures.offload.streams import speed
 from memlab.pictures.offload.view import (
@@ -35,7 +35,7 @@ from memlab.pictures.offload.view import (
     of_optimizers,
 )
 from memlab.pictures.remedies.remedies import SORTS, Remedies, Remedy, card, role_name, say
-from memlab.pictures.remedies.remedies import ways as ways_of
+from memlab.pictures.remedies.remedies import remedies as planned_remedies
 from memlab.pictures.values.number_text import exact_text, three
 
 BAR, PITCH, TALL = 21, 36, 52
@@ -52,13 +52,13 @@ KEYS = ("ArrowUp", "ArrowDown", "KeyS", "Escape", *(f"Digit{n}" for n in range(1
 DOWN = "M-4.5-4h9l-4.5 7.5Z"
 
 
-class WaysOut(SteadyView[Remedies]):
+class ComparedRemedies(SteadyView[Remedies]):
     """The ways out of a step that does not fit its card: bytes, extra time, and what each asks for.
 
     ``view.rows["recompute"]`` is a row with its exact figures.
     """
 
-    name, made_by = "ways", "ways"
+    name, made_by = "remedies", "remedies"
     positional = ("network", "batch")
     picture_keys = KEYS
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"break": {"link": "3 GB/s"}}
@@ -69,7 +69,7 @@ class WaysOut(SteadyView[Remedies]):
     budget = of_memories(
         show=card, write=lambda nbytes: repr(exact_text(card(nbytes), nbytes)), code="always"
     )  # fmt: skip
-    sort = Choice(SORTS, doc="``'time'`` or ``'peak'``: what comes first among those that fit")
+    sort = Select(SORTS, doc="``'time'`` or ``'peak'``: what comes first among those that fit")
     link = of_links("to host memory", place="more")
     device = of_devices(place="more", brief=lambda now: "")
     optimizer = of_optimizers()
@@ -78,13 +78,13 @@ class WaysOut(SteadyView[Remedies]):
     )
 
     def study(self, now: State) -> Remedies:
-        return ways_of(now.network, now.batch, device=now.device, link=now.link,
+        return planned_remedies(now.network, now.batch, device=now.device, link=now.link,
                        budget=now.budget, optimizer=now.optimizer)  # fmt: skip
 
     def needs(self, now: State, rows: Remedies) -> Needs:
-        ways = [rows.plain, *map(rows.__getitem__, rows.sorted(now.sort))]
-        ends = [rows.budget, *(each for way in ways for each in (way.peak, way.limit) if each)]
-        return (max(*ends, *(rows.budget + way.host for way in ways)),)
+        remedies = [rows.plain, *map(rows.__getitem__, rows.sorted(now.sort))]
+        ends = [rows.budget, *(each for way in remedies for each in (way.peak, way.limit) if each)]
+        return (max(*ends, *(rows.budget + way.host for way in remedies)),)
 
     def question(self, now: State) -> object:
         return now.network, now.device, now.optimizer, now.budget
@@ -100,13 +100,13 @@ class WaysOut(SteadyView[Remedies]):
         rows = (f"{key}={found[key].peak}" for key in found.sorted(now.sort))
         return "|".join([now.network.name, str(now.batch), str(now.budget), *rows])
 
-    def says(self, scene: Scene) -> str:
+    def says(self, scene: PageState) -> str:
         found, chosen = self.rows_of(scene.now), scene.now.chosen
         if chosen and not scene.news:
             return found[chosen].fact()
         return f"{found.title}. {found.sentences[0]}"
 
-    def fact(self, scene: Scene) -> str:
+    def fact(self, scene: PageState) -> str:
         return f"choose:{scene.now.chosen}" if scene.now.chosen else ""
 
     def do(self, now: State, name: str, value: Any) -> State | None:
@@ -119,27 +119,27 @@ class WaysOut(SteadyView[Remedies]):
             return self.changed(now, sort=SORTS[now.sort == SORTS[0]])
         return now.replace(chosen=_next(keys, now.chosen, str(value)))
 
-    def compose(self, scene: Scene) -> Page:
+    def compose(self, scene: PageState) -> Page:
         now, found = scene.now, self.rows_of(scene.now)
         held = self.rows_of(scene.previous) if scene.dragging and scene.previous else found
         chosen = now.chosen
-        bars = Bars(found, held.sorted(now.sort), now.sort, chosen, scene.width, now.room[0])
+        bars = RemedyBars(found, held.sorted(now.sort), now.sort, chosen, scene.width, now.room[0])
         heads, cells = found.table(now.sort)
-        blocks: list[Block] = [
-            Words([emphasized(found.finding)], 20),
-            Words(found[chosen].fact() if chosen else found.sentences[0], 13, gap=3),
+        blocks: list[PageBlock] = [
+            Paragraphs([emphasized(found.finding)], 20),
+            Paragraphs(found[chosen].fact() if chosen else found.sentences[0], 13, gap=3),
             Key(list(bars.key()), gap=10),
             bars.chart(),
-            Words(" ".join(found.others), 12, gap=4),
-            Words(found.notes, 11, dim=True, gap=6),
-            Words(found.lines, drawn=False, gap=1),
+            Paragraphs(" ".join(found.others), 12, gap=4),
+            Paragraphs(found.notes, 11, dim=True, gap=6),
+            Paragraphs(found.lines, drawn=False, gap=1),
             Table(heads, cells, "<>><><", drawn=False, gap=1),
-            Words(found.calls, drawn=False, gap=1),
+            Paragraphs(found.calls, drawn=False, gap=1),
         ]
         return Page(found.title, blocks, scene.width, self.says(scene), titled=False)
 
 
-ways = maker(WaysOut)
+remedies = maker(ComparedRemedies)
 
 
 def _next(keys: list[str], here: str, key: str) -> str:
@@ -159,7 +159,7 @@ def _next(keys: list[str], here: str, key: str) -> str:
 
 
 @dataclass(frozen=True)
-class Bars:
+class RemedyBars:
     """The rows as bars, in an ``order`` of their keys; one x of the chart is a byte, and there is
     room for so many."""
 
@@ -220,13 +220,13 @@ class Bars:
         return self.last + pixels * self.pixel
 
     def _heads(self) -> Iterator[Mark]:
-        yield Text(0, 0, say("peak"), 12, dy=-12, bold=True)
-        yield Text(self._at(0), 0, say("time"), 12, dx=0, dy=-12, bold=True)
+        yield ChartText(0, 0, say("peak"), 12, dy=-12, bold=True)
+        yield ChartText(self._at(0), 0, say("time"), 12, dx=0, dy=-12, bold=True)
         at, word = (self._at(0), "time") if self.sort == "time" else (0, "peak")
         end = at + (texts.width(say(word), 12, True) + 13) * self.pixel
         yield Glyph(end, -16 / self.pitch, DOWN)
         if self.wide:
-            yield Text(self._at(WORDS), 0, say("asks_for"), 12, dx=12, dy=-12, bold=True)
+            yield ChartText(self._at(WORDS), 0, say("asks_for"), 12, dx=12, dy=-12, bold=True)
 
     def _between(self) -> Iterator[Mark]:
         """Lines below the plain step, and between what trains and what does not."""
@@ -249,7 +249,7 @@ class Bars:
         said = say("fact.card", bytes=units.exact(budget), binary=units.both(budget))
         yield Line([*points, (budget, count)], "limit", fact=Fact(said))
         name = say("card", bytes=self.found.card)
-        yield Text(budget, count, name, 12, "middle", dy=16, bold=True, held=True)
+        yield ChartText(budget, count, name, 12, "middle", dy=16, bold=True, held=True)
 
     # -- rows
 
@@ -257,7 +257,7 @@ class Bars:
         for at, row in enumerate(self.rows):
             yield from self._target(at, row)
             name = row.key != "plain"
-            yield Text(0, self._middle(at), row.name, 13, "end", dx=-12, dy=4.5, bold=name)
+            yield ChartText(0, self._middle(at), row.name, 13, "end", dx=-12, dy=4.5, bold=name)
             yield from self._bar(at, row)
             yield from self._beyond(at, row)
             yield from self._price(at, row)
@@ -276,13 +276,14 @@ class Bars:
         middle, half = self._middle(at), BAR / 2 / self.pitch
         return OpenEdge(middle - half, middle + half, "right", self.last)
 
-    def _beside_end(self, at: int, end: float, said: str) -> Text:
+    def _beside_end(self, at: int, end: float, said: str) -> ChartText:
         """Words after the end of a bar, or inside it where it has no room behind it."""
         wide = texts.width(said, 12, True) + 20
         free = self._beside if not at else 0
         if (self.last - end) / self.pixel + free >= wide:
-            return Text(end, self._middle(at), said, 12, dx=12, dy=4, bold=True)
-        return Text(min(end, self.last), self._middle(at), said, 12, "end", dx=-12, dy=4, bold=True,
+            return ChartText(end, self._middle(at), said, 12, dx=12, dy=4, bold=True)
+        return ChartText(min(end, self.last), self._middle(at), said, 12, "end", dx=-12, dy=4,
+                    bold=True,
                     chip=True)  # fmt: skip
 
     def _target(self, at: int, row: Remedy) -> Iterator[Mark]:
@@ -311,7 +312,9 @@ class Bars:
                 yield self._open(at)
             if texts.width(say("host"), 12) + 10 < row.host / self.pixel:
                 middle = (left + right) / 2
-                yield Text(middle, self._middle(at), say("host"), 12, "middle", dy=4, chip=True)
+                yield ChartText(
+                    middle, self._middle(at), say("host"), 12, "middle", dy=4, chip=True
+                )
 
     def _beyond(self, at: int, row: Remedy) -> Iterator[Mark]:
         """The frame of what is beyond the line, and that it does not fit; the larger card."""
@@ -329,7 +332,7 @@ class Bars:
         wide = texts.width(said, 12, True) + 18
         inside = (limit - row.peak) / self.pixel >= wide or limit < row.limit
         anchor, dx = ("end", -9) if inside else ("start", 9)
-        yield Text(limit, self._middle(at), said, 12, anchor, dx=dx, dy=4, bold=True)
+        yield ChartText(limit, self._middle(at), said, 12, anchor, dx=dx, dy=4, bold=True)
 
     def _said(self, row: Remedy) -> str:
         """Word that a row does not fit; the plain step with its bytes."""
@@ -349,7 +352,7 @@ class Bars:
             yield Rule(x=self._at(0), span=span, look="rule faint")
             beside = long + texts.width(row.time, 12) < self._beside
             dx = long + 6 if beside else 6
-            yield Text(self._at(0), middle, row.time, 12, dx=dx, dy=4, chip=not beside)
+            yield ChartText(self._at(0), middle, row.time, 12, dx=dx, dy=4, chip=not beside)
 
     def _asks(self) -> Iterator[Mark]:
         """Words in a column, or below the bars and over the line."""
@@ -357,10 +360,12 @@ class Bars:
             middle = self._middle(at)
             if self.wide:
                 room = (SIDE - WORDS - 14) * self.pixel
-                yield Text(self._at(WORDS), middle, row.asks, 12, dx=12, dy=4, room=room)
+                yield ChartText(self._at(WORDS), middle, row.asks, 12, dx=12, dy=4, room=room)
             else:
                 room = (self.width - NAMES - 8) * self.pixel
-                yield Text(0, middle, row.asks, 11, dy=BAR / 2 + 15, dim=True, chip=True, room=room)
+                yield ChartText(
+                    0, middle, row.asks, 11, dy=BAR / 2 + 15, dim=True, chip=True, room=room
+                )
 
     @property
     def _beside(self) -> float:

@@ -164,7 +164,7 @@ def spots(corners: Iterable[Corner]) -> str:
 
 
 @dataclass(frozen=True)
-class Part(Mark):
+class PicturePart(Mark):
     """A part of the picture: what is written, its corner, what is pinned, and whether its cells say
     what they are and take the pointer."""
 
@@ -213,7 +213,7 @@ class Part(Mark):
 
 
 @dataclass(frozen=True)
-class Copies(Part):
+class CopiedCells(PicturePart):
     """The input, and at their places in the kernel the copies that are written. ``input`` is the
     corner of the input; ``moving`` shows the last copy come; ``headed`` puts the rows and columns
     of the kernel beside the copies."""
@@ -366,7 +366,7 @@ class Copies(Part):
 
 
 @dataclass(frozen=True)
-class Matrix(Part):
+class Matrix(PicturePart):
     """The lowered matrix: a copy is a row of it, a window is a column."""
 
     def write(self, svg: Svg) -> None:

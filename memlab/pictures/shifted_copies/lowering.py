@@ -104,7 +104,7 @@ def changed(node: Node, k: int, stride: int, pad: str) -> Node:
 
 
 @dataclass(frozen=True)
-class Workspace:
+class AlgorithmWorkspace:
     """Memory that an algorithm needs beside the operands of the layer's forward pass.
 
     ``name`` is the algorithm that does the work: the one asked for, or what it uses instead.
@@ -131,7 +131,7 @@ class Workspace:
 
 
 @lru_cache(maxsize=512)
-def workspace(node: Node, name: str) -> Workspace:
+def workspace(node: Node, name: str) -> AlgorithmWorkspace:
     """The workspace of an algorithm, as a plan of the layer has it.
 
     Raises:
@@ -139,7 +139,7 @@ def workspace(node: Node, name: str) -> Workspace:
     """
     shapes = node.input_shapes[0], node.shape
     chosen = algorithms.choose(name, conv(node), *shapes, False, node.name, FP32)
-    return Workspace(chosen.algorithm, tuple(chosen.workspace.values()))
+    return AlgorithmWorkspace(chosen.algorithm, tuple(chosen.workspace.values()))
 
 
 def input_bytes(node: Node, batch: int) -> int:
@@ -247,10 +247,15 @@ def write(node: Node, otherwise: str, times: int = 1) -> Written:
     Raises:
         InputError: so much memory is not free.
     """
-    from memlab.measure.convolution import Case  # compiled code: who writes nothing needs none
+    from memlab.measure.convolution import (
+        ConvolutionCase,  # compiled code: who writes nothing needs none
+    )
     from memlab.measure.lecture_layer import copied
 
-    case, planned = Case(node.name, node.input_shapes[0], conv(node)), lowered_bytes(node, 1)
+    case, planned = (
+        ConvolutionCase(node.name, node.input_shapes[0], conv(node)),
+        lowered_bytes(node, 1),
+    )
     need, free = planned + input_bytes(node, 1), free_memory.free_memory()
     if need > free:
         raise InputError(
@@ -298,7 +303,7 @@ class Lowering:
         return lower(self.k, self.stride, self.pad)
 
     @cached_property
-    def workspace(self) -> Workspace:
+    def workspace(self) -> AlgorithmWorkspace:
         """Workspace in the plan of the layer."""
         return workspace(self.node, self.how)
 

@@ -14,15 +14,15 @@ from memlab.layers.layer import Node
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw import theme
 from memlab.pictures.draw.chart import Axis, Chart
-from memlab.pictures.draw.labels import Label, Text
+from memlab.pictures.draw.labels import ChartText, Label
 from memlab.pictures.draw.marks import Fact, Glyph, Mark, Pen, Rect, Rule
 from memlab.pictures.draw.page import Page
-from memlab.pictures.draw.scale import Linear, Scale
+from memlab.pictures.draw.scale import LinearScale, Scale
 from memlab.pictures.draw.svg import Box, Svg, box_path
-from memlab.pictures.draw.table import Below, Beside, Block, Words
+from memlab.pictures.draw.table import Below, PageBlock, Paragraphs, SideBySide
 from memlab.pictures.draw.theme import Paint
 from memlab.pictures.memory.step_memory import Budget, budget
-from memlab.pictures.shifted_copies.cells import PITCH, Copies, Corner, Matrix
+from memlab.pictures.shifted_copies.cells import PITCH, CopiedCells, Corner, Matrix
 from memlab.pictures.shifted_copies.lowering import (
     WAYS,
     Lowering,
@@ -41,7 +41,7 @@ from memlab.pictures.shifted_copies.small_picture import SIZE, Pin, say
 from memlab.pictures.values.number_text import hundredths
 
 CARD = budget("12 GB card")
-RULER = Linear(0, 16 * 10**9, 4 * 10**9, "GB", 10**9)
+RULER = LinearScale(0, 16 * 10**9, 4 * 10**9, "GB", 10**9)
 """It holds the layer of the question at its batch, and the card. What is longer breaks it."""
 OVER = Paint("#D55E00", 0, "falling")
 """Look of what does not fit."""
@@ -61,7 +61,7 @@ beside the copies, else it stands below them."""
 
 
 @dataclass(frozen=True)
-class Shown:
+class CopiesPageInputs:
     """The parts of a page: a layer that is lowered, and what else is chosen. ``moving``: the last
     copy has just come; ``before`` is what was lowered before; ``formulas`` whether
     the text has them, which a page that asks for one leaves out."""
@@ -87,32 +87,32 @@ class Shown:
         return self.cell * (19 if self.width >= WIDE else 18)
 
 
-def page_of(shown: Shown) -> Page:
+def page_of(shown: CopiesPageInputs) -> Page:
     """From top to bottom: the bytes of the real layer, then the small picture, and below both what
     is asked for."""
     found = shown.found
-    blocks: list[Block] = [
+    blocks: list[PageBlock] = [
         *_head(shown),
         *_written(shown),
         *_picture(shown),
-        Words(found.pinned(shown.pin), drawn=False, gap=1),
+        Paragraphs(found.pinned(shown.pin), drawn=False, gap=1),
         *(_details(shown) if shown.numbers else []),
         *([_counts(shown)] if shown.numbers and found.count else []),
         *(strip(found) if found.pointwise else []),
-        Words(shown.done.text() if shown.done else "", drawn=False, gap=1),
+        Paragraphs(shown.done.text() if shown.done else "", drawn=False, gap=1),
     ]
     return Page(found.title, blocks, shown.width, titled=False)
 
 
-def note(content: str | Sequence[texts.Runs], size: int = 13, **how: Any) -> Words:
+def note(content: str | Sequence[texts.Runs], size: int = 13, **how: Any) -> Paragraphs:
     """Words of the picture; the text says the same in its own order."""
-    return Words(content, size, told=False, **how)
+    return Paragraphs(content, size, told=False, **how)
 
 
 # -- the real layer -------------------------------------------------------------------------------
 
 
-def _head(shown: Shown) -> list[Block]:
+def _head(shown: CopiesPageInputs) -> list[PageBlock]:
     """How much is written, what the small picture shows of it, and the bars."""
     found = shown.found
     beyond = f"{_beyond(found)}." if _beyond(found) else ""
@@ -120,17 +120,17 @@ def _head(shown: Shown) -> list[Block]:
     return [
         note([_amounts(found)], 20),
         note(found.headline, 14),
-        Words([*found.lines(shown.formulas), beyond, *fits], drawn=False),
+        Paragraphs([*found.lines(shown.formulas), beyond, *fits], drawn=False),
         _ruler(shown),
     ]
 
 
-def _fits(shown: Shown) -> list[tuple[str, bool]]:
+def _fits(shown: CopiesPageInputs) -> list[tuple[str, bool]]:
     """The verdict of each budget on the copy, in bold where it is refused."""
     return [shown.found.verdict(room) for room in shown.budgets] if shown.found.total else []
 
 
-def _details(shown: Shown) -> list[Block]:
+def _details(shown: CopiesPageInputs) -> list[PageBlock]:
     """Layer, formulas, and what fits, in full."""
     found = shown.found
     times_ = found.factor_line("head.factor" if found.end == found.factor else "head.once")
@@ -149,7 +149,7 @@ def _amounts(found: Lowering) -> list[tuple[str, bool]]:
             (say("head.input"), False)]  # fmt: skip
 
 
-def _ruler(shown: Shown) -> Block:
+def _ruler(shown: CopiesPageInputs) -> PageBlock:
     """Input, copy, card and what is free here on one ruler, whose length never changes."""
     found, end, width = shown.found, RULER.last, shown.width - shown.left
     pixels = (width - 18) / end
@@ -168,7 +168,7 @@ def _ruler(shown: Shown) -> Block:
     chart = Chart(RULER, Scale(LOW, 0), marks, LOW, axis, left=0, right=18, previous=previous)
     source = [(f"{names[0]} ", False), (amount(found.source), True)]
     labels = Below([note([source], 12), note(names[1], 12, gap=19)])
-    return Beside([(labels, shown.left), (chart, width)], apart=0, gap=6)
+    return SideBySide([(labels, shown.left), (chart, width)], apart=0, gap=6)
 
 
 def _bar(nbytes: int, top: float, bottom: float, pixels: float, fact: Fact) -> list[Mark]:
@@ -178,22 +178,22 @@ def _bar(nbytes: int, top: float, bottom: float, pixels: float, fact: Fact) -> l
     if end * pixels >= 2:
         return [bar]
     pointer = Glyph(end, middle, "M3 0l7-3.5v7z", marker="<")
-    return [bar, pointer, Text(end, middle, say("ruler.small"), 11, dx=14, dy=4, dim=True)]
+    return [bar, pointer, ChartText(end, middle, say("ruler.small"), 11, dx=14, dy=4, dim=True)]
 
 
-def _card(shown: Shown) -> list[Mark]:
+def _card(shown: CopiesPageInputs) -> list[Mark]:
     """A box that is filled, not a mark on an axis; what does not fit, and what leaves the ruler."""
     found, end, last = shown.found, CARD.nbytes, RULER.last
     name = card(CARD.name)
     marks: list[Mark] = [
         Rect(0, end, TOP, LOW, "limit", inset=-1.5, fact=Fact(name, nbytes=end)),
-        Text(0, TOP, name if shown.numbers else CARD.name, 11, dx=-2, dy=-7),
+        ChartText(0, TOP, name if shown.numbers else CARD.name, 11, dx=-2, dy=-7),
     ]
     if end < found.total <= last:
-        marks.append(Text(end, TOP, say("ruler.over"), 11, dx=6, dy=-7, bold=True))
+        marks.append(ChartText(end, TOP, say("ruler.over"), 11, dx=6, dy=-7, bold=True))
     if found.total > last:
         beyond = f"{_beyond(found) if shown.numbers else amount(found.total)} →"
-        marks.append(Text(last, TOP, beyond, 11, "end", dx=14, dy=-7, bold=True, held=True))
+        marks.append(ChartText(last, TOP, beyond, 11, "end", dx=14, dy=-7, bold=True, held=True))
     return marks
 
 
@@ -248,7 +248,7 @@ def _free(found: Budget) -> list[Mark]:
     """Memory that is free on this machine, live only: a dashed line through the ruler."""
     text, end = say("ruler.free", free=hundredths(found.nbytes)), RULER.last
     if found.nbytes > end:
-        return [Text(end, 12, f"{text} →", 11, "end", 14, dim=True, held=True)]
+        return [ChartText(end, 12, f"{text} →", 11, "end", 14, dim=True, held=True)]
     line = Rule(x=found.nbytes, span=(LOW, 14), look="before", below=5)
     places = [("middle", 0), ("start", 6), ("end", -6), ("start", 160)]
     beside = [(found.nbytes, 12, anchor, dx, 0) for anchor, dx in places]
@@ -266,7 +266,7 @@ def _beyond(found: Lowering) -> str:
 # -- one image, written for real ------------------------------------------------------------------
 
 
-def _written(shown: Shown) -> list[Block]:
+def _written(shown: CopiesPageInputs) -> list[PageBlock]:
     """Planned and measured on one scale, so that a difference would be seen."""
     run = shown.done
     if run is None or not run.planned:
@@ -277,14 +277,14 @@ def _written(shown: Shown) -> list[Block]:
     for index, (name, nbytes) in enumerate(sizes.items()):
         top, origin = 34 * index, strings.get(f"run.origin.{name}")
         marks += [
-            Text(0, top, origin, 11, dx=-shown.left, dy=6),
-            Text(0, top, units.exact(nbytes), 12, dx=-shown.left, dy=20, bold=True),
+            ChartText(0, top, origin, 11, dx=-shown.left, dy=6),
+            ChartText(0, top, units.exact(nbytes), 12, dx=-shown.left, dy=20, bold=True),
             Rect(0, nbytes, top, top + 16, theme.origin(name), fact=Fact(origin, nbytes=nbytes)),
         ]
     residual = say("write.residual", residual=units.exact(run.residual))
-    marks.append(Text(longest, 20, residual, 16, dx=12, bold=True))
+    marks.append(ChartText(longest, 20, residual, 16, dx=12, bold=True))
     if run.seconds:
-        marks.append(Text(longest, 36, say("write.time", ms=run.ms), 11, dx=12, dim=True))
+        marks.append(ChartText(longest, 36, say("write.time", ms=run.ms), 11, dx=12, dim=True))
     chart = Chart(Scale(0, longest / 0.55), Scale(52, 0), marks, 52, left=shown.left, right=4)
     heading = say("write.title")
     return [note(heading, bold=True, gap=6), replace(chart, gap=8)]
@@ -293,39 +293,39 @@ def _written(shown: Shown) -> list[Block]:
 # -- the small picture ----------------------------------------------------------------------------
 
 
-def _picture(shown: Shown) -> list[Block]:
+def _picture(shown: CopiesPageInputs) -> list[PageBlock]:
     """Input and copies, and beside or below them their values, the matrix and what is pinned."""
     found, cell, start = shown.found, shown.cell, shown.left / shown.cell
     rim, across = found.small.rim, found.k * PITCH - 1
     high = max(across, SIZE + rim + 3)
     marks: list[Mark] = [
-        Text(3, SIZE, say("ruler.input"), 12, dy=16 + rim * cell),
-        Text(start, 0, say("found.example"), 13, dy=-10 - 14 * shown.numbers, dim=True),
-        Copies(found, (start, 0), shown.pin, input=(3, 0), moving=shown.moving,
+        ChartText(3, SIZE, say("ruler.input"), 12, dy=16 + rim * cell),
+        ChartText(start, 0, say("found.example"), 13, dy=-10 - 14 * shown.numbers, dim=True),
+        CopiedCells(found, (start, 0), shown.pin, input=(3, 0), moving=shown.moving,
                headed=shown.numbers),
     ]  # fmt: skip
     if not found.count:
-        marks.append(Text(start, SIZE, say("matrix.unmade"), 12, dy=16))
+        marks.append(ChartText(start, SIZE, say("matrix.unmade"), 12, dy=16))
     chart = Chart(Scale(0, start + across), Scale(high, 0), marks, high * cell, left=0,
                   right=0, above=max(rim * cell + 4, 24 + 14 * shown.numbers), gap=4)  # fmt: skip
     wide = shown.left + across * cell
     room, said = shown.width - 4 - wide - 24, found.drawn
-    words = Words([*said, found.tile * (not shown.pin), *found.beside], drawn=False,
+    words = Paragraphs([*said, found.tile * (not shown.pin), *found.beside], drawn=False,
                   gap=1)  # fmt: skip
     if room >= LEAST * SIZE**2:
         notes = _notes(shown, room, gap=chart.above - 2)
-        return [Beside([(chart, wide), (notes, room)], apart=24), words]
-    alone = Beside([(chart, wide), (Words(""), shown.width - wide)], apart=0)
+        return [SideBySide([(chart, wide), (notes, room)], apart=24), words]
+    alone = SideBySide([(chart, wide), (Paragraphs(""), shown.width - wide)], apart=0)
     return [alone, _notes(shown, shown.width - 4, gap=10), words]
 
 
-def _notes(shown: Shown, width: float, gap: float) -> Below:
+def _notes(shown: CopiesPageInputs, width: float, gap: float) -> Below:
     """How many values and zeros the copies hold, the same as the matrix, and what is pinned."""
     found = shown.found
     first, *others = found.pinned(shown.pin) or [""]
     if not found.count:
         return Below([], gap=gap)
-    blocks: list[Block] = [
+    blocks: list[PageBlock] = [
         _legend(found, width, shown.numbers),
         note(found.why),
         *_matrix(shown, width),
@@ -344,9 +344,9 @@ def _legend(found: Lowering, width: float, numbers: bool) -> Chart:
     marks: list[Mark] = [
         Rect(0, 0.6, 0.2, 0.8, ON),
         Rect(0.75, 1.35, 0.2, 0.8, PALE),
-        Text(1.75, 0.8, values, 13),
+        ChartText(1.75, 0.8, values, 13),
         Rect(0, 0.6, 1.2, 1.8, ZERO),
-        Text(1.75, 1.8, zeros if found.small.rim else say("panel.no_zeros"), 13),
+        ChartText(1.75, 1.8, zeros if found.small.rim else say("panel.no_zeros"), 13),
     ]
     return Chart(Scale(0, width / 19), Scale(2, 0), marks, 38, left=0, right=0)
 
@@ -372,7 +372,7 @@ def together(found: Lowering, cell: float, width: float) -> Chart:
 # -- below it -------------------------------------------------------------------------------------
 
 
-def _matrix(shown: Shown, width: float) -> list[Block]:
+def _matrix(shown: CopiesPageInputs, width: float) -> list[PageBlock]:
     """A copy is a row of it, a window is a column; its cells are as large as there is room for."""
     found, columns = shown.found, shown.found.small.places**2
     cell = min(float(shown.cell), width / columns)
@@ -383,7 +383,7 @@ def _matrix(shown: Shown, width: float) -> list[Block]:
     return [note([named], 12, gap=10), chart]
 
 
-def strip(found: Lowering) -> list[Block]:
+def strip(found: Lowering) -> list[PageBlock]:
     """A box for each convolution of the network, filled as far as its copy reaches, and how many
     need no copy."""
     nodes = convolutions(found.network)
@@ -402,7 +402,7 @@ def strip(found: Lowering) -> list[Block]:
     for at, (filled, entry) in enumerate(entries):
         key += [
             *filled_box(0, at + 0.95, filled, -0.7),
-            Text(1, at + 0.9, say(entry, **counts), 13),
+            ChartText(1, at + 0.9, say(entry, **counts), 13),
         ]
     high = len(entries)
     legend = Chart(Scale(0, 40), Scale(high, 0), key, 19 * high, left=1, right=4)
@@ -427,7 +427,7 @@ def filled_box(
     return [inside, Rect(x, x + 0.72, y, y + high, "edge", fact=fact)]
 
 
-def _counts(shown: Shown) -> Block:
+def _counts(shown: CopiesPageInputs) -> PageBlock:
     """How often each pixel of the small picture is written: a table of the size of the picture,
     and what it adds up to."""
     found, side = shown.found, 19
@@ -438,7 +438,7 @@ def _counts(shown: Shown) -> Block:
         y, x = divmod(pixel, SIZE)
         tint = round(0.06 + 0.34 * count / max(*counts, 1), 3)
         marks.append(Rect(x, x + 1, y, y + 1, replace(ON, tint=tint), edge=0.3))
-        marks.append(Text(x + 0.5, y + 1, str(count), 11, "middle", dy=-5.5))
+        marks.append(ChartText(x + 0.5, y + 1, str(count), 11, "middle", dy=-5.5))
     rows = [counts[row * SIZE : (row + 1) * SIZE] for row in range(SIZE)]
     table = ["  " + " ".join(f"{count:2}" for count in row) for row in rows]
     sums = found.sums
@@ -446,4 +446,4 @@ def _counts(shown: Shown) -> Block:
     chart = Chart(Scale(0, SIZE), Scale(SIZE, 0), marks, SIZE * side, left=1, right=0, told=text)
     wide = SIZE * side + 1
     parts = [(chart, wide), (note([say("counts.rule"), *sums]), shown.width - wide - 24)]
-    return Below([note(heading, bold=True), Beside(parts, apart=24)], gap=APART)
+    return Below([note(heading, bold=True), SideBySide(parts, apart=24)], gap=APART)

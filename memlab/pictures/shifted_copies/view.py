@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 from memlab import units
 from memlab.errors import InputError, flag, printed
 from memlab.pictures.draw.page import Page
-from memlab.pictures.live.setting import Check, Choice, Range, Setting, State, once
-from memlab.pictures.live.view import Scene, View, maker
+from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State, once
+from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.live.widget import typed
 from memlab.pictures.memory.step_memory import free_here
 from memlab.pictures.shifted_copies.cells import PITCH
@@ -31,7 +31,7 @@ from memlab.pictures.shifted_copies.lowering import (
     times,
     write,
 )
-from memlab.pictures.shifted_copies.page import CARD, Shown, page_of
+from memlab.pictures.shifted_copies.page import CARD, CopiesPageInputs, page_of
 from memlab.pictures.shifted_copies.small_picture import (
     KERNELS,
     PADS,
@@ -139,26 +139,26 @@ class ShiftedCopies(View[Lowering]):
     written: Setting[int | None] = Setting(
         doc="the same, or None for all", default=None, argument=False
     )
-    k = Choice(
+    k = Select(
         lambda now: {k: say("kernel", k=k) for k in KERNELS},
         doc="the side of the kernel, 1, 3, 5 or 7; the layer's own if not given",
         default=_own("k"),
         follows=["network", "layer"],
     )
-    stride = Choice(
+    stride = Select(
         STRIDES,
         doc="1 or 2; the layer's own if not given",
         default=_own("stride"),
         follows=["network", "layer"],
     )
-    how = Choice(
+    how = Select(
         lambda now: {name: say(f"how.{name}") for name in WAYS},
         doc="how much is lowered at once: ``'im2col-batch'``, ``'im2col-image'``, "
         "``'im2col-tile'`` or ``'direct'`` for nothing",
         default=WAYS[0],
         what="way of lowering",
     )
-    real = Choice(
+    real = Select(
         _layers,
         doc="the real layer by network and name: ``'vgg16/conv1_2'``",
         get=lambda now: f"{now.network.name}/{now.layer}",
@@ -171,14 +171,14 @@ class ShiftedCopies(View[Lowering]):
     batch = Range(
         1, MOST, doc="the mini-batch size", default=128, stops=BATCHES, place="more", code="always"
     )
-    pad = Choice(
+    pad = Select(
         lambda now: {name: say(name) for name in PADS},
         doc="``'same'`` or ``'none'``; the layer's own if not given",
         default=_own("pad"),
         follows=["network", "layer"],
         place="more",
     )
-    numbers = Check(doc="whether all numbers are shown", argument=False, stays=True, key="KeyN")
+    numbers = Checkbox(doc="whether all numbers are shown", argument=False, stays=True, key="KeyN")
     pin: Setting[str] = Setting(
         doc="what is pinned: ``'pixel:12'``, ``'place:5'``, or nothing",
         default="",
@@ -213,16 +213,16 @@ class ShiftedCopies(View[Lowering]):
             return new.replace(pin="")  # it goes with its place
         return new
 
-    def compose(self, scene: Scene) -> Page:
+    def compose(self, scene: PageState) -> Page:
         now, found = scene.now, self.rows_of(scene.now)
         done = now.done if scene.live or not now.done else replace(now.done, seconds=0.0)
         budgets = (CARD, *(free_here() if scene.live and now.free else []))
         pin, moving = found.small.parse(now.pin), scene.news and self._came(scene)
         before = self.rows_of(scene.previous) if scene.previous else None
-        return page_of(Shown(found, pin, done, budgets, moving, scene.width, before,
+        return page_of(CopiesPageInputs(found, pin, done, budgets, moving, scene.width, before,
                              now.numbers, not now.only))  # fmt: skip
 
-    def _came(self, scene: Scene) -> bool:
+    def _came(self, scene: PageState) -> bool:
         """Whether one more copy is written than before."""
         was, now = scene.previous, scene.now
         if was is None or scene.dragging or was.replace(written=now.written) != now:
@@ -235,7 +235,7 @@ class ShiftedCopies(View[Lowering]):
         chosen = (place, found.k, found.stride, found.pad, found.batch, found.how, found.copies)
         return "|".join(map(str, (*chosen, found.written)))
 
-    def says(self, scene: Scene) -> str:
+    def says(self, scene: PageState) -> str:
         now, found = scene.now, self.rows_of(scene.now)
         pinned = " ".join(found.pinned(found.small.parse(now.pin)))
         if scene.previous and scene.previous.pin != now.pin and pinned:
@@ -249,10 +249,10 @@ class ShiftedCopies(View[Lowering]):
         fits = [found.verdict(room) for room in (CARD, *(free_here() if now.free else []))]
         return " ".join([news, *(text for text, refused in fits if refused)])
 
-    def fact(self, scene: Scene) -> str:
+    def fact(self, scene: PageState) -> str:
         return str(scene.now.pin)
 
-    def status(self, scene: Scene) -> str:
+    def status(self, scene: PageState) -> str:
         return scene.now.done.text() if scene.now.done else ""
 
     # -- what is done -----------------------------------------------------------------------

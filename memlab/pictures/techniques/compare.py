@@ -32,7 +32,7 @@ from memlab.techniques.recompute import chain_optimum, recompute
 from memlab.techniques.recompute.exact_order import LARGEST
 from memlab.techniques.recompute.order_memory import cost
 from memlab.techniques.recompute.step_as_chain import cuts
-from memlab.techniques.registry import Use, find, techniques, use
+from memlab.techniques.registry import Applied, find, techniques, use
 
 if TYPE_CHECKING:
     from memlab.kernels.registry import Array
@@ -73,7 +73,7 @@ class Floor(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredTechnique:
     """Figures of runs: the peak, the largest difference from the plan, and seconds; and which
     results are not those of the plain step bit for bit, by key."""
 
@@ -84,7 +84,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Technique:
+class ComparedTechnique:
     """One technique at the batch.
 
     ``call`` makes its ``step``. ``peak`` is the most bytes inside an operation; where everything
@@ -105,7 +105,7 @@ class Technique:
     floor: Floor
     placement: Placement | None = field(default=None, repr=False)
     optimum: Trade | None = None
-    measured: Measured | None = None
+    measured: MeasuredTechnique | None = None
 
     @property
     def point(self) -> Trade:
@@ -124,7 +124,7 @@ class TechniqueStudy:
 
     network: str
     batch: int
-    rows: tuple[Technique, ...]
+    rows: tuple[ComparedTechnique, ...]
     budget: int | None = None
     given: bool = False
     stages: int = 0
@@ -135,17 +135,17 @@ class TechniqueStudy:
 
     # -- figures
 
-    def row(self, key: str) -> Technique:
+    def row(self, key: str) -> ComparedTechnique:
         """The row of a technique."""
         return next(row for row in self.rows if row.key == key)
 
     @property
-    def plain(self) -> Technique:
+    def plain(self) -> ComparedTechnique:
         """The step as it was given."""
         return self.row("plain")
 
     @property
-    def least(self) -> Technique:
+    def least(self) -> ComparedTechnique:
         """The row of the least peak; of equal ones the fastest, then the first."""
         return min(self.rows, key=lambda row: row.point)
 
@@ -165,7 +165,7 @@ class TechniqueStudy:
         runs = [row.measured for row in self.rows if row.measured]
         return not any(run.residual or run.other for run in runs)
 
-    def ratio(self, row: Technique, key: str = "plain") -> str:
+    def ratio(self, row: ComparedTechnique, key: str = "plain") -> str:
         """The peak of a row divided by that of another one: ``'0.552'``."""
         return f"{row.peak / self.row(key).peak:,.3f}"
 
@@ -173,7 +173,7 @@ class TechniqueStudy:
         """Percent that so many nanoseconds are longer than the plain step."""
         return 100 * (cost / self.plain.cost - 1) if self.plain.cost else 0.0
 
-    def slower(self, row: Technique) -> float | None:
+    def slower(self, row: ComparedTechnique) -> float | None:
         """Percent that its run took longer than the plain step; negative: less long."""
         if row.measured is None or self.plain.measured is None:
             return None
@@ -194,22 +194,22 @@ class TechniqueStudy:
         values = {"name": self.name(row), "peak": units.short(row.peak)}
         return _say("least", **values, **ratios, extra=self.time(row))
 
-    def name(self, row: Technique) -> str:
+    def name(self, row: ComparedTechnique) -> str:
         """``'chain, 697 MB'``."""
         budget = "" if self.budget is None else units.short(self.budget)
         own = strings.has(f"techniques.name.{row.key}")
         return _say(f"name.{row.key}", budget=budget) if own else find(row.key).label
 
-    def about(self, row: Technique) -> str:
+    def about(self, row: ComparedTechnique) -> str:
         """Effect in a few words: ``'outputs overwrite inputs that die'``."""
         own = strings.has(f"techniques.about.{row.key}")
         return _say(f"about.{row.key}") if own else find(row.key).note
 
-    def time(self, row: Technique) -> str:
+    def time(self, row: ComparedTechnique) -> str:
         """Its time by the clock beside the plain step: ``'+20.2 %'``."""
         return _percent(self.extra(row.cost))
 
-    def distance(self, row: Technique) -> str:
+    def distance(self, row: ComparedTechnique) -> str:
         """Distance from what is proved: the optimum where it is known, else a lower bound."""
         if row.placement is not None:
             if row.placement.how == "exact" or not row.placement.waste:
@@ -260,7 +260,7 @@ class TechniqueStudy:
         heads = {key: _say(f"table.{key}") for key in (*EXACT, *RAN, *SHORT)}
         return [[told[name] for name in keys] for told in (heads, *map(self.told, self.rows))]
 
-    def told(self, row: Technique) -> dict[str, str]:
+    def told(self, row: ComparedTechnique) -> dict[str, str]:
         """Its figures as texts, by column: short ones and exact ones; those of its runs, too."""
         found = {
             "technique": self.name(row),
@@ -301,7 +301,7 @@ class TechniqueStudy:
             lines.append(_say("twin.trades", first=first, last=last))
         return lines
 
-    def _exact_distance(self, row: Technique) -> str:
+    def _exact_distance(self, row: ComparedTechnique) -> str:
         placement, distance = row.placement, self.distance(row)
         if placement is not None:
             arena = placement.arena
@@ -333,7 +333,7 @@ class TechniqueStudy:
             "techniques": [self._facts(row) for row in self.rows],
         }
 
-    def _facts(self, row: Technique) -> dict[str, Any]:
+    def _facts(self, row: ComparedTechnique) -> dict[str, Any]:
         """The figures of a row for JSON."""
         placement = row.placement
         return {
@@ -432,7 +432,7 @@ def _step(subject: object) -> Step:
 # -- which techniques, and the step that each makes -----------------------------------------------
 
 
-class Choice(NamedTuple):
+class TechniqueChoice(NamedTuple):
     """A technique by its key: the call that makes its step, and the step; ``placed`` where
     everything that is born in the step lies in one arena."""
 
@@ -446,7 +446,7 @@ class Choices(NamedTuple):
     """Techniques to compare, and the keys of what is left out; the ``stages`` of the step as a
     chain, whether the best schedules of it are known (``chained``), and the budget of one."""
 
-    made: list[Choice]
+    made: list[TechniqueChoice]
     left_out: tuple[str, ...]
     stages: int = 0
     chained: bool = False
@@ -457,7 +457,7 @@ def _choices(step: Step, batch: int, budget: int | None, device: str | Machine |
     alone = {row.name: _made(row.name, use(row.name), step)
              for row in techniques().values() if row.compared}  # fmt: skip
     shared = alone.pop("in_place")
-    made = [alone.pop("no_reuse"), Choice("plain", "step", step), shared]
+    made = [alone.pop("no_reuse"), TechniqueChoice("plain", "step", step), shared]
     made += [_placed("placed", shared.call, shared.step, batch), *alone.values()]
     if not step.training:
         return Choices(made, ("inference",))
@@ -484,22 +484,22 @@ def _halfway(step: Step, batch: int) -> int | None:
     return (least + most) // 2 if least < most else None
 
 
-def _made(key: str, by: Use, step: Step) -> Choice:
-    return Choice(key, by.line(), by(step))
+def _made(key: str, by: Applied, step: Step) -> TechniqueChoice:
+    return TechniqueChoice(key, by.line(), by(step))
 
 
-def _way(key: str, step: Step, how: str, **given: Any) -> Choice:
+def _way(key: str, step: Step, how: str, **given: Any) -> TechniqueChoice:
     return _made(key, use("recompute", how, **given), step)
 
 
-def _placed(key: str, call: str, step: Step, batch: int) -> Choice:
+def _placed(key: str, call: str, step: Step, batch: int) -> TechniqueChoice:
     """A step in place, with an address for everything that is born in it."""
-    return Choice(key, f"memlab.place({call}, {batch})", step, placed=True)
+    return TechniqueChoice(key, f"memlab.place({call}, {batch})", step, placed=True)
 
 
 def _chained(
     step: Step, batch: int, budget: int | None, device: str | Machine | None
-) -> Iterator[Choice]:
+) -> Iterator[TechniqueChoice]:
     """Searches over the stages of a chain; the least peak comes last."""
     yield _way("greedy", step, "greedy", batch=batch, device=device)
     if budget is not None:
@@ -507,7 +507,7 @@ def _chained(
     yield _way("chain", step, "chain", batch=batch, device=device)
 
 
-def _exact(step: Step, batch: int, device: str | Machine | None) -> list[Choice]:
+def _exact(step: Step, batch: int, device: str | Machine | None) -> list[TechniqueChoice]:
     """The order of the least peak of a small step; none where it cannot be proved in seconds."""
     if len(step.ops) > LARGEST:
         return []
@@ -520,7 +520,9 @@ def _exact(step: Step, batch: int, device: str | Machine | None) -> list[Choice]
 # -- planned ------------------------------------------------------------------------------------
 
 
-def _planned(choice: Choice, batch: int, known: Sequence[Trade], machine: Machine) -> Technique:
+def _planned(
+    choice: TechniqueChoice, batch: int, known: Sequence[Trade], machine: Machine
+) -> ComparedTechnique:
     step, ledger = choice.step, plan(choice.step)
     placement = _placement(blocks(step, batch)) if choice.placed else None
     if placement is not None:
@@ -528,7 +530,7 @@ def _planned(choice: Choice, batch: int, known: Sequence[Trade], machine: Machin
     peak = ledger.peak(batch)
     again = [op for op in step.ops if application_order.AGAIN in op.attributes]
     beside = known and choice.key in BESIDE
-    return Technique(
+    return ComparedTechnique(
         key=choice.key,
         call=choice.call,
         step=step,
@@ -621,7 +623,9 @@ def _same(one: object, other: object) -> bool:
     return np.asarray(one).tobytes() == np.asarray(other).tobytes()
 
 
-def _measured(rows: Sequence[Technique], batch: int, progress: bool) -> list[Technique]:
+def _measured(
+    rows: Sequence[ComparedTechnique], batch: int, progress: bool
+) -> list[ComparedTechnique]:
     """The rows with what their runs used; refused before the first where one of them cannot run.
 
     Each also runs once with its gradients kept, to compare them.
@@ -638,12 +642,12 @@ def _measured(rows: Sequence[Technique], batch: int, progress: bool) -> list[Tec
     for row in rows:
         other = _results(row, batch, progress).unlike(expected)
         peaks, residuals, seconds = zip(*_runs(row, batch, progress), strict=True)
-        seen = Measured(max(peaks), max(residuals), median(seconds), other)
+        seen = MeasuredTechnique(max(peaks), max(residuals), median(seconds), other)
         made.append(replace(row, measured=seen))
     return made
 
 
-def _runs(row: Technique, batch: int, progress: bool) -> list[tuple[int, int, float]]:
+def _runs(row: ComparedTechnique, batch: int, progress: bool) -> list[tuple[int, int, float]]:
     """Peak, residual and seconds of some runs: one where it takes long."""
     from memlab.runtime.run import run
 
@@ -658,7 +662,7 @@ def _kept(step: Step) -> Step:
     return step.keep("gradients") if step.training else step
 
 
-def _results(row: Technique, batch: int, progress: bool) -> Results:
+def _results(row: ComparedTechnique, batch: int, progress: bool) -> Results:
     """Results of a run in which nobody may read what is free."""
     from memlab.runtime.run import run
 

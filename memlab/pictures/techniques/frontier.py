@@ -13,14 +13,14 @@ from memlab import strings, units
 from memlab.pictures.recompute import Schedules, Wave
 from memlab.pictures.techniques.compare import TechniqueStudy
 from memlab.pictures.values.number_text import change, three
-from memlab.techniques.recompute.methods import WAYS, Wish
+from memlab.techniques.recompute.methods import WAYS, RecomputeRequest
 
 EVERY, CHEAP, LINE = STOPS = (1, 2, 3)
 """Stops: every k-th; beside it cheap; beside both the line."""
 
 
 @dataclass(frozen=True)
-class Point:
+class FrontierPoint:
     """One schedule on the picture: its name, and the call that makes its step."""
 
     name: str
@@ -55,7 +55,7 @@ class Frontier:
     @cached_property
     def cheap(self) -> Wave:
         """Only what computes little for each byte that it writes is made again."""
-        wish = Wish(self.all.step, None, (), self.all.batch, None)
+        wish = RecomputeRequest(self.all.step, None, (), self.all.batch, None)
         return self.all.wave(WAYS["cheap"].order(wish))
 
     @property
@@ -85,24 +85,24 @@ class Frontier:
         return None if self.budget is None else self.all.within(self.budget)
 
     @property
-    def points(self) -> list[Point]:
+    def points(self) -> list[FrontierPoint]:
         """Schedules that have a name, from plain on."""
         all_, batch = self.all, self.all.batch
-        found = [Point(say("plain"), all_.plain, "step")]
+        found = [FrontierPoint(say("plain"), all_.plain, "step")]
         if self.stop == EVERY:
             found += [self._every(wave) for wave in all_.every.values()]
         else:
             found.append(self._every(all_.best))
-            found.append(Point(say("cheap"), self.cheap, 'memlab.recompute(step, "cheap")'))
+            found.append(FrontierPoint(say("cheap"), self.cheap, 'memlab.recompute(step, "cheap")'))
         if self.stop == LINE:
             call = f'memlab.recompute(step, "chain", batch={batch}'
-            found.append(Point(say("half"), self.half, f"{call}, budget={self.middle})"))
-            found.append(Point(say("whole"), self.least, f"{call})"))
+            found.append(FrontierPoint(say("half"), self.half, f"{call}, budget={self.middle})"))
+            found.append(FrontierPoint(say("whole"), self.least, f"{call})"))
         return found
 
-    def _every(self, wave: Wave) -> Point:
+    def _every(self, wave: Wave) -> FrontierPoint:
         call = f'memlab.recompute(step, "every", k={wave.k})'
-        return Point(say("k", k=wave.k), wave, call)
+        return FrontierPoint(say("k", k=wave.k), wave, call)
 
     # -- in words -----------------------------------------------------------------------------
 

@@ -11,16 +11,16 @@ from typing import Any, ClassVar
 
 from memlab import units
 from memlab.pictures.draw.chart import Axis, Chart
-from memlab.pictures.draw.labels import Label, Text
+from memlab.pictures.draw.labels import ChartText, Label
 from memlab.pictures.draw.marks import UP, Fact, Glyph, Line, Mark, Path, Pen, Points, Rule
 from memlab.pictures.draw.page import Page
-from memlab.pictures.draw.scale import TIGHT, Linear, Scale, Tick, bytes_over
+from memlab.pictures.draw.scale import TIGHT, LinearScale, Scale, Tick, bytes_over
 from memlab.pictures.draw.svg import Box
-from memlab.pictures.draw.table import Block, Key, Table, Words
+from memlab.pictures.draw.table import Key, PageBlock, Paragraphs, Table
 from memlab.pictures.draw.theme import FREE, PAINTS
-from memlab.pictures.live.setting import Check, Choice, Number, Range, State
-from memlab.pictures.live.view import Scene, View, maker
-from memlab.pictures.mountain.picture import Mountain, Slice
+from memlab.pictures.live.setting import Checkbox, NumberBox, Range, Select, State
+from memlab.pictures.live.view import PageState, View, maker
+from memlab.pictures.mountain.picture import DrawnLayer, Mountain
 from memlab.pictures.recompute import FLOOR, PAINT, Schedules, Wave, of_subjects, schedules, stops
 from memlab.pictures.recompute import say as waves
 from memlab.pictures.techniques.compare import RAN, SHORT, TechniqueStudy, compare_techniques
@@ -57,14 +57,14 @@ class Techniques(View[Frontier]):
     picture_keys = ("Digit1", "Digit2", "Digit3")
 
     network = of_subjects(fixed=True)
-    batch = Number(
+    batch = NumberBox(
         doc="the mini-batch size",
         default=32,
         place="more",
         code="always",
         brief=lambda now: say("batch", batch=f"{now.batch:,}"),
     )
-    stop = Choice(
+    stop = Select(
         STOPS,
         doc="1: every k-th stage kept; 2: cheap beside it; 3: the line of the best schedules",
     )
@@ -77,12 +77,12 @@ class Techniques(View[Frontier]):
         follows=["batch", "stop"],
         when=lambda now: now.stop == LINE,
     )
-    measure = Check(
+    measure = Checkbox(
         doc="also run every technique on this machine, and list what the runs used",
         fixed=True,
         when=lambda now: False,
     )
-    guess = Choice(
+    guess = Select(
         tuple(GUESSES),
         doc='a guess at the part of the added time that half of the saving takes: ``"all"``, '
         '``"more"`` than half of it, ``"half"`` or ``"less"``',
@@ -91,12 +91,12 @@ class Techniques(View[Frontier]):
         when=lambda now: False,
         code="never",
     )
-    others = Check(
+    others = Checkbox(
         doc="list the other techniques too: in place, placed, all of them together",
         default=lambda now: now.measure,
         when=lambda now: False,
     )
-    numbers = Check(doc="whether every point is listed", argument=False, stays=True, key="KeyN")
+    numbers = Checkbox(doc="whether every point is listed", argument=False, stays=True, key="KeyN")
 
     def settle(self, new: State, was: State | None) -> State:
         """A budget is of the third stop."""
@@ -131,22 +131,22 @@ class Techniques(View[Frontier]):
     def shown(self, now: State) -> int:
         return super().shown(now) if now.stop == LINE else now.stop
 
-    def says(self, scene: Scene) -> str:
+    def says(self, scene: PageState) -> str:
         found = self.rows_of(scene.now)
         return f"{found.all.subject}. {found.title}."
 
-    def compose(self, scene: Scene) -> Page:
+    def compose(self, scene: PageState) -> Page:
         found, listed = self.rows_of(scene.now), scene.now.numbers
         heads, *rows = found.rows()
         chart = FrontierChart(found, scene.width >= NARROW, scene.now.guess)
-        blocks: list[Block] = [
-            Words(found.title, 20, bold=True, gap=3),
-            Words(found.sentences, 13),
+        blocks: list[PageBlock] = [
+            Paragraphs(found.title, 20, bold=True, gap=3),
+            Paragraphs(found.sentences, 13),
             chart.points(),
             *chart.halves(),
             Key([(paint, waves(name)) for name, paint in SHADES.items()], gap=6),
-            Words(chart.guessed, drawn=False),
-            Words(found.notes, 11, dim=True, drawn=listed, gap=8),
+            Paragraphs(chart.guessed, drawn=False),
+            Paragraphs(found.notes, 11, dim=True, drawn=listed, gap=8),
             Table(heads, rows, "<>><", drawn=listed, gap=8),
             *_all(found.others),
         ]
@@ -156,19 +156,19 @@ class Techniques(View[Frontier]):
 techniques = maker(Techniques)
 
 
-def _all(study: TechniqueStudy | None) -> Iterator[Block]:
+def _all(study: TechniqueStudy | None) -> Iterator[PageBlock]:
     """All techniques as a table, and what is exact about them in words."""
     if study is None:
         return
-    yield Words(study.headline, 13, bold=True, gap=12)
+    yield Paragraphs(study.headline, 13, bold=True, gap=12)
     for keys in (SHORT, RAN) if study.measured else (SHORT,):
         heads, *rows = study.cells("technique", *keys)
         facts = [Fact(study.name(row), more=f"{study.about(row)}: {row.call}")
                  for row in study.rows]  # fmt: skip
         yield Table(heads, rows, "<" + ">" * (len(keys) - 1) + "<", lead=True, facts=facts, gap=8)
     for lines in (study.table(), study.distances(), study.calls()):
-        yield Words(lines, drawn=False, gap=1)
-    yield Words(study.notes(), 11, dim=True, gap=10)
+        yield Paragraphs(lines, drawn=False, gap=1)
+    yield Paragraphs(study.notes(), 11, dim=True, gap=10)
 
 
 # -- the chart ------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ class FrontierChart:
     guess: str
 
     @cached_property
-    def x(self) -> Linear:
+    def x(self) -> LinearScale:
         """Bytes, from 0: the same for every stop."""
         return bytes_over(self.found.all.plain.peak, TIGHT)
 
@@ -253,7 +253,7 @@ class FrontierChart:
         self, name: str, wave: Wave, glyph: str = "", around: Sequence[Place] = AROUND
     ) -> Mark:
         fact = self._fact(name, wave)
-        return Small(wave, self.found.all, self.place(wave), name, glyph, around, fact=fact)
+        return Thumbnail(wave, self.found.all, self.place(wave), name, glyph, around, fact=fact)
 
     # -- the line
 
@@ -271,7 +271,7 @@ class FrontierChart:
         (left, _), (right, _) = corners[0], corners[-1]
         yield Path([(0, 0), (0, self.top), (left, self.top), *corners, (right, 0)], FREE)
         for index, line in enumerate(say("nobody").split("\n")):
-            yield Text(left / 2, self.top / 3, line, 11, "middle", dy=15 * index, chip=True)
+            yield ChartText(left / 2, self.top / 3, line, 11, "middle", dy=15 * index, chip=True)
         if len(corners) > 1:
             yield Line(corners, width=2.6)
 
@@ -349,7 +349,7 @@ class FrontierChart:
             name, y = study.name(row), study.extra(row.cost)
             if row.peak > self.x.last:
                 said = say("beyond", name=name, bytes=three(row.peak))
-                yield Text(self.x.last, self.top, said, 11, "end", dy=-6)
+                yield ChartText(self.x.last, self.top, said, 11, "end", dy=-6)
                 continue
             fact = Fact(name, nbytes=row.peak, more=f"{study.time(row)}; {study.distance(row)}")
             yield Points([(row.peak, y)], "hollow", 8, fact=fact)
@@ -363,13 +363,13 @@ class FrontierChart:
             return
         x, all_, chosen = self.x.last, self.found.all, self.found.chosen
         for index, key in enumerate(("left", "down")):
-            yield Text(x, self.top, say(key), 12, dx=22, dy=10 + 17 * index)
+            yield ChartText(x, self.top, say(key), 12, dx=22, dy=10 + 17 * index)
         wave = chosen or all_.every.get(all_.rule, all_.best)
         name = say("within" if chosen else "large")
-        yield Small(wave, all_, (x, self.top), name, "", ((22 + LARGE[0] / 2, 110),), LARGE,
+        yield Thumbnail(wave, all_, (x, self.top), name, "", ((22 + LARGE[0] / 2, 110),), LARGE,
                        lead=False)  # fmt: skip
         for index, line in enumerate(_halved(say("each"))):
-            yield Text(x, self.top, line, 12, dx=22, dy=190 + 17 * index)
+            yield ChartText(x, self.top, line, 12, dx=22, dy=190 + 17 * index)
 
 
 def _halved(said: str) -> tuple[str, str]:
@@ -383,7 +383,7 @@ def _halved(said: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Small(Mark):
+class Thumbnail(Mark):
     """The bytes of a schedule over time, small, with the plain step dashed, on one scale for all of
     a step; beside its point at the first place that is free, with a line to it. Where there is
     none its name stands alone."""
@@ -442,8 +442,8 @@ def small_mountain(wave: Wave, all_: Schedules, count: int) -> Mountain:
     """A schedule over so many columns of time, its floor as one, and the plain step dashed."""
     layers, plain = (each.layers(all_.longest, count) for each in (wave, all_.plain))
     ground = next(layer.high for layer in reversed(layers) if layer.part in FLOOR)
-    slices = [Slice(layers[0].low, ground, SHADES["floor"], edge=0.4)]
-    slices += [Slice(low, high, PAINT[part], edge=0.4) for part, low, high in layers
+    slices = [DrawnLayer(layers[0].low, ground, SHADES["floor"], edge=0.4)]
+    slices += [DrawnLayer(low, high, PAINT[part], edge=0.4) for part, low, high in layers
                if part not in FLOOR]  # fmt: skip
     before = None if wave is all_.plain else plain[-1].high
     return Mountain(slices, all_.plain.peak, before=before, time=True)

@@ -11,7 +11,7 @@ from memlab import strings
 T = TypeVar("T")
 
 
-class Kept:
+class RecentResults:
     """The last ``most`` results, by what they were made of and the language of their texts.
 
     What cannot be hashed, as a device, is told apart by its identity: it is kept with the result,

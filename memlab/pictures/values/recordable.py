@@ -8,9 +8,9 @@ from typing import Any
 
 from memlab import strings
 from memlab.measure import recorded_figures, timing
-from memlab.measure.timing import Line
+from memlab.measure.timing import BenchmarkLine
 from memlab.pictures.draw.page import Page, Still
-from memlab.pictures.draw.table import Words
+from memlab.pictures.draw.table import Paragraphs
 from memlab.pictures.values import timings
 from memlab.pictures.values.study import Study
 
@@ -23,7 +23,7 @@ class Recordable(Still, Study):
     foot where and when, and a notebook is given the figures beside it."""
 
     @property
-    def lines(self) -> Sequence[Line]:
+    def lines(self) -> Sequence[BenchmarkLine]:
         """The figures of the picture, each with its samples, where there are some."""
         raise NotImplementedError
 
@@ -48,4 +48,6 @@ def with_foot(page: Page, machine: timing.Machine, threads: int) -> Page:
     head = strings.get("recorded.head", date=machine.date)
     there = str(machine).removesuffix(f"; {machine.date}")
     said = strings.get("recorded.foot", command=command, threads=count, machine=there)
-    return replace(page, blocks=[*page.blocks, Words([[(head, True), (said, False)]], 11, gap=8)])
+    return replace(
+        page, blocks=[*page.blocks, Paragraphs([[(head, True), (said, False)]], 11, gap=8)]
+    )

@@ -22,13 +22,13 @@ from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.networks.zoo.resnets import VARIANTS
 from memlab.pictures.memory.step_memory import StepMemory
-from memlab.pictures.mountain.stack_parts import STACK, Part
-from memlab.pictures.values.cache import Kept
+from memlab.pictures.mountain.stack_parts import STACK, StackPart
+from memlab.pictures.values.cache import RecentResults
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.strings import gettext as _
 from memlab.techniques.precision import MODES
-from memlab.techniques.registry import Use, ordered, use
+from memlab.techniques.registry import Applied, ordered, use
 
 MIXED = tuple(name for name, mode in MODES.items() if mode.master)
 """Mixed precision: parameters in a small format, with a master copy in fp32."""
@@ -41,7 +41,7 @@ RECOMPUTES = ("every", "cheap", "chain")
 
 
 @dataclass(frozen=True, eq=False)
-class Recipe:
+class StepRecipe:
     """What a step is made of: a network, how it trains, and its techniques, in their order.
 
     ``format`` is that of every array, or mixed; ``roles`` are the pairs of a role and its format
@@ -54,7 +54,7 @@ class Recipe:
     format: str = "fp32"
     roles: tuple[tuple[str, str], ...] = ()
     algorithm: str = algorithms.DEFAULT
-    uses: tuple[Use, ...] = ()
+    uses: tuple[Applied, ...] = ()
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -91,7 +91,7 @@ class Recipe:
             algorithms.ALGORITHMS[self.algorithm].title
         ]  # fmt: skip
         names = {part.role.value: part.label for part in STACK
-                 if part.usual or part == Part(Role.BUFFER, False)}  # fmt: skip
+                 if part.usual or part == StackPart(Role.BUFFER, False)}  # fmt: skip
         found += [_say("role", role=names[role], format=format) for role, format in self.roles]
         return (*found, *map(chosen, ordered(self.uses)))
 
@@ -154,7 +154,7 @@ def arguments(make: Callable[..., object], settings: tuple[str, ...]) -> dict[st
     return {each.name: None if each.default is Parameter.empty else each.default for each in found}
 
 
-def chosen(one: Use) -> str:
+def chosen(one: Applied) -> str:
     """A technique with its arguments in words, but for the batch: ``'recomputed, k = 4'``."""
     row, given = one.technique, one.arguments
     how = given[row.choice.name] if row.choice else ""
@@ -170,8 +170,8 @@ def _say(key: str, **values: object) -> str:
     return strings.get(f"memory.chosen.{key}", **values)
 
 
-Subject = Recipe | Called | Step | Ledger
-_MADE = Kept(32)
+Subject = StepRecipe | Called | Step | Ledger
+_MADE = RecentResults(32)
 """Memories by keys; each holds the network, step or ledger whose identity is in its key."""
 
 
@@ -180,14 +180,14 @@ def memory_of(subject: Subject) -> StepMemory:
     has; the last few are kept.
 
     Raises:
-        InputError: as ``Recipe.step``, and as ``Called.step``.
+        InputError: as ``StepRecipe.step``, and as ``Called.step``.
     """
-    key = subject.key if isinstance(subject, Recipe | Called) else (id(subject),)
+    key = subject.key if isinstance(subject, StepRecipe | Called) else (id(subject),)
     return _MADE.of(key, lambda: _make(subject))
 
 
 def _make(subject: Subject) -> StepMemory:
-    if isinstance(subject, Recipe):
+    if isinstance(subject, StepRecipe):
         step = subject.step()
         return StepMemory(plan(step), subject.network, subject.mixed, step, subject.words)
     made = subject.step() if isinstance(subject, Called) else subject

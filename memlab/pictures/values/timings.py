@@ -8,7 +8,7 @@ from memlab import strings, units
 from memlab.layers.algorithms import ALGORITHMS
 from memlab.measure import recorded_figures
 from memlab.measure.convolution import RIVAL
-from memlab.measure.timing import Line, Machine, Timing
+from memlab.measure.timing import BenchmarkLine, Machine, Timing
 
 
 def rival(machine: Machine) -> str:
@@ -67,7 +67,7 @@ def products(libraries: Sequence[str]) -> list[str]:
     return [strings.get("speed.blas", library=library) for library in scipy or libraries]
 
 
-def rate(name: str, count: int, samples: Sequence[float]) -> Line:
+def rate(name: str, count: int, samples: Sequence[float]) -> BenchmarkLine:
     """So many a second, in billions: of the best sample, beside those of all."""
     rates = tuple(count / each / 1e9 for each in samples)
-    return Line(name, max(rates), "G/s", samples=rates)
+    return BenchmarkLine(name, max(rates), "G/s", samples=rates)

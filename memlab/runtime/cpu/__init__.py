@@ -13,8 +13,8 @@ from threadpoolctl import ThreadpoolController
 from memlab import free_memory
 from memlab.kernels.cpu.flat_arrays import bits
 from memlab.kernels.registry import Array
-from memlab.runtime.async_copies import Copies
-from memlab.runtime.backend import Backend, Part
+from memlab.runtime.async_copies import PendingCopies
+from memlab.runtime.backend import ArrayPart, Backend
 from memlab.runtime.metering.meter import Reporting, the_hook
 
 
@@ -34,7 +34,7 @@ class Cpu(Backend):
     def block(self, nbytes: int) -> Array:
         return np.empty(nbytes, np.uint8)
 
-    def view(self, block: Array, part: Part, start: int = 0) -> Array:
+    def view(self, block: Array, part: ArrayPart, start: int = 0) -> Array:
         return np.ndarray(part.shape, part.dtype, block, start + part.offset, part.strides)
 
     def fill(self, values: Array, write: Callable[[Array], None]) -> None:
@@ -49,8 +49,8 @@ class Cpu(Backend):
     def waiting(self, nbytes: int) -> Array:
         return np.empty(nbytes, np.uint8)
 
-    def copies(self) -> Copies:
-        return Copies()
+    def copies(self) -> PendingCopies:
+        return PendingCopies()
 
     def to_host(self, source: Array, target: Array, stream: Any = None) -> None:
         np.copyto(target, source)

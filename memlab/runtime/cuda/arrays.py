@@ -16,8 +16,8 @@ from memlab.free_memory import Room
 from memlab.kernels.cuda import driver
 from memlab.kernels.cuda.target import EXTRAS
 from memlab.kernels.registry import Array
-from memlab.runtime.async_copies import Copies
-from memlab.runtime.backend import Backend, Part
+from memlab.runtime.async_copies import PendingCopies
+from memlab.runtime.backend import ArrayPart, Backend
 from memlab.runtime.cuda.manager import ManagerHook
 from memlab.runtime.metering import meter
 from memlab.step.op import Op
@@ -66,7 +66,7 @@ class DeviceArrays(Backend):
         found: Array = self.cuda.pinned_array(nbytes, np.uint8)
         return found
 
-    def copies(self) -> Copies:
+    def copies(self) -> PendingCopies:
         return Streams(self.cuda, self.stream, self.end)
 
     def stream(self) -> Any:
@@ -145,7 +145,7 @@ class Gpu(DeviceArrays):
         if stream.external:  # Numba ends its own
             driver.driver().cuStreamDestroy(int(stream))
 
-    def view(self, block: Any, part: Part, start: int = 0) -> Array:
+    def view(self, block: Any, part: ArrayPart, start: int = 0) -> Array:
         first, _ = block.__cuda_array_interface__["data"]
         description = {
             "shape": part.shape,
@@ -187,7 +187,7 @@ def _room_for(nbytes: int, where: str, hint: str) -> Iterator[None]:
 # -- copies between the two memories ------------------------------------------------------------
 
 
-class Streams(Copies):
+class Streams(PendingCopies):
     """Copies under way, each with the event that is its end. ``cuda`` makes events, ``open_`` a
     stream, which ``end`` takes back."""
 

@@ -14,7 +14,7 @@ import numpy as np
 from memlab import free_memory
 from memlab.kernels.cuda import simulator
 from memlab.kernels.registry import Array
-from memlab.runtime.backend import Part
+from memlab.runtime.backend import ArrayPart
 from memlab.runtime.cuda.arrays import DeviceArrays
 from memlab.runtime.metering import meter, numpy_hook
 from memlab.runtime.metering.numpy_hook import Hook, Report
@@ -92,7 +92,7 @@ class Simulator(DeviceArrays):
     def block(self, nbytes: int) -> Any:
         return self.cuda.device_array(nbytes, np.uint8)
 
-    def view(self, block: Any, part: Part, start: int = 0) -> Array:
+    def view(self, block: Any, part: ArrayPart, start: int = 0) -> Array:
         data, first = np.asarray(block), start + part.offset
         values = np.ndarray(part.shape, part.dtype, data, first, part.strides)
         view: Array = simulator.device_array(values)

@@ -24,7 +24,7 @@ from memlab.clocks.data_path import (
     TRAIN,
     Moves,
     Paced,
-    Path,
+    PathPlan,
     counted,
     data_path,
     images_of,
@@ -34,11 +34,11 @@ from memlab.clocks.streams import Schedule
 from memlab.errors import InputError, flag, known, real, shorten, whole
 from memlab.hardware import speed
 from memlab.kernels import registry
-from memlab.kernels.registry import Call, Kernel
+from memlab.kernels.registry import Kernel, KernelCall
 from memlab.ledger.ledger import Ledger
 from memlab.runtime import memory_guard
 from memlab.runtime.interrupts import outside_the_hook
-from memlab.runtime.loader.images import REFUSE, WHEN_BAD, Images, Source, source
+from memlab.runtime.loader.images import REFUSE, WHEN_BAD, ImageFolder, Source, source
 from memlab.runtime.loader.loader import Draws, Loader
 from memlab.runtime.metering.meter import Meter
 from memlab.runtime.program import Program
@@ -101,7 +101,7 @@ class Fed(Paced):
         """Seconds of one training step, on average."""
         return self.parts[TRAIN]
 
-    def clocked(self, buffers: int | None = None) -> Path:
+    def clocked(self, buffers: int | None = None) -> PathPlan:
         """The data path that the clock plans of the measured seconds of the parts, with as many
         buffers or another number of them."""
         count = self.buffers if buffers is None else buffers
@@ -142,7 +142,7 @@ class Fed(Paced):
 
 def feed(
     step: Step,
-    images: str | Folder | Images,
+    images: str | Folder | ImageFolder,
     batch: int,
     buffers: int = 2,
     augment: str = HOST_SIDE,
@@ -268,5 +268,5 @@ def kernel(format: str, device: str) -> Kernel:
             "x": np.zeros((1, 1, 1, 1), np.uint8),
             "y": np.zeros((1, 1, 1, 1), registry.DTYPES[format]),
         }
-        found(Call(small, settings={"crop": 0.0, "flip": 0.0, "mean": 0.0, "scale": 1.0}))
+        found(KernelCall(small, settings={"crop": 0.0, "flip": 0.0, "mean": 0.0, "scale": 1.0}))
     return found

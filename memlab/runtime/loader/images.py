@@ -49,7 +49,7 @@ class BadImageError(InputError):
 
 
 @dataclass(frozen=True)
-class Images:
+class ImageFolder:
     """A folder of images that was made: how many, of which shape (C, H, W), and all their bytes."""
 
     folder: Path
@@ -149,7 +149,7 @@ def path(folder: object) -> Path:
     Raises:
         InputError: it is none by its name.
     """
-    given = folder.folder if isinstance(folder, Images) else folder
+    given = folder.folder if isinstance(folder, ImageFolder) else folder
     if not isinstance(given, str | Path) or not str(given).strip() or "\0" in str(given):
         raise InputError(f"images lie in a folder, got {shorten(given)}; try 'images'.")
     return Path(given)

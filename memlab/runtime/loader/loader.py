@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from memlab.clocks.data_path import AUGMENT, LINK, READ, TRAIN, Moves
-from memlab.clocks.streams import COMPUTE, Schedule, Slot
+from memlab.clocks.streams import COMPUTE, Schedule, TimedOperation
 from memlab.errors import InputError, shorten
-from memlab.kernels.registry import Array, Call, Kernel
+from memlab.kernels.registry import Array, Kernel, KernelCall
 from memlab.runtime.backend import Backend
 from memlab.runtime.loader.images import BadImageError, Source
-from memlab.runtime.memory import Memory, Piece
+from memlab.runtime.memory import Piece, RunMemory
 from memlab.runtime.metering.meter import Meter
 from memlab.step.op import Op
 from memlab.step.step import Step
@@ -33,7 +33,7 @@ POLL = 0.2
 """Seconds after which one who waits looks again, and may be interrupted on any system."""
 
 
-class Over(Exception):  # noqa: N818  # it is the end, and no error
+class LoaderFinished(Exception):  # noqa: N818  # it is the end, and no error
     """There is nothing left to do: no more images, or somebody has stopped."""
 
 
@@ -66,7 +66,7 @@ class Lanes:
 
     def _lane(self, stream: str) -> None:
         """What a thread does."""
-        with suppress(Over):
+        with suppress(LoaderFinished):
             for op in self.ops:
                 if op.stream == stream:
                     self.perform(op)
@@ -83,7 +83,7 @@ class Lanes:
             self.run(op)
         except BaseException as error:
             self._end(op, error)
-            raise Over from None
+            raise LoaderFinished from None
         self.record(op, start, perf_counter())
 
     def wait(self, op: Op) -> None:
@@ -98,7 +98,7 @@ class Lanes:
                 if all(name in self.times for name in needs):
                     return
                 self.changed.wait(POLL)
-        raise Over
+        raise LoaderFinished
 
     def record(self, op: Op, start: float, end: float) -> None:
         """An operation has run."""
@@ -111,7 +111,7 @@ class Lanes:
         error."""
         with self.changed:
             self.last = min(self.last, self.numbers[op.name])
-            if not isinstance(error, Over):
+            if not isinstance(error, LoaderFinished):
                 self.error, self.stopped = error, True
             self.changed.notify_all()
 
@@ -129,14 +129,14 @@ class Lanes:
         if self.error is not None:
             raise self.error
 
-    def slots(self) -> Iterator[Slot]:
+    def slots(self) -> Iterator[TimedOperation]:
         """What has run, as a schedule has it."""
         free: dict[str, float] = {}
         for op in self.ops:
             if op.name in self.times:
                 start, end = self.times[op.name]
                 stall = start - free[op.stream] if op.stream in free else 0.0
-                yield Slot(op, start, end, stall)
+                yield TimedOperation(op, start, end, stall)
                 free[op.stream] = end
 
 
@@ -180,7 +180,7 @@ class Loader:
     ) -> None:  # fmt: skip
         self.ring, self.batch, self.buffers, self.source = ring, batch, buffers, found
         self.place, self.meter, self.convert, self.draws = place, meter, convert, draws
-        self.memory = Memory(batch, place, meter)
+        self.memory = RunMemory(batch, place, meter)
         self.stream: Any = None
         self.files = iter(found.files)
         self.labels: dict[int, list[int]] = {}
@@ -212,7 +212,7 @@ class Loader:
                     lanes.record(op, start, perf_counter())
                 elif op.stream == COMPUTE or not lanes.threads:
                     lanes.perform(op)
-        except Over:
+        except LoaderFinished:
             pass
         finally:
             lanes.close()
@@ -241,7 +241,7 @@ class Loader:
         elif op.kind == AUGMENT:
             x, y = self._view(op.reads["x"]), self._view(op.writes["y"])
             first = int(number) * self.batch
-            self.convert(Call({"x": x, "y": y}, key=self.draws.key, first=first,
+            self.convert(KernelCall({"x": x, "y": y}, key=self.draws.key, first=first,
                               settings=self.draws.settings))  # fmt: skip
         else:
             np.copyto(self._view(op.writes["y"]), self._view(op.reads["x"]))
@@ -266,7 +266,7 @@ class Loader:
             name = next(self.files, None)
             if name is None:
                 self.labels[number] = labels
-                raise Over
+                raise LoaderFinished
             try:
                 size = self.source.read(name, target[len(labels)])
             except BadImageError as error:
@@ -286,7 +286,7 @@ class Loader:
         with self.lanes.changed:
             while (left := until - perf_counter()) > 0:
                 if self.lanes.stopped:
-                    raise Over
+                    raise LoaderFinished
                 self.lanes.changed.wait(left)
 
     def _send(self, op: Op) -> None:

@@ -61,14 +61,14 @@ def check(hook: Reporting, allocate: Callable[[int], object]) -> None:
     """
     with Meter(hook=hook) as meter:
         allocate(TRIAL)
-    if meter.seen != [Seen(TRIAL, "", -1, death=-1)]:
+    if meter.seen != [MeteredBlock(TRIAL, "", -1, death=-1)]:
         raise HookError(
             f"the allocation hook saw {meter.seen} instead of {TRIAL:,} bytes and a release."
         )
 
 
 @dataclass(slots=True)
-class Seen:
+class MeteredBlock:
     """One block that the allocator gave out: bytes, label, operation of birth and of death, and
     the memory that it stands for."""
 
@@ -90,8 +90,8 @@ class Meter:
         self.hook = the_hook() if hook is None else hook
         self.label, self.memory, self.peak = "", DEVICE, 0
         self._op, self._live = -1, 0
-        self._seen: list[Seen] = []
-        self._where: dict[int, Seen] = {}
+        self._seen: list[MeteredBlock] = []
+        self._where: dict[int, MeteredBlock] = {}
         self._before: Any = None
 
     @property
@@ -111,7 +111,7 @@ class Meter:
         return self._live
 
     @property
-    def seen(self) -> list[Seen]:
+    def seen(self) -> list[MeteredBlock]:
         """Every block that was allocated."""
         self.hook.settle()
         return self._seen
@@ -139,7 +139,9 @@ class Meter:
             self._live -= block.nbytes if block.memory == DEVICE else 0
             block.death = self._op
         if new:
-            self._where[new] = block = Seen(nbytes, self.label, self._op, memory=self.memory)
+            self._where[new] = block = MeteredBlock(
+                nbytes, self.label, self._op, memory=self.memory
+            )
             self._seen.append(block)
             self._live += nbytes if block.memory == DEVICE else 0
             self.peak = max(self.peak, self._live)

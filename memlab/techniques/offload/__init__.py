@@ -27,8 +27,8 @@ from memlab.techniques.offload.rules import (
     moved,
     needed,
 )
-from memlab.techniques.offload.search import SEARCHES, Choice
-from memlab.techniques.registry import Argument, Kind, Place, Takes, technique
+from memlab.techniques.offload.search import SEARCHES, OffloadChoice
+from memlab.techniques.registry import Argument, ArgumentKind, Order, Takes, technique
 from memlab.techniques.release import rewritable
 
 
@@ -39,14 +39,14 @@ def _takes(policy: str) -> Takes:
 
 
 @technique(
-    Place.OFFLOAD, "offload", "maps wait in host memory",
+    Order.OFFLOAD, "offload", "maps wait in host memory",
     choice=Argument("policy", (*POLICIES, *SEARCHES)),
     more=(
-        Argument("batch", Kind.BATCH), Argument("in_place", Kind.IN_PLACE),
-        Argument("device", Kind.MACHINE),
+        Argument("batch", ArgumentKind.BATCH), Argument("in_place", ArgumentKind.IN_PLACE),
+        Argument("device", ArgumentKind.MACHINE),
         Argument("prefetch", PREFETCH, "maps are back", "--prefetch"),
-        Argument("budget", Kind.BYTES, "of the peak, such as 2GB", "--budget"),
-        Argument("link", Kind.SPEED, "to the host's memory: '12 GB/s'", "--link"),
+        Argument("budget", ArgumentKind.BYTES, "of the peak, such as 2GB", "--budget"),
+        Argument("link", ArgumentKind.SPEED, "to the host's memory: '12 GB/s'", "--link"),
     ),
     of=_takes, shown=application_order.offloads, does="offloads",
 )  # fmt: skip
@@ -145,7 +145,7 @@ def choose(
     in_place: bool = False,
     algorithms: str = "p",
     prefetch: str = VDNN,
-) -> Choice:
+) -> OffloadChoice:
     """What a search of ``offload`` comes to: the step, its maps, bytes and seconds, and how far it
     is from a bound. Arguments are those of ``offload``.
 

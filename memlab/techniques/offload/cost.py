@@ -33,7 +33,7 @@ KINDS = ("m", "p")
 performance-optimal, the fastest (C6)."""
 
 
-class Way(NamedTuple):
+class TimedAlgorithm(NamedTuple):
     """An operation by one algorithm: its seconds, and the bytes of its workspace."""
 
     seconds: float
@@ -63,14 +63,14 @@ class Terms:
         others = [*ALGORITHMS] if device else on("cpu")
         return [least] if self.algorithms == "m" else [*dict.fromkeys([least, *others])]
 
-    def ways(self, op: Op, threads: int) -> list[Way]:
+    def ways(self, op: Op, threads: int) -> list[TimedAlgorithm]:
         """The operation by each algorithm, the fastest first and of these the smallest."""
         found = []
         for each in ways(op, self.names, threads):
             if len(self.names) == 1 or roofline.knows(each, self.machine):
                 nbytes = sum(t.storage.size.at(self.batch) for t in each.workspace.values())
                 seconds = seconds_of(each, self.batch, self.machine, None)
-                found.append(Way(seconds, nbytes, each.algorithm))
+                found.append(TimedAlgorithm(seconds, nbytes, each.algorithm))
         return sorted(found, key=lambda way: way[:2])
 
 
@@ -122,7 +122,9 @@ def optimal(step: Step, algorithms: str, batch: int | None, device: str | Machin
     return computed(step, fastest, fastest, at)
 
 
-def computed(step: Step, picks: Sequence[Way], fastest: Sequence[Way], at: Terms) -> Step:
+def computed(
+    step: Step, picks: Sequence[TimedAlgorithm], fastest: Sequence[TimedAlgorithm], at: Terms
+) -> Step:
     """The step with every operation by the way that was picked; it holds for the batch alone."""
     used = {way.algorithm for way in picks if way.algorithm}
     if used <= {at.names[0]}:
@@ -146,7 +148,7 @@ class Cost(NamedTuple):
     seconds: float
     peak: int
     at: int
-    picks: list[Way]
+    picks: list[TimedAlgorithm]
     moves: list[Move]
 
 
@@ -210,7 +212,7 @@ class Costs:
         )
         return sum(way.seconds for way in self._fitting(away, budget))
 
-    def _fitting(self, line: Sequence[int], budget: float) -> list[Way]:
+    def _fitting(self, line: Sequence[int], budget: float) -> list[TimedAlgorithm]:
         """Every operation by the fastest way that fits beside the bytes alive in it, or by the
         smallest where none does."""
         picks = [*self.fastest]
@@ -232,7 +234,7 @@ class Costs:
             change[move.returns] += nbytes
         return [a + b for a, b in zip(self.line, accumulate(change), strict=False)]
 
-    def _end(self, moves: Sequence[Move], picks: Sequence[Way]) -> float:
+    def _end(self, moves: Sequence[Move], picks: Sequence[TimedAlgorithm]) -> float:
         """The seconds of the step, as ``streams.slots`` has it."""
         out, back = by_number(moves, "leaves"), by_number(moves, "returns")
         end = end_out = end_in = 0.0

@@ -190,7 +190,7 @@ def _backwards(step: Step) -> list[tuple[int, int, str]]:
 @paused()
 def moved(step: Step, moves: Sequence[Move], note: str) -> Step:
     """The step with the copies of these moves, each in its stream."""
-    ops = tuple(_Writer(step, moves).ops())
+    ops = tuple(_CopyWriter(step, moves).ops())
     step.check_new(t for op in ops if op.phase is Phase.COPY for t in op.writes.values())
     return replace(step, ops=ops, notes=(*step.notes, note))
 
@@ -203,7 +203,7 @@ def by_number(moves: Iterable[Move], which: str) -> dict[int, list[Move]]:
     return found
 
 
-class _Writer:
+class _CopyWriter:
     """Writes the operations in order, with the copies and what waits for them."""
 
     def __init__(self, step: Step, moves: Sequence[Move]) -> None:

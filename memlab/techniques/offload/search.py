@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Choice:
+class OffloadChoice:
     """What a search has chosen, at a batch.
 
     ``step`` is the step of it, before ``in_place``. ``maps`` wait in host memory. ``seconds`` are
@@ -87,7 +87,7 @@ class Choice:
 def written(
     costs: Costs, maps: Collection[str], cost: Cost, policy: str, budget: int, exact: bool = False,
     tried: tuple[str, ...] = (),
-) -> Choice:  # fmt: skip
+) -> OffloadChoice:  # fmt: skip
     """The choice as a step, with the bytes and seconds of its own plan and clock."""
     at = costs.terms
     whose = "" if isinstance(at.machine, Device) else f", by {roofline.by(at.machine)}"
@@ -95,7 +95,7 @@ def written(
     step = moved(computed(costs.step, cost.picks, costs.fastest, at), cost.moves, note)
     after = placed(step) if at.in_place else step
     ledger = plan(after)
-    return Choice(
+    return OffloadChoice(
         step, policy.partition(":")[0], at.batch, budget,
         tuple(name for name in costs.sizes if name in maps),
         clock(after, at.batch, at.machine, at.speed).seconds, costs.bound(budget),
@@ -115,7 +115,7 @@ alone, so one downgrade after the other ends at the fastest algorithm that fits 
 _SAID = {"fastest": "p", "fits": "as fast as fits", "smallest": "m"}
 
 
-def dynamic(step: Step, at: Terms, budget: int) -> Choice:
+def dynamic(step: Step, at: Terms, budget: int) -> OffloadChoice:
     """vDNN's dynamic policy: the first of its configurations that fits.
 
     Raises:
@@ -157,7 +157,7 @@ def static(costs: Costs) -> dict[str, Maps]:
 # -- the best set -------------------------------------------------------------------------------
 
 
-def best(step: Step, at: Terms, budget: int) -> Choice:
+def best(step: Step, at: Terms, budget: int) -> OffloadChoice:
     """The set of maps with the least seconds within the budget.
 
     Raises:
@@ -247,5 +247,8 @@ def descended(start: T, changes: Sequence[Callable[[T], T]], rank: Callable[[T],
     return found
 
 
-SEARCHES: Mapping[str, Callable[[Step, Terms, int], Choice]] = {"dynamic": dynamic, "best": best}
+SEARCHES: Mapping[str, Callable[[Step, Terms, int], OffloadChoice]] = {
+    "dynamic": dynamic,
+    "best": best,
+}
 """The policies that ask for a batch and a budget, and choose by what a set of maps costs."""

@@ -23,14 +23,14 @@ from memlab.step.fp32_tiles import (
     is_staged,
     staged,
 )
-from memlab.step.initial_values import Start
-from memlab.step.op import PARAMETER, Op, Operands, Phase, Slot
+from memlab.step.initial_values import InitialValue
+from memlab.step.op import PARAMETER, Op, Operands, Phase, UpdateSlot
 from memlab.step.rewrite_traits import Traits
 from memlab.step.step import Step
 from memlab.step.storage import Size, Storage
 from memlab.step.tensor import Role, Tensor
 from memlab.techniques import application_order
-from memlab.techniques.registry import Argument, Place, technique
+from memlab.techniques.registry import Argument, Order, technique
 
 ROLES = tuple(role for role in Role if role is not Role.WORKSPACE)
 """The roles that can have a format of their own; a workspace has that of what is computed."""
@@ -68,7 +68,7 @@ MODES: Mapping[str, Mode] = MappingProxyType(
 
 
 @technique(
-    Place.FORMAT, "precision", "stored in other formats, computed in fp32",
+    Order.FORMAT, "precision", "stored in other formats, computed in fp32",
     choice=Argument("mode", tuple(MODES)), exact=False,
 )  # fmt: skip
 def precision(
@@ -106,7 +106,7 @@ def precision(
         )
     scaled = _scaled(step, chosen, scaling)
     kept = _beside_buffers(step) if chosen.master else _statistics(step)
-    rewrite = _Rewrite(by_role, kept, chosen.master and step.training, scaled)
+    rewrite = _FormatRewrite(by_role, kept, chosen.master and step.training, scaled)
     live_in = tuple(map(rewrite.tensor, step.live_in))
     drawn = rounding == "stochastic" and step.training
     ops = [rewrite.op(op, drawn) for op in step.ops]
@@ -183,7 +183,7 @@ def _statistics(step: Step) -> frozenset[str]:
     return frozenset(op.writes[name].storage.name for op, how in again for name in how.kept)
 
 
-class _Rewrite:
+class _FormatRewrite:
     """From the tensors of a step to those of another: one format per storage."""
 
     def __init__(
@@ -193,7 +193,7 @@ class _Rewrite:
         self.storages: dict[str, tuple[Storage, Format]] = {}
         self.masters: list[Tensor] = []
         state = Role.OPTIMIZER_STATE
-        factor = Start(setting="loss_scale")
+        factor = InitialValue(setting="loss_scale")
         self.scale = {
             SCALE: tensor.new(SCALE, (), COMPUTED, state, start=factor),
             **{name: tensor.new(name, (), FORMATS["int32"], state) for name in (STEPS, TAKEN)},
@@ -239,7 +239,7 @@ class _Rewrite:
             attributes=attributes, slots=slots,
         )  # fmt: skip
 
-    def _with_master(self, slot: Slot, updates: dict[str, Tensor]) -> Slot:
+    def _with_master(self, slot: UpdateSlot, updates: dict[str, Tensor]) -> UpdateSlot:
         """With a copy in fp32 of the parameter, where that is small now; it begins as that does."""
         small, name = updates[slot.parameter], slot.parameter + MASTER
         if small.format is COMPUTED:
@@ -262,7 +262,7 @@ def _sizes(size: Size) -> tuple[int, int]:
     return size.fixed, size.per_sample
 
 
-def _with_scale(ops: list[Op], rewrite: _Rewrite) -> list[Op]:
+def _with_scale(ops: list[Op], rewrite: _FormatRewrite) -> list[Op]:
     """Before the updates, one operation looks for overflow; after them, one adjusts the scale."""
     first = next(index for index, op in enumerate(ops) if op.slots)
     found = [op.reads[slot.gradient] for op in ops[first:] for slot in op.slots]
@@ -278,7 +278,7 @@ def _with_scale(ops: list[Op], rewrite: _Rewrite) -> list[Op]:
 
 
 def _notes(
-    mode: Mode, roles: Mapping[str, str | Format], rewrite: _Rewrite, drawn: bool
+    mode: Mode, roles: Mapping[str, str | Format], rewrite: _FormatRewrite, drawn: bool
 ) -> list[str]:
     """What is unlike a step that has one format."""
     notes = ["fp32 master weights"] if rewrite.masters else []

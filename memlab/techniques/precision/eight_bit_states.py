@@ -12,11 +12,11 @@ from memlab.errors import InputError, whole
 from memlab.formats import FORMATS
 from memlab.step import tensor
 from memlab.step.fp32_tiles import COMPUTED, MOST, staged
-from memlab.step.op import Op, Slot
+from memlab.step.op import Op, UpdateSlot
 from memlab.step.step import Step
 from memlab.step.tensor import Tensor
 from memlab.techniques import application_order
-from memlab.techniques.registry import Argument, Kind, Place, technique
+from memlab.techniques.registry import Argument, ArgumentKind, Order, technique
 
 BLOCK = 2048
 """Values that share a scale, as in the paper."""
@@ -29,8 +29,8 @@ LEAST = 64
 
 
 @technique(
-    Place.STATE, "8-bit states", "the optimizer's state in 8 bits, with a scale for each block",
-    more=(Argument("block", Kind.COUNT, "values that share a scale"),), exact=False,
+    Order.STATE, "8-bit states", "the optimizer's state in 8 bits, with a scale for each block",
+    more=(Argument("block", ArgumentKind.COUNT, "values that share a scale"),), exact=False,
 )  # fmt: skip
 def eight_bit_states(step: Step, block: int = BLOCK) -> Step:
     """The same step with the optimizer's state in 8 bits, and a scale for ``block`` values.
@@ -48,7 +48,7 @@ def eight_bit_states(step: Step, block: int = BLOCK) -> Step:
     if not step.training:
         return step
     application_order.check_updates(step, "states in 8 bits")
-    rewrite = _Rewrite(block)
+    rewrite = _EightBitRewrite(block)
     ops = [rewrite.op(op) for op in step.ops]
     if not rewrite.small:
         raise InputError(
@@ -74,7 +74,7 @@ def _check(step: Step, block: int) -> int:
     return number
 
 
-class _Rewrite:
+class _EightBitRewrite:
     """From states in fp32 to codes and scales."""
 
     def __init__(self, block: int) -> None:
@@ -92,7 +92,7 @@ class _Rewrite:
         attributes = {**op.attributes, "block": self.block, "stochastic": stochastic}
         return staged(op, updates=updates, attributes=attributes, slots=slots)
 
-    def _slot(self, slot: Slot, updates: dict[str, Tensor]) -> Slot:
+    def _slot(self, slot: UpdateSlot, updates: dict[str, Tensor]) -> UpdateSlot:
         """With codes and scales for each state in fp32."""
         scales = dict(slot.scales)
         for state, name in slot.states.items():

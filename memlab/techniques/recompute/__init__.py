@@ -18,21 +18,21 @@ from memlab.step.op import Phase
 from memlab.step.paused_gc import paused
 from memlab.step.step import Step
 from memlab.techniques import application_order
-from memlab.techniques.recompute.methods import WAYS, Way, Wish
+from memlab.techniques.recompute.methods import WAYS, RecomputeMethod, RecomputeRequest
 from memlab.techniques.recompute.repeated_operations import resequenced
-from memlab.techniques.registry import Argument, Kind, Place, Takes, technique
+from memlab.techniques.registry import Argument, ArgumentKind, Order, Takes, technique
 from memlab.techniques.release import rewritable
 
 
 @technique(
-    Place.RECOMPUTE, "recompute", "maps are dropped and computed again",
+    Order.RECOMPUTE, "recompute", "maps are dropped and computed again",
     choice=Argument("how", tuple(WAYS)),
     more=(
-        Argument("batch", Kind.BATCH), Argument("in_place", Kind.IN_PLACE),
-        Argument("device", Kind.MACHINE),
-        Argument("k", Kind.COUNT, "stages in a segment, or slots"),
-        Argument("layers", Kind.NAMES, "what is kept, or dropped"),
-        Argument("budget", Kind.BYTES, "of the peak, such as 2GB", "--budget"),
+        Argument("batch", ArgumentKind.BATCH), Argument("in_place", ArgumentKind.IN_PLACE),
+        Argument("device", ArgumentKind.MACHINE),
+        Argument("k", ArgumentKind.COUNT, "stages in a segment, or slots"),
+        Argument("layers", ArgumentKind.NAMES, "what is kept, or dropped"),
+        Argument("budget", ArgumentKind.BYTES, "of the peak, such as 2GB", "--budget"),
     ),
     of=lambda how: Takes(WAYS[how].needs, WAYS[how].takes),
     shown=application_order.recomputes, does="recomputes",
@@ -93,7 +93,7 @@ def recompute(
     given["device"] = device
     given["in_place"] = flag("in_place", in_place) or None
     _check(how, way, {name for name, value in given.items() if value is not None})
-    wish = Wish(
+    wish = RecomputeRequest(
         step,
         None if k is None else whole("k", k),
         () if layers is None else application_order.names(layers),
@@ -112,7 +112,7 @@ def recompute(
     )
 
 
-def _whose(wish: Wish) -> str:
+def _whose(wish: RecomputeRequest) -> str:
     """By whose figures an order within a budget was found the fastest; a machine that was named by
     its figures goes without saying."""
     if wish.budget is None or isinstance(wish.machine, Device):
@@ -120,7 +120,7 @@ def _whose(wish: Wish) -> str:
     return f", by {roofline.by(wish.machine)}"
 
 
-def _check(how: str, way: Way, given: set[str]) -> None:
+def _check(how: str, way: RecomputeMethod, given: set[str]) -> None:
     """Every way has its own arguments."""
     for name in way.needs:
         if name not in given:

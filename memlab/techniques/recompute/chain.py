@@ -22,7 +22,7 @@ Schedule = tuple[int, ...]
 what its backward reads; every other one keeps only its output."""
 
 
-class Run(NamedTuple):
+class StageRun(NamedTuple):
     """One way to run a stage: its cost, and the most bytes inside it, where its input stays, which
     is not counted, and where its input goes, which is."""
 
@@ -43,18 +43,18 @@ class Ways:
     that are there before it (labels), both until the backward, whose bytes they are among.
     """
 
-    first: Run
-    keeps: Run
-    again: Run
-    both: Run
-    ends: Run
-    backward: Run
+    first: StageRun
+    keeps: StageRun
+    again: StageRun
+    both: StageRun
+    ends: StageRun
+    backward: StageRun
     own: bool = True
     source: bool = True
     once: int = 0
     before: int = 0
 
-    def forward(self, again: bool, output: bool, kept: bool) -> Run:
+    def forward(self, again: bool, output: bool, kept: bool) -> StageRun:
         """The forward for whom the output or what is kept is wanted."""
         if not again:
             return self.keeps if kept else self.first
@@ -104,9 +104,9 @@ class Stage:
         """Its ways; ``above`` are the bytes of its input."""
         if self.ways is not None:
             return self.ways
-        passes = Run(self.forward, self.staying, self.passing)
-        keeps = Run(self.forward, self.keeping, self.keeping + above)
-        backward = Run(self.backward, self.reversing, self.reversing + above)
+        passes = StageRun(self.forward, self.staying, self.passing)
+        keeps = StageRun(self.forward, self.keeping, self.keeping + above)
+        backward = StageRun(self.backward, self.reversing, self.reversing + above)
         return Ways(passes, keeps, passes, keeps, keeps, backward)
 
 
@@ -180,7 +180,7 @@ class _Use(NamedTuple):
     """What an entry of a schedule runs, and whether its input goes; where its output and what it
     keeps are read last."""
 
-    run: Run
+    run: StageRun
     closes: bool
     output: int = 0
     kept: int = 0

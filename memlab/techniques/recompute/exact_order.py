@@ -40,7 +40,7 @@ that they are."""
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class GraphTask:
     """One task: its ``cost``, the ``nbytes`` of its result, what it ``reads``, whether it may run
     ``again``, the workspace bytes ``inside`` it, and the bytes that its first run has ``left`` to
     the end (gradients of parameters).
@@ -82,7 +82,7 @@ class Task:
         return found + [(number, each) for each in kept]
 
 
-def _blocks(tasks: Sequence[Task], order: Sequence[int]) -> Iterator[Block]:
+def _blocks(tasks: Sequence[GraphTask], order: Sequence[int]) -> Iterator[Block]:
     """What an order holds: a result from its making to its last reader before it is made again."""
     last: dict[Result, int] = {}
     first = {number: at for at, number in reversed([*enumerate(order)])}
@@ -102,7 +102,7 @@ def _line(found: Sequence[Block], runs: int) -> Column:
     return alive(column(sizes), np.array(births), np.array(deaths), runs)
 
 
-def simulate(tasks: Sequence[Task], order: Sequence[int], fixed: int = 0) -> Usage:
+def simulate(tasks: Sequence[GraphTask], order: Sequence[int], fixed: int = 0) -> Usage:
     """Peak bytes, ``fixed`` ones that stay included, and cost of an order. A result is alive from
     its making to its last reader before it is made again.
 
@@ -122,7 +122,9 @@ def simulate(tasks: Sequence[Task], order: Sequence[int], fixed: int = 0) -> Usa
     return Usage(beside + peak, cost)
 
 
-def least_time(tasks: Sequence[Task], budget: int, fixed: int = 0, time_limit: float = 20) -> Order:
+def least_time(
+    tasks: Sequence[GraphTask], budget: int, fixed: int = 0, time_limit: float = 20
+) -> Order:
     """The cheapest order whose peak is at most ``budget`` bytes.
 
     Raises:
@@ -140,7 +142,7 @@ def least_time(tasks: Sequence[Task], budget: int, fixed: int = 0, time_limit: f
     return tuple(row[rank] for rank in found)
 
 
-def least_memory(tasks: Sequence[Task], fixed: int = 0, time_limit: float = 20) -> Order:
+def least_memory(tasks: Sequence[GraphTask], fixed: int = 0, time_limit: float = 20) -> Order:
     """The cheapest order of the least peak.
 
     Raises:
@@ -157,11 +159,11 @@ def least_memory(tasks: Sequence[Task], fixed: int = 0, time_limit: float = 20) 
     return tuple(row[rank] for rank in best)
 
 
-def _peak(tasks: Sequence[Task], row: Order, ranks: Sequence[int]) -> int:
+def _peak(tasks: Sequence[GraphTask], row: Order, ranks: Sequence[int]) -> int:
     return simulate(tasks, [row[rank] for rank in ranks]).peak
 
 
-def _program(tasks: Sequence[Task], row: Order, time_limit: float) -> _Program:
+def _program(tasks: Sequence[GraphTask], row: Order, time_limit: float) -> _Program:
     if not 1 <= len(tasks) <= LARGEST:
         raise InputError(f"an exact order is found for 1 to {LARGEST} tasks, got {len(tasks)}.")
     rank = {number: place for place, number in enumerate(row)}
@@ -172,7 +174,7 @@ def _program(tasks: Sequence[Task], row: Order, time_limit: float) -> _Program:
     return _Program(ranked, time_limit)
 
 
-def first_runs(tasks: Sequence[Task]) -> Order:
+def first_runs(tasks: Sequence[GraphTask]) -> Order:
     """The tasks in the row of their first runs: as given, but none before what it reads.
 
     Raises:
@@ -201,7 +203,7 @@ def first_runs(tasks: Sequence[Task]) -> Order:
     return tuple(row)
 
 
-def _check(tasks: Sequence[Task], order: Sequence[int]) -> None:
+def _check(tasks: Sequence[GraphTask], order: Sequence[int]) -> None:
     made: set[int] = set()
     for number in order:
         if number not in range(len(tasks)):
@@ -227,7 +229,7 @@ def _check(tasks: Sequence[Task], order: Sequence[int]) -> None:
 class _Program:
     """Tasks in a row that their reads allow. ``time_limit`` is in seconds."""
 
-    tasks: Sequence[Task]
+    tasks: Sequence[GraphTask]
     time_limit: float
 
     def __post_init__(self) -> None:

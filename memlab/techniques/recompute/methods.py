@@ -24,7 +24,7 @@ from memlab.techniques.recompute import (
     slots,
 )
 from memlab.techniques.recompute.chain import Chain, Schedule, simulate
-from memlab.techniques.recompute.exact_order import Result, Task
+from memlab.techniques.recompute.exact_order import GraphTask, Result
 from memlab.techniques.recompute.order_memory import Liveness
 from memlab.techniques.recompute.repeated_operations import made, names_of
 from memlab.techniques.recompute.step_as_chain import cuts
@@ -33,7 +33,7 @@ Order = list[int]
 
 
 @dataclass(frozen=True)
-class Wish:
+class RecomputeRequest:
     """What is asked for: a step, and the arguments that the way takes."""
 
     step: Step
@@ -51,29 +51,29 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Way:
+class RecomputeMethod:
     """A way to recompute: the arguments that it needs and those that it takes."""
 
-    order: Callable[[Wish], Order]
+    order: Callable[[RecomputeRequest], Order]
     needs: tuple[str, ...] = ()
     takes: tuple[str, ...] = ()
     example: str = "memlab.recompute(step)"
 
 
-def _every(wish: Wish) -> Order:
+def _every(wish: RecomputeRequest) -> Order:
     found = cuts(wish.step, wish.machine)
     parts = found.parts
     schedule = segments.sqrt(parts) if wish.k is None else segments.every_kth(parts, wish.k)
     return found.order(schedule)
 
 
-def _slots(wish: Wish) -> Order:
+def _slots(wish: RecomputeRequest) -> Order:
     found = cuts(wish.step, wish.machine)
     assert wish.k is not None
     return found.order(slots.output_schedule(len(found.parts), wish.k))
 
 
-def _keep(wish: Wish) -> Order:
+def _keep(wish: RecomputeRequest) -> Order:
     found = cuts(wish.step, wish.machine)
     for name in wish.layers:
         if name not in found.names[:-1]:
@@ -83,7 +83,9 @@ def _keep(wish: Wish) -> Order:
 
 
 def _chained(
-    least: Callable[[Chain], Schedule], within: Callable[[Chain, int], Schedule], wish: Wish
+    least: Callable[[Chain], Schedule],
+    within: Callable[[Chain, int], Schedule],
+    wish: RecomputeRequest,
 ) -> Order:
     """The schedule of the least peak, or the fastest one that the budget leaves room for: the bytes
     of the chain are those of the step."""
@@ -97,7 +99,7 @@ def _chained(
     return _best(wish, [found.order(schedule)], partial(_chained, least, within))
 
 
-def _exact(wish: Wish) -> Order:
+def _exact(wish: RecomputeRequest) -> Order:
     inputs, tasks, fixed = tasks_of(wish.step, wish.batch, wish.machine)
     graph = [*inputs, *tasks]
 
@@ -117,7 +119,7 @@ def _exact(wish: Wish) -> Order:
 
 def tasks_of(
     step: Step, batch: int, machine: Machine | None = None
-) -> tuple[list[Task], list[Task], int]:
+) -> tuple[list[GraphTask], list[GraphTask], int]:
     """What goes before the end of the step (inputs) as tasks, then every operation up to the last
     backward, and the bytes that live throughout. What an order of them takes is what the step takes
     that follows from it, up to there."""
@@ -145,7 +147,7 @@ def tasks_of(
         maker |= {each: (number, which) for which, each in enumerate([*(made or [-1]), *once])}
         left, inside = (sum(nbytes(each)) for each in (set(new) - {*own}, run.workspace))
         tasks.append(
-            Task(
+            GraphTask(
                 op.name,
                 run.time,
                 first,
@@ -158,11 +160,13 @@ def tasks_of(
                 run.repeated.time,
             )
         )
-    given = [Task(of.tensors[n].name, 0, sum(nbytes([n])), (), again=False) for n in inputs]
+    given = [GraphTask(of.tensors[n].name, 0, sum(nbytes([n])), (), again=False) for n in inputs]
     return given, tasks, sum(nbytes(of.there - {*inputs}))
 
 
-def _best(wish: Wish, orders: Iterable[Order], way: Callable[[Wish], Order]) -> Order:
+def _best(
+    wish: RecomputeRequest, orders: Iterable[Order], way: Callable[[RecomputeRequest], Order]
+) -> Order:
     """The order of the least peak, or with a budget the fastest whose peak is within it: one of
     these, or the step's own where that is as good.
 
@@ -183,7 +187,9 @@ def _best(wish: Wish, orders: Iterable[Order], way: Callable[[Wish], Order]) -> 
     return min(fits, key=lambda each: (each.cost, each.peak)).order
 
 
-def _refusal(wish: Wish, least: int, way: Callable[[Wish], Order]) -> InputError:
+def _refusal(
+    wish: RecomputeRequest, least: int, way: Callable[[RecomputeRequest], Order]
+) -> InputError:
     """The error for a budget that no order keeps."""
     also, these = "", "that"
     if not wish.in_place:
@@ -207,12 +213,12 @@ class _Rated(NamedTuple):
     cost: int
 
 
-def _rated(wish: Wish, order: Order) -> _Rated:
+def _rated(wish: RecomputeRequest, order: Order) -> _Rated:
     lives = wish.liveness.of(order)
     return _Rated(order, lives.peak, lives.cost)
 
 
-def _drop(wish: Wish) -> Order:
+def _drop(wish: RecomputeRequest) -> Order:
     forward = list(_forward(wish.step))
     known = dict.fromkeys([*(op.name for op in forward), *(op.kind for op in forward)])
     for name in wish.layers:
@@ -226,7 +232,7 @@ def _drop(wish: Wish) -> Order:
     return _on_demand(wish.step, {name for op in chosen for name in made(op)})
 
 
-def _cheap(wish: Wish) -> Order:
+def _cheap(wish: RecomputeRequest) -> Order:
     """Dropped is what cheap operations make of what is kept, or of what is dropped itself."""
     step = wish.step
     kept = _needed(step) | {each.storage.name for each in step.live_in}
@@ -278,13 +284,17 @@ _BYTES = 'memlab.recompute(step, "chain", batch=8, budget="2GB")'
 _TAKEN = ("budget", "in_place", "device")
 
 WAYS = {
-    "every": Way(_every, takes=("k",), example='memlab.recompute(step, "every", k=4)'),
-    "keep": Way(_keep, ("layers",), example='memlab.recompute(step, "keep", layers=["pool1"])'),
-    "drop": Way(_drop, ("layers",), example='memlab.recompute(step, "drop", layers=["relu"])'),
-    "cheap": Way(_cheap, example='memlab.recompute(step, "cheap")'),
-    "slots": Way(_slots, ("k",), example='memlab.recompute(step, "slots", k=10)'),
-    "greedy": Way(_GREEDY, ("batch",), _TAKEN, _BYTES.replace("chain", "greedy")),
-    "chain": Way(_CHAIN, ("batch",), _TAKEN, _BYTES),
-    "exact": Way(_exact, ("batch",), _TAKEN, _BYTES.replace("chain", "exact")),
+    "every": RecomputeMethod(_every, takes=("k",), example='memlab.recompute(step, "every", k=4)'),
+    "keep": RecomputeMethod(
+        _keep, ("layers",), example='memlab.recompute(step, "keep", layers=["pool1"])'
+    ),
+    "drop": RecomputeMethod(
+        _drop, ("layers",), example='memlab.recompute(step, "drop", layers=["relu"])'
+    ),
+    "cheap": RecomputeMethod(_cheap, example='memlab.recompute(step, "cheap")'),
+    "slots": RecomputeMethod(_slots, ("k",), example='memlab.recompute(step, "slots", k=10)'),
+    "greedy": RecomputeMethod(_GREEDY, ("batch",), _TAKEN, _BYTES.replace("chain", "greedy")),
+    "chain": RecomputeMethod(_CHAIN, ("batch",), _TAKEN, _BYTES),
+    "exact": RecomputeMethod(_exact, ("batch",), _TAKEN, _BYTES.replace("chain", "exact")),
 }
 """The ways to recompute, by name."""

@@ -75,7 +75,7 @@ class Liveness:
         self.tensors: list[Tensor] = []
         self.numbers: dict[str, int] = {}
         self.there = {self.number(each) for each in step.live_in}
-        self.runs = [Run(self, op) for op in step.ops]
+        self.runs = [OperationRun(self, op) for op in step.ops]
         self.left = {self.number(each) for each in step.live_out}
         both = (each for run in self.runs for each in (run, run.repeated))
         self.scratch = {number for run in both for number in run.workspace}
@@ -101,7 +101,7 @@ class Liveness:
     def of(self, order: Sequence[int]) -> Lives:
         """The blocks of an order; what nobody reads does not run again, as in ``resequenced``."""
         made, read = ([getattr(run, what) for run in self.runs] for what in ("made", "read"))
-        walk, ran = _Walk(self, self.there, 0), set[int]()
+        walk, ran = _OrderWalk(self, self.there, 0), set[int]()
         for index in without_idle(order, made, read):
             walk.run(index, index in ran)
             ran.add(index)
@@ -113,7 +113,7 @@ class Liveness:
         """The most bytes inside some operations, for the first time or ``again``, of the storages
         that are there ``before`` or ``new``: what is needed ``after`` them stays."""
         counted = before | new | self.scratch
-        walk = _Walk(self, before, -1)
+        walk = _OrderWalk(self, before, -1)
         for index in order:
             walk.run(index, again)
         if not walk.done:
@@ -122,7 +122,7 @@ class Liveness:
         return int(lives.line(np.array([each in counted for each in lives.tensor.tolist()])).max())
 
 
-class Run:
+class OperationRun:
     """An operation as numbers of storages: what it touches, reads and writes, what it makes anew
     each time, and its workspace; how long it takes; and the same where it runs again."""
 
@@ -135,7 +135,7 @@ class Run:
         self.workspace = [all_.number(each) for each in op.workspace.values()]
         self.time = cost([op], all_.batch, all_.machine)
         self.over = [*_over(all_, op)] if all_.in_place else []
-        self.repeated = Run(all_, repeatable(op)) if op.updates and op.again else self
+        self.repeated = OperationRun(all_, repeatable(op)) if op.updates and op.again else self
 
 
 def _over(all_: Liveness, op: Op) -> Iterator[list[int]]:
@@ -149,7 +149,7 @@ def _over(all_: Liveness, op: Op) -> Iterator[list[int]]:
             yield [n for n in found if n not in all_.there and reads.count(n) == 1]
 
 
-class _Walk:
+class _OrderWalk:
     """Goes through an order; the newest block of every storage is the one that is read. What is
     ``there`` before and nobody reads is there ``until`` an operation."""
 

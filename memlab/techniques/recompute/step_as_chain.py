@@ -16,13 +16,13 @@ from memlab.errors import InputError
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE
-from memlab.techniques.recompute.chain import Chain, Run, Schedule, Stage, Ways
+from memlab.techniques.recompute.chain import Chain, Schedule, Stage, StageRun, Ways
 from memlab.techniques.recompute.order_memory import Liveness
 from memlab.techniques.recompute.repeated_operations import without_idle
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ChainPart:
     """A stage: its forward and backward operations by number, and the storage of its output."""
 
     forward: tuple[int, ...]
@@ -35,7 +35,7 @@ class Cuts:
     """A training step in parts, and the operations that come after its last backward."""
 
     step: Step
-    parts: tuple[Part, ...]
+    parts: tuple[ChainPart, ...]
     rest: tuple[int, ...]
     machine: Machine | None = None
 
@@ -95,7 +95,7 @@ def cuts(step: Step, machine: Machine | None = None) -> Cuts:
         lowest = max(lowest, stage[found[i - first]] if i - first in found else 0)
         backwards[lowest].append(i)
     parts = (
-        Part(tuple(forward), tuple(backward[::-1]), output)
+        ChainPart(tuple(forward), tuple(backward[::-1]), output)
         for (forward, output), backward in zip(forwards, backwards, strict=True)
     )
     return Cuts(step, tuple(parts), tuple(range(end, len(step.ops))), machine)
@@ -249,16 +249,16 @@ class _Sizes:
 
     def forward(
         self, order: Sequence[int], above: set[int], after: set[int], again: bool = False
-    ) -> Run:
+    ) -> StageRun:
         """Forward operations of a part, of which something is needed after them."""
         runs = [self.of.runs[index] for index in order]
         new = self.all("made", order) if again else self.all("writes", order) - self.of.there
         inside = (
             self.of.inside(order, again, before, after, new) for before in (set[int](), above)
         )
-        return Run(sum((run.repeated if again else run).time for run in runs), *inside)
+        return StageRun(sum((run.repeated if again else run).time for run in runs), *inside)
 
-    def reverse(self, number: int, kept: set[int]) -> Run:
+    def reverse(self, number: int, kept: set[int]) -> StageRun:
         """The backward of a part, which needs what its forward kept."""
         order, later = self.parts[number].backward, self.made[number + 1] & self.stay
         before = kept | self.once[number] | self.labels[number] | self.handed(number)
@@ -268,9 +268,9 @@ class _Sizes:
             self.of.inside(order, False, each, after, new)
             for each in (before, before | self.inputs[number])
         )
-        return Run(sum(self.of.runs[index].time for index in order), *inside)
+        return StageRun(sum(self.of.runs[index].time for index in order), *inside)
 
-    def needed(self, part: Part, wanted: set[int]) -> list[int]:
+    def needed(self, part: ChainPart, wanted: set[int]) -> list[int]:
         """The forward operations that run again where this is wanted."""
         made, read = ([getattr(run, what) for run in self.of.runs] for what in ("made", "read"))
         twice = (*part.forward, *part.forward)

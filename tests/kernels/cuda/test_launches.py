@@ -15,8 +15,8 @@ from memlab.kernels import registry
 from memlab.kernels.cuda import all_kernels, compile, target
 from memlab.kernels.cuda.compile import Labels, Places, Values, compiled, launch, signatures
 from memlab.kernels.cuda.simulator import share
-from memlab.kernels.operands import Window
-from memlab.kernels.registry import Call
+from memlab.kernels.operands import ConvWindow
+from memlab.kernels.registry import KernelCall
 from memlab.optimizers import OPTIMIZERS
 from memlab.runtime.metering.meter import Meter
 from memlab.runtime.session import SETTINGS
@@ -48,11 +48,11 @@ def test_every_kernel_is_listed_in_every_format() -> None:
 
 def test_a_signature_is_that_of_the_annotations() -> None:
     def function(
-        x: Values, y: Places, z: Labels, n: int, rate: float, add: bool, at: Window
+        x: Values, y: Places, z: Labels, n: int, rate: float, add: bool, at: ConvWindow
     ) -> None:
         """Does nothing."""
 
-    window = types.NamedUniTuple(types.int64, 8, Window)
+    window = types.NamedUniTuple(types.int64, 8, ConvWindow)
     rest = (types.int64[::1], types.int64, types.float64, types.boolean, window)
     expected = {
         (real[::1], place[::1], *rest)
@@ -60,7 +60,8 @@ def test_a_signature_is_that_of_the_annotations() -> None:
         for place in (types.uint8, types.int32)
     }
     function.__annotations__ = {
-        "x": Values, "y": Places, "z": Labels, "n": int, "rate": float, "add": bool, "at": Window,
+        "x": Values, "y": Places, "z": Labels, "n": int, "rate": float, "add": bool,
+        "at": ConvWindow,
         "return": None,
     }  # fmt: skip
     assert set(signatures(function)) == expected
@@ -97,7 +98,7 @@ def small() -> list[Case]:
     return list(seen.values())
 
 
-def calls(case: Case) -> list[tuple[registry.Kernel, Call]]:
+def calls(case: Case) -> list[tuple[registry.Kernel, KernelCall]]:
     """A layer's kernels with arrays of the device."""
     trial, found = Trial(case, 2), []
     for op in trial.ops:
@@ -105,7 +106,7 @@ def calls(case: Case) -> list[tuple[registry.Kernel, Call]]:
         call = trial.prepared(op, trial.values | read)
         arrays = {name: cuda.to_device(array) for name, array in call.arrays.items()}
         kernel = registry.find(op.kind, op.algorithm, "cuda", "fp64")
-        found.append((kernel, Call(arrays, call.layer, key=call.key)))
+        found.append((kernel, KernelCall(arrays, call.layer, key=call.key)))
     return found
 
 
@@ -135,7 +136,7 @@ def test_an_update_makes_no_array(monkeypatch: pytest.MonkeyPatch) -> None:
         arrays = {name: cuda.to_device(np.ones((4, 3))) for name in own.parts.values()}
         kernel = registry.find(kind, device="cuda", format="fp64")
         with Meter() as meter:
-            kernel(Call(arrays, settings=SETTINGS | {"step": 1.0}, slots=(own,)))
+            kernel(KernelCall(arrays, settings=SETTINGS | {"step": 1.0}, slots=(own,)))
             assert not meter.seen
 
 

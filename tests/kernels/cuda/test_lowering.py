@@ -14,7 +14,7 @@ from memlab import InputError, kernels
 from memlab.kernels import cuda as on_device
 from memlab.kernels.cuda.conv.im2col import WAYS, fold, lower
 from memlab.kernels.formulas import windows
-from memlab.kernels.operands import Window
+from memlab.kernels.operands import ConvWindow
 from tests.drawn import examples
 
 SETTINGS = [
@@ -71,7 +71,7 @@ def test_out_is_written_and_returned() -> None:
 def test_images_may_be_slices_of_larger_samples() -> None:
     """As a kernel's operands may; the public functions ask for whole ones."""
     samples = whole_numbers((2, 4, 5, 3))
-    x, at = samples[:, 1:3], Window(5, 3, 5, 3, 3, 1, 1, 1)
+    x, at = samples[:, 1:3], ConvWindow(5, 3, 5, 3, 3, 1, 1, 1)
     there = cuda.to_device(samples)
     lowered = cuda.to_device(np.full((2, 2, 3, 3, 5, 3), np.nan))
     lower(there[:, 1:3], lowered, at)

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from memlab import InputError
-from memlab.kernels.cuda.target import SIMULATOR, Target
+from memlab.kernels.cuda.target import SIMULATOR, CudaTarget
 from tests.kernels.cuda.drivers import Driver
 
 choice: Any = import_module("memlab.kernels.cuda.target")
 ROOT = Path(__file__).resolve().parents[3]
-GPU = Target("NVIDIA H200", False, (9, 0))
+GPU = CudaTarget("NVIDIA H200", False, (9, 0))
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     [(Driver(), GPU), (Driver(gpus=0), None), (Driver(initialised=100), None), (None, None)],
 )
 def test_the_driver_says_whether_there_is_a_gpu(
-    fresh: pytest.MonkeyPatch, driver: Driver | None, expected: Target | None
+    fresh: pytest.MonkeyPatch, driver: Driver | None, expected: CudaTarget | None
 ) -> None:
     fresh.setattr(choice, "_driver", lambda: driver)
     assert choice.gpu() == expected

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from itertools import count
 
-from memlab.pictures.values.cache import Kept
+from memlab.pictures.values.cache import RecentResults
 
 
 def test_the_last_few_are_kept_by_what_they_were_made_of() -> None:
-    kept, numbers = Kept(2), count(1)
+    kept, numbers = RecentResults(2), count(1)
 
     def ask(*of: object) -> int:
         return kept.of(of, lambda: next(numbers))
@@ -18,7 +18,7 @@ def test_the_last_few_are_kept_by_what_they_were_made_of() -> None:
 
 
 def test_what_cannot_be_hashed_is_told_apart_from_its_like() -> None:
-    kept = Kept(8)
+    kept = RecentResults(8)
     found = [kept.of(([each],), object) for each in (1, 1)]
     assert found[0] is not found[1]
     same = [1]

@@ -19,7 +19,15 @@ from memlab.claims.revolve import (
     hidden_state,
 )
 from memlab.techniques.recompute import segments
-from memlab.techniques.recompute.chain import Chain, Run, Schedule, Stage, Usage, Ways, simulate
+from memlab.techniques.recompute.chain import (
+    Chain,
+    Schedule,
+    Stage,
+    StageRun,
+    Usage,
+    Ways,
+    simulate,
+)
 from memlab.techniques.recompute.chain_optimum import frontier, least_memory, least_time
 from tests.drawn import examples
 from tests.rows import every_row
@@ -188,11 +196,11 @@ def without_idle(schedule: list[int]) -> Schedule:
     return tuple(found)
 
 
-def part_of(whole: Run, run: Run) -> Run:
+def part_of(whole: StageRun, run: StageRun) -> StageRun:
     """A run of a part of the operations takes no more of anything; one that did would be faster
     with an output for nobody, which is left out of a schedule."""
     staying, going = min(run.staying, whole.staying), min(run.going, whole.going)
-    return Run(min(run.cost, whole.cost), staying, max(staying, going))
+    return StageRun(min(run.cost, whole.cost), staying, max(staying, going))
 
 
 @st.composite
@@ -200,15 +208,15 @@ def told(draw: st.DrawFn, most: int = 5) -> Chain:
     """Chains whose stages have ways of their own."""
     chain = draw(chains(most))
 
-    def run(least: int, above: int) -> Run:
+    def run(least: int, above: int) -> StageRun:
         staying = least + draw(SMALL)
-        return Run(draw(SMALL), staying, staying + draw(st.integers(0, above)))
+        return StageRun(draw(SMALL), staying, staying + draw(st.integers(0, above)))
 
     def ways(number: int, stage: Stage) -> Ways:
         above, beside = chain.above(number), chain.beside(number)
         own, once, before = draw(st.booleans()), draw(SMALL), draw(SMALL)
         first, again = run(stage.output + once, above), run(stage.output, above)
-        keeps, both, ends = first, again, Run(0, 0, 0)
+        keeps, both, ends = first, again, StageRun(0, 0, 0)
         if own or beside:
             keeps, both = run(stage.kept + once, above), run(stage.kept, above)
             ends = both if own else part_of(both, run(beside, above))

@@ -16,7 +16,7 @@ from memlab import InputError
 from memlab.techniques.recompute.chain import Usage
 from memlab.techniques.recompute.exact_order import (
     LARGEST,
-    Task,
+    GraphTask,
     least_memory,
     least_time,
     simulate,
@@ -28,7 +28,7 @@ SMALL = st.integers(0, 9)
 
 
 @st.composite
-def graphs(draw: st.DrawFn, most: int = 7) -> tuple[Task, ...]:
+def graphs(draw: st.DrawFn, most: int = 7) -> tuple[GraphTask, ...]:
     """Tasks that read earlier ones; some may run only once."""
     count = draw(st.integers(1, most))
     tasks = []
@@ -37,14 +37,14 @@ def graphs(draw: st.DrawFn, most: int = 7) -> tuple[Task, ...]:
         reads = tuple(sorted(set(draw(before)))) if number else ()
         again = draw(st.sampled_from([True, True, True, False]))
         figures = draw(SMALL), draw(SMALL), reads, again, draw(SMALL), draw(SMALL)
-        tasks.append(Task(f"task{number}", *figures))
+        tasks.append(GraphTask(f"task{number}", *figures))
     return tuple(tasks)
 
 
 @st.composite
-def results(draw: st.DrawFn) -> tuple[Task, ...]:
+def results(draw: st.DrawFn) -> tuple[GraphTask, ...]:
     """The same, where tasks make several results, and some of them once."""
-    tasks: list[Task] = []
+    tasks: list[GraphTask] = []
     for task in draw(graphs(6)):
         which = [draw(st.integers(0, len(tasks[each].made(False)) - 1)) for each in task.sources]
         reads = tuple(zip(task.sources, which, strict=True))
@@ -57,7 +57,7 @@ def results(draw: st.DrawFn) -> tuple[Task, ...]:
 Held = frozenset[tuple[int, int]]
 
 
-def search(tasks: tuple[Task, ...], budget: int) -> int | None:
+def search(tasks: tuple[GraphTask, ...], budget: int) -> int | None:
     """The least cost within a budget, by Dijkstra over (phase, next task, what is held): at each
     place the task runs or not, and any result that is held may be dropped at any time."""
     count = itertools.count()
@@ -88,11 +88,11 @@ def search(tasks: tuple[Task, ...], budget: int) -> int | None:
     return None
 
 
-def brute_least(tasks: tuple[Task, ...]) -> int:
+def brute_least(tasks: tuple[GraphTask, ...]) -> int:
     return next(budget for budget in range(10**6) if search(tasks, budget) is not None)
 
 
-def spelt_out(tasks: tuple[Task, ...], order: tuple[int, ...]) -> Usage:
+def spelt_out(tasks: tuple[GraphTask, ...], order: tuple[int, ...]) -> Usage:
     """Usage from the definition: a run's result counts where a later run reads it, up to then."""
     peak = 0
     for now, number in enumerate(order):
@@ -106,11 +106,11 @@ def spelt_out(tasks: tuple[Task, ...], order: tuple[int, ...]) -> Usage:
     return Usage(peak, sum(tasks[number].cost for number in order))
 
 
-def chain_of_four(size: int = 10) -> tuple[Task, ...]:
+def chain_of_four(size: int = 10) -> tuple[GraphTask, ...]:
     """Four forwards, and four backwards that run once; each result has ``size`` bytes."""
-    forwards = [Task(f"forward{i}", 1, size, (i - 1,) if i else ()) for i in range(4)]
+    forwards = [GraphTask(f"forward{i}", 1, size, (i - 1,) if i else ()) for i in range(4)]
     backwards = [
-        Task(f"backward{3 - i}", 2, size, (3 - i, *((3 + i,) if i else ())), again=False)
+        GraphTask(f"backward{3 - i}", 2, size, (3 - i, *((3 + i,) if i else ())), again=False)
         for i in range(4)
     ]
     return (*forwards, *backwards)
@@ -119,7 +119,7 @@ def chain_of_four(size: int = 10) -> tuple[Task, ...]:
 @pytest.mark.measures
 @given(graphs() | results(), st.integers(0, 60))
 @examples(50)
-def test_least_time_equals_the_search(tasks: tuple[Task, ...], budget: int) -> None:
+def test_least_time_equals_the_search(tasks: tuple[GraphTask, ...], budget: int) -> None:
     cost = search(tasks, budget + 1)
     if cost is None:
         with pytest.raises(InputError, match=f"at least {brute_least(tasks)} bytes"):
@@ -132,7 +132,7 @@ def test_least_time_equals_the_search(tasks: tuple[Task, ...], budget: int) -> N
 
 @given(graphs() | results())
 @examples(30)
-def test_least_memory_equals_the_search(tasks: tuple[Task, ...]) -> None:
+def test_least_memory_equals_the_search(tasks: tuple[GraphTask, ...]) -> None:
     usage = simulate(tasks, least_memory(tasks))
     least = brute_least(tasks)
     assert (usage.peak, usage.cost) == (least, search(tasks, least))
@@ -140,7 +140,7 @@ def test_least_memory_equals_the_search(tasks: tuple[Task, ...]) -> None:
 
 @given(graphs(), st.randoms(use_true_random=False))
 @examples(100)
-def test_the_interpreter_equals_liveness_spelt_out(tasks: tuple[Task, ...], random) -> None:
+def test_the_interpreter_equals_liveness_spelt_out(tasks: tuple[GraphTask, ...], random) -> None:
     order: list[int] = []
     while len(set(order)) < len(tasks):
         again = [n for n in order if tasks[n].again]
@@ -164,7 +164,7 @@ def test_sizes_of_real_maps_are_exact() -> None:
     """Next to 2^40 bytes a single one decides, which is less than a solver rounds."""
     big = 2**40
     tasks = tuple(
-        Task(task.name, task.cost, big + number, task.reads, task.again)
+        GraphTask(task.name, task.cost, big + number, task.reads, task.again)
         for number, task in enumerate(chain_of_four())
     )
     least = brute_by_runs(tasks)
@@ -173,7 +173,7 @@ def test_sizes_of_real_maps_are_exact() -> None:
         least_time(tasks, least - 1)
 
 
-def brute_by_runs(tasks: tuple[Task, ...]) -> int:
+def brute_by_runs(tasks: tuple[GraphTask, ...]) -> int:
     """The least peak that some set of results at once can have."""
     sums = {
         sum(tasks[i].nbytes for i in chosen)
@@ -193,15 +193,23 @@ def test_fixed_bytes_are_in_budget_and_peak() -> None:
 
 
 def test_tasks_in_any_row_are_sorted_by_their_reads() -> None:
-    tasks = (Task("last", 1, 1, (2,)), Task("first", 1, 1, ()), Task("middle", 1, 1, (1,)))
+    tasks = (
+        GraphTask("last", 1, 1, (2,)),
+        GraphTask("first", 1, 1, ()),
+        GraphTask("middle", 1, 1, (1,)),
+    )
     assert least_time(tasks, 10) == (1, 2, 0)
 
 
 def test_a_graph_of_the_largest_size_is_solved_while_one_waits() -> None:
     half = LARGEST // 2
-    forwards = [Task(f"forward{i}", 3 + i % 4, 10 + i, (i - 1,) if i else ()) for i in range(half)]
+    forwards = [
+        GraphTask(f"forward{i}", 3 + i % 4, 10 + i, (i - 1,) if i else ()) for i in range(half)
+    ]
     backwards = [
-        Task(f"backward{i}", 9, 10, (half - 1 - i, *((half + i - 1,) if i else ())), again=False)
+        GraphTask(
+            f"backward{i}", 9, 10, (half - 1 - i, *((half + i - 1,) if i else ())), again=False
+        )
         for i in range(half)
     ]
     tasks = (*forwards, *backwards)
@@ -218,12 +226,12 @@ def test_a_graph_of_the_largest_size_is_solved_while_one_waits() -> None:
         (lambda: least_time(chain_of_four(), -5), "budget"),
         (lambda: least_time(chain_of_four(), 50, fixed=-1), "fixed"),
         (lambda: least_time((), 1), f"for 1 to {LARGEST} tasks"),
-        (lambda: least_memory((Task("a", 1, 1, ()),) * (LARGEST + 1)), "tasks, got"),
-        (lambda: least_memory((Task("a", 1, 1, (1,)), Task("b", 1, 1, (0,)))), "a, b"),
-        (lambda: least_memory((Task("a", 1, 1, (0,)),)), "wait for each other"),
-        (lambda: least_memory((Task("a", 1, 1, (7,)),)), "a reads task 7"),
-        (lambda: least_memory((Task("a", -1, 1, ()),)), "cost of a"),
-        (lambda: least_memory((Task("a", 1, 2**50, ()),)), "below"),
+        (lambda: least_memory((GraphTask("a", 1, 1, ()),) * (LARGEST + 1)), "tasks, got"),
+        (lambda: least_memory((GraphTask("a", 1, 1, (1,)), GraphTask("b", 1, 1, (0,)))), "a, b"),
+        (lambda: least_memory((GraphTask("a", 1, 1, (0,)),)), "wait for each other"),
+        (lambda: least_memory((GraphTask("a", 1, 1, (7,)),)), "a reads task 7"),
+        (lambda: least_memory((GraphTask("a", -1, 1, ()),)), "cost of a"),
+        (lambda: least_memory((GraphTask("a", 1, 2**50, ()),)), "below"),
         (lambda: simulate(chain_of_four(), (0, 1)), "forward2 is missing"),
         (lambda: simulate(chain_of_four(), (1,)), "reads forward0, which has not run"),
         (lambda: simulate(chain_of_four(), (0, 9)), "got 9"),
@@ -238,6 +246,7 @@ def test_bad_input_is_one_sentence(call, says: str) -> None:
 
 
 def test_a_program_on_which_the_presolve_of_the_solver_fails() -> None:
-    tasks = (Task("first", 0, 5, (), True, 9, 5), Task("alone", 0, 0, (), True, 0, 7),
-             Task("second", 0, 1, (), True, 1, 2), Task("last", 0, 0, (0, 2)))  # fmt: skip
+    tasks = (GraphTask("first", 0, 5, (), True, 9, 5), GraphTask("alone", 0, 0, (), True, 0, 7),
+             GraphTask("second", 0, 1, (), True, 1, 2), GraphTask("last", 0, 0, (0,
+                 2)))  # fmt: skip
     assert simulate(tasks, least_memory(tasks)).peak == brute_least(tasks)

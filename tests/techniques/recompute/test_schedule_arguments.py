@@ -21,14 +21,14 @@ from memlab.techniques.recompute import (
     slots,
 )
 from memlab.techniques.recompute.chain import Chain, Stage
-from memlab.techniques.recompute.exact_order import Task
+from memlab.techniques.recompute.exact_order import GraphTask
 from tests.rows import every_row
 from tests.strange import mostly_refused
 
 STEP = memlab.training_step(memlab.zoo.linear1())
 LEDGER, PLACEMENT = memlab.plan(STEP), memlab.place(STEP, 2)
 STAGE = Stage(1, 2, 4, 8, 4, 8, 4, 8, 16)
-CHAIN, TASKS = Chain((STAGE,) * 3), (Task("a", 1, 4, ()), Task("b", 1, 4, (0,)))
+CHAIN, TASKS = Chain((STAGE,) * 3), (GraphTask("a", 1, 4, ()), GraphTask("b", 1, 4, (0,)))
 USUAL: dict[str, Any] = {
     "step": STEP, "batch": 2, "at": 1, "layer": "h", "nbytes": 100, "address": 0, "blocks": TOY,
     "name": PLACEMENT.blocks[0].name, "chain": CHAIN, "budget": 100, "tasks": TASKS,
@@ -84,7 +84,7 @@ def test_every_argument(call: Callable[..., Any], name: str) -> None:
     mostly_refused(ask)
 
 
-MADE = {Block: ("A", 4, 0, 1), Stage: (1, 2, 4, 8, 4, 8, 4, 8, 16), Task: ("a", 1, 4, ())}
+MADE = {Block: ("A", 4, 0, 1), Stage: (1, 2, 4, 8, 4, 8, 4, 8, 16), GraphTask: ("a", 1, 4, ())}
 
 
 @every_row(
@@ -93,14 +93,14 @@ MADE = {Block: ("A", 4, 0, 1), Stage: (1, 2, 4, 8, 4, 8, 4, 8, 16), Task: ("a", 
         (kind, n)
         for kind, usual in MADE.items()
         for n in range(len(usual))
-        if kind is not Task or n in (1, 2)
+        if kind is not GraphTask or n in (1, 2)
     ],
 )
 def test_every_field_of_what_is_placed_or_scheduled(kind: Callable[..., Any], number: int) -> None:
     use: dict[Any, Callable[[Any], Any]] = {
         Block: lambda block: str(arrange([block])),
         Stage: lambda stage: chain_optimum.frontier(Chain((stage, STAGE))),
-        Task: lambda task: exact_order.simulate([task], [0]),
+        GraphTask: lambda task: exact_order.simulate([task], [0]),
     }
     name = fields(kind)[number].name  # type: ignore[arg-type]  # a dataclass
     usual = dict(zip([f.name for f in fields(kind)], MADE[kind], strict=False))  # type: ignore[arg-type,index]  # a dataclass

@@ -12,7 +12,7 @@ from memlab import InputError
 from memlab.claims.revolve import hidden_state, internal_state
 from memlab.techniques.recompute.chain import Chain, Stage, simulate
 from memlab.techniques.recompute.chain_optimum import frontier
-from memlab.techniques.recompute.methods import WAYS, Wish
+from memlab.techniques.recompute.methods import WAYS, RecomputeRequest
 from memlab.techniques.recompute.slots import output_schedule, output_state
 from memlab.techniques.recompute.step_as_chain import cuts
 from tests.rows import every_row
@@ -57,7 +57,7 @@ def test_it_is_what_recompute_runs(steps: int, slots: int) -> None:
     """Of every way by its name, the runs that its docstring speaks of."""
     step = memlab.training_step(memlab.zoo.rnn(steps=steps), "sgd")
     parts = cuts(step).parts
-    ran = Counter(WAYS["slots"].order(Wish(step, slots, (), 1, None)))
+    ran = Counter(WAYS["slots"].order(RecomputeRequest(step, slots, (), 1, None)))
     forwards = sum(ran[part.forward[-1]] for part in parts)
     assert forwards == output_state(len(parts), slots)
     assert internal_state(len(parts), slots) <= forwards <= hidden_state(len(parts), slots)

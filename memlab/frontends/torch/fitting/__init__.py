@@ -14,7 +14,7 @@ from memlab.errors import flag, known, whole
 from memlab.frontends.torch import AUTOCAST, _installed
 
 if TYPE_CHECKING:
-    from memlab.frontends.torch.fitting.recipe import Fit
+    from memlab.frontends.torch.fitting.recipe import RecipeFit
     from memlab.frontends.torch.fitting.search import Search
 
 BY = ("recompute", "offload")
@@ -34,7 +34,7 @@ def fit_model(
     accumulate: int = 1,
     keep_output: bool = False,
     tell: Callable[[int, int], None] | None = None,
-) -> Fit:
+) -> RecipeFit:
     """The cheapest modules to run again in backward, so that a training step fits into memory; or
     the modules that move the fewest bytes where what they save waits in host memory.
 
@@ -67,14 +67,14 @@ def fit_model(
     """
     _installed()
     from memlab.frontends.torch.fitting.search import failure
-    from memlab.frontends.torch.tensor_modes import Wish
+    from memlab.frontends.torch.tensor_modes import RecordingRequest
 
     known("way to make a model fit", by, BY)
     if autocast:
         known("format for autocast", autocast, AUTOCAST)
     nbytes, number = units.parse(memory), whole("batch", batch)
     parts, keep = whole("accumulate", accumulate), flag("keep_output", keep_output)
-    wish = Wish(build, make_batch, loss_fn, optimizer, autocast, parts, True, keep)
+    wish = RecordingRequest(build, make_batch, loss_fn, optimizer, autocast, parts, True, keep)
     searched = _search(by)(wish, number, tell)
     found = searched.fit(nbytes)
     if found.recipe is None:

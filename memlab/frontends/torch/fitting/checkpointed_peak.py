@@ -16,9 +16,9 @@ import numpy as np
 
 from memlab.frontends.torch.checkpoint_rng import nbytes as state_nbytes
 from memlab.frontends.torch.checkpoint_rng import reruns
-from memlab.frontends.torch.fitting.module_calls import Span, inside, resident
-from memlab.frontends.torch.measured_workspace import Workspace
-from memlab.frontends.torch.recording import BEFORE, Block, Call, Recording
+from memlab.frontends.torch.fitting.module_calls import CallSpan, inside, resident
+from memlab.frontends.torch.measured_workspace import MeasuredWorkspace
+from memlab.frontends.torch.recording import BEFORE, OperatorCall, RecordedStorage, Recording
 from memlab.step.op import Phase
 
 Literal = tuple[str, ...]
@@ -28,7 +28,7 @@ ALWAYS: Literal = ("-",)
 
 
 @dataclass(slots=True)
-class Held:
+class SavedStorage:
     """A storage with its bytes, born inside call ``born``.
 
     ``until`` says up to which call each condition holds it, none of which excludes another.
@@ -46,7 +46,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class ModuleRerun:
     """One run of a module that runs again before the call ``at`` of backward.
 
     ``inside`` are the most bytes while it does, beside what is there, of which ``less`` belong to
@@ -54,7 +54,7 @@ class Again:
     """
 
     name: str
-    span: Span
+    span: CallSpan
     at: int
     end: int
     inside: int
@@ -71,8 +71,8 @@ class Model:
     """
 
     base: Sequence[int]
-    held: Sequence[Held]
-    agains: Sequence[Again]
+    held: Sequence[SavedStorage]
+    agains: Sequence[ModuleRerun]
     seconds: Mapping[str, float]
     total: float
     parents: Mapping[str, tuple[str, ...]]
@@ -85,18 +85,19 @@ class Model:
 
 
 def model_of(
-    found: Recording, measured: Workspace, spans: Mapping[str, Sequence[Span]],
+    found: Recording, measured: MeasuredWorkspace, spans: Mapping[str, Sequence[CallSpan]],
     norms: Mapping[str, int], batch: int,
 ) -> Model:  # fmt: skip
     """What the candidates change of a recording at a batch."""
-    return Reading(found, measured, spans, norms, batch).model()
+    return CandidateRecording(found, measured, spans, norms, batch).model()
 
 
-class Reading:
+class CandidateRecording:
     """A recording read for its candidates."""
 
     def __init__(
-        self, found: Recording, measured: Workspace, spans: Mapping[str, Sequence[Span]],
+        self, found: Recording, measured: MeasuredWorkspace, spans: Mapping[str,
+        Sequence[CallSpan]],
         norms: Mapping[str, int], batch: int,
     ) -> None:  # fmt: skip
         self.found, self.measured, self.norms, self.batch = found, measured, norms, batch
@@ -118,12 +119,12 @@ class Reading:
         moving = [each for each in self.found.blocks if self._moves(each)]
         held = [self._held(each, ends) for each in moving]
         base = self._base(moving)
-        held += [Held(state_nbytes(), each.span.first, {("+", each.name): each.end})
+        held += [SavedStorage(state_nbytes(), each.span.first, {("+", each.name): each.end})
                  for each in agains]  # fmt: skip
         held += list(self._states())
         return Model(base, held, agains, again, sum(seconds.values()), self._parents(kept))
 
-    def _base(self, moving: Sequence[Block]) -> list[int]:
+    def _base(self, moving: Sequence[RecordedStorage]) -> list[int]:
         """The bytes inside every call beside these storages."""
         extra = np.array([self._extra(call.number) for call in self.found.calls], np.int64)
         steps = np.zeros(len(extra) + 1, np.int64)
@@ -135,11 +136,11 @@ class Reading:
         found: list[int] = (extra + np.cumsum(steps)[:-1]).tolist()
         return found
 
-    def _states(self) -> Iterator[Held]:
+    def _states(self) -> Iterator[SavedStorage]:
         """What the model's own checkpoints keep."""
         for each in reruns(self.found):
-            yield Held(state_nbytes(), each.begin, {ALWAYS: each.end})
-            yield Held(state_nbytes(), each.first, {ALWAYS: each.last})
+            yield SavedStorage(state_nbytes(), each.begin, {ALWAYS: each.end})
+            yield SavedStorage(state_nbytes(), each.first, {ALWAYS: each.last})
 
     # -- who reads what -----------------------------------------------------------------------
 
@@ -160,9 +161,9 @@ class Reading:
                 found[call.forward].append(call.number)
         return found
 
-    def _readers(self) -> dict[int, list[Call]]:
+    def _readers(self) -> dict[int, list[OperatorCall]]:
         """Who reads or changes each storage; and who lets it go last."""
-        found: dict[int, list[Call]] = {each.number: [] for each in self.found.blocks}
+        found: dict[int, list[OperatorCall]] = {each.number: [] for each in self.found.blocks}
         for call in self.found.calls:
             for number in (*call.reads, *call.updates):
                 found[number].append(call)
@@ -173,20 +174,20 @@ class Reading:
                     found[block.number].append(last)
         return found
 
-    def _bytes(self, block: Block) -> int:
+    def _bytes(self, block: RecordedStorage) -> int:
         return self.measured.outputs.get(block.number, block.nbytes).at(self.batch)
 
     def _extra(self, call: int) -> int:
         found = self.measured.extra.get(call)
         return found.at(self.batch) if found else 0
 
-    def _forward(self, block: Block) -> bool:
+    def _forward(self, block: RecordedStorage) -> bool:
         """Whether forward makes it, or it comes in."""
         if block.born == BEFORE:
             return not resident(block)
         return self.found.calls[block.born].phase in (Phase.FORWARD, Phase.LOSS)
 
-    def _moves(self, block: Block) -> bool:
+    def _moves(self, block: RecordedStorage) -> bool:
         """Whether a choice can change when it is alive."""
         if not self._forward(block) or not self._bytes(block):
             return False
@@ -199,9 +200,11 @@ class Reading:
 
     # -- what holds it ------------------------------------------------------------------------
 
-    def _held(self, block: Block, agains: Mapping[tuple[str, Span], Again]) -> Held:
+    def _held(
+        self, block: RecordedStorage, agains: Mapping[tuple[str, CallSpan], ModuleRerun]
+    ) -> SavedStorage:
         """A storage with all that may hold it: see the module's text."""
-        held = Held(self._bytes(block), max(block.born, 0))
+        held = SavedStorage(self._bytes(block), max(block.born, 0))
         inner, readers = set(self.owners.get(block.born, ())), self.readers[block.number]
         for call in readers:
             if call.phase is not Phase.BACKWARD:
@@ -221,7 +224,10 @@ class Reading:
         return held
 
     def _second(
-        self, block: Block, agains: Mapping[tuple[str, Span], Again], readers: Sequence[Call]
+        self,
+        block: RecordedStorage,
+        agains: Mapping[tuple[str, CallSpan], ModuleRerun],
+        readers: Sequence[OperatorCall],
     ) -> Iterator[tuple[str, tuple[int, int]]]:
         """When it is there another time, by the module that runs again."""
         for name in self.owners.get(block.born, ()):
@@ -233,30 +239,30 @@ class Reading:
             if own and (name, span) in agains:
                 yield name, (agains[name, span].at, max(own))
 
-    def _end(self, name: str, call: int, agains: Mapping[tuple[str, Span], Again]) -> int:
+    def _end(self, name: str, call: int, agains: Mapping[tuple[str, CallSpan], ModuleRerun]) -> int:
         span = next(each for each in self.spans[name] if call in each)
         found = agains.get((name, span))
         return found.end if found else call
 
     # -- running again ------------------------------------------------------------------------
 
-    def _agains(self) -> Iterator[Again]:
+    def _agains(self) -> Iterator[ModuleRerun]:
         for name, spans in self.spans.items():
             for span in spans:
                 found = self._again(name, span)
                 if found is not None:
                     yield found
 
-    def _again(self, name: str, span: Span) -> Again | None:
+    def _again(self, name: str, span: CallSpan) -> ModuleRerun | None:
         """A run that backward needs something of."""
         nodes = [number for each in range(span.first, span.end) for number in self.nodes[each]]
         if not nodes:
             return None
         at, end = min(nodes), max(nodes)
         less = self._extra(at) + sum(map(self._bytes, self.found.born(at)))
-        return Again(name, span, at, end, self._inside(name, span), less)
+        return ModuleRerun(name, span, at, end, self._inside(name, span), less)
 
-    def _inside(self, name: str, span: Span) -> int:
+    def _inside(self, name: str, span: CallSpan) -> int:
         """The most bytes while the calls of a span run again: what backward needs of them stays,
         the rest goes as in forward."""
         alive = most = state_nbytes() + self._statistics(name)
@@ -274,7 +280,7 @@ class Reading:
     def _statistics(self, name: str) -> int:
         return sum(n for path, n in self.norms.items() if f"{path}.".startswith(f"{name}."))
 
-    def _needed(self, block: Block, span: Span, last: int) -> int:
+    def _needed(self, block: RecordedStorage, span: CallSpan, last: int) -> int:
         """The last call of the span that needs a storage; one beyond it where backward does."""
         readers = self.readers[block.number]
         if any(self._in_backward(call.number) and call.forward in span for call in readers):
@@ -283,7 +289,7 @@ class Reading:
             return min(block.died, last)
         return min(max((c.number for c in readers if c.number in span), default=block.born), last)
 
-    def _last(self, span: Span) -> int:
+    def _last(self, span: CallSpan) -> int:
         """The last call that runs again: the one after which backward has all that it needs."""
         found = span.first
         for number in range(span.first, span.end):
@@ -294,7 +300,7 @@ class Reading:
                     found = number
         return found
 
-    def _spares(self, again: Again) -> bool:
+    def _spares(self, again: ModuleRerun) -> bool:
         """Whether it lets anything go that nobody outside needs as long."""
         for number in range(again.span.first, again.span.end):
             for block in self.found.born(number):
@@ -305,7 +311,7 @@ class Reading:
                     return True
         return False
 
-    def _seconds(self, again: Again) -> float:
+    def _seconds(self, again: ModuleRerun) -> float:
         numbers = range(again.span.first, self._last(again.span) + 1)
         return sum(self.measured.seconds.get(number, 0.0) for number in numbers)
 

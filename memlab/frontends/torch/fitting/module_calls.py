@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memlab.frontends.torch.dispatch_mode import Recorder
-from memlab.frontends.torch.recording import BEFORE, Block, Recording
+from memlab.frontends.torch.recording import BEFORE, RecordedStorage, Recording
 from memlab.frontends.torch.torch_private_api import NORM, STACK
 from memlab.step.op import Phase
 from memlab.step.tensor import Role
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class CallSpan:
     """The calls of one run of a module's forward: ``first`` counted, ``end`` not."""
 
     first: int
@@ -35,7 +35,7 @@ class Watched:
     with the bytes of their statistics.
     """
 
-    spans: dict[str, list[Span]] = field(default_factory=dict)
+    spans: dict[str, list[CallSpan]] = field(default_factory=dict)
     norms: dict[str, int] = field(default_factory=dict)
     _handles: list[Any] = field(default_factory=list)
     _recorder: Any = None
@@ -71,7 +71,7 @@ class Watched:
         name, first = self._open.pop()
         end = self._now()
         if end > first >= 0:
-            self.spans.setdefault(name, []).append(Span(first, end))
+            self.spans.setdefault(name, []).append(CallSpan(first, end))
 
     def _now(self) -> int:
         """How many calls were recorded; every recording begins anew. Backward is not looked at."""
@@ -85,7 +85,7 @@ class Watched:
         return len(recorder.calls)
 
 
-def candidates(found: Recording, seen: Watched) -> dict[str, list[Span]]:
+def candidates(found: Recording, seen: Watched) -> dict[str, list[CallSpan]]:
     """The modules that can run again with the same result, with all their runs: not the model
     itself, and none of those that ``unfit`` gives a reason for."""
     uses = _Uses(found)
@@ -96,7 +96,7 @@ def candidates(found: Recording, seen: Watched) -> dict[str, list[Span]]:
     }
 
 
-def savers(found: Recording, seen: Watched) -> dict[str, list[Span]]:
+def savers(found: Recording, seen: Watched) -> dict[str, list[CallSpan]]:
     """The modules of which what autograd saves can wait elsewhere with the same result, with all
     their runs; the model itself, under the empty name, is one of them."""
     uses = _Uses(found)
@@ -123,7 +123,7 @@ class _Uses:
                 self.saved.setdefault(call.forward, set()).update(call.reads)
         self.again = [call for call in found.calls if call.again]
 
-    def unfit(self, name: str, span: Span, norms: Mapping[str, int]) -> str:
+    def unfit(self, name: str, span: CallSpan, norms: Mapping[str, int]) -> str:
         """Why a run of a module would not be the same another time; empty where it would."""
         calls = self.found.calls[span.first : span.end]
         for call in calls:
@@ -137,7 +137,7 @@ class _Uses:
             return "it has a checkpoint already"
         return ""
 
-    def unsaved(self, name: str, span: Span) -> str:
+    def unsaved(self, name: str, span: CallSpan) -> str:
         """Why what a run of a module saves cannot wait elsewhere; empty where it can."""
         if any(_related(each.path, name) for each in self.again):
             return "it has a checkpoint already"
@@ -153,14 +153,14 @@ class _Uses:
         changes = [each for each in self.changes.get(number, ()) if each > after]
         return any(self.found.calls[each].phase in phases for each in changes)
 
-    def _outer(self, number: int, span: Span) -> bool:
+    def _outer(self, number: int, span: CallSpan) -> bool:
         return self.found.blocks[number].born not in span
 
     def _statistics(self, number: int, norms: Mapping[str, int]) -> bool:
         block = self.found.blocks[number]
         return block.role is Role.BUFFER and block.name.rpartition(".")[0] in norms
 
-    def _changed_after(self, number: int, span: Span) -> bool:
+    def _changed_after(self, number: int, span: CallSpan) -> bool:
         kept = self.found.blocks[number].role in (Role.BUFFER, Role.PARAMETER)
         return not kept and any(each >= span.end for each in self.changes.get(number, ()))
 
@@ -176,6 +176,6 @@ def _related(path: str, name: str) -> bool:
     return path == name or inside(path, name) or (bool(path) and inside(name, path))
 
 
-def resident(block: Block) -> bool:
+def resident(block: RecordedStorage) -> bool:
     """Whether it is there before the step and stays, so that no choice changes it."""
     return block.born == BEFORE and block.role is not Role.INPUT

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from memlab.frontends.torch.fitting.checkpointed_peak import ALWAYS, Held, Literal, Model
+from memlab.frontends.torch.fitting.checkpointed_peak import ALWAYS, Literal, Model, SavedStorage
 from memlab.placement.integer_program import milp
 
 WHAT = "choosing modules to run again"
@@ -25,7 +25,7 @@ Array = Any
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ModuleChoice:
     """A set of modules with the peak that ``model`` gives it, and the seconds that it takes.
 
     ``bound`` is what no set falls below: seconds where a budget is kept, bytes where the least
@@ -39,7 +39,7 @@ class Choice:
     proved: bool
 
 
-class Program:
+class ModuleProgram:
     """The rows of a model: bytes inside every call as a sum over the chosen modules."""
 
     def __init__(self, model: Model) -> None:
@@ -61,7 +61,7 @@ class Program:
 
     # -- what holds a storage -----------------------------------------------------------------
 
-    def _add(self, held: Held) -> None:
+    def _add(self, held: SavedStorage) -> None:
         always = held.until.get(ALWAYS, held.born)
         self._span(None, held.born, always, held.nbytes)
         ends = sorted({end for end in held.until.values() if end > always})
@@ -136,7 +136,7 @@ class Program:
         values += [int(any(_true(each, chosen) for each in when)) for when in self.joint]
         return int((self.rows @ np.array(values, np.int64) + self.limits).max())
 
-    def cheapest(self, nbytes: int) -> Choice | None:
+    def cheapest(self, nbytes: int) -> ModuleChoice | None:
         """The set that takes the fewest seconds of those within so many bytes, or ``None``."""
         left = (nbytes - self.limits) / _SCALE
         many = np.maximum(self.rows, 0).sum(axis=1) / _SCALE > left
@@ -147,13 +147,13 @@ class Program:
         if found is None:
             return None
         names, bound, proved = found
-        return Choice(names, self.peak(names), self.seconds(names), bound, proved)
+        return ModuleChoice(names, self.peak(names), self.seconds(names), bound, proved)
 
     def _cost(self, name: str) -> float:
         """Seconds; of equal ones fewer modules are better."""
         return self.model.seconds[name] + 1e-6 * max(self.model.total, 1e-3)
 
-    def least(self) -> Choice:
+    def least(self) -> ModuleChoice:
         """The set with the least peak."""
         top = -np.ones((len(self.rows), 1))
         rows = np.hstack([self.rows / _SCALE, top])
@@ -162,7 +162,7 @@ class Program:
         found = self._solved(cost, rows, -self.limits / _SCALE)
         assert found is not None  # no module at all is a choice
         names, bound, proved = found
-        return Choice(names, self.peak(names), self.seconds(names), bound * _SCALE, proved)
+        return ModuleChoice(names, self.peak(names), self.seconds(names), bound * _SCALE, proved)
 
     def seconds(self, names: Iterable[str]) -> float:
         """What these take."""

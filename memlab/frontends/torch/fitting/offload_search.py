@@ -15,12 +15,17 @@ from typing import Any, ClassVar
 
 from memlab import units
 from memlab.frontends.torch.fitting import offloading
-from memlab.frontends.torch.fitting.checkpointed_peak import ALWAYS, Held, Model, Reading
+from memlab.frontends.torch.fitting.checkpointed_peak import (
+    ALWAYS,
+    CandidateRecording,
+    Model,
+    SavedStorage,
+)
 from memlab.frontends.torch.fitting.module_calls import inside, savers
-from memlab.frontends.torch.fitting.module_milp import Choice, Program
-from memlab.frontends.torch.fitting.recipe import Fit
+from memlab.frontends.torch.fitting.module_milp import ModuleChoice, ModuleProgram
+from memlab.frontends.torch.fitting.recipe import RecipeFit
 from memlab.frontends.torch.fitting.search import Search
-from memlab.frontends.torch.recording import BEFORE, Block, Call
+from memlab.frontends.torch.recording import BEFORE, OperatorCall, RecordedStorage
 from memlab.ledger.plan import plan
 from memlab.step.op import Phase
 from memlab.step.step import Step
@@ -30,7 +35,7 @@ _MB = 1e6
 
 
 @dataclass(frozen=True)
-class Offload(Fit):
+class OffloadFit(RecipeFit):
     """How a step fits where what autograd saves inside ``modules`` waits in host memory.
 
     ``peak`` and ``before`` are bytes of the device. In a step ``to_host`` bytes leave it and
@@ -67,17 +72,17 @@ class OffloadSearch(Search):
     what: ClassVar[str] = "whose saved tensors wait in host memory"
 
     @cached_property
-    def program(self) -> Program:
+    def program(self) -> ModuleProgram:
         """The choices as a mixed-integer program, whose seconds are MB moved to the host."""
         spans = savers(self.found, self.watched)
         reading = Waits(self.found, self.measured, spans, self.watched.norms, self.batch)
-        return Program(reading.model())
+        return ModuleProgram(reading.model())
 
     def change(self, model: Any, names: tuple[str, ...]) -> Any:
         """The model with these modules wrapped, as it is recorded."""
         return offloading.wrap_recorded(model, names)
 
-    def recipe(self, choice: Choice, nbytes: int, step: Step, peak: int) -> Fit:
+    def recipe(self, choice: ModuleChoice, nbytes: int, step: Step, peak: int) -> RecipeFit:
         """What is found, as the recipe for it; bytes are those of the recorded step."""
         copies = [op for op in step.ops if op.phase is Phase.COPY]
         sizes = [
@@ -86,7 +91,7 @@ class OffloadSearch(Search):
             for each in op.writes.values()
         ]
         to_host = sum(n for host, n in sizes if host)
-        return Offload(
+        return OffloadFit(
             **self.common(choice, nbytes, step, peak),
             proved=choice.proved and to_host == round(choice.seconds * _MB),
             to_host=to_host,
@@ -95,7 +100,7 @@ class OffloadSearch(Search):
         )
 
 
-class Waits(Reading):
+class Waits(CandidateRecording):
     """A recording read for the modules that save something."""
 
     def model(self) -> Model:
@@ -118,7 +123,7 @@ class Waits(Reading):
         return [name for name in self.spans if name in found]
 
     def _cost(
-        self, moving: Sequence[Block]
+        self, moving: Sequence[RecordedStorage]
     ) -> tuple[dict[str, float], dict[frozenset[str], float]]:
         """MB that each module moves, and that several move together: what they save is one
         storage. Of modules that lie in each other one at most is chosen, so each has it alone."""
@@ -134,29 +139,29 @@ class Waits(Reading):
                 shared[names] = shared.get(names, 0.0) + nbytes
         return cost, shared
 
-    def _names(self, block: Block) -> frozenset[str]:
+    def _names(self, block: RecordedStorage) -> frozenset[str]:
         """The modules that save it."""
         saved = self._backward(block)
         return frozenset(name for call in saved for name in self.owners.get(call.forward or 0, ()))
 
-    def _backward(self, block: Block) -> Iterator[Call]:
+    def _backward(self, block: RecordedStorage) -> Iterator[OperatorCall]:
         """The calls of backward that read what forward saved."""
         for call in self.readers[block.number]:
             if call.phase is Phase.BACKWARD and call.forward is not None:
                 yield call
 
-    def _goes(self, block: Block) -> bool:
+    def _goes(self, block: RecordedStorage) -> bool:
         """Whether it is moved where it is saved: neither a vector nor there before the step."""
         born = block.born != BEFORE and self._forward(block)
         return born and len(block.spec.shape) > 1 and bool(self._bytes(block))
 
-    def _moves(self, block: Block) -> bool:
+    def _moves(self, block: RecordedStorage) -> bool:
         """Whether a choice can change when it is on the device."""
         return self._goes(block) and bool(self._names(block))
 
-    def _waits(self, block: Block) -> Held:
+    def _waits(self, block: RecordedStorage) -> SavedStorage:
         """A storage with all that may hold it on the device."""
-        held = Held(self._bytes(block), block.born)
+        held = SavedStorage(self._bytes(block), block.born)
         held.hold(ALWAYS, block.born)
         saved = list(self._backward(block))
         for call in self.readers[block.number]:
@@ -170,11 +175,13 @@ class Waits(Reading):
         held.second = dict(self._back(block, saved))
         return held
 
-    def _last_of(self, call: Call) -> int:
+    def _last_of(self, call: OperatorCall) -> int:
         """The last call of the node that a call of backward belongs to."""
         return max(self.nodes[call.forward or 0][-1], call.number)
 
-    def _back(self, block: Block, saved: Sequence[Call]) -> Iterator[tuple[str, tuple[int, int]]]:
+    def _back(
+        self, block: RecordedStorage, saved: Sequence[OperatorCall]
+    ) -> Iterator[tuple[str, tuple[int, int]]]:
         """When it is on the device again, by the module that saved it."""
         for name in {name for call in saved for name in self.owners.get(call.forward or 0, ())}:
             own = [c for c in saved if name in self.owners.get(c.forward or 0, ())]

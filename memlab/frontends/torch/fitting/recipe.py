@@ -15,7 +15,13 @@ import torch
 from memlab import units
 from memlab.errors import visible, whole
 from memlab.frontends.torch.fitting import wrapping
-from memlab.frontends.torch.tensor_modes import Change, Wish, as_it_is, autocast, optimizer_of
+from memlab.frontends.torch.tensor_modes import (
+    Change,
+    RecordingRequest,
+    as_it_is,
+    autocast,
+    optimizer_of,
+)
 from memlab.frontends.torch.torch_private_api import LEAVES
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
@@ -26,7 +32,7 @@ LISTED = 4
 
 
 @dataclass(frozen=True)
-class Fit(ABC):
+class RecipeFit(ABC):
     """How a step fits into ``memory`` bytes at ``batch``, with some ``modules`` wrapped.
 
     ``peak`` is promised, in bytes with workspace; it was recorded of the wrapped model. ``before``
@@ -46,7 +52,7 @@ class Fit(ABC):
     modules: tuple[str, ...]
     proved: bool
     step: Step = field(repr=False)
-    wish: Wish = field(repr=False)
+    wish: RecordingRequest = field(repr=False)
 
     def apply(self, model: Any) -> Any:
         """The model itself, whose modules are wrapped from now on: gradients, parameters and
@@ -103,7 +109,7 @@ class Fit(ABC):
 
 
 @dataclass(frozen=True)
-class Recipe(Fit):
+class Recipe(RecipeFit):
     """How a step fits where ``modules`` run again in backward.
 
     That takes ``seconds`` of this machine: ``share`` of a plain step. No set of modules of which
@@ -128,7 +134,7 @@ class Recipe(Fit):
 
 
 def _trained(
-    wish: Wish, change: Change, batch: int, steps: int, seed: int
+    wish: RecordingRequest, change: Change, batch: int, steps: int, seed: int
 ) -> Iterator[tuple[str, Any]]:
     """What a model has after so many steps: its loss, gradients, parameters, buffers."""
     with torch.random.fork_rng(devices=[]):

@@ -16,11 +16,11 @@ from memlab.frontends.torch import observed_model
 from memlab.frontends.torch.fitting import wrapping
 from memlab.frontends.torch.fitting.checkpointed_peak import model_of
 from memlab.frontends.torch.fitting.module_calls import Watched, candidates
-from memlab.frontends.torch.fitting.module_milp import Choice, Program
-from memlab.frontends.torch.fitting.recipe import Fit, Recipe
+from memlab.frontends.torch.fitting.module_milp import ModuleChoice, ModuleProgram
+from memlab.frontends.torch.fitting.recipe import Recipe, RecipeFit
 from memlab.frontends.torch.measured_workspace import Tell, with_workspace, workspace
 from memlab.frontends.torch.recording import Recording
-from memlab.frontends.torch.tensor_modes import OPTIMIZERS, Optimizer, Wish
+from memlab.frontends.torch.tensor_modes import OPTIMIZERS, Optimizer, RecordingRequest
 from memlab.ledger.entries import Peak
 from memlab.ledger.plan import plan
 from memlab.optimizers import title
@@ -36,8 +36,8 @@ class Fitted:
     """What was found for a budget: the recipe, or ``None`` where nothing fits; then ``least`` is
     the set with the least peak, and ``peak`` what it takes."""
 
-    recipe: Fit | None
-    least: Choice | None = None
+    recipe: RecipeFit | None
+    least: ModuleChoice | None = None
     peak: Peak | None = None
 
 
@@ -47,7 +47,7 @@ class Search:
 
     what: ClassVar[str] = "that run again"
 
-    def __init__(self, wish: Wish, batch: int, tell: Tell | None = None) -> None:
+    def __init__(self, wish: RecordingRequest, batch: int, tell: Tell | None = None) -> None:
         self.wish, self.batch, self.tell = wish, batch, tell
         self.watched = Watched()
         self.model = _observed(replace(wish, build=self.watched.build(wish.build)), batch)
@@ -58,16 +58,16 @@ class Search:
         self.before = plan(self.step).peak_at(batch)
 
     @cached_property
-    def program(self) -> Program:
+    def program(self) -> ModuleProgram:
         """The choices as a mixed-integer program."""
         spans = candidates(self.found, self.watched)
         norms: Mapping[str, int] = self.watched.norms
-        return Program(model_of(self.found, self.measured, spans, norms, self.batch))
+        return ModuleProgram(model_of(self.found, self.measured, spans, norms, self.batch))
 
     def fit(self, nbytes: int) -> Fitted:
         """The cheapest set of modules within so many bytes."""
         if self.before.nbytes <= nbytes:
-            none = Choice((), self.before.nbytes, 0.0, 0.0, True)
+            none = ModuleChoice((), self.before.nbytes, 0.0, 0.0, True)
             return Fitted(self.recipe(none, nbytes, self.step, self.before.nbytes))
         room = nbytes
         for _ in range(TRIES):
@@ -103,7 +103,7 @@ class Search:
         """The model with these modules wrapped, as it is recorded."""
         return wrapping.wrap(model, names)
 
-    def recipe(self, choice: Choice, nbytes: int, step: Step, peak: int) -> Fit:
+    def recipe(self, choice: ModuleChoice, nbytes: int, step: Step, peak: int) -> RecipeFit:
         """What is found, as the recipe for it."""
         total = sum(self.measured.seconds.values())
         return Recipe(
@@ -114,7 +114,7 @@ class Search:
             bound=choice.bound / total,
         )
 
-    def common(self, choice: Choice, nbytes: int, step: Step, peak: int) -> dict[str, Any]:
+    def common(self, choice: ModuleChoice, nbytes: int, step: Step, peak: int) -> dict[str, Any]:
         """What every recipe has."""
         return {
             "model": self.found.model,
@@ -136,7 +136,7 @@ class Search:
         return max((n for n, op in pairs if op.phase is Phase.UPDATE), default=0)
 
 
-def _observed(wish: Wish, batch: int) -> observed_model.Observed:
+def _observed(wish: RecordingRequest, batch: int) -> observed_model.Observed:
     """The model recorded for any batch, or where it cannot be for this one."""
     try:
         return observed_model.Observed(wish)
@@ -148,7 +148,7 @@ def _observed(wish: Wish, batch: int) -> observed_model.Observed:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class OptimizerChange:
     """Another optimizer, its line of code, and the peak of its step in bytes; ``fits`` says that
     it is within the budget, with ``modules`` that are wrapped where it needs some."""
 
@@ -193,16 +193,16 @@ def _remedy(search: Search, nbytes: int, phase: Phase, least: int) -> str:
     return "try a smaller batch with accumulate=, which keeps the gradients of the whole"
 
 
-def changes(search: Search, nbytes: int) -> Iterator[Change]:
+def changes(search: Search, nbytes: int) -> Iterator[OptimizerChange]:
     """Optimizers that take less in their update, the mildest change first."""
     for what, line, optimizer in _optimizers(search.wish.optimizer):
         other = type(search)(replace(search.wish, optimizer=optimizer), search.batch, search.tell)
         found = other.fit(nbytes)
         if found.recipe is not None:
-            yield Change(what, line, found.recipe.peak, True, found.recipe.modules)
+            yield OptimizerChange(what, line, found.recipe.peak, True, found.recipe.modules)
         else:
             assert found.peak is not None
-            yield Change(what, line, found.peak.nbytes, False)
+            yield OptimizerChange(what, line, found.peak.nbytes, False)
 
 
 def _optimizers(given: Optimizer) -> Iterator[tuple[str, str, Optimizer]]:

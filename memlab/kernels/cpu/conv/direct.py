@@ -14,7 +14,7 @@ from memlab.kernels.cpu.layers.linear import add_bias, sum_bias
 from memlab.kernels.formulas.accumulation import put
 from memlab.kernels.formulas.windows import inside
 from memlab.kernels.operands import convolution
-from memlab.kernels.registry import Array, Call, kernel
+from memlab.kernels.registry import Array, KernelCall, kernel
 
 _U = np.uint64
 
@@ -23,7 +23,7 @@ Settings = tuple[int, int, int, int]
 
 
 @kernel("conv2d", "direct")
-def conv2d(call: Call) -> None:
+def conv2d(call: KernelCall) -> None:
     """``y = w * x``, plus the bias."""
     for x, y in zip(call["x"], call["y"], strict=True):
         _forward(x, call["weight"], y, _settings(call))
@@ -32,7 +32,7 @@ def conv2d(call: Call) -> None:
 
 
 @kernel("conv2d.backward", "direct")
-def conv2d_backward(call: Call) -> None:
+def conv2d_backward(call: KernelCall) -> None:
     """``dw`` adds up over the images; ``dx`` is made image by image."""
     settings, adds = _settings(call), call.accumulate_weights
     for b, (x, dy) in enumerate(zip(call["x"], call["dy"], strict=True)):
@@ -44,7 +44,7 @@ def conv2d_backward(call: Call) -> None:
         sum_bias(call["dy"], call["dbias"], adds)
 
 
-def _settings(call: Call) -> Settings:
+def _settings(call: KernelCall) -> Settings:
     layer = convolution(call)
     return layer.groups, layer.stride, layer.padding, layer.dilation
 

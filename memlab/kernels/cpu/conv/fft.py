@@ -23,11 +23,11 @@ from memlab.kernels.cpu.layers.linear import add_bias, sum_bias
 from memlab.kernels.cpu.threads import own
 from memlab.kernels.formulas.accumulation import put
 from memlab.kernels.operands import convolution
-from memlab.kernels.registry import Array, Call, kernel
+from memlab.kernels.registry import Array, KernelCall, kernel
 
 
 @kernel("conv2d", "fft")
-def conv2d(call: Call) -> None:
+def conv2d(call: KernelCall) -> None:
     """``Y[k] = sum of X[c] conj(W[k, c])`` for every image."""
     planes, pad = _planes(call)
     inputs, kernels, outputs = _spectra(call)
@@ -41,7 +41,7 @@ def conv2d(call: Call) -> None:
 
 
 @kernel("conv2d.backward", "fft")
-def conv2d_backward(call: Call) -> None:
+def conv2d_backward(call: KernelCall) -> None:
     """``dW[k, c] = sum of X[c] conj(dY[k])``, then ``dX[c] = sum of dY[k] W[k, c]``."""
     planes, pad = _planes(call)
     inputs, kernels, outputs = _spectra(call)
@@ -60,12 +60,12 @@ def conv2d_backward(call: Call) -> None:
         sum_bias(call["dy"], call["dbias"], call.accumulate_weights)
 
 
-def _planes(call: Call) -> tuple[Array, int]:
+def _planes(call: KernelCall) -> tuple[Array, int]:
     """The two planes of the first thread, each of real and imaginary parts; and the padding."""
     return own(call["planes"], 4)[0], convolution(call).padding
 
 
-def _spectra(call: Call) -> list[Array]:
+def _spectra(call: KernelCall) -> list[Array]:
     return [call[f"{name} spectra"] for name in ("input", "kernel", "output")]
 
 

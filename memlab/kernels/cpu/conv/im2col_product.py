@@ -15,12 +15,12 @@ from memlab.kernels.cpu.conv.im2col import col2im, im2col
 from memlab.kernels.cpu.flat_arrays import matrix
 from memlab.kernels.cpu.layers.linear import add_bias, sum_bias
 from memlab.kernels.operands import convolution
-from memlab.kernels.registry import Array, Call, kernel
+from memlab.kernels.registry import Array, KernelCall, kernel
 from memlab.layers import Conv2d
 
 
 @kernel("conv2d", "im2col-image")
-def conv2d(call: Call, together: int = 1) -> None:
+def conv2d(call: KernelCall, together: int = 1) -> None:
     """``Y = W L``, for so many images at a time."""
     x, y, layer = call["x"], call["y"], convolution(call)
     for images in _portions(len(x), together):
@@ -32,13 +32,13 @@ def conv2d(call: Call, together: int = 1) -> None:
 
 
 @kernel("conv2d", "im2col-batch")
-def conv2d_batch(call: Call) -> None:
+def conv2d_batch(call: KernelCall) -> None:
     """The same with all images lowered first."""
     conv2d(call, len(call["x"]))
 
 
 @kernel("conv2d.backward", "im2col-image")
-def conv2d_backward(call: Call, together: int = 1) -> None:
+def conv2d_backward(call: KernelCall, together: int = 1) -> None:
     """``dW = dY L^T`` over all images, and ``dX`` of so many at a time from ``dL = W^T dY``."""
     x, dy, dweight, layer = call["x"], call["dy"], call["dweight"], convolution(call)
     adds = call.accumulate_weights
@@ -53,12 +53,12 @@ def conv2d_backward(call: Call, together: int = 1) -> None:
 
 
 @kernel("conv2d.backward", "im2col-batch")
-def conv2d_batch_backward(call: Call) -> None:
+def conv2d_batch_backward(call: KernelCall) -> None:
     """The same with all images lowered first."""
     conv2d_backward(call, len(call["x"]))
 
 
-def _input_gradients(call: Call, images: range, layer: Conv2d) -> None:
+def _input_gradients(call: KernelCall, images: range, layer: Conv2d) -> None:
     """``dX`` of some images from their ``dL = W^T dY``."""
     workspace, dx = _workspace(call), call["dx"]
     for b in images:
@@ -78,7 +78,7 @@ def _portions(batch: int, together: int) -> Iterator[range]:
         yield range(first, min(first + together, batch))
 
 
-def _lower(call: Call, x: Array, images: range) -> list[tuple[int, Array]]:
+def _lower(call: KernelCall, x: Array, images: range) -> list[tuple[int, Array]]:
     """Lower some images; each with its lowered matrix."""
     workspace, layer = _workspace(call), convolution(call)
     if workspace is None:
@@ -99,7 +99,7 @@ def _groups(groups: int, weight: Array, lowered: Array, out: Array) -> list[tupl
     ]
 
 
-def _workspace(call: Call) -> Array | None:
+def _workspace(call: KernelCall) -> Array | None:
     """The buffers for lowered images, as (images, C, k, k, Ho, Wo)."""
     workspace = call.arrays.get("workspace")
     return workspace if workspace is None or workspace.ndim == 6 else workspace[None]

@@ -36,12 +36,12 @@ from memlab.kernels.cpu.layers.linear import sum_bias
 from memlab.kernels.cpu.memcpy import clear
 from memlab.kernels.cpu.threads import own, pieces, spread
 from memlab.kernels.cpu.vector_code import BITS
-from memlab.kernels.operands import Window, convolution, window
-from memlab.kernels.registry import Array, Call, kernel
+from memlab.kernels.operands import ConvWindow, convolution, window
+from memlab.kernels.registry import Array, KernelCall, kernel
 
 
 @kernel("conv2d", "im2col-tile")
-def conv2d(call: Call) -> None:
+def conv2d(call: KernelCall) -> None:
     """``Y = W L``, tile by tile of ``L``; each thread has its own tiles and its own panel."""
     x, y, weight, bias = call["x"], call["y"], call["weight"], call.arrays.get("bias")
     at, groups, panels = window(call), convolution(call).groups, own(call["workspace"], 2)
@@ -57,7 +57,8 @@ def conv2d(call: Call) -> None:
 
 @compiled
 def _forward(
-    x: Array, weight: Array, bias: Array | None, y: Array, panel: Array, at: Window, groups: int,
+    x: Array, weight: Array, bias: Array | None, y: Array, panel: Array, at: ConvWindow,
+    groups: int,
     tiles: tuple[int, int],
 ) -> None:  # fmt: skip
     """Some tiles of an image, counted from the first to before the second."""
@@ -95,7 +96,7 @@ def _multiply(
 
 
 @kernel("conv2d.backward", "im2col-tile")
-def conv2d_backward(call: Call) -> None:
+def conv2d_backward(call: KernelCall) -> None:
     """``dW`` adds up over the images, each thread some columns or rows of it; ``dX`` is made image
     by image, each thread some images or channels. So the order of every sum is that of one thread.
     """
@@ -106,7 +107,7 @@ def conv2d_backward(call: Call) -> None:
         sum_bias(call["dy"], call["dbias"], call.accumulate_weights)
 
 
-def _weight_gradients(call: Call) -> None:
+def _weight_gradients(call: KernelCall) -> None:
     x, dy, dweight = call["x"], call["dy"], call["dweight"]
     at, groups, workspaces = window(call), convolution(call).groups, own(call["lowered"], 2)
     check(workspaces[0])
@@ -123,7 +124,7 @@ def _weight_gradients(call: Call) -> None:
     spread(some, workspaces, chunks * parts)
 
 
-def _input_gradients(call: Call) -> None:
+def _input_gradients(call: KernelCall) -> None:
     dx, dy, weight, add = call["dx"], call["dy"], call["weight"], call.accumulate
     at, groups = window(call), convolution(call).groups
     panels, tables = own(call["panel"], 2), own(call["table"], 3)
@@ -154,7 +155,7 @@ def _some(count: int, block: int, part: int, parts: int) -> tuple[int, int]:
 
 @compiled
 def _weight_gradient(
-    x: Array, dweight: Array, dy: Array, lowered: Array, at: Window, groups: int,
+    x: Array, dweight: Array, dy: Array, lowered: Array, at: ConvWindow, groups: int,
     unit: int, parts: int, add: bool,
 ) -> None:  # fmt: skip
     """What an image adds for the channels that are lowered together, and some of the maps."""
@@ -191,7 +192,7 @@ def _dot(
 
 @compiled
 def _input_gradient(
-    dx: Array, weight: Array, dy: Array, panel: Array, table: Array, at: Window, groups: int,
+    dx: Array, weight: Array, dy: Array, panel: Array, table: Array, at: ConvWindow, groups: int,
     part: tuple[int, int], add: bool,
 ) -> None:  # fmt: skip
     """A part (which, of how many) of the channels of an image."""
@@ -225,7 +226,7 @@ def _clear(dx: Array, first: int, stop: int) -> None:
 @compiled
 def _spread(
     dx: Array, weight: Array, maps: tuple[int, int, int], channels: tuple[int, int], panel: Array,
-    table: Array, at: Window, first: int, count: int,
+    table: Array, at: ConvWindow, first: int, count: int,
 ) -> None:  # fmt: skip
     """What some maps of ``dY`` at ``count`` places add to some channels of the image.
 

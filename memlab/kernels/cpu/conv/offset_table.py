@@ -19,12 +19,12 @@ from memlab.kernels.cpu.conv_tiles.block_products import (
 from memlab.kernels.cpu.conv_tiles.packing import block_lanes, fill_table, shifted
 from memlab.kernels.cpu.threads import own, pieces, spread
 from memlab.kernels.cpu.vector_code import BITS
-from memlab.kernels.operands import Window, convolution, window
-from memlab.kernels.registry import Array, Call, kernel
+from memlab.kernels.operands import ConvWindow, convolution, window
+from memlab.kernels.registry import Array, KernelCall, kernel
 
 
 @kernel("conv2d", "offsets")
-def conv2d(call: Call) -> None:
+def conv2d(call: KernelCall) -> None:
     """``Y = W L``, with every value of ``L`` read from where it is in the image; each thread has
     its own blocks of places and its own table."""
     x, y, weight, bias = call["x"], call["y"], call["weight"], call.arrays.get("bias")
@@ -41,7 +41,8 @@ def conv2d(call: Call) -> None:
 
 @compiled
 def _forward(
-    x: Array, weight: Array, bias: Array | None, y: Array, table: Array, at: Window, groups: int,
+    x: Array, weight: Array, bias: Array | None, y: Array, table: Array, at: ConvWindow,
+    groups: int,
     blocks: tuple[int, int],
 ) -> None:  # fmt: skip
     """Some blocks of an image, counted from the first to before the second."""
@@ -56,7 +57,7 @@ def _forward(
 
 
 @compiled
-def _line(at: Window, lanes: int) -> tuple[int, int]:
+def _line(at: ConvWindow, lanes: int) -> tuple[int, int]:
     """Places along which a step to the right is one value of the image, and blocks in them."""
     line = at.rows * at.columns if shifted(at) else at.columns
     return line, -(-line // lanes)
@@ -64,7 +65,7 @@ def _line(at: Window, lanes: int) -> tuple[int, int]:
 
 @compiled
 def _multiply(
-    x: Array, weight: Array, bias: Array | None, y: Array, table: Array, at: Window,
+    x: Array, weight: Array, bias: Array | None, y: Array, table: Array, at: ConvWindow,
     group: tuple[int, int], first: int, count: int,
 ) -> None:  # fmt: skip
     """All output maps of a group at ``count`` places."""

@@ -19,7 +19,7 @@ from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.conv_tiles.block_products import ROWS, ZERO, multiply_offsets
 from memlab.kernels.cpu.vector_code import BITS, Value, Writer, datas, written
 from memlab.kernels.formulas.windows import inside
-from memlab.kernels.operands import Window
+from memlab.kernels.operands import ConvWindow
 from memlab.kernels.registry import Array
 
 SAMPLES, LOOP, ONE_LANE = "samples", "loop", "one-lane"
@@ -45,7 +45,7 @@ def conv2d(
         _loops(x, weight, out, at, way == ONE_LANE)
 
 
-def _window(x: Array, weight: Array, out: Array, stride: int, pad: int) -> Window:
+def _window(x: Array, weight: Array, out: Array, stride: int, pad: int) -> ConvWindow:
     """How the kernel moves over the images, once all shapes are known to fit.
 
     Raises:
@@ -66,11 +66,11 @@ def _window(x: Array, weight: Array, out: Array, stride: int, pad: int) -> Windo
     sizes = lowered_sizes("conv2d", (batch, channels, height, width), kernel, stride, pad, 1, 1)
     rows, columns = sizes.planes[3:]
     check_out(out, (outputs, rows, columns, batch), x)
-    return Window(height, width, rows, columns, kernel, *sizes.settings)
+    return ConvWindow(height, width, rows, columns, kernel, *sizes.settings)
 
 
 @compiled
-def _vectors(x: Array, weight: Array, y: Array, table: Array, at: Window) -> None:
+def _vectors(x: Array, weight: Array, y: Array, table: Array, at: ConvWindow) -> None:
     """One vector of samples at a time."""
     batch, lanes = x.shape[3], BITS // (8 * x.itemsize)
     for place in range(at.rows * at.columns):
@@ -81,7 +81,7 @@ def _vectors(x: Array, weight: Array, y: Array, table: Array, at: Window) -> Non
 
 
 @compiled
-def _fill_table(table: Array, at: Window, place: int, batch: int, count: int) -> None:
+def _fill_table(table: Array, at: ConvWindow, place: int, batch: int, count: int) -> None:
     """For every tap of a place, where its samples begin in a channel, and a bit for each of
     ``count`` of them; none in the padding."""
     up = place // at.columns * at.stride - at.pad
@@ -95,7 +95,14 @@ def _fill_table(table: Array, at: Window, place: int, batch: int, count: int) ->
 
 @compiled
 def _multiply(
-    x: Array, weight: Array, y: Array, table: Array, at: Window, place: int, first: int, count: int
+    x: Array,
+    weight: Array,
+    y: Array,
+    table: Array,
+    at: ConvWindow,
+    place: int,
+    first: int,
+    count: int,
 ) -> None:
     """All output maps at one place, for ``count`` samples from the first one on."""
     a, out, image, depth = weight.reshape(-1), y.reshape(-1), x.reshape(-1), weight[0].size
@@ -111,7 +118,7 @@ def _multiply(
 
 
 @compiled
-def _loops(x: Array, weight: Array, y: Array, at: Window, one_lane: bool) -> None:
+def _loops(x: Array, weight: Array, y: Array, at: ConvWindow, one_lane: bool) -> None:
     """The formula's loops, the one over the samples innermost."""
     for k in range(len(weight)):
         for oy in range(at.rows):

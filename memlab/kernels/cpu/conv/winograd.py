@@ -27,13 +27,13 @@ from memlab.kernels.cpu.blas import gemm
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.layers.linear import add_bias, sum_bias
 from memlab.kernels.operands import convolution
-from memlab.kernels.registry import Array, Call, kernel
+from memlab.kernels.registry import Array, KernelCall, kernel
 
 _U = np.uint64
 
 
 @kernel("conv2d", "winograd")
-def conv2d(call: Call) -> None:
+def conv2d(call: KernelCall) -> None:
     """``Y = A' [U * V] A``, some rows of tiles at a time."""
     pad, u = convolution(call).padding, call["transformed weights"]
     row, v, m = _buffers(call)
@@ -49,7 +49,7 @@ def conv2d(call: Call) -> None:
 
 
 @kernel("conv2d.backward", "winograd")
-def conv2d_backward(call: Call) -> None:
+def conv2d_backward(call: KernelCall) -> None:
     """``dU = dM V'`` over all tiles, then ``dV = U' dM`` of each."""
     pad, u = convolution(call).padding, call["transformed weights"]
     row, v, m = _buffers(call)
@@ -67,7 +67,7 @@ def conv2d_backward(call: Call) -> None:
         sum_bias(call["dy"], call["dbias"], call.accumulate_weights)
 
 
-def _input_gradients(call: Call) -> None:
+def _input_gradients(call: KernelCall) -> None:
     row, v, m = _buffers(call)
     u = call["transformed weights"]
     transform_weights(call["weight"], u)
@@ -81,7 +81,7 @@ def _input_gradients(call: Call) -> None:
             spread_input(v, row, dx, first, down, across, convolution(call).padding)
 
 
-def _buffers(call: Call) -> list[Array]:
+def _buffers(call: KernelCall) -> list[Array]:
     """The padded row, the transformed inputs and outputs; those of the first thread."""
     buffers = [("padded row", 1), ("transformed inputs", 3), ("transformed outputs", 3)]
     return [call[name] if call[name].ndim == axes else call[name][0] for name, axes in buffers]

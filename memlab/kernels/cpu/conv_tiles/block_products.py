@@ -121,7 +121,7 @@ def _product(
             unpacked(builder, each) for each in (a_at, out_at, extent, start, at)
         )
         write = Writer(builder, a.dtype, bits)
-        block = _Block(write, rows, vectors, extent)
+        block = _SumBlock(write, rows, vectors, extent)
         sums = block.starts(data[1], out_at, start, data[2])
         sums = block.loop(sums, data[0], a_at, initial(at), lambda s: step(write, data[3:], at, s))
         block.finish(sums, data[1], out_at)
@@ -133,7 +133,7 @@ def _product(
 Sums = list[list[Value]]
 
 
-class _Block:
+class _SumBlock:
     """Writes the code of a block of sums: how it starts, its loop, what becomes of it."""
 
     def __init__(self, write: Writer, rows: int, vectors: int, extent: list[Value]) -> None:

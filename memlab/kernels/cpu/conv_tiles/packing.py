@@ -15,7 +15,7 @@ from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.conv_tiles.block_products import ROWS, VECTORS
 from memlab.kernels.cpu.vector_code import BITS, Value, Writer, datas, unpacked, written
 from memlab.kernels.formulas.windows import inside
-from memlab.kernels.operands import Window
+from memlab.kernels.operands import ConvWindow
 from memlab.kernels.registry import Array
 
 _U = np.uint64
@@ -48,13 +48,13 @@ def block_lanes(values: Array) -> int:
 
 
 @compiled
-def shifted(at: Window) -> bool:
+def shifted(at: ConvWindow) -> bool:
     """Whether output and image have one size, so that a tap is a shift of the whole plane."""
     return at.stride == 1 and at.height == at.rows and at.width == at.columns
 
 
 @compiled
-def chosen(at: Window, first: int, count: int, up: int, left: int) -> int:
+def chosen(at: ConvWindow, first: int, count: int, up: int, left: int) -> int:
     """A bit for each of up to ``PLACES`` places, on where the image has a value ``up`` rows down
     and ``left`` columns to the right; at stride 1."""
     bits, lane = 0, 0
@@ -70,7 +70,7 @@ def chosen(at: Window, first: int, count: int, up: int, left: int) -> int:
 
 
 @compiled
-def fill_table(table: Array, at: Window, first: int, count: int) -> None:
+def fill_table(table: Array, at: ConvWindow, first: int, count: int) -> None:
     """For every tap, how far its values are from the places, and ``chosen`` of them."""
     for tap in range(at.kernel * at.kernel):
         up = tap // at.kernel * at.dilation - at.pad
@@ -81,7 +81,7 @@ def fill_table(table: Array, at: Window, first: int, count: int) -> None:
 
 @compiled
 def pack(
-    image: Array, channels: tuple[int, int], at: Window, first: int, count: int, panel: Array,
+    image: Array, channels: tuple[int, int], at: ConvWindow, first: int, count: int, panel: Array,
     tile: int,
 ) -> None:  # fmt: skip
     """Lower ``count`` places of some channels, each row ``tile`` values after the one before.
@@ -96,7 +96,7 @@ def pack(
 
 @compiled
 def _pack_shifted(
-    image: Array, channels: tuple[int, int], at: Window, first: int, count: int, panel: Array,
+    image: Array, channels: tuple[int, int], at: ConvWindow, first: int, count: int, panel: Array,
     tile: int,
 ) -> None:  # fmt: skip
     plane, lanes, taps = at.height * at.width, block_lanes(image), at.kernel * at.kernel
@@ -113,7 +113,7 @@ def _pack_shifted(
 
 @compiled
 def _pack_rows(
-    image: Array, channels: tuple[int, int], at: Window, first: int, count: int, panel: Array,
+    image: Array, channels: tuple[int, int], at: ConvWindow, first: int, count: int, panel: Array,
     tile: int,
 ) -> None:  # fmt: skip
     plane, lanes, lane = at.height * at.width, block_lanes(image), 0
@@ -152,7 +152,7 @@ def _copy(
 @compiled
 def add_back(
     panel: Array, source: tuple[int, int, int], image: Array, channel: int, tap: int, table: Array,
-    at: Window, first: int, count: int,
+    at: ConvWindow, first: int, count: int,
 ) -> None:  # fmt: skip
     """Add rows of a lowered tile, of one tap, to the places of the image that they were read from.
 
@@ -170,7 +170,7 @@ def add_back(
 
 @compiled
 def _add_rows(
-    panel: Array, source: tuple[int, int, int], image: Array, to: int, tap: int, at: Window,
+    panel: Array, source: tuple[int, int, int], image: Array, to: int, tap: int, at: ConvWindow,
     first: int, count: int,
 ) -> None:  # fmt: skip
     begin, apart, rows = source

@@ -26,12 +26,12 @@ from memlab.kernels.cpu.flat_arrays import lines
 from memlab.kernels.cpu.layers.tokens import clear
 from memlab.kernels.cpu.row_sums import inner, sum_values
 from memlab.kernels.cpu.threads import own, spread
-from memlab.kernels.registry import Array, Call, kernel
+from memlab.kernels.registry import Array, KernelCall, kernel
 from memlab.layers.attention import AttentionSoftmax, FusedAttention
 
 
 @kernel("attention_scores")
-def attention_scores(call: Call) -> None:
+def attention_scores(call: KernelCall) -> None:
     """``S`` of every head."""
     for x, y in zip(call["x"], call["y"], strict=True):
         for head, scores in enumerate(y):
@@ -40,7 +40,7 @@ def attention_scores(call: Call) -> None:
 
 
 @kernel("attention_scores.backward")
-def attention_scores_backward(call: Call) -> None:
+def attention_scores_backward(call: KernelCall) -> None:
     """``dQ`` and ``dK`` of every head; the gradient of the values is 0."""
     adds = call.accumulate
     for x, dy, dx in zip(call["x"], call["dy"], call["dx"], strict=True):
@@ -54,7 +54,7 @@ def attention_scores_backward(call: Call) -> None:
 
 
 @kernel("attention_softmax")
-def attention_softmax(call: Call) -> None:
+def attention_softmax(call: KernelCall) -> None:
     """``exp(x) / sum of exp(x)`` over the keys that a query sees, 0 for the others."""
     width = call["x"].shape[-1]
     for x, y in lines(call["x"], call["y"]):
@@ -62,7 +62,7 @@ def attention_softmax(call: Call) -> None:
 
 
 @kernel("attention_softmax.backward")
-def attention_softmax_backward(call: Call) -> None:
+def attention_softmax_backward(call: KernelCall) -> None:
     """``y (dy - sum of y dy)``, row by row."""
     width = call["y"].shape[-1]
     for line in lines(call["y"], call["dy"], call["dx"]):
@@ -71,7 +71,7 @@ def attention_softmax_backward(call: Call) -> None:
 
 
 @kernel("attention_values")
-def attention_values(call: Call) -> None:
+def attention_values(call: KernelCall) -> None:
     """``P V`` of every head, side by side."""
     for x, qkv, y in zip(call["x0"], call["x1"], call["y"], strict=True):
         for head, probabilities in enumerate(x):
@@ -80,7 +80,7 @@ def attention_values(call: Call) -> None:
 
 
 @kernel("attention_values.backward")
-def attention_values_backward(call: Call) -> None:
+def attention_values_backward(call: KernelCall) -> None:
     """``dP`` and ``dV`` of every head; the gradients of queries and keys are 0."""
     probabilities, qkv, dy = call["x0"], call["x1"], call["dy"]
     heads = probabilities.shape[1]
@@ -112,7 +112,7 @@ def columns(sample: Array, head: int, heads: int) -> Array:
     return sample[:, head * size : (head + 1) * size]
 
 
-def _is_causal(call: Call) -> bool:
+def _is_causal(call: KernelCall) -> bool:
     assert isinstance(call.layer, AttentionSoftmax)
     return call.layer.causal
 
@@ -148,7 +148,7 @@ def _softmax_backward(y: Array, dy: Array, dx: Array, accumulate: bool) -> None:
 
 
 @kernel("fused_attention")
-def fused_attention(call: Call) -> None:
+def fused_attention(call: KernelCall) -> None:
     """The weighted values of every head, and the logarithm of every row's sum where a backward
     will read it."""
     units = len(call["x"]) * _layer(call).heads
@@ -156,18 +156,18 @@ def fused_attention(call: Call) -> None:
 
 
 @kernel("fused_attention.backward")
-def fused_attention_backward(call: Call) -> None:
+def fused_attention_backward(call: KernelCall) -> None:
     """The gradients of queries, keys and values."""
     units = len(call["x"]) * _layer(call).heads
     spread(partial(_backward, call), own(call["workspace"], 3), units)
 
 
-def _layer(call: Call) -> FusedAttention:
+def _layer(call: KernelCall) -> FusedAttention:
     assert isinstance(call.layer, FusedAttention)
     return call.layer
 
 
-def _forward(call: Call, workspace: Array, units: range) -> None:
+def _forward(call: KernelCall, workspace: Array, units: range) -> None:
     layer, tile = _layer(call), len(workspace)
     largest, total = workspace[:, tile], workspace[:, tile + 1]
     for b, head in (divmod(unit, layer.heads) for unit in units):
@@ -188,7 +188,7 @@ def _forward(call: Call, workspace: Array, units: range) -> None:
                 _keep(call["log_sum_exp"][b, head, rows], largest, total)
 
 
-def _backward(call: Call, workspace: Array, units: range) -> None:
+def _backward(call: KernelCall, workspace: Array, units: range) -> None:
     layer, tile = _layer(call), workspace.shape[1]
     for b, head in (divmod(unit, layer.heads) for unit in units):
         q, k, v = parts(call["x"][b], head, layer.heads)

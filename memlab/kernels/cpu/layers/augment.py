@@ -13,11 +13,11 @@ from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.formulas import crops
 from memlab.kernels.formulas.crops import moved
 from memlab.kernels.formulas.random_numbers import mix
-from memlab.kernels.registry import Array, Call, kernel
+from memlab.kernels.registry import Array, KernelCall, kernel
 
 
 @kernel("augment")
-def augment(call: Call) -> None:
+def augment(call: KernelCall) -> None:
     """x (B, C, H, W), uint8, to y of that shape: ``(x - mean) * scale``; black beyond the edge."""
     _augment(call["x"], call["y"], *crops.settings(call))
 

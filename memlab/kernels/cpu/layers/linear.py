@@ -9,11 +9,11 @@ from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.flat_arrays import span
 from memlab.kernels.cpu.row_sums import sum_values
 from memlab.kernels.formulas.accumulation import beginning
-from memlab.kernels.registry import Array, Call, kernel
+from memlab.kernels.registry import Array, KernelCall, kernel
 
 
 @kernel("linear")
-def linear(call: Call) -> None:
+def linear(call: KernelCall) -> None:
     """``y = x W^T + b``."""
     for x, y in matrices(call["x"], call["y"]):
         gemm(x, call["weight"], y, transpose_b=True)
@@ -22,7 +22,7 @@ def linear(call: Call) -> None:
 
 
 @kernel("linear.backward")
-def linear_backward(call: Call) -> None:
+def linear_backward(call: KernelCall) -> None:
     """``dW = dy^T x``, ``db`` the sum of ``dy``, ``dx = dy W``."""
     adds = call.accumulate_weights
     for dy, x in matrices(call["dy"], call["x"]):

@@ -8,7 +8,7 @@ from memlab.kernels.cpu.threads import own
 from memlab.kernels.formulas.accumulation import put
 from memlab.kernels.formulas.normalization import square, weakened
 from memlab.kernels.formulas.windows import around, seeing
-from memlab.kernels.registry import Array, Call, kernel
+from memlab.kernels.registry import Array, KernelCall, kernel
 from memlab.layers import LocalResponseNorm
 
 Settings = tuple[int, float, float, float]
@@ -16,21 +16,21 @@ Settings = tuple[int, float, float, float]
 
 
 @kernel("local_response_norm")
-def local_response_norm(call: Call) -> None:
+def local_response_norm(call: KernelCall) -> None:
     """``y = x s^-beta``; y holds ``s`` first."""
     for x, y in zip(call["x"], call["y"], strict=True):
         _forward(matrix(x), matrix(y), _settings(call))
 
 
 @kernel("local_response_norm.backward")
-def local_response_norm_backward(call: Call) -> None:
+def local_response_norm_backward(call: KernelCall) -> None:
     """``dx`` of one image at a time; the workspace holds ``s``, then ``t``."""
     buffer = matrix(own(call["workspace"], 3)[0])
     for x, dy, dx in zip(call["x"], call["dy"], call["dx"], strict=True):
         _backward(matrix(x), matrix(dy), matrix(dx), buffer, _settings(call), call.accumulate)
 
 
-def _settings(call: Call) -> Settings:
+def _settings(call: KernelCall) -> Settings:
     layer = call.layer
     assert isinstance(layer, LocalResponseNorm)
     return layer.size, layer.alpha, layer.beta, layer.k

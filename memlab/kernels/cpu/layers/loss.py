@@ -7,17 +7,17 @@ import numpy as np
 from memlab.kernels.cpu.compile import compiled, summing
 from memlab.kernels.formulas.accumulation import put
 from memlab.kernels.formulas.pointwise import cross_entropy_backward
-from memlab.kernels.registry import Array, Call, kernel
+from memlab.kernels.registry import Array, KernelCall, kernel
 
 
 @kernel("softmax")
-def softmax(call: Call) -> None:
+def softmax(call: KernelCall) -> None:
     """``exp(x) / sum of exp(x)`` over the classes."""
     _softmax(_rows(call["x"]), _rows(call["y"]))
 
 
 @kernel("softmax_cross_entropy")
-def softmax_cross_entropy(call: Call) -> None:
+def softmax_cross_entropy(call: KernelCall) -> None:
     """The mean of ``-log p[label]``; the probabilities where a backward will read them."""
     x = _rows(call["x"])
     labels, count = call["labels"].reshape(-1), len(x) * call.parts
@@ -27,7 +27,7 @@ def softmax_cross_entropy(call: Call) -> None:
 
 
 @kernel("softmax_cross_entropy.backward")
-def softmax_cross_entropy_backward(call: Call) -> None:
+def softmax_cross_entropy_backward(call: KernelCall) -> None:
     """``(p - 1 at the label) / count``, where the labels are counted."""
     labels, probabilities, dx = call["labels"], call["probabilities"], call["dx"]
     count = labels.size * call.parts
@@ -39,7 +39,7 @@ def softmax_cross_entropy_backward(call: Call) -> None:
 
 
 @kernel("squared_error")
-def squared_error(call: Call) -> None:
+def squared_error(call: KernelCall) -> None:
     """The mean over the batch of ``sum (x - target)^2``."""
     x, target = call["x"], call["labels"]
     count, adds = len(x) * call.parts, "loss" in call.updates

@@ -11,7 +11,7 @@ from memlab.kernels.cpu.flat_arrays import Span, span
 from memlab.kernels.cpu.row_sums import inner, sum_products, sum_squares, sum_values
 from memlab.kernels.formulas.accumulation import beginning, put
 from memlab.kernels.formulas.normalization import normalized, normalized_backward
-from memlab.kernels.registry import Array, Call, kernel
+from memlab.kernels.registry import Array, KernelCall, kernel
 from memlab.layers import BatchNorm, LayerNorm
 
 Pair = tuple[Array, Array]
@@ -20,7 +20,7 @@ _input_gradient = of_two(callable_in_loops(normalized_backward))
 
 
 @kernel("batch_norm")
-def batch_norm(call: Call) -> None:
+def batch_norm(call: KernelCall) -> None:
     """``y = (x - mean) / sqrt(variance + epsilon) * weight + bias``, per channel.
 
     Training takes mean and variance of the batch, keeps them for backward and moves the running
@@ -42,7 +42,7 @@ def batch_norm(call: Call) -> None:
 
 
 @kernel("batch_norm.backward")
-def batch_norm_backward(call: Call) -> None:
+def batch_norm_backward(call: KernelCall) -> None:
     """With ``n`` the normalised x: ``db`` sums dy, ``dw`` sums dy n, and
     ``dx = weight / deviation (dy - mean of dy - n mean of dy n)``."""
     dx = span(call["dx"]) if "dx" in call.arrays else None
@@ -53,7 +53,7 @@ def batch_norm_backward(call: Call) -> None:
 
 
 @kernel("layer_norm")
-def layer_norm(call: Call) -> None:
+def layer_norm(call: KernelCall) -> None:
     """``y = (x - mean) / sqrt(variance + epsilon) * weight + bias``, per token; mean and inverse
     deviation where a backward will read them."""
     layer, weight = call.layer, call["weight"]
@@ -64,7 +64,7 @@ def layer_norm(call: Call) -> None:
 
 
 @kernel("layer_norm.backward")
-def layer_norm_backward(call: Call) -> None:
+def layer_norm_backward(call: KernelCall) -> None:
     """With ``n`` the normalised x and ``g = dy weight``: ``db`` sums dy, ``dw`` sums dy n, and
     ``dx = (g - mean of g - n mean of g n) / deviation``."""
     dweight, kept, dy = call["dweight"], _kept_of_tokens(call), span(call["dy"])
@@ -76,7 +76,7 @@ def layer_norm_backward(call: Call) -> None:
         _token_gradients(x, dy, dx, tokens, call["weight"], kept, call.accumulate)
 
 
-def _kept_of_tokens(call: Call) -> Pair:
+def _kept_of_tokens(call: KernelCall) -> Pair:
     """Mean and inverse deviation of all tokens, each in one line."""
     return call["mean"].reshape(-1), call["inverse_deviation"].reshape(-1)
 

@@ -16,13 +16,13 @@ from memlab.kernels.formulas.accumulation import put
 from memlab.kernels.formulas.pointwise import dropped
 from memlab.kernels.formulas.random_numbers import mix
 from memlab.kernels.operands import dropout_settings, inputs
-from memlab.kernels.registry import Array, Call, kernel
+from memlab.kernels.registry import Array, KernelCall, kernel
 
 device_independent.register("cpu", device_independent.Loops(each, update))
 
 
 @kernel("relu")
-def relu(call: Call) -> None:
+def relu(call: KernelCall) -> None:
     """``max(x, 0)``; NaN stays. A mask notes where y is above 0, where there is one."""
     each(pointwise.relu, call["x"], call["y"])
     if "mask" in call.arrays:
@@ -30,7 +30,7 @@ def relu(call: Call) -> None:
 
 
 @kernel("relu.backward")
-def relu_backward(call: Call) -> None:
+def relu_backward(call: KernelCall) -> None:
     """``dy`` where y is above 0, which a mask may hold instead of y."""
     dy, dx, add = call["dy"], call["dx"], call.accumulate
     if "mask" in call.arrays:
@@ -51,7 +51,7 @@ def _erase(y: Array, dx: Array) -> None:
 
 
 @kernel("concat")
-def concat(call: Call) -> None:
+def concat(call: KernelCall) -> None:
     """Each input into its channels of y."""
     parts, y = inputs(call), call["y"]
     ends = list(accumulate(x.shape[1] for x in parts))
@@ -60,18 +60,18 @@ def concat(call: Call) -> None:
 
 
 @kernel("dropout")
-def dropout(call: Call) -> None:
+def dropout(call: KernelCall) -> None:
     """0 with probability p, else ``x / (1 - p)``."""
     _drop(call, call["x"], call["y"], add=False)
 
 
 @kernel("dropout.backward")
-def dropout_backward(call: Call) -> None:
+def dropout_backward(call: KernelCall) -> None:
     """The same places are 0, the same are scaled."""
     _drop(call, call["dy"], call["dx"], call.accumulate)
 
 
-def _drop(call: Call, source: Array, target: Array, add: bool) -> None:
+def _drop(call: KernelCall, source: Array, target: Array, add: bool) -> None:
     first, settings = call.first, dropout_settings(call)
     for x, y in lines(source, target):
         _dropout(x, y, first, *settings, add)

@@ -11,13 +11,13 @@ from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.flat_arrays import lines
 from memlab.kernels.formulas.windows import counted, covered
 from memlab.kernels.operands import Geometry, geometry
-from memlab.kernels.registry import Array, Call, kernel
+from memlab.kernels.registry import Array, KernelCall, kernel
 
 _U = np.uint64
 
 
 @kernel("max_pool2d")
-def max_pool2d(call: Call) -> None:
+def max_pool2d(call: KernelCall) -> None:
     """The largest value of each window, the first of equals; its place where training asks."""
     x, y, indices = call["x"], call["y"], call.arrays.get("indices")
     at, kept = geometry(call, x, y), () if indices is None else (indices,)
@@ -26,7 +26,7 @@ def max_pool2d(call: Call) -> None:
 
 
 @kernel("max_pool2d.backward")
-def max_pool2d_backward(call: Call) -> None:
+def max_pool2d_backward(call: KernelCall) -> None:
     """Each ``dy`` goes to the place that its window took."""
     dx, dy, indices = call["dx"], call["dy"], call["indices"]
     at = geometry(call, dx, dy)
@@ -35,7 +35,7 @@ def max_pool2d_backward(call: Call) -> None:
 
 
 @kernel("avg_pool2d")
-def avg_pool2d(call: Call) -> None:
+def avg_pool2d(call: KernelCall) -> None:
     """The mean of each window, zeros of the padding included; what hangs over the padded map is
     not counted."""
     at = geometry(call, call["x"], call["y"])
@@ -44,7 +44,7 @@ def avg_pool2d(call: Call) -> None:
 
 
 @kernel("avg_pool2d.backward")
-def avg_pool2d_backward(call: Call) -> None:
+def avg_pool2d_backward(call: KernelCall) -> None:
     """Each ``dy`` in equal parts to the places of its window."""
     at = geometry(call, call["dx"], call["dy"])
     for dx, dy in lines(call["dx"], call["dy"]):

@@ -12,11 +12,11 @@ import numpy as np
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.flat_arrays import lines
 from memlab.kernels.formulas.accumulation import put
-from memlab.kernels.registry import Array, Call, kernel
+from memlab.kernels.registry import Array, KernelCall, kernel
 
 
 @kernel("lstm_state")
-def lstm_state(call: Call) -> None:
+def lstm_state(call: KernelCall) -> None:
     """``c = sigmoid(f) c_before + sigmoid(i) tanh(g)``; at the first step there is no c_before."""
     c = call["y"]
     gates, before = _gates_and_before(call)
@@ -25,7 +25,7 @@ def lstm_state(call: Call) -> None:
 
 
 @kernel("lstm_state.backward")
-def lstm_state_backward(call: Call) -> None:
+def lstm_state_backward(call: KernelCall) -> None:
     """The gradients of i, f and g, and of the state before."""
     dc, (gates, before) = call["dy"], _gates_and_before(call)
     name = "dx" if before is None else "dx0"
@@ -39,14 +39,14 @@ def lstm_state_backward(call: Call) -> None:
 
 
 @kernel("lstm_output")
-def lstm_output(call: Call) -> None:
+def lstm_output(call: KernelCall) -> None:
     """``h = sigmoid(o) tanh(c)``."""
     for gates, c, h in lines(call["x0"], call["x1"], call["y"]):
         _output(gates, c, h, call["y"].shape[1])
 
 
 @kernel("lstm_output.backward")
-def lstm_output_backward(call: Call) -> None:
+def lstm_output_backward(call: KernelCall) -> None:
     """The gradients of o and of the state."""
     read, hidden = (call["dy"], call["x0"], call["x1"]), call["dy"].shape[1]
     if "dx0" in call.arrays:
@@ -57,7 +57,7 @@ def lstm_output_backward(call: Call) -> None:
             _output_state(dh, gates, c, dx, hidden, call.adds("dx1"))
 
 
-def _gates_and_before(call: Call) -> tuple[Array, Array | None]:
+def _gates_and_before(call: KernelCall) -> tuple[Array, Array | None]:
     if "x" in call.arrays:
         return call["x"], None
     return call["x0"], call["x1"]

@@ -8,18 +8,18 @@ from memlab.kernels.cpu.flat_arrays import matrix, span
 from memlab.kernels.cpu.layers.linear import sum_bias
 from memlab.kernels.formulas.accumulation import put
 from memlab.kernels.formulas.pointwise import same
-from memlab.kernels.registry import Array, Call, kernel
+from memlab.kernels.registry import Array, KernelCall, kernel
 
 
 @kernel("embedding")
-def embedding(call: Call) -> None:
+def embedding(call: KernelCall) -> None:
     """The row of the table that each token names."""
     weight = call["weight"]
     _look_up(call["x"].reshape(-1), weight, call["y"].reshape(-1, weight.shape[1]))
 
 
 @kernel("embedding.backward")
-def embedding_backward(call: Call) -> None:
+def embedding_backward(call: KernelCall) -> None:
     """``dW`` of a row is the sum of ``dy`` over the tokens that name it."""
     if not call.accumulate_weights:
         clear(call["dweight"])
@@ -27,7 +27,7 @@ def embedding_backward(call: Call) -> None:
 
 
 @kernel("positions")
-def positions(call: Call) -> None:
+def positions(call: KernelCall) -> None:
     """``y = x + p``, the same p for every sample."""
     weight = call["weight"].reshape(-1)
     for x, y in zip(call["x"], call["y"], strict=True):
@@ -35,7 +35,7 @@ def positions(call: Call) -> None:
 
 
 @kernel("positions.backward")
-def positions_backward(call: Call) -> None:
+def positions_backward(call: KernelCall) -> None:
     """``dp`` is the sum of ``dy`` over the batch, and ``dx = dy``."""
     sum_bias(call["dy"], call["dweight"].reshape(-1), call.accumulate_weights)
     if "dx" in call.arrays:
@@ -43,21 +43,21 @@ def positions_backward(call: Call) -> None:
 
 
 @kernel("patches")
-def patches(call: Call) -> None:
+def patches(call: KernelCall) -> None:
     """Each map transposed: places by channels."""
     for x, y in zip(call["x"], call["y"], strict=True):
         _transpose(matrix(x), y, accumulate=False)
 
 
 @kernel("patches.backward")
-def patches_backward(call: Call) -> None:
+def patches_backward(call: KernelCall) -> None:
     """The gradient transposed back."""
     for dy, dx in zip(call["dy"], call["dx"], strict=True):
         _transpose(dy, matrix(dx), call.accumulate)
 
 
 @kernel("class_token")
-def class_token(call: Call) -> None:
+def class_token(call: KernelCall) -> None:
     """The learned token, then all tokens of x."""
     token = call["token"]
     for x, y in zip(call["x"], call["y"], strict=True):
@@ -66,7 +66,7 @@ def class_token(call: Call) -> None:
 
 
 @kernel("class_token.backward")
-def class_token_backward(call: Call) -> None:
+def class_token_backward(call: KernelCall) -> None:
     """The gradient of the token is a sum over the batch; the others pass theirs on."""
     adds = call.adds("dtoken")
     for b, dy in enumerate(call["dy"]):
@@ -76,14 +76,14 @@ def class_token_backward(call: Call) -> None:
 
 
 @kernel("first_token")
-def first_token(call: Call) -> None:
+def first_token(call: KernelCall) -> None:
     """The first token of each sample."""
     for x, y in zip(call["x"], call["y"], strict=True):
         each(same, x[0], y)
 
 
 @kernel("first_token.backward")
-def first_token_backward(call: Call) -> None:
+def first_token_backward(call: KernelCall) -> None:
     """``dy`` for the first token, 0 for the others."""
     for dy, dx in zip(call["dy"], call["dx"], strict=True):
         each(same, dy, dx[0], add=call.accumulate)

@@ -123,7 +123,7 @@ def _narrow(format: Format) -> Callable[..., None]:
     return loop
 
 
-class Layout(NamedTuple):
+class FormatLayout(NamedTuple):
     """How a format differs from fp32."""
 
     dropped: int
@@ -147,12 +147,12 @@ class Layout(NamedTuple):
 
 
 @cache
-def layout(format: Format) -> Layout:
+def layout(format: Format) -> FormatLayout:
     """That of a floating-point format of at most 32 bits, other than fp32."""
     dropped, length = 23 - format.mantissa, format.exponent + format.mantissa
     rebias = 127 - format.bias << format.mantissa
     shifted = rebias != 0
-    return Layout(
+    return FormatLayout(
         dropped=dropped,
         rebias=rebias,
         normal=_bits(format.smallest_normal) * shifted,
@@ -170,7 +170,7 @@ def _bits(value: float) -> int:
 
 
 @compiled
-def widened(code: np.uint32, layout: Layout) -> np.uint32:
+def widened(code: np.uint32, layout: FormatLayout) -> np.uint32:
     """The fp32 bits of a code; exact."""
     dropped, length = _U(layout.dropped), _U(layout.length)
     magnitude = _U(code & ((_1 << length) - _1))
@@ -183,7 +183,7 @@ def widened(code: np.uint32, layout: Layout) -> np.uint32:
 
 
 @compiled
-def rounded(bits: np.uint32, layout: Layout, key: int | None, index: int) -> np.uint32:
+def rounded(bits: np.uint32, layout: FormatLayout, key: int | None, index: int) -> np.uint32:
     """The code for fp32 bits: the nearest without a key, else drawn."""
     if key is None:
         return nearest(bits, layout)
@@ -191,7 +191,7 @@ def rounded(bits: np.uint32, layout: Layout, key: int | None, index: int) -> np.
 
 
 @compiled
-def nearest(bits: np.uint32, layout: Layout) -> np.uint32:
+def nearest(bits: np.uint32, layout: FormatLayout) -> np.uint32:
     """The code of the value that is nearest to fp32 bits, the even one of two.
 
     A subnormal is added to so large a value that the sum is rounded to whole units.
@@ -205,7 +205,7 @@ def nearest(bits: np.uint32, layout: Layout) -> np.uint32:
 
 
 @compiled
-def drawn(bits: np.uint32, layout: Layout, key: int, index: int) -> np.uint32:
+def drawn(bits: np.uint32, layout: FormatLayout, key: int, index: int) -> np.uint32:
     """The code of one of the two neighbours of fp32 bits, drawn so that the mean is the value.
 
     What rounding down cuts off, as a part of 2^63, is the probability to go up.
@@ -224,7 +224,7 @@ def drawn(bits: np.uint32, layout: Layout, key: int, index: int) -> np.uint32:
 
 
 @compiled
-def _coded(bits: np.uint32, magnitude: np.uint32, layout: Layout) -> np.uint32:
+def _coded(bits: np.uint32, magnitude: np.uint32, layout: FormatLayout) -> np.uint32:
     """Add the sign, where NaN stays one and nothing goes beyond infinity; where the format has
     neither, both become the largest value."""
     length = _U(layout.length)

@@ -22,11 +22,11 @@ from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.flat_arrays import lines
 from memlab.kernels.cpu.small_formats.blockwise import narrow_blocks, widen_blocks
 from memlab.kernels.cpu.small_formats.conversions import narrow, widen
-from memlab.kernels.registry import Array, Call, Kernel
+from memlab.kernels.registry import Array, Kernel, KernelCall
 from memlab.step import fp32_tiles as staging
 from memlab.step.fp32_tiles import ONE, OVERFLOW, SCALE, SUFFIX, TAKEN
-from memlab.step.op import GRADIENT, PARAMETER, Op, Slot
-from memlab.step.rewrite_traits import Cut
+from memlab.step.op import GRADIENT, PARAMETER, Op, UpdateSlot
+from memlab.step.rewrite_traits import SplitAxis
 
 Arrays = dict[str, Array]
 """Parts of operands by name, or the buffers that they are widened into."""
@@ -37,7 +37,7 @@ class Staged:
 
     def __init__(self, kernel: Kernel, op: Op) -> None:
         self.kernel = kernel
-        self.cut: Cut = op.attributes["cut"]
+        self.cut: SplitAxis = op.attributes["cut"]
         self.tile: int = op.attributes["tile"]
         operands = {**op.reads, **op.writes, **op.updates}
         self.formats = {name: each.format for name, each in operands.items()}
@@ -50,13 +50,13 @@ class Staged:
         }
         _prepare(self.formats.values())
 
-    def __call__(self, call: Call) -> None:
+    def __call__(self, call: KernelCall) -> None:
         own = self.buffers
         parts = {name: array for name, array in call.arrays.items() if name not in own}
         buffers = {short: call.arrays[name] for name, short in own.items()}
         _LOOPS[self.cut](self, call, parts, buffers)
 
-    def whole(self, call: Call, parts: Arrays, buffers: Arrays) -> None:
+    def whole(self, call: KernelCall, parts: Arrays, buffers: Arrays) -> None:
         """Everything at once; the gradient of a loss is multiplied by the loss scale."""
         scale = parts.pop(SCALE, None)
         self._load(call, parts, buffers)
@@ -67,7 +67,7 @@ class Staged:
                 _multiply(arrays[name].reshape(-1), float(scale[()]))
         self._store(parts, buffers)
 
-    def values(self, call: Call, parts: Arrays, buffers: Arrays) -> None:
+    def values(self, call: KernelCall, parts: Arrays, buffers: Arrays) -> None:
         """Some values of every array at a time."""
         start = 0
         for line in lines(*parts.values()):
@@ -81,7 +81,7 @@ class Staged:
                 self._store(cut, room)
             start += size
 
-    def samples(self, call: Call, parts: Arrays, buffers: Arrays) -> None:
+    def samples(self, call: KernelCall, parts: Arrays, buffers: Arrays) -> None:
         """One sample at a time; what is written and has no samples is a sum over them."""
         ones = {name: buffers.pop(name + ONE) for name in parts if name + ONE in buffers}
         whole = {name: part for name, part in parts.items() if name not in self.batched}
@@ -100,7 +100,7 @@ class Staged:
                 _add(whole_now[name].reshape(-1), one.reshape(-1))
         self._store(whole, widened)
 
-    def channels(self, call: Call, parts: Arrays, buffers: Arrays) -> None:
+    def channels(self, call: KernelCall, parts: Arrays, buffers: Arrays) -> None:
         """Some channels of all samples at a time."""
         for some, room in self._tiles(parts["x"].shape[1]):
             cut, tile = self._across(parts, some), self._across(buffers, room)
@@ -108,7 +108,7 @@ class Staged:
             self.kernel(replace(call, arrays={**cut, **tile}))
             self._store(cut, tile)
 
-    def outputs(self, call: Call, parts: Arrays, buffers: Arrays) -> None:
+    def outputs(self, call: KernelCall, parts: Arrays, buffers: Arrays) -> None:
         """Some outputs at a time; the gradient of the input is a sum over them."""
         whole = {name: parts.pop(name) for name in list(parts) if name in ("x", "dx")}
         widened = {name: buffers.pop(name) for name in whole if name in buffers}
@@ -137,7 +137,7 @@ class Staged:
             for name, array in arrays.items()
         }
 
-    def _load(self, call: Call, parts: Arrays, buffers: Arrays) -> None:
+    def _load(self, call: KernelCall, parts: Arrays, buffers: Arrays) -> None:
         """Widen what is read, and a gradient that is added to."""
         for name, buffer in buffers.items():
             if name in self.read or (call.accumulate and name == "dx"):
@@ -153,11 +153,11 @@ class Staged:
 
 
 _LOOPS = {
-    Cut.WHOLE: Staged.whole,
-    Cut.VALUES: Staged.values,
-    Cut.SAMPLES: Staged.samples,
-    Cut.CHANNELS: Staged.channels,
-    Cut.OUTPUTS: Staged.outputs,
+    SplitAxis.WHOLE: Staged.whole,
+    SplitAxis.VALUES: Staged.values,
+    SplitAxis.SAMPLES: Staged.samples,
+    SplitAxis.CHANNELS: Staged.channels,
+    SplitAxis.OUTPUTS: Staged.outputs,
 }
 
 
@@ -172,7 +172,7 @@ class StagedUpdate:
         _prepare((each.format for each in self.operands.values()), blocks=self.block > 0)
         self.stochastic: frozenset[str] = op.attributes.get("stochastic", frozenset())
 
-    def __call__(self, call: Call) -> None:
+    def __call__(self, call: KernelCall) -> None:
         """Nothing changes where a gradient overflowed, and no step is counted."""
         if OVERFLOW in call.arrays and call[OVERFLOW][()]:
             return
@@ -182,7 +182,7 @@ class StagedUpdate:
             for first in range(0, call[slot.gradient].size, self.tile):
                 self._update(call, slot, first, factor)
 
-    def _update(self, call: Call, slot: Slot, first: int, factor: float) -> None:
+    def _update(self, call: KernelCall, slot: UpdateSlot, first: int, factor: float) -> None:
         """One tile of one parameter."""
         parts = slot.parts
         some = {part: self._some(call[name], first) for part, name in parts.items()}
@@ -233,7 +233,7 @@ class StagedUpdate:
             narrow_blocks(buffer, values, scales, format, self.block, key, first)
 
 
-def _counted(call: Call) -> Call:
+def _counted(call: KernelCall) -> KernelCall:
     """With a loss scale, the step is that of the updates taken: as in PyTorch's ``GradScaler``, one
     that was left out does not count."""
     if TAKEN not in call.arrays:

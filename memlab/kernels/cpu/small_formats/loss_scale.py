@@ -9,7 +9,7 @@ import numpy as np
 
 from memlab.formats import FLOATS
 from memlab.kernels.cpu.compile import compiled
-from memlab.kernels.registry import Array, Call, kernel
+from memlab.kernels.registry import Array, KernelCall, kernel
 from memlab.step.fp32_tiles import ADJUST, CHECK, OVERFLOW, SCALE, STEPS, TAKEN
 
 _MASKS = {each.type_name: each.top + 1 << each.padding for each in FLOATS.values() if each.nan}
@@ -21,7 +21,7 @@ LEAST, MOST = np.float32(2.0**-126), np.float32(2.0**127)
 
 
 @kernel(CHECK)
-def check_finite(call: Call) -> None:
+def check_finite(call: KernelCall) -> None:
     """Whether infinity or NaN is in any gradient."""
     found = call[OVERFLOW].reshape(-1)
     _forget(found)
@@ -32,7 +32,7 @@ def check_finite(call: Call) -> None:
 
 
 @kernel(ADJUST)
-def adjust_scale(call: Call) -> None:
+def adjust_scale(call: KernelCall) -> None:
     """Half the scale after an overflow; twice after ``scale_interval`` steps without one. An update
     was taken where nothing overflowed."""
     names = SCALE, STEPS, TAKEN, OVERFLOW

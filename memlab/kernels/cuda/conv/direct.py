@@ -18,15 +18,15 @@ from memlab.kernels.cuda.flat_arrays import line, pitch
 from memlab.kernels.cuda.layers.linear import add_bias, sum_bias
 from memlab.kernels.formulas.accumulation import put
 from memlab.kernels.formulas.windows import reader, source
-from memlab.kernels.operands import Window, convolution, window
-from memlab.kernels.registry import Call, kernel
+from memlab.kernels.operands import ConvWindow, convolution, window
+from memlab.kernels.registry import KernelCall, kernel
 
 _U = np.uint64
 
 add_up = inlined(block_sums.add_up, globals())
 
 
-class Maps(NamedTuple):
+class ConvMaps(NamedTuple):
     """Images x, weights and what a convolution makes of them, or the gradients of some; in a group
     there are ``inner`` maps of x and ``outer`` of y."""
 
@@ -38,12 +38,12 @@ class Maps(NamedTuple):
     batch: int
     inner: int
     outer: int
-    at: Window
+    at: ConvWindow
     add: bool
 
 
 @kernel("conv2d", "direct")
-def conv2d(call: Call) -> None:
+def conv2d(call: KernelCall) -> None:
     """``y = w * x``, plus the bias."""
     y = call["y"]
     launch(_forward, *every_place(y), _maps(call, call["x"], call["weight"], y, False))
@@ -51,7 +51,7 @@ def conv2d(call: Call) -> None:
 
 
 @kernel("conv2d.backward", "direct")
-def conv2d_backward(call: Call) -> None:
+def conv2d_backward(call: KernelCall) -> None:
     """``dw`` sums ``dy x`` over the places, and ``dx`` sums ``dy w`` over what it took part in."""
     x, dweight, dy = call["x"], call["dweight"], call["dy"]
     shape = results(dweight.size, dy.shape[3])
@@ -62,14 +62,14 @@ def conv2d_backward(call: Call) -> None:
     sum_bias(call, dy)
 
 
-def _maps(call: Call, x: Any, weight: Any, y: Any, add: bool) -> Maps:
+def _maps(call: KernelCall, x: Any, weight: Any, y: Any, add: bool) -> ConvMaps:
     (outer, inner, *_), groups = weight.shape, convolution(call).groups
     lines = line(x), pitch(x), line(weight), line(y), pitch(y)
-    return Maps(*lines, len(x), inner, outer // groups, window(call), add)
+    return ConvMaps(*lines, len(x), inner, outer // groups, window(call), add)
 
 
-@at_every_place(Maps)
-def _forward(b: int, k: int, oy: int, ox: int, of: Maps) -> None:
+@at_every_place(ConvMaps)
+def _forward(b: int, k: int, oy: int, ox: int, of: ConvMaps) -> None:
     at = of.at
     first = b * of.x_pitch + k // of.outer * of.inner * at.height * at.width
     total, w = of.x.dtype.type(0), k * of.inner * at.kernel * at.kernel
@@ -85,8 +85,8 @@ def _forward(b: int, k: int, oy: int, ox: int, of: Maps) -> None:
     of.y[_U(b * of.y_pitch + (k * at.rows + oy) * at.columns + ox)] = total
 
 
-@at_every_place(Maps)
-def _input_gradient(b: int, channel: int, iy: int, ix: int, of: Maps) -> None:
+@at_every_place(ConvMaps)
+def _input_gradient(b: int, channel: int, iy: int, ix: int, of: ConvMaps) -> None:
     at, g, c = of.at, channel // of.inner, channel % of.inner
     total = of.y.dtype.type(0)
     for ky in range(at.kernel):
@@ -103,7 +103,7 @@ def _input_gradient(b: int, channel: int, iy: int, ix: int, of: Maps) -> None:
 
 
 @compiled
-def _weight_gradient(of: Maps) -> None:
+def _weight_gradient(of: ConvMaps) -> None:
     sums, at = cuda.shared.array(THREADS, np.float64), of.at
     w = cuda.blockIdx.x
     kx, ky = w % at.kernel, w // at.kernel % at.kernel

@@ -30,7 +30,7 @@ from memlab.kernels.cuda.compile import Values, compiled, launch, planes, values
 from memlab.kernels.cuda.flat_arrays import contiguous, line, overlap
 from memlab.kernels.formulas.accumulation import put
 from memlab.kernels.formulas.windows import reader, source
-from memlab.kernels.operands import Window
+from memlab.kernels.operands import ConvWindow
 
 _U = np.uint64
 WAYS = ("coalesced", "naive")
@@ -84,7 +84,7 @@ def col2im(
     return out
 
 
-def lower(images: Any, lowered: Any, at: Window, way: str = "coalesced") -> None:
+def lower(images: Any, lowered: Any, at: ConvWindow, way: str = "coalesced") -> None:
     """Lower images into (N, C, k, k, Ho, Wo); they may be slices of larger samples."""
     if not contiguous(images):
         for image, target in zip(_each(images), _each(lowered), strict=True):
@@ -98,7 +98,7 @@ def lower(images: Any, lowered: Any, at: Window, way: str = "coalesced") -> None
         launch(_coalesced, shape, line(images), line(lowered), count, at)
 
 
-def fold(lowered: Any, images: Any, at: Window, accumulate: bool) -> None:
+def fold(lowered: Any, images: Any, at: ConvWindow, accumulate: bool) -> None:
     """Add (N, C, k, k, Ho, Wo) back up to images, or to zeros; these may be slices of larger
     samples."""
     if not contiguous(images):
@@ -148,14 +148,14 @@ def _new(shape: Shape, dtype: Any) -> Any:
     )
 
 
-def _window(images: Shape, sizes: Sizes) -> Window:
+def _window(images: Shape, sizes: Sizes) -> ConvWindow:
     _, _, height, width = images
     _, kernel, _, rows, columns = sizes.planes
-    return Window(height, width, rows, columns, kernel, *sizes.settings)
+    return ConvWindow(height, width, rows, columns, kernel, *sizes.settings)
 
 
 @compiled
-def _naive(images: Values, lowered: Values, count: int, at: Window) -> None:
+def _naive(images: Values, lowered: Values, count: int, at: ConvWindow) -> None:
     zero = images.dtype.type(0)
     i = cuda.grid(1)
     while i < count:
@@ -172,7 +172,7 @@ def _naive(images: Values, lowered: Values, count: int, at: Window) -> None:
 
 
 @compiled
-def _coalesced(images: Values, lowered: Values, count: int, at: Window) -> None:
+def _coalesced(images: Values, lowered: Values, count: int, at: ConvWindow) -> None:
     zero, size = images.dtype.type(0), at.rows * at.columns
     left, top, _ = cuda.grid(3)
     across, down, _ = cuda.gridsize(3)
@@ -201,7 +201,7 @@ def _coalesced(images: Values, lowered: Values, count: int, at: Window) -> None:
 
 
 @compiled
-def _fold(lowered: Values, images: Values, count: int, at: Window, add: bool) -> None:
+def _fold(lowered: Values, images: Values, count: int, at: ConvWindow, add: bool) -> None:
     size = at.rows * at.columns
     left, top, _ = cuda.grid(3)
     across, down, _ = cuda.gridsize(3)

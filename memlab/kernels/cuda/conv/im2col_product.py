@@ -16,11 +16,11 @@ from memlab.kernels.cuda.conv.matrix_product import Operand, multiply
 from memlab.kernels.cuda.flat_arrays import line, pitch
 from memlab.kernels.cuda.layers.linear import add_bias, sum_bias
 from memlab.kernels.operands import convolution, weight_shape, window
-from memlab.kernels.registry import Call, kernel
+from memlab.kernels.registry import KernelCall, kernel
 
 
 @kernel("conv2d", "im2col-image")
-def conv2d(call: Call, together: int = 1) -> None:
+def conv2d(call: KernelCall, together: int = 1) -> None:
     """``Y = W L``, for so many images at a time."""
     weight, groups = _weight(call, "weight"), convolution(call).groups
     for images in _portions(call, together):
@@ -31,13 +31,13 @@ def conv2d(call: Call, together: int = 1) -> None:
 
 
 @kernel("conv2d", "im2col-batch")
-def conv2d_batch(call: Call) -> None:
+def conv2d_batch(call: KernelCall) -> None:
     """The same with all images lowered first."""
     conv2d(call, len(call["x"]))
 
 
 @kernel("conv2d.backward", "im2col-image")
-def conv2d_backward(call: Call, together: int = 1) -> None:
+def conv2d_backward(call: KernelCall, together: int = 1) -> None:
     """``dW = dY L^T`` over all images, and ``dX`` of so many at a time from ``dL = W^T dY``."""
     dweight, groups = _weight(call, "dweight"), convolution(call).groups
     adds = call.accumulate_weights
@@ -55,12 +55,12 @@ def conv2d_backward(call: Call, together: int = 1) -> None:
 
 
 @kernel("conv2d.backward", "im2col-batch")
-def conv2d_batch_backward(call: Call) -> None:
+def conv2d_batch_backward(call: KernelCall) -> None:
     """The same with all images lowered first."""
     conv2d_backward(call, len(call["x"]))
 
 
-def _input_gradient(call: Call, dy: Any, dx: Any) -> None:
+def _input_gradient(call: KernelCall, dy: Any, dx: Any) -> None:
     """``dX`` of some images from their ``dL = W^T dY``."""
     weight, groups = _weight(call, "weight").transposed, convolution(call).groups
     outer, places, inner = _extents(call, dy)
@@ -74,7 +74,7 @@ def _input_gradient(call: Call, dy: Any, dx: Any) -> None:
         fold(call["workspace"], dx, window(call), call.accumulate)
 
 
-def _portions(call: Call, together: int) -> Iterator[range]:
+def _portions(call: KernelCall, together: int) -> Iterator[range]:
     """The images that are lowered together."""
     batch = len(call["x"])
     for first in range(0, batch, together):
@@ -86,26 +86,26 @@ def _part(array: Any, images: range) -> Any:
     return array if len(images) == len(array) else array[images.start : images.stop]
 
 
-def _extents(call: Call, maps: Any) -> tuple[int, int, int]:
+def _extents(call: KernelCall, maps: Any) -> tuple[int, int, int]:
     """Of a group: output maps, their places, and the values of an output's window."""
     outer, *inner = weight_shape(call)
     return outer // convolution(call).groups, prod(maps.shape[2:]), prod(inner)
 
 
-def _weight(call: Call, name: str) -> Operand:
+def _weight(call: KernelCall, name: str) -> Operand:
     """All weights, or their gradient: a row for each output map."""
     array, inner = call[name], prod(call[name].shape[1:])
     return Operand(line(array), inner, group=len(array) // convolution(call).groups * inner)
 
 
-def _maps(call: Call, maps: Any) -> Operand:
+def _maps(call: KernelCall, maps: Any) -> Operand:
     """Maps of some images: a row for each map."""
     channels, places = maps.shape[1], prod(maps.shape[2:])
     group = channels // convolution(call).groups * places
     return Operand(line(maps), places, image=pitch(maps), group=group)
 
 
-def _lower(call: Call, x: Any) -> Operand:
+def _lower(call: KernelCall, x: Any) -> Operand:
     """Lower some images; without a workspace they are lowered as they are."""
     if "workspace" not in call.arrays:
         return _maps(call, x)
@@ -113,7 +113,7 @@ def _lower(call: Call, x: Any) -> Operand:
     return _lowered(call)
 
 
-def _lowered(call: Call) -> Operand:
+def _lowered(call: KernelCall) -> Operand:
     """The workspace: a row for each value of a window."""
     at, groups, inner = window(call), convolution(call).groups, prod(weight_shape(call)[1:])
     group = inner * at.rows * at.columns

@@ -8,16 +8,16 @@ that what lies in the padding is found out once per tap.
 
 from __future__ import annotations
 
-from memlab.kernels.cuda.conv.tiled_product import Layout, launch_tiles, tiled
+from memlab.kernels.cuda.conv.tiled_product import ProductLayout, launch_tiles, tiled
 from memlab.kernels.cuda.flat_arrays import line, pitch
 from memlab.kernels.cuda.layers.linear import add_bias, sum_bias
 from memlab.kernels.formulas.windows import inside, reader, source
-from memlab.kernels.operands import Window, convolution, weight_shape, window
-from memlab.kernels.registry import Call, kernel
+from memlab.kernels.operands import ConvWindow, convolution, weight_shape, window
+from memlab.kernels.registry import KernelCall, kernel
 
 
 @tiled
-def _forward(column: int, tap: int, layout: Layout, at: Window) -> tuple[int, int, int]:
+def _forward(column: int, tap: int, layout: ProductLayout, at: ConvWindow) -> tuple[int, int, int]:
     """A column is an output place, its values are the channels under a tap."""
     iy = source(column // at.columns, tap // at.kernel, at.stride, at.pad, at.dilation)
     ix = source(column % at.columns, tap % at.kernel, at.stride, at.pad, at.dilation)
@@ -26,7 +26,9 @@ def _forward(column: int, tap: int, layout: Layout, at: Window) -> tuple[int, in
 
 
 @tiled
-def _input_gradient(column: int, tap: int, layout: Layout, at: Window) -> tuple[int, int, int]:
+def _input_gradient(
+    column: int, tap: int, layout: ProductLayout, at: ConvWindow
+) -> tuple[int, int, int]:
     """A column is a place of the image, its values are the maps of the output that reads it under
     a tap."""
     oy = reader(column // at.width, tap // at.kernel, at.stride, at.pad, at.dilation)
@@ -36,7 +38,9 @@ def _input_gradient(column: int, tap: int, layout: Layout, at: Window) -> tuple[
 
 
 @tiled
-def _weight_gradient(column: int, turn: int, layout: Layout, at: Window) -> tuple[int, int, int]:
+def _weight_gradient(
+    column: int, turn: int, layout: ProductLayout, at: ConvWindow
+) -> tuple[int, int, int]:
     """A column is a weight (c, ky, kx), its values are those that the places of an output row read
     under it; a turn is an output row of an image."""
     channel, tap = column // (at.kernel * at.kernel), column % (at.kernel * at.kernel)
@@ -49,11 +53,11 @@ def _weight_gradient(column: int, turn: int, layout: Layout, at: Window) -> tupl
 
 
 @kernel("conv2d", "implicit-gemm")
-def conv2d(call: Call) -> None:
+def conv2d(call: KernelCall) -> None:
     """``Y = W L``, with every value of ``L`` read from where it is in the image."""
     x, y, at, (groups, inner, outer) = call["x"], call["y"], window(call), _sizes(call)
     taps, places, size = at.kernel**2, at.rows * at.columns, at.height * at.width
-    layout = Layout(
+    layout = ProductLayout(
         rows=outer, columns=places, inner=inner, turns=taps, lines=1, images=len(x), groups=groups,
         a_row=inner * taps, a_inner=taps, a_image=0, a_group=outer * inner * taps, a_turn=1,
         a_line=0, b_inner=size, b_column=1, b_image=pitch(x), b_group=inner * size, b_turn=0,
@@ -64,7 +68,7 @@ def conv2d(call: Call) -> None:
 
 
 @kernel("conv2d.backward", "implicit-gemm")
-def conv2d_backward(call: Call) -> None:
+def conv2d_backward(call: KernelCall) -> None:
     """``dW = dY L^T``, and ``dX`` from the places that read it."""
     _make_weight_gradient(call)
     if "dx" in call.arrays:
@@ -72,10 +76,10 @@ def conv2d_backward(call: Call) -> None:
     sum_bias(call, call["dy"])
 
 
-def _make_weight_gradient(call: Call) -> None:
+def _make_weight_gradient(call: KernelCall) -> None:
     x, dy, at, (groups, inner, outer) = call["x"], call["dy"], window(call), _sizes(call)
     taps, places, size = at.kernel**2, at.rows * at.columns, at.height * at.width
-    layout = Layout(
+    layout = ProductLayout(
         rows=outer, columns=inner * taps, inner=at.columns, turns=len(x) * at.rows, lines=at.rows,
         images=1, groups=groups, a_row=places, a_inner=1, a_image=0, a_group=outer * places,
         a_turn=pitch(dy), a_line=at.columns, b_inner=at.stride, b_column=0, b_image=0,
@@ -86,10 +90,10 @@ def _make_weight_gradient(call: Call) -> None:
     launch_tiles(_weight_gradient, line(dy), line(x), dweight, layout, at, adds)
 
 
-def _make_input_gradient(call: Call) -> None:
+def _make_input_gradient(call: KernelCall) -> None:
     dx, dy, at, (groups, inner, outer) = call["dx"], call["dy"], window(call), _sizes(call)
     taps, places, size = at.kernel**2, at.rows * at.columns, at.height * at.width
-    layout = Layout(
+    layout = ProductLayout(
         rows=inner, columns=size, inner=outer, turns=taps, lines=1, images=len(dx), groups=groups,
         a_row=taps, a_inner=inner * taps, a_image=0, a_group=outer * inner * taps, a_turn=1,
         a_line=0, b_inner=places, b_column=1, b_image=pitch(dy), b_group=outer * places, b_turn=0,
@@ -99,7 +103,7 @@ def _make_input_gradient(call: Call) -> None:
     launch_tiles(_input_gradient, weight, line(dy), line(dx), layout, at, add)
 
 
-def _sizes(call: Call) -> tuple[int, int, int]:
+def _sizes(call: KernelCall) -> tuple[int, int, int]:
     """Groups, and the input and output maps of one."""
     groups, (outer, inner, *_) = convolution(call).groups, weight_shape(call)
     return groups, inner, outer // groups

@@ -13,15 +13,15 @@ from numba import cuda
 
 from memlab.errors import InputError, pick
 from memlab.kernels.cuda.compile import SIMULATED, Values, compiled, launch
-from memlab.kernels.cuda.conv.tiled_product import Layout, launch_tiles, tiled
+from memlab.kernels.cuda.conv.tiled_product import ProductLayout, launch_tiles, tiled
 from memlab.kernels.cuda.flat_arrays import line, pitch
 from memlab.kernels.formulas.accumulation import put
-from memlab.kernels.operands import Window
+from memlab.kernels.operands import ConvWindow
 
 _U = np.uint64
 SQUARE = 4 if SIMULATED else 16
 """Rows and columns of what a block of the simple kernel copies."""
-NO_WINDOW = Window(0, 0, 0, 0, 0, 0, 0, 0)
+NO_WINDOW = ConvWindow(0, 0, 0, 0, 0, 0, 0, 0)
 
 
 class Operand(NamedTuple):
@@ -80,7 +80,7 @@ def multiply(
 
     ``extents`` are the rows and columns of a result, and the products that a value is made of.
     """
-    layout = Layout(
+    layout = ProductLayout(
         *extents, images if summed else 1, 1, 1 if summed else images, groups,
         a.row, a.column, a.image, a.group, a.image, 0,
         b.row, b.column, b.image, b.group, b.image,
@@ -101,7 +101,7 @@ WAYS = {"fast": multiply, "simple": _multiply_simply}
 
 
 @tiled
-def _product(column: int, turn: int, at: Layout, window: Window) -> tuple[int, int, int]:
+def _product(column: int, turn: int, at: ProductLayout, window: ConvWindow) -> tuple[int, int, int]:
     """A matrix in memory holds every value of a column."""
     return column * at.b_column + turn * at.b_turn, 0, at.inner
 

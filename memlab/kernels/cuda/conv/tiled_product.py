@@ -19,7 +19,7 @@ from numba import cuda
 
 from memlab.kernels.cuda.compile import HIGH, SIMULATED, Values, compiled, inlined, launch
 from memlab.kernels.formulas.accumulation import put
-from memlab.kernels.operands import Window
+from memlab.kernels.operands import ConvWindow
 
 _U = np.uint64
 
@@ -33,7 +33,7 @@ PADDED = TILE + 8
 """Values in a row of shared memory, so that threads that write side by side use all its banks."""
 
 
-class Layout(NamedTuple):
+class ProductLayout(NamedTuple):
     """Of a product: sizes, and how far apart things lie, in values.
 
     There is a product for each group of each image. It sums over ``turns`` of ``inner`` products
@@ -63,7 +63,7 @@ class Layout(NamedTuple):
     out_group: int
 
 
-IndexMap = Callable[[int, int, Layout, Window], tuple[int, int, int]]
+IndexMap = Callable[[int, int, ProductLayout, ConvWindow], tuple[int, int, int]]
 """From a column of the right operand and a turn: where its values begin, and from which to before
 which of them are not 0."""
 
@@ -83,7 +83,9 @@ def tiled(where: IndexMap) -> Any:
     """A kernel for ``out = a b`` or ``out += a b``, with the right operand where the map says."""
     locate = inlined(where)
 
-    def product(a: Values, b: Values, out: Values, at: Layout, window: Window, add: bool) -> None:
+    def product(
+        a: Values, b: Values, out: Values, at: ProductLayout, window: ConvWindow, add: bool
+    ) -> None:
         a_tile = cuda.shared.array((DEPTH, PADDED), a.dtype)
         b_tile = cuda.shared.array((DEPTH, PADDED), a.dtype)
         sums = cuda.local.array((EACH, EACH), a.dtype)
@@ -137,7 +139,7 @@ def tiled(where: IndexMap) -> Any:
 
 
 def launch_tiles(
-    kernel: Any, a: Any, b: Any, out: Any, at: Layout, window: Window, accumulate: bool
+    kernel: Any, a: Any, b: Any, out: Any, at: ProductLayout, window: ConvWindow, accumulate: bool
 ) -> None:
     """Run such a kernel on lines of values: a block for each tile."""
     tiles = -(-at.columns // TILE), -(-at.rows // TILE), min(at.images * at.groups, HIGH)

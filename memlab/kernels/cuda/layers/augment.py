@@ -10,13 +10,13 @@ from memlab.kernels.cuda.flat_arrays import line
 from memlab.kernels.formulas import crops
 from memlab.kernels.formulas.crops import moved
 from memlab.kernels.formulas.random_numbers import mix
-from memlab.kernels.registry import Call, kernel
+from memlab.kernels.registry import KernelCall, kernel
 
 _U = np.uint64
 
 
 @kernel("augment", device="cuda")
-def augment(call: Call) -> None:
+def augment(call: KernelCall) -> None:
     """x (B, C, H, W), uint8, to y of that shape: ``(x - mean) * scale``; black beyond the edge."""
     x, y = call["x"], call["y"]
     batch, channels, height, width = y.shape

@@ -11,20 +11,20 @@ from memlab.kernels.cuda.block_sums import sum_values
 from memlab.kernels.cuda.compile import Values, compiled, launch
 from memlab.kernels.cuda.conv.matrix_product import product
 from memlab.kernels.cuda.flat_arrays import by_channel, line, pitch
-from memlab.kernels.registry import Call, kernel
+from memlab.kernels.registry import KernelCall, kernel
 
 _U = np.uint64
 
 
 @kernel("linear", device="cuda")
-def linear(call: Call) -> None:
+def linear(call: KernelCall) -> None:
     """``y = x W^T + b``."""
     product(call["x"], call["weight"], call["y"], transpose_b=True)
     add_bias(call, call["y"])
 
 
 @kernel("linear.backward", device="cuda")
-def linear_backward(call: Call) -> None:
+def linear_backward(call: KernelCall) -> None:
     """``dW = dy^T x``, ``db`` the sum of ``dy``, ``dx = dy W``."""
     dy = call["dy"]
     product(dy, call["x"], call["dweight"], call.accumulate_weights, transpose_a=True)
@@ -33,14 +33,14 @@ def linear_backward(call: Call) -> None:
         product(dy, call["weight"], call["dx"], call.accumulate)
 
 
-def add_bias(call: Call, y: Any) -> None:
+def add_bias(call: KernelCall, y: Any) -> None:
     """Add the bias, where there is one: a number to each output, or to each channel."""
     if "bias" in call.arrays:
         shape, extents = by_channel(y)
         launch(_add_bias, shape, line(y), pitch(y), line(call["bias"]), *extents)
 
 
-def sum_bias(call: Call, dy: Any) -> None:
+def sum_bias(call: KernelCall, dy: Any) -> None:
     """The gradient of the bias, where there is one: the sum of ``dy`` over batch and map."""
     if "dbias" in call.arrays:
         sum_values(dy, call["dbias"], accumulate=call.accumulate_weights)

@@ -15,14 +15,14 @@ from memlab.kernels.cuda.flat_arrays import by_channel, line, pitch
 from memlab.kernels.formulas.accumulation import put
 from memlab.kernels.formulas.normalization import square, weakened
 from memlab.kernels.formulas.windows import around, seeing
-from memlab.kernels.registry import Call, kernel
+from memlab.kernels.registry import KernelCall, kernel
 from memlab.layers import LocalResponseNorm
 
 _U = np.uint64
 
 
 @kernel("local_response_norm", device="cuda")
-def local_response_norm(call: Call) -> None:
+def local_response_norm(call: KernelCall) -> None:
     """``y = x s^-beta``."""
     x, y = call["x"], call["y"]
     shape, extents = by_channel(x)
@@ -30,7 +30,7 @@ def local_response_norm(call: Call) -> None:
 
 
 @kernel("local_response_norm.backward", device="cuda")
-def local_response_norm_backward(call: Call) -> None:
+def local_response_norm_backward(call: KernelCall) -> None:
     """``dx`` of one image at a time, in two launches: ``t`` must be whole before it is summed."""
     layer, settings, t = _layer(call), _settings(call), line(call["workspace"])
     factor = 2 * layer.alpha * layer.beta / layer.size
@@ -41,12 +41,12 @@ def local_response_norm_backward(call: Call) -> None:
         launch(_subtract, shape, *lines, *extents, layer.size, factor)
 
 
-def _layer(call: Call) -> LocalResponseNorm:
+def _layer(call: KernelCall) -> LocalResponseNorm:
     assert isinstance(call.layer, LocalResponseNorm)
     return call.layer
 
 
-def _settings(call: Call) -> tuple[int, float, float, float]:
+def _settings(call: KernelCall) -> tuple[int, float, float, float]:
     """Size, share of a square, beta, k."""
     layer = _layer(call)
     return layer.size, layer.alpha / layer.size, layer.beta, layer.k

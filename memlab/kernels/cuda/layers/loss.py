@@ -23,20 +23,20 @@ from memlab.kernels.cuda.compile import (
 from memlab.kernels.cuda.flat_arrays import line
 from memlab.kernels.formulas.accumulation import put
 from memlab.kernels.formulas.pointwise import cross_entropy_backward
-from memlab.kernels.registry import Call, kernel
+from memlab.kernels.registry import KernelCall, kernel
 
 _U, _F = np.uint64, np.float64
 add_up = inlined(block_sums.add_up, globals())
 
 
 @kernel("softmax", device="cuda")
-def softmax(call: Call) -> None:
+def softmax(call: KernelCall) -> None:
     """``exp(x) / sum of exp(x)`` over the classes."""
     _launch_softmax(call["x"], call["y"])
 
 
 @kernel("softmax_cross_entropy", device="cuda")
-def softmax_cross_entropy(call: Call) -> None:
+def softmax_cross_entropy(call: KernelCall) -> None:
     """The mean of ``-log p[label]``; the probabilities where a backward will read them."""
     x = call["x"]
     lines, adds = (line(x), line(call["labels"]), line(call["loss"])), "loss" in call.updates
@@ -46,7 +46,7 @@ def softmax_cross_entropy(call: Call) -> None:
 
 
 @kernel("softmax_cross_entropy.backward", device="cuda")
-def softmax_cross_entropy_backward(call: Call) -> None:
+def softmax_cross_entropy_backward(call: KernelCall) -> None:
     """``(p - 1 at the label) / count``, where the labels of all parts are counted."""
     p, dx = call["probabilities"], call["dx"]
     batch, classes = dx.shape
@@ -56,7 +56,7 @@ def softmax_cross_entropy_backward(call: Call) -> None:
 
 
 @kernel("squared_error", device="cuda")
-def squared_error(call: Call) -> None:
+def squared_error(call: KernelCall) -> None:
     """The mean over the batch of ``sum (x - target)^2``."""
     x = call["x"]
     count, adds = len(x) * call.parts, "loss" in call.updates

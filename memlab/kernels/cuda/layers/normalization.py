@@ -16,7 +16,7 @@ from memlab.kernels.cuda.flat_arrays import by_channel, line, pitch
 from memlab.kernels.formulas.accumulation import put
 from memlab.kernels.formulas.normalization import normalized, normalized_backward
 from memlab.kernels.formulas.pointwise import same
-from memlab.kernels.registry import Call, kernel
+from memlab.kernels.registry import KernelCall, kernel
 from memlab.layers import BatchNorm
 from memlab.step.op import OF_PART
 
@@ -24,7 +24,7 @@ _U = np.uint64
 
 
 @kernel("batch_norm", device="cuda")
-def batch_norm(call: Call) -> None:
+def batch_norm(call: KernelCall) -> None:
     """``y = (x - mean) / sqrt(variance + epsilon) * weight + bias``, per channel.
 
     Training takes mean and variance of the batch, keeps them for backward and moves the running
@@ -43,7 +43,7 @@ def batch_norm(call: Call) -> None:
     launch(way, shape, *spans, *lines, *extents, layer.epsilon)
 
 
-def _take_statistics(call: Call, layer: BatchNorm) -> None:
+def _take_statistics(call: KernelCall, layer: BatchNorm) -> None:
     """Mean and variance; the inverse deviation takes the place of the variance."""
     x, mean, inverse = call["x"], call["mean"], call["inverse_deviation"]
     count = x.size // mean.size
@@ -57,7 +57,7 @@ def _take_statistics(call: Call, layer: BatchNorm) -> None:
 
 
 @kernel("batch_norm.backward", device="cuda")
-def batch_norm_backward(call: Call) -> None:
+def batch_norm_backward(call: KernelCall) -> None:
     """With ``n`` the normalised x: ``db`` sums dy, ``dw`` sums dy n, and
     ``dx = weight / deviation (dy - mean of dy - n mean of dy n)``.
 

@@ -14,7 +14,7 @@ from memlab.kernels.formulas.accumulation import put
 from memlab.kernels.formulas.pointwise import dropped, same
 from memlab.kernels.formulas.random_numbers import mix
 from memlab.kernels.operands import dropout_settings, inputs
-from memlab.kernels.registry import Call, kernel
+from memlab.kernels.registry import KernelCall, kernel
 
 _U = np.uint64
 
@@ -22,7 +22,7 @@ device_independent.register("cuda", device_independent.Loops(each, update))
 
 
 @kernel("concat", device="cuda")
-def concat(call: Call) -> None:
+def concat(call: KernelCall) -> None:
     """Each input into its channels of y."""
     y, start = call["y"], 0
     for x in inputs(call):
@@ -34,13 +34,13 @@ def concat(call: Call) -> None:
 
 
 @kernel("dropout", device="cuda")
-def dropout(call: Call) -> None:
+def dropout(call: KernelCall) -> None:
     """0 with probability p, else ``x / (1 - p)``."""
     launch_on_values(_dropout, [call["x"], call["y"]], *dropout_settings(call), False)
 
 
 @kernel("dropout.backward", device="cuda")
-def dropout_backward(call: Call) -> None:
+def dropout_backward(call: KernelCall) -> None:
     """The same places are 0, the same are scaled."""
     settings = dropout_settings(call)
     launch_on_values(_dropout, [call["dy"], call["dx"]], *settings, call.accumulate)

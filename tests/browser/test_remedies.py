@@ -9,13 +9,13 @@ from tests.browser.live import ROOT, SIZES, hidden, sees, wait
 @pytest.fixture
 def page_with_view(open_view):
     """A notebook with that view, opened."""
-    page = open_view("memlab.views.ways()")
+    page = open_view("memlab.views.remedies()")
     page.locator(f"{ROOT} svg").wait_for()
     return page
 
 
 def test_rows_cards_and_the_sort_follow_the_keyboard(page_with_view):
-    page, found = page_with_view, views.ways().rows
+    page, found = page_with_view, views.remedies().rows
     assert {screen: over for screen in SIZES if (over := hidden(page, screen))} == {}
     page.locator(f"{ROOT} .ml-picture").focus()
     for _ in range(3):

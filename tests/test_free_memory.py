@@ -98,7 +98,7 @@ def _limited(machine, addresses="unlimited", data="unlimited"):
 
 @pytest.mark.parametrize("loaded", [True, False])
 def test_the_limits_of_the_process_count_beside_what_a_run_takes(machine, monkeypatch, loaded):
-    monkeypatch.setattr(free_memory, "LOADED", "memlab.this_machine" if loaded else "missing")
+    monkeypatch.setattr(free_memory, "LOADED", "memlab.free_memory" if loaded else "missing")
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
     beside = free_memory.RUN + (0 if loaded else free_memory.KERNELS)
     assert free_memory.room(_limited(machine)) == (64 * GB, "")
@@ -135,7 +135,7 @@ def test_a_library_of_more_threads_takes_more(machine, monkeypatch, asked, threa
 
 def test_what_is_loaded_already_needs_no_room(monkeypatch):
     monkeypatch.setattr(free_memory, "require", lambda *_: pytest.fail("it was asked for"))
-    monkeypatch.setattr(free_memory, "LOADED", "memlab.this_machine")
+    monkeypatch.setattr(free_memory, "LOADED", "memlab.free_memory")
     free_memory.require_kernels()
 
 

@@ -10,7 +10,7 @@ VGG = ("compare", "vgg16", "--batch", 256, "--device", "titan x")
 
 
 def test_a_comparison_on_a_card_says_of_each_way_out_whether_it_trains(run, as_json):
-    found = memlab.ways("vgg16", 256, device="titan x", optimizer="momentum")
+    found = memlab.remedies("vgg16", 256, device="titan x", optimizer="momentum")
     code, out, err = run(*VGG)
     assert (code, err) == (0, "")
     assert out.endswith(f"{found}\n")

@@ -11,10 +11,10 @@ import memlab
 from memlab import hardware, views
 from memlab.clocks.roofline import machine
 from memlab.errors import InputError
-from memlab.pictures.draw.labels import Text
+from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Line, Rect
 from memlab.pictures.remedies import searches
-from memlab.pictures.remedies.remedies import ways
+from memlab.pictures.remedies.remedies import remedies
 from tests.pictures.shown import charts, drawn
 
 VGG = "vgg16", 256
@@ -23,12 +23,12 @@ CARD = 12_000_000_000
 
 @pytest.fixture(scope="module")
 def vgg() -> Any:
-    return ways(*VGG, budget="12 GB", link="12 GB/s")
+    return remedies(*VGG, budget="12 GB", link="12 GB/s")
 
 
 @pytest.fixture(scope="module")
 def resnet() -> Any:
-    return ways("resnet50", 256, budget="12 GB", link="12 GB/s")
+    return remedies("resnet50", 256, budget="12 GB", link="12 GB/s")
 
 
 @pytest.mark.parametrize("which", ["vgg", "resnet"])
@@ -75,17 +75,17 @@ def test_what_trains_on_a_card_of_12_gb(vgg: Any, resnet: Any) -> None:
 
 def test_the_order_depends_on_the_card_and_the_link(vgg: Any) -> None:
     last = [key for key in vgg.sorted() if vgg[key].trains][-1]
-    slow: Any = ways(*VGG, budget="12 GB", link="3 GB/s")
+    slow: Any = remedies(*VGG, budget="12 GB", link="3 GB/s")
     assert last == "precision"
     assert [key for key in slow.sorted() if slow[key].trains][-1] == "offload"
-    fast: Any = ways(*VGG, device="v100", budget="12 GB")
+    fast: Any = remedies(*VGG, device="v100", budget="12 GB")
     assert fast["precision"].extra < vgg["precision"].extra
     assert "a rate of its own for fp16" in fast.text()
     assert vgg.sorted("peak")[0] == "accumulation"
 
 
 def test_parts_that_were_not_built_take_what_they_would() -> None:
-    found: Any = ways("mnist_cnn", 256, budget="75 MB")
+    found: Any = remedies("mnist_cnn", 256, budget="75 MB")
     row = found["accumulation"]
     parts = 256 // row.batch
     assert parts > 3
@@ -96,19 +96,19 @@ def test_parts_that_were_not_built_take_what_they_would() -> None:
 
 
 def test_a_card_that_holds_it_needs_no_way_out() -> None:
-    found: Any = ways("vgg16", 64, budget="12 GB")
+    found: Any = remedies("vgg16", 64, budget="12 GB")
     assert found.title == "The plain step fits the card"
     assert {found[key].extra for key in ("smaller_batch", "recompute", "offload")} == {0.0}
     assert found["smaller_batch"].batch == 64
 
 
 def test_a_refused_way_says_why() -> None:
-    found: Any = ways("vgg16", 256, budget="1 GB")
+    found: Any = remedies("vgg16", 256, budget="1 GB")
     refused = {row.key: row.error for row in found if row.refused}
     assert {"accumulation", "smaller_batch", "recompute", "offload"} <= refused.keys()
     assert "Not even batch 1" in refused["smaller_batch"]
     assert found.title == "One of seven ways fits the card"
-    one = ways("linear1", 1, budget="1 GB")
+    one = remedies("linear1", 1, budget="1 GB")
     assert "has no parts" in one["accumulation"].error
     assert "keeps fewer bytes" in one["leaner"].error
 
@@ -128,7 +128,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 def test_what_nothing_can_be_planned_for_is_a_sentence(given: dict[str, Any], said: str) -> None:
     usual: dict[str, Any] = {"network": "linear1", "batch": 8}
     with pytest.raises(InputError, match=said):
-        ways(**(usual | given))
+        remedies(**(usual | given))
 
 
 def test_a_cover_is_the_cheapest_of_all() -> None:
@@ -151,13 +151,13 @@ def test_no_map_fewer_would_do() -> None:
 
 def names(view: Any) -> list[str]:
     """Of the rows from top to bottom."""
-    marks = [each for each in charts(view)[0].marks if isinstance(each, Text)]
+    marks = [each for each in charts(view)[0].marks if isinstance(each, ChartText)]
     known = {row.name for row in view.rows}
     return [str(each.content) for each in marks if each.content in known]
 
 
 def test_the_line_bulges_in_the_row_of_the_larger_card_alone() -> None:
-    view: Any = views.ways()
+    view: Any = views.remedies()
     line = next(each for each in charts(view)[0].marks if isinstance(each, Line))
     at = names(view).index("larger card")
     out = [(x, y) for x, y in line.points if x != view.budget]
@@ -168,7 +168,7 @@ def test_the_line_bulges_in_the_row_of_the_larger_card_alone() -> None:
 
 
 def test_a_bar_is_as_long_as_its_peak_and_what_is_beyond_the_line_is_framed() -> None:
-    view: Any = views.ways()
+    view: Any = views.remedies()
     bars = [each for each in charts(view)[0].marks if isinstance(each, Rect)]
     for at, name in enumerate(names(view)):
         row = next(each for each in view.rows if each.name == name)
@@ -184,7 +184,7 @@ def test_a_bar_is_as_long_as_its_peak_and_what_is_beyond_the_line_is_framed() ->
 
 
 def test_rows_keep_their_order_while_the_batch_is_dragged() -> None:
-    view: Any = views.ways(batch=128)
+    view: Any = views.remedies(batch=128)
     before = names(view)
     view.act("batch", 8, True)
     assert names(view) == before
@@ -194,14 +194,14 @@ def test_rows_keep_their_order_while_the_batch_is_dragged() -> None:
 
 
 def test_the_order_moves_with_the_link() -> None:
-    view: Any = views.ways()
+    view: Any = views.remedies()
     assert names(view).index("precision") > names(view).index("offload")
     view.act("break", None, False)
     assert names(view).index("precision") < names(view).index("offload")
 
 
 def test_keys_walk_the_rows_and_sort_them() -> None:
-    view: Any = views.ways()
+    view: Any = views.remedies()
     for key, chosen in (
         ("ArrowDown", "plain"), ("ArrowDown", "larger_card"), ("Digit5", "recompute"),
         ("ArrowUp", "smaller_batch"), ("Digit8", "in_place"), ("ArrowDown", "in_place"),
@@ -221,6 +221,6 @@ def test_keys_walk_the_rows_and_sort_them() -> None:
 
 
 def test_its_code_makes_it_again() -> None:
-    view: Any = views.ways("alexnet", 512, budget="1234567890", link="6 GB/s", sort="peak")
+    view: Any = views.remedies("alexnet", 512, budget="1234567890", link="6 GB/s", sort="peak")
     assert eval(view.code(), {"memlab": memlab}).text() == view.text()
-    assert "budget='12 GB'" in views.ways().code()
+    assert "budget='12 GB'" in views.remedies().code()
