@@ -12,7 +12,7 @@ import benchmarks
 from benchmarks.plot import BenchmarkTimes
 from memlab import atomic_files
 from memlab.bench import listing
-from memlab.errors import InputError, pick
+from memlab.errors import InputError, one_option
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -38,7 +38,7 @@ def _run(name: str | None, as_json: bool, plot: Path | None) -> str:
     if name is None:
         listed = list(benchmarks.BENCHMARKS)
         return json.dumps(listed) if as_json else listing(benchmarks.BENCHMARKS)
-    benchmark = pick("benchmark", name, benchmarks.BENCHMARKS)
+    benchmark = one_option("benchmark", name, benchmarks.BENCHMARKS)
     if plot is not None:
         atomic_files.place(plot)  # what cannot be written is refused before the run
     result = benchmark()

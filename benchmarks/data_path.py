@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from memlab.assemble.step import training_step
-from memlab.errors import whole
+from memlab.errors import whole_number
 from memlab.measure.processor import freed_memory_kept, limited
 from memlab.measure.timing import BenchmarkLine, Result, line, machine, median
 from memlab.networks import zoo
@@ -44,7 +44,9 @@ def run(
     with TemporaryDirectory() as there, limited(), freed_memory_kept():
         folder, size = Path(there) / "images", (channels, rows, columns)
         write(folder, "raw", partial(noise, batch * batches, size, 10, 0), 0)
-        rounds = [_round(step, folder, batch, turn) for turn in range(whole("repeats", repeats))]
+        rounds = [
+            _round(step, folder, batch, turn) for turn in range(whole_number("repeats", repeats))
+        ]
     what = f"{network}, {image}x{image}, batch {batch}"
     stalls = {name: tuple(_stall(each[name]) for each in rounds) for name in SETTINGS}
     left = tuple(_stall(each[TWO]) / _stall(each[NONE]) for each in rounds)

@@ -19,7 +19,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from memlab import atomic_files
-from memlab.errors import InputError, whole
+from memlab.errors import InputError, whole_number
 from memlab.ledger import files
 from memlab.measure import recorded_figures
 from memlab.measure.recorded_figures import RecordedFigures
@@ -90,7 +90,7 @@ def _picture(name: str, svg: str, data: Any) -> Picture:
     if not isinstance(of, dict) or not (isinstance(of.get("text"), str) and of["text"]):
         raise InputError("these figures have no picture; record them again.")
     load = of.get("load")
-    return Picture(name, svg, of["text"], whole("threads", of.get("threads")), load, found)
+    return Picture(name, svg, of["text"], whole_number("threads", of.get("threads")), load, found)
 
 
 def write(lessons: Path, picture: Picture) -> None:

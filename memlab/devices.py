@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memlab import lesson_folders
-from memlab.errors import pick
+from memlab.errors import one_option
 
 PACKAGE = "memlab.kernels"
 
@@ -55,7 +55,7 @@ def find(name: str) -> DeviceSupport:
     Raises:
         InputError: there is none.
     """
-    return pick("device", name, DEVICES)
+    return one_option("device", name, DEVICES)
 
 
 class Kernels(NamedTuple):

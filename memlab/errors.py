@@ -11,9 +11,10 @@ from math import inf, isfinite
 from numbers import Real
 from operator import index
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from unicodedata import category
 
+from memlab.moved import old_names
 from memlab.strings import gettext as _
 
 T = TypeVar("T")
@@ -58,7 +59,7 @@ def unknown(what: str, given: object, allowed: Iterable[str]) -> InputError:
                         what=what, given=shown, near=near[0], known=listed))  # fmt: skip
 
 
-def whole(what: str, given: object, least: int = 1, most: int = LARGEST) -> int:
+def whole_number(what: str, given: object, least: int = 1, most: int = LARGEST) -> int:
     """``given`` as an ``int`` from ``least`` to ``most``.
 
     Raises:
@@ -88,7 +89,7 @@ def divisor(what: str, given: object, of: str, size: int, most: int = LARGEST) -
     Raises:
         InputError: it is none; the message names the nearest below it.
     """
-    value = whole(what, given, 1, min(size, most))
+    value = whole_number(what, given, 1, min(size, most))
     if size % value:
         usual = next(n for n in range(value, 0, -1) if size % n == 0)
         raise InputError(_("{what} must divide {of}, {size}, got {given}; try {usual}.",
@@ -96,7 +97,7 @@ def divisor(what: str, given: object, of: str, size: int, most: int = LARGEST) -
     return value
 
 
-def real(
+def real_number(
     what: str,
     given: object,
     usual: float,
@@ -124,7 +125,7 @@ def real(
     return value
 
 
-def flag(what: str, given: object) -> bool:
+def true_or_false(what: str, given: object) -> bool:
     """``given`` as a ``bool``.
 
     Raises:
@@ -190,7 +191,7 @@ def several(what: str, given: object, allowed: Collection[str]) -> tuple[str, ..
     return tuple(dict.fromkeys(known(what, name, allowed) for name in names))
 
 
-def pick(what: str, given: object, registry: Mapping[str, T]) -> T:
+def one_option(what: str, given: object, registry: Mapping[str, T]) -> T:
     """The entry of that name.
 
     Raises:
@@ -259,3 +260,7 @@ def _digits(number: int) -> str:
     if abs(number) < LARGEST:
         return f"{number:,}"
     return "10^40" if number == LARGEST else "more than 10^40" if number > 0 else "below -10^40"
+
+
+if not TYPE_CHECKING:  # a checker of types sees the new names only
+    __getattr__ = old_names(__name__)

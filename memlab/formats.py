@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from memlab import strings
-from memlab.errors import InputError, pick, whole
+from memlab.errors import InputError, one_option, whole_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,7 +73,7 @@ class Format:
         Raises:
             InputError: no register has that width, or it is too narrow for one value.
         """
-        width = whole("vector width in bits", vector_bits)
+        width = whole_number("vector width in bits", vector_bits)
         if width.bit_count() != 1:
             raise InputError(f"a vector is 128, 256, 512 or another power of 2 of bits wide, "
                              f"got {width}; try {1 << width.bit_length()}.")  # fmt: skip
@@ -214,7 +214,7 @@ def find(name: str | Format) -> Format:
     Raises:
         InputError: no such format.
     """
-    return name if isinstance(name, Format) else pick("format", name, FORMATS)
+    return name if isinstance(name, Format) else one_option("format", name, FORMATS)
 
 
 _HEADS = ("format", "bits", "exponent", "mantissa", "largest", "smallest", "epsilon")

@@ -15,7 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from memlab import lesson_folders, units
-from memlab.errors import InputError, flag, known, named, pick, real, shorten, whole
+from memlab.errors import (
+    InputError,
+    known,
+    named,
+    one_option,
+    real_number,
+    shorten,
+    true_or_false,
+    whole_number,
+)
 from memlab.formats import FORMATS
 
 SURE = ("read", "quoted", "computed", "stated", "measured")
@@ -135,7 +144,7 @@ def find(name: str | Device) -> Device:
     given: object = name
     if isinstance(given, str) and given.endswith(".toml"):
         return next(iter(load(given).values()))
-    return pick("device", given, DEVICES)
+    return one_option("device", given, DEVICES)
 
 
 def link(given: str | float | Link) -> Link:
@@ -147,12 +156,12 @@ def link(given: str | float | Link) -> Link:
     if isinstance(given, Link):
         return given
     if isinstance(given, str) and not given.strip()[:1].isdigit():
-        return pick("link", given, LINKS)
+        return one_option("link", given, LINKS)
     if isinstance(given, str):
         _check_unit("a link", given)
         speed = units.parse(given.strip().removesuffix("/s"))
     else:
-        speed = int(real("link, in bytes per second,", given, 12e9))
+        speed = int(real_number("link, in bytes per second,", given, 12e9))
         _check_unit("a link", speed)
     if speed < 1:
         raise InputError(f"nothing moves over a link of {shorten(given)}; try '12 GB/s'.")
@@ -174,7 +183,7 @@ def speed(what: str, given: str | float, usual: str) -> int:
                 f"{what} is a rate in bytes per second, got {shorten(given)}; try {usual!r}."
             ) from None
     else:
-        found = int(real(f"{what}, in bytes per second,", given, units.parse(usual[:-2])))
+        found = int(real_number(f"{what}, in bytes per second,", given, units.parse(usual[:-2])))
     if found < 1:
         raise InputError(
             f"nothing moves at {shorten(given)} bytes per second ({what}); try {usual!r}."
@@ -233,8 +242,8 @@ def _devices(data: Mapping[str, Any], links: Mapping[str, Link]) -> Iterator[tup
                     known("format", key, _RATED): _figure(row, f"flops.{key}", rates[key])
                     for key in rates
                 },
-                pick("link", row["link"], links) if "link" in row else None,
-                flag(f"on_chip of {row['name']}", row.get("on_chip", False)),
+                one_option("link", row["link"], links) if "link" in row else None,
+                true_or_false(f"on_chip of {row['name']}", row.get("on_chip", False)),
             ),
         )
 
@@ -279,7 +288,7 @@ def _figure(row: Mapping[str, Any], what: str, given: object) -> SourcedFigure:
             'try [900e9, "quoted"].'
         )
     sure = known("word for how sure a figure is", sure, SURE)
-    return SourcedFigure(whole(f"{what} of {row['name']}", value), sure)
+    return SourcedFigure(whole_number(f"{what} of {row['name']}", value), sure)
 
 
 @cache

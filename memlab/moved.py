@@ -54,8 +54,12 @@ MODULES = {
     "studies.vectors": "pictures.vectors",
 }
 """The new place by the old one: of a module, or of one name where it parted from its module."""
-CLASSES = {
+RENAMED = {
+    "errors.real": "real_number",
+    "errors.whole": "whole_number",
+    "kernels.formulas.accumulation.put": "write_or_add",
     "kernels.registry.Call": "KernelCall",
+    "layers.layer.settle": "validate",
     "layers.layer_kind.Choice": "KernelChoice",
     "layers.layer_kind.Over": "InPlacePairs",
     "layers.layer_kind.Row": "LayerKind",
@@ -71,11 +75,12 @@ CLASSES = {
     "pictures.live.view.Scene": "PageState",
     "pictures.mountain.stack_parts.Part": "StackPart",
     "pictures.remedies.remedies.ways": "remedies",
+    "pictures.values.number_text.three": "three_digits",
     "step.rewrite_traits.Again": "RerunRule",
     "step.rewrite_traits.Cut": "SplitAxis",
     "techniques.registry.Place": "Order",
 }
-"""The new names of classes that layers, techniques and pictures of users are written with."""
+"""The new names of functions and classes that users write layers, techniques and pictures with."""
 
 
 class Moved(ModuleType):
@@ -86,7 +91,7 @@ class Moved(ModuleType):
         place = new_place(f"{old}.{name}" if f"{old}.{name}" in MODULES else old)
         if not place or name.startswith("__"):
             raise AttributeError(f"{self.__name__} has no {name!r}")
-        new = NAMES.get(name, CLASSES.get(f"{place.removeprefix('memlab.')}.{name}", name))
+        new = NAMES.get(name, RENAMED.get(f"{place.removeprefix('memlab.')}.{name}", name))
         value = getattr(import_module(place), new)
         _warn(self.__name__, place)
         return value
@@ -131,7 +136,7 @@ def new_place(old: str) -> str | None:
 def old_names(module: str) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a module in which some names are new; it knows the old ones."""
     room = module.removeprefix("memlab.")
-    rows = NAMES if module in ("memlab", "memlab.views") else CLASSES
+    rows = NAMES if module in ("memlab", "memlab.views") else RENAMED
 
     def value(name: str) -> Any:
         new = rows.get(name if rows is NAMES else f"{room}.{name}")

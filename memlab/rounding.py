@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memlab import errors
-from memlab.errors import InputError, pick, shorten, whole
+from memlab.errors import InputError, one_option, shorten, whole_number
 from memlab.formats import NUMBERS, Format
 
 Number = int | float | Fraction
@@ -47,7 +47,7 @@ def find(format: str | Format) -> Format:
     Raises:
         InputError: no such format.
     """
-    return pick("format", format.name if isinstance(format, Format) else format, NUMBERS)
+    return one_option("format", format.name if isinstance(format, Format) else format, NUMBERS)
 
 
 def nearest(value: Number, format: str | Format) -> float:
@@ -248,10 +248,10 @@ def encode(values: npt.ArrayLike, format: str | Format, rounding: str = NEAREST,
             format without one, a seed that is no whole number, a scale that is not above 0.
     """
     found = find(format)
-    pick("rounding", rounding, dict.fromkeys(ROUNDINGS))
-    start = whole("seed", seed, least=0)
+    one_option("rounding", rounding, dict.fromkeys(ROUNDINGS))
+    start = whole_number("seed", seed, least=0)
     with np.errstate(over="ignore", invalid="ignore"):  # beyond every range, and what is NaN
-        real = _real(values) / errors.real("scale", scale, usual=0.05, above=0)
+        real = _real(values) / errors.real_number("scale", scale, usual=0.05, above=0)
         power = _power(real, found)
         steps = np.ldexp(np.abs(real), -power)
         kept = np.rint(steps) if rounding == NEAREST else _drawn(steps, start)
@@ -269,7 +269,9 @@ def decode(stored: npt.ArrayLike, format: str | Format, scale: float = 1.0) -> D
     if array.dtype != found.dtype():
         raise InputError(f"{found} is stored as {found.dtype()}, got {array.dtype}; "
                          f"try encode(values, {found.name!r}).")  # fmt: skip
-    return np.asarray(array.astype(np.float64) * errors.real("scale", scale, usual=0.05, above=0))
+    return np.asarray(
+        array.astype(np.float64) * errors.real_number("scale", scale, usual=0.05, above=0)
+    )
 
 
 def rounded(values: npt.ArrayLike, format: str | Format, rounding: str = NEAREST, seed: int = 0,

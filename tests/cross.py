@@ -122,7 +122,7 @@ def _choices(row: registry.Technique, plain: Step) -> list[Technique]:
     """A technique with every choice that has a list of values, else as it is without arguments."""
     optimizer, name = OPTIMIZER.get(row.name, "sgd"), NAMES.get(row.name, row.label)
     if not row.values:
-        return [Technique(name, row.name, registry.use(row.name), row.exact, optimizer)]
+        return [Technique(name, row.name, registry.applied(row.name), row.exact, optimizer)]
     return [
         Technique(
             f"{name} {how}".strip(), row.name, _rewrite(row, how, plain), row.exact, optimizer
@@ -137,7 +137,7 @@ def _rewrite(row: registry.Technique, how: str, plain: Step) -> Rewrite:
     given = dict(GIVEN.get((row.name, how), {}))
     if "layers" in row.takes(how).needs:
         given["layers"] = _places(plain) if how == "keep" else _forward(plain)[::2]
-    return registry.use(row.name, how, **given)
+    return registry.applied(row.name, how, **given)
 
 
 def _forward(step: Step) -> list[str]:

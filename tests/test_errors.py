@@ -15,27 +15,27 @@ from memlab.errors import (
     LARGEST,
     InputError,
     divisor,
-    flag,
     known,
     listed,
-    pick,
-    real,
+    one_option,
+    real_number,
     several,
     shorten,
+    true_or_false,
     unknown,
     visible,
-    whole,
+    whole_number,
 )
 from tests.rows import every_row
 from tests.strange import STRANGE, mostly_refused, said
 
 CHECKS: tuple[Callable[[Any], object], ...] = (
-    lambda given: whole("size", given, most=10),
-    lambda given: real("rate", given, usual=0.1, least=0, below=1),
+    lambda given: whole_number("size", given, most=10),
+    lambda given: real_number("rate", given, usual=0.1, least=0, below=1),
     lambda given: divisor("side", given, "size", 12),
     lambda given: known("name", given, ["a", "b"]),
-    lambda given: pick("name", given, {"a": 1}),
-    lambda given: flag("bias", given),
+    lambda given: one_option("name", given, {"a": 1}),
+    lambda given: true_or_false("bias", given),
     lambda given: several("name", [given], ["a", "b"]),
 )
 
@@ -53,17 +53,17 @@ def test_every_helper_says_one_short_line(check: Callable[[Any], object]) -> Non
 
 
 def test_a_whole_number_has_bounds() -> None:
-    assert whole("size", np.int64(3)) == whole("size", 3.0) == 3
-    assert whole("size", LARGEST) == LARGEST
+    assert whole_number("size", np.int64(3)) == whole_number("size", 3.0) == 3
+    assert whole_number("size", LARGEST) == LARGEST
     for given, words in (
         (LARGEST + 1, "size must be at most 10^40, got more than 10^40; try 10^40."),
         (-(10**60), "size must be at least 1, got below -10^40; try 1."),
     ):
         with pytest.raises(InputError) as caught:
-            whole("size", given)
+            whole_number("size", given)
         assert str(caught.value) == words
     with pytest.raises(InputError, match=r"size must be at most 1,000, got 2,000; try 1,000."):
-        whole("size", 2000, most=1000)
+        whole_number("size", 2000, most=1000)
 
 
 @every_row(("given", "usual"), [(5, 4), (11, 6), (13, 12), (0, 1)])
@@ -74,13 +74,13 @@ def test_a_number_that_does_not_divide_is_told_one_that_does(given: int, usual: 
 
 
 def test_a_real_number_is_finite_and_within_its_bounds() -> None:
-    assert real("rate", np.float32(0.5), usual=0.1) == 0.5
-    assert real("rate", -3, usual=0.1) == -3.0
+    assert real_number("rate", np.float32(0.5), usual=0.1) == 0.5
+    assert real_number("rate", -3, usual=0.1) == -3.0
     for given in (nan, inf, -inf, "0.1", None, True, 10**400, [0.1]):
         with pytest.raises(InputError, match=r"rate must be a number, got .*; try 0.1."):
-            real("rate", given, usual=0.1)
+            real_number("rate", given, usual=0.1)
     with pytest.raises(InputError, match=r"rate must be at least 0 and below 1, got 1; try 0.1."):
-        real("rate", 1, usual=0.1, least=0, below=1)
+        real_number("rate", 1, usual=0.1, least=0, below=1)
 
 
 def test_no_name_is_not_listed() -> None:
@@ -107,10 +107,10 @@ def test_several_names_are_a_list_or_one() -> None:
 
 
 def test_a_flag_is_a_bool() -> None:
-    assert flag("bias", np.True_) is True
-    assert flag("bias", False) is False
+    assert true_or_false("bias", np.True_) is True
+    assert true_or_false("bias", False) is False
     with pytest.raises(InputError, match=r"bias must be True or False, got 'no'; try True."):
-        flag("bias", "no")
+        true_or_false("bias", "no")
 
 
 def test_what_takes_everything_is_found() -> None:

@@ -66,12 +66,12 @@ def test_pictures_and_what_draws_them_are_found_where_they_were():
             assert value is getattr(memlab.views, moved.NAMES.get(name, name), value)
 
 
-@every_row("old", [*moved.CLASSES])
+@every_row("old", [*moved.RENAMED])
 def test_a_class_is_found_by_its_old_name(old):
     module, _, name = old.rpartition(".")
-    with pytest.warns(FutureWarning, match=f"{name} is memlab.{module}.{moved.CLASSES[old]} now"):
+    with pytest.warns(FutureWarning, match=f"{name} is memlab.{module}.{moved.RENAMED[old]} now"):
         value = getattr(import_module(f"memlab.{module}"), name)
-    assert value.__name__ == moved.CLASSES[old]
+    assert value.__name__ == moved.RENAMED[old]
 
 
 @pytest.mark.parametrize("module", [memlab, memlab.views])

@@ -177,7 +177,7 @@ def test_texts_are_in_the_language_that_is_asked_for(asks_for, capsys, language)
     assert strings.language() == "zh"
     assert strings.get("card.control.lock") != strings.table("en")["card.control.lock"]
     with pytest.raises(memlab.InputError, match="step 必须"):
-        memlab.errors.whole("step", "a")
+        memlab.errors.whole_number("step", "a")
     assert not capsys.readouterr().err
 
 

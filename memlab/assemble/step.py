@@ -7,7 +7,7 @@ from math import prod
 from memlab import formats
 from memlab.assemble.backward import backward
 from memlab.assemble.forward import Build
-from memlab.errors import InputError, pick, shorten, whole
+from memlab.errors import InputError, one_option, shorten, whole_number
 from memlab.formats import WHOLE, Format
 from memlab.layers import algorithms
 from memlab.layers.layer import Node
@@ -38,7 +38,7 @@ def training_step(
     Raises:
         InputError: an unknown optimizer, format or algorithm, or no thread.
     """
-    pick("optimizer", optimizer, OPTIMIZERS)
+    one_option("optimizer", optimizer, OPTIMIZERS)
     build = _start(network, format, algorithm, threads, training=True)
     build.forward()
     residents = build.residents()
@@ -75,7 +75,7 @@ def _start(
             f"a step is built from a network, got {shorten(network)}; try memlab.zoo.resnet50(), "
             "or close your own with .cross_entropy()."
         )
-    return Build(network, _storable(format), algorithm, whole("threads", threads), training)
+    return Build(network, _storable(format), algorithm, whole_number("threads", threads), training)
 
 
 def _storable(format: str | Format) -> Format:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import comb, isqrt
 
-from memlab.errors import InputError, real, whole
+from memlab.errors import InputError, real_number, whole_number
 from memlab.techniques.recompute.chain import Schedule
 
 LONGEST = 10_000_000
@@ -30,7 +30,7 @@ def internal_state(t: int, m: int) -> int:
     Raises:
         InputError: no whole numbers of at least 1.
     """
-    return _revolve(whole("t (steps)", t) + 1, whole("m (slots)", m))
+    return _revolve(whole_number("t (steps)", t) + 1, whole_number("m (slots)", m))
 
 
 def hidden_state(t: int, m: int) -> int:
@@ -46,7 +46,7 @@ def hidden_state(t: int, m: int) -> int:
     Raises:
         InputError: no whole numbers of at least 1.
     """
-    return _revolve(whole("t (steps)", t), whole("m (slots)", m)) + int(t)
+    return _revolve(whole_number("t (steps)", t), whole_number("m (slots)", m)) + int(t)
 
 
 def revolve(l: int, s: int) -> int:  # noqa: E741  # the paper's name
@@ -59,7 +59,7 @@ def revolve(l: int, s: int) -> int:  # noqa: E741  # the paper's name
     Raises:
         InputError: no whole numbers of at least 1.
     """
-    return _revolve(whole("l (steps)", l), whole("s (slots)", s))
+    return _revolve(whole_number("l (steps)", l), whole_number("s (slots)", s))
 
 
 def sqrt_slots(n: int) -> tuple[int, int]:
@@ -72,7 +72,7 @@ def sqrt_slots(n: int) -> tuple[int, int]:
     Raises:
         InputError: no whole number of at least 1.
     """
-    count = whole("n (values)", n)
+    count = whole_number("n (values)", n)
     slots = 1 + isqrt(4 * count - 1)  # 2 sqrt(n) rounded up, and k (slots - k) holds n values
     k = max((slots - isqrt(slots * slots - 4 * count) - 1) // 2, 1)
     while k * (slots - k) < count:  # the square root was rounded down
@@ -90,9 +90,9 @@ def extra_time(t: int, forwards: int, backward: float = 2) -> float:
     Raises:
         InputError: fewer forward steps than steps.
     """
-    steps = whole("t (steps)", t)
-    again = whole("forwards", forwards, least=steps) - steps
-    return again / (steps * (1 + real("backward", backward, usual=2, least=0)))
+    steps = whole_number("t (steps)", t)
+    again = whole_number("forwards", forwards, least=steps) - steps
+    return again / (steps * (1 + real_number("backward", backward, usual=2, least=0)))
 
 
 def internal_schedule(t: int, m: int) -> Schedule:
@@ -104,7 +104,7 @@ def internal_schedule(t: int, m: int) -> Schedule:
     Raises:
         InputError: no whole numbers of at least 1, or more than ten million entries.
     """
-    steps, slots = whole("t (steps)", t), whole("m (slots)", m)
+    steps, slots = whole_number("t (steps)", t), whole_number("m (slots)", m)
     return _checked(steps, internal_state(steps, slots), _internal(steps, slots))
 
 

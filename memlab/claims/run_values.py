@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import memlab
-from memlab.errors import pick
+from memlab.errors import one_option
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -78,7 +78,7 @@ def seconds_over(algorithm: str, other: str, network: str, layer: str, batch: in
     """How many times as long one of ``WAYS`` takes for the forward of a convolution as another of
     them, medians on one core of this machine (A14)."""
     seconds = _seconds(network, layer, batch)
-    return pick("algorithm", algorithm, seconds) / pick("algorithm", other, seconds)
+    return one_option("algorithm", algorithm, seconds) / one_option("algorithm", other, seconds)
 
 
 @cache

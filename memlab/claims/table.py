@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import memlab
 from memlab import lesson_folders, units
 from memlab.claims import verdicts
-from memlab.errors import InputError, known, pick, shorten
+from memlab.errors import InputError, known, one_option, shorten
 from memlab.step.paused_gc import paused
 
 SURE = {
@@ -206,7 +206,7 @@ def text(name: str) -> SourceText:
     Raises:
         InputError: there is none.
     """
-    return pick("text", name, _texts())
+    return one_option("text", name, _texts())
 
 
 def find(id: str) -> list[Claim | OwnFigure]:
@@ -242,7 +242,7 @@ def as_printed(id: str) -> int | float:
     Raises:
         InputError: there is no such claim.
     """
-    claim = pick("claim", id, _claims())
+    claim = one_option("claim", id, _claims())
     return verdicts.as_printed(claim.claimed, claim.computed)
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from memlab import atomic_files, units
 from memlab.cli.options import Options as Options
 from memlab.cli.options import asked, built, count, fed, planned, rate, timed, ways_out
-from memlab.errors import InputError, known, pick, shorten, visible
+from memlab.errors import InputError, known, one_option, shorten, visible
 from memlab.step.storage import HOST
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def bench(options: Options) -> int:
             raise InputError("a plot is of one benchmark; try memlab bench accuracy --plot FILE.")
         _show(options, list(BENCHMARKS), listing(BENCHMARKS))
         return 0
-    benchmark = pick("benchmark", options.name, BENCHMARKS)
+    benchmark = one_option("benchmark", options.name, BENCHMARKS)
     (target,) = _targets(options.plot)
     if target and options.name != "accuracy":
         raise InputError(f"{options.name} has no plot; leave out --plot, or try one of accuracy.")
@@ -246,7 +246,7 @@ def lecture(options: Options) -> int:
     """Write a lecture as one page that needs no kernel and no network: k2, the k² of lowering."""
     from memlab.course.lecture.page import LECTURES
 
-    write = pick("lecture", options.name, LECTURES)
+    write = one_option("lecture", options.name, LECTURES)
     target = _target(f"{options.name}.html" if options.output is None else options.output)
     page, recorded = write(not options.no_run)
     content = f"{page}\n".encode()

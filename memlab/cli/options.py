@@ -8,15 +8,15 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from memlab import units
-from memlab.errors import LARGEST, InputError, whole
+from memlab.errors import LARGEST, InputError, whole_number
 from memlab.techniques.registry import (
     Applied,
     Argument,
     ArgumentKind,
     Order,
     Technique,
+    applied,
     techniques,
-    use,
 )
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def count(what: str, given: str, least: int = 1) -> int:
         exact = int(number) if number == number.to_integral_value() else given
     except ArithmeticError:  # no number, or NaN
         exact = given
-    return whole(what, exact, least)
+    return whole_number(what, exact, least)
 
 
 def _step(network: Network, options: Options) -> Step:
@@ -255,7 +255,7 @@ def _use(
         if each.name in needs and found[each.name] is None:
             raise _missing(row, value, each)
     choice = () if row.choice is None else (_read(row.choice, value),)
-    return use(row.name, *choice, **found)
+    return applied(row.name, *choice, **found)
 
 
 def _value(

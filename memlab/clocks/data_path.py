@@ -22,7 +22,7 @@ from memlab.axes import BATCH
 from memlab.clocks import roofline, streams
 from memlab.clocks.roofline import Machine
 from memlab.clocks.streams import COMPUTE, DISK, IN, Schedule, TimedOperation, slots
-from memlab.errors import InputError, known, real, shorten, whole
+from memlab.errors import InputError, known, real_number, shorten, whole_number
 from memlab.formats import FORMATS
 from memlab.hardware import Device, Link
 from memlab.step import tensor
@@ -85,9 +85,9 @@ def operations(
         InputError: as ``data_path``.
     """
     x, held = images_of(step), step.held(batch)
-    count = whole("buffers", buffers, least=0, most=MOST)
+    count = whole_number("buffers", buffers, least=0, most=MOST)
     known("side to augment on", augment, SIDES)
-    number = whole("batches", batches, most=LONGEST)
+    number = whole_number("batches", batches, most=LONGEST)
     ring = _Ring(x, count, augment == DEVICE_SIDE, _work(step))
     note = f"fed through {counted(count)}, augmented on the {augment}"
     return Step(
@@ -300,7 +300,7 @@ class PathPlan(Paced):
         Raises:
             InputError: no whole number of at least 1.
         """
-        return self._moves(whole("images", images))
+        return self._moves(whole_number("images", images))
 
     def _moves(self, images: int) -> Moves:
         disk, ram, pinned, *there = (each.nbytes // self.batch for each in self.stations)
@@ -368,7 +368,7 @@ def data_path(
         InputError: no step, or one without images; a batch that it does not hold for; a rate at
             which nothing moves; no link; an unknown side or part; parts that take no time at all.
     """
-    ring = operations(step, batch, buffers, augment, whole("batches", batches, least=2))
+    ring = operations(step, batch, buffers, augment, whole_number("batches", batches, least=2))
     batch, machine = step.held(batch), roofline.machine(device)
     speeds = {
         READ: hardware.speed("disk", disk, "0.15 GB/s"),
@@ -406,7 +406,7 @@ def _given(seconds: Mapping[str, float] | None) -> dict[str, float]:
             f"seconds are those of parts by name, got {shorten(seconds)}; try {{'compute': 0.25}}."
         )
     return {
-        known("part of the data path", name, PARTS): real(
+        known("part of the data path", name, PARTS): real_number(
             f"seconds of {name}", each, 0.25, 0.0, below=FOREVER
         )
         for name, each in seconds.items()

@@ -36,12 +36,12 @@ from memlab.pictures.live.setting import Checkbox, Select, Setting, State
 from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.mountain.stack_parts import STACK, StackPart
 from memlab.pictures.recompute import MADE
-from memlab.pictures.values.number_text import percent, three
+from memlab.pictures.values.number_text import percent, three_digits
 from memlab.step.step import Step
 from memlab.step.storage import HOST
 from memlab.step.tensor import Role
 from memlab.techniques import application_order
-from memlab.techniques.registry import Applied, use
+from memlab.techniques.registry import Applied, applied
 
 if TYPE_CHECKING:
     from memlab.runtime.run import Run
@@ -75,7 +75,7 @@ BYTES, FITS = SHOWN = "bytes", "images"
 MAPS = StackPart(Role.FEATURE_MAP, True)
 
 
-def say(key: str, **values: object) -> str:
+def text_of(key: str, **values: object) -> str:
     """A text of this picture."""
     return strings.get(f"case.{key}", **values)
 
@@ -115,16 +115,16 @@ class CaseTechnique:
 TECHNIQUES = {
     each.lesson: each
     for each in (
-        CaseTechnique("01", lambda _: use("no_reuse"), ""),
+        CaseTechnique("01", lambda _: applied("no_reuse"), ""),
         CaseTechnique("02", beside="01"),
-        CaseTechnique("03", lambda _: use("lowering", "im2col-batch")),
-        CaseTechnique("04", lambda _: use("lowering", "implicit-gemm"), runs=False),
+        CaseTechnique("03", lambda _: applied("lowering", "im2col-batch")),
+        CaseTechnique("04", lambda _: applied("lowering", "implicit-gemm"), runs=False),
         CaseTechnique("05", result=OTHER, images=LANES),
-        CaseTechnique("06", lambda _: use("precision", "mixed fp16"), result=ROUNDED),
-        CaseTechnique("07", lambda _: use("in_place")),
-        CaseTechnique("08", lambda batch: use("recompute", "chain", batch=batch)),
-        CaseTechnique("09", lambda _: use("offload", "all")),
-        CaseTechnique("10", lambda _: use("accumulate", HALVES), result=NORM, parts=HALVES),
+        CaseTechnique("06", lambda _: applied("precision", "mixed fp16"), result=ROUNDED),
+        CaseTechnique("07", lambda _: applied("in_place")),
+        CaseTechnique("08", lambda batch: applied("recompute", "chain", batch=batch)),
+        CaseTechnique("09", lambda _: applied("offload", "all")),
+        CaseTechnique("10", lambda _: applied("accumulate", HALVES), result=NORM, parts=HALVES),
     )
 }
 """Techniques by lesson."""
@@ -188,7 +188,7 @@ class CaseRow:
     @property
     def name(self) -> str:
         """``'recompute'``."""
-        return say(f"technique.{self.lesson}")
+        return text_of(f"technique.{self.lesson}")
 
     @property
     def time(self) -> str:
@@ -200,7 +200,7 @@ class CaseRow:
     @property
     def result(self) -> str:
         """``'same'``."""
-        return say(f"result.{self.technique.result}")
+        return text_of(f"result.{self.technique.result}")
 
     def fits(self, card: int) -> int:
         """The most images that a card of so many GB holds; the batch of another mini-batch is
@@ -278,7 +278,7 @@ def _guess(ledger: Ledger, budget: int) -> int:
 
 def bytes_of(nbytes: int) -> str:
     """``'6.42 GB = 6,420,810,980 B'``."""
-    return f"{three(nbytes)} = {units.exact(nbytes)}"
+    return f"{three_digits(nbytes)} = {units.exact(nbytes)}"
 
 
 # -- what is drawn, in words -----------------------------------------------------------------------
@@ -326,31 +326,31 @@ class CourseCase:
     def place(self, lesson: str) -> str:
         """Reason why a row is not drawn: ``'predict first, in lesson 08'``."""
         if lesson in LATER:
-            return say("place.later")
-        return say("place.first", lesson=ASKED_IN.get(lesson, lesson))
+            return text_of("place.later")
+        return text_of("place.first", lesson=ASKED_IN.get(lesson, lesson))
 
     # -- sentences
 
     @property
     def title(self) -> str:
         """Finding of the own row."""
-        return say(f"title.{self.lesson}", **self._values)
+        return text_of(f"title.{self.lesson}", **self._values)
 
     def sentence(self, in_bytes: bool) -> str:
         """The costs of the own row, and how many images fit; or what bars of images are."""
         if in_bytes or not self.rows:
-            return say(f"see.{self.lesson}", **self._values)
-        return say("fit.see", card=self.card)
+            return text_of(f"see.{self.lesson}", **self._values)
+        return text_of("fit.see", card=self.card)
 
     def brief(self, in_bytes: bool) -> str:
         """Legend of the marks, where bars are bytes or images."""
         dashed = [each.technique.beside for each in self.rows.values() if self.outline(each)]
-        name = say(f"technique.{dashed[0]}") if dashed else ""
+        name = text_of(f"technique.{dashed[0]}") if dashed else ""
         marks = {"few": bool(self.rows), "freed": len(self.rows) > 2,
                  "before": in_bytes and bool(dashed),
                  "again": in_bytes and "08" in self.rows, "slow": "06" in self.rows,
                  "torn": "09" in self.rows}  # fmt: skip
-        return " ".join(say(f"note.{key}", name=name) for key, shown in marks.items() if shown)
+        return " ".join(text_of(f"note.{key}", name=name) for key, shown in marks.items() if shown)
 
     def outline(self, found: CaseRow) -> int | None:
         """The bytes that a row is compared with, where they are more than its own. Those of what
@@ -363,10 +363,10 @@ class CourseCase:
     @property
     def notes(self) -> list[str]:
         """Notes on the plan and on the card whose time is told."""
-        lines = [say("note.step", images=IMAGES, machine=hardware.find(MACHINE).title)]
-        lines += [say("note.chain")] if "08" in self.rows else []
+        lines = [text_of("note.step", images=IMAGES, machine=hardware.find(MACHINE).title)]
+        lines += [text_of("note.chain")] if "08" in self.rows else []
         if "09" in self.rows:
-            lines.append(say("note.link", link=LINK, host=bytes_of(self.rows["09"].host)))
+            lines.append(text_of("note.link", link=LINK, host=bytes_of(self.rows["09"].host)))
         return lines
 
     @property
@@ -376,23 +376,23 @@ class CourseCase:
             return self.title
         found = {"images": f"{self.own.fits(self.card):,}", "card": self.card}
         if self.own.technique.result == OTHER:
-            return say("fit.other", **found, most=f"{row('02').fits(self.card):,}")
+            return text_of("fit.other", **found, most=f"{row('02').fits(self.card):,}")
         before = f"{self.before.fits(self.card):,}" if self.before else ""
         alike = self.before and before == found["images"]
         key = "alike" if alike else "before" if before else "first"
-        return say(f"fit.{key}", **found, before=before)
+        return text_of(f"fit.{key}", **found, before=before)
 
     @property
     def _values(self) -> dict[str, object]:
         values: dict[str, object] = {"images": IMAGES, "card": self.card}
         if (own := self.own) is None:
             return values
-        values |= {"peak": three(own.peak), "fits": f"{own.fits(self.card):,}",
-                   "cards": self.cards(own.peak), "space": three(own.workspace),
+        values |= {"peak": three_digits(own.peak), "fits": f"{own.fits(self.card):,}",
+                   "cards": self.cards(own.peak), "space": three_digits(own.workspace),
                    "time": own.time.removeprefix("+"), "lanes": LANES}  # fmt: skip
         if (before := self.before) is not None:
             saved = percent(before.peak - own.peak, before.peak)
-            values |= {"before": three(before.peak), "saved": saved,
+            values |= {"before": three_digits(before.peak), "saved": saved,
                        "most": f"{before.fits(self.card):,}", "at": before.peak_at}  # fmt: skip
         return values
 
@@ -405,9 +405,9 @@ class CourseCase:
                   "images": f"{found.fits(self.card):,}", "result": found.result,
                   "time": found.time}  # fmt: skip
         other = found.technique.result == OTHER
-        lines = [say("row.bytes", **values)]
-        lines += [say("row.time", **values)] if found.time else []
-        return [*lines, say("row.other" if other else "row.fits", **values)]
+        lines = [text_of("row.bytes", **values)]
+        lines += [text_of("row.time", **values)] if found.time else []
+        return [*lines, text_of("row.other" if other else "row.fits", **values)]
 
     def slices(self, found: CaseRow) -> list[str]:
         """The slices of a row at its peak: ``'feature maps 21,477,146,116 B'``."""
@@ -416,7 +416,7 @@ class CourseCase:
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Heads and cells: a row for each that is drawn."""
         keys = ("technique", "lesson", "bytes", "fits", "time", "result")
-        heads = [say(f"table.{key}") for key in keys]
+        heads = [text_of(f"table.{key}") for key in keys]
         rows = [
             [found.name, lesson, f"{found.peak:,}",
              f"{found.fits(self.card):,}", found.time, found.result]
@@ -431,7 +431,7 @@ class CourseCase:
         parts = [part for part in STACK if any(part in each.parts for each in drawn)]
         for first in range(0, len(drawn), most):
             some = drawn[first : first + most]
-            heads = [say("table.bytes"), *(each.name for each in some)]
+            heads = [text_of("table.bytes"), *(each.name for each in some)]
             cells = [[f"{each.parts.get(part, 0):,}" for each in some] for part in parts]
             yield heads, [[part.label, *row] for part, row in zip(parts, cells, strict=True)]
 
@@ -466,15 +466,15 @@ class SmallRuns:
     def lines(self) -> list[str]:
         """A sentence, and a line for each."""
         key = "held" if self.held else "missed"
-        head = say(f"small.{key}", network=self.network, pixels=PIXELS, images=FEW)
+        head = text_of(f"small.{key}", network=self.network, pixels=PIXELS, images=FEW)
         return [head, *(_line(each) for each in self.runs)]
 
 
 def _line(found: SmallRun) -> str:
-    result = say(f"small.{'same' if found.same else 'unlike'}")
+    result = text_of(f"small.{'same' if found.same else 'unlike'}")
     planned, used = units.exact(found.planned), units.exact(found.measured)
-    name = say(f"technique.{found.lesson}")
-    return say("small.line", name=name, planned=planned, measured=used, result=result)
+    name = text_of(f"technique.{found.lesson}")
+    return text_of("small.line", name=name, planned=planned, measured=used, result=result)
 
 
 def measured(lessons: tuple[str, ...]) -> SmallRuns:
@@ -618,11 +618,11 @@ def _told(found: CourseCase) -> list[str]:
     lines = []
     for lesson in found.lessons:
         if (row := found.rows.get(lesson)) is None:
-            name = say(f"technique.{lesson}")
-            lines.append(say("not_yet", name=name, place=found.place(lesson)))
+            name = text_of(f"technique.{lesson}")
+            lines.append(text_of("not_yet", name=name, place=found.place(lesson)))
             continue
         outline = found.outline(row)
-        before = [say("plain", bytes=bytes_of(outline))] if outline else []
+        before = [text_of("plain", bytes=bytes_of(outline))] if outline else []
         lines.append(" ".join([f"{'; '.join(found.facts(row))}.", *before]))
     return lines
 
@@ -699,13 +699,15 @@ class CaseBars:
 
     def _heads(self) -> Iterator[Mark]:
         in_bytes = self.show == BYTES
-        said = say("card", card=self.found.card) if in_bytes else say("paper", images=IMAGES)
+        said = (
+            text_of("card", card=self.found.card) if in_bytes else text_of("paper", images=IMAGES)
+        )
         anchor, dx = ("end", 1) if in_bytes or self.mark > self.last / 2 else ("start", -1)
         yield ChartText(self.mark, 0, said, 12, anchor, dx=dx, dy=-9, bold=True)
         if self.wide and self.found.rows:
-            yield ChartText(self.last, 0, say("table.time"), 12, dx=TIMES, dy=-9, bold=True)
+            yield ChartText(self.last, 0, text_of("table.time"), 12, dx=TIMES, dy=-9, bold=True)
             yield ChartText(
-                self.last, 0, say("table.result"), 12, "end", dx=SIDE - 10, dy=-9, bold=True
+                self.last, 0, text_of("table.result"), 12, "end", dx=SIDE - 10, dy=-9, bold=True
             )
 
     # -- rows
@@ -725,7 +727,7 @@ class CaseBars:
 
     def _name(self, at: int, lesson: str, row: CaseRow | None) -> Iterator[Mark]:
         bold = lesson == self.found.lesson
-        yield ChartText(0, at + 0.5, say(f"technique.{lesson}"), 13, dx=10 - NAMES, dy=4.5,
+        yield ChartText(0, at + 0.5, text_of(f"technique.{lesson}"), 13, dx=10 - NAMES, dy=4.5,
                    bold=bold, dim=row is None)  # fmt: skip
 
     def _missing(self, at: int, lesson: str) -> Iterator[Mark]:
@@ -791,7 +793,7 @@ class CaseBars:
         """Its bytes or images, right of the bar, across neither the line nor an outline."""
         in_bytes, fits = self.show == BYTES, row.fits(self.found.card)
         size = 16 if row is self.found.own else 13
-        said, end = (three(row.peak), row.peak) if in_bytes else (f"{fits:,}", fits)
+        said, end = (three_digits(row.peak), row.peak) if in_bytes else (f"{fits:,}", fits)
         outline = self.found.outline(row) if in_bytes else None
         edges = [edge for edge in (self.mark, outline) if edge and edge > end]
         room = (texts.width(said, size, True) + 14) * self.pixel

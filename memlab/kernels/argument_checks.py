@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from memlab.errors import InputError, shorten, whole
+from memlab.errors import InputError, shorten, whole_number
 from memlab.kernels.registry import DTYPES
 from memlab.layers import window
 
@@ -99,7 +99,7 @@ def lowered_sizes(
 def _number(name: str, given: Any, least: int = 1) -> int:
     if type(given) is int and least <= given <= LARGEST:  # as nearly always
         return given
-    value = whole(name, given, least)
+    value = whole_number(name, given, least)
     if value > LARGEST:
         raise InputError(f"{name} must be at most {LARGEST:,}, got {value:,}; try {max(least, 1)}.")
     return value

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from memlab import devices, formats
 from memlab.axes import Shape
-from memlab.errors import pick
+from memlab.errors import one_option
 from memlab.formats import Format
 from memlab.layers.layer_kind import Buffer, Buffers, KernelChoice, Per, made
 
@@ -252,7 +252,7 @@ def find(name: str) -> Algorithm:
     Raises:
         InputError: no such algorithm.
     """
-    return pick("algorithm", name, ALGORITHMS)
+    return one_option("algorithm", name, ALGORITHMS)
 
 
 def needed(

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from memlab.axes import Dims, Shape, dims
-from memlab.errors import InputError, flag
-from memlab.layers.layer import Layer, sequence, settle, text
+from memlab.errors import InputError, true_or_false
+from memlab.layers.layer import Layer, sequence, text, validate
 from memlab.layers.layer_kind import IN_PLACE, Buffer, Buffers, Extras, Flops, LayerKind
 from memlab.step.rewrite_traits import SplitAxis
 from memlab.step.storage import Size
@@ -45,7 +45,7 @@ class _Heads(Layer):
     heads: int
 
     def __post_init__(self) -> None:
-        settle(self, "attention", "heads")
+        validate(self, "attention", "heads")
 
     def describe(self) -> str:
         return f"{self.heads} heads"
@@ -88,7 +88,7 @@ class AttentionSoftmax(Layer):
     )
 
     def __post_init__(self) -> None:
-        settle(self, "attention softmax", "causal", flag)
+        validate(self, "attention softmax", "causal", true_or_false)
 
     def output(self, *inputs: Shape) -> Shape:
         if len(inputs[0]) != 3 or inputs[0][1] != inputs[0][2]:
@@ -146,7 +146,7 @@ class FusedAttention(_Heads):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        settle(self, "attention", "causal", flag)
+        validate(self, "attention", "causal", true_or_false)
 
     def output(self, *inputs: Shape) -> Shape:
         return attended(inputs[0], self.heads)

@@ -7,14 +7,14 @@ from math import prod
 from typing import ClassVar, Literal
 
 from memlab.axes import Shape
-from memlab.errors import InputError, flag
+from memlab.errors import InputError, true_or_false
 from memlab.layers import algorithms
 from memlab.layers.layer import (
     Layer,
     Weights,
     bias_of,
     maps,
-    settle,
+    validate,
     weight_of,
     window,
 )
@@ -42,8 +42,8 @@ class Conv2d(Layer):
 
     def __post_init__(self) -> None:
         for name in ("out_channels", "kernel", "stride", "dilation", "groups"):
-            settle(self, "convolution", name)
-        settle(self, "convolution", "bias", flag)
+            validate(self, "convolution", name)
+        validate(self, "convolution", "bias", true_or_false)
         if isinstance(self.pad, str) and self.pad == "same":
             reach = self.dilation * (self.kernel - 1)
             if reach % 2:
@@ -52,7 +52,7 @@ class Conv2d(Layer):
                     "try pad as a number."
                 )
             object.__setattr__(self, "pad", reach // 2)
-        settle(self, "convolution", "pad", least=0)
+        validate(self, "convolution", "pad", least=0)
         if self.out_channels % self.groups:
             raise InputError(
                 f"convolution: {self.groups} groups do not divide {self.out_channels} output "

@@ -7,8 +7,8 @@ from math import prod
 from typing import ClassVar
 
 from memlab.axes import Shape
-from memlab.errors import InputError, flag
-from memlab.layers.layer import Layer, Weights, bias_of, settle, text, weight_of
+from memlab.errors import InputError, true_or_false
+from memlab.layers.layer import Layer, Weights, bias_of, text, validate, weight_of
 from memlab.layers.layer_kind import Flops, LayerKind
 from memlab.step.rewrite_traits import SplitAxis
 from memlab.step.storage import Size
@@ -28,8 +28,8 @@ class Linear(Layer):
     )  # fmt: skip
 
     def __post_init__(self) -> None:
-        settle(self, "linear", "out_features")
-        settle(self, "linear", "bias", flag)
+        validate(self, "linear", "out_features")
+        validate(self, "linear", "bias", true_or_false)
 
     def output(self, *inputs: Shape) -> Shape:
         if len(inputs[0]) > 2:
@@ -63,8 +63,8 @@ class Embedding(Layer):
     )
 
     def __post_init__(self) -> None:
-        settle(self, "embedding", "vocabulary")
-        settle(self, "embedding", "features")
+        validate(self, "embedding", "vocabulary")
+        validate(self, "embedding", "features")
 
     def output(self, *inputs: Shape) -> Shape:
         if len(inputs[0]) != 1:

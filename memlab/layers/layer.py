@@ -9,11 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from memlab.axes import Dims, Shape
-from memlab.errors import InputError, whole
+from memlab.errors import InputError, whole_number
 from memlab.layers.layer_kind import Buffers, Extras, Flops, LayerKind
+from memlab.moved import old_names
 from memlab.step.initial_values import ZEROS, InitialValue, he
 from memlab.step.rewrite_traits import RerunRule
 from memlab.step.tensor import Tensor
@@ -225,9 +226,13 @@ def countable(what: str, *counts: int) -> None:
         )
 
 
-def settle(
-    layer: Layer, what: str, name: str, check: Callable[..., object] = whole, **bounds: Any
+def validate(
+    layer: Layer, what: str, name: str, check: Callable[..., object] = whole_number, **bounds: Any
 ) -> None:
     """Store a setting as it was checked: a size as ``int``, for 3.0 and NumPy's integers would
     reach the byte counts."""
     object.__setattr__(layer, name, check(f"{what}: {name}", getattr(layer, name), **bounds))
+
+
+if not TYPE_CHECKING:  # a checker of types sees the new names only
+    __getattr__ = old_names(__name__)

@@ -7,8 +7,8 @@ from math import prod
 from typing import ClassVar
 
 from memlab.axes import Shape, dims
-from memlab.errors import real
-from memlab.layers.layer import Layer, Weights, maps, sequence, settle
+from memlab.errors import real_number
+from memlab.layers.layer import Layer, Weights, maps, sequence, validate
 from memlab.layers.layer_kind import IN_PLACE, Buffer, Buffers, Extras, Flops, LayerKind, by_value
 from memlab.step.initial_values import ONES, InitialValue
 from memlab.step.rewrite_traits import RerunRule, SplitAxis
@@ -30,8 +30,8 @@ class BatchNorm(Layer):
     )  # fmt: skip
 
     def __post_init__(self) -> None:
-        settle(self, "batch norm", "epsilon", real, usual=1e-5, least=0)
-        settle(self, "batch norm", "momentum", real, usual=0.1, least=0)
+        validate(self, "batch norm", "epsilon", real_number, usual=1e-5, least=0)
+        validate(self, "batch norm", "momentum", real_number, usual=0.1, least=0)
 
     def parameters(self, *inputs: Shape) -> tuple[Weights, ...]:
         channels = (("C", inputs[0][0]),)
@@ -76,9 +76,9 @@ class LocalResponseNorm(Layer):
     )
 
     def __post_init__(self) -> None:
-        settle(self, "local response norm", "size")
+        validate(self, "local response norm", "size")
         for name, usual in (("alpha", 1e-4), ("beta", 0.75), ("k", 1.0)):
-            settle(self, "local response norm", name, real, usual=usual, least=0)
+            validate(self, "local response norm", name, real_number, usual=usual, least=0)
 
     def output(self, *inputs: Shape) -> Shape:
         return maps("local response norm", inputs[0])
@@ -106,7 +106,7 @@ class LayerNorm(Layer):
     )  # fmt: skip
 
     def __post_init__(self) -> None:
-        settle(self, "layer norm", "epsilon", real, usual=1e-5, least=0)
+        validate(self, "layer norm", "epsilon", real_number, usual=1e-5, least=0)
 
     def output(self, *inputs: Shape) -> Shape:
         return inputs[0] if len(inputs[0]) == 1 else sequence("layer norm", inputs[0])

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from memlab.axes import Shape
-from memlab.errors import known, real
-from memlab.layers.layer import Layer, settle
+from memlab.errors import known, real_number
+from memlab.layers.layer import Layer, validate
 from memlab.layers.layer_kind import IN_PLACE, Flops, LayerKind, by_value
 from memlab.step.rewrite_traits import SplitAxis
 
@@ -73,7 +73,7 @@ class Dropout(Layer):
     )
 
     def __post_init__(self) -> None:
-        settle(self, "dropout", "p", real, usual=0.5, least=0, below=1)
+        validate(self, "dropout", "p", real_number, usual=0.5, least=0, below=1)
 
     def describe(self) -> str:
         return f"p {self.p:g}"

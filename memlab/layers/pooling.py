@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from memlab.axes import Shape, dims
-from memlab.errors import InputError, flag
+from memlab.errors import InputError, true_or_false
 from memlab.formats import FORMATS
-from memlab.layers.layer import Layer, maps, settle, window
+from memlab.layers.layer import Layer, maps, validate, window
 from memlab.layers.layer_kind import Extras, Flops, LayerKind, by_value
 from memlab.step.rewrite_traits import SplitAxis
 
@@ -27,15 +27,15 @@ class _Pool(Layer):
     ceil: bool = False
 
     def __post_init__(self) -> None:
-        settle(self, self.kind, "ceil", flag)
-        settle(self, self.kind, "pad", least=0)
+        validate(self, self.kind, "ceil", true_or_false)
+        validate(self, self.kind, "pad", least=0)
         if isinstance(self.kernel, str) and self.kernel == "all":
             if self.stride is not None or self.pad:
                 raise InputError(f"{self.kind}: kernel='all' takes no stride and no pad.")
             return
-        settle(self, self.kind, "kernel")
+        validate(self, self.kind, "kernel")
         if self.stride is not None:
-            settle(self, self.kind, "stride")
+            validate(self, self.kind, "stride")
         if 2 * self.pad > self.kernel:
             raise InputError(
                 f"{self.kind}: pad {self.pad} is more than half of kernel {self.kernel}; "

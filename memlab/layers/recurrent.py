@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from memlab.axes import Dims, Shape
 from memlab.errors import InputError
-from memlab.layers.layer import Layer, settle, text
+from memlab.layers.layer import Layer, text, validate
 from memlab.layers.layer_kind import VIEW, Flops, LayerKind, by_value
 from memlab.step.rewrite_traits import SplitAxis
 from memlab.step.tensor import Tensor
@@ -30,7 +30,7 @@ class At(Layer):
     row: ClassVar[LayerKind] = VIEW
 
     def __post_init__(self) -> None:
-        settle(self, "at", "t", least=0)
+        validate(self, "at", "t", least=0)
 
     def output(self, *inputs: Shape) -> Shape:
         if len(inputs[0]) != 2:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memlab import units
-from memlab.errors import InputError, shorten, whole
+from memlab.errors import InputError, shorten, whole_number
 from memlab.ledger.ledger import Ledger, Peak
 from memlab.step.op import plain
 from memlab.step.storage import DEVICE
@@ -81,8 +81,8 @@ def diff(
     Raises:
         InputError: no ledgers, or a batch or a memory that one of them does not have.
     """
-    first = whole("batch", batch)
-    batches = (first, first if batch_after is None else whole("batch", batch_after))
+    first = whole_number("batch", batch)
+    batches = (first, first if batch_after is None else whole_number("batch", batch_after))
     peaks, roles, blocks = [], Counter[Role](), Counter[str]()
     for sign, ledger, size in ((-1, before, batches[0]), (1, after, batches[1])):
         if not isinstance(ledger, Ledger):

@@ -8,7 +8,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from memlab import formats
-from memlab.errors import LARGEST, InputError, flag, pick, shorten, visible, whole
+from memlab.errors import (
+    LARGEST,
+    InputError,
+    one_option,
+    shorten,
+    true_or_false,
+    visible,
+    whole_number,
+)
 from memlab.step.op import Phase
 from memlab.step.storage import MEMORIES, Size
 from memlab.step.tensor import Role
@@ -69,7 +77,7 @@ def listed(what: What, given: Any, length: int | None = None) -> Sequence[Any]:
 
 def one_of(what: str, registry: Mapping[str, object]) -> Check:
     """A name of a registry, to what it names."""
-    return lambda _, given: pick(what, given, registry)
+    return lambda _, given: one_option(what, given, registry)
 
 
 def text(what: What, given: Any) -> str:
@@ -81,14 +89,14 @@ def text(what: What, given: Any) -> str:
 
 def truth(what: What, given: Any) -> bool:
     """True or false."""
-    return flag(said(what), given)
+    return true_or_false(said(what), given)
 
 
 def count(what: What, given: Any, least: int = 0) -> int:
     """A whole number of at least so many."""
     if type(given) is not int:
         raise refusal(what, given)
-    return given if least <= given <= LARGEST else whole(said(what), given, least)
+    return given if least <= given <= LARGEST else whole_number(said(what), given, least)
 
 
 def axis(what: What, given: Any) -> tuple[str, int]:

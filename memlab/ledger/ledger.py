@@ -15,7 +15,7 @@ import numpy as np
 
 from memlab import units
 from memlab.arrays import Column, alive, bytes_by_part, column
-from memlab.errors import InputError, flag, known, whole
+from memlab.errors import InputError, known, true_or_false, whole_number
 from memlab.ledger.entries import BEFORE, Entry, Event, LazyTuple, LedgerRow, Peak
 from memlab.ledger.questions import Fit, HeldBlock, HeldBlocks, Why
 from memlab.step.lifetimes import Lifetime
@@ -95,7 +95,7 @@ class Ledger:
 
     def line(self, memory: str = DEVICE, workspace: bool = True) -> Line:
         """The timeline before a batch is chosen: the floor, and what each sample adds."""
-        with_it = flag("workspace", workspace)
+        with_it = true_or_false("workspace", workspace)
         roles = [role for role in Role if with_it or role is not Role.WORKSPACE]
         self._known(memory)
         parts = [
@@ -256,7 +256,7 @@ class Ledger:
     # -- checks -------------------------------------------------------------------------------
 
     def _checked(self, batch: int) -> int:
-        number = whole("batch", batch)
+        number = whole_number("batch", batch)
         if self.batches is not None and number not in self.batches:
             raise InputError(
                 f"this plan holds for batch {self.batches.start} to {self.batches.stop - 1}, "
@@ -272,7 +272,7 @@ class Ledger:
         return dict.fromkeys([*MEMORIES, *(memory for memory, _ in self.role_lines)])
 
     def _operation(self, at: int) -> int:
-        index = whole("operation", at, least=0)
+        index = whole_number("operation", at, least=0)
         if index >= len(self.rows):
             raise InputError(f"operation must be below {len(self.rows)}, got {index}.")
         return index

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from memlab.errors import InputError, pick
+from memlab.errors import InputError, one_option
 from memlab.lesson import digits, progress
 from memlab.lesson.card import Card
 from memlab.lesson.card_question import Purpose, topics
@@ -65,7 +65,7 @@ def change(name: str) -> Card:
 
 
 def _card(part: Purpose, name: str) -> Card:
-    asked = pick("question", name, topics())
+    asked = one_option("question", name, topics())
     if asked.part is not part:
         raise InputError(_("{name} is no question for {part}; try lesson.{right}({name}).",
                            name=repr(name), part=part, right=asked.part))  # fmt: skip

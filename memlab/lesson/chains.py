@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memlab.errors import InputError, shorten, whole
+from memlab.errors import InputError, shorten, whole_number
 from memlab.ledger.ledger import Ledger
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
@@ -27,7 +27,7 @@ def alike(count: int) -> Network:
     Raises:
         InputError: no whole number of at least 1.
     """
-    count = whole("layers", count, most=10_000)
+    count = whole_number("layers", count, most=10_000)
     x = network("alike", features=ALIKE // KB, title=f"{count} equal layers")
     for _ in range(count):
         x = x.linear(ALIKE // KB).tanh()
@@ -41,7 +41,7 @@ def layers(maps: Sequence[int]) -> Network:
         InputError: no map, or one that is no multiple of 1,000 B.
     """
     listed = isinstance(maps, list | tuple) and len(maps) > 0
-    if not listed or any(whole("a map (bytes)", nbytes) % KB for nbytes in maps):
+    if not listed or any(whole_number("a map (bytes)", nbytes) % KB for nbytes in maps):
         raise InputError(
             f"maps are multiples of {KB:,} B, got {shorten(maps)}; try [{6 * KB}, {5 * KB}]."
         )

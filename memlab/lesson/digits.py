@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memlab.arrays import Column
-from memlab.errors import InputError, whole
+from memlab.errors import InputError, whole_number
 from memlab.networks.builder import network as start
 from memlab.networks.graph import Network
 from memlab.strings import gettext as _
@@ -62,7 +62,7 @@ def load(seed: int = 0) -> Digits:
             )
         ) from None
     images, labels = datasets.load_digits(return_X_y=True)
-    order = np.random.default_rng(whole("seed", seed, least=0)).permutation(len(images))
+    order = np.random.default_rng(whole_number("seed", seed, least=0)).permutation(len(images))
     x = (images[order].reshape(-1, 1, 8, 8) / 16).astype(np.float32)
     y = labels[order].astype(np.int64)
     return Digits(x[TEST:], y[TEST:], x[:TEST], y[:TEST])

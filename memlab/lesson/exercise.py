@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memlab import lesson_folders, strings
-from memlab.errors import pick
+from memlab.errors import one_option
 from memlab.lesson import exercise_check, progress
 from memlab.lesson.exercise_check import Report
 from memlab.lesson.exercise_task import ExerciseTask, tasks
@@ -126,7 +126,7 @@ def exercise(name: str) -> Exercise:
     Raises:
         InputError: there is none.
     """
-    return _EXERCISES.setdefault(name, Exercise(pick("exercise", name, tasks())))
+    return _EXERCISES.setdefault(name, Exercise(one_option("exercise", name, tasks())))
 
 
 _EXERCISES: dict[str, Exercise] = {}

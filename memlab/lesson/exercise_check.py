@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from memlab import strings
-from memlab.errors import InputError, shorten, whole
+from memlab.errors import InputError, shorten, whole_number
 from memlab.lesson import progress_line, returned_values, sentences
 from memlab.lesson.cached_arrays import kept_by
 from memlab.lesson.exercise_task import Arguments, ExerciseTask
@@ -116,7 +116,7 @@ def check(task: ExerciseTask, function: Callable[..., Any], seed: int | None = N
                 name=name,
             )
         )
-    number = None if seed is None else whole("seed", seed, 0)
+    number = None if seed is None else whole_number("seed", seed, 0)
     early = Random(None if number is None else f"{number}, early")
     first = task.draw(early, min(task.sizes))
     if not fits(function, first):

@@ -12,7 +12,7 @@ from memlab.lesson.card_question import AnswerKind, Attempt, Purpose, Question, 
 from memlab.lesson.marked_text import plain
 from memlab.lesson.misconceptions import GuessVerdict, Mistake
 from memlab.lesson.typed_guess import Guess
-from memlab.pictures.values.number_text import three
+from memlab.pictures.values.number_text import three_digits
 
 ALIKE = Fraction(2, 100)
 """Numbers that a reader takes for the same."""
@@ -292,7 +292,7 @@ def amount(value: Fraction, kind: AnswerKind) -> str:
     if kind is AnswerKind.TIMES:
         return times_of(number(value))
     nbytes = round(value)
-    return units.exact(nbytes) + (f" = {three(nbytes)}" if nbytes >= 1000 else "")
+    return units.exact(nbytes) + (f" = {three_digits(nbytes)}" if nbytes >= 1000 else "")
 
 
 def number(value: Fraction) -> str:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from memlab import free_memory, units
 from memlab.assemble.step import inference_step
-from memlab.errors import InputError, listed, several, shorten, whole
+from memlab.errors import InputError, listed, several, shorten, whole_number
 from memlab.kernels import registry
 from memlab.kernels.registry import Array
 from memlab.layers import Conv2d
@@ -144,7 +144,7 @@ def _ways(given: Iterable[str]) -> list[str]:
 
 
 def _batches(given: Iterable[int]) -> list[int]:
-    sizes = sorted({whole("batch", batch) for batch in listed("batches", given, 1, 16)})
+    sizes = sorted({whole_number("batch", batch) for batch in listed("batches", given, 1, 16)})
     if len(sizes) < 2:
         raise InputError(f"two batches are compared at least, got {sizes}; try [1, 16].")
     return sizes

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from memlab import free_memory, units
 from memlab.assemble.step import inference_step
 from memlab.axes import Shape
-from memlab.errors import InputError, pick, several, whole
+from memlab.errors import InputError, one_option, several, whole_number
 from memlab.kernels import registry
 from memlab.kernels.registry import Array
 from memlab.layers import Conv2d
@@ -80,7 +80,7 @@ def find(source: str | Network, layer: str) -> ConvolutionCase:
     """
     there = source if isinstance(source, Network) else zoo.build(source)
     nodes = {node.name: node for node in there.nodes if isinstance(node.layer, Conv2d)}
-    node = pick(f"convolution of {there.label}", layer, nodes)
+    node = one_option(f"convolution of {there.label}", layer, nodes)
     assert isinstance(node.layer, Conv2d)
     return ConvolutionCase(f"{there.label} {node.name}", node.input_shapes[0], node.layer)
 
@@ -98,7 +98,7 @@ def measure(
     Raises:
         InputError: no such algorithm, none that computes the layer, or more bytes than are free.
     """
-    batch, threads = whole("batch", batch), whole("threads", threads)
+    batch, threads = whole_number("batch", batch), whole_number("threads", threads)
     names = several("algorithm", algorithms, ALGORITHMS)
     chosen = {name: operation(case, name, threads) for name in names}
     ops = {name: op for name, op in chosen.items() if op.algorithm == name}
@@ -138,7 +138,7 @@ def operation(case: ConvolutionCase, algorithm: str, threads: int = 1) -> Op:
     Raises:
         InputError: no such algorithm.
     """
-    pick("algorithm", algorithm, ALGORITHMS)
+    one_option("algorithm", algorithm, ALGORITHMS)
     source = network("one layer", image=case.shape).then(case.layer, name="layer")
     step = inference_step(source.squared_error(), "fp32", algorithm, threads)
     return next(op for op in step.ops if op.layer == "layer")

@@ -9,7 +9,7 @@ from functools import partial
 from tqdm import tqdm
 
 from memlab import free_memory, units
-from memlab.errors import InputError, several, whole
+from memlab.errors import InputError, several, whole_number
 from memlab.formats import FORMATS, Format
 from memlab.kernels.registry import Array
 from memlab.measure.processor import CLOCKS, caches, clock, set_apart
@@ -92,7 +92,7 @@ def measure(
             bar.update()
 
         cases = {each.name: partial(case, array.view(_stored(each))) for each in chosen}
-        samples = interleave(cases, whole("repeats", repeats), clock=CLOCKS[clock()])
+        samples = interleave(cases, whole_number("repeats", repeats), clock=CLOCKS[clock()])
     rates = [ReadingSamples(each.name, each.bits, nbytes, samples[each.name]) for each in chosen]
     return ReadingByFormat(nbytes, largest, tuple(rates), clock(), machine())
 

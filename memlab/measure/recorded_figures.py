@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from memlab import atomic_files, lesson_folders, strings
-from memlab.errors import InputError, shorten, whole
+from memlab.errors import InputError, shorten, whole_number
 from memlab.ledger import files
 from memlab.measure.timing import BenchmarkLine, Machine, Result
 
@@ -154,7 +154,7 @@ def _check(recorded: RecordedFigures) -> None:
     if not all(isinstance(each, str) and each for each in texts):
         raise ValueError(f"a text is missing on {recorded.device}")
     date.fromisoformat(machine.date)
-    whole("cores", machine.cores)
+    whole_number("cores", machine.cores)
     if not lines:
         raise ValueError("no figure")
     for line in lines:

@@ -22,7 +22,7 @@ from time import perf_counter
 from typing import Any
 
 from memlab import free_memory
-from memlab.errors import whole
+from memlab.errors import whole_number
 
 PACKAGES = ("memlab", "numpy", "numba", "torch")
 """Those whose versions a result names, where they are installed."""
@@ -134,7 +134,7 @@ def interleave(
     Raises:
         InputError: no repeat, or a negative warm-up.
     """
-    rounds = whole("repeats", repeats) + whole("warm-up", warm_up, least=0)
+    rounds = whole_number("repeats", repeats) + whole_number("warm-up", warm_up, least=0)
     samples: dict[str, list[float]] = {name: [] for name in cases}
     names = list(cases)
     for turn in range(rounds):

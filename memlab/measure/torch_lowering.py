@@ -15,7 +15,7 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from memlab import free_memory, strings, units
-from memlab.errors import InputError, whole
+from memlab.errors import InputError, whole_number
 from memlab.layers import Conv2d
 from memlab.measure import convolution
 from memlab.measure.convolution import ConvolutionCase
@@ -79,7 +79,7 @@ def measure(cases: Iterable[ConvolutionCase] = CASES, batch: int = 2) -> TorchLo
     Raises:
         InputError: a batch of more than 15, or more bytes than are free.
     """
-    if whole("batch", batch) > MOST:
+    if whole_number("batch", batch) > MOST:
         raise InputError(
             f"PyTorch lowers a batch of 1 to {MOST}, got {batch}: with more images it may take "
             "another way; try 2."

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tqdm import tqdm
 
 from memlab import free_memory
-from memlab.errors import InputError, pick, several, whole
+from memlab.errors import InputError, one_option, several, whole_number
 from memlab.measure.processor import CLOCKS, clock, set_apart
 from memlab.measure.timing import Machine, interleave, machine
 
@@ -125,7 +125,7 @@ class LaneMeasurement:
         Raises:
             InputError: it was not measured.
         """
-        return pick("measured format", format, {each.format: each for each in self.curves})
+        return one_option("measured format", format, {each.format: each for each in self.curves})
 
 
 def read(facts: dict[str, Any]) -> LaneMeasurement:
@@ -193,11 +193,11 @@ def measure(
     if not names:
         raise InputError(f"no vectors of {' or '.join(asked) or 'no format'} are computed here; "
                          f"try {' or '.join(available())}.")  # fmt: skip
-    name, counts = clock(), sorted({whole("lanes", count) for count in lanes})
+    name, counts = clock(), sorted({whole_number("lanes", count) for count in lanes})
     for each in names:
         if not counts or counts[-1] < ARITHMETIC[each].least:
             raise InputError(f"{each} has no loop of so few lanes; try {ARITHMETIC[each].least}.")
-    points = _points(names, counts, whole("repeats", repeats), CLOCKS[name], progress)
+    points = _points(names, counts, whole_number("repeats", repeats), CLOCKS[name], progress)
     curves = (LaneCurve(each, ARITHMETIC[each].bits, points[each]) for each in names)
     chosen, bits = _compilers_choice()
     missing = tuple(name for name in asked if name not in names)
@@ -216,7 +216,7 @@ def forced(
     from memlab.kernels.cpu.vector_code import FEATURES
     from memlab.kernels.cpu.vector_experiments import ARITHMETIC
 
-    chosen = pick("target", target, TARGETS)
+    chosen = one_option("target", target, TARGETS)
     if missing := [name for name in chosen.features if name not in FEATURES]:
         raise InputError(f"this processor has no {missing[0]}, so it runs no code for {target}; "
                          "leave the target out.")  # fmt: skip

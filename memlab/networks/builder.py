@@ -21,7 +21,7 @@ from typing import Literal
 
 from memlab import layers as L  # noqa: N812 - one letter for the layers' namespace
 from memlab.axes import Shape
-from memlab.errors import InputError, named, shorten, whole
+from memlab.errors import InputError, named, shorten, whole_number
 from memlab.layers.layer import Layer, Node, countable, text
 from memlab.networks.graph import INPUT, Network
 
@@ -402,8 +402,8 @@ def network(
             f"sequence must be (steps, features), got {shorten(sequence)}; try (28, 28)."
         )
     shape = image or sequence or (features if tokens is None else tokens,)
-    checked = tuple(whole("input size", extent) for extent in shape)
+    checked = tuple(whole_number("input size", extent) for extent in shape)
     countable("the input", prod(checked))
-    known = 0 if vocabulary is None else whole("vocabulary", vocabulary)
+    known = 0 if vocabulary is None else whole_number("vocabulary", vocabulary)
     start = NetworkDraft(name, title or name, variant, checked, vocabulary=known)
     return Handle(start, checked)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
-from memlab.errors import InputError, pick, shorten, whole
+from memlab.errors import InputError, one_option, shorten, whole_number
 from memlab.layers.layer import Node
 from memlab.networks.graph import INPUT, Network
 from memlab.optimizers import OPTIMIZERS
@@ -55,7 +55,7 @@ def upper_bound(
     ``None`` means), Adagrad and RMSProp; 4 for Adam.
     """
     chosen = "momentum" if optimizer is None else optimizer
-    inputs, copies = prod(network.input_shape), pick("optimizer", chosen, COPIES)
+    inputs, copies = prod(network.input_shape), one_option("optimizer", chosen, COPIES)
     values = convention.values(network) - inputs
     return bound_parts(values, network.parameters, inputs, batch, copies)
 
@@ -126,7 +126,7 @@ class Convention:
         Raises:
             InputError: a bad batch, an unknown optimizer, or one where the source has none.
         """
-        return self.formula(self, network, whole("batch", batch), optimizer)
+        return self.formula(self, network, whole_number("batch", batch), optimizer)
 
 
 def find(name: str) -> Convention:
@@ -135,7 +135,7 @@ def find(name: str) -> Convention:
     Raises:
         InputError: there is none.
     """
-    return pick("counting rule", name, CONVENTIONS)
+    return one_option("counting rule", name, CONVENTIONS)
 
 
 def _no_optimizer(convention: Convention, optimizer: str | None) -> None:

@@ -20,7 +20,7 @@ from memlab.pictures.draw.marks import Fact, Mark, Rect, Rule
 from memlab.pictures.draw.page import Page, Still, report
 from memlab.pictures.draw.scale import Scale, counts_over
 from memlab.pictures.draw.table import Paragraphs, Table
-from memlab.pictures.values.number_text import figure, raised
+from memlab.pictures.values.number_text import figure, power_text
 from memlab.pictures.values.study import Study
 from memlab.runtime.run import Run
 from memlab.step.tensor import Role
@@ -54,8 +54,8 @@ class HistogramCounts:
     def name(self) -> str:
         """``'as they are'``, ``'times 1,024'``."""
         if self.scale == 1:
-            return say("as_they_are")
-        return say("times", scale=f"{self.scale:,.6g}")
+            return text_of("as_they_are")
+        return text_of("times", scale=f"{self.scale:,.6g}")
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,20 +75,20 @@ class GradientHistogram(Still, Study):
     @property
     def title(self) -> str:
         total = sum(self.tallies[0].counts.values())
-        of = say("of", what=self.what) if self.what else ""
-        return say("title", what=of, total=f"{total:,}")
+        of = text_of("of", what=self.what) if self.what else ""
+        return text_of("title", what=of, total=f"{total:,}")
 
     @property
     def limits(self) -> list[tuple[float, str]]:
         """The limits of the format and their names."""
         found = self.format
         small, normal = (
-            raised(floor(log2(value))) for value in (found.smallest, found.smallest_normal)
+            power_text(floor(log2(value))) for value in (found.smallest, found.smallest_normal)
         )
         return [
-            (found.smallest, say("line.smallest", value=small)),
-            (found.smallest_normal, say("line.normal", value=normal)),
-            (found.largest, say("line.largest", value=figure(found.largest, 5))),
+            (found.smallest, text_of("line.smallest", value=small)),
+            (found.smallest_normal, text_of("line.normal", value=normal)),
+            (found.largest, text_of("line.largest", value=figure(found.largest, 5))),
         ]
 
     @property
@@ -98,7 +98,7 @@ class GradientHistogram(Still, Study):
 
     def _sentence(self, tally: HistogramCounts) -> str:
         lost = tally.counts["zero"]
-        return say(
+        return text_of(
             "plain" if tally.scale == 1 else "scaled",
             format=self.format,
             name=tally.name,
@@ -113,13 +113,13 @@ class GradientHistogram(Still, Study):
         """The fate of the gradients of a count: of too large ones it differs from format to
         format."""
         lost = count == "beyond" and not self.format.infinities
-        return say("not_a_number" if lost else count)
+        return text_of("not_a_number" if lost else count)
 
     def page(self) -> Page:
         heads = ["", *(self.fate(name) for name in COUNTS)]
         counted = [[t.name, *(f"{t.counts[name]:,}" for name in COUNTS)] for t in self.tallies]
         limits = "; ".join(name for _, name in self.limits)
-        said = say("limits", format=self.format, limits=limits)
+        said = text_of("limits", format=self.format, limits=limits)
         return report(
             self,
             *(self._panel(tally) for tally in self.tallies),
@@ -145,8 +145,8 @@ class GradientHistogram(Still, Study):
         up = counts_over(max(sizes, default=1))
         bars = [mark for power in tally.powers for mark in _bar(tally, power)]
         every = next(n for n in (1, 2, 4, 5, 10, 20, 40) if len(span) / n <= 16)
-        ticks = [(power, raised(power)) for power in span if power % every == 0]
-        note = say("axis") if last else ""
+        ticks = [(power, power_text(power)) for power in span if power % every == 0]
+        note = text_of("axis") if last else ""
         return Chart(
             across,
             up,
@@ -180,8 +180,8 @@ class GradientHistogram(Still, Study):
 
 def _bar(tally: HistogramCounts, power: int) -> list[Mark]:
     kept, lost = tally.powers[power]
-    said = f"{say('head.kept')} {kept:,}, {say('head.lost')} {lost:,}"
-    fact = Fact(f"{raised(power)} – {raised(power + 1)}", said)
+    said = f"{text_of('head.kept')} {kept:,}, {text_of('head.lost')} {lost:,}"
+    fact = Fact(f"{power_text(power)} – {power_text(power + 1)}", said)
     left, right = power + 0.02, power + 0.98
     marks: list[Mark] = [Rect(left, right, 0, kept, KEPT, fact=fact)] if kept else []
     if lost:
@@ -191,9 +191,9 @@ def _bar(tally: HistogramCounts, power: int) -> list[Mark]:
 
 def _powers(tally: HistogramCounts) -> Table:
     """How many gradients of each size are kept, in words alone."""
-    heads = [say(f"head.{head}") for head in ("size", "kept", "lost")]
+    heads = [text_of(f"head.{head}") for head in ("size", "kept", "lost")]
     counted = tally.powers.items()
-    rows = [[raised(power), f"{kept:,}", f"{lost:,}"] for power, (kept, lost) in counted]
+    rows = [[power_text(power), f"{kept:,}", f"{lost:,}"] for power, (kept, lost) in counted]
     return Table(heads, rows, title=f"{tally.name}:", drawn=False, gap=1)
 
 
@@ -280,6 +280,6 @@ def floating(what: str, format: str | Format) -> Format:
     return found
 
 
-def say(key: str, **values: object) -> str:
+def text_of(key: str, **values: object) -> str:
     """A text about gradients."""
     return strings.get(f"training.gradients.{key}", **values)

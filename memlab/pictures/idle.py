@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from memlab import optimizers, strings
 from memlab.clocks.streams import COMPUTE, Schedule, Stay, TimedOperation, clock
-from memlab.errors import InputError, flag, real, shorten
+from memlab.errors import InputError, real_number, shorten, true_or_false
 from memlab.hardware import Device
 from memlab.networks.graph import Network
 from memlab.pictures.draw import text as texts
@@ -33,7 +33,7 @@ from memlab.pictures.mountain.picture import phases
 from memlab.pictures.offload.page import LEFT, RIGHT, Time, after, computing, named
 from memlab.pictures.offload.streams import plain_step, short
 from memlab.pictures.offload.view import of_batches, of_devices, of_networks
-from memlab.pictures.values.number_text import duration, share, three
+from memlab.pictures.values.number_text import duration, share, three_digits
 from memlab.pictures.values.study import Study
 from memlab.step.op import Phase
 from memlab.step.tensor import Role
@@ -152,17 +152,17 @@ class IdleFeatureMaps(Study):
     def finding(self) -> str:
         """What is seen, or what is asked; its bold part between asterisks."""
         if self.asked:
-            return say("title.asked")
-        return say("title.seen" if self.share > LITTLE else "title.used")
+            return text_of("title.asked")
+        return text_of("title.seen" if self.share > LITTLE else "title.used")
 
     @property
     def sentences(self) -> list[str]:
-        return [say("see")]
+        return [text_of("see")]
 
     @property
     def notes(self) -> list[str]:
         return [
-            say("planned", network=self.network.title, batch=f"{self.batch:,}",
+            text_of("planned", network=self.network.title, batch=f"{self.batch:,}",
                 device=short(self.device), optimizer=optimizers.title(SGD))
         ]  # fmt: skip
 
@@ -175,15 +175,15 @@ class IdleFeatureMaps(Study):
         """A row for every map, with its heads; of a question without what is asked."""
         names = ("map", "bytes", "alive", "used", "idle")[: 3 if self.asked else 5]
         rows = [
-            [row.name, three(row.nbytes), duration(row.alive), duration(row.in_use),
+            [row.name, three_digits(row.nbytes), duration(row.alive), duration(row.in_use),
              share(row.idle)][: len(names)]
             for row in self.rows
         ]  # fmt: skip
-        return [say(f"head.{name}") for name in names], rows
+        return [text_of(f"head.{name}") for name in names], rows
 
     def lines(self) -> list[str]:
         """The number in words."""
-        return [] if self.asked else [say("twin", number=self.number, share=share(self.share))]
+        return [] if self.asked else [text_of("twin", number=self.number, share=share(self.share))]
 
 
 def idle_maps(network: Network, batch: int, device: Device, asked: bool = False) -> IdleFeatureMaps:
@@ -195,7 +195,7 @@ def idle_maps(network: Network, batch: int, device: Device, asked: bool = False)
     return IdleFeatureMaps(network, device, clock(plain_step(network, SGD), batch, device), asked)
 
 
-def say(key: str, **values: object) -> str:
+def text_of(key: str, **values: object) -> str:
     """A text of the picture."""
     return strings.get(f"idle.{key}", **values)
 
@@ -204,7 +204,7 @@ def say(key: str, **values: object) -> str:
 
 
 def _guess(given: object) -> float:
-    found = real("guess", given, 0.5)
+    found = real_number("guess", given, 0.5)
     if not 0 <= found <= 1:
         raise InputError(_("a guess is a share from 0 to 1, got {given}; try 0.5.",
                            given=shorten(given)))  # fmt: skip
@@ -226,7 +226,7 @@ class IdleMaps(SteadyView[IdleFeatureMaps]):
     device = of_devices()
     asked = Setting[bool](
         doc="whether it asks how much is in use, and shows no answer", default=False,
-        check=lambda given: flag("asked", given), stays=True,
+        check=lambda given: true_or_false("asked", given), stays=True,
     )  # fmt: skip
     guess = Setting[float | None](
         doc="a guess at the share that is in use, from 0 to 1", default=None, check=_guess,
@@ -281,11 +281,11 @@ def _lane(found: IdleFeatureMaps, time: Time) -> Chart:
     marks: list[Mark] = [
         *phases(found.backward, found.now.seconds, -22),
         *computing(found.slots, (0, LANE), time.x.last),
-        *named(LANE / 2, say("compute"), say("operations")),
+        *named(LANE / 2, text_of("compute"), text_of("operations")),
         *after(found.now.seconds, time, (0, LANE)),
     ]
     return Chart(time.x, Scale(0, LANE), marks, LANE, left=LEFT,
-                 right=RIGHT, above=32, name=say("compute"), gap=8)  # fmt: skip
+                 right=RIGHT, above=32, name=text_of("compute"), gap=8)  # fmt: skip
 
 
 def _pile(found: IdleFeatureMaps, time: Time, guess: float | None) -> Chart:
@@ -302,18 +302,20 @@ def _pile(found: IdleFeatureMaps, time: Time, guess: float | None) -> Chart:
         marks.append(OpenEdge(0, total, "right"))
     above = ABOVE * (not found.asked)
     return Chart(time.x, Scale(0, total), marks, TALL, time.axis, left=LEFT, right=RIGHT,
-                 above=12 + above, name=say("unused"))  # fmt: skip
+                 above=12 + above, name=text_of("unused"))  # fmt: skip
 
 
 def _bar(found: IdleFeatureMaps, row: IdleRow, low: int, tall: float) -> Iterator[Mark]:
     """A map, with its name where it is thick enough."""
     high, edge = low + row.nbytes, 0.8 if tall > 3 else 0.2
     if found.asked:
-        fact = Fact(row.name, nbytes=row.nbytes, more=say("seconds", seconds=duration(row.alive)))
+        fact = Fact(
+            row.name, nbytes=row.nbytes, more=text_of("seconds", seconds=duration(row.alive))
+        )
         green = PAINTS[Role.FEATURE_MAP]
         yield Rect(row.start, row.end, low, high, green, edge=edge, fact=fact)
     else:
-        told = say("fact", alive=duration(row.alive), used=duration(row.in_use),
+        told = text_of("fact", alive=duration(row.alive), used=duration(row.in_use),
                    idle=share(row.idle))  # fmt: skip
         fact = Fact(row.name, nbytes=row.nbytes, more=told, reader=row.reads)
         for start, end in row.gaps:
@@ -334,16 +336,16 @@ def _number(found: IdleFeatureMaps, time: Time, guess: float | None) -> Iterator
     top += ABOVE * pixel
     wide = texts.width(digits, 20, bold=True) + 10
     yield ChartText(left, top, digits, 20, dy=18, bold=True)
-    yield ChartText(left, top, say("of_area"), 12, dx=wide, dy=9)
-    yield ChartText(left, top, say("nobody"), 12, dx=wide, dy=24)
+    yield ChartText(left, top, text_of("of_area"), 12, dx=wide, dy=9)
+    yield ChartText(left, top, text_of("nobody"), 12, dx=wide, dy=24)
     high, low = top - 38 * pixel, top - 54 * pixel
     yield Rect(used, end, low, high, IDLE)
     yield Rect(left, used, low, high, USE)
     if guess is None or guess > AT_EDGE:
-        yield ChartText(left, low, say("used"), 12, dy=16)
+        yield ChartText(left, low, text_of("used"), 12, dy=16)
     if guess is None or guess < 1 - AT_EDGE:
-        yield ChartText(end, low, say("unused"), 12, "end", dy=16)
+        yield ChartText(end, low, text_of("unused"), 12, "end", dy=16)
     if guess is not None:
         x = left + guess * (end - left)
         yield Glyph(x, low, UP, "hollow pole", "^", dy=3)
-        yield ChartText(x, low, say("guess"), 12, "middle", dy=25, bold=True, held=True)
+        yield ChartText(x, low, text_of("guess"), 12, "middle", dy=25, bold=True, held=True)

@@ -30,7 +30,7 @@ from memlab.pictures.live.fixed_axes import Needs, SteadyView
 from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State, always
 from memlab.pictures.live.view import PageState, maker
 from memlab.pictures.memory.step_memory import StepMemory
-from memlab.pictures.values.number_text import few, figure, percent, three
+from memlab.pictures.values.number_text import figure, percent, three_digits, three_digits_of_sum
 from memlab.pictures.values.step_recipe import (
     StepRecipe,
     memory_of,
@@ -43,7 +43,7 @@ from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
 from memlab.techniques.precision import MODES
 from memlab.techniques.precision import ROLES as STORABLE
-from memlab.techniques.registry import use
+from memlab.techniques.registry import applied
 
 STATE = (Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE)
 """The model state, which fact F1 counts in bytes per parameter."""
@@ -111,7 +111,7 @@ def recipe(network: Network, optimizer: str, start: str, chosen: Formats) -> Ste
         wanted[Role.OPTIMIZER_STATE] = COMPUTED.name
     given = usual(mixed)
     roles = tuple((role, wanted[role]) for role in STORABLE if wanted[role] != given[role])
-    uses = (use("eight_bit_states"),) if state == EIGHT else ()
+    uses = (applied("eight_bit_states"),) if state == EIGHT else ()
     return StepRecipe(network, optimizer, format=mixed or "fp32", roles=roles, uses=uses)
 
 
@@ -170,14 +170,14 @@ class StorageChoice:
     @property
     def sums(self) -> tuple[str, str]:
         """The model state and the maps by role, and in all, as they add up."""
-        state, maps = (few(sum(parts.values()), [*parts.values()])
+        state, maps = (three_digits_of_sum(sum(parts.values()), [*parts.values()])
                        for parts in (self.state, self.maps))  # fmt: skip
         return f"{' + '.join(state[1])} = {state[0]}", f"{' + '.join(maps[1])} = {maps[0]}"
 
     @property
     def said_peak(self) -> str:
         """The peak of the step, in three digits."""
-        return say("peak", peak=three(self.peak))
+        return text_of("peak", peak=three_digits(self.peak))
 
     @property
     def cells(self) -> list[str]:
@@ -268,30 +268,32 @@ class Precision:
         """The finding: its way, and what becomes of it."""
         if self.changed:
             what = listed(self.changed)
-            return say("finding.yours", what=what), ", ".join(self._clauses())
+            return text_of("finding.yours", what=what), ", ".join(self._clauses())
         if self.now is self.first:
-            return say("finding.way", name=self.start), say("finding.first", bytes=self.now.digits)
+            return text_of("finding.way", name=self.start), text_of(
+                "finding.first", bytes=self.now.digits
+            )
         state, maps = (_share(self.now, self.first, side) for side in (0, 1))
         key = "both" if state == maps else "not" if state == "same" and maps == "halve" else "each"
         found = {side: self._verb(side) for side in ("maps", "state")}
-        return say("finding.way", name=self.start), say(f"finding.{key}", **found)
+        return text_of("finding.way", name=self.start), text_of(f"finding.{key}", **found)
 
     def _clauses(self) -> list[str]:
         """Clauses: changes first, then what stays."""
         now, old = self.now, self.origin
-        state, maps = say("state.same"), say("maps.same")
+        state, maps = text_of("state.same"), text_of("maps.same")
         if now.per_parameter != old.per_parameter:
-            state = say("finding.parameter", now=now.digits, was=old.digits)
+            state = text_of("finding.parameter", now=now.digits, was=old.digits)
         if now.totals[1] != old.totals[1]:
             maps = self._verb("maps" if old is self.first else "maps_of")
-        stays = state == say("state.same")
-        return [maps, state] if stays else [state, maps][: 1 + (maps != say("maps.same"))]
+        stays = state == text_of("state.same")
+        return [maps, state] if stays else [state, maps][: 1 + (maps != text_of("maps.same"))]
 
     def _verb(self, side: str) -> str:
         """The change of a side against fp32, in words."""
         at = 0 if side == "state" else 1
         share = Fraction(100 * self.now.totals[at], max(self.first.totals[at], 1))
-        return say(f"{side}.{_share(self.now, self.first, at)}", percent=f"{round(share):,}")
+        return text_of(f"{side}.{_share(self.now, self.first, at)}", percent=f"{round(share):,}")
 
     @property
     def title(self) -> str:
@@ -301,11 +303,12 @@ class Precision:
     def sentences(self) -> list[str]:
         """A hint at what to look at."""
         if not self.changed:
-            return self._moved or [say(f"sentence.{self.start.replace(' ', '_')}")]
+            return self._moved or [text_of(f"sentence.{self.start.replace(' ', '_')}")]
         now, old = self.now.totals, self.origin.totals
         gone = any(a < b for a, b in zip(now, old, strict=True))
-        said = [say("gone" if gone else "more", start=self.start)]
-        same = [say(f"{side}_were") for side, a, b in zip(("state", "maps"), now, old, strict=True)
+        said = [text_of("gone" if gone else "more", start=self.start)]
+        same = [text_of(f"{side}_were") for side, a, b in zip(("state", "maps"), now, old,
+                strict=True)
                 if a == b]  # fmt: skip
         return [" ".join([*said, *same])]
 
@@ -316,16 +319,16 @@ class Precision:
         if _share(now, first, 1) not in ("fall", "grow") or now.operation == first.operation:
             return []
         places = {"here": now.operation, "there": first.operation}
-        return [say("moved", name=self.start, **places)]
+        return [text_of("moved", name=self.start, **places)]
 
     @property
     def notes(self) -> list[str]:
         """Subject of the figures, and what is not drawn."""
         return [
-            say("note.what", network=self.network, batch=f"{self.batch:,}",
+            text_of("note.what", network=self.network, batch=f"{self.batch:,}",
                 optimizer=optimizers.title(self.optimizer),
                 count=f"{self.parameters:,}"),
-            say("note.moments"),
+            text_of("note.moments"),
         ]  # fmt: skip
 
     @property
@@ -334,37 +337,38 @@ class Precision:
         size, name = (10**9, "billion") if self.parameters >= 10**9 else (10**6, "million")
         if self.parameters < 10**6:
             return f"{self.parameters:,}"
-        return say(name, count=figure(self.parameters / size))
+        return text_of(name, count=figure(self.parameters / size))
 
     @property
     def table(self) -> list[list[str]]:
         """A line for every role and every total, a column for every way, in exact bytes."""
-        roles = [say(f"role.{role}") for role in (*STATE, *MAPS)]
-        heads = [*roles[:3], say("table.state"), *roles[3:], say("table.maps"),
-                 *(say(f"table.{key}") for key in ("workspace", "buffers", "peak"))]  # fmt: skip
+        roles = [text_of(f"role.{role}") for role in (*STATE, *MAPS)]
+        heads = [*roles[:3], text_of("table.state"), *roles[3:], text_of("table.maps"),
+                 *(text_of(f"table.{key}") for key in ("workspace", "buffers",
+                     "peak"))]  # fmt: skip
         amounts = zip(heads, *(way.amounts for way in self.ways), strict=True)
         shares = (
             [percent(way.totals[at], self.first.totals[at]) for way in self.ways] for at in (0, 1)
         )
-        names = (say("table.state_share"), say("table.maps_share"))
-        where = [say("table.operation"), *(way.operation for way in self.ways)]
+        names = (text_of("table.state_share"), text_of("table.maps_share"))
+        where = [text_of("table.operation"), *(way.operation for way in self.ways)]
         shown = ([n, *s] for n, s in zip(names, shares, strict=True))
         return [*map(list, amounts), where, *shown]
 
     def line(self, which: StorageChoice) -> str:
         """A way in one sentence, in three digits."""
-        state, maps = map(three, which.totals)
-        return say("line", name=which.name, bytes=which.digits, state=state, maps=maps)
+        state, maps = map(three_digits, which.totals)
+        return text_of("line", name=which.name, bytes=which.digits, state=state, maps=maps)
 
 
-def say(key: str, **values: object) -> str:
+def text_of(key: str, **values: object) -> str:
     """A text of this picture."""
     return strings.get(f"precision.{key}", **values)
 
 
 def listed(names: tuple[str, ...]) -> str:
     """``'a'``, ``'a and b'``, ``'3 changes'``."""
-    return say("changes", count=len(names)) if len(names) > 2 else say("and").join(names)
+    return text_of("changes", count=len(names)) if len(names) > 2 else text_of("and").join(names)
 
 
 def _share(one: StorageChoice, other: StorageChoice, side: int) -> str:
@@ -398,8 +402,8 @@ def precision_of(
 def _change(role: str, format: str) -> str:
     """``'states in 8 bits'``, ``'no copy'``."""
     if role == COPY:
-        return say("change.none" if format == NONE else "change.copy")
-    return say(f"change.{role}", format=format)
+        return text_of("change.none" if format == NONE else "change.copy")
+    return text_of(f"change.{role}", format=format)
 
 
 def states_of(optimizer: str) -> int:
@@ -504,7 +508,8 @@ class FormatsByRole(SteadyView[Precision]):
         row, _, role = here.partition(":")
         way = found.ways[int(row)]
         return (
-            f"{way.name}, {say(f'role.{role}')}: {units.exact((way.state | way.maps)[Role(role)])}"
+            f"{way.name}, {text_of(f'role.{role}')}: "
+            f"{units.exact((way.state | way.maps)[Role(role)])}"
         )
 
     def fact(self, scene: PageState) -> str:
@@ -600,15 +605,15 @@ def _blocks(shown: PrecisionPageInputs) -> Iterator[PageBlock]:
     what, finding = found.finding
     yield Paragraphs([[(what, False), (finding, True)]], 20)
     yield Paragraphs(found.sentences, 13, gap=3)
-    yield Key([(PAINTS[role], say(f"role.{role}")) for role in ROLES], gap=8)
+    yield Key([(PAINTS[role], text_of(f"role.{role}")) for role in ROLES], gap=8)
     halves = _cells(shown), _stacks(shown)
     beside = SideBySide([(halves[0], SHARE), (halves[1], 1 - SHARE)], APART)
     yield from [beside] if shown.wide else halves
     names = [way.name for way in found.ways]
     kinds = ("values", "gradients", "copy", "states", "sum")
-    yield Table([say("table.parameter"), *(say(f"table.{kind}") for kind in kinds)],
+    yield Table([text_of("table.parameter"), *(text_of(f"table.{kind}") for kind in kinds)],
                 [way.cells for way in found.ways], drawn=False)  # fmt: skip
-    yield Table([say("table.bytes"), *names], found.table, drawn=False)
+    yield Table([text_of("table.bytes"), *names], found.table, drawn=False)
     yield Paragraphs(found.notes, drawn=False, gap=1)
 
 
@@ -658,25 +663,25 @@ def _cells(shown: PrecisionPageInputs) -> Chart:
     most = float(max(way.per_parameter for way in found.ways))
     marks: list[Mark] = [
         Rule(x=float(found.first.per_parameter)),
-        ChartText(0, 0, say("one"), 13, dy=20 - HEAD, bold=True),
-        ChartText(0, 0, say("cell"), 11, dy=35 - HEAD, dim=True),
+        ChartText(0, 0, text_of("one"), 13, dy=20 - HEAD, bold=True),
+        ChartText(0, 0, text_of("cell"), 11, dy=35 - HEAD, dim=True),
     ]
     if shown.wide:
-        one = texts.width(say("one"), 13, bold=True) + 12
-        marks.append(Arrow(say("times", count=found.count), one, TOTAL + APART, 16 - HEAD))
+        one = texts.width(text_of("one"), 13, bold=True) + 12
+        marks.append(Arrow(text_of("times", count=found.count), one, TOTAL + APART, 16 - HEAD))
     for row, way in enumerate(found.ways):
         marks += [*_name(shown, row, way), *_parameter(shown, row, way)]
     return Chart(Scale(0, most), shown.rows, marks, shown.height, left=NAMES, right=TOTAL,
-                 above=HEAD, told=list(_told(shown)), name=say("one"), gap=4)  # fmt: skip
+                 above=HEAD, told=list(_told(shown)), name=text_of("one"), gap=4)  # fmt: skip
 
 
 def _name(shown: PrecisionPageInputs, row: int, way: StorageChoice) -> Iterator[Mark]:
     """The name of a way, and in what it differs."""
     y, own = row + 0.5, shown.found.changed
-    note = say(f"note.row.{way.name.replace(' ', '_')}") if way.name in STARTS else listed(own)
+    note = text_of(f"note.row.{way.name.replace(' ', '_')}") if way.name in STARTS else listed(own)
     lines = texts.wrap(note, NAMES - 10, 11)
     if len(lines) > 2:
-        lines = [say("changes", count=len(own))]
+        lines = [text_of("changes", count=len(own))]
     yield ChartText(0, y, way.name, 13, dx=-NAMES, dy=-2, bold=True)
     for index, line in enumerate(lines):
         yield ChartText(0, y, line, 11, dx=-NAMES, dy=13 + 13 * index, dim=True)
@@ -688,10 +693,10 @@ def _parameter(shown: PrecisionPageInputs, row: int, way: StorageChoice) -> Iter
     """The blocks of one row, its total, and what stands above and below them."""
     y, x = row + 0.5, 0
     for array in way.arrays:
-        name = say("copy") if array.copy else say(f"role.{array.role}")
-        said = say("fact", bytes=units.exact(array.nbytes), format=array.format)
+        name = text_of("copy") if array.copy else text_of(f"role.{array.role}")
+        said = text_of("fact", bytes=units.exact(array.nbytes), format=array.format)
         whole = units.exact(way.state[array.role])
-        fact = Fact(f"{way.name}, {name}", said, more=say("whole", bytes=whole))
+        fact = Fact(f"{way.name}, {name}", said, more=text_of("whole", bytes=whole))
         end = x + array.nbytes
         yield _bar(shown, row, (x, end), array.role, fact, array.nbytes)
         if shown.numbers:
@@ -701,12 +706,12 @@ def _parameter(shown: PrecisionPageInputs, row: int, way: StorageChoice) -> Iter
         x = end
     if not row and (states := states_of(shown.found.optimizer)):
         middle = x - states * way.arrays[-1].nbytes / 2
-        name = say(f"states.{shown.found.optimizer}")
+        name = text_of(f"states.{shown.found.optimizer}")
         yield ChartText(middle, y, name, 11, "middle", dy=-TALL / 2 - 5)
     now, old = float(way.per_parameter), float(shown.old(way).per_parameter)
     yield from _gone(row, now, old)
     if shown.counted(way):
-        total = say("total", bytes=way.digits)
+        total = text_of("total", bytes=way.digits)
         yield ChartText(max(old, now), y, total, 20, dx=12, dy=7, bold=True, chip=True)
 
 
@@ -716,7 +721,7 @@ def _told(shown: PrecisionPageInputs) -> Iterator[str]:
         yield shown.found.line(way)
         if shown.numbers:
             state, maps = way.sums
-            yield say("parts", name=way.name, state=state, maps=maps, peak=way.said_peak)
+            yield text_of("parts", name=way.name, state=state, maps=maps, peak=way.said_peak)
 
 
 def _bar(
@@ -756,7 +761,7 @@ def _stacks(shown: PrecisionPageInputs) -> Chart:
     marks: list[Mark] = [Rule(x=-first), *_heads(shown, state * pixel + left)]
     if half <= maps:
         place = (half, 0.5, "middle", 0.0, -TALL / 2 - 5)
-        marks += [Rule(x=half), Label(say("half"), [place], 11, dim=True)]
+        marks += [Rule(x=half), Label(text_of("half"), [place], 11, dim=True)]
     for row, way in enumerate(found.ways):
         if names:
             at = -left - state * pixel - names
@@ -767,7 +772,7 @@ def _stacks(shown: PrecisionPageInputs) -> Chart:
         ]
     marks.append(Rule(x=0, look="limit", above=HEAD - 8))
     return Chart(Scale(-state, maps), shown.rows, marks, shown.height, left=names + left,
-                 right=right, above=HEAD, name=say("state_head"), gap=4)  # fmt: skip
+                 right=right, above=HEAD, name=text_of("state_head"), gap=4)  # fmt: skip
 
 
 def _margins(room: float, state: int, maps: int, least: float) -> tuple[float, float]:
@@ -783,19 +788,19 @@ def _margins(room: float, state: int, maps: int, least: float) -> tuple[float, f
 
 def _heads(shown: PrecisionPageInputs, room: float) -> Iterator[Mark]:
     """The line between the two sides, and what each is."""
-    state = say("state_note", network=shown.found.network)
-    yield ChartText(0, 0, say("state_head"), 13, "end", dx=-12, dy=20 - HEAD, bold=True)
+    state = text_of("state_note", network=shown.found.network)
+    yield ChartText(0, 0, text_of("state_head"), 13, "end", dx=-12, dy=20 - HEAD, bold=True)
     yield ChartText(0, 0, texts.shortened(state, max(room, NOTE), 11), 11, "end", dx=-12,
                dy=35 - HEAD,
                dim=True)  # fmt: skip
-    yield ChartText(0, 0, say("maps_head"), 13, dx=10, dy=20 - HEAD, bold=True)
+    yield ChartText(0, 0, text_of("maps_head"), 13, dx=10, dy=20 - HEAD, bold=True)
     yield ChartText(0, 0, _maps_note(shown.found), 11, dx=10, dy=35 - HEAD, dim=True)
 
 
 def _maps_note(found: Precision) -> str:
     """Text that says how many samples the maps are of."""
     count = "maps_note" if found.batch > 1 else "maps_note_one"
-    return say(count, batch=f"{found.batch:,}", sample=found.sample)
+    return text_of(count, batch=f"{found.batch:,}", sample=found.sample)
 
 
 def _stack(
@@ -804,7 +809,7 @@ def _stack(
     """The roles of a way in the order of its cells, and then its maps as far as the scale goes."""
     (low, high), x = (-most[0], most[1]), -way.totals[0]
     for role, nbytes in (*way.state.items(), *way.maps.items()):
-        fact = Fact(f"{way.name}, {say(f'role.{role}')}", nbytes=nbytes)
+        fact = Fact(f"{way.name}, {text_of(f'role.{role}')}", nbytes=nbytes)
         ends = min(max(x, low), high), min(max(x + nbytes, low), high)
         if ends[1] > ends[0]:
             yield _bar(shown, row, ends, role, fact)
@@ -823,10 +828,10 @@ def _written(
     """The amounts of a way."""
     y, (state, maps), old = row + 0.5, way.totals, shown.old(way).totals
     if shown.counted(way):
-        amount = three(maps) + " →" * (maps > most[1])
+        amount = three_digits(maps) + " →" * (maps > most[1])
         wide = texts.width(amount, 13, bold=True) + 16 < min(maps, most[1]) * pixel
         left, right = -min(max(state, old[0]), most[0]), min(max(maps, old[1]), most[1])
-        model = "← " * (state > most[0]) + three(state)
+        model = "← " * (state > most[0]) + three_digits(state)
         yield ChartText(left, y, model, 13, "end", dx=-8, dy=5, bold=True, chip=True)
         yield ChartText(0 if wide else right, y, amount, 13, dx=8, dy=5, bold=True, chip=True)
     if shown.numbers:

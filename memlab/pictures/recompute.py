@@ -20,7 +20,7 @@ from memlab import strings, units
 from memlab.arrays import Column, Floats, bytes_by_part
 from memlab.assemble.step import training_step
 from memlab.clocks import roofline
-from memlab.errors import InputError, shorten, whole
+from memlab.errors import InputError, shorten, whole_number
 from memlab.networks.graph import Network
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.labels import ChartText, Label
@@ -41,7 +41,7 @@ from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.mountain.layers import MountainLayer, pile_over_time
 from memlab.pictures.mountain.picture import DrawnLayer, Mountain, phases
 from memlab.pictures.mountain.stack_parts import StackPart
-from memlab.pictures.values.number_text import change, three
+from memlab.pictures.values.number_text import change, three_digits
 from memlab.pictures.values.step_recipe import network_of
 from memlab.pictures.values.study import Study
 from memlab.step.op import Phase
@@ -208,14 +208,14 @@ class Schedules:
     @property
     def subject(self) -> str:
         """``'ResNet-50 v1.5, batch 32'``."""
-        return say("subject", network=self.label, batch=f"{self.batch:,}")
+        return text_of("subject", network=self.label, batch=f"{self.batch:,}")
 
     @property
     def planned(self) -> str:
         """Where its time comes from."""
         rates = roofline.rates()
         key = "planned_here" if rates.here else "planned"
-        return say(key, machine=rates.processor, date=rates.machine["date"])
+        return text_of(key, machine=rates.processor, date=rates.machine["date"])
 
     def wave(self, operations: Sequence[int], k: int = 0) -> Wave:
         """The wave of an order of operations."""
@@ -333,7 +333,7 @@ def schedules(found: NamedStep, batch: int) -> Schedules:
     Raises:
         InputError: as ``Schedules``.
     """
-    return Schedules(found.step, whole("batch", batch))
+    return Schedules(found.step, whole_number("batch", batch))
 
 
 # -- one of them -----------------------------------------------------------------------------------
@@ -375,12 +375,12 @@ class Waves(Study):
 
     @property
     def title(self) -> str:
-        return say(f"title.{self.state}", **self._values)
+        return text_of(f"title.{self.state}", **self._values)
 
     @property
     def sentences(self) -> list[str]:
         """What to see, then what is alive at the peak, exactly."""
-        return [say(f"see.{self.state}"), self.exactly]
+        return [text_of(f"see.{self.state}"), self.exactly]
 
     @property
     def exactly(self) -> str:
@@ -388,8 +388,8 @@ class Waves(Study):
         wave, plain, parts = self.wave, self.all.plain, self.wave.parts
         sizes = {name: units.exact(parts[name]) for name in PARTS if name not in FLOOR}
         how = "budget" if self.budget is not None else "every"
-        return say(
-            "exactly", what=self.all.subject, how=say(f"how.{how}", **self._values),
+        return text_of(
+            "exactly", what=self.all.subject, how=text_of(f"how.{how}", **self._values),
             peak=units.exact(wave.peak), operation=wave.operation, plain=units.exact(plain.peak),
             time=change(plain.cost, wave.cost), floor=units.exact(wave.floor), **sizes,
         )  # fmt: skip
@@ -399,9 +399,11 @@ class Waves(Study):
         found, wave = self.all, self.wave
         budget = "" if self.budget is None else units.exact(self.budget)
         return {
-            "peak": three(wave.peak), "plain": three(found.plain.peak), "more": found.more(wave),
-            "kept": three(wave.parts["kept"]), "floor": three(wave.floor), "k": wave.k,
-            "stages": found.stages, "budget": budget, "limit": three(self.budget or 0),
+            "peak": three_digits(wave.peak), "plain": three_digits(found.plain.peak),
+            "more": found.more(wave),
+            "kept": three_digits(wave.parts["kept"]), "floor": three_digits(wave.floor),
+            "k": wave.k,
+            "stages": found.stages, "budget": budget, "limit": three_digits(self.budget or 0),
         }  # fmt: skip
 
     @property
@@ -411,7 +413,7 @@ class Waves(Study):
     def rows(self) -> list[list[str]]:
         """The others with every byte: k or bytes, peak, floor, kept, again, gradient maps, time."""
         keys = ("peak", "floor", "kept", "again", "gradient_map", "time")
-        rows = [["k" if self.budget is None else "", *(say(f"head.{key}") for key in keys)]]
+        rows = [["k" if self.budget is None else "", *(text_of(f"head.{key}") for key in keys)]]
         for wave in self.others:
             sizes = [wave.peak, wave.floor, *(wave.parts[name] for name in PARTS[len(FLOOR) :])]
             more = change(self.all.plain.cost, wave.cost)
@@ -419,7 +421,7 @@ class Waves(Study):
         return rows
 
 
-def say(key: str, /, **values: object) -> str:
+def text_of(key: str, /, **values: object) -> str:
     """A text about recomputing."""
     return strings.get(f"recompute.{key}", **values)
 
@@ -520,7 +522,7 @@ class Recompute(View[Waves]):
         default=32,
         place="more",
         code="always",
-        brief=lambda now: say("batch", batch=f"{now.batch:,}"),
+        brief=lambda now: text_of("batch", batch=f"{now.batch:,}"),
     )
     numbers = Checkbox(
         doc="whether every k is listed with its bytes", argument=False, stays=True, key="KeyN"
@@ -590,10 +592,12 @@ def _waves(found: Waves) -> Chart:
         *_bars(found, mountain.end),
         Rule(y=wave.peak, span=(peak, _bar(found)[0]), look="rule", dashes="1.5 3", crossed=True),
         *mountain.peak(wave.peak),
-        ChartText(TIME + GAP / 2, wave.peak, three(wave.peak), 13, "middle", dy=-7, bold=True),
-        *mountain.limits([] if limit is None else [(say("limit"), limit)]),
+        ChartText(
+            TIME + GAP / 2, wave.peak, three_digits(wave.peak), 13, "middle", dy=-7, bold=True
+        ),
+        *mountain.limits([] if limit is None else [(text_of("limit"), limit)]),
         *_phases(found, mountain.end),
-        *mountain.was(say("plain")),
+        *mountain.was(text_of("plain")),
         *mountain.names(),
     ]
     y = bytes_over(found.all.plain.peak, TIGHT)
@@ -615,7 +619,7 @@ def name_of(part: str) -> str:
     """The name of a part of a wave."""
     if part in FLOOR:
         return StackPart(Role.PARAMETER_GRADIENT if part == "rest" else Role(part), False).label
-    return say({"again": "made", "gradient_map": "gradients"}.get(part, part))
+    return text_of({"again": "made", "gradient_map": "gradients"}.get(part, part))
 
 
 def _key(found: Waves) -> Iterator[tuple[Paint, str]]:
@@ -638,7 +642,7 @@ def _repeats(found: Waves) -> Iterator[tuple[float, float, Fact]]:
     for each in found.wave.segments:
         first, last = each.stages
         key = "segment_one" if first == last else "segment"
-        fact = Fact(say(key, first=first, last=last, stage=first), nbytes=each.nbytes)
+        fact = Fact(text_of(key, first=first, last=last, stage=first), nbytes=each.nbytes)
         yield float(ends[each.first]), float(ends[each.last + 1]), fact
 
 
@@ -651,7 +655,7 @@ def _phases(found: Waves, high: float) -> Iterator[Mark]:
     """Brackets over forward and backward, and the head of the bars."""
     ends = _ends(found)
     yield from phases(float(ends[found.wave.backward]), float(ends[-1]))
-    head = say("each" if found.budget is None else "each_budget")
+    head = text_of("each" if found.budget is None else "each_budget")
     yield ChartText(TIME + GAP, high, head, 12, dy=-12, bold=True)
 
 
@@ -686,7 +690,7 @@ def _bars(found: Waves, high: float) -> Iterator[Mark]:
     left, right = slots[others.index(best)]
     spots = [((left + right) / 2, best.peak, anchor, dx, dy) for dy in (-7.0, -22.0, -40.0, -60.0)
               for anchor, dx in ANCHORS]  # fmt: skip
-    yield Label(say("least"), spots, 12, bold=True, chip=True)
+    yield Label(text_of("least"), spots, 12, bold=True, chip=True)
     yield from _parts_named(found)
 
 
@@ -694,10 +698,10 @@ def _targets(found: Waves, high: float) -> Iterator[Mark]:
     """Each bar says its bytes and its time; a press takes its k, or its bytes as the budget."""
     for slot, wave in zip(_slots(found), found.others, strict=True):
         if found.budget is None:
-            said, send = say("bar", k=wave.k), ("k", wave.k)
+            said, send = text_of("bar", k=wave.k), ("k", wave.k)
         else:
-            said, send = say("bar_budget", peak=three(wave.peak)), ("take", wave.peak)
-        fact = Fact(said, nbytes=wave.peak, more=say("time", more=found.all.more(wave)))
+            said, send = text_of("bar_budget", peak=three_digits(wave.peak)), ("take", wave.peak)
+        fact = Fact(said, nbytes=wave.peak, more=text_of("time", more=found.all.more(wave)))
         yield Rect(*slot, 0, high, "target", fact=fact, send=send)
 
 
@@ -705,8 +709,8 @@ def _parts_named(found: Waves) -> Iterator[Mark]:
     """The names of floor and of what is kept, left of the bars, at their height in the first."""
     first = found.others[0].parts
     floor = sum(first[name] for name in FLOOR)
-    yield ChartText(TIME + GAP, floor / 2, say("floor"), 11, "end", dx=-4, dy=4)
-    yield ChartText(TIME + GAP, floor + first["kept"] / 2, say("kept"), 11, "end", dx=-4, dy=4)
+    yield ChartText(TIME + GAP, floor / 2, text_of("floor"), 11, "end", dx=-4, dy=4)
+    yield ChartText(TIME + GAP, floor + first["kept"] / 2, text_of("kept"), 11, "end", dx=-4, dy=4)
 
 
 # -- below them: what runs again, time, k ---------------------------------------------------------
@@ -720,8 +724,8 @@ def _strip(found: Waves) -> Chart:
     marks: list[Mark] = [
         Rects([(0, end, low, low + STRIP)], "rule"),
         Rects([(a, b, low, low + STRIP) for a, b, _ in _repeats(found)], AGAIN),
-        ChartText(0, low, say("again"), 11, "end", dx=-6, dy=-1),
-        ChartText(0, 4, say("axis"), 11, dim=True),
+        ChartText(0, low, text_of("again"), 11, "end", dx=-6, dy=-1),
+        ChartText(0, 4, text_of("axis"), 11, dim=True),
         Rule(x=plain, span=(6, low + STRIP + 6), look="before"),
         Rule(x=end, span=(6, low + STRIP + 6), look="rule"),
     ]
@@ -729,10 +733,10 @@ def _strip(found: Waves) -> Chart:
         marks += [
             Rule(y=18, span=(plain, end), look="rule", width=1.4),
             Glyph(end, 18, "M0 0L-7-3.5V3.5Z", marker=">"),
-            _more(say("time", more=all_.more(wave)), plain, end),
+            _more(text_of("time", more=all_.more(wave)), plain, end),
         ]
     marks += _numbers(found) if found.budget is None else ()
-    told = f"{say('axis').rstrip(' →')}: {say('time', more=all_.more(wave))}"
+    told = f"{text_of('axis').rstrip(' →')}: {text_of('time', more=all_.more(wave))}"
     return Chart(Scale(0, WIDE), Scale(0, 46), marks, 46, left=62, right=6,
                  told=[told])  # fmt: skip
 
@@ -748,10 +752,10 @@ def _numbers(found: Waves) -> Iterator[Mark]:
     """The first k, the last one, the present one and that of the rule."""
     slots = [(a + b) / 2 for a, b in _slots(found)]
     k, last = found.wave.k, len(slots)
-    yield ChartText(slots[k - 1], 32, say("k", k=k), 12, "middle", bold=True, held=True)
+    yield ChartText(slots[k - 1], 32, text_of("k", k=k), 12, "middle", bold=True, held=True)
     for each in (1, last):
         places = [(slots[each - 1], 32, "middle", 0.0, 0.0)]
         yield Label(f"{each}", places, 11, apart=5)
     if found.all.rule <= last:
         places = [(slots[found.all.rule - 1], 17, "middle", 0.0, 0.0)]
-        yield Label(say("rule"), places, 11, dim=True)
+        yield Label(text_of("rule"), places, 11, dim=True)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memlab import rounding, strings
-from memlab.errors import InputError, real, whole
+from memlab.errors import InputError, real_number, whole_number
 from memlab.formats import FORMATS, Format
 from memlab.pictures.draw.alternatives import NamedLine, Names, drawn
 from memlab.pictures.draw.chart import Axis, Chart
@@ -72,7 +72,7 @@ class RunningSum(Still, Study):
     @property
     def title(self) -> str:
         same = self.stored == self.value
-        return say(
+        return text_of(
             "title" if same else "title_stored",
             count=f"{self.count:,}",
             value=f"{self.value:.12g}",
@@ -87,14 +87,14 @@ class RunningSum(Still, Study):
         values = {"format": self.format, "sum": total(way.end), "exact": total(self.exact)}
         if not np.isfinite(way.end):
             count = int(np.flatnonzero(~np.isfinite(way.sums))[0]) + 1
-            return [say("beyond", **values, count=f"{count:,}")]
+            return [text_of("beyond", **values, count=f"{count:,}")]
         if not way.still:
-            return [say("off", **values, off=self.off(way))]
+            return [text_of("off", **values, off=self.off(way))]
         step = rounding.walk(way.end, self.format, 1) - way.end
         stored = f"{self.stored:.6g}"
         return [
-            say("still", **values, count=f"{way.still:,}"),
-            say("why", **values, step=f"{step:g}", stored=stored),
+            text_of("still", **values, count=f"{way.still:,}"),
+            text_of("why", **values, step=f"{step:g}", stored=stored),
         ]
 
     def off(self, way: Added) -> str:
@@ -116,8 +116,8 @@ class RunningSum(Still, Study):
             counts_over(ceil(most)),
             [*drawn(ways), *crosses, Names(ways, 36, PITCH, 12)],
             260,
-            Axis(say("axis"), grid=False, ticks=values),
-            Axis(say("head.sum")),
+            Axis(text_of("axis"), grid=False, ticks=values),
+            Axis(text_of("head.sum")),
             left=62,
             right=300,
             told=self._ends(),
@@ -131,18 +131,18 @@ class RunningSum(Still, Study):
         sums = [(count, float(way.sums[count - 1])) for count in numbers]
         points = [(0, 0.0), *((count, so_far) for count, so_far in sums if isfinite(so_far))]
         said = total(way.end)
-        fact = Fact(way.name, said, more=f"{say('head.off')} {self.off(way)}")
+        fact = Fact(way.name, said, more=f"{text_of('head.off')} {self.off(way)}")
         return NamedLine([way.name, [(said, True)]], points, [fact], points[-1])
 
     def _ends(self) -> Table:
-        heads = [say(f"head.{head}") for head in ("way", "sum", "off")]
+        heads = [text_of(f"head.{head}") for head in ("way", "sum", "off")]
         rows = [[way.name, total(way.end), self.off(way)] for way in self.ways]
-        return Table(heads, [*rows, [say("exact"), total(self.exact), "–"]])
+        return Table(heads, [*rows, [text_of("exact"), total(self.exact), "–"]])
 
     def _running(self) -> Table:
         """The sums after 1, 2, 4, ... values, in words alone."""
         numbers = [self.count >> shift for shift in range(self.count.bit_length())][:ROWS]
-        heads = [say("head.count"), *(way.name for way in self.ways)]
+        heads = [text_of("head.count"), *(way.name for way in self.ways)]
         rows = [
             [f"{count:,}", *(total(float(way.sums[count - 1])) for way in self.ways)]
             for count in reversed(numbers)
@@ -163,15 +163,18 @@ def running_sum(format: str | Format = "fp16", count: int = 4096, value: float =
         InputError: a value that is not allowed.
     """
     found = floating("sums", format)
-    number, each = whole("count", count, most=MOST), real("value", value, usual=1.0, above=0)
+    number, each = (
+        whole_number("count", count, most=MOST),
+        real_number("value", value, usual=1.0, above=0),
+    )
     stored = rounding.nearest(each, found)
     if not 0 < stored < np.inf:
         raise InputError(f"{each:g} is {stored:g} in {found}; try 1.0.")
     wide = FORMATS["fp64" if found.bits == 32 else "fp32"]
     ways = (
-        Added(say("one", format=found), found, _one_by_one(stored, number, found)),
-        Added(say("one", format=wide), wide, _one_by_one(stored, number, wide)),
-        Added(say("pairs", format=found), found, _in_pairs(stored, number, found)),
+        Added(text_of("one", format=found), found, _one_by_one(stored, number, found)),
+        Added(text_of("one", format=wide), wide, _one_by_one(stored, number, wide)),
+        Added(text_of("pairs", format=found), found, _in_pairs(stored, number, found)),
     )
     return RunningSum(found, number, each, stored, ways)
 
@@ -203,6 +206,6 @@ def _rounded(value: float, format: Format) -> float:
     return float(rounding.rounded(value, format))
 
 
-def say(key: str, **values: object) -> str:
+def text_of(key: str, **values: object) -> str:
     """A text about sums."""
     return strings.get(f"training.sums.{key}", **values)

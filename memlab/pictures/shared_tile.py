@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memlab import strings
-from memlab.errors import divisor, whole
+from memlab.errors import divisor, whole_number
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Mark, Rect, Rects
@@ -40,7 +40,7 @@ class SharedTile(Still, Study):
     served: bool
 
     def __post_init__(self) -> None:
-        whole("size", self.size, 2, MOST)
+        whole_number("size", self.size, 2, MOST)
         divisor("side", self.side, "size", self.size)
 
     @property

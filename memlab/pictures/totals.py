@@ -12,7 +12,7 @@ from functools import cached_property
 
 from memlab import strings, units
 from memlab.assemble.step import training_step
-from memlab.errors import whole
+from memlab.errors import whole_number
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.networks import counting
@@ -42,7 +42,7 @@ NAMES, VALUES = 190, 70
 """Room for the names, and for the bytes behind the longest bar."""
 
 
-def say(key: str, **values: object) -> str:
+def text_of(key: str, **values: object) -> str:
     """A text of this picture."""
     return strings.get(f"totals.{key}", **values)
 
@@ -59,12 +59,12 @@ class Total:
     @property
     def title(self) -> str:
         """Name of its source."""
-        return say(f"name.{self.name}")
+        return text_of(f"name.{self.name}")
 
 
 def part(role: Role) -> str:
     """A part, as rule and plan call it."""
-    return say(f"part.{role.value}")
+    return text_of(f"part.{role.value}")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -125,21 +125,21 @@ class StepTotals(Still, Study):
 
     @property
     def title(self) -> str:
-        return say("title", network=self.network.label, batch=f"{self.batch:,}")
+        return text_of("title", network=self.network.label, batch=f"{self.batch:,}")
 
     @property
     def sentences(self) -> list[str]:
         """The totals; why the plan's is another one; what nobody tells."""
         heads = [
-            say(f"head.{total.name}", bytes=self.amount(total))
+            text_of(f"head.{total.name}", bytes=self.amount(total))
             for total in self.totals
             if total is not self.widest
         ]
         said = [f"{', '.join(heads)}.", *self._apart()]
         if state := self.peak.parts.get(Role.OPTIMIZER_STATE, 0):
-            said.append(say("state", bytes=units.short(state)))
+            said.append(text_of("state", bytes=units.short(state)))
         rest = units.parse(self.said or 0) - self.counted.nbytes
-        return [*said, say("untold", bytes=units.short(rest))] if rest > 0 else said
+        return [*said, text_of("untold", bytes=units.short(rest))] if rest > 0 else said
 
     def _apart(self) -> list[str]:
         """Reason why maps and gradient maps do not add up."""
@@ -152,7 +152,7 @@ class StepTotals(Still, Study):
             "few": self.peak.parts.get(pair, 0), "most": self.widest.parts[pair], "gone": gone,
         }  # fmt: skip
         said = {key: units.short(nbytes) for key, nbytes in amounts.items()}
-        return [say("apart", peak=self.peak.at, then=self.widest.at, **said)]
+        return [text_of("apart", peak=self.peak.at, then=self.widest.at, **said)]
 
     # -- the page
 
@@ -178,7 +178,7 @@ class StepTotals(Still, Study):
         used = {role for total in self.totals for role in total.parts}
         roles = [role for role in dict.fromkeys([*PARTS.values(), *Role]) if role in used]
         rows = [[part(role), *(self._cell(total, role) for total in self.totals)] for role in roles]
-        sums = [say("total"), *map(self.amount, self.totals)]
+        sums = [text_of("total"), *map(self.amount, self.totals)]
         heads, last = ["", *(total.title for total in self.totals)], len(rows)
         return Table(heads, [*rows, sums], "<", bold=[last], rules=[last - 1],
                      looks=[*map(PAINTS.__getitem__, roles), None], gap=12)  # fmt: skip
@@ -195,9 +195,9 @@ class StepTotals(Still, Study):
 def _bar(total: Total, row: int) -> Iterator[Mark]:
     """The slices of a total, or a dashed outline where its parts are not told."""
     if not total.parts:
-        fact = Fact(total.title, nbytes=total.nbytes, more=say("not_told"))
+        fact = Fact(total.title, nbytes=total.nbytes, more=text_of("not_told"))
         yield Rect(0, total.nbytes, row, row + 1, "before", thick=BAR, fact=fact)
-        yield Label(say("not_told"), [(0, row + 0.5, "start", 10, 4)], dim=True)
+        yield Label(text_of("not_told"), [(0, row + 0.5, "start", 10, 4)], dim=True)
     start = 0
     for role, nbytes in total.parts.items():
         fact = Fact(part(role), nbytes=nbytes, more=total.at)
@@ -215,4 +215,4 @@ def totals(
         InputError: no such network or optimizer, no batch, or no amount of memory.
     """
     units.parse(said or 0)
-    return StepTotals(network_of(network), whole("batch", batch), said, optimizer)
+    return StepTotals(network_of(network), whole_number("batch", batch), said, optimizer)

@@ -58,10 +58,10 @@ class TrainingCurve:
         """How the loss ended, or that it was no number."""
         losses, broken = self.history.losses, self.history.broken
         if not broken:
-            return say("loss", loss=figure(self.level))
+            return text_of("loss", loss=figure(self.level))
         key = "broken" if len(losses) - broken[0] + 1 == len(broken) else "sometimes"
         figures = {"first": f"{broken[0]:,}", "count": f"{len(broken):,}"}
-        return say(key, **figures, steps=f"{len(losses):,}")
+        return text_of(key, **figures, steps=f"{len(losses):,}")
 
     @property
     def lines(self) -> list[timing.BenchmarkLine]:
@@ -119,14 +119,14 @@ class TrainingCurves(Recordable):
     @property
     def title(self) -> str:
         window = self.ways[0].window
-        means = say("means", steps=window) if window > 1 else ""
-        return say("title", means=means)
+        means = text_of("means", steps=window) if window > 1 else ""
+        return text_of("title", means=means)
 
     @property
     def sentences(self) -> list[str]:
         """The errors at the end, in the order that was asked for."""
-        errors = (say("with", name=w.name, error=share(w.history.error)) for w in self.ways)
-        return [say("headline", errors=", ".join(errors))]
+        errors = (text_of("with", name=w.name, error=share(w.history.error)) for w in self.ways)
+        return [text_of("headline", errors=", ".join(errors))]
 
     @property
     def broken(self) -> list[str]:
@@ -136,7 +136,7 @@ class TrainingCurves(Recordable):
     @property
     def notes(self) -> list[str]:
         counts = sorted({(way.history.last, way.history.epochs) for way in self.ways})
-        return [say("note", last=last, epochs=epochs) for last, epochs in counts]
+        return [text_of("note", last=last, epochs=epochs) for last, epochs in counts]
 
     def page(self) -> Page:
         up = ratios_around((loss for way in self.ways for _, loss in way.points), figure)
@@ -151,8 +151,8 @@ class TrainingCurves(Recordable):
             up,
             [*drawn(ways), *crosses, names],
             high,
-            Axis(say("head.steps"), grid=False, ticks=steps),
-            Axis(say("head.loss")),
+            Axis(text_of("head.steps"), grid=False, ticks=steps),
+            Axis(text_of("head.loss")),
             left=52,
             right=222,
         )
@@ -162,8 +162,8 @@ class TrainingCurves(Recordable):
             Paragraphs(self.broken, drawn=False),
             SideBySide([(losses, 610), (_errors(order, high), 190)], gap=8),
             self._table(),
-            Paragraphs([say("each"), *self._each("each_error")], drawn=False, gap=1),
-            Paragraphs([say("steps"), *self._each("step")], drawn=False, gap=1),
+            Paragraphs([text_of("each"), *self._each("each_error")], drawn=False, gap=1),
+            Paragraphs([text_of("steps"), *self._each("step")], drawn=False, gap=1),
             size=14,
         )
 
@@ -184,9 +184,9 @@ class TrainingCurves(Recordable):
                 share(history.error),
                 f"{scales[0]:,g} → {scales[-1]:,g}" if scales else "–",
                 units.exact(history.peak),
-                say("seconds", seconds=history.seconds),
+                text_of("seconds", seconds=history.seconds),
             ])  # fmt: skip
-        return Table([say(f"head.{key}") for key in heads], rows, drawn=False, gap=1)
+        return Table([text_of(f"head.{key}") for key in heads], rows, drawn=False, gap=1)
 
 
 def _errors(ways: list[TrainingCurve], high: float) -> Chart:
@@ -197,7 +197,7 @@ def _errors(ways: list[TrainingCurve], high: float) -> Chart:
         error = share(way.history.error)
         fact = Fact(way.name, error, more=way.state)
         rows.append(LabelledBar(1000 * way.history.error, "measured", [(error, True)], fact))
-    return bars(rows, across, high / len(ways), say("head.error"))
+    return bars(rows, across, high / len(ways), text_of("head.error"))
 
 
 def training_curves(histories: Mapping[str, History]) -> TrainingCurves:
@@ -226,6 +226,6 @@ def _trainings(histories: object) -> tuple[TrainingCurve, ...]:
     return tuple(ways)
 
 
-def say(key: str, **values: object) -> str:
+def text_of(key: str, **values: object) -> str:
     """A text about curves."""
     return strings.get(f"training.curves.{key}", **values)

@@ -29,7 +29,7 @@ from memlab.pictures.draw.theme import FREE, PAINTS, SHAPES, Paint, colour
 from memlab.pictures.live.setting import ByName, Checkbox, Range, Select, Setting, State
 from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.mountain.stack_parts import StackPart
-from memlab.pictures.values.number_text import ratio, three
+from memlab.pictures.values.number_text import ratio, three_digits
 from memlab.pictures.values.step_recipe import (
     StepRecipe,
     memory_of,
@@ -81,7 +81,7 @@ class LayerInLanes:
     @property
     def kind(self) -> str:
         """Its name for people: ``'linear layer'``."""
-        return say("convolution" if self.size else "linear")
+        return text_of("convolution" if self.size else "linear")
 
 
 @dataclass(frozen=True)
@@ -111,17 +111,21 @@ class FilledLanes:
     def share(self) -> str:
         """The idle ones of all lanes, rounded half up: ``'23 %'``."""
         share = 100 * (1 - self.part)
-        return say("little") if 0 < share < Fraction(1, 2) else f"{floor(share + Fraction(1, 2))} %"
+        return (
+            text_of("little")
+            if 0 < share < Fraction(1, 2)
+            else f"{floor(share + Fraction(1, 2))} %"
+        )
 
     @property
     def words(self) -> str:
         """How many of the lanes: ``'most lanes'``."""
         if self.count == 1 < self.lanes:
-            return say("lanes.one")
+            return text_of("lanes.one")
         if self.part in _WORDS:
-            return say(f"lanes.{_WORDS[self.part]}")
+            return text_of(f"lanes.{_WORDS[self.part]}")
         nearly, most = (self.part >= bound for bound in (Fraction(9, 10), Fraction(1, 2)))
-        return say("lanes.nearly" if nearly else "lanes.most" if most else "lanes.few")
+        return text_of("lanes.nearly" if nearly else "lanes.most" if most else "lanes.few")
 
     def inside(self, vector: int) -> int:
         """How many values one of the vectors holds, counted from 0."""
@@ -222,11 +226,11 @@ class Vectors:
             key = "image" if image == last else "images"
         if self.source == CHANNELS:
             key, start, end = "channels", first, first + inside - 1
-        values = say(f"holds.{key}", image=f"{image + 1:,}", last=f"{last + 1:,}",
+        values = text_of(f"holds.{key}", image=f"{image + 1:,}", last=f"{last + 1:,}",
                      first=f"{start + 1:,}", end=f"{end + 1:,}")  # fmt: skip
         idle = found.lanes - inside
-        left = say("idle_one" if idle == 1 else "idle_several", count=idle or say("none"))
-        return say("vector", layer=found.layer.kind, number=f"{vector + 1:,}", values=values,
+        left = text_of("idle_one" if idle == 1 else "idle_several", count=idle or text_of("none"))
+        return text_of("vector", layer=found.layer.kind, number=f"{vector + 1:,}", values=values,
                    idle=left)  # fmt: skip
 
     # -- in words ---------------------------------------------------------------------------
@@ -234,16 +238,16 @@ class Vectors:
     @property
     def title(self) -> str:
         values = {"network": self.network.label, "batch": f"{self.batch:,}", "bits": self.bits}
-        return say("title", **values, format=self.format, lanes=self.lanes)
+        return text_of("title", **values, format=self.format, lanes=self.lanes)
 
     @property
     def headline(self) -> str:
         """The finding; what it stresses is between stars."""
         linear, convolution = self.both
-        images = say("image") if self.batch == 1 else say("images", count=f"{self.batch:,}")
+        images = text_of("image") if self.batch == 1 else text_of("images", count=f"{self.batch:,}")
         values = {"images": images, "format": self.format, "linear": linear.words,
                   "convolution": convolution.words, "first": self.at(1)[1].words}  # fmt: skip
-        return say(f"headline.{self._case}", **values)
+        return text_of(f"headline.{self._case}", **values)
 
     @property
     def _case(self) -> str:
@@ -268,12 +272,12 @@ class Vectors:
     def sentence(self, before: Vectors | None = None) -> str:
         """A hint at what there is to see, or the change."""
         if self._case == "halved":
-            return say("halved", count=f"{self.batch // 2:,}")
+            return text_of("halved", count=f"{self.batch // 2:,}")
         if before is None or not self._beside(before):
-            return say(f"see.{self.source}")
+            return text_of(f"see.{self.source}")
         less, more = sorted((before.nbytes, self.nbytes))
         key = "changed.more" if self.nbytes == more else "changed.less"
-        return say(key, share=before.both[1].share, ratio=ratio(more / less))
+        return text_of(key, share=before.both[1].share, ratio=ratio(more / less))
 
     def _beside(self, before: Vectors) -> bool:
         """Whether only the batch has changed, and with it the price."""
@@ -283,7 +287,7 @@ class Vectors:
     @property
     def price(self) -> str:
         """``'80,293,376 B'``."""
-        return units.exact(self.nbytes) if self.priced else say("unpriced", format=self.format)
+        return units.exact(self.nbytes) if self.priced else text_of("unpriced", format=self.format)
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Heads and rows: what each layer gives, and the lanes that it leaves."""
@@ -294,22 +298,22 @@ class Vectors:
             each = layer.columns if self.source == COLUMNS else layer.channels
             rows.append([layer_name(layer), f"{each:,}", f"{found.count:,}", f"{found.vectors:,}",
                          f"{found.idle:,}", found.share])  # fmt: skip
-        return [say(f"head.{key}") for key in keys], rows
+        return [text_of(f"head.{key}") for key in keys], rows
 
     def by_batch(self) -> tuple[list[str], list[list[str]]]:
         """Heads and rows: the idle share of each layer at every stop."""
         at = [self.at(batch) for batch in STOPS]
         rows = [[layer_name(self.both[i].layer), *(found[i].share for found in at)] for i in (0, 1)]
-        return [say("head.batch"), *map(str, STOPS)], rows
+        return [text_of("head.batch"), *map(str, STOPS)], rows
 
 
 def layer_name(layer: LayerInLanes) -> str:
     """``'convolution 4.0.conv2, 7x7 outputs'``."""
-    outputs = say("outputs", size=layer.size) if layer.size else ""
+    outputs = text_of("outputs", size=layer.size) if layer.size else ""
     return ", ".join(filter(None, (f"{layer.kind} {layer.name}", outputs)))
 
 
-def say(key: str, /, **values: object) -> str:
+def text_of(key: str, /, **values: object) -> str:
     """A text about vectors."""
     return strings.get(f"vectors.{key}", **values)
 
@@ -348,7 +352,7 @@ class FilledVectors(View[Vectors]):
     bits = Select(WIDTHS, doc="of a vector: 128, 256, 512 or 1024", default=1024, code="always")
     format = Select(FORMATS, doc="of each value", default=FP32, code="always")
     convolution = Select(
-        lambda now: {size: say("outputs", size=size) for size in sizes(now.network)},
+        lambda now: {size: text_of("outputs", size=size) for size in sizes(now.network)},
         doc='the output of the convolution, such as ``"14x14"``; the smallest if not given',
         default=lambda now: sizes(now.network)[0],
         follows=["network"],
@@ -413,7 +417,7 @@ class FilledVectors(View[Vectors]):
             Paragraphs(found.sentence(old), 13),
             *_lanes(found, old, scene.width),
             *_price(found, old, scene.width),
-            Paragraphs(say("told", price=found.price), drawn=scene.now.numbers, gap=6),
+            Paragraphs(text_of("told", price=found.price), drawn=scene.now.numbers, gap=6),
             Table(*found.table(), drawn=scene.now.numbers, gap=6),
             Table(*found.by_batch(), drawn=scene.now.numbers, gap=6),
         ]
@@ -544,18 +548,18 @@ def _head(found: Vectors, each: FilledLanes) -> Iterator[Mark]:
         yield ChartText(right + 3, top - CELL * rows, "…", 11, dim=True)
     key = "channels" if channels else "columns_one" if count == 1 else "columns"
     yield ChartText(right + 10, top, layer.kind.capitalize(), 13, dy=11, bold=True)
-    yield ChartText(right + 10, top, say(f"gives.{key}", count=f"{count:,}"), 12, dy=29)
-    idle = [(each.share, True), (f" {say('idle')}", False)]
+    yield ChartText(right + 10, top, text_of(f"gives.{key}", count=f"{count:,}"), 12, dy=29)
+    idle = [(each.share, True), (f" {text_of('idle')}", False)]
     key = "vectors_one" if each.vectors == 1 else "vectors"
     yield ChartText(0, 0, idle, 16, dy=24)
-    yield ChartText(92, 0, say(f"gives.{key}", count=f"{each.vectors:,}"), 12, dy=24)
+    yield ChartText(92, 0, text_of(f"gives.{key}", count=f"{each.vectors:,}"), 12, dy=24)
 
 
 def _bracket(found: Vectors, x: float) -> Iterator[Mark]:
     """A bracket that says what one bar is."""
     yield Path([(x, 0), (x + 5, 0), (x + 5, TALL), (x, TALL)], "rule", closed=False)
-    yield ChartText(x + 12, TALL / 2, say("one_vector"), 12, bold=True)
-    yield ChartText(x + 12, TALL / 2, say("lanes.count", count=found.lanes), 12, dy=16)
+    yield ChartText(x + 12, TALL / 2, text_of("one_vector"), 12, bold=True)
+    yield ChartText(x + 12, TALL / 2, text_of("lanes.count", count=found.lanes), 12, dy=16)
 
 
 # -- at any batch ---------------------------------------------------------------------------------
@@ -573,7 +577,7 @@ def _curves(found: Vectors, tall: float) -> Chart:
     for batch in batches:
         for index in (1, 0):
             marks.append(_point(at[batch][index], batch, batch == found.batch, index))
-    ticks = [(1, "1"), (8, say("batch")), (64, "64")]
+    ticks = [(1, "1"), (8, text_of("batch")), (64, "64")]
     edge = 2**0.4
     return Chart(LogScale(1 / edge, 64 * edge), Scale(0, 1), marks, tall, Axis(grid=False,
                  ticks=ticks),
@@ -581,7 +585,9 @@ def _curves(found: Vectors, tall: float) -> Chart:
 
 
 def _point(each: FilledLanes, batch: int, here: bool, index: int) -> Mark:
-    fact = Fact(f"{each.layer.kind}, {say('batch')} {batch:,}", f"{each.share} {say('idle')}")
+    fact = Fact(
+        f"{each.layer.kind}, {text_of('batch')} {batch:,}", f"{each.share} {text_of('idle')}"
+    )
     y = float(each.part)
     if index:
         return Glyph(batch, y, LARGE if here else SQUARE, marker="s", fact=fact)
@@ -592,9 +598,9 @@ def _legend(found: Vectors, tall: float) -> Iterator[Mark]:
     """The legend of the curves."""
     left, top = 2**-0.4, 1 + HEAD / tall
     yield Rule(y=1)
-    yield ChartText(left, top, say("any"), 13, dy=11, bold=True)
-    yield ChartText(left, top, say("any_note"), 12, dy=29)
-    yield ChartText(left, 1, say("all"), 11, dy=-11, dim=True)
+    yield ChartText(left, top, text_of("any"), 13, dy=11, bold=True)
+    yield ChartText(left, top, text_of("any_note"), 12, dy=29)
+    yield ChartText(left, 1, text_of("all"), 11, dy=-11, dim=True)
     linear, convolution = found.both
     key = top - 42 / tall
     yield Glyph(left * 2**0.15, key, SQUARE, marker="s")
@@ -612,11 +618,14 @@ def _price(found: Vectors, old: Vectors | None, width: float) -> Iterator[PageBl
     most = replace(found, batch=STOPS[-1], format=FP32).nbytes
     long, before = (room * each.nbytes / most if each else 0 for each in (found, old))
     cells = found.batch if min(long, room) / found.batch > THIN else 1
-    notes = [say("price_note", network=found.network.title), say("cell") * (cells == found.batch)]
-    head = [(say("price"), True), *((note, False) for note in notes if note)]
-    label = say("unpriced", format=found.format)
+    notes = [
+        text_of("price_note", network=found.network.title),
+        text_of("cell") * (cells == found.batch),
+    ]
+    head = [(text_of("price"), True), *((note, False) for note in notes if note)]
+    label = text_of("unpriced", format=found.format)
     if found.priced:
-        label = "… " * (long > room) + three(found.nbytes)
+        label = "… " * (long > room) + three_digits(found.nbytes)
     bar = [VectorCells(0, min(long, room), 0, BAR, cells)] if found.priced else []
     text = ChartText(
         min(long, room) + 8 * found.priced, BAR / 2, label, 14, dy=5, bold=found.priced

@@ -144,7 +144,7 @@ class Side:
         """``'Loads move 160 B and use 128 B of it.'``"""
         key = "nothing" if not self.moved else "whole" if self.moved == self.used else "part"
         sizes = {"moved": units.exact(self.moved), "used": units.exact(self.used)}
-        return say(key, side=say(f"side.{self.name}"), **sizes)
+        return text_of(key, side=text_of(f"side.{self.name}"), **sizes)
 
 
 @dataclass(frozen=True)
@@ -180,15 +180,15 @@ class Warp:
     @property
     def sentences(self) -> list[str]:
         """Bytes that move for it, its first thread and its last, and why some access nothing."""
-        order, costs = say(f"order.{self.order}"), " ".join(s.cost for s in self.sides.values())
+        order, costs = text_of(f"order.{self.order}"), " ".join(s.cost for s in self.sides.values())
         order = f"{order[0].upper()}{order[1:]}"
         names = ("number", "c", "ky", "kx", "oy", "ox")
         ends = (self.threads[0], self.threads[-1])
-        told = [say("thread", **{n: getattr(end, n) for n in names}) for end in ends]
+        told = [text_of("thread", **{n: getattr(end, n) for n in names}) for end in ends]
         idle = WARP - len(self.threads)
         padding = len(self.threads) - len(self.load.accesses)
-        few = [say(key, count=n) for key, n in (("idle", idle), ("padding", padding)) if n]
-        return [say("which", order=order, number=f"{self.number:,}", costs=costs),
+        few = [text_of(key, count=n) for key, n in (("idle", idle), ("padding", padding)) if n]
+        return [text_of("which", order=order, number=f"{self.number:,}", costs=costs),
                 " ".join([*told, *few])]  # fmt: skip
 
 
@@ -240,7 +240,7 @@ class Warps:
     def title(self) -> str:
         """The layer, its settings, and how many warps there are."""
         settings, shape = self.node.layer.describe(), text(self.node.input_shapes[0])
-        return say("title", network=self.network.title, layer=self.layer, settings=settings,
+        return text_of("title", network=self.network.title, layer=self.layer, settings=settings,
                    shape=shape, last=f"{self.last:,}")  # fmt: skip
 
     @property
@@ -250,9 +250,11 @@ class Warps:
         ratios = {name: Fraction(max(both), min(both)) for name, both in moved.items() if all(both)}
         name = max(reversed(SIDES), key=lambda name: ratios.get(name, 0))
         if ratios.get(name, 1) == 1:
-            return say("same")
-        order = say(f"worse.{ORDERS[moved[name].index(max(moved[name]))]}")
-        return say("more", order=order, ratio=f"{float(ratios[name]):.3g}", side=say(f"few.{name}"))
+            return text_of("same")
+        order = text_of(f"worse.{ORDERS[moved[name].index(max(moved[name]))]}")
+        return text_of(
+            "more", order=order, ratio=f"{float(ratios[name]):.3g}", side=text_of(f"few.{name}")
+        )
 
     @property
     def sentences(self) -> list[str]:
@@ -271,7 +273,7 @@ def span(numbers: Sequence[int]) -> str:
     return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
 
-def say(key: str, /, **values: object) -> str:
+def text_of(key: str, /, **values: object) -> str:
     """A text about warps."""
     return strings.get(f"warp.{key}", **values)
 
@@ -410,7 +412,7 @@ class WarpMemory(View[Warps]):
         said, listed = [f"{found.title}.", *found.sentences[1:]], scene.now.numbers
         blocks = [
             Paragraphs([[(found.headline, True)]], 20, told=False, gap=3),
-            Paragraphs(say("see"), 13, told=False),
+            Paragraphs(text_of("see"), 13, told=False),
             _sides(scene.width, [_side(found, was, name) for name in SIDES]),
             Paragraphs([found.sentences[0], *said], drawn=False),
             Paragraphs(said, told=False, drawn=listed, gap=14),
@@ -435,14 +437,16 @@ def _side(found: Warps, was: Warps | None, name: str) -> PageBlock:
     parts = []
     for order, warp in found.orders.items():
         side, before = warp.sides[name], was.orders[order].sides[name] if was else None
-        step = "" if side.step is None else say("next", step=units.exact(side.step))
+        step = "" if side.step is None else text_of("next", step=units.exact(side.step))
         head = [
-            Paragraphs(say(f"order.{order}"), 13, told=False),
-            Paragraphs([[(units.exact(side.moved), True), (say("moves"), False)]], 20, told=False),
+            Paragraphs(text_of(f"order.{order}"), 13, told=False),
+            Paragraphs(
+                [[(units.exact(side.moved), True), (text_of("moves"), False)]], 20, told=False
+            ),
             Paragraphs(step, 11, dim=True, told=False),
         ]
         parts.append((Below([*head, _lines(side, before, 6 if step else 6 + LINES[11])]), 1))
-    title = Paragraphs(say(f"array.{name}"), 13, bold=True, told=False)
+    title = Paragraphs(text_of(f"array.{name}"), 13, bold=True, told=False)
     return Below([title, SideBySide(parts, apart=14, gap=6)], gap=16)
 
 
@@ -467,12 +471,12 @@ def _told(side: Side, lines: list[MemoryLine]) -> Iterator[Mark]:
     """The words of each line; the first and the last thread, where each stores to its own line."""
     for y, line in enumerate(lines):
         shares = {"sectors": len(line.sectors), "values": len(line.cells)}
-        more = say("fact", **shares, threads=span(line.threads))
-        fact = Fact(f"{say('table.line')} {line.start:,}", more=more)
+        more = text_of("fact", **shares, threads=span(line.threads))
+        fact = Fact(f"{text_of('table.line')} {line.start:,}", more=more)
         yield Rect(0, CELLS + GAP * (SECTORS - 1), y, y + 1, "target", fact=fact)
     if side.name == STORE and 1 < len(lines) == len(side.accesses):
         for y, line in ((0, lines[0]), (len(lines) - 1, lines[-1])):
-            label = say("number", number=line.threads[0])
+            label = text_of("number", number=line.threads[0])
             yield ChartText(CELLS + GAP * (SECTORS - 1), y + 1, label, 11, dx=7, dy=-1)
 
 
@@ -505,7 +509,7 @@ def _listed(found: Warps, name: str, drawn: bool) -> PageBlock:
             ]
             for line in warp.sides[name].lines
         ]
-        title = say("head", side=say(f"array.{name}"), order=say(f"order.{order}"))
-        heads = [say(f"table.{head}") for head in ("line", "sectors", "values", "threads")]
+        title = text_of("head", side=text_of(f"array.{name}"), order=text_of(f"order.{order}"))
+        heads = [text_of(f"table.{head}") for head in ("line", "sectors", "values", "threads")]
         tables.append(Table(heads, rows, "><>>", title, drawn=drawn, gap=10))
     return Below(tables)

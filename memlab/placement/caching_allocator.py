@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from memlab.errors import whole
+from memlab.errors import whole_number
 from memlab.ledger.ledger import Ledger
 from memlab.step.storage import DEVICE
 
@@ -59,7 +59,7 @@ def simulate(ledger: Ledger, batch: int, memory: str = DEVICE) -> ReservedBytes:
     Raises:
         InputError: a batch that the plan does not hold for.
     """
-    number, cache = whole("batch", batch), _Cache()
+    number, cache = whole_number("batch", batch), _Cache()
     blocks: dict[int, _AllocatorBlock] = {}
     live = rounded = top = 0
     for event in [*ledger.events(number, memory)] * STEPS:
@@ -130,11 +130,11 @@ class _Cache:
         return block
 
     def _segment(self, size: int, small: bool) -> _AllocatorBlock:
-        whole = SMALL_SEGMENT if small else LARGE_SEGMENT
+        whole_number = SMALL_SEGMENT if small else LARGE_SEGMENT
         if size >= LARGE:
-            whole = -(-size // ROUND) * ROUND
-        block = _AllocatorBlock(self.reserved, whole, small)
-        self.reserved += whole
+            whole_number = -(-size // ROUND) * ROUND
+        block = _AllocatorBlock(self.reserved, whole_number, small)
+        self.reserved += whole_number
         self._blocks[block.order] = block
         return block
 

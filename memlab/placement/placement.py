@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from memlab import units
-from memlab.errors import InputError, pick, shorten, whole
+from memlab.errors import InputError, one_option, shorten, whole_number
 from memlab.ledger.entries import BEFORE, Entry
 from memlab.ledger.ledger import Ledger
 from memlab.placement import exact_packing, packing
@@ -183,7 +183,7 @@ class Placement:
         Raises:
             InputError: no block of that name, or an address that is negative or not aligned.
         """
-        number, start = self._number(name), whole("address", address, least=0)
+        number, start = self._number(name), whole_number("address", address, least=0)
         if start % self.alignment:
             near = start // self.alignment * self.alignment
             raise InputError(
@@ -234,7 +234,7 @@ class Placement:
         return {block.name: number for number, block in enumerate(self.blocks)}
 
     def _number(self, name: str) -> int:
-        return pick("block", name, self._numbers)
+        return one_option("block", name, self._numbers)
 
 
 def place(step: Step, batch: int, how: str = "best", alignment: int = 64) -> Placement:
@@ -263,8 +263,8 @@ def arrange(blocks: Iterable[Block], how: str = "best", alignment: int = 64) -> 
         InputError: no blocks, two of the same name, a negative size or birth, a death before the
             birth, an alignment below 1, an unknown way, or no exact result.
     """
-    way, given = pick("way to place", how, WAYS), _known(blocks)
-    alignment = whole("alignment", alignment)
+    way, given = one_option("way to place", how, WAYS), _known(blocks)
+    alignment = whole_number("alignment", alignment)
     load = _load_of(given, alignment)
     order, addresses = way(load)
     return Placement(given, tuple(addresses), tuple(order), how, alignment)
@@ -297,9 +297,9 @@ def _no_block(given: object) -> InputError:
 def _check(block: Block) -> None:
     if not isinstance(block.name, str):
         raise InputError(f"a block has a text as its name, got {shorten(block.name)}; try 'A'.")
-    whole(f"the size of {block.name}", block.nbytes, least=0)
-    whole(f"the birth of {block.name}", block.birth, least=0)
-    if whole(f"the death of {block.name}", block.death, least=0) < block.birth:
+    whole_number(f"the size of {block.name}", block.nbytes, least=0)
+    whole_number(f"the birth of {block.name}", block.birth, least=0)
+    if whole_number(f"the death of {block.name}", block.death, least=0) < block.birth:
         raise InputError(
             f"{block.name} is born in operation {block.birth} and dies before, in {block.death}; "
             f"a death is at least the birth, try {block.birth}."
@@ -318,10 +318,10 @@ def _load_of(blocks: Sequence[Block], alignment: int) -> Load:
 def booked(ledger: Ledger, placement: Placement, batch: int) -> Ledger:
     """The plan of a step whose births all lie in one arena: what is there before it, and that."""
     there = (e for e in ledger.entries if e.birth == BEFORE or e.memory != DEVICE)
-    whole = Entry(ARENA, Role.WORKSPACE, Size(placement.arena), BEFORE, len(ledger.rows))
+    whole_number = Entry(ARENA, Role.WORKSPACE, Size(placement.arena), BEFORE, len(ledger.rows))
     return replace(
         ledger,
-        entries=(*there, whole),
+        entries=(*there, whole_number),
         notes=(*ledger.notes, f"placed: {placement.how}"),
         batches=range(batch, batch + 1),
     )

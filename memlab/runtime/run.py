@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memlab import units
-from memlab.errors import flag
+from memlab.errors import true_or_false
 from memlab.kernels.registry import Array
 from memlab.ledger.entries import UNNAMED
 from memlab.ledger.ledger import BEFORE, Entry, Ledger
@@ -233,7 +233,7 @@ def run(
             ``Session`` refuses.
     """
     for name, given in (("progress", progress), ("poison", poison), ("overlapping", overlapping)):
-        flag(name, given)
+        true_or_false(name, given)
     program = Program(step, batch, device, placement, host, overlapping, keep)
     memory_guard.admit(program)
     program.load()  # its modules have arrays of their own, which are no part of the step

@@ -10,7 +10,7 @@ from math import inf
 import numpy.typing as npt
 from tqdm import tqdm
 
-from memlab.errors import InputError, flag, known, real, shorten, whole
+from memlab.errors import InputError, known, real_number, shorten, true_or_false, whole_number
 from memlab.kernels.registry import Array, KernelCall
 from memlab.optimizers import OPTIMIZERS
 from memlab.runtime import initial_values
@@ -64,11 +64,11 @@ class Session:
         poison: bool = False,
     ) -> None:
         self.program, self.place, batch = program, program.place, program.batch
-        self.seed = whole("seed", seed, least=0)
+        self.seed = whole_number("seed", seed, least=0)
         self.settings = _settings(program.step.optimizer, {} if settings is None else settings)
         self.turns, self.residents = program.load(), program.residents
         self.meter = meter
-        self.poison = flag("poison", poison)
+        self.poison = true_or_false("poison", poison)
         self.copies = self.place.copies()
         self.memory = (
             RunMemory(batch, self.place, meter, program.host)
@@ -259,5 +259,5 @@ def _settings(optimizer: str, settings: Mapping[str, float]) -> dict[str, float]
     for name, value in settings.items():
         known("setting", name, SETTINGS)
         least, below = BOUNDS.get(name, (0.0, inf))
-        found[name] = real(name, value, usual=found[name], least=least, below=below)
+        found[name] = real_number(name, value, usual=found[name], least=least, below=below)
     return found

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from memlab import strings, units
 from memlab.assemble.step import inference_step, training_step
-from memlab.errors import InputError, flag, shorten, whole
+from memlab.errors import InputError, shorten, true_or_false, whole_number
 from memlab.kernels.registry import Array
 from memlab.networks.graph import Network
 from memlab.runtime import memory_guard
@@ -137,8 +137,8 @@ def train(
             a ``rewrite`` that makes no step, or what a session refuses.
         DoesNotFitError: the plan needs more than is free; nothing was allocated.
     """
-    batch, epochs = whole("batch", batch), whole("epochs", epochs)
-    seed, progress = whole("seed", seed, least=0), flag("progress", progress)
+    batch, epochs = whole_number("batch", batch), whole_number("epochs", epochs)
+    seed, progress = whole_number("seed", seed, least=0), true_or_false("progress", progress)
     learning = _rewritten(training_step(network, optimizer), rewrite)
     samples = batch * application_order.parts(learning)
     _check(data, samples)

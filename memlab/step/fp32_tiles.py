@@ -64,7 +64,7 @@ def is_staged(op: Op) -> bool:
     return "cut" in op.attributes
 
 
-def staged(op: Op, **changes: Any) -> Op:
+def with_fp32_tiles(op: Op, **changes: Any) -> Op:
     """The operation on tensors of other formats, with the buffers that these ask for."""
     return _moving(op, _with_buffers(replace(op, **changes)))
 

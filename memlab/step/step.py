@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from memlab.errors import InputError, known, whole
+from memlab.errors import InputError, known, whole_number
 from memlab.optimizers import title
 from memlab.step.lifetimes import Lifetimes, two_blocks
 from memlab.step.op import Op
@@ -93,7 +93,7 @@ class Step:
             InputError: no whole number of at least 1, or a batch that it does not hold for; the
                 hint says what to do then.
         """
-        number, valid = whole("batch", batch), self.batches
+        number, valid = whole_number("batch", batch), self.batches
         if valid is not None and number not in valid:
             held = f"{valid.start} to {valid.stop - 1}"
             raise InputError(f"this step holds for batch {held}, got {number}; {hint}.")

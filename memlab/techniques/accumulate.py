@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 
-from memlab.errors import InputError, whole
+from memlab.errors import InputError, whole_number
 from memlab.step.fp32_tiles import rewritten
 from memlab.step.op import LOAD, OF_PART, Op, Operands, Phase, ending
 from memlab.step.paused_gc import paused
@@ -63,7 +63,7 @@ def accumulate(step: Step, parts: int = 2) -> Step:
             than updates after the first one; no whole number of parts.
     """
     application_order.check(step, "accumulate")
-    step, count = release(step), whole("parts", parts, most=MOST)
+    step, count = release(step), whole_number("parts", parts, most=MOST)
     if application_order.accumulates(step):
         raise InputError(
             f"this step accumulates over {application_order.parts(step)} parts already; start from "

@@ -17,7 +17,7 @@ from memlab.axes import Shape
 from memlab.clocks import roofline
 from memlab.clocks.measured_rates import HERE, RECORDED, Rates
 from memlab.clocks.roofline import Machine
-from memlab.errors import InputError, known, real, shorten
+from memlab.errors import InputError, known, real_number, shorten
 from memlab.hardware import DEVICES, Device
 from memlab.layers import Conv2d, algorithms
 from memlab.layers.algorithms import ALGORITHMS
@@ -149,7 +149,7 @@ def _timed(step: Step, times: object) -> Times:
         known("convolution", name, names)
         for algorithm, seconds in row.items():
             known("algorithm", algorithm, ALGORITHMS)
-            real(f"the time of {algorithm}", seconds, usual=0.001, least=0)
+            real_number(f"the time of {algorithm}", seconds, usual=0.001, least=0)
     return cast(Times, times)
 
 

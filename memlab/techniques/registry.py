@@ -17,7 +17,7 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from memlab.errors import pick
+from memlab.errors import one_option
 from memlab.moved import old_names
 from memlab.step.step import Step
 
@@ -150,7 +150,7 @@ class Applied:
         return f"memlab.{self.name}({', '.join(parts)})"
 
 
-def use(name: str, *args: Any, **given: Any) -> Applied:
+def applied(name: str, *args: Any, **given: Any) -> Applied:
     """A technique by its name with these arguments; one that is None is left out."""
     return Applied(
         name, args, tuple((key, value) for key, value in given.items() if value is not None)
@@ -202,7 +202,7 @@ def find(name: str) -> Technique:
     Raises:
         InputError: there is none of that name.
     """
-    return pick("technique", name, techniques())
+    return one_option("technique", name, techniques())
 
 
 def ordered(uses: Iterable[Applied]) -> list[Applied]:

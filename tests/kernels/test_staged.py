@@ -80,7 +80,7 @@ def in_format(op: Op, format: Format, only: frozenset[str] | None = None) -> Op:
         {name: small(name, each) for name, each in group.items()}
         for group in (op.reads, op.writes, op.updates)
     )
-    return staging.staged(op, reads=reads, writes=writes, updates=updates)
+    return staging.with_fp32_tiles(op, reads=reads, writes=writes, updates=updates)
 
 
 def rounded(op: Op, given: Mapping[str, Array]) -> dict[str, Array]:
@@ -261,7 +261,7 @@ def test_the_gradient_of_a_loss_is_scaled_before_it_is_rounded() -> None:
     values[staging.SCALE] = np.array(2.0**20, np.float32)
     small = in_format(backward, FORMATS["fp16"], frozenset({"dx"}))
     assert not compute(small, values)["dx"].any()
-    small = staging.staged(small, reads={**small.reads, staging.SCALE: scale})
+    small = staging.with_fp32_tiles(small, reads={**small.reads, staging.SCALE: scale})
     found = compute(small, values)["dx"]
     np.testing.assert_array_equal(found, np.float16(2.0**-30 * 2 / BATCH * 2.0**20))
 
@@ -332,7 +332,7 @@ def test_states_in_blocks_are_widened_changed_and_rounded(size: int) -> None:
     count = -(-size // block)
     scales = tensor.new("s", (("b", count),), FORMATS["fp32"], codes.role)
     slots = (replace(*op.slots, scales={"momentum": "s"}),)
-    op = staging.staged(op, updates={**op.updates, "w0": codes, "s": scales}, slots=slots)
+    op = staging.with_fp32_tiles(op, updates={**op.updates, "w0": codes, "s": scales}, slots=slots)
     arrays = arrays_of(op)
     wide = {name: arrays[name].copy() for name in ("w", "w'")}
     wide["w0"] = np.empty(size, np.float32)

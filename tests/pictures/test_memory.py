@@ -14,13 +14,13 @@ from memlab.errors import InputError
 from memlab.networks import counting
 from memlab.networks.graph import Network
 from memlab.pictures.memory.counting_rules import CHAIN, OutputTotals
-from memlab.pictures.memory.snapshot import Snapshot, before, cut, details, news
+from memlab.pictures.memory.snapshot import Snapshot, before, cut, details, just_changed
 from memlab.pictures.memory.step_memory import Budget, StepMemory, budget, phases
 from memlab.pictures.memory.view import CONTROLS
 from memlab.pictures.mountain.stack_parts import StackPart
 from memlab.pictures.values.step_recipe import MIXED, OFFERED, StepRecipe, memory_of, network_of
 from memlab.step.tensor import Role
-from memlab.techniques.registry import use
+from memlab.techniques.registry import applied
 from tests.pictures.test_pages import NUMBER, numerals
 
 BUDGETS = (budget("12 GB card"), Budget("free", 4_200_000_000, live=True))
@@ -211,7 +211,7 @@ def test_a_ledger_alone_says_what_techniques_have_noted():
 
 def test_what_ran_between_two_operations_counts_at_the_second():
     """From a step with repeats to the plain one: the waves are not lost."""
-    given = (use("recompute", "every", k=2),)
+    given = (applied("recompute", "every", k=2),)
     again = cut(memory_of(StepRecipe(network_of("resnet50"), uses=given)), 32)
     plain = found()
     names = [row.name for row in again.memory.ledger.rows]
@@ -232,32 +232,36 @@ def test_the_same_operations_have_the_same_curve():
 
 def test_news_names_what_changed():
     start = found()
-    assert news(start, found(batch=64)).startswith(
+    assert just_changed(start, found(batch=64)).startswith(
         "Batch 32 to 64: at every operation the mountain doubles"
     )
-    assert "halves and the floor stays" in news(start, found(batch=16))
-    assert "is 4 times as large" in news(start, found(batch=128))
-    assert "is 1/8 as large" in news(start, found(batch=4))
-    assert news(start, found(optimizer="adam")) == (
+    assert "halves and the floor stays" in just_changed(start, found(batch=16))
+    assert "is 4 times as large" in just_changed(start, found(batch=128))
+    assert "is 1/8 as large" in just_changed(start, found(batch=4))
+    assert just_changed(start, found(optimizer="adam")) == (
         "Now Adam instead of SGD with momentum. The peak grows by 102 MB."
     )
     assert details(start, found(optimizer="adam")) == (
         "In percent: +3.5 %; floor +102 MB, mountain +0 B."
     )
     mixed = found(format="mixed bf16")
-    assert news(start, mixed).startswith("Now mixed bf16 instead of fp32. The peak falls by ")
-    assert "Now bf16 instead of mixed bf16." in news(mixed, found(format="bf16"))
-    assert "Now VGG-16 instead of ResNet-50 v1.5." in news(start, found("vgg16"))
+    assert just_changed(start, mixed).startswith(
+        "Now mixed bf16 instead of fp32. The peak falls by "
+    )
+    assert "Now bf16 instead of mixed bf16." in just_changed(mixed, found(format="bf16"))
+    assert "Now VGG-16 instead of ResNet-50 v1.5." in just_changed(start, found("vgg16"))
     adam, half = found("vgg16", 8, "adam"), found("vgg16", 4, "adam")
-    assert news(adam, half).endswith("The peak falls by 219 MB and moves to another operation.")
+    assert just_changed(adam, half).endswith(
+        "The peak falls by 219 MB and moves to another operation."
+    )
     assert details(adam, half).endswith("The peak was at operation 57 and is at 76.")
 
 
 def test_a_technique_comes_and_goes():
     start = found("mnist_cnn")
-    placed = cut(memory_of(StepRecipe(network_of("mnist_cnn"), uses=(use("in_place"),))), 32)
-    assert news(start, placed).startswith("Now in place. The peak falls by ")
-    assert news(placed, start).startswith("No longer in place. The peak grows by ")
+    placed = cut(memory_of(StepRecipe(network_of("mnist_cnn"), uses=(applied("in_place"),))), 32)
+    assert just_changed(start, placed).startswith("Now in place. The peak falls by ")
+    assert just_changed(placed, start).startswith("No longer in place. The peak grows by ")
 
 
 def test_a_step_that_offloads_says_what_the_host_holds_and_its_phases_are_whole() -> None:

@@ -149,7 +149,7 @@ def test_a_peak_has_always_three_digits_and_its_parts_round_to_it():
     """As the batch of a view grows, so that the peak goes through every magnitude."""
     for batch in (1.37**n for n in range(60)):
         floor, mountain = 411_400_000, int(batch * 102_440)
-        total, shown = figures.few(floor + mountain, [floor, mountain])
+        total, shown = figures.three_digits_of_sum(floor + mountain, [floor, mountain])
         number, unit = total.split()
         assert sum(char.isdigit() for char in number) == 3 or unit == "TB"
         more = len(number.partition(".")[2]) + 1
@@ -163,7 +163,7 @@ def test_a_peak_has_always_three_digits_and_its_parts_round_to_it():
     [(502_800_000, "503 MB"), (999_600_000, "1.00 GB"), (592_745_028, "593 MB"), (999, "999 B")],
 )
 def test_three_digits_are_three(nbytes, text):
-    assert figures.three(nbytes) == text
+    assert figures.three_digits(nbytes) == text
 
 
 @every_row("nbytes", [1, 84, 999, 12_345, 99_046_012, 2_935_804_128, 8 * 10**13])

@@ -228,7 +228,7 @@ def test_bad_input_is_one_sentence(given: dict[str, Any], says: str) -> None:
 
 def test_the_text_has_the_stop_and_the_figures_of_the_study() -> None:
     view = techniques(stop=CHEAP)
-    assert study.say("cheap") in view.text()
+    assert study.text_of("cheap") in view.text()
     assert view.text().startswith(view.rows.title)
     assert view.text().count(view.rows.all.subject) == 1
     assert {point.name for point in view.rows.points} == {"plain", "k = 1", "cheap"}

@@ -55,7 +55,7 @@ def test_the_bits_of_gradients_are_looked_at_as_they_are_stored() -> None:
 
 def test_what_is_in_fp32_has_no_buffers() -> None:
     for op in step("branches", "adam").ops:
-        assert staging.staged(op) == op
+        assert staging.with_fp32_tiles(op) == op
         assert not staging.is_staged(op)
 
 
@@ -75,7 +75,7 @@ def test_copies_and_loads_have_no_buffers(network: str) -> None:
         assert not op.workspace
         touched = sum((each.size for each in op.touched()), Size())
         assert op.bytes_moved == touched
-        assert staging.staged(op) == op
+        assert staging.with_fp32_tiles(op) == op
 
 
 REWRITES: dict[str, Callable[[Step], Step]] = {

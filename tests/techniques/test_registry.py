@@ -17,7 +17,14 @@ from memlab.pictures.memory.choices import BY_ROW
 from memlab.pictures.techniques.compare import compare_techniques
 from memlab.runtime.run import Run
 from memlab.step.step import Step
-from memlab.techniques.registry import ArgumentKind, Technique, find, later, techniques, use
+from memlab.techniques.registry import (
+    ArgumentKind,
+    Technique,
+    applied,
+    find,
+    later,
+    techniques,
+)
 from tests import cross
 from tests.rows import every_row
 from tests.staged_networks import NETWORKS, step
@@ -79,7 +86,7 @@ def test_they_come_in_their_order() -> None:
 
 @every_row(("first", "second"), BEFORE)
 def test_a_wrong_order_gets_one_sentence(first: str, second: str) -> None:
-    done = use(second)(step("branches"))
+    done = applied(second)(step("branches"))
     row = ROWS[second]
     assert row.shown is not None
     assert row.shown(done)
@@ -133,7 +140,7 @@ def test_the_command_line_has_it(name: str, capsys: pytest.CaptureFixture[str]) 
     facts = json.loads(capsys.readouterr().out)
     given = [int(each) if each.isdigit() else each for each in value]
     built = memlab.training_step(memlab.zoo.build("vgg11", image=32), "adam")
-    assert facts["peak_bytes"] == memlab.plan(use(name, *given)(built)).peak(BATCH)
+    assert facts["peak_bytes"] == memlab.plan(applied(name, *given)(built)).peak(BATCH)
     assert list(facts["techniques"]) == [name]
 
 
@@ -142,7 +149,7 @@ def test_the_memory_view_has_it(name: str) -> None:
     row = ROWS[name]
     free = [value for value in row.values if not row.takes(value).needs]
     view = memlab.views.memory("vgg11", BATCH, free=False)
-    made = use(name, *free[-1:])(memlab.training_step(memlab.zoo.vgg11(), "momentum"))
+    made = applied(name, *free[-1:])(memlab.training_step(memlab.zoo.vgg11(), "momentum"))
     view.change(**{name: free[-1] if free else True})
     assert view.rows.peak == memlab.plan(made).peak_at(BATCH)
     assert row.label in view.page().title
@@ -153,17 +160,17 @@ def test_it_is_compared(name: str) -> None:
     found = compare_techniques(memlab.training_step(NETWORKS["branches"], "sgd"), BATCH)
     row = found.row(name)
     assert row.call == f"memlab.{name}(step)"
-    assert row.peak == memlab.plan(use(name)(step("branches"))).peak(BATCH)
+    assert row.peak == memlab.plan(applied(name)(step("branches"))).peak(BATCH)
     assert found.name(row)
     assert found.about(row)
 
 
 def test_a_technique_with_its_arguments_is_a_line_of_code() -> None:
-    made = use("recompute", "chain", batch=8, budget="2GB", k=None)
+    made = applied("recompute", "chain", batch=8, budget="2GB", k=None)
     assert made.line("before") == 'memlab.recompute(before, "chain", batch=8, budget="2GB")'
     assert made.arguments == {"how": "chain", "batch": 8, "budget": "2GB"}
     before = step("branches")
-    assert use("recompute", "every", k=2)(before) == memlab.recompute(before, "every", k=2)
+    assert applied("recompute", "every", k=2)(before) == memlab.recompute(before, "every", k=2)
 
 
 def test_files_are_found_where_they_lie() -> None:

@@ -38,7 +38,7 @@ SECONDS = 4.0
 def with_arguments(name: str, exact: bool = True, **given: Any) -> Technique:
     """A technique with arguments that ``tests.cross`` does not give it."""
     label = " ".join((name, *(f"{key}={value}" for key, value in given.items())))
-    return Technique(label, name, registry.use(name, **given), exact)
+    return Technique(label, name, registry.applied(name, **given), exact)
 
 
 MORE = (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from memlab import units
 from memlab.bench.accuracy.table import NAME, Accuracy, Compared, accuracy
-from memlab.errors import InputError, known, shorten, whole
+from memlab.errors import InputError, known, shorten, whole_number
 from memlab.frontends.torch import AUTOCAST, OPTIMIZERS
 from memlab.measure.recorded_figures import FOLDER, RecordedFigures
 from memlab.measure.timing import BenchmarkLine, Machine, Result, allow_torch, machine
@@ -121,7 +121,7 @@ def _own(given: Mapping[str, Any], name: str, device: str) -> AccuracyCase:
         known("format for autocast", case.autocast, AUTOCAST)
     if not callable(case.optimizer):
         known("optimizer", case.optimizer, OPTIMIZERS)
-    return replace(case, batch=whole("batch", case.batch))
+    return replace(case, batch=whole_number("batch", case.batch))
 
 
 def _where(device: str) -> Machine:

@@ -26,7 +26,7 @@ from memlab.course.lecture.slides import (
     LectureScene,
     LectureSlide,
     RecordedCopy,
-    say,
+    text_of,
 )
 from memlab.pictures.draw import theme
 from memlab.pictures.draw.svg import Box
@@ -61,12 +61,12 @@ def html(recorded: RecordedCopy | None = None) -> str:
     definitions, body = _shared("".join(sections))
     return Template(_file("page.html")).substitute(
         language=strings.language(),
-        title=escape(say("page", copies=slides.kernel() ** 2)),
+        title=escape(text_of("page", copies=slides.kernel() ** 2)),
         css=theme.STYLE + STYLE.replace(".memlab-svg .", ".") + _file("page.css"),
         definitions=definitions,
         scenes=body,
         help=_help(shown),
-        help_title=escape(say("page_text.help")),
+        help_title=escape(text_of("page_text.help")),
         data=_json(_data(shown, recorded)),
         script=_file("page.js"),
     )
@@ -86,7 +86,7 @@ def _json(value: object) -> str:
 
 
 def _scene(number: int, scene: LectureScene, count: int) -> str:
-    name, last = say("page_text.scene", number=number, count=count), len(scene.slides) - 1
+    name, last = text_of("page_text.scene", number=number, count=count), len(scene.slides) - 1
     ticks = "".join(
         f'<path class="tick{" now" if at == number - 1 else ""}" d="M{x} 704h9v4h-9z"/>'
         for at, x in enumerate(range(RIGHT - 12 * count + 3, RIGHT, 12))
@@ -101,7 +101,7 @@ def _scene(number: int, scene: LectureScene, count: int) -> str:
 
 
 def _sheet(key: str, slide: LectureSlide, targets: str = "") -> str:
-    drawn = _svg(slide, say(f"page_text.{key}"), "", "", targets)
+    drawn = _svg(slide, text_of(f"page_text.{key}"), "", "", targets)
     return f'<section id="{key}" class="sheet">{drawn}</section>\n'
 
 
@@ -175,7 +175,7 @@ def _bench() -> LectureSlide:
         with slide.group(data_variant=small.key, class_="off"), slide.cells((LEFT, HEAD), SMALL):
             for part in _parts(small):
                 part.write(slide)
-    for kind, name in ((PIXEL, say("bench.pixels")), (PLACE, say("bench.places"))):
+    for kind, name in ((PIXEL, text_of("bench.pixels")), (PLACE, text_of("bench.places"))):
         x = LEFT + SMALL * BENCH["input" if kind == PIXEL else "copies"][0] - 4
         box = Box(x, HEAD - 4, x + SIZE * SMALL + 8, HEAD + SIZE * SMALL + 4)
         slide.rect(box, class_="cursor", data_cursor=kind, tabindex=0, role="application",
@@ -189,7 +189,7 @@ def _bench() -> LectureSlide:
     slide.says("written", RIGHT, 652, "s28", "end")
     slide.parts.append(
         f'<foreignObject x="{RIGHT - 220}" y="664" width="220" height="44"><input id="written" '
-        f'type="range" min="0" max="9" value="9" aria-label="{escape(say("bench.slider"))}"/>'
+        f'type="range" min="0" max="9" value="9" aria-label="{escape(text_of("bench.slider"))}"/>'
         "</foreignObject>"
     )
     return slide
@@ -206,24 +206,24 @@ def _run(run: RecordedCopy | None) -> LectureSlide:
     a run the second one stays empty, and says why."""
     slide, planned = LectureSlide(), slides.lowered(slides.layer(), 1)
     slide.title("run.title" if run else "run.title_none")
-    slide.say(LEFT, 150, "run.planned", 36, size=units.exact(planned))
+    slide.write(LEFT, 150, "run.planned", 36, size=units.exact(planned))
     slide.rect(Box(LEFT, 170, RIGHT, 266), class_="hollow")
     bar = Box(LEFT, 350, RIGHT, 446)
     if run is None:
-        slide.say(LEFT, 330, "run.missing", 36)
+        slide.write(LEFT, 330, "run.missing", 36)
         slide.rect(bar, class_="ghost")
-        slide.say(LEFT, 540, "run.here", 44, bold=True)
-        slide.say(LEFT, 600, "run.whole", 34, batch=slides.BATCH)
+        slide.write(LEFT, 540, "run.here", 44, bold=True)
+        slide.write(LEFT, 600, "run.whole", 34, batch=slides.BATCH)
         return slide
-    slide.say(LEFT, 330, "run.measured", 36, size=units.exact(run.measured))
+    slide.write(LEFT, 330, "run.measured", 36, size=units.exact(run.measured))
     end = LEFT + (RIGHT - LEFT) * run.measured / run.planned
     slide.rect(bar._replace(right=end), class_="on")
-    slide.say(LEFT, 540, "run.residual", 56, bold=True, residual=run.residual)
-    left = slide.say(LEFT + 560, 540, "run.time", 56, bold=True, ms=run.ms).left
-    slide.say(left, 586, "run.took", 34, times=TIMES)
-    slide.say(LEFT, 586, "run.whole", 34, batch=slides.BATCH)
-    slide.say(LEFT, 640, "run.slower", 34)
-    slide.say(LEFT, 700, "recorded", 28, dim=True, where=run.where)
+    slide.write(LEFT, 540, "run.residual", 56, bold=True, residual=run.residual)
+    left = slide.write(LEFT + 560, 540, "run.time", 56, bold=True, ms=run.ms).left
+    slide.write(left, 586, "run.took", 34, times=TIMES)
+    slide.write(LEFT, 586, "run.whole", 34, batch=slides.BATCH)
+    slide.write(LEFT, 640, "run.slower", 34)
+    slide.write(LEFT, 700, "recorded", 28, dim=True, where=run.where)
     return slide
 
 
@@ -234,7 +234,7 @@ def _help(shown: list[LectureScene]) -> str:
     numbers = [str(i) for i, one in enumerate(shown, 1) if one.name in SHORT]
     rows = []
     for name in HELP:
-        keys, _, does = say(f"help.{name}", scenes=" ".join(numbers)).partition("|")
+        keys, _, does = text_of(f"help.{name}", scenes=" ".join(numbers)).partition("|")
         rows.append(f"<dt>{escape(keys)}</dt><dd>{escape(does)}</dd>")
     return "".join(rows)
 
@@ -255,7 +255,7 @@ def _data(shown: list[LectureScene], recorded: RecordedCopy | None) -> dict[str,
             for one in shown
         ],
         "size": [one.name for one in shown].index("size"),
-        "run": recorded.text() if recorded else say("run.text_none", planned=planned),
+        "run": recorded.text() if recorded else text_of("run.text_none", planned=planned),
         "batches": slides.BATCHES,
         "kernels": KERNELS,
         "answers": ANSWERS,
@@ -272,22 +272,22 @@ def _words() -> dict[str, str]:
         "page_text.voting", "page_text.counting", "bench.written", "bench.keys", "bench.pixel",
         "bench.pixel_one", "bench.place", "bench.column", "bench.zeros",
     )  # fmt: skip
-    return {key.partition(".")[2]: say(key) for key in keys}
+    return {key.partition(".")[2]: text_of(key) for key in keys}
 
 
 def _texts(small: SmallPicture) -> dict[str, Any]:
     """Texts of the bench for a variant, and of each batch of it."""
-    count, pad = len(small.copies), say(f"bench.{small.pad}")
+    count, pad = len(small.copies), text_of(f"bench.{small.pad}")
     drawn, known = short_times(small.factor), {"k": small.k, "stride": small.stride, "pad": pad}
     key = "bench.copies_one" if count == 1 else "bench.copies_many"
-    copies = say(key, count=count, cells=f"{small.cells:,}", times=drawn, values=SIZE**2)
-    twin = say("bench.twin", size=SIZE, count=count, places=small.places, zeros=small.zeros,
+    copies = text_of(key, count=count, cells=f"{small.cells:,}", times=drawn, values=SIZE**2)
+    twin = text_of("bench.twin", size=SIZE, count=count, places=small.places, zeros=small.zeros,
                values=small.cells - small.zeros, drawn=drawn, **known)  # fmt: skip
     return {
-        "title": say("bench.title", **known),
-        "copies": copies if small.made else say("bench.unmade"),
-        "matrix": say("bench.matrix", rows=count, columns=small.places**2),
-        "twin": twin if small.made else say("bench.twin_unmade"),
+        "title": text_of("bench.title", **known),
+        "copies": copies if small.made else text_of("bench.unmade"),
+        "matrix": text_of("bench.matrix", rows=count, columns=small.places**2),
+        "twin": twin if small.made else text_of("bench.twin_unmade"),
         "count": count if small.made else 0,
         "k": small.k,
         "places": small.places,
@@ -302,15 +302,16 @@ def _at_batch(small: SmallPicture, batch: int) -> dict[str, str]:
     if not size:
         return {"bytes": amount(0)}
     channels, (_, rows, columns) = node.input_shapes[0][0], node.shape
-    formula = say("bench.formula", batch=batch, channels=channels, k=small.k, rows=rows,
+    formula = text_of("bench.formula", batch=batch, channels=channels, k=small.k, rows=rows,
                   columns=columns, each=VALUE, size=units.exact(size))  # fmt: skip
-    fits = say("bench.over", card=slides.CARD.name, fits=slides.fits(node))
+    fits = text_of("bench.over", card=slides.CARD.name, fits=slides.fits(node))
     over = fits if size > slides.CARD.memory.value else ""
-    twin = say("bench.twin_batch", network=slides.network().title, layer=slides.LAYER, batch=batch,
+    twin = text_of("bench.twin_batch", network=slides.network().title, layer=slides.LAYER,
+               batch=batch,
                formula=formula, times=times, over=over and f"{over}.")  # fmt: skip
     return {
         "bytes": amount(size),
-        "factor": say("bench.times", times=times, layer=slides.LAYER, batch=batch),
+        "factor": text_of("bench.times", times=times, layer=slides.LAYER, batch=batch),
         "over": over,
         "formula": formula,
         "twin": twin,

@@ -26,7 +26,7 @@ from memlab.course.lecture.slides import (
     U,
     lowering,
     place,
-    say,
+    text_of,
 )
 from memlab.measure.convolution import RIVAL
 from memlab.measure.recorded_figures import RecordedFigures as Figures
@@ -81,15 +81,15 @@ def _question() -> LectureScene:
     slide, k, floor = LectureSlide(), slides.kernel(), 536
     network, layer, sizes = slides.network().title, slides.LAYER, slides.answers()
     slide.title("question.title")
-    slide.say(
+    slide.write(
         LEFT, 120, "question.layer", 30, network=network, layer=layer, k=k, batch=slides.BATCH
     )
-    slide.say(LEFT, 160, "question.lowering", 30)
+    slide.write(LEFT, 160, "question.lowering", 30)
     slide.square(LEFT, 222, 32, class_="on")
-    slide.say(LEFT + 50, 250, "question.input", 34, bold=True, input=amount(sizes[0]))
-    slide.say(LEFT + 50, 290, "question.area", 30, dim=True)
+    slide.write(LEFT + 50, 250, "question.input", 34, bold=True, input=amount(sizes[0]))
+    slide.write(LEFT + 50, 290, "question.area", 30, dim=True)
     with slide.group(class_="tips"):
-        slide.say(RIGHT, 64, "question.keys", 28, dim=True, anchor="end")
+        slide.write(RIGHT, 64, "question.keys", 28, dim=True, anchor="end")
     slide.says("voting", RIGHT, 64, "s28 b", "end")
     for answer, x, size in zip(ANSWERS, (64, 332, 612, 928), sizes, strict=True):
         squares = size // sizes[0]
@@ -98,13 +98,13 @@ def _question() -> LectureScene:
         slide.boxes(x, floor - rows * 32, 32, columns, rows, "hollow")
         right = slide.text(x, 584, answer, 36, bold=True).right
         slide.text(right + 16, 584, amount(size), 36)
-        slide.say(x, 622, f"question.{answer.lower()}", 30, dim=True)
+        slide.write(x, 622, f"question.{answer.lower()}", 30, dim=True)
         slide.add("rect", x=x, y=640, width=0, height=16, class_="votes", data_bar=answer)
         slide.add("text", "", x=x, y=692, class_="s32 b", data_votes=answer)
     a, b, c, d = map(units.exact, sizes)
-    twin = say("question.twin", network=network, layer=layer, k=k, batch=slides.BATCH, a=a, b=b,
+    twin = text_of("question.twin", network=network, layer=layer, k=k, batch=slides.BATCH, a=a, b=b,
                c=c, d=d)  # fmt: skip
-    return LectureScene("question", [slide], [twin], say("question.notes"))
+    return LectureScene("question", [slide], [twin], text_of("question.notes"))
 
 
 # -- 2 and 3: a window is a column, a row is a picture --------------------------------------------
@@ -123,16 +123,16 @@ def _window() -> LectureScene:
     last.title("window.found", windows=columns)
     last.input()
     last.matrix(lowering())
-    last.say(TEXT, 300, "window.all", 56, bold=True, rows=count, columns=columns)
-    last.say(TEXT, 346, "window.textbook", 34)
-    last.say(TEXT, 390, "window.hidden", 34, rows=count)
+    last.write(TEXT, 300, "window.all", 56, bold=True, rows=count, columns=columns)
+    last.write(TEXT, 346, "window.textbook", 34)
+    last.write(TEXT, 390, "window.hidden", 34, rows=count)
     twins = [
-        say("window.twin", row=at // small.places + 1, column=at % small.places + 1, values=count,
-            number=at + 1, columns=columns)
+        text_of("window.twin", row=at // small.places + 1, column=at % small.places + 1,
+            values=count, number=at + 1, columns=columns)
         for at in SHOWN
     ]  # fmt: skip
-    twins.append(say("window.twin_all", rows=count, columns=columns, cells=small.cells))
-    return LectureScene("window", [*drawn, last], twins, say("window.notes", shared=same))
+    twins.append(text_of("window.twin_all", rows=count, columns=columns, cells=small.cells))
+    return LectureScene("window", [*drawn, last], twins, text_of("window.notes", shared=same))
 
 
 def _lens(small: SmallPicture, step: int, same: int) -> LectureSlide:
@@ -162,8 +162,8 @@ def _lens(small: SmallPicture, step: int, same: int) -> LectureSlide:
     for (a, b), value in zip(ends, (1, count) * 2, strict=True):
         slide.text(a, b, str(value), 28, "middle", bold=True, chip=b < 500)
     key = ("first", "next", "again")[step]
-    slide.say(512, 300, "window.values", 56, bold=True, values=count)
-    slide.say(512, 346, f"window.{key}", 34, shared=same)
+    slide.write(512, 300, "window.values", 56, bold=True, values=count)
+    slide.write(512, 346, f"window.{key}", 34, shared=same)
     return slide
 
 
@@ -179,19 +179,19 @@ def _fold() -> LectureScene:
         with slide.cells():
             slide.add("g", row(small, 0), transform=f"translate({MATRIX[0]} {MATRIX[1]})")
             slide.path(square(*MATRIX, values, 1, 0.15), class_="look")
-    drawn[0].say(TEXT, 300, "fold.row", 56, bold=True)
-    drawn[0].say(TEXT, 346, "fold.first", 34)
+    drawn[0].write(TEXT, 300, "fold.row", 56, bold=True)
+    drawn[0].write(TEXT, 346, "fold.first", 34)
     _pieces(drawn[1], small)
     with drawn[1].group(class_="late", style=f"animation-delay:{600 + 60 * small.places}ms"):
         with drawn[1].cells():
             drawn[1].path(square(*COPIES, SIZE, out=0.25), class_="look")
-        drawn[1].say(TEXT, 300, "fold.copy", 56, bold=True)
-        drawn[1].say(TEXT, 346, "fold.values", 34, values=values)
+        drawn[1].write(TEXT, 300, "fold.copy", 56, bold=True)
+        drawn[1].write(TEXT, 346, "fold.values", 34, values=values)
     twins = [
-        say("fold.twin", values=values),
-        say("fold.twin_found", size=small.places, values=values - zeros, zeros=zeros),
+        text_of("fold.twin", values=values),
+        text_of("fold.twin_found", size=small.places, values=values - zeros, zeros=zeros),
     ]
-    return LectureScene("fold", drawn, twins, say("fold.notes"))
+    return LectureScene("fold", drawn, twins, text_of("fold.notes"))
 
 
 def _pieces(slide: LectureSlide, small: SmallPicture) -> None:
@@ -226,14 +226,14 @@ def _copies() -> LectureScene:
         slide.matrix(found)
         slide.hero(f"{step} ×", "copies.input")
         slide.zeros(430)
-        slide.say(TEXT + 48, 457, "copies.zeros", 32)
+        slide.write(TEXT + 48, 457, "copies.zeros", 32)
         drawn.append(slide)
     drawn.append(_area(slides.kernel()))
     twins = [_copy_twin(step) for step in range(1, count + 1)]
     copy_, input_ = slides.lowered(slides.layer()), slides.source()
-    twins.append(say("copies.twin_area", input=units.exact(input_), copy=units.exact(copy_),
+    twins.append(text_of("copies.twin_area", input=units.exact(input_), copy=units.exact(copy_),
                      times=short_times(Fraction(copy_, input_))))  # fmt: skip
-    return LectureScene("copies", drawn, twins, say("copies.notes"), (ALONE, count - 1))
+    return LectureScene("copies", drawn, twins, text_of("copies.notes"), (ALONE, count - 1))
 
 
 def _area(k: int) -> LectureSlide:
@@ -247,7 +247,7 @@ def _area(k: int) -> LectureSlide:
     for index in range(k * k):
         ky, kx = divmod(index, k)
         slide.square(*place((COPIES[0] + 9 * kx, COPIES[1] + 9 * ky)), U, class_="on")
-    slide.say(LEFT, 640, "copies.area", 72, bold=True)
+    slide.write(LEFT, 640, "copies.area", 72, bold=True)
     slide.motto("motto.layer", layer=slides.LAYER, batch=slides.BATCH)
     return slide
 
@@ -255,8 +255,8 @@ def _area(k: int) -> LectureSlide:
 def _copy_twin(step: int) -> str:
     found = lowering(step=step)
     pixels, (ky, kx) = found.small.copies[step - 1], divmod(step - 1, found.k)
-    unshifted = say("copies.unshifted") if found.small.shift(step - 1) == (0, 0) else ""
-    return say(
+    unshifted = text_of("copies.unshifted") if found.small.shift(step - 1) == (0, 0) else ""
+    return text_of(
         "copies.twin", number=step, count=found.count, ky=ky, kx=kx, unshifted=unshifted,
         values=len(pixels) - pixels.count(None), zeros=pixels.count(None),
         written=units.exact(found.written), whole=units.exact(found.total),
@@ -280,20 +280,20 @@ def _pixel() -> LectureScene:
             slide.hero(f"{count} ×", "pixel.written")
         slide.copies(found, pin)
         slide.matrix(found, pin)
-        slide.say(LEFT, 440, "pixel.click", 28, dim=True)
+        slide.write(LEFT, 440, "pixel.click", 28, dim=True)
         _chosen(slide)
         drawn.append(slide)
-        twins.append(say("pixel.twin", row=pin.row + 1, column=pin.column + 1, count=count))
+        twins.append(text_of("pixel.twin", row=pin.row + 1, column=pin.column + 1, count=count))
     drawn.append(_sorted(small))
-    twins.append(say("pixel.twin_sum", values=small.cells - small.zeros, zeros=small.zeros,
+    twins.append(text_of("pixel.twin_sum", values=small.cells - small.zeros, zeros=small.zeros,
                      cells=small.cells, count=len(small.copies), all=SIZE**2))  # fmt: skip
-    return LectureScene("pixel", drawn, twins, say("pixel.notes"), pinned=len(PINNED))
+    return LectureScene("pixel", drawn, twins, text_of("pixel.notes"), pinned=len(PINNED))
 
 
 def _chosen(slide: LectureSlide) -> None:
     """Texts that the browser fills in where another pixel is pinned."""
     with slide.group(class_="pinned-only"):
-        slide.add("text", say("pixel.chosen"), x=LEFT, y=TITLE, class_="s42 b")
+        slide.add("text", text_of("pixel.chosen"), x=LEFT, y=TITLE, class_="s42 b")
         slide.says("count", TEXT, 306, "s96 b")
         slide.says("pinned", TEXT, 356, "s32")
         slide.says("pinned2", TEXT, 396, "s32")
@@ -308,11 +308,11 @@ def _sorted(small: SmallPicture) -> LectureSlide:
     x, y = place(INPUT)
     slide.label(x, y + U + 40, "pixel.all", values=SIZE**2)
     slide.square(TEXT, 250, 32, class_="on")
-    slide.say(TEXT + 50, 283, "pixel.values", 44, bold=True, value=values)
+    slide.write(TEXT + 50, 283, "pixel.values", 44, bold=True, value=values)
     slide.zeros(306)
-    slide.say(TEXT + 50, 339, "pixel.zeros", 44, bold=True, value=zeros)
+    slide.write(TEXT + 50, 339, "pixel.zeros", 44, bold=True, value=zeros)
     slide.path(f"M{TEXT} 360h334", class_="rule")
-    slide.say(TEXT + 50, 413, "pixel.sum", 44, bold=True, cells=small.cells, count=count,
+    slide.write(TEXT + 50, 413, "pixel.sum", 44, bold=True, cells=small.cells, count=count,
               values=SIZE**2)  # fmt: skip
     slide.label(LEFT, 626, "label.sorted")
     cells = (
@@ -344,14 +344,14 @@ def _stride() -> LectureScene:
     _glide(drawn[1], found.count)
     drawn[1].motto("motto.area")
     for slide in drawn:
-        slide.say(LEFT, 600, "stride.why", 36, k2=found.count, s2=found.stride**2)
+        slide.write(LEFT, 600, "stride.why", 36, k2=found.count, s2=found.stride**2)
     zeros = small.zeros
     twins = [
-        say("stride.twin", size=small.places, values=small.cells - zeros, zeros=zeros,
+        text_of("stride.twin", size=small.places, values=small.cells - zeros, zeros=zeros,
             cells=small.cells, **known),
-        say("stride.twin_found", cells=small.cells, times=times, values=whole),
+        text_of("stride.twin_found", cells=small.cells, times=times, values=whole),
     ]  # fmt: skip
-    return LectureScene("stride", drawn, twins, say("stride.notes"))
+    return LectureScene("stride", drawn, twins, text_of("stride.notes"))
 
 
 def _glide(slide: LectureSlide, count: int) -> None:
@@ -390,15 +390,19 @@ def _pointwise() -> LectureScene:
         slide.label(x, y - 16, "pointwise.none")
         slide.square(x, y, U, class_="ghost")
     _strip(drawn[2], counts, factor(part[0]))
-    twins = [say("pointwise.twin"), say("pointwise.twin_none"), say("pointwise.twin_net", **counts)]
+    twins = [
+        text_of("pointwise.twin"),
+        text_of("pointwise.twin_none"),
+        text_of("pointwise.twin_net", **counts),
+    ]
     others = len(by_copy(convolutions(other))[0])
-    notes = say("pointwise.notes", other=other.label, others=others, **counts)
+    notes = text_of("pointwise.notes", other=other.label, others=others, **counts)
     return LectureScene("pointwise", drawn, twins, notes)
 
 
 def _strip(slide: LectureSlide, counts: dict[str, Any], ratio: Fraction) -> None:
     """The convolutions of a network in order, filled as far as their copies reach."""
-    slide.say(LEFT, 534, "pointwise.net", 30, **counts)
+    slide.write(LEFT, 534, "pointwise.net", 30, **counts)
     nodes = convolutions(slides.pointwise_network())
     chart = Chart(
         Scale(0, len(nodes)), Scale(0, 1), boxes(nodes, slides.BATCH), 44, left=0, right=0
@@ -409,7 +413,7 @@ def _strip(slide: LectureSlide, counts: dict[str, Any], ratio: Fraction) -> None
         pen = Pen(slide, Box(x, 632, x + 22, 664), Scale(0, 1), Scale(0, 1))
         for mark in filled_box(0, 0, filled, 1):
             mark.draw(pen)
-        slide.say(x + 34, 659, f"pointwise.{name}", 30, **counts)
+        slide.write(x + 34, 659, f"pointwise.{name}", 30, **counts)
 
 
 # -- 8: the real layer, batch by batch ------------------------------------------------------------
@@ -427,13 +431,13 @@ def _size() -> LectureScene:
         drawn.append(_stop(batch, slides.BATCHES[max(step - 1, 0)], fits))
         found = lowering(batch=batch)
         key = "size.twin_over" if found.total > slides.CARD.memory.value else "size.twin"
-        twins.append(say(key, batch=batch, input=units.exact(found.source), fits=fits,
+        twins.append(text_of(key, batch=batch, input=units.exact(found.source), fits=fits,
                          copy=units.exact(found.total), card=slides.CARD.name))  # fmt: skip
     screens = slides.answers()[-1] // whole
     with drawn[-1].group(class_="votes-only"):
         _marks(drawn[-1], screens)
     stops = tuple(slides.BATCHES.index(batch) for batch in STOPS)
-    notes = say("size.notes", answer=ANSWERS[-1], screens=screens, fits=fits, k2=k2)
+    notes = text_of("size.notes", answer=ANSWERS[-1], screens=screens, fits=fits, k2=k2)
     return LectureScene("size", drawn, twins, notes, stops=stops)
 
 
@@ -446,7 +450,7 @@ def _stop(batch: int, before: int, fits: int) -> LectureSlide:
     over, side = found.total > room, U * (batch / slides.BATCH) ** 0.5
     slide.title("size.over" if over else "size.title", batch=batch)
     slide.square(LEFT, 246 - side, side, class_="on")
-    slide.say(LEFT + max(side + 24, 40), 194 if side > 60 else 246, "size.input", 36,
+    slide.write(LEFT + max(side + 24, 40), 194 if side > 60 else 246, "size.input", 36,
               input=amount(found.source))  # fmt: skip
     copies, whole = CopyBar(found, 0, 1, room, over="overflow"), slides.lowered(slides.layer())
     bar = Chart(Scale(0, whole), Scale(1, 0), [copies], FOOT - HEAD, left=0, right=0)
@@ -454,13 +458,13 @@ def _stop(batch: int, before: int, fits: int) -> LectureSlide:
         bar.draw(slide, LEFT, HEAD, RIGHT - LEFT)
     slide.rect(Box(LEFT - 3, HEAD - 3, _x(room) + 3, FOOT + 3), class_="card")
     year = slides.CARD.title.rpartition(", ")[2]
-    slide.say(LEFT, 316, "size.card", 32, card=slides.CARD.name, year=year)
+    slide.write(LEFT, 316, "size.card", 32, card=slides.CARD.name, year=year)
     if over:
-        slide.say(RIGHT, 316, "size.refused", 32, bold=True, anchor="end")
-        slide.say(360, 316, "size.fits", 32, fits=fits)
+        slide.write(RIGHT, 316, "size.refused", 32, bold=True, anchor="end")
+        slide.write(360, 316, "size.fits", 32, fits=fits)
     right = slide.text(LEFT, 640, amount(found.total), 96, bold=True).right + 80
-    slide.say(right, 596, "size.copy", 36)
-    slide.say(right, 640, "copies.times", 36, times=found.count)
+    slide.write(right, 596, "size.copy", 36)
+    slide.write(right, 640, "copies.times", 36, times=found.count)
     slide.motto()
     return slide
 
@@ -496,23 +500,26 @@ def _product() -> LectureScene:
     rows, columns = len(small.copies), small.places**2
     cells = {"rows": rows, "columns": columns}
     drawn = [_multiplied(small, done) for done in (False, True)]
-    drawn[0].say(LEFT, 500, "product.one", 44, bold=True, rows=rows)
-    drawn[0].say(LEFT, 550, "product.many", 34, columns=columns)
-    drawn[1].say(LEFT, 500, "product.row", 44, bold=True)
+    drawn[0].write(LEFT, 500, "product.one", 44, bold=True, rows=rows)
+    drawn[0].write(LEFT, 550, "product.many", 34, columns=columns)
+    drawn[1].write(LEFT, 500, "product.row", 44, bold=True)
     node = slides.layer()
     channels, (kernels, high, wide) = node.input_shapes[0][0], node.shape
     sizes = {"kernels": kernels, "rows": channels * slides.kernel() ** 2, "columns": high * wide}
     real: dict[str, Any] = {name: f"{size:,}" for name, size in sizes.items()}
-    drawn[1].say(LEFT, 550, "product.real", 34, layer=slides.LAYER, **real)
-    twins = [say("product.twin", **cells), say("product.twin_real", layer=slides.LAYER, **real)]
+    drawn[1].write(LEFT, 550, "product.real", 34, layer=slides.LAYER, **real)
+    twins = [
+        text_of("product.twin", **cells),
+        text_of("product.twin_real", layer=slides.LAYER, **real),
+    ]
     if found:
         ratio = slides.seconds(found, "direct") / slides.seconds(found, "im2col-image")
-        names = {"direct": say("rivals.direct"), "im2col-image": say("rivals.product")}
+        names = {"direct": text_of("rivals.direct"), "im2col-image": text_of("rivals.product")}
         slide, twin = _race(found, names)
         slide.title("rivals.loops", ratio=f"{ratio:.0f}")
-        slide.say(LEFT, 480, "rivals.buys", 44, bold=True)
+        slide.write(LEFT, 480, "rivals.buys", 44, bold=True)
         drawn, twins = [*drawn, slide], [*twins, twin]
-    return LectureScene("product", drawn, twins, say("product.notes"))
+    return LectureScene("product", drawn, twins, text_of("product.notes"))
 
 
 def _multiplied(small: SmallPicture, done: bool) -> LectureSlide:
@@ -594,30 +601,30 @@ def _need(run: RecordedCopy | None) -> LectureScene:
         shown = list(zip(needs.items(), places, sizes, strict=True))[: step + 1]
         for (name, need), x, size in shown:
             _standing(slide, x, floor, size, sizes[0])
-            slide.say(x, 536, f"need.{name}", 32)
+            slide.write(x, 536, f"need.{name}", 32)
             slide.text(x, 584, amount(size), 42, bold=True)
             slide.text(x, 624, need.formula(), 28, dim=True)
         if step > 1:
-            slide.say(places[2] - 16, 396, "need.small", 30)
+            slide.write(places[2] - 16, 396, "need.small", 30)
         if run and step:
-            slide.say(places[1], 664, "need.measured", 28, residual=run.residual, ms=run.ms)
-            slide.say(LEFT, 700, "need.recorded", 28, dim=True, where=run.where)
+            slide.write(places[1], 664, "need.measured", 28, residual=run.residual, ms=run.ms)
+            slide.write(LEFT, 700, "need.recorded", 28, dim=True, where=run.where)
         else:
             slide.motto()
         drawn.append(slide)
-    twins = [say(f"need.twin_{name}", size=units.exact(size), formula=need.formula())
+    twins = [text_of(f"need.twin_{name}", size=units.exact(size), formula=need.formula())
              for (name, need), size in zip(needs.items(), sizes, strict=True)]  # fmt: skip
     if run:
         twins[1] += f" {run.text()}"
     if found := slides.rivals():
         _, *raced = slides.WAYS
-        titles = {way: say(f"need.{slides.WAYS[way]}") for way in raced}
+        titles = {way: text_of(f"need.{slides.WAYS[way]}") for way in raced}
         titles[RIVAL] = rival(found.result.machine)
         whole, *parts = (slides.seconds(found, way) for way in raced)
         slide, twin = _race(found, titles)
         slide.title("rivals.faster" if min(parts) < whole else "rivals.less")
         drawn, twins = [*drawn, slide], [*twins, twin]
-    return LectureScene("need", drawn, twins, say("need.notes"))
+    return LectureScene("need", drawn, twins, text_of("need.notes"))
 
 
 def _standing(slide: LectureSlide, x: float, floor: float, size: int, whole: int) -> None:
@@ -636,11 +643,11 @@ def _race(found: Figures, names: dict[str, str]) -> tuple[LectureSlide, str]:
     slide = LectureSlide()
     slide.bars(200, found, names)
     parts = [
-        say("rivals.twin_part", name=text, size=units.exact(slides.taken(found, name)),
+        text_of("rivals.twin_part", name=text, size=units.exact(slides.taken(found, name)),
             time=duration(slides.seconds(found, name)))
         for name, text in names.items()
     ]  # fmt: skip
-    return slide, say("rivals.twin", parts=" ".join(parts), where=slides.where(found))
+    return slide, text_of("rivals.twin", parts=" ".join(parts), where=slides.where(found))
 
 
 def _formula() -> LectureScene:
@@ -653,18 +660,18 @@ def _formula() -> LectureScene:
     for letter in ("· H", "· W"):
         x = slide.text(x, 154, letter, 52).right + 2
         x = slide.text(x, 166, "o", 34).right + 12
-    slide.say(x, 154, "formula.bytes", 52)
-    slide.say(LEFT, 206, "formula.layer", 30, dim=True, batch=slides.BATCH)
+    slide.write(x, 154, "formula.bytes", 52)
+    slide.write(LEFT, 206, "formula.layer", 30, dim=True, batch=slides.BATCH)
     gap = (RIGHT - LEFT - side * sum(KERNELS)) / (len(KERNELS) - 1)
     left: float = LEFT
     for k, size in sizes.items():
         slide.boxes(left, floor - k * side, side, k, k, "on" if size else "ghost")
-        slide.say(left, 612, "kernel", 32, k=k)
+        slide.write(left, 612, "kernel", 32, k=k)
         slide.text(left, 658, amount(size), 40, bold=True)
         left += k * side + gap
     slide.motto()
-    parts = (say("formula.twin_part", k=k, size=units.exact(size)) for k, size in sizes.items())
-    twin = say("formula.twin", batch=slides.BATCH, parts=", ".join(parts))
+    parts = (text_of("formula.twin_part", k=k, size=units.exact(size)) for k, size in sizes.items())
+    twin = text_of("formula.twin", batch=slides.BATCH, parts=", ".join(parts))
     largest = slides.fits(slides.layer(KERNELS[-1]))
-    notes = say("formula.notes", k=KERNELS[-1], fits=largest)
+    notes = text_of("formula.notes", k=KERNELS[-1], fits=largest)
     return LectureScene("formula", [slide], [twin], notes)

@@ -100,7 +100,7 @@ def pointwise_network(name: str = "resnet50") -> Network:
     return zoo.build(name)
 
 
-def say(key: str, /, **values: Any) -> str:
+def text_of(key: str, /, **values: Any) -> str:
     """A text of the lecture with its values filled in."""
     return strings.get(f"lecture.{key}", **values)
 
@@ -136,20 +136,20 @@ class LectureSlide(Svg):
 
     # -- words
 
-    def say(
+    def write(
         self, x: float, y: float, key: str, size: float = 34, /, bold: bool = False,
         dim: bool = False, anchor: str = "start", **values: Any,
     ) -> Box:  # fmt: skip
         """A text of the strings file, with its values filled in."""
-        return self.text(x, y, say(key, **values), size, anchor, bold, dim)
+        return self.text(x, y, text_of(key, **values), size, anchor, bold, dim)
 
     def title(self, key: str, /, **values: Any) -> None:
         """The finding of the scene."""
-        self.say(LEFT, TITLE, key, 42, bold=True, **values)
+        self.write(LEFT, TITLE, key, 42, bold=True, **values)
 
     def motto(self, key: str = "motto.planned", **values: Any) -> None:
         """How the picture is to be read, at the foot of the page."""
-        self.say(LEFT, MOTTO, key, 28, dim=True, **values)
+        self.write(LEFT, MOTTO, key, 28, dim=True, **values)
 
     def hero(self, number: str, key: str, y: float = 306, **values: Any) -> None:
         """The number of the scene, with what it counts below it."""
@@ -159,11 +159,11 @@ class LectureSlide(Svg):
             box = self.text(box.right + 18, y - 1, "×", 72)
         if rest:
             self.text(box.right + 18, y, rest.strip(), 96, bold=True)
-        self.say(TEXT, y + 50, key, 36, **values)
+        self.write(TEXT, y + 50, key, 36, **values)
 
     def label(self, x: float, y: float, key: str, **values: Any) -> None:
         """The name of a part of the picture."""
-        self.say(x, y, key, 30, **values)
+        self.write(x, y, key, 30, **values)
 
     def says(self, name: str, x: float, y: float, kind: str, anchor: str | None = None) -> None:
         """An empty text that the browser fills in."""
@@ -224,8 +224,8 @@ class LectureSlide(Svg):
         """Bytes and time of some ways, row by row, each column to its longest; what was
         recorded is hatched."""
         left, right, high = 340, 820, 44
-        self.say(left, y - 18, "rivals.bytes", 30, dim=True)
-        self.say(right, y - 18, "rivals.time", 30, dim=True)
+        self.write(left, y - 18, "rivals.bytes", 30, dim=True)
+        self.write(right, y - 18, "rivals.time", 30, dim=True)
         most = max(taken(found, name) for name in names) or 1
         slowest = max(seconds(found, name) for name in names)
         for index, (name, text) in enumerate(names.items()):
@@ -234,12 +234,12 @@ class LectureSlide(Svg):
             wide = 250 * nbytes / most
             look = "timed" if name == RIVAL else "on"
             self.rect(Box(left, top, left + max(wide, 1), top + high), class_=look)
-            label = amount(nbytes) if wide > 2 or not nbytes else say("need.small")
+            label = amount(nbytes) if wide > 2 or not nbytes else text_of("need.small")
             self.text(left + wide + 14, top + 33, label, 30)
             end = right + 230 * time / slowest
             self.rect(Box(right, top, end, top + high), class_="timed")
             self.text(end + 14, top + 33, duration(time), 30, bold=True)
-        self.say(LEFT, MOTTO, "recorded", 28, dim=True, where=where(found))
+        self.write(LEFT, MOTTO, "recorded", 28, dim=True, where=where(found))
 
     def zeros(self, y: float) -> None:
         """A sample of added zeros."""
@@ -296,7 +296,7 @@ class RecordedCopy(Written):
 
     def text(self) -> str:
         """The run in words."""
-        return say("run.text", planned=units.exact(self.planned), residual=self.residual,
+        return text_of("run.text", planned=units.exact(self.planned), residual=self.residual,
                    measured=units.exact(self.measured), ms=self.ms, where=self.where)  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from memlab.errors import InputError, flag, known, whole
+from memlab.errors import InputError, known, true_or_false, whole_number
 from memlab.step.step import Step
 
 if TYPE_CHECKING:
@@ -114,9 +114,9 @@ def observed(
         loss_fn,
         optimizer,
         autocast,
-        whole("accumulate", accumulate),
-        flag("set_to_none", set_to_none),
-        flag("keep_output", keep_output),
+        whole_number("accumulate", accumulate),
+        true_or_false("set_to_none", set_to_none),
+        true_or_false("keep_output", keep_output),
     )
     return observed_model.Observed(wish, batch, real)
 

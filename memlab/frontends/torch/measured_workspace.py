@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from memlab.axes import Dims
-from memlab.errors import LARGEST, InputError, whole
+from memlab.errors import LARGEST, InputError, whole_number
 from memlab.formats import FORMATS
 from memlab.frontends.torch import run_one_op
 from memlab.frontends.torch.checkpoint_rng import with_states
@@ -86,7 +86,7 @@ def workspace(
     Raises:
         InputError: a batch that the recording does not hold for.
     """
-    batches = (whole("batch", batch),) if batch is not None else near(found)
+    batches = (whole_number("batch", batch),) if batch is not None else near(found)
     if found.valid is not None:
         if batch is not None and batch not in found.valid:
             raise InputError(

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from memlab.errors import InputError, flag, shorten, whole
+from memlab.errors import InputError, shorten, true_or_false, whole_number
 from memlab.frontends.torch import real_outputs
 from memlab.frontends.torch.dispatch_mode import STAYS, SeenBlock, SeenCall, SeenTensor
 from memlab.frontends.torch.recording import (
@@ -58,8 +58,8 @@ class Observed:
         self, wish: RecordingRequest, batch: int | None = None, real: bool | None = None
     ) -> None:
         _check(wish)
-        self.wish, self.real = wish, None if real is None else flag("real", real)
-        self.batch = None if batch is None else whole("batch", batch)
+        self.wish, self.real = wish, None if real is None else true_or_false("real", real)
+        self.batch = None if batch is None else whole_number("batch", batch)
         self._world: World | None = None
         self.recording = self._real() if real else self._fake()
 

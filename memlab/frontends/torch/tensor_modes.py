@@ -18,7 +18,7 @@ from torch.optim.optimizer import (
     register_optimizer_step_pre_hook,
 )
 
-from memlab.errors import InputError, pick, shorten
+from memlab.errors import InputError, one_option, shorten
 from memlab.frontends.torch import real_outputs
 from memlab.frontends.torch.dispatch_mode import Paths, Recorder, SeenBlock, SeenCall, nothing
 from memlab.frontends.torch.torch_private_api import LEAVES, MAP
@@ -285,7 +285,7 @@ def optimizer_of(optimizer: Optimizer, model: Any) -> Any:
     Raises:
         InputError: no such name, or something that does not step.
     """
-    make = optimizer if callable(optimizer) else pick("optimizer", optimizer, OPTIMIZERS)
+    make = optimizer if callable(optimizer) else one_option("optimizer", optimizer, OPTIMIZERS)
     found = make(model.parameters())
     if not callable(getattr(found, "step", None)):
         raise InputError(

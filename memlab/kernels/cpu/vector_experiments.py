@@ -16,7 +16,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 
-from memlab.errors import InputError, pick, shorten, whole
+from memlab.errors import InputError, one_option, shorten, whole_number
 from memlab.kernels.cpu.vector_code import (
     BITS,
     FEATURES,
@@ -109,7 +109,7 @@ class MicroKernel:
         Raises:
             InputError: other shapes or types, or no step.
         """
-        kind, steps = ARITHMETIC[self.format], whole("steps", steps)
+        kind, steps = ARITHMETIC[self.format], whole_number("steps", steps)
         wanted = [(self.shape, kind.sum), *(((kind.products,), dtype) for dtype in kind.factors)]
         given = [(each.shape, each.dtype) for each in (start, *factors)]
         if given != wanted:
@@ -139,7 +139,7 @@ def micro_kernel(format: str, lanes: int) -> MicroKernel:
     Raises:
         InputError: no such format, none on this processor, or no such number of lanes.
     """
-    kind = pick("format of vectors", format, ARITHMETIC)
+    kind = one_option("format of vectors", format, ARITHMETIC)
     if not kind.here:
         known = ", ".join(available())
         raise InputError(f"this processor has no {format} dot product; try one of {known}.")

@@ -14,7 +14,7 @@ from numba import cuda
 
 from memlab.kernels.cuda.compile import THREADS, Values, compiled, inlined, launch, results
 from memlab.kernels.cuda.flat_arrays import line, pitch
-from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.accumulation import write_or_add
 
 _U, _F = np.uint64, np.float64
 
@@ -61,7 +61,7 @@ def summed(term: Callable[[Any, Any, Any, Any], Any]) -> Any:
         _add_up(sums, thread)
         if thread == 0:
             total = sums[0] * scale
-            put(out, c, total, accumulate)
+            write_or_add(out, c, total, accumulate)
 
     return compiled(each, term)
 

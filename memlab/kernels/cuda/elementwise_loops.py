@@ -15,7 +15,7 @@ from memlab.kernels import device_independent
 from memlab.kernels.cuda.compile import Values, compiled, inlined, launch, planes, values
 from memlab.kernels.cuda.flat_arrays import launch_on_values, line
 from memlab.kernels.device_independent import SETTING, Update, takes, values_of
-from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.registry import Array
 from memlab.optimizers import OPTIMIZERS
 
@@ -37,7 +37,7 @@ def of_one(function: Formula) -> Any:
         while b < batch:
             i = cuda.grid(1)
             while i < count:
-                put(y, _U(b * y_pitch + i), value(x[_U(b * x_pitch + i)], number), add)
+                write_or_add(y, _U(b * y_pitch + i), value(x[_U(b * x_pitch + i)], number), add)
                 i += cuda.gridsize(1)
             b += cuda.gridDim.y
 
@@ -60,7 +60,7 @@ def of_two(function: Formula) -> Any:
             while i < count:
                 here = one[_U(b * one_pitch + i)]
                 there = other[_U(b * other_pitch + i)]
-                put(y, _U(b * y_pitch + i), value(here, there, number), add)
+                write_or_add(y, _U(b * y_pitch + i), value(here, there, number), add)
                 i += cuda.gridsize(1)
             b += cuda.gridDim.y
 

@@ -33,7 +33,7 @@ from memlab.networks.builder import network
 from memlab.networks.counting import COPIES, bound_parts, find
 from memlab.networks.graph import Network
 from memlab.optimizers import OPTIMIZERS, title
-from memlab.pictures.values.number_text import three
+from memlab.pictures.values.number_text import three_digits
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import Size
@@ -80,7 +80,7 @@ def case(n: Numbers) -> Truth:
     step = step_of(zoo.build(n["network"]))
     kept, freed = (plan(each).peak(n["batch"]) for each in (no_reuse(step), step))
     ratio = Fraction(kept, freed)
-    told = {"kept": three(kept), "freed": three(freed)}
+    told = {"kept": three_digits(kept), "freed": three_digits(freed)}
     return Truth(ratio, (planned(ratio),), (Mistake("all_wait", Fraction(1)),), told)
 
 

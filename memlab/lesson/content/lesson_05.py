@@ -32,7 +32,7 @@ from memlab.lesson.misconceptions import Mistake, distinct
 from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
-from memlab.pictures.values.number_text import three
+from memlab.pictures.values.number_text import three_digits
 from memlab.pictures.vectors import STOPS, Vectors, sizes
 from memlab.step.tensor import Role
 
@@ -160,8 +160,9 @@ def half(n: Numbers) -> Truth:
     twice = filled({**n, "batch": 2 * n["batch"]})
     told = {
         "columns": f"{least.count:,}", "lanes": found.lanes, "idle": least.idle,
-        "share": least.share, "less": three(found.nbytes), "whole": three(whole.nbytes),
-        "twice": 2 * n["batch"], "more": three(twice.nbytes), "linear": found.both[0].share,
+        "share": least.share, "less": three_digits(found.nbytes),
+        "whole": three_digits(whole.nbytes),
+        "twice": 2 * n["batch"], "more": three_digits(twice.nbytes), "linear": found.both[0].share,
     }  # fmt: skip
     return Truth(right, seen=told)
 
@@ -174,7 +175,7 @@ def fill(n: Numbers) -> Truth:
     few, before = _full(n, n["narrow"])
     many, after = _full(n, n["wide"])
     ratio, causes = Fraction(after, before), (Mistake("no_mountain", Fraction(1)),)
-    told = {"few": few, "many": many, "before": three(before), "after": three(after)}
+    told = {"few": few, "many": many, "before": three_digits(before), "after": three_digits(after)}
     return Truth(ratio, (planned(ratio),), causes, told)
 
 
@@ -233,8 +234,8 @@ def _ratio(n: Numbers) -> Truth:
     if "inputs" not in n:
         causes[0] = Mistake("maps_alone", Fraction(batch))
     told = {
-        "weights": three(weights), "one": three(one), "many": three(many),
-        "before": three(weights + one), "after": three(weights + many),
+        "weights": three_digits(weights), "one": three_digits(one), "many": three_digits(many),
+        "before": three_digits(weights + one), "after": three_digits(weights + many),
         "operations": 2 * batch, "places": f"{n.get('size', 1) ** 2:,}",
     }  # fmt: skip
     return Truth(ratio, (planned(ratio),), tuple(distinct(ratio, causes)), told)

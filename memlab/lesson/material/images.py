@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from memlab.errors import InputError, flag, known, listed, shorten, whole
+from memlab.errors import InputError, known, listed, shorten, true_or_false, whole_number
 from memlab.lesson import digits as handwritten
 from memlab.runtime.loader.images import (
     COLOURS,
@@ -48,17 +48,19 @@ def images(
         InputError: a folder with something in it, or that cannot be made; more images than fit on
             the disk, or than there are digits; an unknown kind, or one without its library.
     """
-    drawn = _digits if flag("digits", digits) else noise
+    drawn = _digits if true_or_false("digits", digits) else noise
     kind = known("kind of file", (PNG if digits else RAW) if kind is None else kind, KINDS)
-    of, place = whole("seed", seed, least=0), path(folder).absolute()
+    of, place = whole_number("seed", seed, least=0), path(folder).absolute()
     extents = (1, 8, 8) if digits else _shape(shape, kind)
-    number = whole("count", (1797 if digits else 1000) if count is None else count)
-    made = partial(drawn, number, extents, whole("classes", classes), of)
+    number = whole_number("count", (1797 if digits else 1000) if count is None else count)
+    made = partial(drawn, number, extents, whole_number("classes", classes), of)
     return ImageFolder(place, number, extents, write(place, kind, made, number * prod(extents)))
 
 
 def _shape(given: object, kind: str) -> Shape:
-    shape = tuple(whole("an extent of an image", n, most=2**15) for n in listed("shape", given, 3))
+    shape = tuple(
+        whole_number("an extent of an image", n, most=2**15) for n in listed("shape", given, 3)
+    )
     if len(shape) != 3:
         raise InputError(
             f"an image is (channels, rows, columns), got {shorten(given)}; try (3, 32, 32)."

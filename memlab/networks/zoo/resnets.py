@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memlab.errors import InputError, flag, known, shorten
+from memlab.errors import InputError, known, shorten, true_or_false
 from memlab.networks.builder import Handle
 from memlab.networks.graph import Network
 from memlab.networks.zoo.shared_parts import repeats, start
@@ -31,7 +31,7 @@ def resnet(
         InputError: stages are no block counts, an unknown variant, a bad image or classes.
     """
     known("variant", variant, VARIANTS)
-    bottleneck = flag("bottleneck", bottleneck)
+    bottleneck = true_or_false("bottleneck", bottleneck)
     counts = _counts(stages)
     depth = sum(counts) * (3 if bottleneck else 2) + 2
     shown = variant if bottleneck else ""

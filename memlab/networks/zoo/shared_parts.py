@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memlab.errors import InputError, shorten, whole
+from memlab.errors import InputError, shorten, whole_number
 from memlab.networks.builder import Handle, network
 
 MOST = 10_000
@@ -32,7 +32,7 @@ def repeats(what: str, given: object) -> int:
     Raises:
         InputError: no whole number from 1 to 10,000.
     """
-    return whole(what, given, most=MOST)
+    return whole_number(what, given, most=MOST)
 
 
 def size_of(what: str, given: object, usual: int) -> int:
@@ -42,7 +42,7 @@ def size_of(what: str, given: object, usual: int) -> int:
         InputError: it is anything else.
     """
     try:
-        return whole(what, given)
+        return whole_number(what, given)
     except InputError:
         raise InputError(
             f"{what} must be a whole number of at least 1, got {shorten(given)}; try {usual}."

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
 
-from memlab.errors import InputError, known, real, whole
+from memlab.errors import InputError, known, real_number, whole_number
 from memlab.layers.attention import (
     AttentionScores,
     AttentionSoftmax,
@@ -81,7 +81,7 @@ def _language_model(
     dropout: float,
 ) -> Network:
     """The layers of GPT-2, in any size."""
-    dropout = real("dropout: p", dropout, usual=0.1, least=0, below=1)
+    dropout = real_number("dropout: p", dropout, usual=0.1, least=0, below=1)
     x = network(name, title=title, tokens=steps, vocabulary=vocabulary)
     with x.stage("embedding"):
         table = x.embedding(features, name="embedding")
@@ -138,7 +138,7 @@ def _attend(
 ) -> Handle:
     """Queries, keys and values of one product, attention, and a product that mixes the heads."""
     known("attention", attention, ATTENTIONS)
-    if features % whole("heads", heads):
+    if features % whole_number("heads", heads):
         raise InputError(f"{heads} heads do not divide {features} features; try a divisor.")
     qkv = x.linear(3 * features, name=f"{name}.qkv")
     if attention == "fused":

@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 
 from memlab import strings
-from memlab.pictures.addresses.packing import Packing, Placed, say, shortly
+from memlab.pictures.addresses.packing import Packing, Placed, shortly, text_of
 from memlab.pictures.draw import marks as draw
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Axis, Chart
@@ -223,12 +223,12 @@ class AddressChart:
             Area(alive, np.maximum(alive, arena), FREE, 0),
             Rule(y=arena, look="limit"),
             Rule(y=0, look="rule", opacity=0.6),
-            ChartText(0, 0, say("alive_in"), 11, "end", dx=-8, dy=-2, dim=True),
+            ChartText(0, 0, text_of("alive_in"), 11, "end", dx=-8, dy=-2, dim=True),
             *self._flag(scale.last),
             Press("at", self.last),
         ]  # fmt: skip
         before = [Rule(y=self.before)] if self.before else ()
-        told = say("at_operation", index=f"{self.moment.at + 1:,}", said=self._flagged)
+        told = text_of("at_operation", index=f"{self.moment.at + 1:,}", said=self._flagged)
         return Chart(operations(self.last), scale, marks, STRIP, left=LEFT, right=RIGHT,
                      above=46 if named else 22, previous=before,
                      told=[told])  # fmt: skip
@@ -246,7 +246,7 @@ class AddressChart:
         """Bytes alive there, and the name of the operation where there is one."""
         found, nbytes = self.packing, self.packing.true[self.moment.at]
         most = self.moment.at == found.placement.busiest
-        said = say("busiest") if most else say("alive_here", amount=shortly(nbytes))
+        said = text_of("busiest") if most else text_of("alive_here", amount=shortly(nbytes))
         return " · ".join(filter(None, [said, found.subject.operation(self.moment.at)]))
 
     # -- blocks at their addresses ------------------------------------------------------------
@@ -292,7 +292,7 @@ class AddressChart:
         found, level = self.packing, self.scale.first
         for role, stop, nbytes in outside(found) if level < 0 else ():
             place, name = (0, stop, level, level + nbytes), strings.get(f"role.{role.value}.one")
-            said = Fact(name, nbytes=nbytes, more=say("outside_more"))
+            said = Fact(name, nbytes=nbytes, more=text_of("outside_more"))
             yield Rect(*place, PAINTS[role], edge=0.4, fact=said)
             level += nbytes
         yield ChartText(self.last, self.scale.first, self._beside_it, 11, "end", dy=self._foot)
@@ -301,7 +301,7 @@ class AddressChart:
     def _beside_it(self) -> str:
         """Bytes of those in words; empty where there are none."""
         nbytes = self.packing.subject.before(self.packing.batch)
-        return say("outside", amount=shortly(nbytes)) if nbytes else ""
+        return text_of("outside", amount=shortly(nbytes)) if nbytes else ""
 
     @property
     def _foot(self) -> int:
@@ -406,7 +406,7 @@ class AddressChart:
         place = (*placed.place[:2], low, high)
         yield Rect(*place, "page", 1)
         yield Rect(*place, "rule faint", 1)
-        lines = say("hole", amount=in_binary(high - low), name=placed.name).split("|")
+        lines = text_of("hole", amount=in_binary(high - low), name=placed.name).split("|")
         wide, tall = self.size(place)
         lines = lines if tall >= 34 else [" ".join(lines)]
         if max(texts.width(line, 11) for line in lines) < wide - 6:
@@ -428,15 +428,15 @@ class AddressChart:
         key = "top_equal" if top == self.packing.placement.lower_bound else "top"
         yield Rule(y=top, look="limit", below=4, above=6)
         yield ChartText(0, top, shortly(top), 11, "end", -12, 4, bold=True)
-        yield self._titled(say(key if self.done else "top_now"), top, bold=True)
+        yield self._titled(text_of(key if self.done else "top_now"), top, bold=True)
         for bound in self._bound:
             apart = self.size((0, 0, min(bound, top), max(bound, top)))[1]
-            yield self._titled(say("bound"), top if apart < 16 else bound, right=apart < 16)
+            yield self._titled(text_of("bound"), top if apart < 16 else bound, right=apart < 16)
             if apart > 12 and len(self.moment.maps) == 1:
                 yield ChartText(0, bound, shortly(bound), 11, "end", -12, 4)
-        yield ChartText(0, self.scale.first, say("axis_x"), 11, dy=self._foot, dim=True)
+        yield ChartText(0, self.scale.first, text_of("axis_x"), 11, dy=self._foot, dim=True)
         sides = [(0, last * part, "end", -8, 4) for part in (0.6, 0.5, 0.4, 0.7)]
-        yield Label(say("axis_y"), sides, 11, dim=True)
+        yield Label(text_of("axis_y"), sides, 11, dim=True)
 
     def _titled(self, name: str, y: float, bold: bool = False, right: bool = False) -> Label:
         """A name at a line: above or below it, at the left, at the right, in between; none where it

@@ -54,14 +54,14 @@ def _both(nbytes: int) -> str:
     return exact if short == exact else f"{short} ({exact})"
 
 
-def say(key: str, /, **values: object) -> str:
+def text_of(key: str, /, **values: object) -> str:
     """A text of the address map."""
     return strings.get(f"addresses.{key}", **values)
 
 
 def say_how(name: str) -> str:
     """A way to place as people say it."""
-    return say(f"how.{name.replace(' ', '_')}")
+    return text_of(f"how.{name.replace(' ', '_')}")
 
 
 # -- what is packed -------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def subject_of(given: str | Network | Step) -> PackingSubject:
 @lru_cache(maxsize=8)
 def _of_name(name: str) -> PackingSubject:
     if name == TOY_NAME:
-        return PackingSubject(TOY_NAME, say("toy"), named=True)
+        return PackingSubject(TOY_NAME, text_of("toy"), named=True)
     network = network_of(name)
     return replace(subject_of(network), name=name_of(network), named=True)
 
@@ -244,12 +244,12 @@ class PackingTurn(NamedTuple):
     def text(self) -> str:
         """``'E needs 2 MiB. Free while it lives: 3 MiB. It goes to 4 MiB.'``"""
         sizes = sorted((high - low for low, high in self.holes), reverse=True)
-        holes = f" {say('and')} ".join(map(in_binary, sizes[:3]))
+        holes = f" {text_of('and')} ".join(map(in_binary, sizes[:3]))
         if len(sizes) > 3:
-            holes = say("largest_hole", amount=in_binary(sizes[0]), count=f"{len(sizes):,}")
+            holes = text_of("largest_hole", amount=in_binary(sizes[0]), count=f"{len(sizes):,}")
         key = "turn_refused" if self.refused else "turn_hole" if sizes else "turn"
         size, address = in_binary(self.placed.size), in_binary(self.placed.address)
-        return say(key, name=self.placed.name, amount=size, holes=holes, address=address)
+        return text_of(key, name=self.placed.name, amount=size, holes=holes, address=address)
 
 
 @dataclass(frozen=True, eq=False)
@@ -402,9 +402,9 @@ class Packing:
     def title(self) -> str:
         """``'ResNet-50 v1.5, batch 32, in place, best known'``."""
         subject, inside = self.subject, self.subject.step is not self.subject.plain
-        batch = "" if subject.toy else say("batch", batch=f"{self.batch:,}")
+        batch = "" if subject.toy else text_of("batch", batch=f"{self.batch:,}")
         how = say_how(self.placement.how)
-        about = [subject.label, batch, say("in_place") if inside else "", how]
+        about = [subject.label, batch, text_of("in_place") if inside else "", how]
         return ", ".join(filter(None, about))
 
     def headline(self, count: int | None = None) -> str:
@@ -412,12 +412,12 @@ class Packing:
         map_, blocks = self.placement, f"{len(self.blocks):,}"
         if count is not None and count < len(self.blocks):
             top = max((each.top for each in self.turns[:count]), default=0)
-            return say("finding.now", count=f"{count:,}", all=blocks, arena=shortly(top))
+            return text_of("finding.now", count=f"{count:,}", all=blocks, arena=shortly(top))
         key = "alone" if map_.arena == map_.total else "above"
         key = "faulty" if self.overlaps else key if map_.waste else "proved"
         amounts = {"arena": map_.arena, "bound": map_.lower_bound, "total": map_.total}
         amounts |= {"waste": abs(map_.waste)}
-        return say(f"finding.{key}", **{name: shortly(n) for name, n in amounts.items()})
+        return text_of(f"finding.{key}", **{name: shortly(n) for name, n in amounts.items()})
 
     @property
     def sentences(self) -> list[str]:
@@ -426,11 +426,11 @@ class Packing:
         map_, name = self.placement, self.subject.operation(self.placement.busiest)
         amounts = {"arena": map_.arena, "bound": map_.lower_bound, "total": map_.total}
         amounts |= {"waste": map_.waste} if map_.waste >= 0 else {}
-        figures = say("figures" if "waste" in amounts else "too_small",
+        figures = text_of("figures" if "waste" in amounts else "too_small",
                       **{key: _both(nbytes) for key, nbytes in amounts.items()})  # fmt: skip
         index = f"{map_.busiest + 1:,}" + (name and f", {name}")
         true = self.true[map_.busiest]
-        alive = say("alive_rounded" if true < map_.lower_bound else "alive", index=index,
+        alive = text_of("alive_rounded" if true < map_.lower_bound else "alive", index=index,
                     true=units.exact(true), bound=units.exact(map_.lower_bound),
                     count=f"{len(self.at(map_.busiest)):,}", align=map_.alignment)  # fmt: skip
         return [*filter(None, [figures, alive, self._outside(), *self.faults()])]
@@ -445,21 +445,21 @@ class Packing:
             return ""
         parts = ", ".join(f"{role} {in_binary(nbytes)}" for role, nbytes in roles.items())
         total = in_binary(there + self.placement.arena)
-        return say("before", parts=parts, before=in_binary(there), sum=total)
+        return text_of("before", parts=parts, before=in_binary(there), sum=total)
 
     def story(self, count: int) -> list[str]:
         """Story of the packing after so many turns: the order of a few blocks with their addresses,
         and the turn that decides; or what was moved by hand."""
         if self.placement.how == BY_HAND:
             names = ", ".join(placed.name for placed, _ in self.moved)
-            return [say("by_hand", names=names or say("nobody"))]
+            return [text_of("by_hand", names=names or text_of("nobody"))]
         told = self.told(count)
-        last = told.text() if told else say("nothing_yet")
+        last = told.text() if told else text_of("nothing_yet")
         if told and not told.refused and count == len(self.blocks):
             last = self._shared() or last
         if not self.subject.toy:
             return [last]
-        order = [say("at", name=each.name, address=number(each.address, "MiB"))
+        order = [text_of("at", name=each.name, address=number(each.address, "MiB"))
                  for each in self.turns[:count]]  # fmt: skip
         return [", ".join(order), last]
 
@@ -468,15 +468,15 @@ class Packing:
         for one in self.turns:
             if others := self.sharing(one):
                 other = min(others, key=lambda each: each.turn)
-                return say("share", first=one.name, second=other.name)
+                return text_of("share", first=one.name, second=other.name)
         return ""
 
     def faults(self) -> list[str]:
         """The blocks that live together and share bytes."""
         more, named = len(self.overlaps) - NAMED, self.overlaps[:NAMED]
-        counted = [say("more_faults", count=f"{more:,}")] if more > 0 else []
+        counted = [text_of("more_faults", count=f"{more:,}")] if more > 0 else []
         values = ((f"{each.first + 1:,}", each.one.name, each.other.name) for each in named)
-        told = [say("fault", index=at, first=one, second=other) for at, one, other in values]
+        told = [text_of("fault", index=at, first=one, second=other) for at, one, other in values]
         return [*told, *counted]
 
     def score(self) -> str:
@@ -484,26 +484,26 @@ class Packing:
         best, proved = self.best
         arena, more = self.placement.arena, self.placement.arena - best
         amounts = {"top": arena, "bound": self.placement.lower_bound, "best": best}
-        text = say("score.proved" if proved else "score.known",
+        text = text_of("score.proved" if proved else "score.known",
                    **{name: in_binary(nbytes) for name, nbytes in amounts.items()})  # fmt: skip
         key = "above" if more > 0 else "better" if more else "best"
         key = "faulty" if self.overlaps else key
-        return f"{text} {say(f'score.{key}', amount=in_binary(abs(more)))}"
+        return f"{text} {text_of(f'score.{key}', amount=in_binary(abs(more)))}"
 
     def about(self, placed: Placed) -> list[str]:
         """One block: what it is, its life, its addresses, who else uses them."""
         entry, (birth, stop, first, end) = placed.entry, placed.place
-        tenants = [say("tenant", name=t.name, first=f"{t.first + 1:,}", last=f"{t.last + 1:,}")
+        tenants = [text_of("tenant", name=t.name, first=f"{t.first + 1:,}", last=f"{t.last + 1:,}")
                    for t in (entry.tenants if entry else ())]  # fmt: skip
         table = "toy_kind" if entry is None else "key"
-        kind = say(f"{table}.{placed.kind}") if placed.kind in ("kept", "short") else ""
+        kind = text_of(f"{table}.{placed.kind}") if placed.kind in ("kept", "short") else ""
         role = strings.get(f"role.{entry.role.value}.one") if entry else ""
         return [
             ", ".join(filter(None, [role, kind])),
-            say("life", birth=f"{birth + 1:,}", death=f"{stop:,}"),
-            say("address", first=f"{first:,}", end=f"{end:,}"),
-            *([say("tenants", names=", ".join(tenants))] if tenants else []),
-            *(self._company(placed) or [say("shares_none")]),
+            text_of("life", birth=f"{birth + 1:,}", death=f"{stop:,}"),
+            text_of("address", first=f"{first:,}", end=f"{end:,}"),
+            *([text_of("tenants", names=", ".join(tenants))] if tenants else []),
+            *(self._company(placed) or [text_of("shares_none")]),
         ]
 
     def _company(self, placed: Placed) -> list[str]:
@@ -512,7 +512,7 @@ class Packing:
         over = ", ".join(one if other == placed.name else other for one, other in pairs
                          if placed.name in (one, other))  # fmt: skip
         said = {"lies_over": over, "shares": self._partners(placed)}
-        return [say(key, names=names) for key, names in said.items() if names]
+        return [text_of(key, names=names) for key, names in said.items() if names]
 
     def _partners(self, placed: Placed) -> str:
         others = self.sharing(placed)
@@ -523,7 +523,7 @@ class Packing:
         to, address, and who shares it."""
         block = placed.block
         figures = (block.nbytes, placed.size, block.birth + 1, block.death + 1, placed.address)
-        shared = self._partners(placed) or say("nobody")
+        shared = self._partners(placed) or text_of("nobody")
         return [placed.name, *(f"{figure:,}" for figure in figures), shared]
 
     def letters(self, count: int) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from memlab import units
 from memlab.errors import InputError
-from memlab.pictures.addresses.packing import PackingSubject, say
+from memlab.pictures.addresses.packing import PackingSubject, text_of
 from memlab.placement.placement import Placement
 
 if TYPE_CHECKING:
@@ -62,14 +62,14 @@ class ArenaRun:
         """Arena, loss, arrays; who read what is free; one line for every array that differs."""
         planned = self.placement.arena
         amounts = {"measured": self.arena, "planned": planned, "residual": self.arena - planned}
-        count, what = len(self.differences), say(f"run.what.{self.what}")
+        count, what = len(self.differences), text_of(f"run.what.{self.what}")
         return [
-            say("run.arena", **{key: units.exact(abs(n)) for key, n in amounts.items()}),
+            text_of("run.arena", **{key: units.exact(abs(n)) for key, n in amounts.items()}),
             *self._losses(),
-            say("run.some_differ" if self.wrong else "run.none_differ", count=count, what=what,
+            text_of("run.some_differ" if self.wrong else "run.none_differ", count=count, what=what,
                 wrong=len(self.wrong)),
             *self._faults(),
-            *(say("run.differ", name=found.name, values=f"{found.values:,}", of=f"{found.of:,}")
+            *(text_of("run.differ", name=found.name, values=f"{found.values:,}", of=f"{found.of:,}")
               for found in self.wrong),
         ]  # fmt: skip
 
@@ -77,15 +77,15 @@ class ArenaRun:
         if self.loss is None or self.expected is None:
             return []
         key = "same_loss" if self.same_loss else "other_loss"
-        return [say(f"run.{key}", loss=f"{self.loss:.6f}", expected=f"{self.expected:.6f}")]
+        return [text_of(f"run.{key}", loss=f"{self.loss:.6f}", expected=f"{self.expected:.6f}")]
 
     def _faults(self) -> list[str]:
         """Sentence on a silent fault; without one, on who read what is free."""
         if self.faults:
             silent = self.loss is not None and self.same_loss and self.wrong
-            return [say("run.silent")] if silent else []
+            return [text_of("run.silent")] if silent else []
         key = "unclear" if self.unclear else "nan" if self.nan else "no_nan"
-        return [say(f"run.{key}", names=", ".join((self.unclear or self.nan)[:3]))]
+        return [text_of(f"run.{key}", names=", ".join((self.unclear or self.nan)[:3]))]
 
     def text(self) -> str:
         """The sentences, one in a line."""
@@ -104,11 +104,11 @@ def run_map(subject: PackingSubject, placement: Placement, batch: int) -> ArenaR
 
     step, plain = subject.step, subject.plain
     if step is None or plain is None:
-        raise InputError(say("run.toy"))
+        raise InputError(text_of("run.toy"))
     work = sum(op.flops.at(batch) for op in step.ops)
     if work > PATIENCE:
         flops = f"{work // GFLOP:,}"
-        raise InputError(say("run.long", what=subject.label, batch=f"{batch:,}", flops=flops))
+        raise InputError(text_of("run.long", what=subject.label, batch=f"{batch:,}", flops=flops))
     faults = len(placement.overlaps())
     apart = run(plain, batch)
     here = run(step, batch, placement=placement, poison=not faults, overlapping=faults > 0)

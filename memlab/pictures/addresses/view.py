@@ -25,10 +25,10 @@ from memlab.pictures.addresses.packing import (
     Packing,
     PackingSubject,
     Placed,
-    say,
     say_how,
     shortly,
     subject_of,
+    text_of,
 )
 from memlab.pictures.addresses.running import ArenaRun, run_map
 from memlab.pictures.draw.page import Page
@@ -96,7 +96,7 @@ class What(Select[Any]):
 
     def labelled(self, now: State, labels: Any) -> dict[str, str]:
         made = {each.name: each.label for each in (now.own, now.what)}
-        titles = {n: network_of(n).title if n != TOY_NAME else say("toy") for n in OFFERED}
+        titles = {n: network_of(n).title if n != TOY_NAME else text_of("toy") for n in OFFERED}
         return made | titles if now.own.named else made | titles | made
 
     def written(self, now: State) -> str:
@@ -190,14 +190,14 @@ class AddressMap(View[MapMoment]):
         place="more",
         doc="how many blocks lie already, in the placer's order; None for all",
         when=lambda now: now.what.toy,
-        brief=lambda now: say("packed"),
+        brief=lambda now: text_of("packed"),
     )
     in_place = Checkbox(
         doc="outputs overwrite inputs that nobody needs any more (``memlab.in_place``)",
         place="more",
         when=a_step,
         follows=("what",),
-        brief=lambda now: say("in_place") if now.in_place else "",
+        brief=lambda now: text_of("in_place") if now.in_place else "",
     )
     batch = NumberBox(
         1,
@@ -208,7 +208,7 @@ class AddressMap(View[MapMoment]):
         when=a_step,
         follows=("what",),
         code=a_step,
-        brief=lambda now: say("batch", batch=f"{now.batch:,}"),
+        brief=lambda now: text_of("batch", batch=f"{now.batch:,}"),
     )
     chosen = Setting(
         doc="the name of the block in focus",
@@ -435,7 +435,7 @@ def _headline(moment: MapMoment) -> str:
     if len(moment.maps) == 1:
         return moment.packing.headline(moment.count)
     first, second = (shortly(each.placement.arena) for each in moment.maps)
-    return say("finding.pair", first=first, second=second)
+    return text_of("finding.pair", first=first, second=second)
 
 
 def _sentences(moment: MapMoment) -> list[str]:
@@ -443,8 +443,8 @@ def _sentences(moment: MapMoment) -> list[str]:
     found, now = moment.packing, moment.now
     if told := [*found.faults(), *([found.score()] if now.scored else [])]:
         return told
-    rounded = [say("rounds", align=found.placement.alignment)] if found.rounds else []
-    return [" ".join([say("moving" if now.moving else "see"), *rounded])]
+    rounded = [text_of("rounds", align=found.placement.alignment)] if found.rounds else []
+    return [" ".join([text_of("moving" if now.moving else "see"), *rounded])]
 
 
 # -- blocks of the page ---------------------------------------------------------------------------
@@ -473,19 +473,20 @@ def _exact(chart: AddressChart, wide: bool) -> Iterator[PageBlock]:
     here = found.at(moment.at, count)[::-1] if cut else found.blocks
     largest = sorted(here, key=lambda placed: -placed.size)[:LISTED]
     shown = [placed for placed in here if placed in largest]
-    title = say("cut" if cut else "largest", index=f"{moment.at + 1:,}")
+    title = text_of("cut" if cut else "largest", index=f"{moment.at + 1:,}")
     looks, drawn = [paint(each.kind) for each in shown], moment.now.numbers and wide
-    yield Table(say("heads").split("|"), [*map(found.row, shown)], "<>>>>><", title, looks=looks,
+    yield Table(text_of("heads").split("|"), [*map(found.row, shown)], "<>>>>><", title,
+                looks=looks,
                 drawn=drawn, gap=8 * drawn)  # fmt: skip
     others = len(here) - len(shown)
-    yield Paragraphs(say("others", count=f"{others:,}") if others else "", drawn=drawn)
+    yield Paragraphs(text_of("others", count=f"{others:,}") if others else "", drawn=drawn)
 
 
 def _phases(found: PackingSubject) -> Iterator[str]:
     """Phases in words, as the brackets above the picture say them."""
     for phase, first, last in found.phases:
         values = {"first": f"{first + 1:,}", "last": f"{last + 1:,}"}
-        yield say("band", phase=strings.get(f"phase.{phase}"), **values)
+        yield text_of("band", phase=strings.get(f"phase.{phase}"), **values)
 
 
 def _key(chart: AddressChart) -> Key:
@@ -498,4 +499,4 @@ def _key(chart: AddressChart) -> Key:
     names = {kind: f"addresses.{table}.{kind}" for kind in kinds}
     entries = [(paint(kind), strings.get(name if strings.has(name) else f"role.{kind}.one"))
                for kind, name in names.items()]  # fmt: skip
-    return Key([*entries, (FREE, say("key.free"))], 11, gap=6)
+    return Key([*entries, (FREE, text_of("key.free"))], 11, gap=6)

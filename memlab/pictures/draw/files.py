@@ -12,7 +12,7 @@ from typing import Any
 from memlab import strings
 from memlab.errors import InputError
 from memlab.pictures.draw.page import Page
-from memlab.pictures.live.setting import Range, State, of
+from memlab.pictures.live.setting import Range, State, resolve
 from memlab.pictures.live.view import PageState, View
 from memlab.pictures.live.widget import Labels
 
@@ -105,7 +105,9 @@ def _frames(view: View[Any], slider: Range) -> Iterator[tuple[State, Page]]:
 
 def _states(view: View[Any], slider: Range) -> Iterator[State]:
     own = slider.standing(view.state)
-    for stop in sorted({own, *(each for each in of(slider.stops, view.state) if each <= 2 * own)}):
+    for stop in sorted(
+        {own, *(each for each in resolve(slider.stops, view.state) if each <= 2 * own)}
+    ):
         with suppress(InputError):  # a step that was made for some batches alone
             state = view.changed(view.state, **{slider.name: stop})
             view.rows_of(state)

@@ -21,7 +21,7 @@ from memlab.pictures.draw.marks import Fact, Mark, Pen
 from memlab.pictures.draw.svg import Box, text_box
 from memlab.pictures.draw.text import Runs
 from memlab.pictures.draw.theme import HA, lined
-from memlab.pictures.values.number_text import three
+from memlab.pictures.values.number_text import three_digits
 
 LINE = 14
 """From line to line of a name."""
@@ -152,7 +152,7 @@ class Label(Mark):
 
 def beyond(x: float, end: float, nbytes: int) -> Label:
     """Label of what goes on above the end of an axis."""
-    said = strings.get("draw.beyond", amount=three(nbytes))
+    said = strings.get("draw.beyond", amount=three_digits(nbytes))
     spots = (("middle", 0.0), ("start", 6.0), ("end", -6.0))
     places = [(x, end, anchor, dx, dy) for dy in (22.0, 38.0) for anchor, dx in spots]
     return Label(said, places, 13, bold=True, chip=True, kept=True)

@@ -48,7 +48,7 @@ class AccuracyOfEstimates(Still, Study):
 
     @property
     def title(self) -> str:
-        return say("title")
+        return text_of("title")
 
     @property
     def sentences(self) -> list[str]:
@@ -74,8 +74,8 @@ class AccuracyOfEstimates(Still, Study):
     def notes(self) -> list[str]:
         left_out = [f"{each.case}: {each.why}." for each in self.result.compared if each.why]
         names = ", ".join(self.lacking)
-        lacking = [say("lacking", names=names)] if names else []
-        return [*left_out, *lacking, say("note"), timings.where(self.result.machine)]
+        lacking = [text_of("lacking", names=names)] if names else []
+        return [*left_out, *lacking, text_of("note"), timings.where(self.result.machine)]
 
     def page(self) -> Page:
         steps = self.steps
@@ -85,7 +85,7 @@ class AccuracyOfEstimates(Still, Study):
         blocks: list[PageBlock] = []
         for step, chart in zip(steps, charts, strict=True):
             size = units.short(step.truth)
-            said = say("step", case=step.case, size=size, source=step.source)
+            said = text_of("step", case=step.case, size=size, source=step.source)
             blocks += [
                 Paragraphs(said, 12, bold=True, gap=8),
                 replace(chart, left=left, right=right),
@@ -98,21 +98,21 @@ class AccuracyOfEstimates(Still, Study):
     def _bars(self, step: Compared, scale: LinearScale, last: bool) -> Chart:
         """The estimates of one step, and a line at the truth."""
         shown = [_bar(each, step) for each in self._shown(step)]
-        axis = Axis(note=say("axis") if last else "", rule=False, labels=last)
+        axis = Axis(note=text_of("axis") if last else "", rule=False, labels=last)
         chart = bars(shown, scale, PITCH, axis=axis, told=self._told(step), gap=2)
         truth = Fact(step.source, nbytes=step.truth)
         return replace(chart, marks=[Rule(100, look="rule", fact=truth), *chart.marks])
 
     def _told(self, step: Compared) -> Table:
-        heads = [say(key) for key in ("predictor", "size", "off", "took")]
+        heads = [text_of(key) for key in ("predictor", "size", "off", "took")]
         return Table(heads, [_cells(each, step) for each in self._shown(step)], "<><>")
 
 
 def _most(name: str, percent: float) -> str:
     if not percent:
-        return say("equal", name=name)
-    said = f"{percent:.2f}" if percent >= LEAST else say("less", percent=LEAST)
-    return say("most", name=name, percent=said)
+        return text_of("equal", name=name)
+    said = f"{percent:.2f}" if percent >= LEAST else text_of("less", percent=LEAST)
+    return text_of("most", name=name, percent=said)
 
 
 def _bar(each: PredictorEstimate, step: Compared) -> LabelledBar:
@@ -140,6 +140,6 @@ def _percents(steps: list[Compared]) -> LinearScale:
     return counts_over(ceil(max(found)), "%")
 
 
-def say(key: str, **values: object) -> str:
+def text_of(key: str, **values: object) -> str:
     """A text of this view."""
     return strings.get(f"accuracy.{key}", **values)

@@ -16,12 +16,12 @@ from memlab import optimizers, strings, units
 from memlab.clocks import roofline
 from memlab.ledger.ledger import Entry, Peak
 from memlab.pictures.explain import modules
-from memlab.pictures.explain.explained_changes import ExplainedStep, Planned, StepChange, say
+from memlab.pictures.explain.explained_changes import ExplainedStep, Planned, StepChange, text_of
 from memlab.pictures.explain.explained_time import ModuleRun, PlanColumns
 from memlab.pictures.explain.modules import ModuleGroup
 from memlab.pictures.memory.step_memory import phases
 from memlab.pictures.mountain.stack_parts import ROLES, StackPart
-from memlab.pictures.values.number_text import batches, percent, three
+from memlab.pictures.values.number_text import batches, percent, three_digits
 from memlab.step.op import Phase
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
@@ -161,15 +161,15 @@ class Explained:
     def row_name(self, group: ModuleGroup) -> str:
         """Display name of a row."""
         if group.rest:
-            return say("rest_of", module=modules.ending(group.name))
-        return self.subject.module_name(group.name) or say("others", count=group.others)
+            return text_of("rest_of", module=modules.ending(group.name))
+        return self.subject.module_name(group.name) or text_of("others", count=group.others)
 
     @property
     def floor_name(self) -> str:
         """Display name of the row of what modules own."""
         optimizer = optimizers.title(self.now.ledger.optimizer, short=True)
         state = self.floor[Role.OPTIMIZER_STATE]
-        return say("floor_state" if state else "floor", optimizer=optimizer)
+        return text_of("floor_state" if state else "floor", optimizer=optimizer)
 
     # -- over time --------------------------------------------------------------------------
 
@@ -229,7 +229,7 @@ class Explained:
         rows = shown.planned.ledger.rows
         if shown.planned.parts > 1:
             begin = next((i for i, row in enumerate(rows) if row.phase is Phase.UPDATE), len(rows))
-            name = say("in_parts", parts=shown.planned.parts)
+            name = text_of("in_parts", parts=shown.planned.parts)
             late = [(_phase(Phase.UPDATE), begin, len(rows) - 1)] if begin < len(rows) else []
             return [(name, 0, begin - 1), *late]
         for phase, first, last in phases(shown.planned.ledger.rows):
@@ -245,7 +245,10 @@ class Explained:
     def title(self) -> str:
         """``'GPT, batch 8, fp32, Adam, 12.0 GB of memory'``."""
         ledger = self.subject.plain.ledger
-        batch, memory = say("batch", batch=f"{self.batch:,}"), say("of", memory=amount(self.memory))
+        batch, memory = (
+            text_of("batch", batch=f"{self.batch:,}"),
+            text_of("of", memory=amount(self.memory)),
+        )
         optimizer = optimizers.title(ledger.optimizer)
         words = [self.subject.label, batch, ledger.format, optimizer, memory]
         return ", ".join(filter(None, words))
@@ -259,11 +262,11 @@ class Explained:
     def where(self) -> str:
         """The peak, its phase, its module, and what most of it is."""
         at = self.peak.row.phase
-        phase = say(f"in.{Phase.BACKWARD if at is Phase.COPY else at}")
+        phase = text_of(f"in.{Phase.BACKWARD if at is Phase.COPY else at}")
         layer = self.subject.module_name(self.module)
-        said = say("at", phase=phase, module=layer) if layer else phase
+        said = text_of("at", phase=phase, module=layer) if layer else phase
         key = "peak_now" if self.chosen else "peak"
-        return f"{say(key, peak=three(self.peak.nbytes), at=said)} {self._mostly}"
+        return f"{text_of(key, peak=three_digits(self.peak.nbytes), at=said)} {self._mostly}"
 
     @property
     def _mostly(self) -> str:
@@ -272,21 +275,21 @@ class Explained:
         if owned >= maps:
             role = max(self.floor, key=lambda each: self.floor[each])
             what, nbytes = StackPart(role, False).label, self.floor[role]
-            return say(f"share.{_share(nbytes, self.peak.nbytes)}", what=what)
+            return text_of(f"share.{_share(nbytes, self.peak.nbytes)}", what=what)
         row = self.rows[0]
-        what = say("maps_of", module=self.row_name(row))
-        return say(f"share.{_share(row.nbytes, self.peak.nbytes)}", what=what)
+        what = text_of("maps_of", module=self.row_name(row))
+        return text_of(f"share.{_share(row.nbytes, self.peak.nbytes)}", what=what)
 
     @property
     def held(self) -> str:
         """The largest batch that the card holds."""
         memory, batch, largest = amount(self.memory), f"{self.batch:,}", self.largest
         if self.chosen and self.now.ledger.batches is not None:
-            return say("fits.holds" if self.fitting(self.chosen) else "fits.over",
-                       memory=memory, batch=batch, total=three(self.total))  # fmt: skip
+            return text_of("fits.holds" if self.fitting(self.chosen) else "fits.over",
+                       memory=memory, batch=batch, total=three_digits(self.total))  # fmt: skip
         if largest is None:
-            return say("fits.always", memory=memory)
-        return say(f"fits.{self._holds(largest)}", memory=memory, batch=batch,
+            return text_of("fits.always", memory=memory)
+        return text_of(f"fits.{self._holds(largest)}", memory=memory, batch=batch,
                    largest=batches(largest))  # fmt: skip
 
     def _holds(self, largest: int) -> str:
@@ -307,13 +310,13 @@ class Explained:
         if self.best:
             return self._of_change(self.best, "best")
         if self.fits:
-            return " ".join(filter(None, (say("nothing"), self._next)))
+            return " ".join(filter(None, (text_of("nothing"), self._next)))
         return self._none("none", self.batch, self.changes)
 
     def _of_change(self, change: StepChange, key: str) -> str:
         """Gain and cost of a change, and what it asks for."""
-        total = three(change.total(self.batch))
-        said = say(f"advice.{key}", change=change.title, cost=change.cost, total=total)
+        total = three_digits(change.total(self.batch))
+        said = text_of(f"advice.{key}", change=change.title, cost=change.cost, total=total)
         return " ".join(filter(None, (said, change.asks)))
 
     def _none(self, key: str, batch: int, changes: Sequence[StepChange]) -> str:
@@ -321,10 +324,10 @@ class Explained:
         tried = [self.subject.plain, *changes]
         least = min(tried, key=lambda each: each.total(batch))
         said = {"batch": f"{batch:,}", "memory": amount(self.memory),
-                "least": three(least.total(batch))}  # fmt: skip
+                "least": three_digits(least.total(batch))}  # fmt: skip
         if isinstance(least, StepChange):
-            return say(f"{key}_over", how=least.title, **said)
-        return say(f"{key}_plain", **said)
+            return text_of(f"{key}_over", how=least.title, **said)
+        return text_of(f"{key}_plain", **said)
 
     @cached_property
     def larger(self) -> int | None:
@@ -344,7 +347,7 @@ class Explained:
         best = next((c for c in changes if c.total(self.larger) <= self.memory), None)
         if best is None:
             return self._none("next", self.larger, changes)
-        return say("next", batch=f"{self.larger:,}", change=best.title, cost=best.cost)
+        return text_of("next", batch=f"{self.larger:,}", change=best.title, cost=best.cost)
 
     @property
     def code(self) -> tuple[str, ...]:
@@ -369,23 +372,26 @@ class Explained:
         found = self.error
         if found is None:
             return ""
-        which = say("first_step" if found.step == 1 else "second_step")
-        module = self.subject.module_name(found.layer) or say("no_module")
-        return say(form, step=which, module=module)
+        which = text_of("first_step" if found.step == 1 else "second_step")
+        module = self.subject.module_name(found.layer) or text_of("no_module")
+        return text_of(form, step=which, module=module)
 
     @property
     def card(self) -> str:
         """Reason why the card shows more, and whether that fits."""
         when = "now" if self.chosen else "plain"
         key = "holds" if self.fitting(self.now) else "over"
-        return say(f"card.{when}.{key}", total=three(self.total))
+        return text_of(f"card.{when}.{key}", total=three_digits(self.total))
 
     @property
     def notes(self) -> list[str]:
         """Sources of the figures."""
         rates = roofline.rates()
         key = "planned_here" if rates.here else "planned"
-        return [say(key, machine=rates.processor, date=rates.machine["date"]), say("beside")]
+        return [
+            text_of(key, machine=rates.processor, date=rates.machine["date"]),
+            text_of("beside"),
+        ]
 
     # -- exact ------------------------------------------------------------------------------
 
@@ -394,7 +400,7 @@ class Explained:
         cells = [(self.row_name(row), row.nbytes) for row in self.rows]
         cells += [(StackPart(role, False).label, n) for role, n in self.floor.items() if n]
         cells.sort(key=lambda cell: -cell[1])
-        cells.append((say("peak_row"), self.peak.nbytes))
+        cells.append((text_of("peak_row"), self.peak.nbytes))
         return [[name, f"{n:,}", percent(n, self.peak.nbytes) + " %"] for name, n in cells]
 
     def sums(self) -> list[list[str]]:
@@ -406,7 +412,12 @@ class Explained:
         beside = (row[:3] for row in self.now.beside(self.batch))
         cells = [("plan", plan, "planned"), *workspace, *beside, ("sum", self.total, "")]
         return [
-            [say(f"row.{key}"), f"{n:,}", f"{n / 2**20:,.0f}", origin and say(f"origin.{origin}")]
+            [
+                text_of(f"row.{key}"),
+                f"{n:,}",
+                f"{n / 2**20:,.0f}",
+                origin and text_of(f"origin.{origin}"),
+            ]
             for key, n, origin in cells
         ]
 
@@ -414,7 +425,7 @@ class Explained:
         """Every change: what it is, the card's bytes with it, its time, whether it is enough."""
         return [
             [each.title, f"{each.total(self.batch):,}", each.cost,
-             say("enough" if self.fitting(each) else "too_much")]
+             text_of("enough" if self.fitting(each) else "too_much")]
             for each in self.changes
         ]  # fmt: skip
 

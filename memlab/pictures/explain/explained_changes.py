@@ -22,7 +22,7 @@ from memlab.placement.caching_allocator import CONTEXT, CardEstimate, estimates
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.techniques import application_order
-from memlab.techniques.registry import Applied, use
+from memlab.techniques.registry import Applied, applied
 
 TRIES = 4
 """How often a schedule is made with less room, where what lies beside it took more."""
@@ -34,7 +34,7 @@ PARTS = tuple(2**power for power in range(1, 7))
 """In so many parts a batch is taken, tried from the fewest on."""
 
 
-def say(key: str, /, **values: object) -> str:
+def text_of(key: str, /, **values: object) -> str:
     """A text about a model that is explained."""
     return strings.get(f"explain.{key}", **values)
 
@@ -140,15 +140,15 @@ class StepChange(Planned):
     @property
     def title(self) -> str:
         """Name in a few words."""
-        return say(f"change.{self.key}", parts=self.parts, names=_listed(self.names))
+        return text_of(f"change.{self.key}", parts=self.parts, names=_listed(self.names))
 
     @property
     def cost(self) -> str:
         """Cost in time."""
         percent = round(100 * self.extra)
         if percent <= 0:
-            return say("cost.none" if percent == 0 else "cost.less", percent=-percent)
-        return say("cost.more", percent=percent)
+            return text_of("cost.none" if percent == 0 else "cost.less", percent=-percent)
+        return text_of("cost.more", percent=percent)
 
     @property
     def asks(self) -> str:
@@ -156,14 +156,18 @@ class StepChange(Planned):
         if self.same:
             return ""
         norms = self.key == "parts" and any("batch_norm" in op.kind for op in self.step.ops)
-        return say("asks.parts_norm" if norms else f"asks.{self.key}", parts=self.parts)
+        return text_of("asks.parts_norm" if norms else f"asks.{self.key}", parts=self.parts)
 
 
 def _listed(names: tuple[str, ...]) -> str:
     names = tuple(map(ending, names))
     if len(names) > NAMED:
-        return say("and_more", names=", ".join(names[: NAMED - 1]), count=len(names) - NAMED + 1)
-    return say("and", names=", ".join(names[:-1]), last=names[-1]) if names[1:] else "".join(names)
+        return text_of(
+            "and_more", names=", ".join(names[: NAMED - 1]), count=len(names) - NAMED + 1
+        )
+    return (
+        text_of("and", names=", ".join(names[:-1]), last=names[-1]) if names[1:] else "".join(names)
+    )
 
 
 # -- what is explained ---------------------------------------------------------------------------
@@ -221,8 +225,8 @@ class ExplainedStep:
     def _ways(self, batch: int, nbytes: int) -> list[Callable[[], StepChange | None]]:
         late = self.plain.ledger.peak_at(batch).row.phase is Phase.UPDATE
         ways: list[Callable[[], StepChange | None]] = [
-            partial(self._used, batch, "in_place", use("in_place")),
-            partial(self._used, batch, "eight_bits", use("eight_bit_states"), same=False),
+            partial(self._used, batch, "in_place", applied("in_place")),
+            partial(self._used, batch, "eight_bits", applied("eight_bit_states"), same=False),
             partial(self._parts, batch, nbytes),
         ]
         if not late:
@@ -240,9 +244,9 @@ class ExplainedStep:
         return self.change(by(self.step), batch, key, f"step = {by.line()}", **more)
 
     def _parts(self, batch: int, nbytes: int) -> StepChange:
-        step = use("accumulate", 2)(self.step)
+        step = applied("accumulate", 2)(self.step)
         count = self._fewest(step, batch, nbytes)
-        code = f"step = {use('accumulate', count).line()}"
+        code = f"step = {applied('accumulate', count).line()}"
         return self.change(step, batch, "parts", code, parts=count, same=False)
 
     def _fewest(self, step: Step, batch: int, nbytes: int) -> int:
@@ -264,7 +268,7 @@ class ExplainedStep:
     def _chain(self, room: int | None, batch: int) -> StepChange | None:
         """The fastest schedule whose plan stays within the room, if there is one; without a room
         that with the least peak."""
-        chain = use("recompute", "chain", batch=batch, budget=room)
+        chain = applied("recompute", "chain", batch=batch, budget=room)
         try:
             return self._used(batch, "recompute", chain)
         except InputError:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from memlab.errors import InputError, shorten, visible
-from memlab.pictures.explain.explained_changes import StepChange, say
+from memlab.pictures.explain.explained_changes import StepChange, text_of
 from memlab.pictures.explain.recorded_model import TorchModel
 from memlab.step.op import CALL, Phase
 from memlab.step.step import Step
@@ -79,7 +79,7 @@ class OwnModel(TorchModel):
         self.loss_fn = loss_fn or usual_loss
         self.optimizer, self.options, self.progress = optimizer, options or {}, progress
         self._steps: dict[str, Step] = {}
-        with self._bar(say("recording"), TRACES):
+        with self._bar(text_of("recording"), TRACES):
             step = self._plain()
         classes = self.recording.modules.items()
         super().__init__(step, {visible(path): visible(name) for path, name in classes})
@@ -143,7 +143,7 @@ class OwnModel(TorchModel):
         plain = self.plain.peak(batch)
         for number, way in enumerate(self._ways(batch, nbytes)):
             try:
-                with self._bar(say("trying", number=number + 1)):
+                with self._bar(text_of("trying", number=number + 1)):
                     found = way()
             except InputError:
                 continue

@@ -39,13 +39,13 @@ from memlab.pictures.draw.svg import Box, Svg
 from memlab.pictures.draw.table import PageBlock, Paragraphs, SideBySide, Table, Unnamed
 from memlab.pictures.draw.theme import FREE, PAINTS, Paint
 from memlab.pictures.explain.explained import FLOOR, Explained, amount
-from memlab.pictures.explain.explained_changes import say
+from memlab.pictures.explain.explained_changes import text_of
 from memlab.pictures.explain.explained_time import ModuleRun, ModuleSlab
 from memlab.pictures.explain.explained_time import PlanColumns as Plan
 from memlab.pictures.explain.modules import span
 from memlab.pictures.mountain.layers import MountainLayer
 from memlab.pictures.mountain.picture import DrawnLayer, Mountain
-from memlab.pictures.values.number_text import percent, three
+from memlab.pictures.values.number_text import percent, three_digits
 from memlab.step.tensor import Role
 
 COLUMNS = 640
@@ -102,9 +102,9 @@ class OverTime:
         part, low, high = layer
         if isinstance(part, ModuleSlab):
             return DrawnLayer(low, high, THIN, fact=self._fact(part.module), edge=0.5)
-        fact = Fact(say(f"role.{part}"), nbytes=int(layer.most))
+        fact = Fact(text_of(f"role.{part}"), nbytes=int(layer.most))
         other = part is Role.FEATURE_MAP and bool(self.slabs)
-        name = say("other_maps") if other else say(f"role.{part}")
+        name = text_of("other_maps") if other else text_of(f"role.{part}")
         return DrawnLayer(low, high, PAINTS[part], name, fact)
 
     def _fact(self, name: str) -> Fact:
@@ -117,8 +117,8 @@ class OverTime:
         nbytes = sum(each.size.at(self.now.held) for each in entries)
         largest = max(entries, key=lambda each: each.size.at(self.now.held))
         formula = largest.formula(self.now.held) if len(entries) == 1 else ""
-        return Fact(name or say("modules"), formula.partition(" = ")[0], nbytes,
-                    more=say("waits", percent=round(100 * share)))  # fmt: skip
+        return Fact(name or text_of("modules"), formula.partition(" = ")[0], nbytes,
+                    more=text_of("waits", percent=round(100 * share)))  # fmt: skip
 
     # -- the chart --------------------------------------------------------------------------
 
@@ -126,32 +126,32 @@ class OverTime:
         """Bytes over time; ``numbers`` adds ticks."""
         y, mountain = self.y, self.mountain
         nbytes = self.found.peak.nbytes
-        peak = say("peak_label", peak=three(nbytes)) if numbers else say("peak_word")
+        peak = text_of("peak_label", peak=three_digits(nbytes)) if numbers else text_of("peak_word")
         marks = [*self._phases(), *mountain.stack(), *self._spans(), *mountain.peak(nbytes, peak),
                  *self._card(), *self._cross(), *mountain.was(self._before), *self._names(),
                  *mountain.names()]  # fmt: skip
         return Chart(
             Operations(0, COLUMNS), y, marks, TALL, Axis(labels=False, grid=False, rule=False),
             Axis(ticks=None if numbers else [y.ticks[-1]]), left=LEFT, right=8, above=ABOVE,
-            below=BELOW, previous=mountain.previous, told=self._told(), name=say("mountain"),
+            below=BELOW, previous=mountain.previous, told=self._told(), name=text_of("mountain"),
             gap=10,
         )  # fmt: skip
 
     @property
     def _before(self) -> str:
         """The peak of the plain step."""
-        return say("before", peak=three(self.found.subject.plain.peak(self.found.batch)))
+        return text_of("before", peak=three_digits(self.found.subject.plain.peak(self.found.batch)))
 
     def _told(self) -> list[str]:
         """What the labels of the chart say."""
-        said = [say("peak_label", peak=three(self.found.peak.nbytes))]
+        said = [text_of("peak_label", peak=three_digits(self.found.peak.nbytes))]
         if self.mountain.before is not None:
             said.append(self._before)
         if self.slabs:
             said.append(" ".join(self._slab_name().split()))
         cross = self.found.cross.replace("\n", " ")
         said += [f"{cross[:1].upper()}{cross[1:]}"] if cross and not self.found.chosen else []
-        return [f"{say('mountain')}: {'; '.join(said)}."]
+        return [f"{text_of('mountain')}: {'; '.join(said)}."]
 
     def _phases(self) -> Iterator[Mark]:
         """Brackets over forward, backward and the optimizer."""
@@ -164,12 +164,12 @@ class OverTime:
         yield Brackets(
             [(run, now.begin(run.begin), now.end(run.end)) for run in self.found.spans(now)]
         )
-        yield ChartText(0, 0, say("axis"), 11, dy=BELOW - 4, dim=True)
+        yield ChartText(0, 0, text_of("axis"), 11, dy=BELOW - 4, dim=True)
 
     def _card(self) -> Iterator[Mark]:
         """The line of the card."""
         memory = self.found.memory
-        name = say("card_label", memory=amount(memory))
+        name = text_of("card_label", memory=amount(memory))
         if memory > self.y.last:
             yield Label(f"↑ {name}", [(COLUMNS, self.y.last, "end", -2, 14)], 12, bold=True)
             return
@@ -208,10 +208,10 @@ class OverTime:
 
     def _slab_name(self, form: str = "") -> str:
         """What the slabs are; ``"_tall"`` in more lines."""
-        names = [each or say("modules") for each in self.slabs]
+        names = [each or text_of("modules") for each in self.slabs]
         gone = "_gone" if self.found.removed(self.now) else ""
         one = "_one" if len(names) == 1 else ""
-        return say(f"slabs{gone}{one}{form}", first=names[0], last=names[-1])
+        return text_of(f"slabs{gone}{one}{form}", first=names[0], last=names[-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,7 +285,7 @@ def page(found: Explained, room: tuple[int, ...], width: float, numbers: bool) -
     module."""
     over_time = OverTime(found, room[0])
     chart, bars = over_time.chart(numbers), _by_module(found, room[1], numbers)
-    beside = [(BESIDE[row.name], say(f"row.{row.name}"))
+    beside = [(BESIDE[row.name], text_of(f"row.{row.name}"))
               for row in found.now.beside(found.batch) if row.nbytes]  # fmt: skip
     key = Unnamed([*over_time.mountain.key(), *beside], gap=6)
     if width >= WIDE:
@@ -343,12 +343,14 @@ def needs(found: Explained) -> tuple[int, int]:
 def _by_module(found: Explained, most: int, numbers: bool) -> Chart:
     """The peak by module, the most first, and what the modules own."""
     rows = _rows(found)
-    marks: list[Mark] = [ChartText(0, len(rows), say("by_module"), 13, dy=-4, bold=True)]
+    marks: list[Mark] = [ChartText(0, len(rows), text_of("by_module"), 13, dy=-4, bold=True)]
     for index, (name, parts) in enumerate(rows):
         marks += _bar(len(rows) - 1 - index, name, parts, most, found.peak.nbytes, numbers)
-    told = [f"{name}: {three(sum(parts.values()))}" for name, parts in rows] if numbers else ()
+    told = (
+        [f"{name}: {three_digits(sum(parts.values()))}" for name, parts in rows] if numbers else ()
+    )
     return Chart(Scale(0, most), Scale(0, len(rows)), marks, PITCH * len(rows), left=2, right=6,
-                 above=18, told=told, name=say("by_module"), gap=8)  # fmt: skip
+                 above=18, told=told, name=text_of("by_module"), gap=8)  # fmt: skip
 
 
 def _rows(found: Explained) -> list[tuple[str, dict[Role, int]]]:
@@ -364,8 +366,8 @@ def _bar(
 ) -> Iterator[Mark]:
     nbytes, start = sum(parts.values()), 0
     low, high = at + 0.5 - (BAR + 4) / PITCH, at + 0.5 - 4 / PITCH
-    share = say("share_of", percent=percent(nbytes, peak))
-    said = f"{name}: {three(nbytes)}" if numbers else name
+    share = text_of("share_of", percent=percent(nbytes, peak))
+    said = f"{name}: {three_digits(nbytes)}" if numbers else name
     yield ChartText(0, at + 0.5, said, 12, dy=-2, room=most)
     for role, part in parts.items():
         fact = Fact(name, nbytes=part, more=share)
@@ -374,7 +376,7 @@ def _bar(
         start += part
     if nbytes > most:
         yield OpenEdge(low, high, side="right")
-        beyond = strings.get("draw.after", amount=three(nbytes))
+        beyond = strings.get("draw.after", amount=three_digits(nbytes))
         yield ChartText(most, (low + high) / 2, beyond, 12, "end", -10, 4, chip=True)
 
 
@@ -396,7 +398,7 @@ def _card(found: Explained, room: int) -> Chart:
             start += nbytes
     marks.append(
         ChartText(
-            min(start, most) / 2, 72, say("the_plan"), 12, "middle", dy=-9, chip=True, held=True
+            min(start, most) / 2, 72, text_of("the_plan"), 12, "middle", dy=-9, chip=True, held=True
         )
     )
     marks += _loupe(found, start, total, most)
@@ -406,10 +408,10 @@ def _card(found: Explained, room: int) -> Chart:
     spots = [(memory, 106, side, dx, -9.0) for side, dx in (("middle", 0.0), ("end", 2.0))]
     spots += [(memory, 66, side, dx, 12.0) for side, dx in (("end", -4.0), ("start", 4.0))]
     spots += [(memory, 86, side, dx, 4.0) for side, dx in (("start", 8.0), ("end", -8.0))]
-    marks.append(Label(say("card_word"), spots, 12, bold=True, chip=True))
+    marks.append(Label(text_of("card_word"), spots, 12, bold=True, chip=True))
     told = [found.card]
     return Chart(Steady(0, most, most), Scale(0, 100), marks, 108, left=2, right=12, above=26,
-                 below=22, told=told, name=say("sums_title"), gap=14)  # fmt: skip
+                 below=22, told=told, name=text_of("sums_title"), gap=14)  # fmt: skip
 
 
 def _loupe(found: Explained, start: int, total: int, most: float) -> Iterator[Mark]:
@@ -420,7 +422,7 @@ def _loupe(found: Explained, start: int, total: int, most: float) -> Iterator[Ma
     for row in rows:
         look = BESIDE[row.name]
         wide = row.nbytes / beside * end
-        name, origin = say(f"row.{row.name}"), say(f"origin.{row.origin}")
+        name, origin = text_of(f"row.{row.name}"), text_of(f"origin.{row.origin}")
         fact = Fact(name, nbytes=row.nbytes, more=origin)
         yield Rect(here, here + row.nbytes, 72, 100, look, fact=fact)
         yield Rect(at, at + wide, 12, 40, look, fact=fact)
@@ -439,13 +441,13 @@ def _loupe(found: Explained, start: int, total: int, most: float) -> Iterator[Ma
 def _exact(found: Explained, numbers: bool) -> Iterator[PageBlock]:
     """The tables: modules, sums, changes. On the first level they are in the text alone."""
     keys = ("module", "bytes", "share", "mib", "origin", "change", "card", "time")
-    head = {key: say(f"head.{key}") for key in keys}
+    head = {key: text_of(f"head.{key}") for key in keys}
     yield Table([head["module"], head["bytes"], head["share"]], found.table(), "<>>",
-                say("modules_title"), drawn=numbers, gap=12)  # fmt: skip
+                text_of("modules_title"), drawn=numbers, gap=12)  # fmt: skip
     yield Table(["", head["bytes"], head["mib"], head["origin"]], found.sums(), "<>><",
-                say("sums_title"), drawn=numbers, gap=12)  # fmt: skip
+                text_of("sums_title"), drawn=numbers, gap=12)  # fmt: skip
     if rows := found.listed():
         yield Table([head["change"], head["card"], head["time"], ""], rows, "<>><",
-                    say("changes_title"), drawn=numbers, gap=12)  # fmt: skip
-    yield Paragraphs(say("code_alone") if found.alone else "", drawn=False, gap=1)
+                    text_of("changes_title"), drawn=numbers, gap=12)  # fmt: skip
+    yield Paragraphs(text_of("code_alone") if found.alone else "", drawn=False, gap=1)
     yield Paragraphs(found.notes, 11, dim=True, drawn=numbers, gap=8)

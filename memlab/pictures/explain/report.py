@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from memlab.errors import InputError, shorten, whole
+from memlab.errors import InputError, shorten, whole_number
 from memlab.pictures.draw.page import WIDTH
 from memlab.pictures.explain.explained import MOST, Explained
 from memlab.pictures.explain.explained_changes import budget
@@ -74,7 +74,7 @@ def told(
 ) -> tuple[Explained, str]:  # fmt: skip
     """The figures of ``explain`` and its text, without the view: no widget is loaded for them."""
     model = OwnModel(build, make_batch, loss_fn, optimizer, options, progress)
-    found = Explained(model, whole("batch", batch, most=MOST), budget(memory))
+    found = Explained(model, whole_number("batch", batch, most=MOST), budget(memory))
     return found, page(found, needs(found), WIDTH, numbers=False).text()
 
 

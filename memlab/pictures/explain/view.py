@@ -11,7 +11,7 @@ from memlab.errors import InputError, shorten
 from memlab.networks.graph import Network
 from memlab.pictures.draw.page import Page
 from memlab.pictures.explain.explained import MOST, Explained, amount
-from memlab.pictures.explain.explained_changes import ExplainedStep, budget, say
+from memlab.pictures.explain.explained_changes import ExplainedStep, budget, text_of
 from memlab.pictures.explain.page import needs, page
 from memlab.pictures.live.fixed_axes import Needs, SteadyView
 from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State, TextBox
@@ -72,7 +72,7 @@ class ExplainedModel(SteadyView[Explained]):
         write=lambda nbytes: repr(exact_text(amount(nbytes), nbytes)), code="always",
     )  # fmt: skip
     changed_by = Select(
-        lambda now: {"": say("none")} | {each.key: each.title for each in _found(now).helping},
+        lambda now: {"": text_of("none")} | {each.key: each.title for each in _found(now).helping},
         doc="the change that is on: a key of ``view.rows.helping``", default="",
         what="change", when=lambda now: bool(_found(now).helping),
     )  # fmt: skip

@@ -16,7 +16,7 @@ from itertools import zip_longest
 from typing import Any, TypeVar
 
 from memlab import strings
-from memlab.pictures.live.setting import Range, Setting, State, of
+from memlab.pictures.live.setting import Range, Setting, State, resolve
 from memlab.pictures.live.view import View
 from memlab.pictures.live.widget import Control
 
@@ -117,5 +117,5 @@ def _doubled(room: int, need: int) -> int:
 
 def extremes(setting: Range, now: State) -> list[State]:
     """The states at both ends of a slider that has stops."""
-    stops = of(setting.stops, now)
+    stops = resolve(setting.stops, now)
     return [now.replace(**{setting.name: end}) for end in (stops[0], stops[-1])] if stops else []

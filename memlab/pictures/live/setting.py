@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from traitlets import TraitType
 
-from memlab.errors import LARGEST, flag, known, whole
+from memlab.errors import LARGEST, known, true_or_false, whole_number
 from memlab.moved import old_names
 from memlab.pictures.live.widget import Control, Labels, among, one_of, stop, typed
 
@@ -93,7 +93,7 @@ def same(value: object, other: object) -> bool:
     return value is other or (type(value) is type(other) and value == other)
 
 
-def of(value: Any, now: State) -> Any:
+def resolve(value: Any, now: State) -> Any:
     """A value, or what a function makes of the state."""
     return value(now) if callable(value) else value
 
@@ -201,7 +201,7 @@ class Setting(TraitType[T, Any]):
 
     def first(self, now: State) -> T:
         """Its default in a state; one that is no function is checked as what Python gives."""
-        found: T = of(self.default, now)
+        found: T = resolve(self.default, now)
         return found if self.optional else self.allowed(found, now)
 
     def checked(self, given: Any, now: State) -> T:
@@ -279,26 +279,28 @@ class Select(Setting[T]):
         return next(iter(self.options)) if first else super().usual  # type: ignore[arg-type]  # not callable
 
     def first(self, now: State) -> T:
-        found: T = next(iter(of(self.options, now))) if self.default is ... else super().first(now)
+        found: T = (
+            next(iter(resolve(self.options, now))) if self.default is ... else super().first(now)
+        )
         return found
 
     def allowed(self, given: Any, now: State) -> T:
         given = super().allowed(given, now)
-        allowed = of(self.options, now)
+        allowed = resolve(self.options, now)
         if all(isinstance(each, int) for each in allowed):
             return one_of(self.what or self.name, given, list(allowed))  # type: ignore[return-value]  # one of those allowed
         empty = [""] if self.default == "" else []
         return known(self.what or self.name, given, [*empty, *allowed])  # type: ignore[return-value]  # one of those allowed
 
     def read(self, event: str, value: Any, now: State) -> Any:
-        allowed = list(of(self.options, now))
+        allowed = list(resolve(self.options, now))
         if allowed and all(isinstance(each, int) for each in allowed):
             return typed(self.what or self.name, value, usual=allowed[len(allowed) // 2])
         return str(value)
 
     def labelled(self, now: State, labels: Labels) -> dict[T, str]:
         """The label of every option."""
-        options = of(self.options, now)
+        options = resolve(self.options, now)
         if isinstance(options, Mapping):
             return dict(options)
         keys = {each: f"{self.name}_{each}" for each in options}
@@ -314,7 +316,9 @@ class Select(Setting[T]):
             return []
         listed = tuple((str(value), text) for value, text in options.items())
         value, kind = str(self.value(now)), "radio" if self.few else "select"
-        return [Control(kind, self.name, labels(self.name), value, of(self.place, now), listed)]
+        return [
+            Control(kind, self.name, labels(self.name), value, resolve(self.place, now), listed)
+        ]
 
 
 @dataclass(eq=False)
@@ -349,7 +353,7 @@ class NumberBox(Setting[int]):
 
     def allowed(self, given: Any, now: State) -> int:
         least, most = self.span(now)
-        return whole(self.what or self.name, super().allowed(given, now), least, most)
+        return whole_number(self.what or self.name, super().allowed(given, now), least, most)
 
     def read(self, event: str, value: Any, now: State) -> int:
         least, _ = self.span(now)
@@ -358,7 +362,7 @@ class NumberBox(Setting[int]):
 
     def span(self, now: State) -> tuple[int, int]:
         """The smallest value and the largest."""
-        return of(self.least, now), of(self.most, now)
+        return resolve(self.least, now), resolve(self.most, now)
 
     def controls(self, now: State, labels: Labels) -> list[Control]:
         return [self._box(self.name, now, labels)]
@@ -367,7 +371,7 @@ class NumberBox(Setting[int]):
         """The box that it is typed into."""
         least, most = self.span(now)
         high = most if most < LARGEST else None
-        value, place = self.value(now), of(self.place, now)
+        value, place = self.value(now), resolve(self.place, now)
         key = f"{self.name}_example"
         example = labels(key) if labels.has(key) else ""
         return Control("number", name, labels(name), value, place, least=least, most=high,
@@ -395,17 +399,17 @@ class Range(NumberBox):
         if event != self.name:
             return super().read(event, value, now)
         place = stop(self.what or self.name, value, *self.ends(now))
-        stops = of(self.stops, now)
+        stops = resolve(self.stops, now)
         return stops[place] if stops else place
 
     def ends(self, now: State) -> tuple[int, int]:
         """The ends of the slider: values, or numbers of stops."""
-        stops = of(self.stops, now)
+        stops = resolve(self.stops, now)
         return (0, len(stops) - 1) if stops else self.span(now)
 
     def where(self, now: State) -> float:
         """Where the slider stands; between two stops that is no whole number."""
-        value, stops = self.standing(now), of(self.stops, now)
+        value, stops = self.standing(now), resolve(self.stops, now)
         return among(stops, value) if stops else value
 
     def standing(self, now: State) -> int:
@@ -422,7 +426,7 @@ class Range(NumberBox):
     def controls(self, now: State, labels: Labels) -> list[Control]:
         least, most = self.ends(now)
         label = labels(self.name, most=f"{self.span(now)[1]:,}")
-        slider = Control("range", self.name, label, self.where(now), of(self.place, now),
+        slider = Control("range", self.name, label, self.where(now), resolve(self.place, now),
                          least=least, most=most, spoken=self.said(now, labels))  # fmt: skip
         beside = f"{self.name}_number"
         return [slider, *([self._box(beside, now, labels, True)] if self.box else [])]
@@ -447,7 +451,7 @@ class TextBox(Setting[T]):
     def controls(self, now: State, labels: Labels) -> list[Control]:
         example = labels(f"{self.name}_example") if labels.has(f"{self.name}_example") else ""
         value = self.said(now, labels)
-        return [Control("text", self.name, labels(self.name), value, of(self.place, now),
+        return [Control("text", self.name, labels(self.name), value, resolve(self.place, now),
                         placeholder=example)]  # fmt: skip
 
 
@@ -460,7 +464,7 @@ class Checkbox(Setting[bool]):
     key: str = field(default="", kw_only=True)
 
     def allowed(self, given: Any, now: State) -> bool:
-        return flag(self.what or self.name, super().allowed(given, now))
+        return true_or_false(self.what or self.name, super().allowed(given, now))
 
     def read(self, event: str, value: Any, now: State) -> bool:
         return value is True or value == "yes"
@@ -472,9 +476,9 @@ class Checkbox(Setting[bool]):
     def controls(self, now: State, labels: Labels) -> list[Control]:
         value, label = self.value(now), labels(self.name)
         if not (words := self._words(labels)):
-            return [Control("checkbox", self.name, label, value, of(self.place, now))]
+            return [Control("checkbox", self.name, label, value, resolve(self.place, now))]
         chosen = "yes" if value else "no"
-        place, options = of(self.place, now), tuple(words.items())
+        place, options = resolve(self.place, now), tuple(words.items())
         return [Control("select", self.name, label, chosen, place, options)]
 
     def _words(self, labels: Labels) -> dict[str, str]:

@@ -53,9 +53,9 @@ from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from memlab import strings
-from memlab.errors import InputError, flag, listed, several, unknown
+from memlab.errors import InputError, listed, several, true_or_false, unknown
 from memlab.moved import old_names
-from memlab.pictures.live.setting import Checkbox, Draft, Range, Setting, State, of, same
+from memlab.pictures.live.setting import Checkbox, Draft, Range, Setting, State, resolve, same
 from memlab.pictures.live.widget import Control, Labels, Paragraph, Picture, Widget, width
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class View(Widget, Generic[S]):
     examples = Setting[bool](
         doc="whether it has the buttons of its examples, as Surprising and Break it",
         default=True,
-        check=lambda given: flag("examples", given),
+        check=lambda given: true_or_false("examples", given),
         fixed=True,
     )
     only = Setting[tuple[str, ...]](
@@ -387,7 +387,7 @@ class View(Widget, Generic[S]):
         elif name == "key" and (check := self._turned.get(str(value))):
             self._go(self.changed(now, **{check.name: not check.value(now)}))
         elif name in self.presets and self._exemplary:
-            self._renew(self._made(self._staying(), of(self.presets[name], now)))
+            self._renew(self._made(self._staying(), resolve(self.presets[name], now)))
         elif name == "start":
             self._renew(self._start.replace(**self._staying()))
         elif (state := self.do(now, name, value)) is not None:

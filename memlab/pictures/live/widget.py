@@ -23,7 +23,7 @@ import anywidget
 import traitlets
 
 from memlab import strings
-from memlab.errors import LARGEST, LONGEST, InputError, shorten, whole
+from memlab.errors import LARGEST, LONGEST, InputError, shorten, whole_number
 from memlab.strings import gettext as _
 
 _HERE = Path(__file__).parent
@@ -338,7 +338,7 @@ def one_of(what: str, given: object, allowed: Sequence[int]) -> int:
     Raises:
         InputError: it is none of them; the message names all.
     """
-    value = whole(what, given, least=min(allowed, default=1))
+    value = whole_number(what, given, least=min(allowed, default=1))
     if value not in allowed:
         *most, last = map(str, allowed)
         raise InputError(_("{what} must be {most} or {last}, got {given}; try {usual}.",
@@ -362,7 +362,7 @@ def typed(what: str, value: object, usual: int, least: int = 1) -> int:
         given = shown or strings.get("widget.no_number")
         raise InputError(_("{what} must be a whole number, got {given}; try {usual}.",
                            what=what, given=given, usual=usual)) from None  # fmt: skip
-    return whole(what, number, least)
+    return whole_number(what, number, least)
 
 
 def stop(what: str, value: object, least: int, most: int) -> int:

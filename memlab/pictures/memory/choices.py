@@ -14,7 +14,7 @@ from memlab.networks.graph import Network
 from memlab.pictures.live import setting
 from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State, once
 from memlab.pictures.live.widget import Control, Labels
-from memlab.pictures.memory.snapshot import say
+from memlab.pictures.memory.snapshot import text_of
 from memlab.pictures.memory.step_memory import StepMemory
 from memlab.pictures.values import step_recipe
 from memlab.pictures.values.step_recipe import Called, StepRecipe, network_of, sizes_of
@@ -23,7 +23,7 @@ from memlab.step.tensor import Role
 from memlab.strings import gettext as _
 from memlab.techniques.recompute import segments
 from memlab.techniques.recompute.step_as_chain import cuts
-from memlab.techniques.registry import Applied, techniques, use
+from memlab.techniques.registry import Applied, applied, techniques
 
 SIDES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 IMAGES = (32, 64, 96, 128, 160, 192, 224, 256, 320, 384, 448, 512)
@@ -108,13 +108,13 @@ def memory_of(now: State) -> StepMemory:
 def uses_in(now: State) -> Iterator[Applied]:
     """The techniques that are chosen, but for formats and the algorithm of convolutions."""
     if now.optimizer_state == EIGHT_BITS:
-        yield use("eight_bit_states")
+        yield applied("eight_bit_states")
     if now.recompute:
         needs = {"every": ("k",), "chain": ("batch", "budget")}.get(now.recompute, ())
-        yield use("recompute", now.recompute, **{name: getattr(now, name) for name in needs})
+        yield applied("recompute", now.recompute, **{name: getattr(now, name) for name in needs})
     for name in BY_ROW:
         if value := getattr(now, name):
-            yield use(name, *((value,) if techniques()[name].choice else ()))
+            yield applied(name, *((value,) if techniques()[name].choice else ()))
 
 
 def root(now: State) -> int:
@@ -149,7 +149,9 @@ def _title(name: str) -> str:
 
 def rules_of(now: State) -> dict[str, str]:
     """The counting rules and their titles, and none."""
-    return {"": say("no_rule")} | {rule.name: rule.title for rule in counting.CONVENTIONS.values()}
+    return {"": text_of("no_rule")} | {
+        rule.name: rule.title for rule in counting.CONVENTIONS.values()
+    }
 
 
 def label(now: State) -> str:
@@ -173,7 +175,7 @@ class NetworkChoice(Select[Any]):
         if len(names) < 2:
             return []
         options = tuple((n, now.own.title if n == now.own.name else _title(n)) for n in names)
-        place = setting.of(self.place, now)
+        place = setting.resolve(self.place, now)
         return [Control("select", self.name, labels(self.name), now.what.name, place, options)]
 
 
@@ -237,7 +239,7 @@ def size(name: str, stops: Sequence[int], usual: int, most: int, doc: str) -> Ra
         return bool(getattr(now, name) != first(now))
 
     def brief(now: State) -> str:
-        return say(f"chosen.size.{name}", value=getattr(now, name)) if moved(now) else ""
+        return text_of(f"chosen.size.{name}", value=getattr(now, name)) if moved(now) else ""
 
     return NetworkSize(
         1, most, doc=doc, stops=stops, box=True, follows=["what"], place=placed(name), code=moved,
@@ -251,7 +253,7 @@ def stored(role: Role) -> Select[str]:
     more = (EIGHT_BITS,) if role is Role.OPTIMIZER_STATE else ()
     name = role.value.replace("_", " ")
     return Select(
-        lambda now: {"": say("as_format")} | {each: each for each in (*STORED, *more)},
+        lambda now: {"": text_of("as_format")} | {each: each for each in (*STORED, *more)},
         doc=f"of a {name}, where that is another one: ``{STORED[-1]!r}``",
         default="", what=f"format of a {name}", when=of_network, place=placed(role.value),
         brief=lambda now: "",
@@ -276,4 +278,4 @@ def offered(name: str) -> Setting[Any]:
     }
     if not row.values:
         return Checkbox(**common)
-    return Select({"": say("off")} | {value: value for value in free}, default="", **common)
+    return Select({"": text_of("off")} | {value: value for value in free}, default="", **common)

@@ -19,7 +19,7 @@ from memlab.ledger.ledger import Entry
 from memlab.networks import counting
 from memlab.networks.counting import Convention
 from memlab.networks.graph import INPUT, Network
-from memlab.pictures.memory.snapshot import Snapshot, say
+from memlab.pictures.memory.snapshot import Snapshot, text_of
 from memlab.pictures.memory.step_memory import BlockColumns
 from memlab.pictures.mountain.layers import Curve
 from memlab.pictures.values import number_text as figures
@@ -131,27 +131,29 @@ class OutputTotals(Study):
     @property
     def title(self) -> str:
         """What is counted."""
-        return say("counted.title")
+        return text_of("counted.title")
 
     def headline(self, few: bool = False) -> list[tuple[str, bool]]:
         """What the rule counts, alive here and freed: they add up as they are written."""
         row = self.chosen
         parts = [row.alive, row.nbytes - row.alive]
-        total, (alive, freed) = (figures.few if few else figures.sum_of)(row.nbytes, parts)
-        return [(say("counted.headline", counted=total), True),
-                (say("counted.parts", alive=alive, freed=freed), False)]  # fmt: skip
+        total, (alive, freed) = (figures.three_digits_of_sum if few else figures.sum_of)(
+            row.nbytes, parts
+        )
+        return [(text_of("counted.headline", counted=total), True),
+                (text_of("counted.parts", alive=alive, freed=freed), False)]  # fmt: skip
 
     @property
     def heads(self) -> list[str]:
         """What the numbers of a counting rule are."""
         batch = f"{self.cut.batch:,}"
-        return say("counted.heads", sample=self.cut.memory.sample, batch=batch).split("|")
+        return text_of("counted.heads", sample=self.cut.memory.sample, batch=batch).split("|")
 
     @property
     def sentences(self) -> list[str]:
         """What the chosen rule misses."""
         values = units.short(self.nbytes), units.short(self.chosen.missed)
-        return [say("counted.missed", all=values[0], missed=values[1])]
+        return [text_of("counted.missed", all=values[0], missed=values[1])]
 
 
 def _outputs(network: Network) -> list[tuple[str, str, int, frozenset[str]]]:

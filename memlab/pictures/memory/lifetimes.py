@@ -73,7 +73,7 @@ FAINT = 0.26
 Place = tuple[float, float, float, float]
 
 
-def say(key: str, **values: object) -> str:
+def text_of(key: str, **values: object) -> str:
     """A text about lifetimes."""
     return strings.get(f"lifetimes.{key}", **values)
 
@@ -182,7 +182,7 @@ class LifetimeTable:
     def told_at(self, at: int, key: str) -> str:
         """An operation, its bytes, and how many blocks they are."""
         op = self.operations[at]
-        return say(key, bytes=units.exact(op.nbytes), index=at + 1, count=len(self.operations),
+        return text_of(key, bytes=units.exact(op.nbytes), index=at + 1, count=len(self.operations),
                    name=op.name, blocks=len(self.alive(at)))  # fmt: skip
 
     def row(self, block: BlockLifetime) -> list[str]:
@@ -193,17 +193,17 @@ class LifetimeTable:
             block.name,
             strings.get(f"role.{block.role.value}.one"),
             f"{block.nbytes:,}",
-            say("twin.yes") if block.alive(self.peak) else "-",
-            say("twin.there") if block.birth == BEFORE else self.operations[block.birth].said,
+            text_of("twin.yes") if block.alive(self.peak) else "-",
+            text_of("twin.there") if block.birth == BEFORE else self.operations[block.birth].said,
             ", ".join(self._named(block.touches, block)) or "-",
-            say("twin.stays") if stays else self.operations[block.death].said,
+            text_of("twin.stays") if stays else self.operations[block.death].said,
         ]
 
     def _named(self, touches: Iterable[int], block: BlockLifetime) -> Iterable[str]:
         """Operations that read it, and that change it after it was made."""
         for at in touches:
             if at in block.writes and at != block.birth:
-                yield say("twin.changed", name=self.operations[at].said)
+                yield text_of("twin.changed", name=self.operations[at].said)
             elif at in block.reads:
                 yield self.operations[at].said
 
@@ -218,9 +218,9 @@ class LifetimeTable:
         if at != self.peak:
             op, blocks = self.operations[at], len(self.alive(at))
             said = {"name": _begun(op.said), "bytes": units.exact(op.nbytes), "blocks": blocks}
-            return say("title.at", **said), say("read")
+            return text_of("title.at", **said), text_of("read")
         if before is None or before == self:
-            return self._alone(), say("read")
+            return self._alone(), text_of("read")
         return self._changed(before)
 
     def says(self, at: int, name: str) -> str:
@@ -239,13 +239,13 @@ class LifetimeTable:
         values = {"name": _begun(op.said), "peak": units.exact(op.nbytes)}
         if len({block.nbytes for block in blocks}) > 1 < len(needed):
             size = units.exact(largest)
-            return say("title.needs", count=len(needed), size=size, **values)
-        return say("title.alive", count=len(blocks), **values)
+            return text_of("title.needs", count=len(needed), size=size, **values)
+        return text_of("title.alive", count=len(blocks), **values)
 
     def _must_stay(self, block: BlockLifetime) -> tuple[str, str]:
         """Reason why a block has to stay until its end, and how long it waits."""
         name = block.followers[-1].symbol if block.followers else block.symbol
-        return say(f"why.{self._reason(block)}", name=name, last=self._end(block).said), (
+        return text_of(f"why.{self._reason(block)}", name=name, last=self._end(block).said), (
             self._wait(block)
         )
 
@@ -269,10 +269,10 @@ class LifetimeTable:
         found = [*([BEFORE] if block.birth == BEFORE else []), *block.touches]
         first, last = max(pairwise(found), key=lambda ends: ends[1] - ends[0], default=(0, 0))
         if last - first <= 1:
-            return say("no_wait")
+            return text_of("no_wait")
         names = {"first": self.operations[first].said, "last": self.operations[last].said}
         key = "wait_first" if first == BEFORE else "wait"
-        return say(key, count=last - first - 1, **names)
+        return text_of(key, count=last - first - 1, **names)
 
     # -- held against the state before ----------------------------------------------------------
 
@@ -288,31 +288,31 @@ class LifetimeTable:
             return self._in_place(before, gone, values)
         if self.alike(before) and (own := before.gone(self)):
             names = _listed([block.symbol for block in own])
-            return say("title.apart", **values), say("apart", names=names)
+            return text_of("title.apart", **values), text_of("apart", names=names)
         if before.most == self.most:
-            return say("title.same", **values), self._against(before)
+            return text_of("title.same", **values), self._against(before)
         if before.batch == self.batch or before.step != self.step:
-            return say("title.other", **values), self._grown(before)
+            return text_of("title.other", **values), self._grown(before)
         batch, times = _times(before.batch, self.batch), _times(before.most, self.most)
         key = "batch" if self.batch > before.batch else "smaller"
-        return say(f"title.{key}", batch=batch, times=times, **values), self._grown(before)
+        return text_of(f"title.{key}", batch=batch, times=times, **values), self._grown(before)
 
     def _against(self, before: LifetimeTable) -> str:
         """Sentence that the state before is dashed, or cannot be: other operations run."""
         if self.alike(before):
-            return say("dashed")
-        return say("others", now=len(self.operations), was=len(before.operations))
+            return text_of("dashed")
+        return text_of("others", now=len(self.operations), was=len(before.operations))
 
     def _in_place(
         self, before: LifetimeTable, gone: Sequence[BlockLifetime], values: dict[str, object]
     ) -> tuple[str, str]:
         less, op = before.most - self.most, self.operations[self.peak].said
         size = {block.nbytes for block in gone}
-        what = say("gone.alike" if len(size) == 1 else "gone.blocks", count=len(gone),
+        what = text_of("gone.alike" if len(size) == 1 else "gone.blocks", count=len(gone),
                    size=units.exact(max(size)))  # fmt: skip
         moved = "stays" if not less else "falls" if self.peak == before.peak else "moves"
-        title = say(f"title.in_place_{moved}", **values)
-        return title, say(f"in_place.{moved}", what=what, less=units.exact(less), name=op)
+        title = text_of(f"title.in_place_{moved}", **values)
+        return title, text_of(f"in_place.{moved}", what=what, less=units.exact(less), name=op)
 
     def _grown(self, before: LifetimeTable) -> str:
         """Blocks at the peak that have other bytes, and those that do not."""
@@ -323,8 +323,8 @@ class LifetimeTable:
         if not other:
             return self._against(before)
         if not same:
-            return say(f"all_{key}")
-        return say(key, other=_listed(other), same=_listed(same))
+            return text_of(f"all_{key}")
+        return text_of(key, other=_listed(other), same=_listed(same))
 
 
 def _begun(text: str) -> str:
@@ -342,8 +342,8 @@ def _listed(names: Sequence[str]) -> str:
     if len(names) == 1:
         return names[0]
     if len(names) > LISTED + 1:
-        return say("and_others", names=", ".join(names[:LISTED]), count=len(names) - LISTED)
-    return say("and", names=", ".join(names[:-1]), last=names[-1])
+        return text_of("and_others", names=", ".join(names[:LISTED]), count=len(names) - LISTED)
+    return text_of("and", names=", ".join(names[:-1]), last=names[-1])
 
 
 # -- from a step ----------------------------------------------------------------------------------
@@ -421,7 +421,7 @@ def _operations(
         head, formula = made[at] if whole else (row.layer or row.name, "")
         said = head if whole else row.name
         if row.phase is Phase.UPDATE:
-            said = say("update" if whole else "update_of", layer=row.layer or row.name)
+            said = text_of("update" if whole else "update_of", layer=row.layer or row.name)
         found.append(OperationBox(row, head, said, formula, nbytes))
     return tuple(found)
 
@@ -463,7 +463,7 @@ def symbol_of(name: str, known: dict[str, str]) -> str:
 
 def _say_or(key: str, other: str) -> str:
     """A text about lifetimes, or another one where there is none."""
-    return say(key) if strings.has(f"lifetimes.{key}") else other
+    return text_of(key) if strings.has(f"lifetimes.{key}") else other
 
 
 def layer_kind(kind: str) -> str:
@@ -476,14 +476,14 @@ def made_by(op: Op, symbols: dict[str, str]) -> tuple[str, str]:
     products = list(op.writes.values())
     operands = {name: symbol_of(tensor.name, symbols) for name, tensor in op.reads.items()}
     if op.phase is Phase.UPDATE:
-        head = say("symbol.parameters")
+        head = text_of("symbol.parameters")
     elif len(products) > 1:
         alike = all(tensor.role is Role.PARAMETER_GRADIENT for tensor in products)
-        head = say("symbol.gradients") if alike else ""
+        head = text_of("symbol.gradients") if alike else ""
     else:
         head = symbol_of(products[0].name, symbols) if products else ""
     try:
-        return head, say(f"formula.{op.phase}.{layer_kind(op.kind)}", **operands)
+        return head, text_of(f"formula.{op.phase}.{layer_kind(op.kind)}", **operands)
     except KeyError:  # no such formula, or not of these operands
         return head, ""
 
@@ -698,19 +698,22 @@ def page(
     )
     title, sentence = now.finding(before, at, sheet.focus)
     op = before.operations[before.peak] if before else None
-    was = say("twin.before", title=before.title, bytes=units.exact(op.nbytes),
+    was = text_of("twin.before", title=before.title, bytes=units.exact(op.nbytes),
               index=before.peak + 1, name=op.name) if before and op else ""  # fmt: skip
-    key: list[tuple[int | Paint | str, str]] = [("dot", say("writes")), ("hollow", say("reads"))]
-    key += [("before", say("before"))] if sheet.held and sheet.held != now else []
+    key: list[tuple[int | Paint | str, str]] = [
+        ("dot", text_of("writes")),
+        ("hollow", text_of("reads")),
+    ]
+    key += [("before", text_of("before"))] if sheet.held and sheet.held != now else []
     wide = sum(texts.width(name) + 38 for _, name in key)
     blocks: list[PageBlock] = [
         Paragraphs([texts.emphasized(title)], 20),
         SideBySide([(Paragraphs(sentence, 13), width - wide), (Key(key), wide)], gap=2),
         chart(sheet),
         Paragraphs([now.told_at(now.peak, "twin.peak"), was], drawn=False, gap=1),
-        Table([say(f"twin.{name}") for name in HEADS], [*map(now.row, now.blocks)], "<<<><<<<",
+        Table([text_of(f"twin.{name}") for name in HEADS], [*map(now.row, now.blocks)], "<<<><<<<",
               drawn=False, gap=1),
-        Table([say("twin.operation"), say("twin.alive")],
+        Table([text_of("twin.operation"), text_of("twin.alive")],
               [[f"{at + 1} {op.name}", f"{op.nbytes:,}"] for at, op in enumerate(now.operations)],
               "<>", drawn=False, gap=1),
     ]  # fmt: skip
@@ -764,8 +767,8 @@ def _heads(sheet: Sheet) -> Iterator[Mark]:
         yield ChartText(at + 0.5, 14, head, 13, "middle", bold=True, dim=dim)
         if sheet.formulas:
             yield ChartText(at + 0.5, 30, op.formula, 11, "middle", dim=True)
-    yield ChartText(0, 14, say("start"), 11, "end", dx=-6, dim=True)
-    yield ChartText(sheet.count, 14, say("end"), 11, dx=6, dim=True)
+    yield ChartText(0, 14, text_of("start"), 11, "end", dx=-6, dim=True)
+    yield ChartText(sheet.count, 14, text_of("end"), 11, dx=6, dim=True)
 
 
 def _threads(sheet: Sheet) -> Iterator[Mark]:
@@ -841,7 +844,7 @@ def _words(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
     y, dim = bar.middle, sheet.faint(block)
     if bar.host:
         room = (stop - first) * sheet.column - 8
-        tries = (say(key, name=bar.host.symbol) for key in ("inside", "inside_narrow"))
+        tries = (text_of(key, name=bar.host.symbol) for key in ("inside", "inside_narrow"))
         for inside in [each for each in tries if texts.width(each, 11) <= room][:1]:
             yield ChartText((first + stop) / 2, y, inside, 11, "middle", dy=4, chip=True)
         return
@@ -850,7 +853,7 @@ def _words(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
     if bar.tall >= WRITTEN and not dim:
         yield from _waits(sheet, bar)
     if block.followers and not dim:
-        then = say("then", name=block.followers[-1].symbol)
+        then = text_of("then", name=block.followers[-1].symbol)
         if not sheet.framed(stop, stop + (texts.width(then) + 8) / sheet.column):
             yield Label(then, [(stop, y, "start", 8, 4)], chip=True, apart=0)
 
@@ -887,7 +890,7 @@ def _waits(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
     block, at = bar.life, sheet.at
     found = block.next(at)
     if found is not None:
-        text = say("waits", name=sheet.now.operations[found].said)
+        text = text_of("waits", name=sheet.now.operations[found].said)
         since = max([each for each in block.touches if each < at], default=-1)
         wide = texts.width(text, 11) / sheet.column
         lefts = [each + 0.1 for each in range(since + 1, found)]
@@ -897,7 +900,7 @@ def _waits(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
         yield Label(text, places, 11, chip=True, apart=0)
     elif block.role is Role.FEATURE_MAP and block.death < at and sheet.forward(block.death):
         places = [(block.death + 1, bar.middle, "start", 8.0, 4.0)]
-        yield Label(say("freed"), places, 11, dim=True, chip=True)
+        yield Label(text_of("freed"), places, 11, dim=True, chip=True)
 
 
 # -- the piles ------------------------------------------------------------------------------------
@@ -920,13 +923,13 @@ def _piles(sheet: Sheet) -> Iterator[Mark]:
             yield OpenEdge(at + 0.06, at + 0.94, at=sheet.peak)
     yield Rule(y=sheet.ground, look="rule", span=(0, sheet.count))
     yield Rule(y=sheet.peak, look="rule", span=(-16 / sheet.column, sheet.count))
-    yield ChartText(0, sheet.peak, say("peak"), 12, "end", dx=-22, dy=4, bold=True)
+    yield ChartText(0, sheet.peak, text_of("peak"), 12, "end", dx=-22, dy=4, bold=True)
     for at, op in enumerate(sheet.held.operations if sheet.held else ()):
         if op.nbytes != sheet.now.operations[at].nbytes:
             level = sheet.level(op.nbytes)
             yield Rule(y=level, span=(at + 0.03, at + 0.97), look="before", crossed=True)
     room = sheet.gutter + START - 24
-    lines = texts.wrap(say("pile"), room, 11) if room > 80 else []
+    lines = texts.wrap(text_of("pile"), room, 11) if room > 80 else []
     beside, tall = max((sheet.peak + sheet.ground) / 2, sheet.peak + 20), 14 * (len(lines) - 1)
     if beside + tall > sheet.ground + 18:  # a low pile: above its peak
         beside = sheet.peak - 20 - tall

@@ -46,7 +46,14 @@ from memlab.pictures.draw.table import Below, PageBlock, Paragraphs, SideBySide,
 from memlab.pictures.draw.text import Runs
 from memlab.pictures.draw.theme import Paint, ink
 from memlab.pictures.memory.counting_rules import CHAIN, OutputTotals, RuleRow
-from memlab.pictures.memory.snapshot import BlockRow, Snapshot, before, details, news, say
+from memlab.pictures.memory.snapshot import (
+    BlockRow,
+    Snapshot,
+    before,
+    details,
+    just_changed,
+    text_of,
+)
 from memlab.pictures.memory.step_memory import Budget, BudgetVerdict
 from memlab.pictures.mountain.layers import Curve
 from memlab.pictures.mountain.picture import DrawnLayer, Limit, Mountain, waiting
@@ -169,14 +176,14 @@ def chart(shown: MemoryPageInputs, right: float) -> Chart:
         plot,
         [*marks, *_names(shown)],
         shown.height,
-        Axis(note="" if below else say("axis"), grid=False, ticks=() if few else None),
+        Axis(note="" if below else text_of("axis"), grid=False, ticks=() if few else None),
         Axis(ticks=[plot.ticks[0], plot.ticks[-1]] if few else None),
         left=LEFT,
         right=right,
         above=16 - BANDS,
         below=18 if below else 0,
         previous=shown.mountain.previous,
-        name=say("axis"),
+        name=text_of("axis"),
     )
 
 
@@ -198,10 +205,10 @@ def _ground(shown: MemoryPageInputs) -> Iterator[Mark]:
 
 def slice_fact(now: Snapshot, part: StackPart, nbytes: int) -> Fact:
     """What a slice of the stack says."""
-    name = say("fact.slice", name=part.label, index=f"{now.at + 1:,}")
+    name = text_of("fact.slice", name=part.label, index=f"{now.at + 1:,}")
     block = now.largest.get(part)
     formula = block.formula(now.batch) if block else ""
-    more = say("fact.largest", name=block.name, formula=formula) if block else ""
+    more = text_of("fact.largest", name=block.name, formula=formula) if block else ""
     return Fact(name, nbytes=nbytes, more=more)
 
 
@@ -210,7 +217,7 @@ def _poles(shown: MemoryPageInputs) -> Iterator[Mark]:
     now, end = shown.now, shown.y.last
     peak, cursor = now.peak.index + 0.5, now.at + 0.5
     height = min(now.peak.nbytes, end)
-    yield Flag(peak, height, cursor != peak, [(say("flag", name=now.peak.row.name), True)])
+    yield Flag(peak, height, cursor != peak, [(text_of("flag", name=now.peak.row.name), True)])
     yield from shown.mountain.peak(now.peak.nbytes)
     if cursor != peak:
         yield Rule(x=cursor, look="pole", above=6, below=4)
@@ -219,14 +226,14 @@ def _poles(shown: MemoryPageInputs) -> Iterator[Mark]:
 def cursor_words(now: Snapshot) -> str:
     """The operation of the cursor, and what is alive there."""
     row, index = now.memory.ledger.rows[now.at], f"{now.at + 1:,}"
-    phase, amount = strings.get(f"phase.{row.phase}"), figures.three(now.here)
+    phase, amount = strings.get(f"phase.{row.phase}"), figures.three_digits(now.here)
     key = "cursor_named" if row.name.startswith(phase) else "cursor"
-    return say(key, index=index, phase=phase, name=row.name, amount=amount)
+    return text_of(key, index=index, phase=phase, name=row.name, amount=amount)
 
 
 def _budgets(shown: MemoryPageInputs) -> list[Limit]:
     """The budgets, each with its name at its line."""
-    return [(say("budget.here") if each.live else each.name, each.nbytes)
+    return [(text_of("budget.here") if each.live else each.name, each.nbytes)
             for each in shown.budgets]  # fmt: skip
 
 
@@ -237,7 +244,7 @@ def _guess(shown: MemoryPageInputs) -> Iterator[Mark]:
     y = min(shown.guess, shown.y.last)
     yield Glyph(0, y, "M-8-5V5L0 0Z", "hollow rule", marker=">", width=1.5)
     places = [(0, y, "end", -11, down) for down in (4, 16, -8, 21, -13, 26)]
-    yield Label(say("guess"), places, size=11, bold=True, apart=1)
+    yield Label(text_of("guess"), places, size=11, bold=True, apart=1)
 
 
 def _life(shown: MemoryPageInputs) -> Iterator[Mark]:
@@ -294,7 +301,7 @@ class Flag(Mark):
 
 def _names(shown: MemoryPageInputs) -> Iterator[Mark]:
     """The most important first."""
-    yield from shown.mountain.was(say("before"))
+    yield from shown.mountain.was(text_of("before"))
     if shown.tally:
         yield from _counted(shown.tally, shown.mountain)
     yield _floor(shown)
@@ -306,7 +313,7 @@ def _counted(tally: OutputTotals, mountain: Mountain) -> Iterator[Mark]:
     """How much of what is alive the rule counts, and how much it does not."""
     ground, line = tally.cut.memory.ground, mountain.dashed[-1]
     for key, low, high in (("inside", ground, line), ("outside", line, mountain.top)):
-        yield Name(say(f"counted.{key}"), [middle(low, high)], bold=key == "inside",
+        yield Name(text_of(f"counted.{key}"), [middle(low, high)], bold=key == "inside",
                    finders=[thickest(low, high)])  # fmt: skip
 
 
@@ -316,11 +323,14 @@ def _floor(shown: MemoryPageInputs) -> Name:
     below = np.maximum(ground - shown.y.last * 28 / shown.height, 0)
     spot = [(0.8 * last, float(ground.max()), "middle", 0.0, -6.0)]
     high = shore(shown.mountain.sky, ground)
-    word = Name(say("table.floor"), spot, bold=True, finders=[high], right=True)
-    line = Name(say("floor_line"), spot, bold=True, chip=True, finders=[thickest(below, ground)],
+    word = Name(text_of("table.floor"), spot, bold=True, finders=[high], right=True)
+    line = Name(text_of("floor_line"), spot, bold=True, chip=True, finders=[thickest(below,
+                ground)],
                 instead=word)  # fmt: skip
-    narrow = Name(say("floor_narrow"), spot, bold=True, finders=[high], right=True, instead=line)
-    return replace(narrow, content=say("floor_label"), instead=narrow)
+    narrow = Name(
+        text_of("floor_narrow"), spot, bold=True, finders=[high], right=True, instead=line
+    )
+    return replace(narrow, content=text_of("floor_label"), instead=narrow)
 
 
 def _rising(shown: MemoryPageInputs) -> Name:
@@ -331,7 +341,7 @@ def _rising(shown: MemoryPageInputs) -> Name:
         thickest(ground, now.curve, shown.mountain.dashed),
     ]
     spot = (0.5 * now.peak.index, 0.9 * now.peak.nbytes, "end", 0.0, 0.0)
-    return Name(say("mountain_label"), [spot], bold=True, finders=finders)
+    return Name(text_of("mountain_label"), [spot], bold=True, finders=finders)
 
 
 WIDE, SIDE, APART = 820, 340, 20
@@ -373,13 +383,14 @@ def _host(shown: MemoryPageInputs, plot: Chart, beside: float) -> Chart:
         waiting(np.array(line, np.float64)),
         Rule(y=0, look="rule"),
         Rule(x=now.at + 0.5, look="rule", crossed=True),
-        ChartText(middle, -most / 2, say("host_most", bytes=figures.three(most)), 13, "middle",
+        ChartText(middle, -most / 2, text_of("host_most", bytes=figures.three_digits(most)), 13,
+             "middle",
              dy=4,
              chip=True),
     ]  # fmt: skip
     tall = max(shown.height * most / shown.y.last, 20)
     return Chart(plot.x, scale.Scale(-most, 0), marks, tall, left=plot.left,
-                 right=plot.right + beside, name=say("host_name"), gap=4)  # fmt: skip
+                 right=plot.right + beside, name=text_of("host_name"), gap=4)  # fmt: skip
 
 
 def _told(table: Callable[[MemoryPageInputs], PageBlock], shown: MemoryPageInputs) -> Paragraphs:
@@ -410,25 +421,25 @@ def _head(shown: MemoryPageInputs) -> Iterator[Paragraphs]:
 def news_of(shown: MemoryPageInputs) -> str:
     """What the last change did to the peak; without one, what a sample adds."""
     if shown.old:
-        return news(shown.old, shown.now)
+        return just_changed(shown.old, shown.now)
     if shown.tally:
-        return say("counted.news")
-    amount = figures.three(shown.now.peak_each)
-    return say("per_sample", sample=shown.now.memory.sample, mountain=amount)
+        return text_of("counted.news")
+    amount = figures.three_digits(shown.now.peak_each)
+    return text_of("per_sample", sample=shown.now.memory.sample, mountain=amount)
 
 
 def _guess_words(shown: MemoryPageInputs) -> list[str]:
-    return [] if shown.guess is None else [say("twin.guess", guess=units.exact(shown.guess))]
+    return [] if shown.guess is None else [text_of("twin.guess", guess=units.exact(shown.guess))]
 
 
 def _before(shown: MemoryPageInputs) -> Paragraphs:
     """What was shown before, for the text alone."""
     if shown.old is None:
-        return Paragraphs(say("twin.start"), drawn=False, gap=1)
+        return Paragraphs(text_of("twin.start"), drawn=False, gap=1)
     old = shown.old
     index, name = f"{old.peak.index + 1:,}", old.peak.row.name
     peak = f"{old.equation()[0]} = {units.exact(old.peak.nbytes)}"
-    told = say("twin.before", title=old.title, peak=peak, index=index, name=name)
+    told = text_of("twin.before", title=old.title, peak=peak, index=index, name=name)
     return Paragraphs(told, drawn=not shown.few, gap=1)
 
 
@@ -440,7 +451,8 @@ def _table(shown: MemoryPageInputs) -> Table:
     now, lines, here = shown.now, shown.now.lines, shown.now.here
     name = now.memory.ledger.rows[now.at].name
     return Table(
-        ["", say("table.bytes"), say("table.share"), say("table.each", sample=now.memory.sample)],
+        ["", text_of("table.bytes"), text_of("table.share"), text_of("table.each",
+        sample=now.memory.sample)],
         [
             [line.name, f"{line.nbytes:,}", figures.percent(line.nbytes, here), f"{line.each:,}"]
             for line in lines
@@ -449,7 +461,7 @@ def _table(shown: MemoryPageInputs) -> Table:
         facts=[shown.facts[line.part] if line.part else None for line in lines],
         bold=[index for index, line in enumerate(lines) if not line.part],
         dim=[index for index, line in enumerate(lines) if not line.nbytes],
-        title=say("table.alive_at", index=f"{now.at + 1:,}", name=name),
+        title=text_of("table.alive_at", index=f"{now.at + 1:,}", name=name),
         rules={len(now.mountain): "limit", len(lines) - 2: "rule faint"},
         wide=True,
         gap=10,
@@ -501,7 +513,7 @@ def _stages(shown: MemoryPageInputs) -> PageBlock:
         [mark for index, base in enumerate(bases) for mark in _stage(shown, index, base)],
         height,
         Axis(labels=False, grid=False),
-        Axis(now.slices_title, say("rows.scale", end=shown.row.end),
+        Axis(now.slices_title, text_of("rows.scale", end=shown.row.end),
              grid=False, ticks=[(base + 0.2 * end, name) for base, name in zip(bases, names,
                                                                               strict=True)]),
         left=LEFT,
@@ -555,7 +567,7 @@ def _rules(shown: MemoryPageInputs) -> Below:
         for row in tally.rules
     ]
     table = Table(
-        [say("counted.rule"), *tally.heads],
+        [text_of("counted.rule"), *tally.heads],
         rows,
         looks=["dot" if row is tally.chosen else None for row in tally.rules],
         bold=[index for index, row in enumerate(tally.rules) if row is tally.chosen],
@@ -585,11 +597,11 @@ def _outputs(tally: OutputTotals, width: float) -> Chart:
     for row in shown:
         marks += _nested(tally, row, spans)
     x = scale.Scale(0, max(tally.nbytes, 1))
-    told = [say("counted.outline", rule=row.rule.title, values=millions(row.values))
+    told = [text_of("counted.outline", rule=row.rule.title, values=millions(row.values))
             for row in shown]  # fmt: skip
-    head = Axis(say("counted.title"), say("counted.key"), labels=False, grid=False)
+    head = Axis(text_of("counted.title"), text_of("counted.key"), labels=False, grid=False)
     return Chart(x, scale.Scale(0, 1), marks, 32, None, head, left=inset, right=inset, above=20,
-                 below=10, told=told, name=say("counted.title"), gap=8)  # fmt: skip
+                 below=10, told=told, name=text_of("counted.title"), gap=8)  # fmt: skip
 
 
 def _nested(

@@ -1,7 +1,7 @@
 """A step at one batch, cut through at one operation: what is alive there, and whose it is.
 
 By part of the stack, by block and by stage; ``counting_rules`` has the rules of texts. Printed, it
-is exact to the byte. ``news`` and ``details`` say what changed from one cut to another.
+is exact to the byte. ``just_changed`` and ``details`` say what changed from one cut to another.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LARGEST = 5
 """So many blocks are listed."""
 
 
-def say(key: str, **values: object) -> str:
+def text_of(key: str, **values: object) -> str:
     """A text about the memory of a network."""
     return strings.get(f"memory.{key}", **values)
 
@@ -67,7 +67,7 @@ class BlockRow:
     def story(self) -> str:
         """Who made it and who waits for it."""
         key = ("made" if self.first else "before") + ("_needed" if self.last else "_stays")
-        return say(f"largest.{key}", made=self.made, needed=self.needed)
+        return text_of(f"largest.{key}", made=self.made, needed=self.needed)
 
     @property
     def life(self) -> str:
@@ -87,7 +87,7 @@ class SliceRow:
     @property
     def in_blocks(self) -> str:
         """In how many blocks it is."""
-        return say("twin.block" if self.blocks == 1 else "twin.blocks", count=self.blocks)
+        return text_of("twin.block" if self.blocks == 1 else "twin.blocks", count=self.blocks)
 
 
 # -- the cut ---------------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ class Snapshot(Study):
         else was chosen."""
         memory, ledger = self.memory, self.memory.ledger
         kind = strings.get("step.training" if ledger.training else "step.inference")
-        batch = say("batch", batch=f"{self.batch:,}")
+        batch = text_of("batch", batch=f"{self.batch:,}")
         sizes = step_recipe.unusual(memory.network) if memory.network else []
         optimizer = optimizers.title(ledger.optimizer)
         words = [memory.label, *sizes, batch, memory.format, optimizer, kind]
@@ -236,14 +236,15 @@ class Snapshot(Study):
         """The peak with its unit, and its floor and mountain, which add up as they are written in
         three decimals; for ``few``, three digits of the peak."""
         parts = [self.peak_floor, self.peak_mountain]
-        return (figures.few if few else figures.sum_of)(self.peak.nbytes, parts)
+        return (figures.three_digits_of_sum if few else figures.sum_of)(self.peak.nbytes, parts)
 
     def headline(self, few: bool = False) -> list[tuple[str, bool]]:
         """The equation of the peak, of which the peak is bold."""
         total, (floor, mountain) = self.equation(few)
-        right = say("equation", floor=floor, mountain=mountain, unit=total.split()[-1])
+        right = text_of("equation", floor=floor, mountain=mountain, unit=total.split()[-1])
         binary = "" if few else figures.binary(self.peak.nbytes)
-        return [(say("headline", peak=total), True), (f"({binary}) {right}" if binary else right,
+        return [(text_of("headline", peak=total), True),
+                                                      (f"({binary}) {right}" if binary else right,
                                                       False)]  # fmt: skip
 
     def verdict(self, found: BudgetVerdict) -> str:
@@ -255,11 +256,11 @@ class Snapshot(Study):
             key = "always" if largest is None else "fits"
         else:
             key = "refused" if largest else "none"
-        return say(
+        return text_of(
             f"budget.{'live_' if live else ''}{key}",
             name=found.budget.name,
-            free=figures.three(found.budget.nbytes),
-            peak=figures.three(self.peak.nbytes),
+            free=figures.three_digits(found.budget.nbytes),
+            peak=figures.three_digits(self.peak.nbytes),
             largest=figures.batches(largest or 0),
         )
 
@@ -267,7 +268,7 @@ class Snapshot(Study):
     def sentences(self) -> list[str]:
         """The peak to the byte in two sentences, and where each phase is."""
         peak, sample = self.peak, self.memory.sample
-        where = say(
+        where = text_of(
             "exact.peak",
             bytes=units.exact(peak.nbytes),
             index=f"{peak.index + 1:,}",
@@ -277,21 +278,21 @@ class Snapshot(Study):
         floor, mountain, each = map(
             units.exact, (self.peak_floor, self.peak_mountain, self.peak_each)
         )
-        parts = say("exact.floor", floor=floor, mountain=mountain, each=each, sample=sample)
+        parts = text_of("exact.floor", floor=floor, mountain=mountain, each=each, sample=sample)
         bands = ", ".join(band(*each) for each in self.memory.phases)
         host = [self.host] if self.host else []
-        return [where, parts, *host, say("exact.bands", bands=bands)]
+        return [where, parts, *host, text_of("exact.bands", bands=bands)]
 
     @cached_property
     def host(self) -> str:
         """What waits in host memory; empty where the step has none there."""
-        both = f"{figures.three(self._there)}, {units.exact(self._there)}"
-        return say("host", bytes=both) if self._there else ""
+        both = f"{figures.three_digits(self._there)}, {units.exact(self._there)}"
+        return text_of("host", bytes=both) if self._there else ""
 
     @property
     def waiting(self) -> str:
         """The same in three digits."""
-        return say("host", bytes=figures.three(self._there)) if self._there else ""
+        return text_of("host", bytes=figures.three_digits(self._there)) if self._there else ""
 
     @cached_property
     def _there(self) -> int:
@@ -304,7 +305,7 @@ class Snapshot(Study):
     def lines(self) -> list[StackLine]:
         """The stack from its top down, with the sums of its mountain, of its floor and of both."""
         mountain, floor, alive = (
-            StackLine(None, say(f"table.{name}"), sum(r.nbytes for r in rows),
+            StackLine(None, text_of(f"table.{name}"), sum(r.nbytes for r in rows),
                 sum(r.each for r in rows))
             for name, rows in
             (("mountain", self.mountain), ("floor", self.floor), ("alive", self.roles))
@@ -316,16 +317,18 @@ class Snapshot(Study):
         """How many blocks are listed, of how many, and the bytes of the others."""
         count = self.alive - len(self.blocks)
         if not count:
-            return say("largest.all", alive=self.alive)
-        others = say("largest.others", count=f"{count:,}", amount=units.exact(self.others))
-        return say("largest.title", count=len(self.blocks), alive=f"{self.alive:,}", others=others)
+            return text_of("largest.all", alive=self.alive)
+        others = text_of("largest.others", count=f"{count:,}", amount=units.exact(self.others))
+        return text_of(
+            "largest.title", count=len(self.blocks), alive=f"{self.alive:,}", others=others
+        )
 
     @property
     def slices_title(self) -> str:
         """What is told apart below."""
         if self.stage:
-            return say("rows.title_layers", stage=self.stage)
-        return say("rows.title" if self.memory.stages else "rows.title_no_stages")
+            return text_of("rows.title_layers", stage=self.stage)
+        return text_of("rows.title" if self.memory.stages else "rows.title_no_stages")
 
 
 def cut(
@@ -396,25 +399,25 @@ def _by_phase(old: StepMemory, new: StepMemory) -> Iterator[tuple[int, int]]:
             yield begin, stop
 
 
-def news(old: Snapshot, new: Snapshot) -> str:
+def just_changed(old: Snapshot, new: Snapshot) -> str:
     """What a change of the settings did to the peak."""
     change = new.peak.nbytes - old.peak.nbytes
-    moves = say("change.moves") if _moves(old, new) else ""
+    moves = text_of("change.moves") if _moves(old, new) else ""
     key = "grows" if change > 0 else "falls" if change else "same"
-    effect = say(f"change.{key}", amount=figures.three(abs(change)), moves=moves)
+    effect = text_of(f"change.{key}", amount=figures.three_digits(abs(change)), moves=moves)
     return f"{_cause(old, new)} {effect}"
 
 
 def details(old: Snapshot, new: Snapshot) -> str:
     """More of it: in percent, of both parts, and where the peak was and is."""
     floor, mountain = new.peak_floor - old.peak_floor, new.peak_mountain - old.peak_mountain
-    said = say(
+    said = text_of(
         "change.parts",
         percent=figures.change(old.peak.nbytes, new.peak.nbytes),
         floor=figures.signed(floor),
         mountain=figures.signed(mountain),
     )
-    moved = say("change.moved", old=f"{old.peak.index + 1:,}", new=f"{new.peak.index + 1:,}")
+    moved = text_of("change.moved", old=f"{old.peak.index + 1:,}", new=f"{new.peak.index + 1:,}")
     return f"{said} {moved}" if _moves(old, new) else said
 
 
@@ -435,10 +438,10 @@ def _cause(old: Snapshot, new: Snapshot) -> str:
     if old.memory is not new.memory:
         was, now = differences(old, new)
         key = "other" if was and now else "on" if now else "off"
-        return say(f"change.{key}", old=was, new=now)
+        return text_of(f"change.{key}", old=was, new=now)
     ratio = Fraction(new.batch, old.batch)
     key = {Fraction(2): "double", Fraction(1, 2): "half"}.get(ratio, "times")
     if ratio < 1 and key == "times":
         key = "part"
     value = str(ratio) if ratio.numerator == 1 else f"{float(ratio):,.4g}"
-    return say(f"change.{key}", old=f"{old.batch:,}", new=f"{new.batch:,}", ratio=value)
+    return text_of(f"change.{key}", old=f"{old.batch:,}", new=f"{new.batch:,}", ratio=value)

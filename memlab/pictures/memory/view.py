@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from memlab import optimizers, units
-from memlab.errors import InputError, known, listed, whole
+from memlab.errors import InputError, known, listed, whole_number
 from memlab.layers import algorithms
 from memlab.ledger.ledger import Ledger
 from memlab.networks import counting, zoo
@@ -49,7 +49,7 @@ from memlab.pictures.memory.choices import (
 )
 from memlab.pictures.memory.counting_rules import RULES
 from memlab.pictures.memory.page import MemoryPageInputs, cursor_words, needs, news_of, page
-from memlab.pictures.memory.snapshot import Snapshot, cut, say
+from memlab.pictures.memory.snapshot import Snapshot, cut, text_of
 from memlab.pictures.memory.step_memory import Budget, budget, free_here
 from memlab.pictures.values.step_recipe import OFFERED, RECOMPUTES, network_of
 from memlab.step.step import Step
@@ -111,7 +111,7 @@ class Memory(SteadyView[Snapshot]):
     )
     batch = Range(
         1, MOST, doc="the mini-batch size", default=32, stops=STOPS, box=True, code="always",
-        place=placed("batch"), brief=lambda now: say("batch", batch=f"{now.batch:,}"),
+        place=placed("batch"), brief=lambda now: text_of("batch", batch=f"{now.batch:,}"),
     )  # fmt: skip
     variant = VariantChoice(
         lambda now: VARIANTS if "variant" in size_names(now) else (),
@@ -162,7 +162,7 @@ class Memory(SteadyView[Snapshot]):
         **technique("algorithm"),
     )
     recompute = Select(
-        {"": say("off")} | {name: say(f"recompute.{name}") for name in RECOMPUTES},
+        {"": text_of("off")} | {name: text_of(f"recompute.{name}") for name in RECOMPUTES},
         doc='``"every"`` k-th stage is kept, ``"cheap"`` maps are made again, or the ``"chain"`` '
         "of least bytes or within a budget (``memlab.recompute``)",
         default="",
@@ -200,7 +200,7 @@ class Memory(SteadyView[Snapshot]):
     )  # fmt: skip
     cursor = Setting(
         doc="the operation to cut, counted from 1; None for the peak",
-        check=lambda given: whole("operation", given),
+        check=lambda given: whole_number("operation", given),
         synced=True,
     )
     guess = Setting(
@@ -388,7 +388,7 @@ class Memory(SteadyView[Snapshot]):
     def help(self) -> str:
         now = self.state
         walked = "rules" if now.rule else "stages" if _folded(now, self.rows_of(now)) else "blocks"
-        return say("help", lines=say(f"walked.{walked}"))
+        return text_of("help", lines=text_of(f"walked.{walked}"))
 
     def do(self, now: State, name: str, value: Any) -> State | None:
         found = self.rows_of(now)

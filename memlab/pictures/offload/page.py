@@ -33,8 +33,8 @@ from memlab.pictures.mountain.layers import Curve, MountainLayer
 from memlab.pictures.mountain.picture import DrawnLayer, Mountain, phases, torn, waiting
 from memlab.pictures.mountain.stack_parts import role_name
 from memlab.pictures.offload import focus
-from memlab.pictures.offload.streams import Copy, MemoryOverTime, OffloadTimeline, percent, say
-from memlab.pictures.values.number_text import duration, three
+from memlab.pictures.offload.streams import Copy, MemoryOverTime, OffloadTimeline, percent, text_of
+from memlab.pictures.values.number_text import duration, three_digits
 from memlab.step.tensor import Role
 
 LEFT, RIGHT = 96, 12
@@ -170,11 +170,11 @@ def _key(shown: OffloadPageInputs) -> Iterator[tuple[Paint | Glyph, str]]:
     found = shown.found
     yield from shown.mountain.key()
     if found.copies:
-        yield IDLE, say("idle_there")
+        yield IDLE, text_of("idle_there")
         if found.waits:
-            yield WAIT, say("standing")
-        yield Glyph(0, 0, DOWN), say("goes_out")
-        yield Glyph(0, 0, UP), say("comes_back")
+            yield WAIT, text_of("standing")
+        yield Glyph(0, 0, DOWN), text_of("goes_out")
+        yield Glyph(0, 0, UP), text_of("comes_back")
 
 
 # -- the lanes -------------------------------------------------------------------------------------
@@ -193,11 +193,11 @@ def lanes(shown: OffloadPageInputs) -> Chart:
             if copy.start < shown.time.x.last
             for mark in _copied(shown, copy)
         ),
-        *named(high - LANE / 2, say("compute"), say("operations")),
-        *named(LINK / 2, say("link"), say("copies")),
+        *named(high - LANE / 2, text_of("compute"), text_of("operations")),
+        *named(LINK / 2, text_of("link"), text_of("copies")),
     ]
     return Chart(shown.time.x, Scale(0, high), marks, high, left=LEFT, right=RIGHT, above=46,
-                 name=say("compute"), gap=8)  # fmt: skip
+                 name=text_of("compute"), gap=8)  # fmt: skip
 
 
 def named(y: float, name: str, note: str, dy: float = 0) -> Iterator[Mark]:
@@ -229,7 +229,7 @@ def _waits(shown: OffloadPageInputs) -> Iterator[Mark]:
         elif end - start > 3 * shown.time.pixel:
             yield Rect(start, end, *WORK, "rule", inset=0.5)
     for start, end in longest(shown):
-        said = say("waits", seconds=duration(end - start))
+        said = text_of("waits", seconds=duration(end - start))
         spots = ((start + end) / 2, "middle"), (start, "start"), (end, "end")
         places = [(x, WORK[1], anchor, 0.0, -6.0) for x, anchor in spots]
         yield Label(said, places, 12, bold=True)
@@ -266,21 +266,21 @@ def memories(shown: OffloadPageInputs) -> Chart:
         *mountain.stack(),
         *_slabs(shown),
         Rule(y=0, look="rule", width=1.6),
-        *mountain.limits([(say("budget", bytes=found.card), found.budget)]),
+        *mountain.limits([(text_of("budget", bytes=found.card), found.budget)]),
         *_longer(shown),
         *_peak(shown),
         *_waiting(shown),
         *after(found.now.seconds, shown.time, (y.first, y.last)),
         *torn(shown.host, -y.first, mountain.step, "bottom"),
-        *mountain.was(say("plain", bytes=three(found.plain_peak))),
+        *mountain.was(text_of("plain", bytes=three_digits(found.plain_peak))),
         *mountain.names(),
-        *named(0, say("device"), say("memory"), -18),
+        *named(0, text_of("device"), text_of("memory"), -18),
     ]
     marks += [Rule(x=end, span=(0, y.last), look="grid", above=16) for _, end in longest(shown)]
     if found.host:
-        marks += named(0, say("host"), say("memory"), 18)
+        marks += named(0, text_of("host"), text_of("memory"), 18)
     return Chart(shown.time.x, y, marks, TALL, shown.time.axis, left=LEFT, right=RIGHT, above=16,
-                 previous=mountain.previous, name=say("memory"))  # fmt: skip
+                 previous=mountain.previous, name=text_of("memory"))  # fmt: skip
 
 
 def _slabs(shown: OffloadPageInputs) -> Iterator[Mark]:
@@ -304,7 +304,7 @@ def _slabs(shown: OffloadPageInputs) -> Iterator[Mark]:
 def _peak(shown: OffloadPageInputs) -> Iterator[Mark]:
     """The peak, with a ring where it is in focus."""
     found, mountain = shown.found, shown.mountain
-    said, fact = say("peak", bytes=three(found.peak)), Fact(found.at_peak)
+    said, fact = text_of("peak", bytes=three_digits(found.peak)), Fact(found.at_peak)
     yield from mountain.peak(found.peak, said, fact=fact, send=("choose", focus.PEAK))
     if shown.place == focus.PEAK and found.peak <= mountain.end:
         yield Points([(mountain.at(mountain.top), found.peak)], "ring", 15)
@@ -320,7 +320,7 @@ def _longer(shown: OffloadPageInputs) -> Iterator[Mark]:
     yield Rule(x=start, span=(low, 0), look="before thin", crossed=True)
     yield Rule(y=low, span=(start, end), look="rule", width=1.8, crossed=True)
     yield Rule(x=end, span=(low, low), look="rule", width=1.8, above=5, below=5, crossed=True)
-    said, whole = (say(key, longer=percent(found.longer)) for key in ("longer", "longer_than"))
+    said, whole = (text_of(key, longer=percent(found.longer)) for key in ("longer", "longer_than"))
     if texts.width(whole, 12, True) + 12 < (end - start) / shown.time.pixel:
         yield ChartText((start + end) / 2, low, whole, 12, "middle", dy=-6, bold=True)
     else:
@@ -346,8 +346,8 @@ def _waiting(shown: OffloadPageInputs) -> Iterator[Mark]:
     for slab in chosen:
         y = -slab.low - slab.nbytes / 2
         places = [((slab.start + slab.end) / 2, y, "middle", 0.0, 4.0)]
-        yield Label(say("one_here", name=slab.name), places, 13, bold=True, chip=True)
+        yield Label(text_of("one_here", name=slab.name), places, 13, bold=True, chip=True)
     if not chosen:
         y, middle = -found.host * 0.36, found.backward
         places = [(middle, y, "middle", 0.0, 4.0)]
-        yield Label(say("here", bytes=three(found.host)), places, 13, chip=True)
+        yield Label(text_of("here", bytes=three_digits(found.host)), places, 13, chip=True)

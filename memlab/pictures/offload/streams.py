@@ -22,7 +22,7 @@ from memlab.hardware import Device
 from memlab.networks.graph import Network
 from memlab.pictures.mountain.layers import MountainLayer, pile_over_time
 from memlab.pictures.mountain.stack_parts import ROLES
-from memlab.pictures.values.number_text import duration, three
+from memlab.pictures.values.number_text import duration, three_digits
 from memlab.pictures.values.study import Study
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
@@ -162,9 +162,9 @@ class OffloadTimeline(Study):
     def wait(self, span: Span) -> tuple[str, str]:
         """The map whose copy ends with a wait, and the wait in words."""
         copy = min(self.copies, key=lambda copy: abs(copy.end - span[1]))
-        return copy.name, say(
+        return copy.name, text_of(
             "wait", seconds=duration(span[1] - span[0]), name=copy.name,
-            way=say("out" if copy.out else "back"), link=duration(copy.seconds),
+            way=text_of("out" if copy.out else "back"), link=duration(copy.seconds),
             hidden=duration(copy.hidden), under=copy.under,
         )  # fmt: skip
 
@@ -216,14 +216,14 @@ class OffloadTimeline(Study):
         second = float(self.on_device.seconds[int(self.on_device.total.argmax())])
         slots = self._of(COMPUTE)
         under = next((s.op.name for s in slots if s.end > second), slots[-1].op.name)
-        told = say("at_peak", bytes=three(self.peak), under=under)
+        told = text_of("at_peak", bytes=three_digits(self.peak), under=under)
         starts = {slot.op.name: slot.start for slot in slots}
         early = [copy for copy in self.copies if not copy.out and copy.end <= second
                  and starts.get(copy.needed, 0.0) > second]  # fmt: skip
         if not early:
             return told
         most = max(early, key=lambda copy: copy.nbytes)
-        return f"{told} " + say("early", name=most.name, bytes=three(most.nbytes),
+        return f"{told} " + text_of("early", name=most.name, bytes=three_digits(most.nbytes),
                                 needed=most.needed)  # fmt: skip
 
     @cached_property
@@ -271,34 +271,34 @@ class OffloadTimeline(Study):
         """What is seen, its bold part between asterisks."""
         fits = "fits" if self.fits else "over"
         if not self.copies:
-            return say(f"title.none_{fits}")
+            return text_of(f"title.none_{fits}")
         if self.waiting > SLOW:
-            return say(f"title.slow_{fits}", share=round(100 * self.waiting))
+            return text_of(f"title.slow_{fits}", share=round(100 * self.waiting))
         if self.longer < LITTLE:
-            return say(f"title.free_{fits}")
-        return say(f"title.{fits}", longer=percent(self.longer))
+            return text_of(f"title.free_{fits}")
+        return text_of(f"title.{fits}", longer=percent(self.longer))
 
     @property
     def sentences(self) -> list[str]:
         if not self.copies:
-            return [say("see.none")]
+            return [text_of("see.none")]
         longest = max(self.copies, key=lambda copy: copy.waits)
         if longest.waits < LITTLE * self.now.seconds:
-            return [say("see.hidden")]
-        return [say("see.waits", name=longest.name)]
+            return [text_of("see.hidden")]
+        return [text_of("see.waits", name=longest.name)]
 
     @property
     def notes(self) -> list[str]:
         return [
-            say("planned", network=self.network.title, batch=f"{self.batch:,}",
+            text_of("planned", network=self.network.title, batch=f"{self.batch:,}",
                 optimizer=optimizers.title(self.optimizer), device=short(self.device))
         ]  # fmt: skip
 
     def fact(self, name: str) -> str:
         """All that there is to say of a map on its way."""
         out, back = (self._way(name, out) for out in (True, False))
-        return say(
-            "copy", name=name, bytes=three(out.nbytes), under=out.under,
+        return text_of(
+            "copy", name=name, bytes=three_digits(out.nbytes), under=out.under,
             link=duration(out.seconds), hidden=duration(out.hidden),
             back=back.under, needed=back.needed,
         )  # fmt: skip
@@ -309,15 +309,17 @@ class OffloadTimeline(Study):
     def lines(self) -> list[str]:
         """Peaks, averages, seconds."""
         plain, now = self.plain, self.now
-        found = [say("twin.memory", peak=three(self.peak), plain=three(self.plain_peak),
-                     average=three(round(now.average())), before=three(round(plain.average())),
-                     host=three(self.host)),
-                 say("twin.budget", budget=self.card, exact=units.exact(self.budget),
+        found = [text_of("twin.memory", peak=three_digits(self.peak),
+                     plain=three_digits(self.plain_peak),
+                     average=three_digits(round(now.average())),
+                     before=three_digits(round(plain.average())),
+                     host=three_digits(self.host)),
+                 text_of("twin.budget", budget=self.card, exact=units.exact(self.budget),
                      left=units.exact(abs(self.budget - self.peak)),
-                     how=say("left" if self.fits else "missing"))]  # fmt: skip
+                     how=text_of("left" if self.fits else "missing"))]  # fmt: skip
         late = sum(copy.waits > 0 for copy in self.copies)
         found.append(
-            say("twin.time", seconds=duration(now.seconds), longer=percent(self.longer),
+            text_of("twin.time", seconds=duration(now.seconds), longer=percent(self.longer),
                 plain=duration(plain.seconds), stalled=_seconds(now.stalled()), late=late,
                 copies=len(self.copies), link=speed(self.link))
         )  # fmt: skip
@@ -326,10 +328,11 @@ class OffloadTimeline(Study):
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """A row for every copy, with its heads."""
-        heads = [say(f"head.{name}") for name in
+        heads = [text_of(f"head.{name}") for name in
                  ("map", "bytes", "way", "under", "link", "hidden", "waits", "needed")]  # fmt: skip
         return heads, [
-            [copy.name, three(copy.nbytes), say("out" if copy.out else "back"), copy.under,
+            [copy.name, three_digits(copy.nbytes), text_of("out" if copy.out else "back"),
+             copy.under,
              duration(copy.seconds), _seconds(copy.hidden), _seconds(copy.waits), copy.needed]
             for copy in self.copies
         ]  # fmt: skip
@@ -437,6 +440,6 @@ def percent(part: float) -> str:
     return f"{100 * part:.0f}" if part >= 0.01 else f"{100 * part:.1f}"
 
 
-def say(key: str, **values: object) -> str:
+def text_of(key: str, **values: object) -> str:
     """A text of the picture."""
     return strings.get(f"offload.{key}", **values)

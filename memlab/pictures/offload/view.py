@@ -16,7 +16,7 @@ from memlab.pictures.live.view import PageState, maker
 from memlab.pictures.offload import focus
 from memlab.pictures.offload.page import NEAR, OffloadPageInputs, needs, page
 from memlab.pictures.offload.streams import OffloadTimeline, offloaded, short, speed
-from memlab.pictures.values.number_text import three
+from memlab.pictures.values.number_text import three_digits
 from memlab.pictures.values.step_recipe import name_of, named_or_given, network_of
 
 SPEEDS = tuple(10**9 * each for each in (1, 2, 3, 4, 6, 8, 12, 16, 25, 32, 50, 64, 100, 200, 450))
@@ -103,7 +103,7 @@ class Offloaded(SteadyView[OffloadTimeline]):
     link = of_links("between both memories", code="always")
     batch = of_batches(256)
     device = of_devices(place="more", brief=lambda now: now.device.name)
-    budget = of_memories(place="more", show=three)
+    budget = of_memories(place="more", show=three_digits)
     network = of_networks(place="more")
     optimizer = of_optimizers()
     chosen: Setting[str] = Setting(

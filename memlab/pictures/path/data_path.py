@@ -170,7 +170,7 @@ class DataPath:
         """For what compute stands still, in words; empty where it does not."""
         for batch, start, end in self.stalls:
             if start <= moment + 1e-12 < end:
-                return say("wait", seconds=duration(end - start), batch=letter(batch))
+                return text_of("wait", seconds=duration(end - start), batch=letter(batch))
         return ""
 
     # -- who is slow ----------------------------------------------------------------------------
@@ -222,24 +222,24 @@ class DataPath:
     def finding(self) -> str:
         """Finding, its bold part between asterisks."""
         now, none = images(self.path), images(self.others[0])
-        values = {"many": say(f"many.{self.buffers}"), "now": now, "none": none,
+        values = {"many": text_of(f"many.{self.buffers}"), "now": now, "none": none,
                   "waits": percent(self.path.waits)}  # fmt: skip
         if not self.buffers:
-            return say("title.none", **values)
+            return text_of("title.none", **values)
         if self.limit:
-            return say(f"title.slow_{self.limit}", **values)
+            return text_of(f"title.slow_{self.limit}", **values)
         kind = "never" if self.ceases else "little"
-        return say(f"title.{kind}{'' if now != none else '_alike'}", **values)
+        return text_of(f"title.{kind}{'' if now != none else '_alike'}", **values)
 
     @property
     def sentences(self) -> list[str]:
         if not self.buffers:
-            return [say(f"see.none_{self.augment}", waits=percent(self.path.waits))]
+            return [text_of(f"see.none_{self.augment}", waits=percent(self.path.waits))]
         if self.limit:
-            return [say("see.slow")]
+            return [text_of("see.slow")]
         if not self.ceases:
             kind = f"one_{self.augment}" if self.buffers == 1 else "all"
-            return [say(f"see.waits_{kind}")]
+            return [text_of(f"see.waits_{kind}")]
         return [self._price]
 
     @property
@@ -247,38 +247,39 @@ class DataPath:
         """Cost of the buffers, and whether fewer would do."""
         fewest = self.fewest
         if not fewest:
-            return say("see.without")
+            return text_of("see.without")
         if fewest < self.buffers:
             less = units.short(_reserved(self.path) - _reserved(self.others[fewest]))
-            return say("see.fewer", many=say(f"many.{fewest}"), bytes=less)
+            return text_of("see.fewer", many=text_of(f"many.{fewest}"), bytes=less)
         if self.buffers == 1:
-            return say("see.one")
-        return say(f"see.more_{self.augment}", many=say(f"some.{self.buffers}"))
+            return text_of("see.one")
+        return text_of(f"see.more_{self.augment}", many=text_of(f"some.{self.buffers}"))
 
     @property
     def notes(self) -> list[str]:
-        return [say("planned", network=self.network.title, batch=f"{self.batch:,}",
+        return [text_of("planned", network=self.network.title, batch=f"{self.batch:,}",
                     device=short(self.device))]  # fmt: skip
 
     def fact(self, batch: int) -> str:
         """All that there is to say of a batch on its way."""
         jobs = self.by_batch[batch]
         at = self.second
-        return say("fact", read=at(jobs["read"].start), until=at(jobs["read"].end),
+        return text_of("fact", read=at(jobs["read"].start), until=at(jobs["read"].end),
                    there=at(jobs["link"].end), end=at(jobs["compute"].end))  # fmt: skip
 
     def lines(self, moment: float) -> list[str]:
         """The settings, the rates, the bytes, and the moment."""
         seconds, path = self.seconds, self.path
         return [
-            say("twin.settings", network=self.network.title, batch=f"{self.batch:,}",
-                buffers=self.buffers, device=short(self.device), augment=say(f"on.{self.augment}"),
+            text_of("twin.settings", network=self.network.title, batch=f"{self.batch:,}",
+                buffers=self.buffers, device=short(self.device),
+                augment=text_of(f"on.{self.augment}"),
                 **{name: speed(rate) for name, rate in self.rates.items()}),
-            say("twin.rate", images=images(path), each=duration(path.seconds_each),
+            text_of("twin.rate", images=images(path), each=duration(path.seconds_each),
                 works=duration(path.seconds_each * (1 - path.waits)), waits=percent(path.waits)),
-            say("twin.stages", stages=", ".join(
-                say(f"twin.{kind}", seconds=duration(seconds[kind])) for kind in seconds)),
-            say("twin.bytes", **{name: " + ".join(self._places(name))
+            text_of("twin.stages", stages=", ".join(
+                text_of(f"twin.{kind}", seconds=duration(seconds[kind])) for kind in seconds)),
+            text_of("twin.bytes", **{name: " + ".join(self._places(name))
                                  for name in (RAM, PINNED, CARD)}),
             self.at(moment),
         ]  # fmt: skip
@@ -293,8 +294,10 @@ class DataPath:
         parts = []
         for name in (RAM, PINNED, CARD):
             here = [_named(each) for each in self.held(name, moment) if each.batch is not None]
-            parts.append(say(f"here.{name}", batches=", ".join(here) or say("here.nothing")))
-        return say("here.at", moment=self.second(moment), parts="; ".join(parts))
+            parts.append(
+                text_of(f"here.{name}", batches=", ".join(here) or text_of("here.nothing"))
+            )
+        return text_of("here.at", moment=self.second(moment), parts="; ".join(parts))
 
     def second(self, moment: float) -> str:
         """All in one unit: ``'0.880 s'``."""
@@ -311,11 +314,15 @@ class DataPath:
         """Heads and rows: times of the batches that are read before a second."""
         waited = {batch: end - start for batch, start, end in self.stalls}
         kinds = list(self.seconds)
-        heads = [say("head.batch"), *(say(f"head.{kind}") for kind in kinds), say("head.waited")]
+        heads = [
+            text_of("head.batch"),
+            *(text_of(f"head.{kind}") for kind in kinds),
+            text_of("head.waited"),
+        ]
         rows = []
         for batch, jobs in enumerate(self.by_batch):
             if jobs["read"].start < until:
-                ends = [say("to", start=self.second(jobs[kind].start),
+                ends = [text_of("to", start=self.second(jobs[kind].start),
                             end=self.second(jobs[kind].end)) for kind in kinds]  # fmt: skip
                 rows.append([letter(batch), *ends, self.second(waited.get(batch, 0.0))])
         return heads, rows
@@ -407,10 +414,10 @@ def _named(held: Filling) -> str:
     assert held.batch is not None
     name = letter(held.batch)
     if held.used:
-        return say("here.used", batch=name)
-    return name if held.part >= 1 else say("here.part", batch=name, part=percent(held.part))
+        return text_of("here.used", batch=name)
+    return name if held.part >= 1 else text_of("here.part", batch=name, part=percent(held.part))
 
 
-def say(key: str, **values: object) -> str:
+def text_of(key: str, **values: object) -> str:
     """A text of the picture."""
     return strings.get(f"path.{key}", **values)

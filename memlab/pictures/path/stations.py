@@ -18,8 +18,8 @@ from memlab.pictures.draw.scale import Scale
 from memlab.pictures.draw.theme import PAINTS, Paint
 from memlab.pictures.offload.page import Time
 from memlab.pictures.offload.streams import speed
-from memlab.pictures.path.data_path import CARD, PINNED, RAM, DataPath, Filling, letter, say
-from memlab.pictures.values.number_text import duration, three
+from memlab.pictures.path.data_path import CARD, PINNED, RAM, DataPath, Filling, letter, text_of
+from memlab.pictures.values.number_text import duration, three_digits
 from memlab.step.tensor import Role, Tensor
 
 TURNS = 2.1
@@ -115,7 +115,7 @@ def largest(found: DataPath) -> int:
 def told(found: DataPath, batch: int, place: Tensor | None = None) -> Fact:
     """Fact of a batch: its bytes in a place, or as the device computes on it, and its times."""
     place = place or found.station(CARD)[-1]
-    return Fact(say("batch", name=letter(batch)), place.formula(found.batch),
+    return Fact(text_of("batch", name=letter(batch)), place.formula(found.batch),
                 place.storage.size.at(found.batch), more=found.fact(batch))  # fmt: skip
 
 
@@ -130,22 +130,22 @@ def stations(shown: PathLayout) -> Chart:
         marks += _station(shown, name, span)
     words = [_words(shown, name) for name in names]
     return Chart(Scale(0, shown.width), Scale(shown.tall, 0), marks, shown.tall, left=0, right=0,
-                 above=22, told=words, name=say("stations"), gap=8)  # fmt: skip
+                 above=22, told=words, name=text_of("stations"), gap=8)  # fmt: skip
 
 
 def _words(shown: PathLayout, name: str) -> str:
     """A station in words."""
-    said = f"{say(name)}: {say(f'holds.{name}')}"
+    said = f"{text_of(name)}: {text_of(f'holds.{name}')}"
     return f"{said}." if name == "disk" else f"{said}, {texts.plain(_bytes_of(shown, name))}."
 
 
 def _bytes_of(shown: PathLayout, name: str) -> list[tuple[str, bool]]:
-    return [(f"{_short(shown.found.reserved(name))} ", True), (say("reserved"), False)]
+    return [(f"{_short(shown.found.reserved(name))} ", True), (text_of("reserved"), False)]
 
 
 def _short(nbytes: int) -> str:
     """Three digits, and two of what is less than 100: ``'19 MB'``."""
-    unit = three(nbytes).rpartition(" ")[2]
+    unit = three_digits(nbytes).rpartition(" ")[2]
     value = nbytes / units.UNITS[unit]
     return f"{value:.0f} {unit}" if value >= 9.5 else f"{value:.2g} {unit}"
 
@@ -153,8 +153,8 @@ def _short(nbytes: int) -> str:
 def _station(shown: PathLayout, name: str, span: Span) -> Iterator[Mark]:
     left, right = span
     yield Rect(left, right, 0.5, shown.tall - 0.5, "rule faint", radius=5)
-    yield ChartText(left, 0, say(name), 13, dy=-7, bold=True)
-    note, top = say(f"holds.{name}"), 8
+    yield ChartText(left, 0, text_of(name), 13, dy=-7, bold=True)
+    note, top = text_of(f"holds.{name}"), 8
     if texts.width(note, 11) < right - left - 12:
         top = 22
         yield ChartText(left, 0, note, 11, dx=7, dy=16, dim=True)
@@ -253,7 +253,8 @@ def _on_disk(shown: PathLayout, span: Span) -> Iterator[Mark]:
         place = ImagePlace(Filling(raw, batch, 1, used=False), x, y, side / 2)
         yield from _square(shown, place, pressed=False)
     if waiting:
-        yield ChartText((left + right) / 2, y0 + 1.5 * pitch, say("and_so_on"), 11, "middle", dy=12,
+        yield ChartText((left + right) / 2, y0 + 1.5 * pitch, text_of("and_so_on"), 11, "middle",
+                   dy=12,
                    dim=True)  # fmt: skip
 
 
@@ -261,7 +262,7 @@ def _converted(place: ImagePlace, span: Span) -> Iterator[Mark]:
     """Words beside what came in bytes: it becomes fp32 here."""
     x = sum(span) / 2 + place.half + 8
     for number, key in enumerate(("convert", "convert_more")):
-        said = say(f"pipe.{key}")
+        said = text_of(f"pipe.{key}")
         if texts.width(said, 11) < span[1] - x - 4:
             yield ChartText(x, place.y - 3 + 13 * number, said, 11, dim=True)
 
@@ -270,13 +271,15 @@ def _states(shown: PathLayout, row: list[ImagePlace], span: Span) -> Iterator[Ma
     """Words below the places of the device: the batch in use, the next, or none."""
     if shown.found.waiting(shown.now):
         low = row[0].y + row[0].half
-        yield ChartText(sum(span) / 2, low, say("compute_waits"), 12, "middle", dy=16, bold=True)
+        yield ChartText(
+            sum(span) / 2, low, text_of("compute_waits"), 12, "middle", dy=16, bold=True
+        )
         return
     for held, x, y, half in row:
         if held.used:
-            yield ChartText(x, y + half, say("in_use"), 12, "middle", dy=16, bold=True)
+            yield ChartText(x, y + half, text_of("in_use"), 12, "middle", dy=16, bold=True)
         elif held.batch is not None and held.part >= 1:
-            yield ChartText(x, y + half, say("next"), 12, "middle", dy=16)
+            yield ChartText(x, y + half, text_of("next"), 12, "middle", dy=16)
 
 
 # -- pipes ----------------------------------------------------------------------------------------
@@ -295,8 +298,9 @@ def _pipe(shown: PathLayout, kind: str, rate: int, span: Span) -> Iterator[Mark]
     x, y = sum(span) / 2, shown.tall / 2
     wanted = rate / 1e9 * PER_GB * shown.side / LARGEST
     thick = min(max(wanted, THIN), shown.tall - 66)
-    fact = Fact(f"{say(f'pipe.{kind}')}, {speed(rate)}",
-                more=say("pipe.takes", seconds=duration(shown.found.seconds[kind])))  # fmt: skip
+    fact = Fact(f"{text_of(f'pipe.{kind}')}, {speed(rate)}",
+                more=text_of("pipe.takes",
+                    seconds=duration(shown.found.seconds[kind])))  # fmt: skip
     if wanted > thick:  # it is thicker than the picture
         for edge in (y - thick / 2, y + thick / 2):
             yield Rule(y=edge, span=span, look="before thin", crossed=True)
@@ -308,6 +312,9 @@ def _pipe(shown: PathLayout, kind: str, rate: int, span: Span) -> Iterator[Mark]
     lines = [said] if texts.width(said, 12, slow) <= span[1] - span[0] - 6 else said.split(" ")
     for number, line in enumerate(reversed(lines)):
         yield ChartText(x, y - thick / 2, line, 12, "middle", dy=-7 - 14 * number, bold=slow)
-    below = [say(f"pipe.{kind}"), *([say("pipe.convert_more")] if kind == "convert" else [])]
+    below = [
+        text_of(f"pipe.{kind}"),
+        *([text_of("pipe.convert_more")] if kind == "convert" else []),
+    ]
     for number, line in enumerate(below):
         yield ChartText(x, y + thick / 2, line, 11, "middle", dy=15 + 13 * number, dim=True)

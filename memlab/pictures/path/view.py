@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from memlab import hardware
 from memlab.clocks.streams import COMPUTE
-from memlab.errors import InputError, real, shorten
+from memlab.errors import InputError, real_number, shorten
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.pictures.draw import text as texts
@@ -30,7 +30,15 @@ from memlab.pictures.live.view import PageState, maker
 from memlab.pictures.live.widget import Control, Labels
 from memlab.pictures.offload.page import LEFT, RIGHT, named
 from memlab.pictures.offload.view import of_devices, of_networks
-from memlab.pictures.path.data_path import BUFFERS, RAM, DataPath, Job, data_path_of, letter, say
+from memlab.pictures.path.data_path import (
+    BUFFERS,
+    RAM,
+    DataPath,
+    Job,
+    data_path_of,
+    letter,
+    text_of,
+)
 from memlab.pictures.path.stations import DARK, LIGHT, TURNS, PathLayout, largest, stations, told
 from memlab.pictures.values.step_recipe import name_of, network_of
 from memlab.strings import gettext as _
@@ -66,7 +74,7 @@ class RateSlider(Range):
                 value = float(given)
             except ValueError:
                 return hardware.link(given).speed
-        found = round(real(f"{self.name}, in GB/s,", value, 0.15, above=0.0, below=1e6) * GB)
+        found = round(real_number(f"{self.name}, in GB/s,", value, 0.15, above=0.0, below=1e6) * GB)
         if not found:
             raise InputError(_("nothing moves at {given} GB/s; try 0.15.", given=shorten(given)))
         return found
@@ -125,12 +133,12 @@ class DataPathView(SteadyView[DataPath]):
     )  # fmt: skip
     augment = Select(
         ("host", "device"), default="host", place="more",
-        brief=lambda now: say(f"short.{now.augment}"),
+        brief=lambda now: text_of(f"short.{now.augment}"),
         doc='where images become fp32: ``"host"``, or ``"device"``, and bytes cross the link',
     )  # fmt: skip
     batch = NumberBox(1, 100_000, default=128, code="always", doc="the mini-batch size",
                    place="more",
-                   brief=lambda now: say("short.batch", batch=f"{now.batch:,}"))  # fmt: skip
+                   brief=lambda now: text_of("short.batch", batch=f"{now.batch:,}"))  # fmt: skip
     network = of_networks(networks, default="googlenet", place="more")
     image = NumberBox(
         1, 10_000, default=lambda now: now.network.input_shape[-1], follows=["network"],
@@ -142,7 +150,7 @@ class DataPathView(SteadyView[DataPath]):
     device = of_devices(place="more", brief=lambda now: "")
     moment: Setting[float | None] = Setting(
         doc="the second that is shown, in seconds; within the picture if not given", default=None,
-        check=lambda given: real("moment, in seconds,", given, 0.88, 0.0),
+        check=lambda given: real_number("moment, in seconds,", given, 0.88, 0.0),
         follows=["network", "batch", "image", "device"],
     )  # fmt: skip
     chosen: Setting[str] = Setting(
@@ -182,7 +190,7 @@ class DataPathView(SteadyView[DataPath]):
     def do(self, now: State, name: str, value: Any) -> State | None:
         shown = self._shown(self.scene())
         if name == "moment":
-            step = min(max(int(real("moment", value, 0)), 0), 999)
+            step = min(max(int(real_number("moment", value, 0)), 0), 999)
             return now.replace(moment=(step + 0.5) / 1000 * shown.time.x.last)
         if name == "choose" and value in tuple(ascii_uppercase):
             return now.replace(chosen="" if value == now.chosen else value)
@@ -200,7 +208,7 @@ class DataPathView(SteadyView[DataPath]):
             Paragraphs(_sentences(shown), 13, gap=3),
             stations(shown),
             lanes(shown),
-            Key([(look, say(f"key.{name}")) for name, look in LOOKS.items()], 11, gap=2),
+            Key([(look, text_of(f"key.{name}")) for name, look in LOOKS.items()], 11, gap=2),
             Paragraphs(found.notes, 11, dim=True, gap=6),
             Paragraphs(found.lines(shown.now), drawn=False, gap=1),
             Table(heads, rows, "<" * len(heads), drawn=False, gap=1),
@@ -279,14 +287,14 @@ def lanes(shown: PathLayout) -> Chart:
         *(mark for job in jobs for mark in _job(shown, job)),
         *_waits(shown),
         *_outline(shown),
-        *named((LOADER[0] + LOADER[1]) / 2, say("loader"), say("on_host")),
-        *named((WORK[0] + WORK[1]) / 2, say("compute"), say("on_device")),
+        *named((LOADER[0] + LOADER[1]) / 2, text_of("loader"), text_of("on_host")),
+        *named((WORK[0] + WORK[1]) / 2, text_of("compute"), text_of("on_device")),
         Rule(x=shown.now, span=(FOOT - 6, HIGH), look="rule", width=2, above=10),
-        ChartText(shown.now, HIGH, say("now"), 12, "middle", dy=-16, bold=True, held=True),
+        ChartText(shown.now, HIGH, text_of("now"), 12, "middle", dy=-16, bold=True, held=True),
         Press("moment", 1000, (0, x.last, FOOT, HIGH)),
     ]
     return Chart(x, Scale(0, HIGH), marks, HIGH, shown.time.axis, left=LEFT, right=RIGHT, above=28,
-                 name=say("lanes"), gap=4)  # fmt: skip
+                 name=text_of("lanes"), gap=4)  # fmt: skip
 
 
 def _job(shown: PathLayout, job: Job) -> Iterator[Mark]:
@@ -315,7 +323,9 @@ def _lettered(shown: PathLayout, job: Job, end: float, y: float) -> Iterator[Mar
     """The letter of a batch, where now does not run through it; of the first also what is done."""
     wide = (end - job.start) / shown.time.pixel
     name = letter(job.batch)
-    if not job.batch and (texts.width(said := say(f"{job.kind}_first", batch=name), 12) < wide - 6):
+    if not job.batch and (
+        texts.width(said := text_of(f"{job.kind}_first", batch=name), 12) < wide - 6
+    ):
         name = said
     if wide > LETTER:
         places = [(job.start + share * (end - job.start), y, "middle", 0.0, 4.0)
@@ -333,7 +343,7 @@ def _waits(shown: PathLayout) -> Iterator[Mark]:
             if end - start > 3 * shown.time.pixel:
                 yield Rect(start, end, *WORK, "rule", inset=0.5)
     key = "waits_alone" if found.ceases else "waits_first"
-    yield ChartText(0, FOOT, say(key, batch=letter(0)), 12, dy=15, bold=True)
+    yield ChartText(0, FOOT, text_of(key, batch=letter(0)), 12, dy=15, bold=True)
 
 
 def _outline(shown: PathLayout) -> Iterator[Mark]:
@@ -348,6 +358,6 @@ def _outline(shown: PathLayout) -> Iterator[Mark]:
         return
     job = shown.before.by_batch[done[-1]]["compute"]
     yield Rect(job.start, job.end, 2, FOOT - 6, "before thin")
-    said = say("was", batch=letter(job.batch))
+    said = text_of("was", batch=letter(job.batch))
     places = [(job.end, 6.0, "start", 6.0, 0.0), (job.start, 6.0, "end", -6.0, 0.0)]
     yield Label(said, places, 11, dim=True)

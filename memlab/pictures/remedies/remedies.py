@@ -17,7 +17,7 @@ from memlab import hardware, optimizers, strings, units
 from memlab.clocks import roofline
 from memlab.clocks.roofline import Machine
 from memlab.clocks.streams import clock
-from memlab.errors import InputError, pick, whole
+from memlab.errors import InputError, one_option, whole_number
 from memlab.hardware import Device, Link
 from memlab.layers import BatchNorm
 from memlab.ledger.ledger import Ledger
@@ -30,7 +30,7 @@ from memlab.pictures.mountain.stack_parts import role_name as plural
 from memlab.pictures.offload.streams import ALGORITHM, LITTLE, built_step, short, speed
 from memlab.pictures.remedies import searches
 from memlab.pictures.values.cache import RecentResults
-from memlab.pictures.values.number_text import columns, duration, three
+from memlab.pictures.values.number_text import columns, duration, three_digits
 from memlab.pictures.values.step_recipe import named_or_given, network_of
 from memlab.pictures.values.study import Study
 from memlab.step.step import Step
@@ -39,7 +39,7 @@ from memlab.step.tensor import Role
 from memlab.techniques.accumulate import MOST
 from memlab.techniques.offload import offload
 from memlab.techniques.recompute import recompute
-from memlab.techniques.registry import Applied, use
+from memlab.techniques.registry import Applied, applied
 
 CHIP = "ipu mk2"
 """A machine whose memory is on the chip alone."""
@@ -58,8 +58,8 @@ ROWS = ("larger_card", "accumulation", "smaller_batch", "recompute", "offload", 
 SORTS = ("time", "peak")
 APART = ("leaner", "chip")
 """Remedies that train something else, or on another machine."""
-SHARED = use("in_place")
-MIXED = use("precision", "mixed fp16")
+SHARED = applied("in_place")
+MIXED = applied("precision", "mixed fp16")
 USUAL = "PCIe 3.0 x16"
 """The link of a card of which no source says it."""
 KEPT = 8
@@ -68,7 +68,7 @@ NAMED = 6
 """So many maps are named in a line of code; more are those of the row."""
 
 
-def say(key: str, **values: object) -> str:
+def text_of(key: str, **values: object) -> str:
     """A text of this picture."""
     return strings.get(f"remedies.{key}", **values)
 
@@ -108,7 +108,7 @@ class Remedy:
     @property
     def name(self) -> str:
         """``'smaller batch'``."""
-        return say(f"way.{self.key}")
+        return text_of(f"way.{self.key}")
 
     @property
     def refused(self) -> bool:
@@ -126,27 +126,27 @@ class Remedy:
         if self.extra is None or self.key == "plain":
             return ""
         if abs(self.extra) < LITTLE:
-            return say("none")
+            return text_of("none")
         digits = 1 if abs(self.extra) < 0.0995 else 0
-        return say("percent", value=f"{100 * self.extra:.{digits}f}".replace("-", "−"))
+        return text_of("percent", value=f"{100 * self.extra:.{digits}f}".replace("-", "−"))
 
     @property
     def fits(self) -> str:
         """Whether it fits, in a word."""
-        return say("refused" if self.refused else "fits" if self.trains else "over")
+        return text_of("refused" if self.refused else "fits" if self.trains else "over")
 
     def fact(self) -> str:
         """All that there is to say of it."""
         if self.refused:
-            return say("fact.refused", name=self.name, error=self.error)
-        parts = [say("fact.peak", name=self.name, bytes=units.exact(self.peak), at=self.at,
+            return text_of("fact.refused", name=self.name, error=self.error)
+        parts = [text_of("fact.peak", name=self.name, bytes=units.exact(self.peak), at=self.at,
                      fits=self.fits, limit=units.exact(self.limit))]  # fmt: skip
         if any(self.largest):
-            parts.append(say("fact.largest", name=self.largest[0], formula=self.largest[1]))
+            parts.append(text_of("fact.largest", name=self.largest[0], formula=self.largest[1]))
         if self.host:
-            parts.append(say("fact.host", bytes=units.exact(self.host)))
+            parts.append(text_of("fact.host", bytes=units.exact(self.host)))
         if self.seconds is not None:
-            parts.append(say("fact.time", seconds=duration(self.seconds)))
+            parts.append(text_of("fact.time", seconds=duration(self.seconds)))
         return " ".join([*parts, *([self.call] if self.call else [])])
 
     def as_dict(self) -> dict[str, Any]:
@@ -177,7 +177,7 @@ class Remedies(Study):
     rows: tuple[Remedy, ...]
 
     def __getitem__(self, key: str) -> Remedy:
-        return pick("way", key, {row.key: row for row in self.rows})
+        return one_option("way", key, {row.key: row for row in self.rows})
 
     def __iter__(self) -> Iterator[Remedy]:
         return iter(self.rows)
@@ -222,28 +222,28 @@ class Remedies(Study):
         """Finding, its bold part between asterisks."""
         fits = [row for row in self.drawn if row.trains]
         if self["in_place"].trains:
-            return say(f"title.{'fits' if self.plain.trains else 'in_place'}")
+            return text_of(f"title.{'fits' if self.plain.trains else 'in_place'}")
         if not fits:
-            return say("title.none")
+            return text_of("title.none")
         most = max(row.extra or 0.0 for row in fits)
         head = {"few": number(len(fits)).capitalize(), "all": number(len(self.drawn))}
         if len(fits) == 1:
-            return say("title.one", **head)
+            return text_of("title.one", **head)
         if most < LITTLE:
-            return say("title.free", **head)
+            return text_of("title.free", **head)
         digits = 1 if most < 0.1 else 0  # those of the bars
         most = ceil(10**digits * 100 * most - 1e-6) / 10**digits
-        return say("title.most", **head, most=f"{most:g}")
+        return text_of("title.most", **head, most=f"{most:g}")
 
     @property
     def sentences(self) -> list[str]:
         if self["in_place"].trains:
-            return [say("see.fits")]
+            return [text_of("see.fits")]
         kept = [self[key].name for key in SAME if self[key].trains]
         if not kept:
-            return [say("see.none")]
-        both = say("and", one=kept[0], other=kept[1]) if len(kept) > 1 else kept[0]
-        return [say(f"see.kept{'' if len(kept) > 1 else '_one'}", names=both.capitalize())]
+            return [text_of("see.none")]
+        both = text_of("and", one=kept[0], other=kept[1]) if len(kept) > 1 else kept[0]
+        return [text_of(f"see.kept{'' if len(kept) > 1 else '_one'}", names=both.capitalize())]
 
     @property
     def others(self) -> list[str]:
@@ -254,18 +254,18 @@ class Remedies(Study):
         if not leaner.refused:
             key = "leaner" if leaner.trains else "leaner_over"
             network = network_of(LEANER[self.network.name]).title
-            found.append(say(f"apart.{key}", network=network, bytes=three(leaner.peak)))
+            found.append(text_of(f"apart.{key}", network=network, bytes=three_digits(leaner.peak)))
         if chip.trains:
-            found.append(say("apart.chip", machine=machine, count=images(chip.batch)))
+            found.append(text_of("apart.chip", machine=machine, count=images(chip.batch)))
         else:
-            found.append(say("apart.chip_none", machine=machine))
+            found.append(text_of("apart.chip_none", machine=machine))
         return found
 
     @property
     def notes(self) -> list[str]:
         machine = short(self.device) if isinstance(self.device, Device) else self.device.title
         return [
-            say("planned", network=self.network.title, batch=f"{self.batch:,}", device=machine,
+            text_of("planned", network=self.network.title, batch=f"{self.batch:,}", device=machine,
                 optimizer=optimizers.title(self.optimizer))
         ]  # fmt: skip
 
@@ -275,20 +275,24 @@ class Remedies(Study):
         saved = f"{100 * (1 - place.peak / plain.peak):.1f}"
         halves = isinstance(self.device, Device) and "fp16" in self.device.flops
         return [
-            say("twin.plain", network=self.network.title, batch=f"{self.batch:,}",
-                card=self.card, bytes=three(plain.peak), seconds=duration(plain.seconds or 0)),
-            say("twin.in_place", saved=saved),
-            *([] if larger.refused else [say("twin.larger", bytes=card(larger.limit))]),
-            say("twin.chosen", card=self.card, link=speed(self.link.speed)),
-            say(f"twin.{'registers' if halves else 'buffers'}"),
+            text_of("twin.plain", network=self.network.title, batch=f"{self.batch:,}",
+                card=self.card, bytes=three_digits(plain.peak),
+                seconds=duration(plain.seconds or 0)),
+            text_of("twin.in_place", saved=saved),
+            *([] if larger.refused else [text_of("twin.larger", bytes=card(larger.limit))]),
+            text_of("twin.chosen", card=self.card, link=speed(self.link.speed)),
+            text_of(f"twin.{'registers' if halves else 'buffers'}"),
         ]  # fmt: skip
 
     def table(self, by: str = "time") -> tuple[list[str], list[list[str]]]:
         """Heads and cells: a row for each way, those apart last."""
-        heads = [say(f"head.{name}") for name in ("way", "peak", "host", "fits", "time", "asks")]
+        heads = [
+            text_of(f"head.{name}") for name in ("way", "peak", "host", "fits", "time", "asks")
+        ]
         keys = ["plain", *self.sorted(by), *APART]
         return heads, [
-            [row.name, "" if row.refused else three(row.peak), three(row.host) if row.host else "",
+            [row.name, "" if row.refused else three_digits(row.peak),
+             three_digits(row.host) if row.host else "",
              row.fits, row.time, row.asks]
             for row in map(self.__getitem__, keys)
         ]  # fmt: skip
@@ -353,8 +357,8 @@ def remedies(
                          "budget='12 GB'.")  # fmt: skip
     nbytes = own.memory.value if budget is None and own else units.exact_or_parsed(budget)  # type: ignore[arg-type]  # None has a device
     wire = own.wire if own and link is None else hardware.link(USUAL if link is None else link)
-    pick("optimizer", optimizer, OPTIMIZERS)
-    maker = Maker(built, whole("batch", batch), machine, wire, nbytes, optimizer)
+    one_option("optimizer", optimizer, OPTIMIZERS)
+    maker = Maker(built, whole_number("batch", batch), machine, wire, nbytes, optimizer)
     return _MADE.of(maker, lambda: Remedies(*maker, tuple(maker.rows())))
 
 
@@ -396,7 +400,7 @@ class Maker(NamedTuple):
             try:
                 yield getattr(self, key)()
             except InputError as error:
-                yield Remedy(key, self.budget, asks=say(f"why.{key}"), error=str(error))
+                yield Remedy(key, self.budget, asks=text_of(f"why.{key}"), error=str(error))
 
     # -- planned
 
@@ -431,7 +435,7 @@ class Maker(NamedTuple):
             more["seconds"] = clock(step, batch, self.machine, self.link).seconds
         more.setdefault("extra", more["seconds"] / self.seconds - 1)
         return Remedy(
-            key, asks=asks or say("asks.nothing"), step=step, batch=batch, peak=peak.nbytes,
+            key, asks=asks or text_of("asks.nothing"), step=step, batch=batch, peak=peak.nbytes,
             host=ledger.peak(batch, HOST), at=peak.row.name,
             roles=ledger.roles(batch, peak.index),
             largest=(block.name, block.formula(batch)), **more,
@@ -451,8 +455,8 @@ class Maker(NamedTuple):
             key=lambda each: each.memory.value, default=None,
         )  # fmt: skip
         if larger is None:
-            raise InputError(say("why_all.larger_card", bytes=units.exact(need)))
-        asks, limit = say("asks.larger_card"), larger.memory.value
+            raise InputError(text_of("why_all.larger_card", bytes=units.exact(need)))
+        asks, limit = text_of("asks.larger_card"), larger.memory.value
         return replace(self.in_place(), key="larger_card", asks=asks, limit=limit)
 
     def smaller_batch(self) -> Remedy:
@@ -466,21 +470,21 @@ class Maker(NamedTuple):
         if batch == self.batch:
             return self._row("smaller_batch", step, ledger, call=call)
         seconds = clock(step, batch, self.machine).seconds * self.batch / batch
-        asks = say("asks.smaller_batch", images=images(batch))
+        asks = text_of("asks.smaller_batch", images=images(batch))
         return self._row("smaller_batch", step, ledger, batch, asks, call=call, seconds=seconds)
 
     def accumulation(self) -> Remedy:
         """The fewest parts of the batch, all alike, of which one fits beside the gradients."""
         if self.batch == 1:
-            raise InputError(say("why_all.one_image"))
+            raise InputError(text_of("why_all.one_image"))
         most = self._parts(2)[1].fit(self.budget)
         room = self.batch if most.batch is None else most.batch
         divisors = (n for n in range(2, min(self.batch, MOST) + 1) if self.batch % n == 0)
         parts = next((n for n in divisors if self.batch // n <= room), 0)
         if not parts:
-            raise InputError(say("why_all.parts", most=MOST, found=str(most)))
+            raise InputError(text_of("why_all.parts", most=MOST, found=str(most)))
         normed = any(isinstance(node.layer, BatchNorm) for node in self.network.nodes)
-        asks = say(f"asks.parts{'_norm' if normed else ''}", parts=number(parts))
+        asks = text_of(f"asks.parts{'_norm' if normed else ''}", parts=number(parts))
         batch = self.batch // parts
         step, ledger = self._parts(min(parts, 3))
         # all parts but the first take the same time
@@ -488,12 +492,12 @@ class Maker(NamedTuple):
         seconds = two + (parts - 2) * (longer - two)
         return self._row(
             "accumulation", step, ledger, batch, asks, seconds=seconds,
-            call=_call(SHARED, use("accumulate", parts=parts)),
+            call=_call(SHARED, applied("accumulate", parts=parts)),
         )  # fmt: skip
 
     def _parts(self, parts: int) -> tuple[Step, Ledger]:
         """The step in place, in so many parts."""
-        return _made(self.network, self.optimizer, SHARED, use("accumulate", parts=parts))
+        return _made(self.network, self.optimizer, SHARED, applied("accumulate", parts=parts))
 
     def recompute(self) -> Remedy:
         """The maps of the least seconds that are dropped and made again; where no such set fits,
@@ -509,14 +513,14 @@ class Maker(NamedTuple):
         call = (
             f'memlab.in_place(memlab.recompute(step, "drop", layers={written("recompute", names)}))'
         )
-        asks = say(f"asks.again{'_one' if len(names) == 1 else ''}", count=number(len(names)))
+        asks = text_of(f"asks.again{'_one' if len(names) == 1 else ''}", count=number(len(names)))
         return self._row("recompute", step, asks=asks, call=call, names=names)
 
     def _chain(self, plain: Step) -> Remedy:
         given: dict[str, Any] = {"batch": self.batch, "budget": self.budget, "in_place": True}
         step = SHARED(recompute(plain, "chain", **given, device=self.machine))
-        call = _call(use("recompute", "chain", **given), SHARED)
-        return self._row("recompute", step, asks=say("asks.chain"), call=call)
+        call = _call(applied("recompute", "chain", **given), SHARED)
+        return self._row("recompute", step, asks=text_of("asks.chain"), call=call)
 
     def offload(self) -> Remedy:
         """The maps of the least seconds that wait in host memory."""
@@ -526,22 +530,22 @@ class Maker(NamedTuple):
             return self._row("offload", *self.shared, call=SHARED.line())
         step = SHARED(offload(plain, maps=names))
         call = f"memlab.in_place(memlab.offload(step, maps={written('offload', names)}))"
-        return self._row("offload", step, asks=say("asks.offload"), call=call, names=names)
+        return self._row("offload", step, asks=text_of("asks.offload"), call=call, names=names)
 
     def precision(self) -> Remedy:
         """Mixed fp16: this library's conversions through buffers in fp32 are counted."""
         step, ledger = _made(self.network, self.optimizer, MIXED, SHARED)
         call = _call(MIXED, SHARED)
-        return self._row("precision", step, ledger, asks=say("asks.precision"), call=call)
+        return self._row("precision", step, ledger, asks=text_of("asks.precision"), call=call)
 
     def leaner(self) -> Remedy:
         """Another network for the same task."""
         if self.network.name not in LEANER:
-            raise InputError(say("why_all.leaner", network=self.network.title))
+            raise InputError(text_of("why_all.leaner", network=self.network.title))
         other = network_of(LEANER[self.network.name])
         step, ledger = _made(other, self.optimizer, SHARED)
         call = SHARED.line(_line(f"memlab.zoo.{other.name}()", self.optimizer))
-        asks = say("asks.leaner", network=other.title)
+        asks = text_of("asks.leaner", network=other.title)
         return self._row("leaner", step, ledger, asks=asks, call=call)
 
     def chip(self) -> Remedy:
@@ -551,10 +555,10 @@ class Maker(NamedTuple):
         found = ledger.fit(limit)
         batch = self.batch if found.batch is None else min(found.batch, self.batch)
         if not batch:
-            raise InputError(say("why_all.chip", bytes=units.exact(ledger.peak(1)),
+            raise InputError(text_of("why_all.chip", bytes=units.exact(ledger.peak(1)),
                                  machine=machine.title, limit=units.exact(limit)))  # fmt: skip
         call = f"memlab.plan(memlab.in_place(step)).fit({limit:_})"
-        asks = say(f"asks.chip{'_all' if batch == self.batch else ''}", images=images(batch))
+        asks = text_of(f"asks.chip{'_all' if batch == self.batch else ''}", images=images(batch))
         return self._row("chip", step, ledger, batch, asks, limit=limit, call=call,
                          seconds=clock(step, batch, machine).seconds * self.batch / batch,
                          extra=None)  # fmt: skip
@@ -586,25 +590,25 @@ def _cards() -> list[Device]:
 
 def card(nbytes: int) -> str:
     """``'12 GB'``, ``'12.9 GB'``."""
-    return f"{float(f'{nbytes / 1e9:.3g}'):g} GB" if nbytes >= 1e9 else three(nbytes)
+    return f"{float(f'{nbytes / 1e9:.3g}'):g} GB" if nbytes >= 1e9 else three_digits(nbytes)
 
 
 def role_name(role: Role, optimizer: str) -> str:
     """``'feature maps'``; the state of an optimizer that keeps none is the copy of mixed
     precision."""
     if role is Role.OPTIMIZER_STATE and not optimizers.OPTIMIZERS[optimizer].states:
-        return say("master")
+        return text_of("master")
     return plural(role)
 
 
 def number(count: int) -> str:
     """A small number as a word, another one in digits."""
-    return say(f"number.{count}") if count <= 10 else f"{count:,}"
+    return text_of(f"number.{count}") if count <= 10 else f"{count:,}"
 
 
 def images(count: int) -> str:
     """``'one image'``, ``'174 images'``."""
-    return say("image") if count == 1 else say("images", count=f"{count:,}")
+    return text_of("image") if count == 1 else text_of("images", count=f"{count:,}")
 
 
 if not TYPE_CHECKING:  # a checker of types sees the new names only

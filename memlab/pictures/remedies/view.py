@@ -34,9 +34,9 @@ from memlab.pictures.offload.view import (
     of_networks,
     of_optimizers,
 )
-from memlab.pictures.remedies.remedies import SORTS, Remedies, Remedy, card, role_name, say
+from memlab.pictures.remedies.remedies import SORTS, Remedies, Remedy, card, role_name, text_of
 from memlab.pictures.remedies.remedies import remedies as planned_remedies
-from memlab.pictures.values.number_text import exact_text, three
+from memlab.pictures.values.number_text import exact_text, three_digits
 
 BAR, PITCH, TALL = 21, 36, 52
 """Pixels: a bar, a row, and a row with a line of words below its bar."""
@@ -220,13 +220,13 @@ class RemedyBars:
         return self.last + pixels * self.pixel
 
     def _heads(self) -> Iterator[Mark]:
-        yield ChartText(0, 0, say("peak"), 12, dy=-12, bold=True)
-        yield ChartText(self._at(0), 0, say("time"), 12, dx=0, dy=-12, bold=True)
+        yield ChartText(0, 0, text_of("peak"), 12, dy=-12, bold=True)
+        yield ChartText(self._at(0), 0, text_of("time"), 12, dx=0, dy=-12, bold=True)
         at, word = (self._at(0), "time") if self.sort == "time" else (0, "peak")
-        end = at + (texts.width(say(word), 12, True) + 13) * self.pixel
+        end = at + (texts.width(text_of(word), 12, True) + 13) * self.pixel
         yield Glyph(end, -16 / self.pitch, DOWN)
         if self.wide:
-            yield ChartText(self._at(WORDS), 0, say("asks_for"), 12, dx=12, dy=-12, bold=True)
+            yield ChartText(self._at(WORDS), 0, text_of("asks_for"), 12, dx=12, dy=-12, bold=True)
 
     def _between(self) -> Iterator[Mark]:
         """Lines below the plain step, and between what trains and what does not."""
@@ -246,9 +246,9 @@ class RemedyBars:
                 limit = min(row.limit, self.last)
                 points += [(budget, at + 0.08), (limit, at + 0.08), (limit, at + 0.92),
                            (budget, at + 0.92)]  # fmt: skip
-        said = say("fact.card", bytes=units.exact(budget), binary=units.both(budget))
+        said = text_of("fact.card", bytes=units.exact(budget), binary=units.both(budget))
         yield Line([*points, (budget, count)], "limit", fact=Fact(said))
-        name = say("card", bytes=self.found.card)
+        name = text_of("card", bytes=self.found.card)
         yield ChartText(budget, count, name, 12, "middle", dy=16, bold=True, held=True)
 
     # -- rows
@@ -310,10 +310,10 @@ class RemedyBars:
             yield self._rect(at, left, right, IDLE)
             if left + row.host > self.last:
                 yield self._open(at)
-            if texts.width(say("host"), 12) + 10 < row.host / self.pixel:
+            if texts.width(text_of("host"), 12) + 10 < row.host / self.pixel:
                 middle = (left + right) / 2
                 yield ChartText(
-                    middle, self._middle(at), say("host"), 12, "middle", dy=4, chip=True
+                    middle, self._middle(at), text_of("host"), 12, "middle", dy=4, chip=True
                 )
 
     def _beyond(self, at: int, row: Remedy) -> Iterator[Mark]:
@@ -328,7 +328,7 @@ class RemedyBars:
 
     def _larger(self, at: int, row: Remedy) -> Iterator[Mark]:
         """The name of the larger card, inside the bulge where it has room."""
-        limit, said = min(row.limit, self.last), say("card", bytes=card(row.limit))
+        limit, said = min(row.limit, self.last), text_of("card", bytes=card(row.limit))
         wide = texts.width(said, 12, True) + 18
         inside = (limit - row.peak) / self.pixel >= wide or limit < row.limit
         anchor, dx = ("end", -9) if inside else ("start", 9)
@@ -337,7 +337,7 @@ class RemedyBars:
     def _said(self, row: Remedy) -> str:
         """Word that a row does not fit; the plain step with its bytes."""
         told = row.key == "plain" or row.peak > self.last
-        return f"{row.fits}, {three(row.peak)}" if told else row.fits
+        return f"{row.fits}, {three_digits(row.peak)}" if told else row.fits
 
     # -- time, and what it asks for
 

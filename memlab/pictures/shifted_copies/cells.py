@@ -21,7 +21,7 @@ from memlab.pictures.shifted_copies.small_picture import (
     Pin,
     SmallPicture,
     kinds,
-    say,
+    text_of,
 )
 
 CLASSES = {"#": "on", ".": "pale", "0": "zero"}
@@ -151,7 +151,7 @@ def fact(small: SmallPicture, index: int) -> str:
     """The words of a copy, as a picture and as a row of the matrix."""
     ky, kx = divmod(index, small.k)
     zeros = small.copies[index].count(None)
-    return say("fact.copy", number=index + 1, ky=ky, kx=kx, shift=small.shifted(index),
+    return text_of("fact.copy", number=index + 1, ky=ky, kx=kx, shift=small.shifted(index),
                values=small.places**2 - zeros, zeros=zeros)  # fmt: skip
 
 
@@ -261,7 +261,7 @@ class CopiedCells(PicturePart):
         counts = self.found.small.counts(self.found.count) if self.told else ()
         for pixel, count in enumerate(counts):
             down, right = divmod(pixel, SIZE)
-            said = say("fact.pixel", row=down + 1, column=right + 1, count=count)
+            said = text_of("fact.pixel", row=down + 1, column=right + 1, count=count)
             with svg.told(said, (PIXEL, pixel)):
                 svg.rect(Box(x + right, y + down, x + right + 1, y + down + 1), fill="transparent")
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from memlab import formats, free_memory, units
 from memlab.axes import dims
-from memlab.errors import InputError, pick
+from memlab.errors import InputError, one_option
 from memlab.hardware import DEVICES
 from memlab.layers import Conv2d, algorithms
 from memlab.layers.algorithms import pointwise
@@ -35,7 +35,7 @@ from memlab.pictures.shifted_copies.small_picture import (
     SmallPicture,
     kinds,
     lower,
-    say,
+    text_of,
 )
 from memlab.pictures.values.number_text import batches, hundredths
 from memlab.step import tensor
@@ -73,7 +73,7 @@ def find(network: Network, name: object) -> Node:
     nodes = {node.name: node for node in convolutions(network)}
     if not nodes:
         raise InputError(f"{network.title} has no convolution; try vgg16.")
-    node = pick("convolution", name, nodes)
+    node = one_option("convolution", name, nodes)
     if conv(node).dilation > 1:
         raise InputError(f"{name} has dilation {conv(node).dilation}, and 1 is drawn; "
                          "try another layer.")  # fmt: skip
@@ -227,16 +227,16 @@ class Written:
     def __repr__(self) -> str:
         """Without the time, which is another each time."""
         if not self.planned:
-            return say("write.nothing")
+            return text_of("write.nothing")
         sizes = {"planned": units.exact(self.planned), "measured": units.exact(self.measured)}
-        return say("write.done", residual=units.exact(self.residual), **sizes)
+        return text_of("write.done", residual=units.exact(self.residual), **sizes)
 
     def text(self) -> str:
         """In a sentence; the time only where it was a moment ago."""
         if not self.planned:
             return f"{self!r}."
         key = "ms" if self.seconds else "image"
-        return say(f"write.{key}", ms=self.ms, done=repr(self))
+        return text_of(f"write.{key}", ms=self.ms, done=repr(self))
 
 
 def write(node: Node, otherwise: str, times: int = 1) -> Written:
@@ -406,19 +406,19 @@ class Lowering:
         sizes = {"written": units.exact(self.written), "total": units.exact(self.total)}
         source = units.exact(self.source)
         numbers = input_formula(self.node, self.batch)
-        told = say("twin.bytes", input=source, **sizes)
+        told = text_of("twin.bytes", input=source, **sizes)
         if self.count:
             key = "twin.equal" if self.end == self.factor else "twin.unequal"
             key = key if formulas else "twin.plain"
-            told += " " + say(key, now=times(self.now), end=times(self.end),
+            told += " " + text_of(key, now=times(self.now), end=times(self.end),
                               factor=times(self.factor), why=self._simple)  # fmt: skip
         first = [f"{self.title}.", self.last_step, told]
         if not formulas:
             return first
         return [
             *first,
-            say("twin.input", formula=numbers, input=source),
-            self.formula or say("twin.none"),
+            text_of("twin.input", formula=numbers, input=source),
+            self.formula or text_of("twin.none"),
             self.factor_line("twin.factor"),
         ]
 
@@ -426,19 +426,19 @@ class Lowering:
     def title(self) -> str:
         """Layer, kernel, stride, padding, batch, and how much is lowered at once."""
         said = (
-            say("kernel", k=self.k),
-            say("stride", stride=self.stride),
-            say(self.pad),
-            say("batch", batch=f"{self.batch:,}"),
-            say(f"kept.{self.how if self.count else 'direct'}"),
+            text_of("kernel", k=self.k),
+            text_of("stride", stride=self.stride),
+            text_of(self.pad),
+            text_of("batch", batch=f"{self.batch:,}"),
+            text_of(f"kept.{self.how if self.count else 'direct'}"),
         )
-        return say("title", layer=self.layer_name, settings=", ".join(said))
+        return text_of("title", layer=self.layer_name, settings=", ".join(said))
 
     @property
     def layer_name(self) -> str:
         """The real layer: ``'VGG-16 conv1_2'``, and that it is made up where it is."""
         name = f"{self.network.title} {self.layer}"
-        return say("made_up", layer=name) if self.made_up else name
+        return text_of("made_up", layer=name) if self.made_up else name
 
     @property
     def last_step(self) -> str:
@@ -446,10 +446,10 @@ class Lowering:
         if not self.count:
             return f"{self.headline}."
         if self.current is None:
-            return say("twin.nothing", count=self.count)
+            return text_of("twin.nothing", count=self.count)
         (ky, kx), copy = self.current, self.last()
         zeros = copy.count("0")
-        return say("twin.step", number=self.copies, count=self.count, ky=ky, kx=kx, zeros=zeros,
+        return text_of("twin.step", number=self.copies, count=self.count, ky=ky, kx=kx, zeros=zeros,
                    values=len(copy) - zeros, shift=self.small.shifted(self.copies - 1))  # fmt: skip
 
     @property
@@ -458,13 +458,15 @@ class Lowering:
         if not self.count:
             return ""
         numbers, total = self.workspace.formula(self.batch), units.exact(self.total)
-        return say("twin.formula", symbols=self.workspace.formula(), numbers=numbers, total=total)
+        return text_of(
+            "twin.formula", symbols=self.workspace.formula(), numbers=numbers, total=total
+        )
 
     def factor_line(self, key: str) -> str:
         """k² Ho Wo / (H W) in symbols, in numbers, and its value."""
         exact = (100 * self.factor).denominator == 1
         value = f"{'=' if exact else '≈'} {times(self.factor)}"
-        return say(key, symbols="k²·Ho·Wo / (H·W)", numbers=self.ratio, value=value)
+        return text_of(key, symbols="k²·Ho·Wo / (H·W)", numbers=self.ratio, value=value)
 
     @property
     def ratio(self) -> str:
@@ -482,33 +484,33 @@ class Lowering:
     @property
     def headline(self) -> str:
         """The finding of the small picture."""
-        small, name = self.small, say("kernel", k=self.k)
+        small, name = self.small, text_of("kernel", k=self.k)
         if not self.count:
-            return say("found.pointwise" if self.pointwise else "found.direct")
+            return text_of("found.pointwise" if self.pointwise else "found.direct")
         if self.current is None:
-            return say("found.nothing")
+            return text_of("found.nothing")
         if self.copies < self.count:
             shift = small.shifted(self.copies - 1)
-            return say("found.copy", number=self.copies, count=self.count, shift=shift)
+            return text_of("found.copy", number=self.copies, count=self.count, shift=shift)
         if self.tiled:
-            return say("found.tile", kernel=name, places=small.places, all=small.places**2)
+            return text_of("found.tile", kernel=name, places=small.places, all=small.places**2)
         if self.k == 1 and self.stride == 1:
-            return say("found.one", kernel=name, shift=small.shifted(0))
+            return text_of("found.one", kernel=name, shift=small.shifted(0))
         every = {"kernel": name, "count": self.count, "places": small.places, "size": SIZE}
         if small.places == SIZE:
-            return say("found.all", **every)
+            return text_of("found.all", **every)
         if self.pad == "none" and self.k > 1:
-            return say("found.none", **every)
+            return text_of("found.none", **every)
         part = part_of(Fraction(small.places**2, SIZE**2))
         key = "found.stride_one" if self.k == 1 else "found.stride"
-        return say(key, stride=self.stride, part=part, **every)
+        return text_of(key, stride=self.stride, part=part, **every)
 
     def verdict(self, room: Budget) -> tuple[str, bool]:
         """Whether a budget holds the copy and what it would hold; True where it is refused."""
         largest, over = self.workspace.largest(room.nbytes), self.total > room.nbytes
         key = {None: "always", 0: "none"}.get(largest, "refused" if over else "fits")
         need, most = amount(self.total), batches(largest or 0)
-        said = say(f"verdict.{'live_' if room.live else ''}{key}", name=card(room.name),
+        said = text_of(f"verdict.{'live_' if room.live else ''}{key}", name=card(room.name),
                    free=hundredths(room.nbytes), need=need, largest=most)  # fmt: skip
         return said, over
 
@@ -518,12 +520,12 @@ class Lowering:
         if times(self.covered) == times(self.now):
             return ""
         if self.tiled:
-            return say("panel.part")
+            return text_of("panel.part")
         if self.workspace.name == "im2col-image" and self.batch > 1:
-            return say("panel.image", batch=f"{self.batch:,}")
+            return text_of("panel.image", batch=f"{self.batch:,}")
         inside = Fraction(self.copies, self.stride**2)
         more = abs(self.covered - inside) > abs(self.now - inside)
-        return say("panel.more" if more else "panel.less")
+        return text_of("panel.more" if more else "panel.less")
 
     @property
     def tile(self) -> str:
@@ -532,7 +534,7 @@ class Lowering:
             return ""
         size = dict(self.workspace.parts[0].axes)["tile"]
         real, places = self.node.shape[1] * self.node.shape[2], self.small.places
-        return say("panel.tile", drawn=places, places=places**2, tile=size, real=f"{real:,}")
+        return text_of("panel.tile", drawn=places, places=places**2, tile=size, real=f"{real:,}")
 
     @property
     def drawn(self) -> list[str]:
@@ -540,9 +542,9 @@ class Lowering:
         if not self.count:
             return []
         small, reason = self.small, self.why
-        copies = say("twin.copy" if self.copies == 1 else "twin.copies", count=self.copies)
+        copies = text_of("twin.copy" if self.copies == 1 else "twin.copies", count=self.copies)
         return [
-            say("twin.drawn", size=SIZE, copies=copies, why=f": {reason}" if reason else "",
+            text_of("twin.drawn", size=SIZE, copies=copies, why=f": {reason}" if reason else "",
                 places=small.places, pixels=SIZE**2, now=times(self.covered),
                 values=f"{self.values:,}", zeros=f"{self.zeros:,}", cells=f"{self.cells:,}",
                 all=f"{small.cells:,}")
@@ -556,7 +558,7 @@ class Lowering:
         places, last = self.small.places, self.last()
         rows = [last[row * places : (row + 1) * places] for row in range(SIZE)]
         pairs = (f"  {one}   {other}".rstrip() for one, other in zip(LETTER, rows, strict=True))
-        return [say("twin.beside", number=self.copies), *pairs]
+        return [text_of("twin.beside", number=self.copies), *pairs]
 
     def pinned(self, pin: Pin | None) -> list[str]:
         """A pixel or a place, and where it stands; nothing where nothing is copied."""
@@ -564,24 +566,24 @@ class Lowering:
             return []
         where = {"row": pin.row + 1, "column": pin.column + 1}
         if pin.is_place:
-            values, name = len(pin.stands) - pin.zeros, say("kernel", k=self.k)
-            place = say("pin.place", number=pin.number + 1, kernel=name, **where)
-            return [place, say("pin.holds", values=values, zeros=pin.zeros)]
+            values, name = len(pin.stands) - pin.zeros, text_of("kernel", k=self.k)
+            place = text_of("pin.place", number=pin.number + 1, kernel=name, **where)
+            return [place, text_of("pin.holds", values=values, zeros=pin.zeros)]
         count, so_far = len(pin.stands), len(pin.until(self.copies))
         key = {0: "pin.pixel_never", 1: "pin.pixel_once"}.get(count, "pin.pixel")
-        rest = [say("pin.so_far", written=so_far)] if so_far < count else []
-        return [say(key, count=count, **where), *rest]
+        rest = [text_of("pin.so_far", written=so_far)] if so_far < count else []
+        return [text_of(key, count=count, **where), *rest]
 
     @property
     def sums(self) -> list[str]:
         """Pixels times how often they are written, added up; with the zeros all cells."""
         counts = self.small.counts(self.copies)
         often = sorted(Counter(counts).items(), reverse=True)
-        parts = [say("counts.pixels", pixels=n, times=count) for count, n in often]
+        parts = [text_of("counts.pixels", pixels=n, times=count) for count, n in often]
         cells, values = self.copies * self.small.places**2, sum(counts)
         return [
-            say("counts.values", sum=" + ".join(parts), values=f"{values:,}"),
-            say("counts.cells", values=f"{values:,}", zeros=f"{cells - values:,}",
+            text_of("counts.values", sum=" + ".join(parts), values=f"{values:,}"),
+            text_of("counts.cells", values=f"{values:,}", zeros=f"{cells - values:,}",
                 cells=f"{cells:,}", times=times(Fraction(cells, SIZE**2)), size=SIZE**2),
         ]  # fmt: skip
 
@@ -607,4 +609,4 @@ def of_layer(network: Network, name: object, given: Mapping[str, Any]) -> dict[s
 def card(name: str) -> str:
     """A budget with the year of its machine, where it is one."""
     year = DEVICES[name].title.rpartition(", ")[2] if name in DEVICES else ""
-    return say("ruler.card", name=name, year=year) if year else name
+    return text_of("ruler.card", name=name, year=year) if year else name

@@ -37,7 +37,7 @@ from memlab.pictures.shifted_copies.lowering import (
     times,
     workspace,
 )
-from memlab.pictures.shifted_copies.small_picture import SIZE, Pin, say
+from memlab.pictures.shifted_copies.small_picture import SIZE, Pin, text_of
 from memlab.pictures.values.number_text import hundredths
 
 CARD = budget("12 GB card")
@@ -134,7 +134,7 @@ def _details(shown: CopiesPageInputs) -> list[PageBlock]:
     """Layer, formulas, and what fits, in full."""
     found = shown.found
     times_ = found.factor_line("head.factor" if found.end == found.factor else "head.once")
-    counter = say("head.counter", step=found.copies, count=found.count) if found.count else ""
+    counter = text_of("head.counter", step=found.copies, count=found.count) if found.count else ""
     lines = [found.title, found.formula, times_, counter, _beyond(found)]
     return [note(lines, gap=10), note([_fits(shown)]), note(found.tile)]
 
@@ -142,18 +142,18 @@ def _details(shown: CopiesPageInputs) -> list[PageBlock]:
 def _amounts(found: Lowering) -> list[tuple[str, bool]]:
     """Bytes that are written, of how many, and how many times the input that is."""
     if not found.count:
-        return [(amount(0), True), (f" {say('head.unmade')}", False)]
-    of = f" {say('head.of', total=amount(found.total))}" if found.copies < found.count else ""
-    now = say("head.times", now=times(found.now))
+        return [(amount(0), True), (f" {text_of('head.unmade')}", False)]
+    of = f" {text_of('head.of', total=amount(found.total))}" if found.copies < found.count else ""
+    now = text_of("head.times", now=times(found.now))
     return [(amount(found.written), True), (f"{of} · ", False), (now, True),
-            (say("head.input"), False)]  # fmt: skip
+            (text_of("head.input"), False)]  # fmt: skip
 
 
 def _ruler(shown: CopiesPageInputs) -> PageBlock:
     """Input, copy, card and what is free here on one ruler, whose length never changes."""
     found, end, width = shown.found, RULER.last, shown.width - shown.left
     pixels = (width - 18) / end
-    names = say("ruler.input"), say(f"ruler.{found.how}")
+    names = text_of("ruler.input"), text_of(f"ruler.{found.how}")
     whole = Fact(names[0], input_formula(found.node, found.batch), found.source)
     copy = Fact(names[1], found.workspace.formula(found.batch), found.total)
     bar: list[Mark] = [CopyBar(found, TOP, LOW, CARD.nbytes, copy)]
@@ -178,7 +178,7 @@ def _bar(nbytes: int, top: float, bottom: float, pixels: float, fact: Fact) -> l
     if end * pixels >= 2:
         return [bar]
     pointer = Glyph(end, middle, "M3 0l7-3.5v7z", marker="<")
-    return [bar, pointer, ChartText(end, middle, say("ruler.small"), 11, dx=14, dy=4, dim=True)]
+    return [bar, pointer, ChartText(end, middle, text_of("ruler.small"), 11, dx=14, dy=4, dim=True)]
 
 
 def _card(shown: CopiesPageInputs) -> list[Mark]:
@@ -190,7 +190,7 @@ def _card(shown: CopiesPageInputs) -> list[Mark]:
         ChartText(0, TOP, name if shown.numbers else CARD.name, 11, dx=-2, dy=-7),
     ]
     if end < found.total <= last:
-        marks.append(ChartText(end, TOP, say("ruler.over"), 11, dx=6, dy=-7, bold=True))
+        marks.append(ChartText(end, TOP, text_of("ruler.over"), 11, dx=6, dy=-7, bold=True))
     if found.total > last:
         beyond = f"{_beyond(found) if shown.numbers else amount(found.total)} →"
         marks.append(ChartText(last, TOP, beyond, 11, "end", dx=14, dy=-7, bold=True, held=True))
@@ -246,7 +246,7 @@ def _break(svg: Svg, box: Box) -> None:
 
 def _free(found: Budget) -> list[Mark]:
     """Memory that is free on this machine, live only: a dashed line through the ruler."""
-    text, end = say("ruler.free", free=hundredths(found.nbytes)), RULER.last
+    text, end = text_of("ruler.free", free=hundredths(found.nbytes)), RULER.last
     if found.nbytes > end:
         return [ChartText(end, 12, f"{text} →", 11, "end", 14, dim=True, held=True)]
     line = Rule(x=found.nbytes, span=(LOW, 14), look="before", below=5)
@@ -260,7 +260,7 @@ def _beyond(found: Lowering) -> str:
     if found.total <= RULER.last:
         return ""
     ratio = times(Fraction(found.total, int(RULER.last)))
-    return say("ruler.beyond", total=amount(found.total), times=ratio, ruler=RULER.end)
+    return text_of("ruler.beyond", total=amount(found.total), times=ratio, ruler=RULER.end)
 
 
 # -- one image, written for real ------------------------------------------------------------------
@@ -281,12 +281,12 @@ def _written(shown: CopiesPageInputs) -> list[PageBlock]:
             ChartText(0, top, units.exact(nbytes), 12, dx=-shown.left, dy=20, bold=True),
             Rect(0, nbytes, top, top + 16, theme.origin(name), fact=Fact(origin, nbytes=nbytes)),
         ]
-    residual = say("write.residual", residual=units.exact(run.residual))
+    residual = text_of("write.residual", residual=units.exact(run.residual))
     marks.append(ChartText(longest, 20, residual, 16, dx=12, bold=True))
     if run.seconds:
-        marks.append(ChartText(longest, 36, say("write.time", ms=run.ms), 11, dx=12, dim=True))
+        marks.append(ChartText(longest, 36, text_of("write.time", ms=run.ms), 11, dx=12, dim=True))
     chart = Chart(Scale(0, longest / 0.55), Scale(52, 0), marks, 52, left=shown.left, right=4)
-    heading = say("write.title")
+    heading = text_of("write.title")
     return [note(heading, bold=True, gap=6), replace(chart, gap=8)]
 
 
@@ -299,13 +299,13 @@ def _picture(shown: CopiesPageInputs) -> list[PageBlock]:
     rim, across = found.small.rim, found.k * PITCH - 1
     high = max(across, SIZE + rim + 3)
     marks: list[Mark] = [
-        ChartText(3, SIZE, say("ruler.input"), 12, dy=16 + rim * cell),
-        ChartText(start, 0, say("found.example"), 13, dy=-10 - 14 * shown.numbers, dim=True),
+        ChartText(3, SIZE, text_of("ruler.input"), 12, dy=16 + rim * cell),
+        ChartText(start, 0, text_of("found.example"), 13, dy=-10 - 14 * shown.numbers, dim=True),
         CopiedCells(found, (start, 0), shown.pin, input=(3, 0), moving=shown.moving,
                headed=shown.numbers),
     ]  # fmt: skip
     if not found.count:
-        marks.append(ChartText(start, SIZE, say("matrix.unmade"), 12, dy=16))
+        marks.append(ChartText(start, SIZE, text_of("matrix.unmade"), 12, dy=16))
     chart = Chart(Scale(0, start + across), Scale(high, 0), marks, high * cell, left=0,
                   right=0, above=max(rim * cell + 4, 24 + 14 * shown.numbers), gap=4)  # fmt: skip
     wide = shown.left + across * cell
@@ -331,22 +331,24 @@ def _notes(shown: CopiesPageInputs, width: float, gap: float) -> Below:
         *_matrix(shown, width),
     ]
     if 4 * found.small.places**2 == SIZE**2 and not found.tiled:
-        blocks += [note(say("panel.together"), gap=8), together(found, shown.cell, width)]
+        blocks += [note(text_of("panel.together"), gap=8), together(found, shown.cell, width)]
     if shown.numbers:
-        blocks.append(note(say("panel.times", size=SIZE, now=times(found.covered)), gap=8))
+        blocks.append(note(text_of("panel.times", size=SIZE, now=times(found.covered)), gap=8))
     return Below([*blocks, note(first, bold=True, gap=8), note(others)], gap=gap)
 
 
 def _legend(found: Lowering, width: float, numbers: bool) -> Chart:
     """Values, of the letter and around it, and added zeros; with all numbers, how many."""
-    values = say("panel.values", values=f"{found.values:,}") if numbers else say("panel.value")
-    zeros = say("panel.zeros", zeros=f"{found.zeros:,}") if numbers else say("panel.zero")
+    values = (
+        text_of("panel.values", values=f"{found.values:,}") if numbers else text_of("panel.value")
+    )
+    zeros = text_of("panel.zeros", zeros=f"{found.zeros:,}") if numbers else text_of("panel.zero")
     marks: list[Mark] = [
         Rect(0, 0.6, 0.2, 0.8, ON),
         Rect(0.75, 1.35, 0.2, 0.8, PALE),
         ChartText(1.75, 0.8, values, 13),
         Rect(0, 0.6, 1.2, 1.8, ZERO),
-        ChartText(1.75, 1.8, zeros if found.small.rim else say("panel.no_zeros"), 13),
+        ChartText(1.75, 1.8, zeros if found.small.rim else text_of("panel.no_zeros"), 13),
     ]
     return Chart(Scale(0, width / 19), Scale(2, 0), marks, 38, left=0, right=0)
 
@@ -376,10 +378,10 @@ def _matrix(shown: CopiesPageInputs, width: float) -> list[PageBlock]:
     """A copy is a row of it, a window is a column; its cells are as large as there is room for."""
     found, columns = shown.found, shown.found.small.places**2
     cell = min(float(shown.cell), width / columns)
-    name = say("matrix.name", rows=found.count, columns=columns) if shown.numbers else ""
+    name = text_of("matrix.name", rows=found.count, columns=columns) if shown.numbers else ""
     chart = Chart(Scale(0, width / cell), Scale(found.count, 0), [Matrix(found, (0, 0), shown.pin)],
                   found.count * cell, left=0, right=0, gap=4)  # fmt: skip
-    named = [(name or say("matrix.plain"), True), (f" · {say('matrix.read')}", False)]
+    named = [(name or text_of("matrix.plain"), True), (f" · {text_of('matrix.read')}", False)]
     return [note([named], 12, gap=10), chart]
 
 
@@ -389,20 +391,20 @@ def strip(found: Lowering) -> list[PageBlock]:
     nodes = convolutions(found.network)
     none, part, whole = by_copy(nodes)
     name = found.network.label
-    name = say("strip.itself", network=name) if found.made_up else name
+    name = text_of("strip.itself", network=name) if found.made_up else name
     counts = {"all": len(nodes), "none": len(none), "parts": len(part), "whole": len(whole)}
     entries = [(Fraction(0), "strip.zero"), (Fraction(1), "strip.more")]
     entries[1:1] = [(factor(part[0]), "strip.quarter")] if part else []
-    heading = say("strip.title", network=name, all=len(nodes))
+    heading = text_of("strip.title", network=name, all=len(nodes))
     marks = boxes(nodes, found.batch)
-    text = [say("twin.strip", network=name, **counts)]
+    text = [text_of("twin.strip", network=name, **counts)]
     chart = Chart(Scale(0, max(len(nodes), 24)), Scale(0, 1), marks, 30, left=1, right=4, gap=4,
                   told=text)  # fmt: skip
     key: list[Mark] = []
     for at, (filled, entry) in enumerate(entries):
         key += [
             *filled_box(0, at + 0.95, filled, -0.7),
-            ChartText(1, at + 0.9, say(entry, **counts), 13),
+            ChartText(1, at + 0.9, text_of(entry, **counts), 13),
         ]
     high = len(entries)
     legend = Chart(Scale(0, 40), Scale(high, 0), key, 19 * high, left=1, right=4)
@@ -432,7 +434,7 @@ def _counts(shown: CopiesPageInputs) -> PageBlock:
     and what it adds up to."""
     found, side = shown.found, 19
     counts = found.small.counts(found.copies)
-    heading = say("counts.title_so_far" if found.copies < found.count else "counts.title")
+    heading = text_of("counts.title_so_far" if found.copies < found.count else "counts.title")
     marks: list[Mark] = []
     for pixel, count in enumerate(counts):
         y, x = divmod(pixel, SIZE)
@@ -445,5 +447,5 @@ def _counts(shown: CopiesPageInputs) -> PageBlock:
     text = [f"{heading}:", *table, *(f"{line}." for line in sums)]
     chart = Chart(Scale(0, SIZE), Scale(SIZE, 0), marks, SIZE * side, left=1, right=0, told=text)
     wide = SIZE * side + 1
-    parts = [(chart, wide), (note([say("counts.rule"), *sums]), shown.width - wide - 24)]
+    parts = [(chart, wide), (note([text_of("counts.rule"), *sums]), shown.width - wide - 24)]
     return Below([note(heading, bold=True), SideBySide(parts, apart=24)], gap=APART)

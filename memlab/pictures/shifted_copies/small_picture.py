@@ -39,7 +39,7 @@ Spot = tuple[int, int]
 """Row and column, from 0."""
 
 
-def say(key: str, /, **values: object) -> str:
+def text_of(key: str, /, **values: object) -> str:
     """A text about lowering."""
     return strings.get(f"copies.{key}", **values)
 
@@ -145,15 +145,15 @@ class SmallPicture:
         """The same in words: ``'the picture, moved 1 down and 1 right'``."""
         down, right = self.shift(index)
         ways = [
-            say(f"shift.{forth if n > 0 else back}", n=abs(n))
+            text_of(f"shift.{forth if n > 0 else back}", n=abs(n))
             for n, forth, back in ((down, "down", "up"), (right, "right", "left"))
             if n
         ]
-        moved = say("shift.and").join(ways)
+        moved = text_of("shift.and").join(ways)
         if self.stride > 1:
             key = "every_moved" if ways else "every"
-            return say(f"shift.{key}", stride=self.stride, ways=moved)
-        return say(f"shift.{'moved' if ways else 'unshifted'}", ways=moved)
+            return text_of(f"shift.{key}", stride=self.stride, ways=moved)
+        return text_of(f"shift.{'moved' if ways else 'unshifted'}", ways=moved)
 
     def size(self, kind: str) -> int:
         """Rows and columns of what can be pinned."""

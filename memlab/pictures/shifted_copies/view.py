@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from memlab import units
-from memlab.errors import InputError, flag, printed
+from memlab.errors import InputError, printed, true_or_false
 from memlab.pictures.draw.page import Page
 from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State, once
 from memlab.pictures.live.view import PageState, View, maker
@@ -39,7 +39,7 @@ from memlab.pictures.shifted_copies.small_picture import (
     PLACE,
     STRIDES,
     SmallPicture,
-    say,
+    text_of,
 )
 from memlab.pictures.values.step_recipe import name_of, named_or_given, network_of
 
@@ -80,7 +80,7 @@ def _layers(now: State) -> dict[str, str]:
     found = {}
     for network, name in LAYERS:
         built = network_of(network)
-        kernel = say("kernel", k=conv(built.by_name[name]).kernel)
+        kernel = text_of("kernel", k=conv(built.by_name[name]).kernel)
         found[f"{network}/{name}"] = f"{built.title} {name}, {kernel}"
     return found | {f"{now.network.name}/{now.layer}": _lowering(now).layer_name}
 
@@ -140,7 +140,7 @@ class ShiftedCopies(View[Lowering]):
         doc="the same, or None for all", default=None, argument=False
     )
     k = Select(
-        lambda now: {k: say("kernel", k=k) for k in KERNELS},
+        lambda now: {k: text_of("kernel", k=k) for k in KERNELS},
         doc="the side of the kernel, 1, 3, 5 or 7; the layer's own if not given",
         default=_own("k"),
         follows=["network", "layer"],
@@ -152,7 +152,7 @@ class ShiftedCopies(View[Lowering]):
         follows=["network", "layer"],
     )
     how = Select(
-        lambda now: {name: say(f"how.{name}") for name in WAYS},
+        lambda now: {name: text_of(f"how.{name}") for name in WAYS},
         doc="how much is lowered at once: ``'im2col-batch'``, ``'im2col-image'``, "
         "``'im2col-tile'`` or ``'direct'`` for nothing",
         default=WAYS[0],
@@ -172,7 +172,7 @@ class ShiftedCopies(View[Lowering]):
         1, MOST, doc="the mini-batch size", default=128, stops=BATCHES, place="more", code="always"
     )
     pad = Select(
-        lambda now: {name: say(name) for name in PADS},
+        lambda now: {name: text_of(name) for name in PADS},
         doc="``'same'`` or ``'none'``; the layer's own if not given",
         default=_own("pad"),
         follows=["network", "layer"],
@@ -191,7 +191,7 @@ class ShiftedCopies(View[Lowering]):
     free = Setting(
         doc="also show what is free on this machine; never in stored pictures",
         default=True,
-        check=lambda given: flag("free", given),
+        check=lambda given: true_or_false("free", given),
         code="never",
         fixed=True,
     )
@@ -242,9 +242,9 @@ class ShiftedCopies(View[Lowering]):
             return pinned
         if not found.count:
             return f"{found.headline}. {units.exact(found.total)}."
-        counter = say("head.counter", step=found.copies, count=found.count)
-        whole = say("head.of", total=amount(found.total))
-        factor = say("head.times", now=times(found.now)) + say("head.input")
+        counter = text_of("head.counter", step=found.copies, count=found.count)
+        whole = text_of("head.of", total=amount(found.total))
+        factor = text_of("head.times", now=times(found.now)) + text_of("head.input")
         news = f"{found.headline}. {counter}: {amount(found.written)} {whole}, {factor}."
         fits = [found.verdict(room) for room in (CARD, *(free_here() if now.free else []))]
         return " ".join([news, *(text for text, refused in fits if refused)])
@@ -289,10 +289,10 @@ class ShiftedCopies(View[Lowering]):
     def _write(self, now: State) -> Written:
         found = self.rows_of(now)
         if found.tiled:
-            raise InputError(say("write.tile"))
+            raise InputError(text_of("write.tile"))
         if not found.count:
             return Written(0, 0, 0.0)
-        return write(found.node, say("write.otherwise"))
+        return write(found.node, text_of("write.otherwise"))
 
 
 def _pressed(small: SmallPicture, pinned: str, key: str) -> str:

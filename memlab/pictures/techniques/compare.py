@@ -17,7 +17,7 @@ from memlab.assemble.step import training_step
 from memlab.claims.revolve import sqrt_slots
 from memlab.clocks import roofline
 from memlab.clocks.roofline import Machine
-from memlab.errors import InputError, flag, shorten
+from memlab.errors import InputError, shorten, true_or_false
 from memlab.hardware import Device
 from memlab.ledger.plan import plan
 from memlab.networks.graph import Network
@@ -32,7 +32,7 @@ from memlab.techniques.recompute import chain_optimum, recompute
 from memlab.techniques.recompute.exact_order import LARGEST
 from memlab.techniques.recompute.order_memory import cost
 from memlab.techniques.recompute.step_as_chain import cuts
-from memlab.techniques.registry import Applied, find, techniques, use
+from memlab.techniques.registry import Applied, applied, find, techniques
 
 if TYPE_CHECKING:
     from memlab.kernels.registry import Array
@@ -391,7 +391,7 @@ def compare_techniques(
             before anything runs.
     """
     limit = None if budget is None else units.exact_or_parsed(budget)
-    step, measure = _step(subject), flag("measure", measure)
+    step, measure = _step(subject), true_or_false("measure", measure)
     number = step.held(batch)
     machine = roofline.machine(device)
     chosen = _choices(step, number, limit, device)
@@ -454,7 +454,7 @@ class Choices(NamedTuple):
 
 
 def _choices(step: Step, batch: int, budget: int | None, device: str | Machine | None) -> Choices:
-    alone = {row.name: _made(row.name, use(row.name), step)
+    alone = {row.name: _made(row.name, applied(row.name), step)
              for row in techniques().values() if row.compared}  # fmt: skip
     shared = alone.pop("in_place")
     made = [alone.pop("no_reuse"), TechniqueChoice("plain", "step", step), shared]
@@ -470,7 +470,7 @@ def _choices(step: Step, batch: int, budget: int | None, device: str | Machine |
     else:
         budget = None
         made.append(_way("slots", step, "slots", k=sqrt_slots(stages)[1]))
-    least, proved, last = made[-1], _exact(step, batch, device), use("in_place")
+    least, proved, last = made[-1], _exact(step, batch, device), applied("in_place")
     combined = _placed("combined", last.line(least.call), last(least.step), batch)
     made += [*proved, combined]
     left_out = (("chain", not chained), ("exact", not proved))
@@ -489,7 +489,7 @@ def _made(key: str, by: Applied, step: Step) -> TechniqueChoice:
 
 
 def _way(key: str, step: Step, how: str, **given: Any) -> TechniqueChoice:
-    return _made(key, use("recompute", how, **given), step)
+    return _made(key, applied("recompute", how, **given), step)
 
 
 def _placed(key: str, call: str, step: Step, batch: int) -> TechniqueChoice:

@@ -12,7 +12,7 @@ from functools import cached_property
 from memlab import strings, units
 from memlab.pictures.recompute import Schedules, Wave
 from memlab.pictures.techniques.compare import TechniqueStudy
-from memlab.pictures.values.number_text import change, three
+from memlab.pictures.values.number_text import change, three_digits
 from memlab.techniques.recompute.methods import WAYS, RecomputeRequest
 
 EVERY, CHEAP, LINE = STOPS = (1, 2, 3)
@@ -88,27 +88,31 @@ class Frontier:
     def points(self) -> list[FrontierPoint]:
         """Schedules that have a name, from plain on."""
         all_, batch = self.all, self.all.batch
-        found = [FrontierPoint(say("plain"), all_.plain, "step")]
+        found = [FrontierPoint(text_of("plain"), all_.plain, "step")]
         if self.stop == EVERY:
             found += [self._every(wave) for wave in all_.every.values()]
         else:
             found.append(self._every(all_.best))
-            found.append(FrontierPoint(say("cheap"), self.cheap, 'memlab.recompute(step, "cheap")'))
+            found.append(
+                FrontierPoint(text_of("cheap"), self.cheap, 'memlab.recompute(step, "cheap")')
+            )
         if self.stop == LINE:
             call = f'memlab.recompute(step, "chain", batch={batch}'
-            found.append(FrontierPoint(say("half"), self.half, f"{call}, budget={self.middle})"))
-            found.append(FrontierPoint(say("whole"), self.least, f"{call})"))
+            found.append(
+                FrontierPoint(text_of("half"), self.half, f"{call}, budget={self.middle})")
+            )
+            found.append(FrontierPoint(text_of("whole"), self.least, f"{call})"))
         return found
 
     def _every(self, wave: Wave) -> FrontierPoint:
         call = f'memlab.recompute(step, "every", k={wave.k})'
-        return FrontierPoint(say("k", k=wave.k), wave, call)
+        return FrontierPoint(text_of("k", k=wave.k), wave, call)
 
     # -- in words -----------------------------------------------------------------------------
 
     @property
     def title(self) -> str:
-        return say(f"title.{self._case}", **self._values)
+        return text_of(f"title.{self._case}", **self._values)
 
     @property
     def _case(self) -> str:
@@ -119,7 +123,7 @@ class Frontier:
 
     @property
     def sentences(self) -> list[str]:
-        return [say(f"see.{self._case}")]
+        return [text_of(f"see.{self._case}")]
 
     @property
     def _values(self) -> dict[str, object]:
@@ -127,12 +131,12 @@ class Frontier:
         if self.stop < LINE:
             wave = self.all.best if self.stop == EVERY else self.cheap
             tenths = 0 if self.stop == EVERY else 1
-            return {"saved": three(plain - wave.peak), "more": self.percent(wave, tenths)}
+            return {"saved": three_digits(plain - wave.peak), "more": self.percent(wave, tenths)}
         values: dict[str, object] = {"half": self.percent(self.half, 1)}
         values["whole"] = self.percent(self.least, 1)
         if self.chosen:
-            peak, more = three(self.chosen.peak), self.percent(self.chosen, 1)
-            values |= {"limit": three(self.budget or 0), "peak": peak, "more": more}
+            peak, more = three_digits(self.chosen.peak), self.percent(self.chosen, 1)
+            values |= {"limit": three_digits(self.budget or 0), "peak": peak, "more": more}
         return values
 
     def percent(self, wave: Wave, digits: int) -> str:
@@ -141,13 +145,13 @@ class Frontier:
 
     def rows(self) -> list[list[str]]:
         """Every point with its bytes, its time and its call; the line, where it is shown."""
-        heads = [say(f"head.{key}") for key in ("name", "bytes", "time", "call")]
+        heads = [text_of(f"head.{key}") for key in ("name", "bytes", "time", "call")]
         rows = [[each.name, *self._figures(each.wave), each.call] for each in self.points]
         if self.stop == LINE:
-            rows += [[say("best"), *self._figures(wave), ""] for wave in self.all.frontier]
+            rows += [[text_of("best"), *self._figures(wave), ""] for wave in self.all.frontier]
         if self.chosen:
             call = f'memlab.recompute(step, "chain", batch={self.all.batch}, budget={self.budget})'
-            rows.append([say("within"), *self._figures(self.chosen), call])
+            rows.append([text_of("within"), *self._figures(self.chosen), call])
         return [heads, *rows]
 
     def _figures(self, wave: Wave) -> tuple[str, str]:
@@ -159,10 +163,10 @@ class Frontier:
         if self.stop == LINE:
             count = len(self.all.frontier)
             counted = {"count": count, "all": self.all.points, "stages": self.all.stages}
-            notes.append(say("line", **counted))
+            notes.append(text_of("line", **counted))
         return notes
 
 
-def say(key: str, /, **values: object) -> str:
+def text_of(key: str, /, **values: object) -> str:
     """A text about the frontier."""
     return strings.get(f"frontier.{key}", **values)

@@ -22,10 +22,10 @@ from memlab.pictures.live.setting import Checkbox, NumberBox, Range, Select, Sta
 from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.mountain.picture import DrawnLayer, Mountain
 from memlab.pictures.recompute import FLOOR, PAINT, Schedules, Wave, of_subjects, schedules, stops
-from memlab.pictures.recompute import say as waves
+from memlab.pictures.recompute import text_of as waves
 from memlab.pictures.techniques.compare import RAN, SHORT, TechniqueStudy, compare_techniques
-from memlab.pictures.techniques.frontier import CHEAP, EVERY, LINE, STOPS, Frontier, say
-from memlab.pictures.values.number_text import three
+from memlab.pictures.techniques.frontier import CHEAP, EVERY, LINE, STOPS, Frontier, text_of
+from memlab.pictures.values.number_text import three_digits
 from memlab.step.tensor import Role
 
 TALL, NARROW, SIDE = 300, 760, 236
@@ -62,7 +62,7 @@ class Techniques(View[Frontier]):
         default=32,
         place="more",
         code="always",
-        brief=lambda now: say("batch", batch=f"{now.batch:,}"),
+        brief=lambda now: text_of("batch", batch=f"{now.batch:,}"),
     )
     stop = Select(
         STOPS,
@@ -211,8 +211,9 @@ class FrontierChart:
         """Bytes against time."""
         marks = [*self._line(), *self._dots(), *self._mountains(), *self._others(), *self._side()]
         return Chart(
-            self.x, Scale(0, self.top), marks, TALL, Axis(say("bytes"), grid=False),
-            Axis(say("time"), ticks=self.ticks), left=56, right=SIDE if self.wide else 40, gap=8,
+            self.x, Scale(0, self.top), marks, TALL, Axis(text_of("bytes"), grid=False),
+            Axis(text_of("time"), ticks=self.ticks), left=56, right=SIDE if self.wide else 40,
+            gap=8,
         )  # fmt: skip
 
     # -- every k-th
@@ -221,32 +222,36 @@ class FrontierChart:
         """A dot for every k, and a ring for the least."""
         best = self.found.all.best
         for k, wave in self.found.all.every.items():
-            fact = self._fact(say("k", k=k), wave)
+            fact = self._fact(text_of("k", k=k), wave)
             look, size = ("hollow", 10) if wave is best else ("dot", 6.5)
             yield Points([self.place(wave)], look, size, fact=fact)
 
     def _fact(self, name: str, wave: Wave) -> Fact:
-        return Fact(name, nbytes=wave.peak, more=say("more", percent=self.found.percent(wave, 1)))
+        return Fact(
+            name, nbytes=wave.peak, more=text_of("more", percent=self.found.percent(wave, 1))
+        )
 
     # -- names and mountains
 
     def _mountains(self) -> Iterator[Mark]:
         found, all_ = self.found, self.found.all
-        yield self._mountain(say("plain"), all_.plain, SQUARE, ((62, -34), (-60, -34), (-60, -60)))
+        yield self._mountain(
+            text_of("plain"), all_.plain, SQUARE, ((62, -34), (-60, -34), (-60, -60))
+        )
         if found.stop == EVERY:
-            kinds = {all_.best.k: say("k_least", k=all_.best.k)}
+            kinds = {all_.best.k: text_of("k_least", k=all_.best.k)}
             for wave in (all_.every[all_.rule], found.fastest) if all_.rule in all_.every else ():
-                kinds.setdefault(wave.k, say("k", k=wave.k))
+                kinds.setdefault(wave.k, text_of("k", k=wave.k))
             for k, name in kinds.items():
                 yield self._mountain(name, all_.every[k])
         else:
             best = self.place(all_.best)
             places = [(*best, "end", -9.0, 4.0), (*best, "middle", 0.0, -10.0)]
-            yield Label(say("every"), places, 12, chip=True)
+            yield Label(text_of("every"), places, 12, chip=True)
         if found.stop == LINE:
             yield from self._ends()
         if found.stop >= CHEAP:
-            name = say("cheap_line" if found.stop == LINE and self.wide else "cheap")
+            name = text_of("cheap_line" if found.stop == LINE and self.wide else "cheap")
             yield self._mountain(name, found.cheap, DIAMOND)
 
     def _mountain(
@@ -270,7 +275,7 @@ class FrontierChart:
         corners = self._corners()
         (left, _), (right, _) = corners[0], corners[-1]
         yield Path([(0, 0), (0, self.top), (left, self.top), *corners, (right, 0)], FREE)
-        for index, line in enumerate(say("nobody").split("\n")):
+        for index, line in enumerate(text_of("nobody").split("\n")):
             yield ChartText(left / 2, self.top / 3, line, 11, "middle", dy=15 * index, chip=True)
         if len(corners) > 1:
             yield Line(corners, width=2.6)
@@ -283,7 +288,7 @@ class FrontierChart:
         for wave, around in ((found.least, ((-70, 20), (-70, 50))), (found.half, AROUND[1:])):
             x, y = self.place(wave)
             yield Glyph(x, y, UPPER, marker="^")
-            said = say("more", percent=found.percent(wave, 1))
+            said = text_of("more", percent=found.percent(wave, 1))
             places = [(x, y, "start", 9.0, 4.0), (x, y, "start", 9.0, -10.0)]
             yield Label(said, places, 13, bold=True, chip=True, kept=True)
             yield self._mountain("", wave, "", around)
@@ -293,7 +298,7 @@ class FrontierChart:
         if found.chosen:
             place = self.place(found.chosen)
             yield Rule(x=found.budget, look="rule", width=1.4, crossed=True)
-            yield Points([place], "ring", 13, fact=self._fact(say("within"), found.chosen))
+            yield Points([place], "ring", 13, fact=self._fact(text_of("within"), found.chosen))
 
     @property
     def span(self) -> tuple[float, float]:
@@ -308,7 +313,7 @@ class FrontierChart:
         x, y = float(self.found.middle), self.span[1]
         yield Rule(x=x, span=self.span, look="rule", crossed=True)
         yield Glyph(x, y, "M0 5L-5-4H5Z", "hollow pole", marker="v")
-        said = say("guessed" if self.guess else "guess")
+        said = text_of("guessed" if self.guess else "guess")
         places = [(x, y, "middle", 0.0, -10.0), (x, y, "end", -9.0, 4.0), (x, y, "start", 9.0, 4.0),
                   *((x, y, "middle", 0.0, dy) for dy in (-24.0, -40.0, -56.0))]  # fmt: skip
         yield Label(said, places, 11, chip=True)
@@ -319,7 +324,7 @@ class FrontierChart:
         if not self.guess or self.found.stop < LINE:
             return ""
         ends = dict.fromkeys(f"{end:.1f}" for end in self.span)
-        return say("twin_guess", price="–".join(ends))
+        return text_of("twin_guess", price="–".join(ends))
 
     def halves(self) -> Iterator[Chart]:
         """Below the axis: half of what can be saved, and the other half."""
@@ -327,7 +332,7 @@ class FrontierChart:
         if found.stop < LINE or found.least.peak == found.all.plain.peak:
             return
         ends = (found.all.plain.peak, found.middle, found.least.peak)
-        names = say("half"), say("other_half")
+        names = text_of("half"), text_of("other_half")
         marks: list[Mark] = []
         for (right, left), name in zip(pairwise(ends), names, strict=True):
             marks += [
@@ -336,7 +341,7 @@ class FrontierChart:
                 Label(name, [((left + right) / 2, 3, "middle", 0.0, 0.0)], 12, bold=True),
             ]
         yield Chart(self.x, Scale(0, 24), marks, 24, left=56, right=SIDE if self.wide else 40,
-                    told=[say("bytes")])  # fmt: skip
+                    told=[text_of("bytes")])  # fmt: skip
 
     # -- beside
 
@@ -348,7 +353,7 @@ class FrontierChart:
             assert study is not None
             name, y = study.name(row), study.extra(row.cost)
             if row.peak > self.x.last:
-                said = say("beyond", name=name, bytes=three(row.peak))
+                said = text_of("beyond", name=name, bytes=three_digits(row.peak))
                 yield ChartText(self.x.last, self.top, said, 11, "end", dy=-6)
                 continue
             fact = Fact(name, nbytes=row.peak, more=f"{study.time(row)}; {study.distance(row)}")
@@ -363,12 +368,12 @@ class FrontierChart:
             return
         x, all_, chosen = self.x.last, self.found.all, self.found.chosen
         for index, key in enumerate(("left", "down")):
-            yield ChartText(x, self.top, say(key), 12, dx=22, dy=10 + 17 * index)
+            yield ChartText(x, self.top, text_of(key), 12, dx=22, dy=10 + 17 * index)
         wave = chosen or all_.every.get(all_.rule, all_.best)
-        name = say("within" if chosen else "large")
+        name = text_of("within" if chosen else "large")
         yield Thumbnail(wave, all_, (x, self.top), name, "", ((22 + LARGE[0] / 2, 110),), LARGE,
                        lead=False)  # fmt: skip
-        for index, line in enumerate(_halved(say("each"))):
+        for index, line in enumerate(_halved(text_of("each"))):
             yield ChartText(x, self.top, line, 12, dx=22, dy=190 + 17 * index)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import isfinite
+from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
 
 from memlab import strings, units
+from memlab.moved import old_names
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MOST = 1_000_000
@@ -66,7 +68,7 @@ def share(part: float) -> str:
     return f"{100 * part:.1f} %"
 
 
-def raised(power: int, base: int = 2) -> str:
+def power_text(power: int, base: int = 2) -> str:
     """``'2⁻²⁴'``."""
     return f"{base}{str(power).translate(_SUPERSCRIPT)}"
 
@@ -80,7 +82,7 @@ def figure(value: float, digits: int = 3) -> str:
         return f"{float(text):,.15g}"
     part, _, power = f"{value:.{digits - 1}e}".partition("e")
     part = f"{float(part):g}"
-    ten = raised(int(power), 10)
+    ten = power_text(int(power), 10)
     return ten if part == "1" else f"{part}·{ten}"
 
 
@@ -102,13 +104,13 @@ def hundredths(nbytes: int) -> str:
     return units.in_unit(nbytes, unit_of(nbytes), 2)
 
 
-def three(nbytes: int) -> str:
+def three_digits(nbytes: int) -> str:
     """Three digits: ``'2.94 GB'``, ``'102 MB'``, ``'56 B'``."""
     unit = next((u for u in ("TB", "GB", "MB", "kB") if abs(nbytes) >= _least(u)), "B")
     return units.in_unit(nbytes, unit, _digits(abs(nbytes) / units.UNITS[unit]) * (unit != "B"))
 
 
-def few(total: int, parts: Sequence[int]) -> tuple[str, list[str]]:
+def three_digits_of_sum(total: int, parts: Sequence[int]) -> tuple[str, list[str]]:
     """The total in three digits, always as many of them, and its parts in its unit with one more
     decimal: added up, they round to it.
 
@@ -118,7 +120,7 @@ def few(total: int, parts: Sequence[int]) -> tuple[str, list[str]]:
     unit = next((u for u in ("TB", "GB", "MB") if abs(total) >= _least(u)), "B")
     more = 0 if unit == "B" else _digits(abs(total) / units.UNITS[unit]) + 1
     shown = [units.in_unit(n, unit, more).removesuffix(f" {unit}") for n in parts]
-    return units.exact(total) if unit == "B" else three(total), shown
+    return units.exact(total) if unit == "B" else three_digits(total), shown
 
 
 def sum_of(total: int, parts: Sequence[int]) -> tuple[str, list[str]]:
@@ -194,3 +196,7 @@ def in_binary(nbytes: int) -> str:
     """``'13 MiB'``, ``'2,585.4 MiB'``, ``'36 KiB'``, ``'40 B'``."""
     unit = next((u for u in ("MiB", "KiB") if nbytes >= units.UNITS[u]), "B")
     return f"{number(nbytes, unit)} {unit}"
+
+
+if not TYPE_CHECKING:  # a checker of types sees the new names only
+    __getattr__ = old_names(__name__)

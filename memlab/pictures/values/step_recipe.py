@@ -28,7 +28,7 @@ from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.strings import gettext as _
 from memlab.techniques.precision import MODES
-from memlab.techniques.registry import Applied, ordered, use
+from memlab.techniques.registry import Applied, applied, ordered
 
 MIXED = tuple(name for name, mode in MODES.items() if mode.master)
 """Mixed precision: parameters in a small format, with a master copy in fp32."""
@@ -79,7 +79,7 @@ class StepRecipe:
         else:
             step = inference_step(self.network, stored, self.algorithm)
         if self.mixed or self.roles:
-            step = use("precision", self.mixed or None, **dict(self.roles))(step)
+            step = applied("precision", self.mixed or None, **dict(self.roles))(step)
         for rewrite in ordered(self.uses):
             step = rewrite(step)
         return step

@@ -31,7 +31,7 @@ from memlab.clocks.data_path import (
     operations,
 )
 from memlab.clocks.streams import Schedule
-from memlab.errors import InputError, flag, known, real, shorten, whole
+from memlab.errors import InputError, known, real_number, shorten, true_or_false, whole_number
 from memlab.hardware import speed
 from memlab.kernels import registry
 from memlab.kernels.registry import Kernel, KernelCall
@@ -190,10 +190,10 @@ def feed(
     x, count = images_of(step), step.held(batch)
     _check(step, x)
     asked = {
-        "crop": float(whole("crop", x.axes[2][1] // 8 if crop is None else crop, 0, 2**15)),
-        "flip": float(flag("flip", flip)),
-        "mean": 255 * real("mean", mean, 0.5, 0.0, below=1.0),
-        "scale": 1 / (255 * real("deviation", deviation, 0.25, above=1e-6)),
+        "crop": float(whole_number("crop", x.axes[2][1] // 8 if crop is None else crop, 0, 2**15)),
+        "flip": float(true_or_false("flip", flip)),
+        "mean": 255 * real_number("mean", mean, 0.5, 0.0, below=1.0),
+        "scale": 1 / (255 * real_number("deviation", deviation, 0.25, above=1e-6)),
     }
     known("answer to a bad image", bad, WHEN_BAD)
     pace = None if disk is None else speed("disk", disk, "0.15 GB/s")
@@ -205,7 +205,7 @@ def feed(
     program.load()
     place, planned = program.place, program.planned
     convert = kernel(x.format.name, device if augment != HOST_SIDE else "cpu")
-    draws = Draws(zlib.crc32(f"{whole('seed', seed, 0)} images".encode()), asked)
+    draws = Draws(zlib.crc32(f"{whole_number('seed', seed, 0)} images".encode()), asked)
     due = list(zip(planned.before(count), planned.timeline(count), planned.after(count),
                    strict=True))  # fmt: skip
     classes = next((each.below for each in program.inputs if each.what == "labels"), 0)
@@ -230,7 +230,7 @@ def _batches(found: Source, batch: int, most: int | None) -> int:
             f"{shorten(str(found.folder))} holds {len(found.files):,} images, fewer than a batch "
             f"of {batch}; try batch={len(found.files)}."
         )
-    return full if most is None else min(full, whole("batches", most))
+    return full if most is None else min(full, whole_number("batches", most))
 
 
 def _epoch(

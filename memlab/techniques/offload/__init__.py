@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from memlab import units
 from memlab.clocks.roofline import Machine
-from memlab.errors import InputError, flag, known, pick
+from memlab.errors import InputError, known, one_option, true_or_false
 from memlab.hardware import Link
 from memlab.step.paused_gc import paused
 from memlab.step.step import Step
@@ -117,7 +117,7 @@ def offload(
             algorithms="p" if algorithms is None else algorithms, prefetch=prefetch,
         ).step  # fmt: skip
     step = _check(step)
-    shares = flag("in_place", in_place) or None
+    shares = true_or_false("in_place", in_place) or None
     asked: dict[str, object] = {"budget": budget, "link": link, "in_place": shares}
     asked |= {"batch": batch, "device": device} if algorithms is None else {}
     _no_search(asked, policy if maps is None else "maps")
@@ -153,7 +153,7 @@ def choose(
         InputError: as ``offload``.
     """
     step = _check(step)
-    search = pick("way to search", policy, SEARCHES)
+    search = one_option("way to search", policy, SEARCHES)
     for name, value in {"batch": batch, "budget": budget}.items():
         if value is None:
             raise InputError(
@@ -189,4 +189,4 @@ def _named(step: Step, names: Sequence[str]) -> set[str]:
             "memlab.training_step(network)."
         )
     by_name = {name: name for name in there} | {c.map.name: n for n, c in there.items()}
-    return {pick("feature map that can go", name, by_name) for name in names}
+    return {one_option("feature map that can go", name, by_name) for name in names}

@@ -15,7 +15,7 @@ from memlab import hardware
 from memlab.clocks import roofline
 from memlab.clocks.roofline import Machine
 from memlab.clocks.streams import seconds_of
-from memlab.errors import InputError, flag, known
+from memlab.errors import InputError, known, true_or_false
 from memlab.hardware import Device, Link
 from memlab.layers.algorithms import ALGORITHMS, on
 from memlab.ledger.plan import plan
@@ -97,7 +97,7 @@ def terms(
         raise InputError(f"no source gives the link of {whose}; try link='12 GB/s'.")
     known("kind of algorithms", algorithms, KINDS)
     known("prefetch", prefetch, PREFETCH)
-    return Terms(at, wire.speed, machine, flag("in_place", in_place), algorithms, prefetch)
+    return Terms(at, wire.speed, machine, true_or_false("in_place", in_place), algorithms, prefetch)
 
 
 def optimal(step: Step, algorithms: str, batch: int | None, device: str | Machine | None) -> Step:

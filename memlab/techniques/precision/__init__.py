@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from memlab.errors import InputError, flag, known, pick
+from memlab.errors import InputError, known, one_option, true_or_false
 from memlab.formats import FORMATS, STORED, Format
 from memlab.step import tensor
 from memlab.step.fp32_tiles import (
@@ -21,7 +21,7 @@ from memlab.step.fp32_tiles import (
     STEPS,
     TAKEN,
     is_staged,
-    staged,
+    with_fp32_tiles,
 )
 from memlab.step.initial_values import InitialValue
 from memlab.step.op import PARAMETER, Op, Operands, Phase, UpdateSlot
@@ -97,7 +97,7 @@ def precision(
             updates nothing; nothing to do.
     """
     _check(step, mode, scaling, rounding, roles)
-    chosen = Mode("fp32", ()) if mode is None else pick("mode", mode, MODES)
+    chosen = Mode("fp32", ()) if mode is None else one_option("mode", mode, MODES)
     by_role = dict.fromkeys(chosen.roles, FORMATS[chosen.half])
     by_role |= {Role(name): _stored(format) for name, format in roles.items()}
     if chosen.master or scaling or rounding == "stochastic":
@@ -141,7 +141,7 @@ def _check(
     for name in roles:
         known("role", name, [role.value for role in ROLES])
     if scaling is not None:
-        flag("scaling", scaling)
+        true_or_false("scaling", scaling)
     if mode is None and not roles:
         raise InputError(
             f"precision needs a mode ({', '.join(MODES)}) or a format for a role; "
@@ -234,7 +234,7 @@ class _FormatRewrite:
                 attributes["stochastic"] = frozenset((PARAMETER, *states))
         elif self.scaled and _begins(op):
             reads[SCALE] = self.scale[SCALE]
-        return staged(
+        return with_fp32_tiles(
             op, reads=reads, writes=self.operands(op.writes), updates=updates,
             attributes=attributes, slots=slots,
         )  # fmt: skip

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memlab.errors import InputError, whole
+from memlab.errors import InputError, whole_number
 from memlab.formats import FORMATS
 from memlab.step import tensor
-from memlab.step.fp32_tiles import COMPUTED, MOST, staged
+from memlab.step.fp32_tiles import COMPUTED, MOST, with_fp32_tiles
 from memlab.step.op import Op, UpdateSlot
 from memlab.step.step import Step
 from memlab.step.tensor import Tensor
@@ -66,7 +66,7 @@ def eight_bit_states(step: Step, block: int = BLOCK) -> Step:
 
 def _check(step: Step, block: int) -> int:
     application_order.check(step, "eight_bit_states")
-    number = whole("block", block, LEAST)
+    number = whole_number("block", block, LEAST)
     if number > MOST or number & (number - 1):
         raise InputError(
             f"block must be a power of two from {LEAST} to {MOST:,}, got {number:,}; try {BLOCK}."
@@ -90,7 +90,7 @@ class _EightBitRewrite:
             return op
         stochastic = op.attributes.get("stochastic", frozenset()) | drawn
         attributes = {**op.attributes, "block": self.block, "stochastic": stochastic}
-        return staged(op, updates=updates, attributes=attributes, slots=slots)
+        return with_fp32_tiles(op, updates=updates, attributes=attributes, slots=slots)
 
     def _slot(self, slot: UpdateSlot, updates: dict[str, Tensor]) -> UpdateSlot:
         """With codes and scales for each state in fp32."""

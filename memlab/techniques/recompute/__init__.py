@@ -12,7 +12,7 @@ from dataclasses import replace
 from memlab import units
 from memlab.clocks import roofline
 from memlab.clocks.roofline import Machine
-from memlab.errors import InputError, flag, pick, whole
+from memlab.errors import InputError, one_option, true_or_false, whole_number
 from memlab.hardware import Device
 from memlab.step.op import Phase
 from memlab.step.paused_gc import paused
@@ -88,16 +88,16 @@ def recompute(
     step = rewritable(step)
     if application_order.recomputes(step):
         raise InputError("this step recomputes already; start from the step before that.")
-    way = pick("way to recompute", how, WAYS)
+    way = one_option("way to recompute", how, WAYS)
     given: dict[str, object] = {"k": k, "layers": layers, "batch": batch, "budget": budget}
     given["device"] = device
-    given["in_place"] = flag("in_place", in_place) or None
+    given["in_place"] = true_or_false("in_place", in_place) or None
     _check(how, way, {name for name, value in given.items() if value is not None})
     wish = RecomputeRequest(
         step,
-        None if k is None else whole("k", k),
+        None if k is None else whole_number("k", k),
         () if layers is None else application_order.names(layers),
-        1 if batch is None else whole("batch", batch),
+        1 if batch is None else whole_number("batch", batch),
         None if budget is None else units.exact_or_parsed(budget),
         in_place,
         None if device is None else roofline.machine(device),

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from memlab.arrays import alive, column
-from memlab.errors import InputError, whole
+from memlab.errors import InputError, whole_number
 
 Schedule = tuple[int, ...]
 """``+i`` is the forward of stage i (from 1), ``-i`` its backward. The last forward of a stage keeps
@@ -93,7 +93,7 @@ class Stage:
 
     def __post_init__(self) -> None:
         for field in fields(self)[:-1]:
-            figure = whole(f"{field.name} of a stage", getattr(self, field.name), least=0)
+            figure = whole_number(f"{field.name} of a stage", getattr(self, field.name), least=0)
             object.__setattr__(self, field.name, figure)
         if self.kept < self.output:
             raise InputError(
@@ -126,7 +126,7 @@ class Chain:
 
     def __post_init__(self) -> None:
         for name in ("input", "rest"):
-            figure = whole(f"{name} of a chain", getattr(self, name), least=0)
+            figure = whole_number(f"{name} of a chain", getattr(self, name), least=0)
             object.__setattr__(self, name, figure)
         if not self.stages:
             raise InputError("a chain has at least 1 stage, got none.")
@@ -242,7 +242,7 @@ def _passing(chain: Chain, schedule: Sequence[int], uses: Sequence[_Use | None])
 def _check(schedule: Sequence[int], stages: int) -> None:
     made, due = {0}, stages  # the backward that comes next
     for run in schedule:
-        number = abs(whole("an entry of a schedule", run, least=-stages))
+        number = abs(whole_number("an entry of a schedule", run, least=-stages))
         if not 1 <= number <= stages:
             raise InputError(f"stages go from 1 to {stages}, got {run} in a schedule.")
         if number > due or (run < 0 and number < due):

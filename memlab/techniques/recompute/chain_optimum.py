@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from memlab.arrays import Integers
-from memlab.errors import InputError, whole
+from memlab.errors import InputError, whole_number
 from memlab.techniques.recompute.chain import Chain, Schedule
 
 Frontier = tuple[Integers, Integers]
@@ -46,7 +46,7 @@ def least_time(chain: Chain, budget: int) -> Schedule:
     Raises:
         InputError: no whole number of bytes, or less than the least that the chain needs.
     """
-    nbytes = whole("budget (bytes)", budget)
+    nbytes = whole_number("budget (bytes)", budget)
     sizes = [size for size, _ in frontier(chain)]
     if nbytes < sizes[0]:
         raise InputError(

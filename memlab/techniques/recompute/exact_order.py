@@ -18,7 +18,7 @@ from time import monotonic
 import numpy as np
 
 from memlab.arrays import Column, Floats, alive, column
-from memlab.errors import InputError, whole
+from memlab.errors import InputError, whole_number
 from memlab.placement.integer_program import milp, scipy
 from memlab.techniques.recompute.chain import Usage
 
@@ -112,7 +112,7 @@ def simulate(tasks: Sequence[GraphTask], order: Sequence[int], fixed: int = 0) -
     """
     first_runs(tasks)
     _check(tasks, order)
-    beside = whole("fixed (bytes)", fixed, least=0)
+    beside = whole_number("fixed (bytes)", fixed, least=0)
     peak = int(_line([*_blocks(tasks, order)], len(order)).max())
     ran: set[int] = set()
     cost = 0
@@ -132,7 +132,7 @@ def least_time(
             program that is not solved within ``time_limit`` seconds.
     """
     row = first_runs(tasks)
-    room = whole("budget (bytes)", budget) - whole("fixed (bytes)", fixed, least=0)
+    room = whole_number("budget (bytes)", budget) - whole_number("fixed (bytes)", fixed, least=0)
     found = _program(tasks, row, time_limit).fastest(room) if room >= 0 else None
     if found is None:
         least = simulate(tasks, least_memory(tasks, fixed, time_limit), fixed).peak
@@ -149,7 +149,7 @@ def least_memory(tasks: Sequence[GraphTask], fixed: int = 0, time_limit: float =
         InputError: a cycle, too many tasks, or an integer program that is not solved within
             ``time_limit`` seconds.
     """
-    whole("fixed (bytes)", fixed, least=0)
+    whole_number("fixed (bytes)", fixed, least=0)
     row = first_runs(tasks)
     program = _program(tasks, row, time_limit)
     found = program.fastest(_peak(tasks, row, program.smallest()))
@@ -185,7 +185,7 @@ def first_runs(tasks: Sequence[GraphTask]) -> Order:
         figures = [(what, getattr(task, what)) for what in ("cost", "nbytes", "inside", "left")]
         figures += [("nbytes", nbytes) for nbytes in (*task.more, *task.once)]
         for what, figure in (*figures, ("repeat", task.spent(again=True))):
-            if whole(f"{what} of {task.name}", figure, least=0) >= MOST:
+            if whole_number(f"{what} of {task.name}", figure, least=0) >= MOST:
                 raise InputError(f"{what} of {task.name} must be below 2^45; try a smaller batch.")
         unknown = sorted(task.sources - {*range(len(tasks))})
         if unknown:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sized
 from itertools import pairwise
 from math import isqrt
 
-from memlab.errors import InputError, whole
+from memlab.errors import InputError, whole_number
 from memlab.techniques.recompute.chain import Chain, Schedule, simulate
 
 
@@ -21,7 +21,7 @@ def every_kth(chain: Sized, k: int) -> Schedule:
         InputError: ``k`` is no whole number from 1 to the number of stages.
     """
     stages = len(chain)
-    step = whole("k (stages in a segment)", k)
+    step = whole_number("k (stages in a segment)", k)
     if step > stages:
         raise InputError(f"k must be at most the {stages} stages of the chain, got {step}.")
     return _cut(range(step, stages, step), stages)
@@ -44,7 +44,9 @@ def greedy(chain: Chain, budget: int) -> Schedule:
     Raises:
         InputError: no whole number of bytes of at least 0.
     """
-    return _cut(_cuts(chain, whole("budget of a segment (bytes)", budget, least=0)), len(chain))
+    return _cut(
+        _cuts(chain, whole_number("budget of a segment (bytes)", budget, least=0)), len(chain)
+    )
 
 
 def greedy_search(chain: Chain, limit: int | None = None) -> Schedule:
@@ -58,7 +60,7 @@ def greedy_search(chain: Chain, limit: int | None = None) -> Schedule:
     tried = sorted((*_usage(chain, s), s) for s in {greedy(chain, b) for b in _budgets(chain)})
     if limit is None:
         return tried[0][2]
-    nbytes, least = whole("limit (bytes)", limit), tried[0][0]
+    nbytes, least = whole_number("limit (bytes)", limit), tried[0][0]
     fits = [(cost, peak, schedule) for peak, cost, schedule in tried if peak <= nbytes]
     if not fits:
         raise InputError(

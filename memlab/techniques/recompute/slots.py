@@ -16,7 +16,7 @@ from functools import cache
 import numpy as np
 
 from memlab.arrays import Integers
-from memlab.errors import InputError, whole
+from memlab.errors import InputError, whole_number
 from memlab.techniques.recompute.chain import Schedule
 
 LARGEST = 20_000_000
@@ -53,7 +53,7 @@ def output_schedule(t: int, m: int) -> Schedule:
 
 
 def _checked(t: int, m: int) -> tuple[int, int]:
-    steps, slots = whole("t (steps)", t), whole("m (slots)", m)
+    steps, slots = whole_number("t (steps)", t), whole_number("m (slots)", m)
     slots = min(slots, steps)
     if steps * steps * slots > 4 * LARGEST:
         raise InputError(

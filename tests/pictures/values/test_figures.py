@@ -10,9 +10,9 @@ from memlab.pictures.values.number_text import (
     duration,
     exact_text,
     figure,
-    raised,
+    power_text,
     ratio,
-    three,
+    three_digits,
 )
 
 
@@ -42,13 +42,13 @@ def test_what_is_rounded_up_to_a_power_of_ten_still_has_three_digits(
     value: float, says: str
 ) -> None:
     assert ratio(value) == says
-    assert three(round(1e6 * value)) == f"{says} MB"
+    assert three_digits(round(1e6 * value)) == f"{says} MB"
 
 
 def test_ratios_have_three_digits_and_powers_are_raised() -> None:
     assert [ratio(value) for value in (1.254, 57.04, 200_704.0)] == ["1.25", "57.0", "200,704"]
-    assert raised(-24) == "2⁻²⁴"
-    assert raised(7, 10) == "10⁷"
+    assert power_text(-24) == "2⁻²⁴"
+    assert power_text(7, 10) == "10⁷"
 
 
 def test_a_rounded_text_gives_way_to_the_whole_bytes() -> None:

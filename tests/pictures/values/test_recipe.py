@@ -9,14 +9,14 @@ import pytest
 import memlab
 from memlab.pictures.values.step_recipe import StepRecipe, memory_of, network_of
 from memlab.techniques.precision import MODES
-from memlab.techniques.registry import use
+from memlab.techniques.registry import applied
 
 BATCH = 4
 
 
 def test_the_techniques_come_in_their_order() -> None:
     network = network_of("mnist_cnn")
-    given = use("in_place"), use("recompute", "every", k=2)
+    given = applied("in_place"), applied("recompute", "every", k=2)
     made = StepRecipe(network, "adam", format="mixed fp16", uses=given).step()
     step = memlab.precision(memlab.training_step(network, "adam"), "mixed fp16")
     assert made == memlab.in_place(memlab.recompute(step, "every", k=2))
@@ -40,25 +40,30 @@ def test_a_role_has_a_format_of_its_own() -> None:
 
 def test_states_in_8_bits_come_after_the_formats() -> None:
     network = network_of("mnist_cnn")
-    made = StepRecipe(network, "adam", format="mixed bf16", uses=(use("eight_bit_states"),)).step()
+    made = StepRecipe(
+        network, "adam", format="mixed bf16", uses=(applied("eight_bit_states"),)
+    ).step()
     mixed = memlab.precision(memlab.training_step(network, "adam"), "mixed bf16")
     assert made == memlab.eight_bit_states(mixed)
     with pytest.raises(memlab.InputError, match="has no state in fp32"):
-        StepRecipe(network, "sgd", uses=(use("eight_bit_states"),)).step()
+        StepRecipe(network, "sgd", uses=(applied("eight_bit_states"),)).step()
 
 
 def test_a_budget_decides_at_a_batch() -> None:
     network = network_of("mnist_cnn")
     step = memlab.training_step(network)
     least = memlab.plan(memlab.recompute(step, "chain", batch=BATCH)).peak(BATCH)
-    made = StepRecipe(network, uses=(use("recompute", "chain", batch=BATCH, budget=least),)).step()
+    made = StepRecipe(
+        network, uses=(applied("recompute", "chain", batch=BATCH, budget=least),)
+    ).step()
     assert memlab.plan(made).peak(BATCH) <= least
     with pytest.raises(memlab.InputError, match="least"):
-        StepRecipe(network, uses=(use("recompute", "chain", batch=BATCH, budget=1000),)).step()
+        StepRecipe(network, uses=(applied("recompute", "chain", batch=BATCH, budget=1000),)).step()
 
 
 @pytest.mark.parametrize(
-    "choice", [{"uses": (use("in_place"),)}, {"optimizer": "adam"}, {"algorithm": "direct"}]
+    "choice",
+    [{"uses": (applied("in_place"),)}, {"optimizer": "adam"}, {"algorithm": "direct"}],
 )
 def test_every_choice_makes_a_memory_of_its_own(choice: dict[str, Any]) -> None:
     network = network_of("mnist_cnn")

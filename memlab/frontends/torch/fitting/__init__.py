@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from memlab import units
-from memlab.errors import flag, known, whole
+from memlab.errors import known, true_or_false, whole_number
 from memlab.frontends.torch import AUTOCAST, _installed
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ def fit_model(
     known("way to make a model fit", by, BY)
     if autocast:
         known("format for autocast", autocast, AUTOCAST)
-    nbytes, number = units.parse(memory), whole("batch", batch)
-    parts, keep = whole("accumulate", accumulate), flag("keep_output", keep_output)
+    nbytes, number = units.parse(memory), whole_number("batch", batch)
+    parts, keep = whole_number("accumulate", accumulate), true_or_false("keep_output", keep_output)
     wish = RecordingRequest(build, make_batch, loss_fn, optimizer, autocast, parts, True, keep)
     searched = _search(by)(wish, number, tell)
     found = searched.fit(nbytes)

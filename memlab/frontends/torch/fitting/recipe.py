@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import torch
 
 from memlab import units
-from memlab.errors import visible, whole
+from memlab.errors import visible, whole_number
 from memlab.frontends.torch.fitting import wrapping
 from memlab.frontends.torch.tensor_modes import (
     Change,
@@ -84,9 +84,9 @@ class RecipeFit(ABC):
         Raises:
             InputError: no whole numbers.
         """
-        whole("batch", batch)
+        whole_number("batch", batch)
         plain, mine = (
-            list(_trained(self.wish, change, batch, whole("steps", steps), seed))
+            list(_trained(self.wish, change, batch, whole_number("steps", steps), seed))
             for change in (as_it_is, self.apply)
         )
         pairs = zip(plain, mine, strict=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.layers.linear import add_bias, sum_bias
-from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.formulas.windows import inside
 from memlab.kernels.operands import convolution
 from memlab.kernels.registry import Array, KernelCall, kernel
@@ -90,7 +90,7 @@ def _weight_gradient(
                         for ox in range(begin, end):
                             iy, ix = _U(oy * stride + up), _U(ox * stride + left)
                             total += dy[k, _U(oy), _U(ox)] * x[first + c, iy, ix]
-                    put(dweight, (k, c, ky, kx), total, accumulate)
+                    write_or_add(dweight, (k, c, ky, kx), total, accumulate)
 
 
 @compiled

@@ -21,7 +21,7 @@ import numpy as np
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.layers.linear import add_bias, sum_bias
 from memlab.kernels.cpu.threads import own
-from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.operands import convolution
 from memlab.kernels.registry import Array, KernelCall, kernel
 
@@ -131,7 +131,7 @@ def _restore_maps(spectra: Array, maps: Array, planes: Array, pad: int, accumula
         for y in range(height):
             for x in range(width):
                 value = scale * values[(x + pad) * height + y]
-                put(maps, (c, y, x), value, accumulate)
+                write_or_add(maps, (c, y, x), value, accumulate)
 
 
 @compiled

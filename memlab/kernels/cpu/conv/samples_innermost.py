@@ -13,7 +13,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from memlab.errors import InputError, pick
+from memlab.errors import InputError, one_option
 from memlab.kernels.argument_checks import check_array, check_out, lowered_sizes
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.conv_tiles.block_products import ROWS, ZERO, multiply_offsets
@@ -37,7 +37,7 @@ def conv2d(
     Raises:
         InputError: no such way, or arrays and settings that do not belong together.
     """
-    pick("way", way, dict.fromkeys(WAYS))
+    one_option("way", way, dict.fromkeys(WAYS))
     at = _window(x, weight, out, stride, pad)
     if way == SAMPLES:
         _vectors(x, weight, out, np.empty(2 * at.kernel**2, np.int64), at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.flat_arrays import matrix
 from memlab.kernels.cpu.threads import own
-from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.formulas.normalization import square, weakened
 from memlab.kernels.formulas.windows import around, seeing
 from memlab.kernels.registry import Array, KernelCall, kernel
@@ -78,7 +78,7 @@ def _spread(x: Array, dy: Array, dx: Array, s: Array, beta: float, accumulate: b
     for i in range(x.size):
         through = weakened(dy[i], s[i], beta)
         s[i] = through * x[i] / s[i]
-        put(dx, i, through, accumulate)
+        write_or_add(dx, i, through, accumulate)
 
 
 @compiled

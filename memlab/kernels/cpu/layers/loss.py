@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from memlab.kernels.cpu.compile import compiled, summing
-from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.formulas.pointwise import cross_entropy_backward
 from memlab.kernels.registry import Array, KernelCall, kernel
 
@@ -83,7 +83,7 @@ def _cross_entropy(x: Array, labels: Array, loss: Array, count: int, add: bool) 
     for b in range(len(x)):
         largest = _largest(x[b])
         total += np.log(_exponentials(x[b], largest)) + largest - x[b, labels[b]]
-    put(loss, (), total / count, add)
+    write_or_add(loss, (), total / count, add)
 
 
 @compiled
@@ -95,7 +95,7 @@ def _cross_entropy_backward(
         for i in range(classes):
             expected = 1 if i == labels[b] else 0
             gradient = cross_entropy_backward(probabilities[b, i], expected, count)
-            put(dx, (b, i), gradient, accumulate)
+            write_or_add(dx, (b, i), gradient, accumulate)
 
 
 @summing
@@ -103,4 +103,4 @@ def _squared_error(x: Array, target: Array, loss: Array, count: int, add: bool) 
     total = 0.0
     for i in range(x.size):
         total += (np.float64(x[i]) - target[i]) ** 2
-    put(loss, (), total / count, add)
+    write_or_add(loss, (), total / count, add)

@@ -9,7 +9,7 @@ from memlab.kernels.cpu.compile import callable_in_loops, compiled, summing
 from memlab.kernels.cpu.elementwise_loops import of_two
 from memlab.kernels.cpu.flat_arrays import Span, span
 from memlab.kernels.cpu.row_sums import inner, sum_products, sum_squares, sum_values
-from memlab.kernels.formulas.accumulation import beginning, put
+from memlab.kernels.formulas.accumulation import beginning, write_or_add
 from memlab.kernels.formulas.normalization import normalized, normalized_backward
 from memlab.kernels.registry import Array, KernelCall, kernel
 from memlab.layers import BatchNorm, LayerNorm
@@ -173,8 +173,8 @@ def _backward(
             values = dy[b * dy_pitch + c * plane :][:plane]
             straight += sum_values(values)
             products += sum_products(x[b * x_pitch + c * plane :], mean, values)
-        put(gradients[0], c, products * inverse, adds[1])
-        put(gradients[1], c, straight, adds[1])
+        write_or_add(gradients[0], c, products * inverse, adds[1])
+        write_or_add(gradients[1], c, straight, adds[1])
         if dx_span is not None:
             dx, dx_pitch = dx_span
             count = batch * plane

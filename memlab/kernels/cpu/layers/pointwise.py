@@ -12,7 +12,7 @@ from memlab.kernels.cpu.elementwise_loops import each, update
 from memlab.kernels.cpu.flat_arrays import bits, lines, start
 from memlab.kernels.cpu.small_formats.bitmask import pack_positive, relu_backward_masked
 from memlab.kernels.formulas import pointwise
-from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.formulas.pointwise import dropped
 from memlab.kernels.formulas.random_numbers import mix
 from memlab.kernels.operands import dropout_settings, inputs
@@ -85,4 +85,4 @@ def _dropout(
     """``first`` is the index of the first value."""
     scale, seed = y.dtype.type(factor), mix(np.uint64(key))
     for i in range(y.size):
-        put(y, i, dropped(x[i], seed, first + i, least, scale), add)
+        write_or_add(y, i, dropped(x[i], seed, first + i, least, scale), add)

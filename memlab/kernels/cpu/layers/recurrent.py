@@ -11,7 +11,7 @@ import numpy as np
 
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.flat_arrays import lines
-from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.registry import Array, KernelCall, kernel
 
 
@@ -92,17 +92,17 @@ def _state_gates(
         at = _gate(k, hidden)
         i, f = _sigmoid(gates[at], one), _sigmoid(gates[at + hidden], one)
         g, last = np.tanh(gates[at + 2 * hidden]), zero if first else before[k]
-        put(dgates, at, dc[k] * g * i * (one - i), add)
-        put(dgates, at + hidden, dc[k] * last * f * (one - f), add)
-        put(dgates, at + 2 * hidden, dc[k] * i * (one - g * g), add)
-        put(dgates, at + 3 * hidden, zero, add)
+        write_or_add(dgates, at, dc[k] * g * i * (one - i), add)
+        write_or_add(dgates, at + hidden, dc[k] * last * f * (one - f), add)
+        write_or_add(dgates, at + 2 * hidden, dc[k] * i * (one - g * g), add)
+        write_or_add(dgates, at + 3 * hidden, zero, add)
 
 
 @compiled
 def _state_before(dc: Array, gates: Array, dbefore: Array, hidden: int, add: bool) -> None:
     one = dc.dtype.type(1)
     for k in range(dc.size):
-        put(dbefore, k, dc[k] * _sigmoid(gates[_gate(k, hidden) + hidden], one), add)
+        write_or_add(dbefore, k, dc[k] * _sigmoid(gates[_gate(k, hidden) + hidden], one), add)
 
 
 @compiled
@@ -119,8 +119,8 @@ def _output_gates(dh: Array, gates: Array, c: Array, dgates: Array, hidden: int,
         at = _gate(k, hidden)
         o = _sigmoid(gates[at + 3 * hidden], one)
         for other in range(3):
-            put(dgates, at + other * hidden, zero, add)
-        put(dgates, at + 3 * hidden, dh[k] * np.tanh(c[k]) * o * (one - o), add)
+            write_or_add(dgates, at + other * hidden, zero, add)
+        write_or_add(dgates, at + 3 * hidden, dh[k] * np.tanh(c[k]) * o * (one - o), add)
 
 
 @compiled
@@ -128,4 +128,4 @@ def _output_state(dh: Array, gates: Array, c: Array, dc: Array, hidden: int, add
     one = dh.dtype.type(1)
     for k in range(dh.size):
         o, squashed = _sigmoid(gates[_gate(k, hidden) + 3 * hidden], one), np.tanh(c[k])
-        put(dc, k, dh[k] * o * (one - squashed * squashed), add)
+        write_or_add(dc, k, dh[k] * o * (one - squashed * squashed), add)

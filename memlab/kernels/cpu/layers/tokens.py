@@ -6,7 +6,7 @@ from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.elementwise_loops import each
 from memlab.kernels.cpu.flat_arrays import matrix, span
 from memlab.kernels.cpu.layers.linear import sum_bias
-from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.formulas.pointwise import same
 from memlab.kernels.registry import Array, KernelCall, kernel
 
@@ -129,4 +129,4 @@ def _transpose(source: Array, target: Array, accumulate: bool) -> None:
     for r in range(target.shape[0]):
         row = target[r]
         for i in range(row.size):
-            put(row, i, source[i, r], accumulate)
+            write_or_add(row, i, source[i, r], accumulate)

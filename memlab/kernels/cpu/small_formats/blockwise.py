@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 
-from memlab.errors import InputError, whole
+from memlab.errors import InputError, whole_number
 from memlab.formats import FORMATS, STORED, Format
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.small_formats.conversions import (
@@ -73,7 +73,7 @@ def _blocks(
         known = " or ".join(name for name in STORED if FORMATS[name].bits == 8)
         raise InputError(f"blocks hold 8-bit floats, got {format}; try {known}.")
     lines = pair(stored, values, format)
-    count = -(-values.size // whole("block", block))
+    count = -(-values.size // whole_number("block", block))
     if scales.shape != (count,) or scales.dtype != _F or not scales.flags.c_contiguous:
         raise InputError(
             f"{values.size} values in blocks of {block} need {count} float32 scales side by side, "

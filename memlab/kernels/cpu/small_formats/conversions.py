@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from memlab.errors import InputError, whole
+from memlab.errors import InputError, whole_number
 from memlab.formats import STORED, Format
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.formulas.random_numbers import mix, number
@@ -73,7 +73,7 @@ def seed(key: int | None, start: int) -> tuple[int | None, int]:
     Raises:
         InputError: the start is no whole number from 0 on.
     """
-    return None if key is None else int(key) % 2**63, whole("start", start, 0) % 2**63
+    return None if key is None else int(key) % 2**63, whole_number("start", start, 0) % 2**63
 
 
 def pair(stored: Array, values: Array, format: Format) -> tuple[Array, Array]:
@@ -216,9 +216,9 @@ def drawn(bits: np.uint32, layout: FormatLayout, key: int, index: int) -> np.uin
     if layout.normal:
         is_small = size < _U(layout.normal)
         units = _F(_U(min(size, _U(layout.normal))).view(_F) * _F(1 / layout.unit))
-        whole = np.int32(units)
-        magnitude = _U(whole) if is_small else magnitude
-        cut = _U64(_F(units - _F(whole)) * _2_63) if is_small else cut
+        whole_number = np.int32(units)
+        magnitude = _U(whole_number) if is_small else magnitude
+        cut = _U64(_F(units - _F(whole_number)) * _2_63) if is_small else cut
     up = number(mix(_U64(key)), index) >> _U64(1) < cut
     return _coded(bits, _U(magnitude + _U(up)), layout)
 

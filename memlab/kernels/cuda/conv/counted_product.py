@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from memlab.errors import divisor, whole
+from memlab.errors import divisor, whole_number
 from memlab.kernels.cuda.compile import Function, launch
 from memlab.kernels.registry import Array
 
@@ -56,7 +56,7 @@ def loads(size: int, tile: int) -> int:
     Raises:
         InputError: a tile whose side does not divide the size, or of more than 32·32 values.
     """
-    size = whole("size", size, 1)
+    size = whole_number("size", size, 1)
     tile = divisor("tile", tile, "size", size, MOST)
     a, b = np.random.default_rng(0).random((2, size, size), np.float32)
     out = cuda.device_array((size, size), np.float32)

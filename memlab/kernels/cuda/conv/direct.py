@@ -16,7 +16,7 @@ from memlab.kernels.cuda.compile import THREADS, Values, compiled, inlined, laun
 from memlab.kernels.cuda.elementwise_loops import at_every_place, every_place
 from memlab.kernels.cuda.flat_arrays import line, pitch
 from memlab.kernels.cuda.layers.linear import add_bias, sum_bias
-from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.formulas.windows import reader, source
 from memlab.kernels.operands import ConvWindow, convolution, window
 from memlab.kernels.registry import KernelCall, kernel
@@ -99,7 +99,7 @@ def _input_gradient(b: int, channel: int, iy: int, ix: int, of: ConvMaps) -> Non
                     place = (k * at.rows + oy) * at.columns + ox
                     total += of.weight[_U(w)] * of.y[_U(b * of.y_pitch + place)]
     to = _U(b * of.x_pitch + (channel * at.height + iy) * at.width + ix)
-    put(of.x, to, total, of.add)
+    write_or_add(of.x, to, total, of.add)
 
 
 @compiled
@@ -128,4 +128,4 @@ def _weight_gradient(of: ConvMaps) -> None:
     sums[thread] = total
     add_up(sums, thread)
     if thread == 0:
-        put(of.weight, w, sums[0], of.add)
+        write_or_add(of.weight, w, sums[0], of.add)

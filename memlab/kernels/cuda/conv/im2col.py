@@ -28,7 +28,7 @@ from memlab.kernels.argument_checks import (
 )
 from memlab.kernels.cuda.compile import Values, compiled, launch, planes, values
 from memlab.kernels.cuda.flat_arrays import contiguous, line, overlap
-from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.formulas.windows import reader, source
 from memlab.kernels.operands import ConvWindow
 
@@ -221,7 +221,7 @@ def _fold(lowered: Values, images: Values, count: int, at: ConvWindow, add: bool
                             if 0 <= ox < at.columns:
                                 total += lowered[_U(row + kx * size + ox)]
                 to = _U((plane * at.height + iy) * at.width + ix)
-                put(images, to, total, add)
+                write_or_add(images, to, total, add)
                 ix += across
             iy += down
         plane += cuda.gridDim.z

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import cuda
 
-from memlab.errors import InputError, pick
+from memlab.errors import InputError, one_option
 from memlab.kernels.cuda.compile import SIMULATED, Values, compiled, launch
 from memlab.kernels.cuda.conv.tiled_product import ProductLayout, launch_tiles, tiled
 from memlab.kernels.cuda.flat_arrays import line, pitch
-from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.operands import ConvWindow
 
 _U = np.uint64
@@ -69,7 +69,7 @@ def product(
     left, right = matrix(a), matrix(b)
     left = left.transposed if transpose_a else left
     right = right.transposed if transpose_b else right
-    pick("way", way, WAYS)(left, right, matrix(out), (rows, columns, inner), accumulate)
+    one_option("way", way, WAYS)(left, right, matrix(out), (rows, columns, inner), accumulate)
 
 
 def multiply(
@@ -132,4 +132,4 @@ def _simple(
         first += SQUARE
     if row < rows and column < columns:
         to = _U(row * out_row + column)
-        put(out, to, total, add)
+        write_or_add(out, to, total, add)

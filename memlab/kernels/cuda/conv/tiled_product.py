@@ -18,7 +18,7 @@ import numpy as np
 from numba import cuda
 
 from memlab.kernels.cuda.compile import HIGH, SIMULATED, Values, compiled, inlined, launch
-from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.operands import ConvWindow
 
 _U = np.uint64
@@ -132,7 +132,7 @@ def tiled(where: IndexMap) -> Any:
                     own_column = cuda.blockIdx.x * TILE + x + SIDE * q
                     if own_row < at.rows and own_column < at.columns:
                         to = _U(start + own_row * at.out_row + own_column)
-                        put(out, to, sums[p, q], add)
+                        write_or_add(out, to, sums[p, q], add)
             z += cuda.gridDim.z
 
     return compiled(product, where)

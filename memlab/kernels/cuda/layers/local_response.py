@@ -12,7 +12,7 @@ from numba import cuda
 
 from memlab.kernels.cuda.compile import Values, compiled, inlined, launch
 from memlab.kernels.cuda.flat_arrays import by_channel, line, pitch
-from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.formulas.normalization import square, weakened
 from memlab.kernels.formulas.windows import around, seeing
 from memlab.kernels.registry import KernelCall, kernel
@@ -102,7 +102,7 @@ def _spread(
             s = _denominator(x, i, c, channels, plane, size, number(share), number(k))
             through = weakened(dy[at], s, number(beta))
             t[at] = through * x[at] / s
-            put(dx, at, through, add)
+            write_or_add(dx, at, through, add)
             i += across
         c += down
 

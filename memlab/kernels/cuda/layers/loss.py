@@ -21,7 +21,7 @@ from memlab.kernels.cuda.compile import (
     values,
 )
 from memlab.kernels.cuda.flat_arrays import line
-from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.formulas.pointwise import cross_entropy_backward
 from memlab.kernels.registry import KernelCall, kernel
 
@@ -120,7 +120,7 @@ def _cross_entropy(
     totals[thread] = total
     add_up(totals, thread)
     if thread == 0:
-        put(loss, 0, totals[0] / count, add)
+        write_or_add(loss, 0, totals[0] / count, add)
 
 
 @compiled
@@ -134,6 +134,6 @@ def _cross_entropy_backward(
         while i < classes:
             at = _U(b * classes + i)
             expected = number(1) if i == labels[b] else number(0)
-            put(dx, at, cross_entropy_backward(p[at], expected, number(count)), add)
+            write_or_add(dx, at, cross_entropy_backward(p[at], expected, number(count)), add)
             i += cuda.gridsize(1)
         b += cuda.gridDim.y

@@ -13,7 +13,7 @@ from memlab.kernels.cuda.block_sums import sum_products, sum_squares, sum_values
 from memlab.kernels.cuda.compile import Values, compiled, inlined, launch, values
 from memlab.kernels.cuda.elementwise_loops import each
 from memlab.kernels.cuda.flat_arrays import by_channel, line, pitch
-from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.formulas.normalization import normalized, normalized_backward
 from memlab.kernels.formulas.pointwise import same
 from memlab.kernels.registry import KernelCall, kernel
@@ -149,7 +149,7 @@ def _backward(
                 at = c * plane + i
                 source, gradient = x[_U(b * x_pitch + at)], dy[_U(b * dy_pitch + at)]
                 value = normalized_backward(gradient, source, centre, lean, offset, scale)
-                put(dx, _U(b * dx_pitch + at), value, add)
+                write_or_add(dx, _U(b * dx_pitch + at), value, add)
                 i += across
             c += down
         b += along

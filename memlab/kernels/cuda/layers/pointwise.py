@@ -10,7 +10,7 @@ from memlab.kernels import device_independent
 from memlab.kernels.cuda.compile import Values, compiled, launch, values
 from memlab.kernels.cuda.elementwise_loops import EACH, each, update
 from memlab.kernels.cuda.flat_arrays import launch_on_values, line, pitch
-from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.formulas.pointwise import dropped, same
 from memlab.kernels.formulas.random_numbers import mix
 from memlab.kernels.operands import dropout_settings, inputs
@@ -57,6 +57,6 @@ def _dropout(
         i = cuda.grid(1)
         while i < count:
             kept = dropped(x[_U(b * x_pitch + i)], seed, b * count + i, least, scale)
-            put(y, _U(b * y_pitch + i), kept, add)
+            write_or_add(y, _U(b * y_pitch + i), kept, add)
             i += cuda.gridsize(1)
         b += cuda.gridDim.y

@@ -13,7 +13,7 @@ import numpy as np
 from memlab.kernels.cuda.compile import Places, Values, inlined, launch
 from memlab.kernels.cuda.elementwise_loops import at_every_place, every_place
 from memlab.kernels.cuda.flat_arrays import line, pitch
-from memlab.kernels.formulas.accumulation import put
+from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.formulas.windows import counted, covered, covering
 from memlab.kernels.operands import Geometry, geometry
 from memlab.kernels.registry import KernelCall, kernel
@@ -132,7 +132,7 @@ def _maximum_backward(b: int, c: int, iy: int, ix: int, kept: MapsWithIndices) -
             index = kept.indices[_U(_of_y(b, c, oy, ox, kept.indices_pitch, of))]
             if index == row - ox * at.stride:
                 total += of.y[_U(_of_y(b, c, oy, ox, of.y_pitch, of))]
-    put(of.x, _U(_of_x(b, c, iy, ix, of)), total, of.add)
+    write_or_add(of.x, _U(_of_x(b, c, iy, ix, of)), total, of.add)
 
 
 @at_every_place(PoolMaps)
@@ -158,4 +158,4 @@ def _mean_backward(b: int, c: int, iy: int, ix: int, of: PoolMaps) -> None:
         for ox in range(first, last):
             count = number(tall * counted(ox, at.wide, at.width, at))
             total += of.y[_U(_of_y(b, c, oy, ox, of.y_pitch, of))] / count
-    put(of.x, _U(_of_x(b, c, iy, ix, of)), total, of.add)
+    write_or_add(of.x, _U(_of_x(b, c, iy, ix, of)), total, of.add)
