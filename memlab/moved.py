@@ -83,6 +83,17 @@ RENAMED = {
 """The new names of functions and classes that users write layers, techniques and pictures with."""
 
 
+METHODS = {
+    "act": "on_event",
+    "described": "outline_key",
+    "do": "on_action",
+    "line": "test_state",
+    "settle": "reconcile",
+    "shown": "first_slider",
+}
+"""The new names of methods that a view of a user defines."""
+
+
 class Moved(ModuleType):
     """The old name of a module; its contents come from the new place."""
 
@@ -146,6 +157,13 @@ def old_names(module: str) -> Callable[[str], Any]:
         return getattr(import_module(module), new)
 
     return value
+
+
+def rename_methods(view: type) -> None:
+    """Give the methods of a new class of views that have an old name the new one as well."""
+    for old in METHODS.keys() & vars(view).keys():
+        setattr(view, METHODS[old], vars(view)[old])
+        _warn(f"{view.__name__}.{old}", f"{view.__name__}.{METHODS[old]}")
 
 
 def _warn(old: str, new: str) -> None:

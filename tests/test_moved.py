@@ -74,6 +74,16 @@ def test_a_class_is_found_by_its_old_name(old):
     assert value.__name__ == moved.RENAMED[old]
 
 
+def test_a_view_with_methods_of_old_names_works():
+    with pytest.warns(FutureWarning, match=r"Old\.line is Old\.test_state now"):
+
+        class Old(memlab.views.View[int]):
+            def line(self, now):
+                return "8"
+
+    assert vars(Old)["test_state"](None, None) == "8"
+
+
 @pytest.mark.parametrize("module", [memlab, memlab.views])
 def test_a_public_name_that_is_old_warns(module):
     with pytest.warns(FutureWarning, match=f"{module.__name__}.ways is .*.remedies now"):

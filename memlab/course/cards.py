@@ -131,7 +131,7 @@ class PredictionCard(Widget):
             after=tuple(self._after()),
         )
 
-    def act(self, name: str, value: Any, dragging: bool) -> None:
+    def on_event(self, name: str, value: Any, dragging: bool) -> None:
         if name == "width":
             self.width = min(max(width(value), NARROWEST), WIDEST)
             return

@@ -544,17 +544,17 @@ class OneCase(View[CourseCase]):
         doc="what the techniques used where they ran", argument=False, follows=["also"]
     )
 
-    def settle(self, new: State, was: State | None) -> State:
+    def reconcile(self, new: State, was: State | None) -> State:
         return new if was else new.replace(answered=answered())
 
     def study(self, now: State) -> CourseCase:
         also = passed(now.lesson) if now.also else ()
         return CourseCase(now.lesson, now.card, (*also, *sorted(now.answered)))
 
-    def described(self, now: State) -> object:
+    def outline_key(self, now: State) -> object:
         return now.lesson  # its outlines are those of the course, not of what was chosen before
 
-    def line(self, now: State) -> str:
+    def test_state(self, now: State) -> str:
         found = [f"{lesson}={row.peak}" for lesson, row in self.rows_of(now).rows.items()]
         return "|".join([now.lesson, str(now.card), now.show, *found])
 
@@ -565,7 +565,7 @@ class OneCase(View[CourseCase]):
     def buttons(self, now: State) -> Mapping[str, str]:
         return {"small": "small", "start": "start", "copy": "copy"}
 
-    def do(self, now: State, name: str, value: object) -> State | None:
+    def on_action(self, now: State, name: str, value: object) -> State | None:
         if name == "small":
             return now.replace(done=measured(tuple(self.rows_of(now).rows)))
         if (name, value) == ("key", "KeyB"):

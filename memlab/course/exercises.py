@@ -52,7 +52,7 @@ class ExerciseCard(Widget):
         lines = tuple(Paragraph(text, code="\n" in text) for text in given)
         return Picture(svg="", text=self.exercise.text(), lines=lines)
 
-    def act(self, name: str, value: Any, dragging: bool) -> None:
+    def on_event(self, name: str, value: Any, dragging: bool) -> None:
         if name in ("hint", "solution"):
             getattr(self.exercise, name)()
 

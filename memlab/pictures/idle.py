@@ -242,10 +242,10 @@ class IdleMaps(SteadyView[IdleFeatureMaps]):
     def question(self, now: State) -> object:
         return now.network, now.device
 
-    def described(self, now: State) -> object:
+    def outline_key(self, now: State) -> object:
         return None
 
-    def line(self, now: State) -> str:
+    def test_state(self, now: State) -> str:
         found = self.rows_of(now)
         told = "" if found.asked else f"{found.share:.6f}"
         return "|".join((now.network.name, str(now.batch), now.device.name, told))

@@ -408,7 +408,7 @@ class NumberBits(View[FormattedNumber]):
     def study(self, now: State) -> FormattedNumber:
         return FormattedNumber(now.value, now.format, now.step)
 
-    def line(self, now: State) -> str:
+    def test_state(self, now: State) -> str:
         found = self.rows_of(now)
         return "|".join((now.value, now.format, str(now.step), found.fate, "".join(found.bits)))
 

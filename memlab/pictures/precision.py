@@ -488,14 +488,14 @@ class FormatsByRole(SteadyView[Precision]):
     def question(self, now: State) -> object:
         return now.what, now.optimizer
 
-    def described(self, now: State) -> object:
+    def outline_key(self, now: State) -> object:
         return self.rows_of(now)
 
     def buttons(self, now: State) -> Mapping[str, str]:
         states = {"surprise": "surprise"} if states_of(now.optimizer) else {}
         return {"start": "start", **states, "copy": "copy"}
 
-    def line(self, now: State) -> str:
+    def test_state(self, now: State) -> str:
         found = self.rows_of(now)
         totals = map(str, found.now.totals)
         return "|".join((now.what.name, str(now.batch), found.now.name, *totals))
@@ -515,7 +515,7 @@ class FormatsByRole(SteadyView[Precision]):
     def fact(self, scene: PageState) -> str:
         return f"choose:{scene.now.chosen}"
 
-    def do(self, now: State, name: str, value: Any) -> State | None:
+    def on_action(self, now: State, name: str, value: Any) -> State | None:
         if value == "Escape":
             return now.replace(chosen="")
         places = _places(self.rows_of(now))

@@ -538,7 +538,7 @@ class Recompute(View[Waves]):
         wave = found.every[now.k] if now.budget is None else found.within(now.budget)
         return Waves(found, wave, now.budget)
 
-    def described(self, now: State) -> object:
+    def outline_key(self, now: State) -> object:
         return now.replace(numbers=False)
 
     def buttons(self, now: State) -> dict[str, str]:
@@ -546,14 +546,14 @@ class Recompute(View[Waves]):
         offered = self.presets if now.what.name in NETWORKS else ()
         return {"mode": mode, **{name: name for name in ("start", *offered, "copy")}}
 
-    def do(self, now: State, name: str, value: object) -> State | None:
+    def on_action(self, now: State, name: str, value: object) -> State | None:
         if name == "mode":
             return self.changed(now, budget=_halfway(now) if now.budget is None else None)
         if name == "take":
             return self.changed(now, budget=value)
         return None
 
-    def line(self, now: State) -> str:
+    def test_state(self, now: State) -> str:
         found = self.rows_of(now)
         return "|".join(map(str, (found.wave.k, found.budget, found.wave.peak, found.wave.cost)))
 

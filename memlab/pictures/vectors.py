@@ -368,10 +368,10 @@ class FilledVectors(View[Vectors]):
     def study(self, now: State) -> Vectors:
         return Vectors(now.network, now.batch, now.bits, now.format, now.convolution, now.source)
 
-    def described(self, now: State) -> object:
+    def outline_key(self, now: State) -> object:
         return now.replace(numbers=False, chosen="")
 
-    def line(self, now: State) -> str:
+    def test_state(self, now: State) -> str:
         found = self.rows_of(now)
         idle = (each.idle for each in found.both)
         return "|".join(map(str, (now.batch, now.bits, now.format, now.convolution, now.source,
@@ -390,7 +390,7 @@ class FilledVectors(View[Vectors]):
         layer = found.both[int(index)]
         return found.said(layer, min(int(vector), layer.vectors - 1))
 
-    def do(self, now: State, name: str, value: Any) -> State | None:
+    def on_action(self, now: State, name: str, value: Any) -> State | None:
         if name != "key":
             return None
         stops = {"ArrowLeft": [s for s in STOPS if s < now.batch][-1:],

@@ -395,10 +395,10 @@ class WarpMemory(View[Warps]):
     def study(self, now: State) -> Warps:
         return _warps(now, now.warp)
 
-    def described(self, now: State) -> object:
+    def outline_key(self, now: State) -> object:
         return now.stride, now.warp
 
-    def line(self, now: State) -> str:
+    def test_state(self, now: State) -> str:
         found = self.rows_of(now)
         moved = (side.moved for each in found.orders.values() for side in each.sides.values())
         return "|".join(map(str, (now.stride, found.row.number, *moved)))

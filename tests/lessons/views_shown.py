@@ -86,14 +86,14 @@ def states(cell: str, view: Any) -> Iterator[Shown]:
     held = view.state, view.previous, view.earlier, view._origin, view._news
     offered = {each.name: each.label for each in view.controls() if each.kind == "button"}
     for button in offered.keys() & view.presets.keys():
-        view.act(button, None, False)
+        view.on_event(button, None, False)
         how = f"the button {offered[button]!r} of {name}"
         yield Shown(cell, how, settings(view, view.state), words(view))
         view.state, view.previous, view.earlier, view._origin, view._news = held
     for control in view.controls():
         for value in values(control):
             with suppress(InputError):  # what does not fit is refused
-                view.act(control.name, value, False)
+                view.on_event(control.name, value, False)
                 how = f"{control.label or control.name!r} at {value!r} of {name}"
                 yield Shown(cell, how, settings(view, view.state), words(view))
             view.state, view.previous, view.earlier, view._origin, view._news = held

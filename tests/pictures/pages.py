@@ -118,7 +118,7 @@ def _() -> Any:
 def _() -> Any:
     view = views.precision(batch=1, feature_map="fp8_e5m2", gradient_map="fp8_e5m2")
     view.numbers = True
-    view.act("choose", "3:feature_map", False)
+    view.on_event("choose", "3:feature_map", False)
     return view
 
 
@@ -249,7 +249,7 @@ def _() -> Any:
     tiny = network("tiny", features=3).linear(4).relu().linear(2).squared_error()
     view = views.memory(tiny, 8, "sgd", control=("in_place", "batch"), networks=())
     view.in_place = True
-    view.act("choose", "block:fc1", False)
+    view.on_event("choose", "block:fc1", False)
     return view
 
 
@@ -266,7 +266,7 @@ def _() -> Any:
 @case("memory", "a block in focus")
 def _() -> Any:
     view = _network("mnist_cnn", then={"in_place": True})
-    view.act("key", "ArrowDown", False)
+    view.on_event("key", "ArrowDown", False)
     return view
 
 
@@ -364,7 +364,7 @@ def _map(*args: Any, then: dict[str, Any] | None = None, **given: Any) -> Any:
     """An address map, and then what is chosen in it."""
     view = views.addresses(*args, **given)
     for name, value in (then or {}).items():
-        view.act(name, value, False)
+        view.on_event(name, value, False)
     return view
 
 
@@ -434,14 +434,14 @@ for _name, _make in OFFLOADS.items():
 @case("offload", "the longest wait")
 def _() -> Any:
     view = views.offload()
-    view.act("key", "KeyW", False)
+    view.on_event("key", "KeyW", False)
     return view
 
 
 @case("offload", "the link is dragged")
 def _() -> Any:
     view = views.offload()
-    view.act("link", 1, True)
+    view.on_event("link", 1, True)
     return view
 
 
@@ -485,15 +485,15 @@ for _name, _make in PATHS.items():
 def _() -> Any:
     view = views.path()
     view.buffers = 2
-    view.act("key", "ArrowDown", False)
-    view.act("key", "ArrowRight", False)
+    view.on_event("key", "ArrowDown", False)
+    view.on_event("key", "ArrowRight", False)
     return view
 
 
 @case("path", "the disk is dragged")
 def _() -> Any:
     view = views.path(buffers=2)
-    view.act("disk", 0, True)
+    view.on_event("disk", 0, True)
     return view
 
 
@@ -586,14 +586,14 @@ for _name, _make in WAYS.items():
 @case("remedies", "a row in focus")
 def _() -> Any:
     view = views.remedies()
-    view.act("key", "Digit6", False)
+    view.on_event("key", "Digit6", False)
     return view
 
 
 @case("remedies", "the batch is dragged")
 def _() -> Any:
     view = views.remedies(batch=128)
-    view.act("batch", 8, True)
+    view.on_event("batch", 8, True)
     return view
 
 
@@ -623,5 +623,5 @@ def _() -> Any:
 @case("explain", "the batch is dragged")
 def _() -> Any:
     view = views.explain(batch=4)
-    view.act("batch", 3, True)
+    view.on_event("batch", 3, True)
     return view

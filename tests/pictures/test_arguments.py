@@ -165,7 +165,7 @@ def test_every_message_of_a_control(name: str) -> None:
     for control in sorted(controls - slow):
         for value in VALUES:
             for found in events(event(control, value, dragging=True)["events"]):
-                if not said(lambda: view.act(*found)):  # noqa: B023
+                if not said(lambda: view.on_event(*found)):  # noqa: B023
                     view.refresh()
         sent(view, event(control, []))
         assert view.now_["answers"] == {"one": 7}

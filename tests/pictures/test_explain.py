@@ -235,13 +235,13 @@ def test_the_last_line_of_a_cell_is_a_picture_and_a_text() -> None:
 def test_a_change_is_put_on_and_off() -> None:
     view = views.explain()
     plain = view.rows.peak.nbytes
-    view.act("key", "KeyC", False)
+    view.on_event("key", "KeyC", False)
     assert view.changed_by == "recompute"
     assert view.rows.peak.nbytes < plain
     assert "before: 19.3 GB" in view.text()
-    view.act("key", "KeyC", False)
+    view.on_event("key", "KeyC", False)
     assert view.changed_by == ""
-    view.act("changed_by", "parts", False)
+    view.on_event("changed_by", "parts", False)
     assert view.rows.chosen is not None
 
 
@@ -272,7 +272,7 @@ def test_the_axes_stay_while_a_slider_is_dragged() -> None:
         return chart.y.last
 
     before = axis()
-    view.act("batch", 0, True)
+    view.on_event("batch", 0, True)
     assert axis() == before
 
 

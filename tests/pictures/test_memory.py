@@ -314,9 +314,9 @@ def test_a_network_is_drawn_without_collisions(name, batch):
 def test_every_width_is_drawn_without_collisions(name, width):
     view = views.memory(name, 128, "adam")
     checked(view, width)
-    view.act("batch", 9, True)
+    view.on_event("batch", 9, True)
     checked(view, width)
-    view.act("batch", 7, False)
+    view.on_event("batch", 7, False)
     view.change(batch=7, guess=10**9)
     checked(view, width)
     view.rule = "cs231n"
@@ -342,7 +342,7 @@ def test_every_setting_is_drawn_without_collisions(settings):
 @pytest.mark.parametrize("line", ["slice:head", "block:conv1"])
 def test_every_line_in_focus_is_drawn_without_collisions(line):
     view = views.memory("resnet50", cursor=200, detail="all")
-    view.act("choose", line, False)
+    view.on_event("choose", line, False)
     assert view.state.chosen == line
     checked(view)
 
@@ -447,13 +447,13 @@ def test_the_axis_stays_until_there_is_more_room():
     view = views.memory("resnet50", 32, detail="all")
     assert "12.5 GB" in checked(view)
     for place in (6, 7, 8):
-        view.act("batch", place, True)
+        view.on_event("batch", place, True)
         assert "12.5 GB" in checked(view)
         assert "| before |" in checked(view)
-    view.act("batch", 8, False)
+    view.on_event("batch", 8, False)
     assert "12.5 GB" in checked(view)
     assert "↑ 22.0 GB" in checked(view)
-    view.act("more_room", None, False)
+    view.on_event("more_room", None, False)
     assert "25 GB" in checked(view)
     assert "↑ 22.0 GB" not in checked(view)
     assert "| before |" in checked(view)
@@ -463,9 +463,9 @@ def test_a_drag_that_comes_back_changes_nothing():
     view = views.memory("resnet50", 32, free=False)
     view.batch = 64
     before = view.svg()
-    view.act("batch", 7, True)
-    view.act("batch", 6, True)
-    view.act("batch", 6, False)
+    view.on_event("batch", 7, True)
+    view.on_event("batch", 6, True)
+    view.on_event("batch", 6, False)
     assert view.svg() == before
 
 
@@ -558,9 +558,9 @@ def test_the_line_of_keys_names_enter_only_where_it_unfolds(what, changes, walke
     for name, value in changes.items():
         setattr(view, name, value)
     assert f"Down and Up = {walked}, Escape = back." in view.now_["layout"]["help"]
-    view.act("key", "ArrowDown", dragging=False)
+    view.on_event("key", "ArrowDown", dragging=False)
     before = view.state.unfolded
-    view.act("key", "Enter", dragging=False)
+    view.on_event("key", "Enter", dragging=False)
     assert (view.state.unfolded != before) == ("Enter" in walked)
 
 
@@ -577,7 +577,7 @@ def test_the_live_view_offers_the_modes_and_makes_itself_again():
     select = next(control for control in view.controls() if control.name == "format")
     assert [name for name, _ in select.options] == list(OFFERED)
     for name in OFFERED[::2]:
-        view.act("format", name, dragging=False)
+        view.on_event("format", name, dragging=False)
         assert view.format == name
         assert name in view.more()
         again = eval(view.code(), {"memlab": memlab})
@@ -623,10 +623,10 @@ def test_all_numbers_are_a_key_and_a_box_away():
     view = views.memory("resnet50", free=False)
     exact = f"{view.rows.here:,}"
     assert exact not in view.svg().split("data-fact")[0]
-    view.act("key", "KeyN", False)
+    view.on_event("key", "KeyN", False)
     assert view.detail == "all"
     assert f">{exact}</text>" in view.svg()
-    view.act("detail", False, False)
+    view.on_event("detail", False, False)
     assert view.detail == "first"
     assert exact in view.text()
 
@@ -740,7 +740,7 @@ def test_a_function_is_called_with_the_settings_that_it_takes():
     view = views.memory(chain, 8, k=2, control=("k", "in_place"), free=False)
     assert front(view) == ["k", "k_number", "in_place", "detail"]
     assert view.rows.peak == memlab.plan(chain(2, False)).peak_at(8)
-    view.act("in_place", True, False)
+    view.on_event("in_place", True, False)
     assert view.rows.peak == memlab.plan(chain(2, True)).peak_at(8)
     assert "k = 2, in_place = True" in view.page().title
     assert "optimizer" not in [control.name for control in view.controls()]
@@ -774,12 +774,12 @@ def test_a_small_step_shows_lifetimes():
     assert view.rows.peak.nbytes == 28
     view.batch = 8
     assert "5 times the peak" in view.text()
-    view.act("key", "ArrowDown", False)
+    view.on_event("key", "ArrowDown", False)
     assert view.state.chosen.startswith("block:")
-    view.act("key", "Home", False)
+    view.on_event("key", "Home", False)
     assert view.cursor == 1
-    view.act("key", "KeyP", False)
+    view.on_event("key", "KeyP", False)
     assert view.cursor is None
-    view.act("key", "Escape", False)
+    view.on_event("key", "Escape", False)
     assert view.state.chosen == ""
     checked(view)

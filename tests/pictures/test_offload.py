@@ -149,14 +149,14 @@ def test_its_code_makes_it_again() -> None:
 def test_a_slow_link_makes_compute_wait_and_moves_no_byte() -> None:
     view: Any = views.offload()
     peak, host = view.rows.peak, view.rows.host
-    view.act("break", None, False)
+    view.on_event("break", None, False)
     assert (view.rows.peak, view.rows.host) == (peak, host)
     assert view.rows.title == "It fits the card, but compute waits 48 % of the time"
 
 
 def pressed(view: Any, *keys: str) -> str:
     for key in keys:
-        view.act("key", key, False)
+        view.on_event("key", key, False)
     return str(view.chosen)
 
 
@@ -183,13 +183,13 @@ def test_keys_find_the_longest_waits_and_the_peak() -> None:
 
 def test_what_is_pinned_stays_beside_the_focus() -> None:
     view: Any = views.offload()
-    view.act("choose", "out:pool1", False)
+    view.on_event("choose", "out:pool1", False)
     assert "Leaves under conv2_1" in " ".join(drawn(view))
     assert pressed(view, "Enter", "ArrowRight") == "out:conv2_1"
     assert {"pool1", "conv2_1"} <= {line.partition(":")[0] for line in drawn(view)}
     pressed(view, "Escape", "Escape")
     assert not any(line.startswith("pool1:") for line in drawn(view))
-    view.act("choose", "map:nothing", False)
+    view.on_event("choose", "map:nothing", False)
     assert view.chosen == ""
 
 
@@ -209,13 +209,13 @@ def test_an_axis_of_seconds_stays_until_there_is_more_room() -> None:
     view: Any = views.offload()
     last = charts(view)[0].x.last
     for place in (8, 0):
-        view.act("link", place, True)
-        view.act("link", place, False)
+        view.on_event("link", place, True)
+        view.on_event("link", place, False)
         assert charts(view)[0].x.last == last
     assert view.rows.now.seconds > last
     edges = [mark for mark in charts(view)[1].marks if isinstance(mark, OpenEdge)]
     assert [edge.side for edge in edges] == ["right"]
-    view.act("more_room", None, False)
+    view.on_event("more_room", None, False)
     assert charts(view)[0].x.last >= view.rows.now.seconds
 
 

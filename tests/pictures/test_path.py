@@ -139,40 +139,40 @@ def test_a_disk_has_a_name_too_and_images_of_ones_own_network_keep_their_size() 
 
 def test_a_box_takes_what_the_slider_has_no_stop_for() -> None:
     view: Any = views.path(buffers=2)
-    view.act("disk_number", "0.123", False)
+    view.on_event("disk_number", "0.123", False)
     assert view.disk == 123_000_000
     assert "0.123 GB/s" in drawn(view)
-    view.act("buffers", "4", False)
+    view.on_event("buffers", "4", False)
     assert view.buffers == 4
 
 
 def test_now_walks_from_event_to_event_and_to_waits() -> None:
     view: Any = views.path()
-    view.act("key", "Home", False)
+    view.on_event("key", "Home", False)
     assert view.moment == 0
-    view.act("key", "ArrowRight", False)
+    view.on_event("key", "ArrowRight", False)
     first = view.moment
     assert first == pytest.approx(view.rows.by_batch[0]["read"].end)
-    view.act("key", "ArrowLeft", False)
+    view.on_event("key", "ArrowLeft", False)
     assert view.moment == 0
-    view.act("key", "KeyW", False)
+    view.on_event("key", "KeyW", False)
     assert view.moment == pytest.approx(view.rows.stalls[1][1])
     assert any(line.startswith("Compute waits ") for line in drawn(view)[1:])
-    view.act("key", "End", False)
+    view.on_event("key", "End", False)
     assert view.moment == pytest.approx(2.0, abs=0.2)
-    view.act("moment", 500, False)
+    view.on_event("moment", 500, False)
     assert view.moment == pytest.approx(1.0, abs=0.01)
     assert view.previous is None
 
 
 def test_a_batch_has_one_outline_wherever_it_is() -> None:
     view: Any = views.path(buffers=2)
-    view.act("choose", "E", False)
+    view.on_event("choose", "E", False)
     assert any(line.startswith("Batch E: 128·3·224·224·4 B = 77,070,336 B") for line in drawn(view))
     stations, lanes = ([m for m in chart.marks if isinstance(m, Rect)] for chart in charts(view))
     assert len([m for m in stations if m.inset == -4]) == 1
     assert len([m for m in lanes if m.look == "limit"]) == 3  # read, converted, computed on
-    view.act("key", "Escape", False)
+    view.on_event("key", "Escape", False)
     assert view.chosen == ""
 
 
@@ -182,11 +182,11 @@ def test_the_axis_stands_still_under_buffers_and_under_a_drag() -> None:
     for buffers in (1, 2, 4):
         view.buffers = buffers
         assert charts(view)[1].x.last == last
-    view.act("disk", 0, True)
+    view.on_event("disk", 0, True)
     assert charts(view)[1].x.last == last
-    view.act("disk", 0, False)
+    view.on_event("disk", 0, False)
     assert charts(view)[1].x.last == last
-    view.act("more_room", None, False)
+    view.on_event("more_room", None, False)
     assert charts(view)[1].x.last > last
 
 
@@ -199,7 +199,7 @@ def test_a_square_grows_with_its_bytes() -> None:
     assert areas(view) == pytest.approx([each / 2 for each in small], rel=1e-4)
     view.batch = 1024
     assert any(isinstance(mark, OpenEdge) for mark in charts(view)[0].marks)
-    view.act("more_room", None, False)
+    view.on_event("more_room", None, False)
     assert not any(isinstance(mark, OpenEdge) for mark in charts(view)[0].marks)
 
 

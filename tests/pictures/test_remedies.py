@@ -186,9 +186,9 @@ def test_a_bar_is_as_long_as_its_peak_and_what_is_beyond_the_line_is_framed() ->
 def test_rows_keep_their_order_while_the_batch_is_dragged() -> None:
     view: Any = views.remedies(batch=128)
     before = names(view)
-    view.act("batch", 8, True)
+    view.on_event("batch", 8, True)
     assert names(view) == before
-    view.act("batch", 8, False)
+    view.on_event("batch", 8, False)
     assert names(view) != before
     assert names(view)[-1] == "in place alone"
 
@@ -196,7 +196,7 @@ def test_rows_keep_their_order_while_the_batch_is_dragged() -> None:
 def test_the_order_moves_with_the_link() -> None:
     view: Any = views.remedies()
     assert names(view).index("precision") > names(view).index("offload")
-    view.act("break", None, False)
+    view.on_event("break", None, False)
     assert names(view).index("precision") < names(view).index("offload")
 
 
@@ -206,17 +206,17 @@ def test_keys_walk_the_rows_and_sort_them() -> None:
         ("ArrowDown", "plain"), ("ArrowDown", "larger_card"), ("Digit5", "recompute"),
         ("ArrowUp", "smaller_batch"), ("Digit8", "in_place"), ("ArrowDown", "in_place"),
     ):  # fmt: skip
-        view.act("key", key, False)
+        view.on_event("key", key, False)
         assert view.chosen == chosen
     assert "memlab.in_place(step)" in " ".join(drawn(view))
     assert view.draw(False).fact == "choose:in_place"
-    view.act("key", "KeyS", False)
+    view.on_event("key", "KeyS", False)
     assert (view.sort, names(view)[1]) == ("peak", "accumulation")
-    view.act("key", "Escape", False)
+    view.on_event("key", "Escape", False)
     assert view.chosen == ""
-    view.act("choose", "offload", False)
+    view.on_event("choose", "offload", False)
     assert view.chosen == "offload"
-    view.act("choose", "chip", False)
+    view.on_event("choose", "chip", False)
     assert view.chosen == "offload"
 
 

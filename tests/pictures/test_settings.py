@@ -59,7 +59,7 @@ class Demo(View[int]):
     def study(self, now):
         return now.size * now.batch
 
-    def settle(self, new, was):
+    def reconcile(self, new, was):
         if new.size * new.count > new.most * 2:
             raise InputError("too many; try fewer.")
         return new
@@ -75,10 +75,10 @@ class Demo(View[int]):
     def buttons(self, now):
         return {**super().buttons(now), "grow": "grow"}
 
-    def do(self, now, name, value):
+    def on_action(self, now, name, value):
         return now.replace(size=now.size + 1, seen=now.seen + 1) if name == "grow" else None
 
-    def line(self, now):
+    def test_state(self, now):
         return f"{now.way}|{now.size}|{now.batch}"
 
 

@@ -566,11 +566,11 @@ def test_a_first_level_is_small_and_a_key_brings_all_numbers(k, stride, step):
     svg = page.svg()
     assert len(numerals(label.content for label in svg.labels)) <= 12
     assert svg.height < 530
-    view.act("key", "KeyN", False)
+    view.on_event("key", "KeyN", False)
     more = view.page()
     assert set(page.text().splitlines()) <= set(more.text().splitlines())
     assert "224" in " ".join(label.content for label in more.svg().labels) or not view.rows.count
-    view.act("numbers", False, False)
+    view.on_event("numbers", False, False)
     assert view.page().render() == page.render()
 
 

@@ -103,7 +103,7 @@ def test_no_axis_moves_with_the_first_slider(name: str) -> None:
     seen = set()
     for place in places(view, slider):
         with suppress(InputError):  # a k above the number of stages
-            view.act(slider.name, place, False)
+            view.on_event(slider.name, place, False)
         assert labelled(view) == labels, place
         if slider.name == "batch":
             assert floor(view) == height, place
@@ -128,11 +128,11 @@ def test_what_exceeds_an_axis_has_an_open_edge_until_there_is_more_room(name: st
     assert edges(view)
     assert "more_room" in buttons(view)
     previous = view.previous
-    view.act("more_room", None, False)
+    view.on_event("more_room", None, False)
     assert not edges(view)
     assert "more_room" not in buttons(view)
     assert view.previous is previous
-    view.act("start", None, False)
+    view.on_event("start", None, False)
     assert view.state.room == CASES[name]().state.room
 
 

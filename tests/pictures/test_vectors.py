@@ -214,7 +214,7 @@ def facts(chart):
 
 
 def press(view, key):
-    view.act("key", key, False)
+    view.on_event("key", key, False)
     return view
 
 
@@ -325,7 +325,7 @@ def test_keys_change_the_batch_walk_the_vectors_and_show_all_numbers():
 
 def test_surprising_is_half_precision_at_twice_the_batch():
     view = views.vectors()
-    view.act("surprise", None, False)
+    view.on_event("surprise", None, False)
     assert (view.batch, view.format, view.bits) == (64, "fp16", 1024)
     assert "Twice the images fill them, at the same price" in view.text() + view.svg()
 
@@ -385,5 +385,5 @@ def test_a_network_of_ones_own():
     assert [each.count for each in view.rows.both] == [2, 2 * 28]
     assert view.network is net
     assert zoo.ZOO.keys().isdisjoint({net.name})
-    view.act("surprise", None, False)
+    view.on_event("surprise", None, False)
     assert view.network is net

@@ -240,10 +240,10 @@ def test_frames_are_as_many_as_sectors_that_move():
 def test_all_numbers_come_with_the_box_and_with_a_key():
     view = warp_memory()
     first = view.page()
-    view.act("numbers", True, False)
+    view.on_event("numbers", True, False)
     assert "6,222,720" in str(view.page().svg().labels)
     assert view.page().text() == first.text()
-    view.act("key", "KeyN", False)
+    view.on_event("key", "KeyN", False)
     assert view.page().render() == first.render()
 
 

@@ -99,7 +99,7 @@ class What(Select[Any]):
         titles = {n: network_of(n).title if n != TOY_NAME else text_of("toy") for n in OFFERED}
         return made | titles if now.own.named else made | titles | made
 
-    def written(self, now: State) -> str:
+    def as_code(self, now: State) -> str:
         return repr(now.what.name) if now.what.named else "subject"
 
 
@@ -114,7 +114,7 @@ class Placing(Select[str]):
         hows = dict.fromkeys([*(how for how in HOWS if how != left_out), now.how])
         return {how: say_how(how) for how in hows}
 
-    def written(self, now: State) -> str:
+    def as_code(self, now: State) -> str:
         return f"how={now.hand[0] if now.hand else now.how!r}"
 
 
@@ -234,7 +234,7 @@ class AddressMap(View[MapMoment]):
 
     # -- states ---------------------------------------------------------------------------------
 
-    def settle(self, new: State, was: State | None) -> State:
+    def reconcile(self, new: State, was: State | None) -> State:
         if new.how == BY_HAND and new.hand is None and was is not None and was.hand:
             new = new.replace(how=was.hand[0])
         if new.beside and not new.what.toy:
@@ -249,11 +249,11 @@ class AddressMap(View[MapMoment]):
         first = packing(now)
         return MapMoment(now, (first, *([packing(now, now.beside)] if now.beside else [])))
 
-    def line(self, now: State) -> str:
+    def test_state(self, now: State) -> str:
         placement = packing(now).placement
         return f"{now.what.name}|{placement.how}|{placement.arena}"
 
-    def described(self, now: State) -> object:
+    def outline_key(self, now: State) -> object:
         return now.what, now.in_place, now.batch, now.how, now.beside, now.hand
 
     # -- from Python ----------------------------------------------------------------------------
@@ -297,7 +297,7 @@ class AddressMap(View[MapMoment]):
         names = (*moving, "run", "start", "surprise", "break", "real", "copy")
         return {name: name for name in names}
 
-    def do(self, now: State, name: str, value: Any) -> State | None:
+    def on_action(self, now: State, name: str, value: Any) -> State | None:
         if name == "key":
             return self._press(now, str(value))
         if name == "at":
@@ -335,7 +335,7 @@ class AddressMap(View[MapMoment]):
             return now.replace(chosen=_born(moment, way).name)
         answers = {
             "KeyM": _toggled,
-            "KeyR": lambda now: self.do(now, "run", None),
+            "KeyR": lambda now: self.on_action(now, "run", None),
             "KeyP": lambda now: now.replace(cursor=None),
             "Enter": lambda now: now.replace(scored=now.moving),
             "Escape": _back,

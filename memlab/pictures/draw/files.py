@@ -78,7 +78,8 @@ def _page(view: View[Any]) -> str:
     labels = Labels(view.name, view.values(view.state))
     here = [state for state, _ in found].index(view.state)
     frames = [
-        f'<div data-says="{escape(slider.said(state, labels))}"{"" if at == here else " hidden"}>'
+        f'<div data-says="{escape(slider.value_text(state, labels))}"'
+        f"{'' if at == here else ' hidden'}>"
         f"{page.alone(f'f{at}')}<details><summary>{escape(strings.get('widget.text'))}</summary>"
         f"<pre>{escape(page.text())}</pre></details></div>"
         for at, (state, page) in enumerate(found)

@@ -87,7 +87,7 @@ class ExplainedModel(SteadyView[Explained]):
     def study(self, now: State) -> Explained:
         return Explained(now.what, now.batch, now.memory, now.changed_by)
 
-    def settle(self, new: State, was: State | None) -> State:
+    def reconcile(self, new: State, was: State | None) -> State:
         keys = [each.key for each in _found(new.replace(changed_by="")).helping]
         return new if new.changed_by in keys else new.replace(changed_by="")
 
@@ -103,13 +103,13 @@ class ExplainedModel(SteadyView[Explained]):
     def question(self, now: State) -> object:
         return now.memory
 
-    def described(self, now: State) -> object:
+    def outline_key(self, now: State) -> object:
         return now.replace(numbers=False)
 
     def buttons(self, now: State) -> Mapping[str, str]:
         return {"start": "start", "copy": "copy"}
 
-    def do(self, now: State, name: str, value: Any) -> State | None:
+    def on_action(self, now: State, name: str, value: Any) -> State | None:
         helping = self.rows_of(now).helping
         if name == "key" and value == "KeyC" and helping:
             return self.changed(now, changed_by="" if now.changed_by else helping[0].key)
@@ -120,7 +120,7 @@ class ExplainedModel(SteadyView[Explained]):
         memory = exact_text(amount(now.memory), now.memory)
         return now.what.call(now.batch, memory) or super().code()
 
-    def line(self, now: State) -> str:
+    def test_state(self, now: State) -> str:
         found = self.rows_of(now)
         largest = "" if found.largest is None else found.largest
         return f"{found.peak.nbytes}|{found.total}|{largest}|{now.changed_by}"

@@ -82,11 +82,11 @@ class SteadyView(View[S]):
         label = strings.get(f"widget.{MORE}")
         return [*super().controls(), Control("button", MORE, label, place="buttons")]
 
-    def act(self, name: str, value: Any, dragging: bool) -> None:
+    def on_event(self, name: str, value: Any, dragging: bool) -> None:
         if name == MORE:
             self.state = self._with(self.state, self._larger(self.state))
         else:
-            super().act(name, value, dragging)
+            super().on_event(name, value, dragging)
 
     def _made(self, kept: Mapping[str, Any], given: Mapping[str, Any]) -> State:
         return self._roomy(super()._made(kept, given))

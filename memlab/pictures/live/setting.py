@@ -240,15 +240,15 @@ class Setting(TraitType[T, Any]):
 
     # -- in words -----------------------------------------------------------------------------
 
-    def told(self, now: State, labels: Labels) -> str:
+    def summary(self, now: State, labels: Labels) -> str:
         """Its value in words, where the disclosure hides it."""
-        return self.brief(now) if self.brief else self.said(now, labels)
+        return self.brief(now) if self.brief else self.value_text(now, labels)
 
-    def said(self, now: State, labels: Labels) -> str:
+    def value_text(self, now: State, labels: Labels) -> str:
         """Its value in words."""
         return str(self.value(now))
 
-    def written(self, now: State) -> str:
+    def as_code(self, now: State) -> str:
         """Its part of the line of Python; empty where that leaves it out."""
         value, mode = self.value(now), self.code
         shown = mode(now) if callable(mode) else mode in ("always", "plain")
@@ -306,7 +306,7 @@ class Select(Setting[T]):
         keys = {each: f"{self.name}_{each}" for each in options}
         return {each: labels(key) if labels.has(key) else str(each) for each, key in keys.items()}
 
-    def said(self, now: State, labels: Labels) -> str:
+    def value_text(self, now: State, labels: Labels) -> str:
         value = self.value(now)
         return self.labelled(now, labels).get(value, str(value))
 
@@ -335,7 +335,7 @@ class ByName(Select[Any]):
         value, found = self.value(now), super().labelled(now, labels)
         return found if value.name in found else {value.name: value.title} | found
 
-    def said(self, now: State, labels: Labels) -> str:
+    def value_text(self, now: State, labels: Labels) -> str:
         return str(self.value(now).title)
 
     def controls(self, now: State, labels: Labels) -> list[Control]:
@@ -417,7 +417,7 @@ class Range(NumberBox):
         value: int | None = self.value(now)
         return value if value is not None else self.at(now) if self.at else self.span(now)[0]
 
-    def said(self, now: State, labels: Labels) -> str:
+    def value_text(self, now: State, labels: Labels) -> str:
         least, most = map(self.show, self.span(now))
         value = self.show(self.standing(now))
         key = f"{self.name}_spoken"
@@ -427,7 +427,7 @@ class Range(NumberBox):
         least, most = self.ends(now)
         label = labels(self.name, most=f"{self.span(now)[1]:,}")
         slider = Control("range", self.name, label, self.where(now), resolve(self.place, now),
-                         least=least, most=most, spoken=self.said(now, labels))  # fmt: skip
+                         least=least, most=most, spoken=self.value_text(now, labels))  # fmt: skip
         beside = f"{self.name}_number"
         return [slider, *([self._box(beside, now, labels, True)] if self.box else [])]
 
@@ -444,13 +444,13 @@ class TextBox(Setting[T]):
         text = "" if value is None else str(value)
         return None if self.optional and not text.strip() else text
 
-    def said(self, now: State, labels: Labels) -> str:
+    def value_text(self, now: State, labels: Labels) -> str:
         value = self.value(now)
         return "" if value is None else self.show(value)
 
     def controls(self, now: State, labels: Labels) -> list[Control]:
         example = labels(f"{self.name}_example") if labels.has(f"{self.name}_example") else ""
-        value = self.said(now, labels)
+        value = self.value_text(now, labels)
         return [Control("text", self.name, labels(self.name), value, resolve(self.place, now),
                         placeholder=example)]  # fmt: skip
 
@@ -469,7 +469,7 @@ class Checkbox(Setting[bool]):
     def read(self, event: str, value: Any, now: State) -> bool:
         return value is True or value == "yes"
 
-    def said(self, now: State, labels: Labels) -> str:
+    def value_text(self, now: State, labels: Labels) -> str:
         words = self._words(labels) or {"yes": labels(self.name), "no": ""}
         return words["yes" if self.value(now) else "no"]
 

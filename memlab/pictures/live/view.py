@@ -18,16 +18,16 @@ that a view may say:
 
         def study(self, now): ...       # the exact figures of a state: view.rows; kept for each
         def compose(self, scene): ...   # the Page of a scene; self.rows_of(scene.now) are its rows
-        def line(self, now): ...        # data-state: "1|8"
+        def test_state(self, now): ...        # data-state: "1|8"
         def says(self, scene): ...      # what a screen reader hears after a change
 
     warp_memory = maker(WarpMemory)
 
-``settle(new, was)`` checks settings against each other, or mends them. ``described(now)`` is what
-must differ for the state before to become the dashed outline. ``do(now, name, value)`` answers
-what is no setting: a button (``buttons``), a press on what the picture sends (``send=`` of a
-mark), and its keys (``name`` is ``"key"``). It returns a state: ``now.replace(...)`` for what keys
-and presses choose, ``self.changed(now, ...)`` for what is checked as a control is.
+``reconcile(new, was)`` checks settings against each other, or mends them. ``outline_key(now)`` is
+what must differ for the state before to become the dashed outline. ``on_action(now, name, value)``
+answers what is no setting: a button (``buttons``), a press on what the picture sends (``send=`` of
+a mark), and its keys (``name`` is ``"key"``). It returns a state: ``now.replace(...)`` for what
+keys and presses choose, ``self.changed(now, ...)`` for what is checked as a control is.
 ``fact(scene)`` tells the mark that the view's own keys are on: by its fact, or by what a press on
 it sends, ``"name:value"``.
 
@@ -40,8 +40,8 @@ Every view takes ``examples=False``, which leaves out the buttons of its presets
 asks later what they would show. Python still sets everything.
 
 History never is in the state. ``scene.previous`` is the state before the last change;
-``scene.before`` the scene that it was seen in. The axes of a ``SteadyView`` follow no slider.
-Where a drag ends where it began, what was there before is back.
+``scene.before`` the scene that it was seen in. The axes of a ``SteadyView`` follow no slider. Where
+a drag ends where it began, what was there before is back.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from memlab import strings
 from memlab.errors import InputError, listed, several, true_or_false, unknown
-from memlab.moved import old_names
+from memlab.moved import old_names, rename_methods
 from memlab.pictures.live.setting import Checkbox, Draft, Range, Setting, State, resolve, same
 from memlab.pictures.live.widget import Control, Labels, Paragraph, Picture, Widget, width
 
@@ -127,6 +127,7 @@ class View(Widget, Generic[S]):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        rename_methods(cls)
         own = {name: part for name, part in vars(cls).items() if isinstance(part, Setting)}
         if taken := own.keys() & {*OWN, *dir(View)}:
             raise TypeError(f"a view has its own {', '.join(sorted(taken))}; rename the setting")
@@ -175,7 +176,7 @@ class View(Widget, Generic[S]):
         """The page of a scene, as wide as that says."""
         raise NotImplementedError
 
-    def line(self, now: State) -> str:
+    def test_state(self, now: State) -> str:
         """The machine-readable line for tests."""
         return ""
 
@@ -199,7 +200,7 @@ class View(Widget, Generic[S]):
         """What comes last."""
         return ()
 
-    def settle(self, new: State, was: State | None) -> State:
+    def reconcile(self, new: State, was: State | None) -> State:
         """A state whose settings go together; ``was`` is None for the first one, and for presets.
 
         Raises:
@@ -207,7 +208,7 @@ class View(Widget, Generic[S]):
         """
         return new
 
-    def described(self, now: State) -> object:
+    def outline_key(self, now: State) -> object:
         """What must differ for a change to leave an outline of the state before."""
         return now
 
@@ -219,7 +220,7 @@ class View(Widget, Generic[S]):
         """The buttons, each with the key of its label; ``<key>_busy`` is its text at work."""
         return {name: name for name in ("start", *self.presets, "copy")}
 
-    def do(self, now: State, name: str, value: Any) -> State | None:
+    def on_action(self, now: State, name: str, value: Any) -> State | None:
         """Answer a button, a key or a press on the picture; None where nothing changes.
 
         Raises:
@@ -284,7 +285,7 @@ class View(Widget, Generic[S]):
     def code(self) -> str:
         """The line of Python that makes this view again."""
         ordered = sorted(self.settings.values(), key=lambda each: each.code != "plain")
-        parts = [part for each in ordered if (part := each.written(self.state))]
+        parts = [part for each in ordered if (part := each.as_code(self.state))]
         return f"memlab.views.{self.made_by}({', '.join(parts)})"
 
     def changed(self, now: State, **changes: Any) -> State:
@@ -298,7 +299,7 @@ class View(Widget, Generic[S]):
             return now
         gone = self._followers(now, set(wanted)) | set(wanted)
         kept = {name: getattr(now, name) for name in self._held if name not in gone}
-        return self.settle(Draft(self._held, kept, wanted).state(), now)
+        return self.reconcile(Draft(self._held, kept, wanted).state(), now)
 
     # -- for the widget ---------------------------------------------------------------------
 
@@ -326,7 +327,7 @@ class View(Widget, Generic[S]):
         now = self.state
         labels = self._labels(now)
         hidden = {control.name for control in View.controls(self) if control.place == "more"}
-        told = (each.told(now, labels) for name, each in self.settings.items() if name in hidden)
+        told = (each.summary(now, labels) for name, each in self.settings.items() if name in hidden)
         return strings.get("widget.more", values=", ".join(filter(None, told))) if hidden else ""
 
     def draw(self, stored: bool) -> Picture:
@@ -335,8 +336,8 @@ class View(Widget, Generic[S]):
         return Picture(
             svg=page.render("" if stored else str(self.model_id), standalone=stored),
             text=page.text() if stored or self._told else "",
-            shown=self.shown(scene.now),
-            state=self.line(scene.now),
+            shown=self.first_slider(scene.now),
+            state=self.test_state(scene.now),
             says="" if scene.dragging else self.says(scene),
             fact=self.fact(scene),
             status=self.status(scene),
@@ -345,7 +346,7 @@ class View(Widget, Generic[S]):
             code=self.code(),
         )
 
-    def shown(self, now: State) -> int:
+    def first_slider(self, now: State) -> int:
         """Where the first slider stands."""
         sliders = (each for each in self.settings.values() if isinstance(each, Range))
         first = next(sliders, None)
@@ -373,7 +374,7 @@ class View(Widget, Generic[S]):
                 if same(new, getattr(self, name)):  # no observer has changed it again
                     self._notify_trait(name, old, new)
 
-    def act(self, name: str, value: Any, dragging: bool) -> None:
+    def on_event(self, name: str, value: Any, dragging: bool) -> None:
         now = self.state
         if name == "width":
             self._width = min(max(width(value), self.narrowest), self.widest_drawn)
@@ -390,7 +391,7 @@ class View(Widget, Generic[S]):
             self._renew(self._made(self._staying(), resolve(self.presets[name], now)))
         elif name == "start":
             self._renew(self._start.replace(**self._staying()))
-        elif (state := self.do(now, name, value)) is not None:
+        elif (state := self.on_action(now, name, value)) is not None:
             self._slide(state, dragging)
 
     def _set(self, **changes: Any) -> None:
@@ -416,7 +417,7 @@ class View(Widget, Generic[S]):
     def _go(self, state: State) -> None:
         """To another state; the one before is kept where what it describes has changed."""
         self.rows_of(state)  # what cannot be shown is refused here
-        if self.described(state) != self.described(self.state):
+        if self.outline_key(state) != self.outline_key(self.state):
             self.previous, self.earlier = self.state, self.previous
             self._news = True
         self.state, self._origin = state, None
@@ -468,7 +469,7 @@ class View(Widget, Generic[S]):
     def _made(self, kept: Mapping[str, Any], given: Mapping[str, Any]) -> State:
         own = {name: value for name, value in given.items() if name in self._held}
         kept = {name: value for name, value in kept.items() if name not in own}
-        state = self.settle(Draft(self._held, kept, own).state(), None)
+        state = self.reconcile(Draft(self._held, kept, own).state(), None)
         others = {name: given[name] for name in given if name not in own}
         return self.changed(state, **{n: v for n, v in others.items() if v is not None})
 

@@ -125,7 +125,7 @@ class Widget(anywidget.AnyWidget):
         """The picture of now; a stored one shows nothing that only this machine knows."""
         raise NotImplementedError
 
-    def act(self, name: str, value: Any, dragging: bool) -> None:
+    def on_event(self, name: str, value: Any, dragging: bool) -> None:
         """Something was done in the browser.
 
         Raises:
@@ -214,7 +214,7 @@ class Widget(anywidget.AnyWidget):
         try:
             try:
                 for name, value, dragging in events(message.get("events")):
-                    self.act(name, value, dragging)
+                    self.on_event(name, value, dragging)
             except InputError as refused:
                 error = str(refused)
             self._note(message)

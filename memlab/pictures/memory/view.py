@@ -263,7 +263,7 @@ class Memory(SteadyView[Snapshot]):
         at = None if now.cursor is None else now.cursor - 1
         return cut(memory_of(now), now.batch, at, now.unfolded)
 
-    def settle(self, new: State, was: State | None) -> State:
+    def reconcile(self, new: State, was: State | None) -> State:
         if new.rule and not of_network(new):
             raise InputError(_("a counting rule needs a network, got a step; leave rule out."))
         chosen = (name for name in OF_NETWORKS if getattr(new, name) != self.settings[name].default)
@@ -276,7 +276,7 @@ class Memory(SteadyView[Snapshot]):
             return new
         return new.replace(cursor=None, unfolded="", chosen="")
 
-    def described(self, now: State) -> object:
+    def outline_key(self, now: State) -> object:
         return id(memory_of(now)), now.batch
 
     def values(self, now: State) -> Mapping[str, object]:
@@ -288,7 +288,7 @@ class Memory(SteadyView[Snapshot]):
         return sorted(super().controls(), key=lambda each: order.get(
             each.name.removesuffix("_number"), len(order)))  # fmt: skip
 
-    def shown(self, now: State) -> int:
+    def first_slider(self, now: State) -> int:
         return round(self._slider(now).where(now))
 
     def _slider(self, now: State) -> Range:
@@ -353,7 +353,7 @@ class Memory(SteadyView[Snapshot]):
             now.detail == "first",
         )
 
-    def line(self, now: State) -> str:
+    def test_state(self, now: State) -> str:
         found = self.rows_of(now)
         ledger = found.memory.ledger
         mode = ledger.optimizer if ledger.training else "inference"
@@ -390,7 +390,7 @@ class Memory(SteadyView[Snapshot]):
         walked = "rules" if now.rule else "stages" if _folded(now, self.rows_of(now)) else "blocks"
         return text_of("help", lines=text_of(f"walked.{walked}"))
 
-    def do(self, now: State, name: str, value: Any) -> State | None:
+    def on_action(self, now: State, name: str, value: Any) -> State | None:
         found = self.rows_of(now)
         last = found.memory.operations
         if name == "operation":

@@ -136,10 +136,10 @@ class Offloaded(SteadyView[OffloadTimeline]):
     def values(self, now: State) -> Mapping[str, object]:
         return {"link": speed(now.link), "batch": f"{now.batch:,}"}
 
-    def described(self, now: State) -> object:
+    def outline_key(self, now: State) -> object:
         return now.replace(chosen="", pinned="")
 
-    def line(self, now: State) -> str:
+    def test_state(self, now: State) -> str:
         found = self.rows_of(now)
         return "|".join(map(str, (now.network.name, now.batch, now.policy, now.link, found.peak,
                                   found.host, f"{found.now.seconds:.6f}")))  # fmt: skip
@@ -150,7 +150,7 @@ class Offloaded(SteadyView[OffloadTimeline]):
             return focus.sentence(found, place)
         return f"{found.title}. {found.sentences[0]}"
 
-    def do(self, now: State, name: str, value: Any) -> State | None:
+    def on_action(self, now: State, name: str, value: Any) -> State | None:
         found, here = self.rows_of(now), self._place(now)
         if name == "choose" and focus.known(found, str(value)):
             return now.replace(chosen="" if value == here else value)

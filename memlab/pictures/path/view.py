@@ -168,10 +168,10 @@ class DataPathView(SteadyView[DataPath]):
     def question(self, now: State) -> object:
         return now.network, now.image, now.device
 
-    def described(self, now: State) -> object:
+    def outline_key(self, now: State) -> object:
         return now.replace(moment=None, chosen="")
 
-    def line(self, now: State) -> str:
+    def test_state(self, now: State) -> str:
         found = self.rows_of(now)
         return "|".join(map(str, (
             now.network.name, now.batch, now.buffers, now.disk, now.link, now.augment,
@@ -187,7 +187,7 @@ class DataPathView(SteadyView[DataPath]):
             return " ".join(filter(None, told))
         return f"{found.title}. {found.sentences[0]}"
 
-    def do(self, now: State, name: str, value: Any) -> State | None:
+    def on_action(self, now: State, name: str, value: Any) -> State | None:
         shown = self._shown(self.scene())
         if name == "moment":
             step = min(max(int(real_number("moment", value, 0)), 0), 999)

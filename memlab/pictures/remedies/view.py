@@ -92,10 +92,10 @@ class ComparedRemedies(SteadyView[Remedies]):
     def values(self, now: State) -> Mapping[str, object]:
         return {"link": speed(now.link), "batch": f"{now.batch:,}"}
 
-    def described(self, now: State) -> object:
+    def outline_key(self, now: State) -> object:
         return now.replace(chosen="")
 
-    def line(self, now: State) -> str:
+    def test_state(self, now: State) -> str:
         found = self.rows_of(now)
         rows = (f"{key}={found[key].peak}" for key in found.sorted(now.sort))
         return "|".join([now.network.name, str(now.batch), str(now.budget), *rows])
@@ -109,7 +109,7 @@ class ComparedRemedies(SteadyView[Remedies]):
     def fact(self, scene: PageState) -> str:
         return f"choose:{scene.now.chosen}" if scene.now.chosen else ""
 
-    def do(self, now: State, name: str, value: Any) -> State | None:
+    def on_action(self, now: State, name: str, value: Any) -> State | None:
         keys = ["plain", *self.rows_of(now).sorted(now.sort)]
         if name == "choose" and value in keys:
             return now.replace(chosen="" if value == now.chosen else value)

@@ -203,7 +203,7 @@ class ShiftedCopies(View[Lowering]):
         _ = found.node  # a kernel wider than the padded image is refused here
         return found
 
-    def settle(self, new: State, was: State | None) -> State:
+    def reconcile(self, new: State, was: State | None) -> State:
         small = self.rows_of(new).small
         try:
             small.parse(new.pin)
@@ -229,7 +229,7 @@ class ShiftedCopies(View[Lowering]):
             return False
         return self.rows_of(was).copies + 1 == self.rows_of(now).copies
 
-    def line(self, now: State) -> str:
+    def test_state(self, now: State) -> str:
         found = self.rows_of(now)
         place = f"{now.network.name}.{now.layer}"
         chosen = (place, found.k, found.stride, found.pad, found.batch, found.how, found.copies)
@@ -260,7 +260,7 @@ class ShiftedCopies(View[Lowering]):
     def buttons(self, now: State) -> Mapping[str, str]:
         return {name: name for name in ("start", *self.presets, "write", "copy")}
 
-    def do(self, now: State, name: str, value: Any) -> State | None:
+    def on_action(self, now: State, name: str, value: Any) -> State | None:
         small = self.rows_of(now).small
         if name == "write" or (name, value) == ("key", "KeyR"):
             return now.replace(done=self._write(now))

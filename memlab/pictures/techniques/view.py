@@ -98,7 +98,7 @@ class Techniques(View[Frontier]):
     )
     numbers = Checkbox(doc="whether every point is listed", argument=False, stays=True, key="KeyN")
 
-    def settle(self, new: State, was: State | None) -> State:
+    def reconcile(self, new: State, was: State | None) -> State:
         """A budget is of the third stop."""
         return new.replace(stop=LINE) if new.budget is not None else new
 
@@ -110,26 +110,26 @@ class Techniques(View[Frontier]):
         all_ = compare_techniques(step, now.batch, budget, now.measure, progress=False)
         return Frontier(found.all, now.stop, budget, all_)
 
-    def described(self, now: State) -> object:
+    def outline_key(self, now: State) -> object:
         return now.replace(numbers=False)
 
     def buttons(self, now: State) -> dict[str, str]:
         return {"all": "fewer" if now.others else "others", "start": "start", "copy": "copy"}
 
-    def do(self, now: State, name: str, value: object) -> State | None:
+    def on_action(self, now: State, name: str, value: object) -> State | None:
         if name == "all":
             return self.changed(now, others=not now.others)
         if name == "key" and str(value).startswith("Digit"):
             return self.changed(now, stop=int(str(value)[-1]))
         return None
 
-    def line(self, now: State) -> str:
+    def test_state(self, now: State) -> str:
         found = self.rows_of(now)
         shown = found.chosen or (found.half if now.stop == LINE else found.all.best)
         return "|".join(map(str, (now.stop, now.budget, shown.peak, shown.cost)))
 
-    def shown(self, now: State) -> int:
-        return super().shown(now) if now.stop == LINE else now.stop
+    def first_slider(self, now: State) -> int:
+        return super().first_slider(now) if now.stop == LINE else now.stop
 
     def says(self, scene: PageState) -> str:
         found = self.rows_of(scene.now)
