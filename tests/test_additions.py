@@ -245,7 +245,7 @@ def test_an_example_is_a_device_on_which_a_step_runs(together: Path, heading: st
     found = files(heading)
     library = of_library(found)
     assert 0 < len(library) <= DEVICES[heading]
-    (name,) = re.findall(r'Device\("(\w+)"', "".join(text for _, _, text in found))
+    (name,) = re.findall(r'DeviceSupport\("(\w+)"', "".join(text for _, _, text in found))
     rooms = (f"memlab/kernels/{name}/", f"memlab/runtime/{name}/", "memlab/devices.py")
     assert all(path.startswith(rooms) for path in library)
     assert passed(conform(together, f"what_is_found and {name}", OF_A_DEVICE)) == 1
@@ -253,7 +253,7 @@ def test_an_example_is_a_device_on_which_a_step_runs(together: Path, heading: st
 
 
 def test_a_layer_without_its_formulas_does_not_pass(copy: Path) -> None:
-    write(copy, [each for each in files("A leaky ReLU") if "maps" not in each[0]])
+    write(copy, [each for each in files("A leaky ReLU") if "formulas" not in each[0]])
     result = conform(copy, "there_is_a_kernel", ("kernels/test_contract.py",))
     assert result.returncode == 1
     assert "('leaky_relu', '', 'cuda', 'fp32')" in result.stdout
