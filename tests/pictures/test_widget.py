@@ -71,7 +71,7 @@ def test_the_renderings_that_are_told_are_few_and_the_last_ones(view):
 @pytest.mark.parametrize(
     ("part", "error"),
     [
-        ("act", TypeError("no\npicture")),
+        ("on_event", TypeError("no\npicture")),
         ("draw", KeyboardInterrupt()),
         ("controls", TypeError("no\npicture")),
     ],
