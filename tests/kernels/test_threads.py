@@ -63,7 +63,7 @@ def test_as_many_threads_take_part_as_are_planned(name, monkeypatch):
 
         spread(counted, workspaces, units)
 
-    for module in ("lowered_tile", "offset_table"):
+    for module in ("im2col_tiles", "offset_table"):
         monkeypatch.setattr(f"memlab.kernels.cpu.conv.{module}.spread", watched)
     trial = Trial(Case(L.Conv2d(6, 3, pad=1), ((4, 12, 10),), name, threads=3), 3, "fp32")
     barrier = threading.Barrier(3)

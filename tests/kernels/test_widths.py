@@ -28,7 +28,7 @@ ROOM = 512
 """Values on each side of a workspace that nobody may touch."""
 FORCED = """
 from memlab.kernels.cpu import vector_code
-vectors.BITS, vectors.REGISTERS = {bits}, {registers}
+vector_code.BITS, vector_code.REGISTERS = {bits}, {registers}
 from memlab.kernels.cpu.conv_tiles import block_products
 from memlab.kernels.cpu.conv_tiles import packing
 assert (packing.BITS, block_products.ROWS) == ({bits}, {rows})

@@ -226,17 +226,20 @@ RUN = """# %% [markdown]
 # # A lesson
 
 # %% tags=["nbval-ignore-output", "recorded-bars"]
-from memlab.measure.timing import Line
+from memlab.measure.timing import BenchmarkLine
 from memlab.pictures.draw.page import Page
-from memlab.pictures.draw.table import Words
+from memlab.pictures.draw.table import Paragraphs
 from memlab.pictures.values.recordable import Recordable
 
 
 class Bars(Recordable):
-    lines = [Line("tile", {seconds}, "s", None, ({seconds},) * 3), Line("peak", 96, "B")]
+    lines = [
+        BenchmarkLine("tile", {seconds}, "s", None, ({seconds},) * 3),
+        BenchmarkLine("peak", 96, "B"),
+    ]
 
     def page(self):
-        return Page("Bars", [Words("It took 4 ms.")])
+        return Page("Bars", [Paragraphs("It took 4 ms.")])
 
 
 import platform

@@ -182,7 +182,7 @@ def test_a_copy_runs_beside_the_operation_that_it_hides_behind(
             assert begun.wait(5)
         compute(self, turn)
 
-    monkeypatch.setattr("memlab.runtime.memory.Memory.copy", copy)
+    monkeypatch.setattr("memlab.runtime.memory.RunMemory.copy", copy)
     monkeypatch.setattr(Session, "_compute", computing)
     memlab.run(step, 2)
     assert threading.main_thread() not in threads
@@ -238,7 +238,7 @@ def test_a_copy_that_fails_ends_the_step_and_frees_all(monkeypatch: pytest.Monke
 def test_each_map_is_copied_once(threads: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     copied: list[str] = []
     monkeypatch.setattr(
-        "memlab.runtime.memory.Memory.copy", lambda _, source, target: copied.append(target.name)
+        "memlab.runtime.memory.RunMemory.copy", lambda _, source, target: copied.append(target.name)
     )
     step = offload(chain(), "all")
     with Session(Program(step, 2)) as session:

@@ -134,5 +134,5 @@ def test_bad_input_gets_one_sentence(says: str) -> None:
 
 
 def test_the_package_names_what_it_has() -> None:
-    with pytest.raises(AttributeError, match="has no 'im2row'; it has Target"):
+    with pytest.raises(AttributeError, match="has no 'im2row'; it has CudaTarget"):
         on_device.im2row  # noqa: B018
