@@ -62,5 +62,5 @@ def _windows(best: np.ufunc, line: Floats, span: int, at: Integers) -> Floats:
     """Windows are reduced in place: to copy them takes twenty times as long."""
     ends = np.empty(2 * len(at), np.intp)
     ends[::2], ends[1::2] = at, at + span
-    found: Floats = best.reduceat(np.append(line, line[-1:]), ends)[::2]
-    return found
+    floats: Floats = best.reduceat(np.append(line, line[-1:]), ends)[::2]
+    return floats

@@ -37,15 +37,15 @@ class DeviceSupport:
 
 
 DEVICES: dict[str, DeviceSupport] = {
-    each.name: each
-    for each in (
+    device_support.name: device_support
+    for device_support in (
         DeviceSupport("cpu", every_layer=True, staged=True, sequences=True),
         DeviceSupport("cuda", every_layer=True, own_memory=True),
     )
 }
 """The devices by the names that ``run(..., device=...)`` takes."""
 
-EVERY_LAYER = tuple(name for name, each in DEVICES.items() if each.every_layer)
+EVERY_LAYER = tuple(name for name, device in DEVICES.items() if device.every_layer)
 """Those that are expected to have kernels for a new layer."""
 
 
@@ -82,13 +82,13 @@ def kernels(device: str) -> tuple[Kernels, ...]:
 
 
 def _registering(folder: Path, package: str) -> Iterator[Kernels]:
-    for each in sorted(folder.iterdir(), key=lambda one: one.name):
-        if each.is_dir():
-            yield from _registering(each, f"{package}.{each.name}")
-        elif each.name.endswith(".py"):
-            found = _REGISTERS.findall(each.read_text(encoding="utf-8"))
-            if found:
-                yield Kernels(f"{package}.{each.name.removesuffix('.py')}", frozenset(found))
+    for path in sorted(folder.iterdir(), key=lambda one: one.name):
+        if path.is_dir():
+            yield from _registering(path, f"{package}.{path.name}")
+        elif path.name.endswith(".py"):
+            kinds = _REGISTERS.findall(path.read_text(encoding="utf-8"))
+            if kinds:
+                yield Kernels(f"{package}.{path.name.removesuffix('.py')}", frozenset(kinds))
 
 
 def computing(kind: str, algorithm: str = "") -> list[str]:

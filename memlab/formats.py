@@ -193,18 +193,29 @@ FORMATS: dict[str, Format] = {
     )
 }
 
-FLOATS = {name: each for name, each in FORMATS.items() if each.kind == "float"}
-NUMBERS = {name: each for name, each in FORMATS.items() if name in FLOATS or each.rounded}
+FLOATS = {
+    name: number_format for name, number_format in FORMATS.items() if number_format.kind == "float"
+}
+NUMBERS = {
+    name: number_format
+    for name, number_format in FORMATS.items()
+    if name in FLOATS or number_format.rounded
+}
 """The formats that the numbers of a network are rounded to."""
-_SHORTER = [each for each in FLOATS.values() if each.bits <= FORMATS["fp32"].bits]
+_SHORTER = [
+    number_format for number_format in FLOATS.values() if number_format.bits <= FORMATS["fp32"].bits
+]
 STORED = tuple(
-    each.name for each in sorted(_SHORTER, key=lambda each: (-each.bits, each.name == "fp16"))
+    number_format.name
+    for number_format in sorted(
+        _SHORTER, key=lambda candidate: (-candidate.bits, candidate.name == "fp16")
+    )
 )
 """Those that a role can be stored in: they are computed with in fp32. The longest stand first, and
 bf16, which has the range of fp32, before fp16."""
-PADDED = frozenset(name for name, each in FLOATS.items() if each.padding)
+PADDED = frozenset(name for name, number_format in FLOATS.items() if number_format.padding)
 """Those that lie in the type of a longer format, with bits of 0 below their own."""
-WHOLE = tuple(name for name, each in FORMATS.items() if each.whole)
+WHOLE = tuple(name for name, number_format in FORMATS.items() if number_format.whole)
 """Those that all arrays of a step can have."""
 
 

@@ -177,18 +177,18 @@ def speed(what: str, given: str | float, usual: str) -> int:
     _check_unit(what, given)
     if isinstance(given, str):
         try:
-            found = units.parse(given.strip().removesuffix("/s"))
+            value = units.parse(given.strip().removesuffix("/s"))
         except InputError:
             raise InputError(
                 f"{what} is a rate in bytes per second, got {shorten(given)}; try {usual!r}."
             ) from None
     else:
-        found = int(real_number(f"{what}, in bytes per second,", given, units.parse(usual[:-2])))
-    if found < 1:
+        value = int(real_number(f"{what}, in bytes per second,", given, units.parse(usual[:-2])))
+    if value < 1:
         raise InputError(
             f"nothing moves at {shorten(given)} bytes per second ({what}); try {usual!r}."
         )
-    return found
+    return value
 
 
 def _check_unit(what: str, given: object) -> None:
@@ -219,10 +219,10 @@ def load(path: str | Path) -> dict[str, Device]:
     rows = list(_devices(data, {**LINKS, **_links(data)}))
     if not rows:
         raise InputError(f"{shorten(str(path))} has no [[device]]; try one as in hardware.toml.")
-    found = dict(rows)
-    if len(found) < len(rows):
+    devices = dict(rows)
+    if len(devices) < len(rows):
         raise InputError(f"two devices of {shorten(str(path))} have one name; rename one.")
-    return found
+    return devices
 
 
 def _devices(data: Mapping[str, Any], links: Mapping[str, Link]) -> Iterator[tuple[str, Device]]:

@@ -57,14 +57,14 @@ def nearest(value: Number, format: str | Format) -> float:
     Raises:
         InputError: an unknown format, no real number, NaN for a format without one.
     """
-    found, number = find(format), _number(value)
+    target, number = find(format), _number(value)
     if number != number:
-        if not found.nan:
-            raise no_nan(found)
+        if not target.nan:
+            raise no_nan(target)
         return nan
-    held = _value(round(_place(number, found)), found)
+    held = _value(round(_place(number, target)), target)
     negative = number < 0 or (number == 0 and copysign(1, value) < 0)
-    return -abs(held) if negative and found.kind == "float" else held
+    return -abs(held) if negative and target.kind == "float" else held
 
 
 def neighbours(value: Number, format: str | Format) -> tuple[float | None, float | None]:
@@ -74,13 +74,13 @@ def neighbours(value: Number, format: str | Format) -> tuple[float | None, float
     Raises:
         InputError: an unknown format, or a value that is NaN or no real number.
     """
-    found, number = find(format), _number(value)
+    target, number = find(format), _number(value)
     if number != number:
         raise InputError("NaN has no neighbours; try 1.")
-    place = _place(number, found)
-    first, last = _ends(found)
+    place = _place(number, target)
+    first, last = _ends(target)
     counts = ceil(place) - 1, floor(place) + 1
-    below, above = (_value(n, found) if first <= n <= last else None for n in counts)
+    below, above = (_value(n, target) if first <= n <= last else None for n in counts)
     return below, above
 
 
@@ -91,12 +91,12 @@ def walk(value: Number, format: str | Format, steps: int) -> float:
     Raises:
         InputError: as ``nearest``.
     """
-    found, held = find(format), nearest(value, format)
+    target, held = find(format), nearest(value, format)
     if isnan(held) or not steps:
         return held
-    first, last = _ends(found)
-    count = round(_place(_number(held), found)) + steps
-    return _value(min(max(count, first), last), found)
+    first, last = _ends(target)
+    count = round(_place(_number(held), target)) + steps
+    return _value(min(max(count, first), last), target)
 
 
 def ulp(value: Number, format: str | Format) -> Fraction:
@@ -106,10 +106,10 @@ def ulp(value: Number, format: str | Format) -> Fraction:
     Raises:
         InputError: an unknown format, or no finite number.
     """
-    found, number = find(format), _number(value)
+    target, number = find(format), _number(value)
     if not isinstance(number, Fraction):
         raise InputError(f"a step is between numbers, got {number}; try 1.")
-    return Fraction(2) ** (_exponent(number, found) - found.mantissa)
+    return Fraction(2) ** (_exponent(number, target) - target.mantissa)
 
 
 def bits(value: Number, format: str | Format) -> Bits:
@@ -118,13 +118,13 @@ def bits(value: Number, format: str | Format) -> Bits:
     Raises:
         InputError: as ``nearest``.
     """
-    found, held = find(format), nearest(value, format)
-    if found.kind == "int":
-        written = f"{int(held) % 2**found.bits:0{found.bits}b}"
+    target, held = find(format), nearest(value, format)
+    if target.kind == "int":
+        written = f"{int(held) % 2**target.bits:0{target.bits}b}"
         return Bits(written[0], "", written[1:])
-    written = f"{_word(held, found):0{found.exponent + found.mantissa}b}"
+    written = f"{_word(held, target):0{target.exponent + target.mantissa}b}"
     sign = "1" if copysign(1, held) < 0 else "0"
-    return Bits(sign, written[: found.exponent], written[found.exponent :])
+    return Bits(sign, written[: target.exponent], written[target.exponent :])
 
 
 def error(value: Number, format: str | Format) -> RoundingError | None:
@@ -247,16 +247,16 @@ def encode(values: npt.ArrayLike, format: str | Format, rounding: str = NEAREST,
         InputError: an unknown format or rounding, values that are no real numbers, NaN for a
             format without one, a seed that is no whole number, a scale that is not above 0.
     """
-    found = find(format)
+    target = find(format)
     one_option("rounding", rounding, dict.fromkeys(ROUNDINGS))
     start = whole_number("seed", seed, least=0)
     with np.errstate(over="ignore", invalid="ignore"):  # beyond every range, and what is NaN
         real = _real(values) / errors.real_number("scale", scale, usual=0.05, above=0)
-        power = _power(real, found)
+        power = _power(real, target)
         steps = np.ldexp(np.abs(real), -power)
         kept = np.rint(steps) if rounding == NEAREST else _drawn(steps, start)
         held = np.copysign(np.ldexp(kept, power), real)
-    return np.asarray(_bounded(held, found).astype(found.dtype()))
+    return np.asarray(_bounded(held, target).astype(target.dtype()))
 
 
 def decode(stored: npt.ArrayLike, format: str | Format, scale: float = 1.0) -> Doubles:
@@ -265,10 +265,10 @@ def decode(stored: npt.ArrayLike, format: str | Format, scale: float = 1.0) -> D
     Raises:
         InputError: an unknown format, an array of another type, a scale that is not above 0.
     """
-    found, array = find(format), np.asarray(stored)
-    if array.dtype != found.dtype():
-        raise InputError(f"{found} is stored as {found.dtype()}, got {array.dtype}; "
-                         f"try encode(values, {found.name!r}).")  # fmt: skip
+    target, array = find(format), np.asarray(stored)
+    if array.dtype != target.dtype():
+        raise InputError(f"{target} is stored as {target.dtype()}, got {array.dtype}; "
+                         f"try encode(values, {target.name!r}).")  # fmt: skip
     return np.asarray(
         array.astype(np.float64) * errors.real_number("scale", scale, usual=0.05, above=0)
     )

@@ -106,14 +106,14 @@ class _BackwardWalk:
     def kept(self, node: Node, names: Collection[str]) -> _Slots:
         """What the backward operation of a node reads: of its inputs, its output and its parameters
         those with these names, and what forward wrote for it alone."""
-        build, found = self.build, _Slots()
+        build, slots = self.build, _Slots()
         if "x" in names:
-            found |= numbered([build.maps[source] for source in node.inputs])
+            slots |= numbered([build.maps[source] for source in node.inputs])
         if "y" in names:
-            found["y"] = build.maps[node.name]
-        found |= build.extras.get(node.name, {})
+            slots["y"] = build.maps[node.name]
+        slots |= build.extras.get(node.name, {})
         own = build.parameters[node.name].items()
-        return found | {name: array for name, array in own if name in names}
+        return slots | {name: array for name, array in own if name in names}
 
     def place_weights(self, parameters: Operands, writes: _Slots, updates: _Slots) -> Size:
         """Where the gradients of parameters go; the operations that adding costs.

@@ -59,8 +59,8 @@ class Build:
     def _owned(self, node: Node, arrays: tuple[Weights, ...], role: Role) -> dict[str, Tensor]:
         """What a node keeps between steps."""
         return {
-            each.name: self.new(f"{node.name}.{each.name}", each.dims, role, start=each.start)
-            for each in arrays
+            array.name: self.new(f"{node.name}.{array.name}", array.dims, role, start=array.start)
+            for array in arrays
         }
 
     def _input(self) -> Tensor:
@@ -72,11 +72,11 @@ class Build:
 
     def _learning(self) -> frozenset[str]:
         """The nodes whose output depends on a parameter: only these pass a gradient back."""
-        found: set[str] = set()
+        names: set[str] = set()
         for node in self.network.nodes:
-            if self.parameters[node.name] or not found.isdisjoint(node.inputs):
-                found.add(node.name)
-        return frozenset(found)
+            if self.parameters[node.name] or not names.isdisjoint(node.inputs):
+                names.add(node.name)
+        return frozenset(names)
 
     def residents(self) -> list[Tensor]:
         """Parameters and buffers: alive before and after."""
@@ -196,13 +196,13 @@ class Build:
         slots: tuple[UpdateSlot, ...] = (),
     ) -> None:
         """Append an operation. Its workspace is filled and read ``fills`` times."""
-        fixed = each = 0
+        fixed = per_sample = 0
         for operands, times in ((reads, 1), (writes, 1), (updates, 2)):
             for operand in operands.values():
                 # without a pitch it fills its storage, whose size is at hand
                 size = operand.storage.size if operand.pitch is None else operand.size
-                fixed, each = fixed + times * size.fixed, each + times * size.per_sample
-        moved = Size(fixed, each)
+                fixed, per_sample = fixed + times * size.fixed, per_sample + times * size.per_sample
+        moved = Size(fixed, per_sample)
         if choice.moved:
             moved += fills * choice.moved
         attributes = self._attributes.get(node.name)

@@ -79,12 +79,12 @@ def _start(
 
 
 def _storable(format: str | Format) -> Format:
-    found = formats.find(format)
-    if found.name not in WHOLE:
+    number_format = formats.find(format)
+    if number_format.name not in WHOLE:
         raise InputError(
-            f"a whole step cannot be stored in {found.name}; try one of {', '.join(WHOLE)}."
+            f"a whole step cannot be stored in {number_format.name}; try one of {', '.join(WHOLE)}."
         )
-    return found
+    return number_format
 
 
 # -- the update ----------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ class Timed(Session):
         """Every operation, and its seconds in all steps but the first."""
         for op in self.program.step.ops:
             if op.name in self.seconds:
-                yield op, [max(each, 1e-9) for each in self.seconds[op.name][1:]]
+                yield op, [max(duration, 1e-9) for duration in self.seconds[op.name][1:]]
 
 
 def run() -> Result:
@@ -100,20 +100,20 @@ def measure(
     registry.load()
     gc.collect()
     with limited(), freed_memory_kept(), set_apart():
-        found = MachineFigures(product(rounds), copy(rounds))
+        machine_figures = MachineFigures(product(rounds), copy(rounds))
         for name, image, batch in steps:
             step = training_step(zoo.build(name, image=image))
             for op, seconds in timed(step, batch, rounds):
-                found.note(op, batch, seconds)
+                machine_figures.note(op, batch, seconds)
         large, small = sizes
         fast = [way for way in on("cpu") if way not in SLOW]
-        found.compare(layers(large, (64, 128, 256)), fast, 4, rounds)
-        found.compare(layers(small, (64,)), (DEFAULT, *SLOW), 1, 1)
+        machine_figures.compare(layers(large, (64, 128, 256)), fast, 4, rounds)
+        machine_figures.compare(layers(small, (64,)), (DEFAULT, *SLOW), 1, 1)
     return {
         "schema": measured_rates.SCHEMA,
         "machine": asdict(machine()) | {"blas": [line.name for line in blas()]},
         "command": measured_rates.COMMAND,
-        **found.as_dict(),
+        **machine_figures.as_dict(),
     }
 
 
@@ -208,10 +208,10 @@ class MachineFigures:
             "bandwidth": self.bandwidth,
             "spread": float(f"{median(self.spreads or [0.0]):.3g}"),
             "layers": [{"layer": list(key), "shares": row} for key, row in self.shares.items()],
-            "kinds": {kind: _rows(found) for kind, found in self.kinds.items()},
+            "kinds": {kind: _rows(seconds) for kind, seconds in self.kinds.items()},
         }
 
 
-def _rows(found: dict[tuple[int, int], list[float]]) -> list[list[float]]:
+def _rows(seconds: dict[tuple[int, int], list[float]]) -> list[list[float]]:
     """Bytes moved, operations computed and share, from the least on: medians of those alike."""
-    return [[*key, float(f"{median(each):.3g}")] for key, each in sorted(found.items())]
+    return [[*key, float(f"{median(samples):.3g}")] for key, samples in sorted(seconds.items())]

@@ -104,9 +104,9 @@ class _Counted:
 
     def new_gradient(self, name: str) -> Tensor:
         """The gradient of the map of that name, in a storage of its own."""
-        made = _new(f"gradient of {name}", self.maps[name].axes, Role.GRADIENT_MAP)
-        self.gradients[name] = made
-        return made
+        gradient = _new(f"gradient of {name}", self.maps[name].axes, Role.GRADIENT_MAP)
+        self.gradients[name] = gradient
+        return gradient
 
 
 def _new(name: str, axes: Dims, role: Role) -> Tensor:

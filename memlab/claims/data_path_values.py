@@ -36,7 +36,7 @@ def reserved(network: str, augment: str, buffers: int, batch: int) -> int:
     """Bytes of the device that wait for images, where the host augments them or the device does
     (B7)."""
     stations = _path(network, batch, buffers, augment).stations
-    return sum(each.reserved for each in stations if each.name == "device")
+    return sum(station.reserved for station in stations if station.name == "device")
 
 
 def unplanned(augment: str, buffers: int, batch: int) -> int:

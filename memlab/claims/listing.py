@@ -75,7 +75,7 @@ def paragraphs(rows: Iterable[Claim | OwnFigure], width: int) -> str:
 def _broken(call: str, width: int) -> str:
     """A call that fits: what is too long has spaces behind its brackets, and still is Python."""
     words = call.split(" ")
-    return " ".join(each if len(each) <= width else each.replace("(", "( ") for each in words)
+    return " ".join(word if len(word) <= width else word.replace("(", "( ") for word in words)
 
 
 def _row(claim: Claim, run: bool) -> str:
@@ -123,8 +123,8 @@ class RowSelection:
             return paragraphs(self.rows, width)
         if self.own:
             return own([row for row in self.rows if isinstance(row, OwnFigure)], width, self.run)
-        found = [row for row in self.rows if isinstance(row, Claim)]
-        return listing(found, width, self.run)
+        claims = [row for row in self.rows if isinstance(row, Claim)]
+        return listing(claims, width, self.run)
 
 
 def rows(
@@ -141,18 +141,18 @@ def rows(
     """
     if own and verdict is not None:
         raise InputError("figures of memlab's own have no verdict; leave out --verdict, or --own.")
-    found: list[Claim | OwnFigure] = [*(figures() if own else table())]
+    claims: list[Claim | OwnFigure] = [*(figures() if own else table())]
     if id is not None:
-        found = [row for row in find(id) if isinstance(row, OwnFigure) or not own]
+        claims = [row for row in find(id) if isinstance(row, OwnFigure) or not own]
     run = measure or id is not None
     if text is not None:
-        found = of_text(found, text)
+        claims = of_text(claims, text)
     if verdict is not None:
         wanted = known("verdict", verdict, VERDICTS)
-        due = (row for row in found if isinstance(row, Claim) and (run or not row.runs))
-        found = [row for row in due if row.verdict == wanted]
-    if not found:
+        due = (row for row in claims if isinstance(row, Claim) and (run or not row.runs))
+        claims = [row for row in due if row.verdict == wanted]
+    if not claims:
         given = {"id": id, "--text": text, "--verdict": verdict, "--own": own or None}
         words = " and ".join(f"{name} {shorten(what)}" for name, what in given.items() if what)
         raise InputError(f"no row is all of {words}; leave one of them out.")
-    return RowSelection(found, run, id is not None, own)
+    return RowSelection(claims, run, id is not None, own)

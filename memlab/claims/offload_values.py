@@ -117,14 +117,14 @@ def idle_share(network: str, batch: int) -> float:
 def average_saved(network: str, batch: int) -> float:
     """How much less than its static sum (C2) a network's device holds on average over the seconds
     of a step under the policy all: of the layers before the first fully connected one (C3)."""
-    found = _clock(network, "all", batch)
-    return 1 - found.average(blocks=_blocks(found.step, network)) / _static(network, batch)
+    schedule = _clock(network, "all", batch)
+    return 1 - schedule.average(blocks=_blocks(schedule.step, network)) / _static(network, batch)
 
 
 def peak_saved(network: str, batch: int) -> float:
     """The same of the peak (C3)."""
-    found = _clock(network, "all", batch)
-    return 1 - found.peak(blocks=_blocks(found.step, network)) / _static(network, batch)
+    schedule = _clock(network, "all", batch)
+    return 1 - schedule.peak(blocks=_blocks(schedule.step, network)) / _static(network, batch)
 
 
 def average_saved_of_all(network: str, batch: int) -> float:
@@ -195,11 +195,11 @@ def early_copies(network: str) -> int:
 
 def started_before_the_end(network: str, batch: int) -> int:
     """How many layers start before the copy out that began with the layer before has ended (C5)."""
-    found = _clock(network, "all", batch)
-    slots = {slot.op.name: slot for slot in found.slots}
+    schedule = _clock(network, "all", batch)
+    slots = {slot.op.name: slot for slot in schedule.slots}
     return sum(
         slot.start < slots[name].end
-        for slot in found.slots
+        for slot in schedule.slots
         for name in slot.op.after
         if slot.op.phase is not Phase.COPY and name in slots
     )
@@ -225,11 +225,11 @@ def _read_by(step: Step) -> list[list[Op]]:
 
 
 def _readers(step: Step) -> dict[str, list[Op]]:
-    found: dict[str, list[Op]] = {}
+    ops: dict[str, list[Op]] = {}
     for op in step.ops:
         for tensor in op.reads.values() if op.phase is Phase.FORWARD else ():
-            found.setdefault(tensor.storage.name, []).append(op)
-    return found
+            ops.setdefault(tensor.storage.name, []).append(op)
+    return ops
 
 
 def furthest_prefetch(*networks: str) -> int:

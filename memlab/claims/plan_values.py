@@ -73,8 +73,8 @@ def kept(step: Step) -> int:
     backward began: inputs, maps and parameters, without the target (A1)."""
     later = [op for op in step.ops if op.phase in (Phase.BACKWARD, Phase.UPDATE)]
     used = {t.name: t for op in later for t in (*op.reads.values(), *op.updates.values())}
-    made = {t.name for op in later for t in op.writes.values()} | {"target"}
-    return sum(prod(t.shape(1)) for name, t in used.items() if name not in made)
+    written = {t.name for op in later for t in op.writes.values()} | {"target"}
+    return sum(prod(t.shape(1)) for name, t in used.items() if name not in written)
 
 
 def workspace(step: Step, layer: str, *parts: str, batch: int) -> int:
@@ -203,8 +203,8 @@ def rounded_terms(parts: Mapping[str, int], batch: int, unit: str, places: int) 
 
 def share(network: str, *parts: str, batch: int) -> float:
     """The share of some parts in a network's memory, under the counting of vDNN (C2, C9)."""
-    found = memlab.counting.find("vdnn").total_bytes(memlab.zoo.build(network), batch)
-    return sum(found[part] for part in parts) / sum(found.values())
+    counted = memlab.counting.find("vdnn").total_bytes(memlab.zoo.build(network), batch)
+    return sum(counted[part] for part in parts) / sum(counted.values())
 
 
 def falls(*networks: str, batch: int) -> int:
@@ -226,8 +226,8 @@ def lowered_bytes(network: str, batch: int) -> int:
 def lowered_factor(network: str, layer: str = "") -> float:
     """How many times its input a convolution's lowered copy takes, or all those of a network
     together take their inputs (A8)."""
-    made = memlab.zoo.build(network)
-    nodes = [made.by_name[layer]] if layer else [n for n in made.nodes if n.kind == "conv2d"]
+    net = memlab.zoo.build(network)
+    nodes = [net.by_name[layer]] if layer else [n for n in net.nodes if n.kind == "conv2d"]
     inputs = sum(c * h * w for c, h, w in (node.input_shapes[0] for node in nodes))
     return sum(c * k * k * h * w for c, k, h, w in _lowered(network, layer)) / inputs
 
@@ -305,7 +305,7 @@ def rnn1000(slots: int | None = None) -> Step:
 
 def extra_work(step: Step, other: Step, batch: int) -> float:
     """The share by which another step computes more: sums, products and the like (A11, E1)."""
-    one, two = (sum(op.flops.at(batch) for op in each.ops) for each in (step, other))
+    one, two = (sum(op.flops.at(batch) for op in planned.ops) for planned in (step, other))
     return two / one - 1
 
 

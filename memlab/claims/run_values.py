@@ -69,9 +69,9 @@ def single_layer(x: float, t: float, w1: float, w2: float, rate: float) -> Singl
     with Session(Program(step, 1), parameters=start, settings={"rate": rate}) as session:
         session.step([[x]], [[t]])
 
-        found = {tensor.name: float(session.value(tensor).item()) for tensor in step.live_out}
-    gradients = found["gradient of h.weight"], found["gradient of h.bias"]
-    return SingleLayerStep(x, t, math.tanh(w1 * x + w2), rate, w1, found["h.weight"], *gradients)
+        values = {tensor.name: float(session.value(tensor).item()) for tensor in step.live_out}
+    gradients = values["gradient of h.weight"], values["gradient of h.bias"]
+    return SingleLayerStep(x, t, math.tanh(w1 * x + w2), rate, w1, values["h.weight"], *gradients)
 
 
 def seconds_over(algorithm: str, other: str, network: str, layer: str, batch: int) -> float:
@@ -86,5 +86,5 @@ def _seconds(network: str, layer: str, batch: int) -> dict[str, float]:
     """They take turns once, and all claims are of that run."""
     from memlab.measure import convolution
 
-    found = convolution.measure(convolution.find(network, layer), batch, WAYS, most=SAMPLES)
-    return {timing.name: timing.seconds for timing in found.timings}
+    seconds = convolution.measure(convolution.find(network, layer), batch, WAYS, most=SAMPLES)
+    return {timing.name: timing.seconds for timing in seconds.timings}

@@ -217,12 +217,12 @@ def find(id: str) -> list[Claim | OwnFigure]:
         InputError: there is none.
     """
     rows: list[Claim | OwnFigure] = [*table(), *figures()]
-    found = [row for row in rows if row.id == id or row.id.startswith(f"{id}.")]
-    if not found:
+    matches = [row for row in rows if row.id == id or row.id.startswith(f"{id}.")]
+    if not matches:
         heads = dict.fromkeys(row.id.partition(".")[0] for row in rows)
         listed = ", ".join(sorted(heads, key=lambda head: (head[0], int(head[1:] or 0))))
         raise InputError(f"no claim {shorten(id)}; the rows are {listed}.")
-    return found
+    return matches
 
 
 def of_text(rows: Iterable[T], name: str) -> list[T]:

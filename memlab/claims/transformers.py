@@ -80,4 +80,4 @@ def _alive(network: Network, precision: str) -> dict[str, int]:
     step = step if precision == "fp32" else memlab.precision(step, precision)
     first = next(i for i, op in enumerate(step.ops) if op.phase is Phase.BACKWARD)
     alive = memlab.plan(step).alive(first)
-    return {each.name: each.size.at(1) for each in alive if each.role is Role.FEATURE_MAP}
+    return {entry.name: entry.size.at(1) for entry in alive if entry.role is Role.FEATURE_MAP}

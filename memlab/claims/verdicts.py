@@ -74,13 +74,13 @@ def parse(claimed: str) -> PrintedFigure:
     Raises:
         InputError: it is no such figure, or its unit is none.
     """
-    found = _CLAIMED.fullmatch(claimed)
-    unit = (found["unit"] or "") if found else ""
-    if found is None or unit not in SCALES:
+    match = _CLAIMED.fullmatch(claimed)
+    unit = (match["unit"] or "") if match else ""
+    if match is None or unit not in SCALES:
         raise InputError(f"{shorten(claimed)} is no claimed figure; try '25 MB' or 'over 50 %'.")
-    most = Decimal(found["most"]) if found["most"] else None
+    most = Decimal(match["most"]) if match["most"] else None
     return PrintedFigure(
-        found["relation"] or "", Decimal(found["least"].replace(",", "")), most, unit
+        match["relation"] or "", Decimal(match["least"].replace(",", "")), most, unit
     )
 
 

@@ -85,10 +85,10 @@ def fit(options: Options) -> int:
     """Find the largest batch that fits into a memory, and the tensor that binds."""
     nbytes = units.parse(options.memory)
     network, step, ledger = planned(options)
-    found = ledger.fit(nbytes)
+    largest = ledger.fit(nbytes)
     facts = {"schema": "memlab.fit/2", **identity(network, step), **asked(options)}
-    facts |= found.as_dict()
-    _show(options, facts, f"{step.describe()}\n{found}")
+    facts |= largest.as_dict()
+    _show(options, facts, f"{step.describe()}\n{largest}")
     return 0
 
 
@@ -98,15 +98,15 @@ def compare(options: Options) -> int:
 
     batch = count("batch", options.batch)
     network, step = built(options)
-    found = compare_techniques(
+    technique_study = compare_techniques(
         step, batch, options.budget, options.measure, progress=_watched(), device=options.machine
     )
     facts = {"schema": "memlab.compare/2", **identity(network, step)}
-    facts |= asked(options) | found.as_dict()
+    facts |= asked(options) | technique_study.as_dict()
     out = ways_out(options, network, batch)
     facts |= {"ways": out.as_dict() if out else None}
-    _show(options, facts, f"{found.text()}\n\n{out}" if out else found.text())
-    return 0 if found.held else 1
+    _show(options, facts, f"{technique_study.text()}\n\n{out}" if out else technique_study.text())
+    return 0 if technique_study.held else 1
 
 
 def path(options: Options) -> int:
@@ -117,12 +117,12 @@ def path(options: Options) -> int:
     network, step = fed(options)
     buffers = count("buffers", options.buffers, least=0)
     link = None if options.link is None else rate(options.link)
-    found = memlab.data_path(
+    path_plan = memlab.data_path(
         step, batch, buffers, options.augment, rate(options.disk), rate(options.host), link,
         options.machine,
     )  # fmt: skip
-    facts = {"schema": "memlab.path/1", **identity(network, step)} | found.as_dict()
-    _show(options, facts, str(found))
+    facts = {"schema": "memlab.path/1", **identity(network, step)} | path_plan.as_dict()
+    _show(options, facts, str(path_plan))
     return 0
 
 
@@ -134,11 +134,13 @@ def diff(options: Options) -> int:
 
     batch = count("batch", options.batch)
     sides = files.load(options.before), files.load(options.after)
-    found = [compare(*sides, batch)]
+    differences = [compare(*sides, batch)]
     if any(entry.memory == HOST for side in sides for entry in side.entries):
-        found.append(compare(*sides, batch, memory=HOST))
-    facts = found[0].as_dict() | {"host": found[1].as_dict() if found[1:] else None}
-    _show(options, facts, "\n\n".join(map(str, found)))
+        differences.append(compare(*sides, batch, memory=HOST))
+    facts = differences[0].as_dict() | {
+        "host": differences[1].as_dict() if differences[1:] else None
+    }
+    _show(options, facts, "\n\n".join(map(str, differences)))
     return 0
 
 
@@ -163,10 +165,10 @@ def explain(options: Options) -> int:
 
         view = report.explain(**given)
         atomic_files.write(picture, drawn(view, kind))
-        found, text = view.rows, view.text()
+        rows, text = view.rows, view.text()
     else:
-        found, text = report.told(**given)
-    _show(options, {"schema": "memlab.explain/1"} | found.as_dict(), text)
+        rows, text = report.told(**given)
+    _show(options, {"schema": "memlab.explain/1"} | rows.as_dict(), text)
     return 0
 
 
@@ -175,8 +177,8 @@ def claims(options: Options) -> int:
     from memlab.claims import listing
 
     width = shutil.get_terminal_size().columns
-    found = listing.rows(options.id, options.text, options.verdict, options.own, options.measure)
-    _show(options, [row.as_dict(found.run) for row in found.rows], found.printed(width))
+    rows = listing.rows(options.id, options.text, options.verdict, options.own, options.measure)
+    _show(options, [row.as_dict(rows.run) for row in rows.rows], rows.printed(width))
     return 0
 
 
@@ -429,10 +431,10 @@ def placed(step: Step, ledger: Ledger, batch: int, how: str | None) -> dict[str,
 
     if how is None:
         return {"placement": None, "placed_peak_bytes": None}
-    found = place(step, batch, how)
+    placement = place(step, batch, how)
     return {
-        "placement": found.as_dict(),
-        "placed_peak_bytes": booked(ledger, found, batch).peak(batch),
+        "placement": placement.as_dict(),
+        "placed_peak_bytes": booked(ledger, placement, batch).peak(batch),
     }
 
 
@@ -452,7 +454,10 @@ def table(facts: Mapping[str, Any]) -> str:
         *_on_host(facts),
         *_arena(facts),
         f"\n{'at the peak':20}{'bytes':>18}{'share':>9}{'bytes per sample':>19}",
-        *(f"{name:20}{size:18,}{100 * size / peak:7.1f} %{each:19,}" for name, size, each in rows),
+        *(
+            f"{name:20}{size:18,}{100 * size / peak:7.1f} %{nbytes:19,}"
+            for name, size, nbytes in rows
+        ),
         f"\n{len(largest)} largest of {facts['alive']} blocks alive there",
         *(f"{b['name']:{width}}  {_words(b['role']):18}  {b['formula']}" for b in largest),
         *([f"{others} others: {units.exact(rest)}"] if others else []),
@@ -466,8 +471,8 @@ def table(facts: Mapping[str, Any]) -> str:
 def _waiting(step: Step) -> Iterator[str]:
     """The maps that wait in the host's memory, in the order in which they go."""
     for op in step.ops:
-        if any(each.storage.memory == HOST for each in op.writes.values()):
-            yield from (each.name for each in op.reads.values())
+        if any(tensor.storage.memory == HOST for tensor in op.writes.values()):
+            yield from (tensor.name for tensor in op.reads.values())
 
 
 def _on_host(facts: Mapping[str, Any]) -> list[str]:

@@ -98,10 +98,10 @@ def copy_lessons(lessons: Path, mine: Path) -> list[Path]:
 
 def _to_copy(lessons: Path) -> list[Path]:
     """The notebooks, what they link to, the glossary; nothing hidden, as checkpoints are."""
-    found = [*lessons.glob("*.ipynb"), *lessons.glob("*.md")]
-    found += [path for folder in BESIDE for path in (lessons / folder).rglob("*")]
-    found += _own(lessons)
-    return sorted(path for path in found if path.is_file() and not _hidden(path, lessons))
+    sources = [*lessons.glob("*.ipynb"), *lessons.glob("*.md")]
+    sources += [path for folder in BESIDE for path in (lessons / folder).rglob("*")]
+    sources += _own(lessons)
+    return sorted(path for path in sources if path.is_file() and not _hidden(path, lessons))
 
 
 def _own(lessons: Path) -> list[Path]:

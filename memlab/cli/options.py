@@ -68,7 +68,7 @@ def planned(options: Options, batch: int | None = None) -> tuple[Network, Step, 
 
 def asked(options: Options, batch: int | None = None) -> dict[str, Any]:
     """The techniques that were asked for with their arguments, for JSON."""
-    return {"techniques": {each.name: each.arguments for each in uses(options, batch)}}
+    return {"techniques": {use.name: use.arguments for use in uses(options, batch)}}
 
 
 def timed(options: Options, step: Step, batch: int) -> tuple[dict[str, Any], str]:
@@ -77,15 +77,15 @@ def timed(options: Options, step: Step, batch: int) -> tuple[dict[str, Any], str
         return {}, ""
     import memlab
 
-    found = memlab.clock(step, batch, options.machine, options.link)
+    schedule = memlab.clock(step, batch, options.machine, options.link)
     facts = {
-        "machine": found.machine,
-        "link_bytes_per_second": found.link,
-        "planned_seconds": found.seconds,
-        "waiting_seconds": found.stalled(),
+        "machine": schedule.machine,
+        "link_bytes_per_second": schedule.link,
+        "planned_seconds": schedule.seconds,
+        "waiting_seconds": schedule.stalled(),
     }
-    seconds = str(found).partition("\n")[2]
-    return facts, f"\n\nplanned for {found.machine}\n{seconds}"
+    seconds = str(schedule).partition("\n")[2]
+    return facts, f"\n\nplanned for {schedule.machine}\n{seconds}"
 
 
 def ways_out(options: Options, network: Network, batch: int) -> Remedies | None:
@@ -189,12 +189,14 @@ def add_techniques(parser: Any, command: str) -> None:
             continue
         given = {"action": "store_true"} if row.choice is None else _form(row.choice)
         parser.add_argument(_flag(row), help=_about(row.note, row.values), **given)
-        for each in row.more:
-            unasked = isinstance(each.values, ArgumentKind) and each.values not in WRITTEN
-            if unasked or (command == "fit" and each.values in AT_A_BATCH):
+        for argument in row.more:
+            unasked = isinstance(argument.values, ArgumentKind) and argument.values not in WRITTEN
+            if unasked or (command == "fit" and argument.values in AT_A_BATCH):
                 continue
-            if not parser.knows(word := _flag(row, each)):
-                parser.add_argument(word, help=_about(each.about, each.values), **_form(each))
+            if not parser.knows(word := _flag(row, argument)):
+                parser.add_argument(
+                    word, help=_about(argument.about, argument.values), **_form(argument)
+                )
                 lent.append(word)
     parser.set_defaults(lent=lent)
 
@@ -228,7 +230,7 @@ def uses(options: Options, batch: int | None = None) -> list[Applied]:
     Raises:
         InputError: an argument that is missing, or belongs to nothing that was asked for.
     """
-    given, found = vars(options), list[Applied]()
+    given, applied_techniques = vars(options), list[Applied]()
     free = {word: given[_key(word)] for word in options.lent if given[_key(word)] is not None}
     chosen = [
         (row, given[row.name])
@@ -236,10 +238,10 @@ def uses(options: Options, batch: int | None = None) -> list[Applied]:
         if given.get(row.name) not in (None, False)
     ]
     for row, value in reversed(chosen):
-        found.append(_use(row, value, options, batch, free))
+        applied_techniques.append(_use(row, value, options, batch, free))
     for word in free:
         raise _homeless(word, chosen)
-    return found[::-1]
+    return applied_techniques[::-1]
 
 
 def _use(
@@ -249,13 +251,13 @@ def _use(
     if options.inference and row.idle:
         raise InputError(f"inference {row.idle}; leave out {_flag(row)} or --inference.")
     needs, takes = row.takes(value)
-    belongs = [each for each in row.more if each.name in (*needs, *takes)]
-    found = {each.name: _value(row, each, options, batch, free) for each in belongs}
-    for each in belongs:
-        if each.name in needs and found[each.name] is None:
-            raise _missing(row, value, each)
+    belongs = [argument for argument in row.more if argument.name in (*needs, *takes)]
+    arguments = {argument.name: _value(row, argument, options, batch, free) for argument in belongs}
+    for argument in belongs:
+        if argument.name in needs and arguments[argument.name] is None:
+            raise _missing(row, value, argument)
     choice = () if row.choice is None else (_read(row.choice, value),)
-    return applied(row.name, *choice, **found)
+    return applied(row.name, *choice, **arguments)
 
 
 def _value(
@@ -303,8 +305,8 @@ def _missing(row: Technique, value: str, argument: Argument) -> InputError:
 
 def _homeless(word: str, chosen: Iterable[tuple[Technique, Any]]) -> InputError:
     """An option that belongs to nothing that was asked for."""
-    owners = [(row, each.name) for row in techniques().values() for each in row.more
-              if _flag(row, each) == word]  # fmt: skip
+    owners = [(row, argument.name) for row in techniques().values() for argument in row.more
+              if _flag(row, argument) == word]  # fmt: skip
     for row, value in chosen:
         if row in (owner for owner, _ in owners):
             return InputError(f"{_flag(row)} {value} takes no {word}; leave it out.")
@@ -314,6 +316,10 @@ def _homeless(word: str, chosen: Iterable[tuple[Technique, Any]]) -> InputError:
 
 def _asked(row: Technique, argument: str) -> str:
     """A technique, by the choices to which an argument belongs."""
-    values = [v for v in row.values if argument in (each for part in row.takes(v) for each in part)]
+    values = [
+        v
+        for v in row.values
+        if argument in (argument for part in row.takes(v) for argument in part)
+    ]
     every = len(values) == len(row.values)
     return _flag(row) if every else f"{_flag(row)} {_one_of(values)}"

@@ -91,7 +91,7 @@ def operations(
     ring = _Ring(x, count, augment == DEVICE_SIDE, _work(step))
     note = f"fed through {counted(count)}, augmented on the {augment}"
     return Step(
-        tuple(op for each in range(number) for op in ring.batch(each)),
+        tuple(op for index in range(number) for op in ring.batch(index)),
         ring.places,
         ring.places,
         network=step.network,
@@ -303,7 +303,7 @@ class PathPlan(Paced):
         return self._moves(whole_number("images", images))
 
     def _moves(self, images: int) -> Moves:
-        disk, ram, pinned, *there = (each.nbytes // self.batch for each in self.stations)
+        disk, ram, pinned, *there = (station.nbytes // self.batch for station in self.stations)
         return Moves(disk * images, (ram + pinned) * images, pinned * images, sum(there) * images)
 
     def as_dict(self) -> dict[str, Any]:
@@ -313,7 +313,8 @@ class PathPlan(Paced):
             "buffers": self.buffers, "augment": self.augment,
             "images_per_second": self.images_per_second, "seconds_each": self.seconds_each,
             "waits": self.waits, "seconds": dict(self.parts),
-            "stations": [{**each._asdict(), "reserved": each.reserved} for each in self.stations],
+            "stations": [{**station._asdict(),
+            "reserved": station.reserved} for station in self.stations],
             "batch_bytes": self.batch_moves()._asdict(),
         }  # fmt: skip
 
@@ -325,9 +326,10 @@ class PathPlan(Paced):
             f"which compute waits {self.waits:.1%}",
             "seconds a batch: " + ", ".join(f"{n} {s:.4g}" for n, s in self.parts.items()),
         ]
-        for each in self.stations[1:]:
+        for station in self.stations[1:]:
             lines.append(
-                f"{each.name:13} {each.places} x {units.exact(each.nbytes):>18}, {each.format}"
+                f"{station.name:13} {station.places} x {units.exact(station.nbytes):>18}, "
+                f"{station.format}"
             )
         return "\n".join(lines)
 
@@ -379,8 +381,8 @@ def data_path(
     if not any(parts.values()):
         raise InputError("a data path whose parts take no time at all has no pace; try "
                          "seconds={'compute': 0.25}.")  # fmt: skip
-    found = slots(ring.ops, [parts[op.name.split()[0]] for op in ring.ops])
-    schedule = Schedule(ring, batch, machine.title, speeds[LINK], tuple(found))
+    timed_operations = slots(ring.ops, [parts[op.name.split()[0]] for op in ring.ops])
+    schedule = Schedule(ring, batch, machine.title, speeds[LINK], tuple(timed_operations))
     stations = tuple(_stations(ring, batch, speeds))
     return PathPlan(step.describe(), int(buffers), augment, stations, parts, schedule)
 
@@ -407,9 +409,9 @@ def _given(seconds: Mapping[str, float] | None) -> dict[str, float]:
         )
     return {
         known("part of the data path", name, PARTS): real_number(
-            f"seconds of {name}", each, 0.25, 0.0, below=FOREVER
+            f"seconds of {name}", duration, 0.25, 0.0, below=FOREVER
         )
-        for name, each in seconds.items()
+        for name, duration in seconds.items()
     }
 
 

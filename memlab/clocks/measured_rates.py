@@ -83,10 +83,10 @@ def find(name: str | None = None) -> Rates:
     """
     if name == RECORDED:
         return recorded()
-    found = kept()
-    if found is None and name == HERE:
+    kept_rates = kept()
+    if kept_rates is None and name == HERE:
         raise InputError(f"this machine was not measured; do it with `{COMMAND}`.")
-    return found or recorded()
+    return kept_rates or recorded()
 
 
 @cache
@@ -112,7 +112,7 @@ def kept() -> Rates | None:
 @cache
 def _kept(path: Path, changed: int) -> Rates | None:
     try:
-        found = from_dict(json.loads(path.read_text(encoding="utf-8")), here=True)
+        recorded = from_dict(json.loads(path.read_text(encoding="utf-8")), here=True)
     except (OSError, ValueError) as error:  # InputError is a ValueError
         said = str(error).rstrip(".")
         warnings.warn(
@@ -121,7 +121,7 @@ def _kept(path: Path, changed: int) -> Rates | None:
             stacklevel=2,
         )
         return None
-    return found if found.machine["processor"] == free_memory.processor() else None
+    return recorded if recorded.machine["processor"] == free_memory.processor() else None
 
 
 def place() -> Path:
@@ -160,7 +160,7 @@ def from_dict(data: Any, here: bool) -> Rates:
     if here and (not isinstance(data, dict) or data.get("schema") != SCHEMA):
         raise InputError(f"it holds no figures of schema {SCHEMA}.")
     try:
-        found = Rates(
+        rates = Rates(
             {name: data["machine"][name] for name in (*data["machine"], "processor", "date")},
             str(data["command"]),
             _positive(data["flops"]),
@@ -172,7 +172,7 @@ def from_dict(data: Any, here: bool) -> Rates:
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"its figures are damaged ({error!r}).") from None
-    return found
+    return rates
 
 
 def _halves(shares: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, float]]:

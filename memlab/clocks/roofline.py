@@ -54,8 +54,8 @@ def by(machine: Machine | None = None) -> str:
     ``'rates of titan x'``."""
     if isinstance(machine, Device):
         return f"rates of {machine.name}"
-    found = machine or rates()
-    return "rates measured here" if found.here else f"recorded rates of {found.processor}"
+    figures = machine or rates()
+    return "rates measured here" if figures.here else f"recorded rates of {figures.processor}"
 
 
 def knows(op: Op, machine: Machine | None = None) -> bool:
@@ -81,10 +81,10 @@ def seconds(op: Op, batch: int, device: Machine | None = None) -> float:
     if isinstance(device, Device):
         rate, bandwidth = device.rate(format.name) * FEWER.get(op.algorithm, 1.0), device.moves()
         return max(flops / rate, moved / bandwidth)
-    found = device or rates()
-    rate = found.flops * 32 / max(format.bits, 32) * share(op, found)
-    whole = max(flops / rate, moved / found.bandwidth)
-    return whole if op.algorithm else whole / found.reached(op.kind, moved, flops)
+    figures = device or rates()
+    rate = figures.flops * 32 / max(format.bits, 32) * share(op, figures)
+    whole = max(flops / rate, moved / figures.bandwidth)
+    return whole if op.algorithm else whole / figures.reached(op.kind, moved, flops)
 
 
 FEWER = {"winograd": 2.25}
@@ -104,8 +104,8 @@ def total(step: Step, batch: int, device: Machine | None = None) -> float:
     Raises:
         InputError: as ``seconds``.
     """
-    found = device or rates()
-    return sum(seconds(op, batch, found) for op in step.ops)
+    figures = device or rates()
+    return sum(seconds(op, batch, figures) for op in step.ops)
 
 
 def share(op: Op, machine: Rates | None = None) -> float:
@@ -121,16 +121,16 @@ def share(op: Op, machine: Rates | None = None) -> float:
     """
     if not op.algorithm:
         return 1.0
-    rows = _rows(op, found := machine or rates())
+    rows = _rows(op, figures := machine or rates())
     if not rows:
         raise InputError(
-            f"no rate is recorded for {op.algorithm}; measure it with `{found.command}`."
+            f"no rate is recorded for {op.algorithm}; measure it with `{figures.command}`."
         )
     layer = op.attributes["layer"]
     y = op.reads["dy"] if "dy" in op.reads else op.writes["y"]
     places = prod(extent for _, extent in y.axes[2:])
     at = describe(layer, op.reads["x"].axes[1][1], places)
-    usual = _rows(op, found, DEFAULT)
+    usual = _rows(op, figures, DEFAULT)
     near = _nearest([key for key in rows if key in usual] or rows, at)
     nearer = _nearest(usual or rows, at)
     if near not in usual or near == nearer:

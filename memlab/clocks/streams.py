@@ -124,7 +124,7 @@ class Schedule:
             InputError: no such memory.
         """
         known("memory", memory, MEMORIES)
-        nbytes, found = 0, [Moment(0.0, 0)]
+        nbytes, moments = 0, [Moment(0.0, 0)]
         changes = sorted(self._changes(memory, blocks), key=lambda change: change[:3])
         for second, group in groupby(changes, key=lambda change: change[0]):
             most = nbytes
@@ -132,9 +132,9 @@ class Schedule:
                 nbytes += change
                 most = max(most, nbytes)
             if most > nbytes:  # an operation that takes no time still holds its bytes
-                found.append(Moment(second, most))
-            found.append(Moment(second, nbytes))
-        return found
+                moments.append(Moment(second, most))
+            moments.append(Moment(second, nbytes))
+        return moments
 
     def peak(self, memory: str = DEVICE, blocks: Collection[str] | None = None) -> int:
         """The most bytes that are alive in a memory at once, or of some of its blocks alone."""
@@ -269,8 +269,8 @@ def clock(
     wire = _wire(step, machine, link, needed=disk is None)
     speed, ops = wire.speed if wire else None, step.ops
     if disk is not None:
-        found = hardware.speed("disk", disk, "0.5 GB/s")
-        speed = min(found, speed or found)
+        disk_speed = hardware.speed("disk", disk, "0.5 GB/s")
+        speed = min(disk_speed, speed or disk_speed)
         ops = tuple(replace(op, stream=DISK) if op.phase is Phase.COPY else op for op in ops)
     seconds = [seconds_of(op, batch, machine, speed) for op in ops]
     return Schedule(step, batch, machine.title, speed, tuple(slots(ops, seconds)))
@@ -285,7 +285,7 @@ def slots(ops: tuple[Op, ...], seconds: list[float]) -> Iterator[TimedOperation]
     free: dict[str, float] = {}
     ends: dict[str, float] = {}
     written: dict[str, float] = {}
-    for op, each in zip(ops, seconds, strict=True):
+    for op, duration in zip(ops, seconds, strict=True):
         ready = max(
             [_end(op, name, ends) for name in op.after]
             + [written.get(t.storage.name, 0.0) for t in op.touched()],
@@ -293,10 +293,12 @@ def slots(ops: tuple[Op, ...], seconds: list[float]) -> Iterator[TimedOperation]
         )
         before = free.get(op.stream, 0.0)
         start = max(before, ready)
-        yield TimedOperation(op, start, start + each, start - before if op.stream in free else 0.0)
-        free[op.stream] = ends[op.name] = start + each
+        yield TimedOperation(
+            op, start, start + duration, start - before if op.stream in free else 0.0
+        )
+        free[op.stream] = ends[op.name] = start + duration
         for tensor in (*op.writes.values(), *op.updates.values()):
-            written[tensor.storage.name] = start + each
+            written[tensor.storage.name] = start + duration
 
 
 def _end(op: Op, name: str, ends: Mapping[str, float]) -> float:
@@ -311,14 +313,14 @@ def _wire(
     """The link of the copies; None where nothing is copied and none is asked for."""
     if link is not None:
         return hardware.link(link)
-    found = machine.link if isinstance(machine, Device) else None
-    if found is None and needed and any(op.phase is Phase.COPY for op in step.ops):
+    wire = machine.link if isinstance(machine, Device) else None
+    if wire is None and needed and any(op.phase is Phase.COPY for op in step.ops):
         whose = machine.name if isinstance(machine, Device) else machine.title
         raise InputError(
             f"this step copies between two memories, and no source gives the link of {whose}; "
             "try link='12 GB/s'."
         )
-    return found
+    return wire
 
 
 def seconds_of(op: Op, batch: int, machine: Machine | None, link: int | None) -> float:
@@ -336,7 +338,7 @@ def seconds_of(op: Op, batch: int, machine: Machine | None, link: int | None) ->
 
 
 def _workspaces(op: Op, memory: str) -> list[Storage]:
-    return [each.storage for each in op.workspace.values() if each.storage.memory == memory]
+    return [tensor.storage for tensor in op.workspace.values() if tensor.storage.memory == memory]
 
 
 def covered(spans: list[tuple[float, float]]) -> float:

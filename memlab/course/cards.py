@@ -262,7 +262,9 @@ class PredictionCard(Widget):
         for function in self.card.follows.values():
             if function not in self._followed:
                 self._followed[function] = outputs_of(function, self.card.topic.name)
-        return [each for f in self.card.follows.values() for each in self._followed[f]]
+        return [
+            shown_below for f in self.card.follows.values() for shown_below in self._followed[f]
+        ]
 
     def _fill(self) -> None:
         """Below a card that was shown open, its outputs follow with the answer, which comes first:
@@ -344,17 +346,17 @@ def _read(topic: Question, name: str, value: Any) -> str:
 def _place(topic: Question, given: Guess | None) -> float:
     """Place of a ratio among the stops; in the middle before anything is entered: a start at 1
     would suggest an answer."""
-    stops = [Fraction(each) for each in topic.stops]
+    stops = [Fraction(end) for end in topic.stops]
     return len(stops) // 2 if given is None else among(stops, given.value)
 
 
 def _readable(topic: Question, entered: str) -> Guess | None:
     """Guess that was entered, where it is a number of bytes or times."""
     try:
-        found = topic.read(entered) if entered else None
+        reading = topic.read(entered) if entered else None
     except InputError:
         return None
-    return found if isinstance(found, Guess) else None
+    return reading if isinstance(reading, Guess) else None
 
 
 def _reason(entered: str) -> Control:
@@ -421,20 +423,20 @@ class Option(PageBlock):
             symbol(svg, "dot", x + 28, middle, 6)
         said, *diagnosis = self.words
         y = said.draw(svg, x, y, width)
-        for each in diagnosis:
-            top, y = y + 2, each.draw(svg, x, y + 2, width)
+        for line in diagnosis:
+            top, y = y + 2, line.draw(svg, x, y + 2, width)
             svg.line(x + INDENT + 1, top, x + INDENT + 1, y, class_="rule faint", stroke_width=2)
         return y + 3
 
     def text(self) -> list[str]:
-        return [line for each in self.words for line in each.text()]
+        return [line for paragraph in self.words for line in paragraph.text()]
 
 
 def spoken(turn: Attempt) -> str:
     """The picture of a reveal in one line."""
     options = (Option(turn, answer) for answer in turn.topic.options)
-    marked = [f"{each.marks}: {sentences.option(turn, each.answer).removesuffix('.')}"
-              for each in options if each.marks]  # fmt: skip
+    marked = [f"{option.marks}: {sentences.option(turn, option.answer).removesuffix('.')}"
+              for option in options if option.marks]  # fmt: skip
     return "; ".join([*marked, *(f"{bar.name}: {bar.label}" for bar in _bars(turn))])
 
 
@@ -447,25 +449,25 @@ def _revealed(turn: Attempt, width: float) -> Iterator[PageBlock]:
         yield Option(turn, answer, gap=0 if index else 14)
     if not turn.topic.options:
         yield Paragraphs(sentences.diagnoses(turn), 13, gap=10)
-    if found := _bars(turn):
-        yield _chart(found, turn.topic.kind, width)
+    if figures := _bars(turn):
+        yield _chart(figures, turn.topic.kind, width)
 
 
 def _bars(turn: Attempt) -> list[LabelledBar]:
     """The guesses, where they are numbers, then the figures."""
     assert turn.truth is not None
-    kind, found = turn.topic.kind, []
+    kind, figures = turn.topic.kind, []
     guesses = (
         ("card.guess", turn.guess, sentences.given(turn)),
         ("card.revision", turn.revision, sentences.revised(turn)),
     )
     for key, given, text in guesses:
         if isinstance(given, Guess):
-            found.append(_bar("guess", given.value, text, strings.get(key), kind))
+            figures.append(_bar("guess", given.value, text, strings.get(key), kind))
     for figure in turn.truth.figures:
         text = sentences.amount(figure.value, kind)
-        found.append(_bar(figure.origin, figure.value, text, sentences.figure_name(figure), kind))
-    return found
+        figures.append(_bar(figure.origin, figure.value, text, sentences.figure_name(figure), kind))
+    return figures
 
 
 def _bar(origin: str, value: Fraction, text: str, name: str, kind: AnswerKind) -> LabelledBar:
@@ -473,12 +475,12 @@ def _bar(origin: str, value: Fraction, text: str, name: str, kind: AnswerKind) -
     return LabelledBar(float(per * value), origin, text, Fact(name, text), name)
 
 
-def _chart(found: list[LabelledBar], kind: AnswerKind, width: float) -> Chart:
+def _chart(figures: list[LabelledBar], kind: AnswerKind, width: float) -> Chart:
     """All bars on one axis."""
-    longest = ceil(max(bar.value for bar in found))
+    longest = ceil(max(bar.value for bar in figures))
     times = kind is AnswerKind.TIMES
     scale: Scale = counts_over(longest, "x", THOUSAND) if times else bytes_over(longest, TIGHT)
-    told = [f"{bar.name}: {bar.label}" for bar in found]
+    told = [f"{bar.name}: {bar.label}" for bar in figures]
     room = 0.4 * width
-    short = [bar._replace(name=texts.shortened(str(bar.name), room, 12, True)) for bar in found]
+    short = [bar._replace(name=texts.shortened(str(bar.name), room, 12, True)) for bar in figures]
     return bars(short, scale, PITCH, told=told, gap=14)

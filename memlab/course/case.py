@@ -113,8 +113,8 @@ class CaseTechnique:
 
 
 TECHNIQUES = {
-    each.lesson: each
-    for each in (
+    technique.lesson: technique
+    for technique in (
         CaseTechnique("01", lambda _: applied("no_reuse"), ""),
         CaseTechnique("02", beside="01"),
         CaseTechnique("03", lambda _: applied("lowering", "im2col-batch")),
@@ -154,7 +154,7 @@ def passed(lesson: str) -> tuple[str, ...]:
     had them, or not."""
     if lesson in BESIDE:
         return ()
-    return tuple(each for each in ROWS if each < lesson and each not in done(lesson))
+    return tuple(earlier for earlier in ROWS if earlier < lesson and earlier not in done(lesson))
 
 
 # -- one row ---------------------------------------------------------------------------------------
@@ -271,8 +271,8 @@ def largest(lesson: str, card: int) -> int:
 
 def _guess(ledger: Ledger, budget: int) -> int:
     """The most images if this plan held for every batch."""
-    lines = zip(*(each.tolist() for each in ledger.line()), strict=True)
-    most = min((budget - fixed) // each for fixed, each in lines if each)
+    lines = zip(*(column.tolist() for column in ledger.line()), strict=True)
+    most = min((budget - fixed) // per_sample for fixed, per_sample in lines if per_sample)
     return max(1, int(most))
 
 
@@ -296,13 +296,13 @@ class CourseCase:
     @property
     def lessons(self) -> tuple[str, ...]:
         """Lessons of all rows, drawn or not, from top to bottom."""
-        return (*ROWS, *(each for each in BESIDE if each == self.lesson))
+        return (*ROWS, *(lesson for lesson in BESIDE if lesson == self.lesson))
 
     @property
     def rows(self) -> dict[str, CaseRow]:
         """Rows that are drawn, by lesson."""
         drawn = {*done(self.lesson), *self.also}
-        return {each: row(each) for each in self.lessons if each in drawn}
+        return {lesson: row(lesson) for lesson in self.lessons if lesson in drawn}
 
     @property
     def own(self) -> CaseRow | None:
@@ -344,7 +344,9 @@ class CourseCase:
 
     def brief(self, in_bytes: bool) -> str:
         """Legend of the marks, where bars are bytes or images."""
-        dashed = [each.technique.beside for each in self.rows.values() if self.outline(each)]
+        dashed = [
+            case_row.technique.beside for case_row in self.rows.values() if self.outline(case_row)
+        ]
         name = text_of(f"technique.{dashed[0]}") if dashed else ""
         marks = {"few": bool(self.rows), "freed": len(self.rows) > 2,
                  "before": in_bytes and bool(dashed),
@@ -352,13 +354,13 @@ class CourseCase:
                  "torn": "09" in self.rows}  # fmt: skip
         return " ".join(text_of(f"note.{key}", name=name) for key, shown in marks.items() if shown)
 
-    def outline(self, found: CaseRow) -> int | None:
+    def outline(self, case_row: CaseRow) -> int | None:
         """The bytes that a row is compared with, where they are more than its own. Those of what
         is never freed stand beside lesson 02 alone in its own picture."""
-        beside = found.technique.beside
+        beside = case_row.technique.beside
         if not beside or (beside == "01" and self.lesson != "02"):
             return None
-        return row(beside).peak if row(beside).peak > found.peak else None
+        return row(beside).peak if row(beside).peak > case_row.peak else None
 
     @property
     def notes(self) -> list[str]:
@@ -374,13 +376,13 @@ class CourseCase:
         """Finding asked the other way: how many images fit."""
         if not self.own:
             return self.title
-        found = {"images": f"{self.own.fits(self.card):,}", "card": self.card}
+        values = {"images": f"{self.own.fits(self.card):,}", "card": self.card}
         if self.own.technique.result == OTHER:
-            return text_of("fit.other", **found, most=f"{row('02').fits(self.card):,}")
+            return text_of("fit.other", **values, most=f"{row('02').fits(self.card):,}")
         before = f"{self.before.fits(self.card):,}" if self.before else ""
-        alike = self.before and before == found["images"]
+        alike = self.before and before == values["images"]
         key = "alike" if alike else "before" if before else "first"
-        return text_of(f"fit.{key}", **found, before=before)
+        return text_of(f"fit.{key}", **values, before=before)
 
     @property
     def _values(self) -> dict[str, object]:
@@ -398,29 +400,29 @@ class CourseCase:
 
     # -- cells
 
-    def facts(self, found: CaseRow) -> list[str]:
+    def facts(self, case_row: CaseRow) -> list[str]:
         """A row in sentences, with whole bytes."""
-        values = {"name": found.name, "bytes": bytes_of(found.peak), "card": self.card,
-                  "cards": self.cards(found.peak), "call": found.technique.call,
-                  "images": f"{found.fits(self.card):,}", "result": found.result,
-                  "time": found.time}  # fmt: skip
-        other = found.technique.result == OTHER
+        values = {"name": case_row.name, "bytes": bytes_of(case_row.peak), "card": self.card,
+                  "cards": self.cards(case_row.peak), "call": case_row.technique.call,
+                  "images": f"{case_row.fits(self.card):,}", "result": case_row.result,
+                  "time": case_row.time}  # fmt: skip
+        other = case_row.technique.result == OTHER
         lines = [text_of("row.bytes", **values)]
-        lines += [text_of("row.time", **values)] if found.time else []
+        lines += [text_of("row.time", **values)] if case_row.time else []
         return [*lines, text_of("row.other" if other else "row.fits", **values)]
 
-    def slices(self, found: CaseRow) -> list[str]:
+    def slices(self, case_row: CaseRow) -> list[str]:
         """The slices of a row at its peak: ``'feature maps 21,477,146,116 B'``."""
-        return [f"{part.label} {units.exact(nbytes)}" for part, nbytes in found.parts.items()]
+        return [f"{part.label} {units.exact(nbytes)}" for part, nbytes in case_row.parts.items()]
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Heads and cells: a row for each that is drawn."""
         keys = ("technique", "lesson", "bytes", "fits", "time", "result")
         heads = [text_of(f"table.{key}") for key in keys]
         rows = [
-            [found.name, lesson, f"{found.peak:,}",
-             f"{found.fits(self.card):,}", found.time, found.result]
-            for lesson, found in self.rows.items()
+            [case_row.name, lesson, f"{case_row.peak:,}",
+             f"{case_row.fits(self.card):,}", case_row.time, case_row.result]
+            for lesson, case_row in self.rows.items()
         ]  # fmt: skip
         return heads, rows
 
@@ -428,11 +430,11 @@ class CourseCase:
         """Heads and cells: a row for each slice, with its whole bytes at the peak of each row that
         is drawn, at most so many of them beside each other."""
         drawn = list(self.rows.values())
-        parts = [part for part in STACK if any(part in each.parts for each in drawn)]
+        parts = [part for part in STACK if any(part in drawn_row.parts for drawn_row in drawn)]
         for first in range(0, len(drawn), most):
             some = drawn[first : first + most]
-            heads = [text_of("table.bytes"), *(each.name for each in some)]
-            cells = [[f"{each.parts.get(part, 0):,}" for each in some] for part in parts]
+            heads = [text_of("table.bytes"), *(drawn_row.name for drawn_row in some)]
+            cells = [[f"{drawn_row.parts.get(part, 0):,}" for drawn_row in some] for part in parts]
             yield heads, [[part.label, *row] for part, row in zip(parts, cells, strict=True)]
 
 
@@ -461,19 +463,19 @@ class SmallRuns:
     @property
     def held(self) -> bool:
         """Whether all used what was planned."""
-        return all(not each.residual and each.planned == each.measured for each in self.runs)
+        return all(not small.residual and small.planned == small.measured for small in self.runs)
 
     def lines(self) -> list[str]:
         """A sentence, and a line for each."""
         key = "held" if self.held else "missed"
         head = text_of(f"small.{key}", network=self.network, pixels=PIXELS, images=FEW)
-        return [head, *(_line(each) for each in self.runs)]
+        return [head, *(_line(small) for small in self.runs)]
 
 
-def _line(found: SmallRun) -> str:
-    result = text_of(f"small.{'same' if found.same else 'unlike'}")
-    planned, used = units.exact(found.planned), units.exact(found.measured)
-    name = text_of(f"technique.{found.lesson}")
+def _line(small_run: SmallRun) -> str:
+    result = text_of(f"small.{'same' if small_run.same else 'unlike'}")
+    planned, used = units.exact(small_run.planned), units.exact(small_run.measured)
+    name = text_of(f"technique.{small_run.lesson}")
     return text_of("small.line", name=name, planned=planned, measured=used, result=result)
 
 
@@ -488,9 +490,14 @@ def measured(lessons: tuple[str, ...]) -> SmallRuns:
     net = zoo.resnet((1, 1, 1, 1), image=PIXELS, classes=10)
     step = training_step(net, "momentum")
     chosen = [TECHNIQUES[lesson] for lesson in lessons if TECHNIQUES[lesson].runs]
-    batches = {each.lesson: FEW // (8 if each.result == OTHER else each.parts) for each in chosen}
-    made = {each.lesson: each.make(step, batches[each.lesson]) for each in chosen}
-    done = {each: run(made[each], batches[each], progress=False) for each in made}
+    batches = {
+        technique.lesson: FEW // (8 if technique.result == OTHER else technique.parts)
+        for technique in chosen
+    }
+    steps = {
+        technique.lesson: technique.make(step, batches[technique.lesson]) for technique in chosen
+    }
+    done = {lesson: run(steps[lesson], batches[lesson], progress=False) for lesson in steps}
     expected = _results(done.get("02") or run(step, FEW, progress=False))
     runs = (
         SmallRun(lesson, ran.planned.peak(ran.batch), ran.peak, ran.residual,
@@ -501,7 +508,7 @@ def measured(lessons: tuple[str, ...]) -> SmallRuns:
 
 
 def _results(done: Run) -> tuple[bytes, ...]:
-    return tuple(each.tobytes() for each in done.parameters.values())
+    return tuple(parameter.tobytes() for parameter in done.parameters.values())
 
 
 # -- the view --------------------------------------------------------------------------------------
@@ -555,12 +562,12 @@ class OneCase(View[CourseCase]):
         return now.lesson  # its outlines are those of the course, not of what was chosen before
 
     def test_state(self, now: State) -> str:
-        found = [f"{lesson}={row.peak}" for lesson, row in self.rows_of(now).rows.items()]
-        return "|".join([now.lesson, str(now.card), now.show, *found])
+        peaks = [f"{lesson}={row.peak}" for lesson, row in self.rows_of(now).rows.items()]
+        return "|".join([now.lesson, str(now.card), now.show, *peaks])
 
     def says(self, scene: PageState) -> str:
-        found, in_bytes = self.rows_of(scene.now), scene.now.show == BYTES
-        return f"{found.title if in_bytes else found.fit_title}. {found.sentence(in_bytes)}"
+        rows, in_bytes = self.rows_of(scene.now), scene.now.show == BYTES
+        return f"{rows.title if in_bytes else rows.fit_title}. {rows.sentence(in_bytes)}"
 
     def buttons(self, now: State) -> Mapping[str, str]:
         return {"small": "small", "start": "start", "copy": "copy"}
@@ -583,20 +590,20 @@ class OneCase(View[CourseCase]):
         return done
 
     def compose(self, scene: PageState) -> Page:
-        now, found, in_bytes = scene.now, self.rows_of(scene.now), scene.now.show == BYTES
-        bars = CaseBars(found, now.show, scene.width)
+        now, rows, in_bytes = scene.now, self.rows_of(scene.now), scene.now.show == BYTES
+        bars = CaseBars(rows, now.show, scene.width)
         blocks: list[PageBlock] = [
-            Paragraphs(found.title if in_bytes else found.fit_title, 20, bold=True, gap=3),
-            Paragraphs(found.sentence(in_bytes), 14),
+            Paragraphs(rows.title if in_bytes else rows.fit_title, 20, bold=True, gap=3),
+            Paragraphs(rows.sentence(in_bytes), 14),
             bars.chart(),
             Unnamed(list(bars.key()), gap=4),
-            Paragraphs(found.brief(in_bytes), 12, dim=True),
-            Paragraphs(_told(found), drawn=False, gap=8),
+            Paragraphs(rows.brief(in_bytes), 12, dim=True),
+            Paragraphs(_told(rows), drawn=False, gap=8),
             Paragraphs(now.done.lines() if now.done else "", 12, gap=8),
-            Paragraphs(found.notes, 11, dim=True, drawn=now.numbers, gap=8),
-            *_tables(found, 5 if scene.width >= NARROW else 3, now.numbers),
+            Paragraphs(rows.notes, 11, dim=True, drawn=now.numbers, gap=8),
+            *_tables(rows, 5 if scene.width >= NARROW else 3, now.numbers),
         ]
-        return Page(found.title, blocks, scene.width, self.says(scene), titled=False)
+        return Page(rows.title, blocks, scene.width, self.says(scene), titled=False)
 
 
 case = maker(OneCase)
@@ -613,26 +620,26 @@ def answered() -> frozenset[str]:
     return progress.lessons(cards)
 
 
-def _told(found: CourseCase) -> list[str]:
+def _told(course_case: CourseCase) -> list[str]:
     """Every row in words: what is drawn with whole bytes, and why another one is not."""
     lines = []
-    for lesson in found.lessons:
-        if (row := found.rows.get(lesson)) is None:
+    for lesson in course_case.lessons:
+        if (row := course_case.rows.get(lesson)) is None:
             name = text_of(f"technique.{lesson}")
-            lines.append(text_of("not_yet", name=name, place=found.place(lesson)))
+            lines.append(text_of("not_yet", name=name, place=course_case.place(lesson)))
             continue
-        outline = found.outline(row)
+        outline = course_case.outline(row)
         before = [text_of("plain", bytes=bytes_of(outline))] if outline else []
-        lines.append(" ".join([f"{'; '.join(found.facts(row))}.", *before]))
+        lines.append(" ".join([f"{'; '.join(course_case.facts(row))}.", *before]))
     return lines
 
 
-def _tables(found: CourseCase, most: int, drawn: bool) -> Iterator[Table]:
+def _tables(course_case: CourseCase, most: int, drawn: bool) -> Iterator[Table]:
     """Every number: of each row, and of the slices at its peak."""
-    heads, cells = found.table()
+    heads, cells = course_case.table()
     if cells:
         yield Table(heads, cells, "<<>>><", drawn=drawn, gap=8)
-    for names, parts in found.stack(most):
+    for names, parts in course_case.stack(most):
         yield Table(names, parts, "<" + ">" * most, drawn=drawn, gap=8)
 
 
@@ -643,7 +650,7 @@ def _tables(found: CourseCase, most: int, drawn: bool) -> Iterator[Table]:
 class CaseBars:
     """The rows as bars, in bytes or in images; one x of the chart is a byte, or an image."""
 
-    found: CourseCase
+    course_case: CourseCase
     show: str
     width: float
 
@@ -657,7 +664,9 @@ class CaseBars:
         """The end of the axis: the largest card has room, so that it is the same for all."""
         if self.show == BYTES:
             return 1.01 * max(CARDS) * units.DECIMAL["GB"]
-        most = max((row.fits(self.found.card) for row in self.found.rows.values()), default=0)
+        most = max(
+            (row.fits(self.course_case.card) for row in self.course_case.rows.values()), default=0
+        )
         return 1.2 * max(most, IMAGES)
 
     @cached_property
@@ -668,11 +677,11 @@ class CaseBars:
     @property
     def mark(self) -> float:
         """Place of the line: the card, or the images of the paper."""
-        return self.found.budget if self.show == BYTES else IMAGES
+        return self.course_case.budget if self.show == BYTES else IMAGES
 
     def chart(self) -> Chart:
         """All of it."""
-        count = len(self.found.lessons)
+        count = len(self.course_case.lessons)
         marks = [*self._ground(count), *self._heads(), *self._rows(), *self._line(count)]
         return Chart(Scale(0, self.last), Scale(count, 0), marks, PITCH * count, left=NAMES,
                      right=SIDE if self.wide else EDGE, above=ABOVE, gap=12)  # fmt: skip
@@ -691,8 +700,8 @@ class CaseBars:
         """The line over the rows, and the frame of the own row."""
         yield Rule(x=0, look="pole")
         yield Rule(x=self.mark, look="limit", above=4, crossed=True)
-        if self.found.own is not None:
-            at = self.found.lessons.index(self.found.lesson)
+        if self.course_case.own is not None:
+            at = self.course_case.lessons.index(self.course_case.lesson)
             left, right = 1 - NAMES, (self.width - NAMES) - 1
             yield Rect(left * self.pixel, right * self.pixel, at, at + 1, "limit", radius=5,
                        thick=PITCH - 2)  # fmt: skip
@@ -700,11 +709,13 @@ class CaseBars:
     def _heads(self) -> Iterator[Mark]:
         in_bytes = self.show == BYTES
         said = (
-            text_of("card", card=self.found.card) if in_bytes else text_of("paper", images=IMAGES)
+            text_of("card", card=self.course_case.card)
+            if in_bytes
+            else text_of("paper", images=IMAGES)
         )
         anchor, dx = ("end", 1) if in_bytes or self.mark > self.last / 2 else ("start", -1)
         yield ChartText(self.mark, 0, said, 12, anchor, dx=dx, dy=-9, bold=True)
-        if self.wide and self.found.rows:
+        if self.wide and self.course_case.rows:
             yield ChartText(self.last, 0, text_of("table.time"), 12, dx=TIMES, dy=-9, bold=True)
             yield ChartText(
                 self.last, 0, text_of("table.result"), 12, "end", dx=SIDE - 10, dy=-9, bold=True
@@ -713,8 +724,8 @@ class CaseBars:
     # -- rows
 
     def _rows(self) -> Iterator[Mark]:
-        for at, lesson in enumerate(self.found.lessons):
-            row = self.found.rows.get(lesson)
+        for at, lesson in enumerate(self.course_case.lessons):
+            row = self.course_case.rows.get(lesson)
             yield from self._name(at, lesson, row)
             if row is None:
                 yield from self._missing(at, lesson)
@@ -726,14 +737,14 @@ class CaseBars:
             yield self._target(at, row)
 
     def _name(self, at: int, lesson: str, row: CaseRow | None) -> Iterator[Mark]:
-        bold = lesson == self.found.lesson
+        bold = lesson == self.course_case.lesson
         yield ChartText(0, at + 0.5, text_of(f"technique.{lesson}"), 13, dx=10 - NAMES, dy=4.5,
                    bold=bold, dim=row is None)  # fmt: skip
 
     def _missing(self, at: int, lesson: str) -> Iterator[Mark]:
         """A dotted line in the place of a bar, and where it will be drawn."""
         end, start = self._stub
-        said = self.found.place(lesson)
+        said = self.course_case.place(lesson)
         yield Line([(0, at + 0.5), (end, at + 0.5)], "before thin")
         yield ChartText(start, at + 0.5, said, 12, dx=10, dy=4, dim=True, chip=True)
 
@@ -742,15 +753,19 @@ class CaseBars:
         """Ends of the dotted lines, and starts of the texts: behind them, or on them where
         there is no room."""
         first = CARDS[0] * units.DECIMAL["GB"]
-        near = self.show == FITS or self.found.budget <= 2 * first
+        near = self.show == FITS or self.course_case.budget <= 2 * first
         end = self.mark if near else first
-        missing = [each for each in self.found.lessons if each not in self.found.rows]
-        wide = max((texts.width(self.found.place(each), 12) for each in missing), default=0)
+        missing = [
+            lesson for lesson in self.course_case.lessons if lesson not in self.course_case.rows
+        ]
+        wide = max(
+            (texts.width(self.course_case.place(lesson), 12) for lesson in missing), default=0
+        )
         return end, end if end + (wide + 12) * self.pixel <= self.last else 0
 
     def _target(self, at: int, row: CaseRow) -> Mark:
         """Target that says a row on hover and focus, from edge to edge of the page."""
-        more = [*self.found.facts(row)[1:], *self.found.slices(row)]
+        more = [*self.course_case.facts(row)[1:], *self.course_case.slices(row)]
         fact = Fact(f"{row.name}: {bytes_of(row.peak)}", more="; ".join(more))
         left, right = -NAMES * self.pixel, (self.width - NAMES) * self.pixel
         return Rect(left, right, at, at + 1, "target", fact=fact)
@@ -758,8 +773,8 @@ class CaseBars:
     def _bar(self, at: int, row: CaseRow) -> Iterator[Mark]:
         """Its slices, or its images; and dashed what it is compared with."""
         if self.show == FITS:
-            look = OWN if row is self.found.own else PLANNED
-            yield Rect(0, row.fits(self.found.card), at, at + 1, look, thick=BAR)
+            look = OWN if row is self.course_case.own else PLANNED
+            yield Rect(0, row.fits(self.course_case.card), at, at + 1, look, thick=BAR)
             return
         start = 0
         for part, nbytes in row.parts.items():
@@ -769,12 +784,12 @@ class CaseBars:
                     yield Rect(start, start + size, at, at + 1, look, thick=BAR)
                 start += size
             yield from self._inside(at, part, start - nbytes, start)
-        if (outline := self.found.outline(row)) is not None:
+        if (outline := self.course_case.outline(row)) is not None:
             yield Rect(row.peak, outline, at, at + 1, "before", thick=BAR)
 
     def key(self) -> Iterator[tuple[Paint, str]]:
         """The roles whose slices can be seen."""
-        rows = self.found.rows.values() if self.show == BYTES else ()
+        rows = self.course_case.rows.values() if self.show == BYTES else ()
         for part in dict.fromkeys(part for row in rows for part in row.parts):
             if any(row.parts.get(part, 0) >= self.pixel for row in rows):
                 yield paint(part), part.label
@@ -791,10 +806,10 @@ class CaseBars:
 
     def _value(self, at: int, row: CaseRow) -> Mark:
         """Its bytes or images, right of the bar, across neither the line nor an outline."""
-        in_bytes, fits = self.show == BYTES, row.fits(self.found.card)
-        size = 16 if row is self.found.own else 13
+        in_bytes, fits = self.show == BYTES, row.fits(self.course_case.card)
+        size = 16 if row is self.course_case.own else 13
         said, end = (three_digits(row.peak), row.peak) if in_bytes else (f"{fits:,}", fits)
-        outline = self.found.outline(row) if in_bytes else None
+        outline = self.course_case.outline(row) if in_bytes else None
         edges = [edge for edge in (self.mark, outline) if edge and edge > end]
         room = (texts.width(said, size, True) + 14) * self.pixel
         clear = [x for x in (end, *sorted(edges)) if not any(x < edge < x + room for edge in edges)]
@@ -803,7 +818,7 @@ class CaseBars:
 
     def _price(self, at: int, row: CaseRow) -> Iterator[Mark]:
         """Its time beside that of plain, and its result; the figure for the own row."""
-        own, first = row is self.found.own, self.last + TIMES * self.pixel
+        own, first = row is self.course_case.own, self.last + TIMES * self.pixel
         if row.time:
             end = first + PLAIN * self.pixel
             yield Rect(first, end, at, at + 1, "rule", thick=8)

@@ -46,30 +46,30 @@ def to_dict(step: Step) -> dict[str, Any]:
     Raises:
         InputError: it was not recorded.
     """
-    blocks = {each.storage.name: each for each in _tensors(step)}
+    blocks = {tensor.storage.name: tensor for tensor in _tensors(step)}
     numbers = {name: number for number, name in enumerate(blocks)}
-    found = {
+    data = {
         "schema": SCHEMA,
         **{name: getattr(step, name) for name in _META},
         "notes": list(step.notes),
         "batches": [step.batches.start, step.batches.stop] if step.batches else None,
-        "live_in": [numbers[each.storage.name] for each in step.live_in],
-        "live_out": [numbers[each.storage.name] for each in step.live_out],
-        "blocks": [_block(each) for each in blocks.values()],
+        "live_in": [numbers[tensor.storage.name] for tensor in step.live_in],
+        "live_out": [numbers[tensor.storage.name] for tensor in step.live_out],
+        "blocks": [_block(block) for block in blocks.values()],
         "operations": [_operation(op, numbers) for op in step.ops],
     }
-    if any(CALL not in op.attributes for op in step.ops) or not _holds(found, step):
+    if any(CALL not in op.attributes for op in step.ops) or not _holds(data, step):
         raise InputError(
             f"a step that was recorded is saved as it is, got {shorten(step)}; of another one save "
             "the plan: memlab.save(memlab.plan(step), path)."
         )
-    return found
+    return data
 
 
-def _holds(found: dict[str, Any], step: Step) -> bool:
+def _holds(names: dict[str, Any], step: Step) -> bool:
     """Whether nothing of a step is lost: a technique adds what no recording has."""
     try:
-        return from_dict(found) == step
+        return from_dict(names) == step
     except InputError:
         return False
 
@@ -84,7 +84,7 @@ def _tensors(step: Step) -> Iterator[Tensor]:
 
 def _block(tensor: Tensor) -> list[Any]:
     """The values of ``_BLOCK`` for a block that one tensor fills."""
-    axes, nbytes = [list(each) for each in tensor.axes], tensor.storage.size
+    axes, nbytes = [list(axis_pair) for axis_pair in tensor.axes], tensor.storage.size
     size = [nbytes.fixed, nbytes.per_sample]
     return [tensor.name, str(tensor.role), tensor.format.name, axes, size, tensor.storage.memory]
 
@@ -98,7 +98,7 @@ def _operation(op: Op, numbers: Mapping[str, int]) -> list[Any]:
 
 
 def _numbered(operands: Operands, numbers: Mapping[str, int]) -> dict[str, int]:
-    return {slot: numbers[each.storage.name] for slot, each in operands.items()}
+    return {slot: numbers[operand.storage.name] for slot, operand in operands.items()}
 
 
 def written(value: object) -> str:
@@ -128,11 +128,11 @@ def from_dict(data: Any) -> Step:
         raise InputError(f"this step is damaged ({reason}); record it again.") from None
 
 
-def _step(found: dict[str, Any]) -> Step:
-    blocks: Sequence[Tensor] = found.pop("blocks")
-    given = {name: found[name] for name in (*_META, "notes", "batches")}
-    ops = tuple(_op(each, blocks) for each in found["operations"])
-    live_in, live_out = (tuple(_picked(found[name], blocks)) for name in ("live_in", "live_out"))
+def _step(data: dict[str, Any]) -> Step:
+    blocks: Sequence[Tensor] = data.pop("blocks")
+    given = {name: data[name] for name in (*_META, "notes", "batches")}
+    ops = tuple(_op(data_op, blocks) for data_op in data["operations"])
+    live_in, live_out = (tuple(_picked(data[name], blocks)) for name in ("live_in", "live_out"))
     return Step(ops, live_in, live_out, **given)
 
 
@@ -145,15 +145,15 @@ def _op(given: dict[str, Any], blocks: Sequence[Tensor]) -> Op:
 
 def _picked(numbers: Iterable[int], blocks: Sequence[Tensor]) -> list[Tensor]:
     numbers = list(numbers)
-    if wrong := [each for each in numbers if each >= len(blocks)]:
+    if wrong := [number for number in numbers if number >= len(blocks)]:
         raise InputError(f"there is no block {wrong[0]}.")
-    return [blocks[each] for each in numbers]
+    return [blocks[number] for number in numbers]
 
 
 def _tensor(what: What, given: Any) -> Tensor:
-    found = _row(_BLOCK)(what, given)
-    storage = Storage(found["name"], found.pop("size"), found.pop("memory"))
-    return Tensor(storage=storage, **found | {"format": FORMATS[found["format"]]})
+    fields_ = _row(_BLOCK)(what, given)
+    storage = Storage(fields_["name"], fields_.pop("size"), fields_.pop("memory"))
+    return Tensor(storage=storage, **fields_ | {"format": FORMATS[fields_["format"]]})
 
 
 def _row(columns: Mapping[str, Check]) -> Callable[[What, Any], dict[str, Any]]:

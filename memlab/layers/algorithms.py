@@ -125,15 +125,15 @@ def fft(layer: ConvolutionLike, x: Shape, y: Shape) -> Buffers:
 
 def smooth(size: int) -> int:
     """The least product of 2, 3 and 5 that is at least ``size``."""
-    found = size
+    number = size
     while True:
-        rest = found
+        rest = number
         for factor in (2, 3, 5):
             while rest % factor == 0:
                 rest //= factor
         if rest == 1:
-            return found
-        found += 1
+            return number
+        number += 1
 
 
 TILE, PANEL, LOWERED_ROWS, MAPS, BLOCK = 48, 2**15, 36, 512, 8
@@ -243,7 +243,7 @@ def on(device: str) -> list[str]:
         InputError: no such device.
     """
     name = devices.find(device).name
-    return [each for each in ALGORITHMS if name in devices.computing("conv2d", each)]
+    return [way for way in ALGORITHMS if name in devices.computing("conv2d", way)]
 
 
 def find(name: str) -> Algorithm:
@@ -264,11 +264,11 @@ def needed(
     Raises:
         InputError: no such algorithm.
     """
-    found = find(way)
-    while not found.applies(layer, x) or (backward and not found.own_backward):
-        found = find(found.instead)
-    needs = found.backward if backward and found.backward else found.forward
-    return found.name, needs(layer, x, y)
+    algorithm = find(way)
+    while not algorithm.applies(layer, x) or (backward and not algorithm.own_backward):
+        algorithm = find(algorithm.instead)
+    needs = algorithm.backward if backward and algorithm.backward else algorithm.forward
+    return algorithm.name, needs(layer, x, y)
 
 
 def choose(

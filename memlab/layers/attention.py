@@ -157,8 +157,8 @@ class FusedAttention(_Heads):
     def flops(self, y: Shape, *inputs: Shape) -> Flops:
         """Two products of matrices forward, five backward, where the scores are computed again."""
         tokens, features = y
-        each = _pairs(tokens, self.causal)
-        pairs, products = self.heads * each, 2 * each * features
+        flops = _pairs(tokens, self.causal)
+        pairs, products = self.heads * flops, 2 * flops * features
         return Flops(
             forward=Size(0, 2 * products + 6 * pairs - 2 * self.heads * tokens),
             input=Size(0, 5 * products + 5 * pairs + 4 * tokens * features),

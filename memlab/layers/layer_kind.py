@@ -166,11 +166,11 @@ def made(
         return _without_workspace(algorithm)
     prefix, moved = f"{scope}.{'backward ' if backward else ''}", Size()
     workspace = {}
-    for name, each in buffers.items():
-        format = each.format or of
-        found = tensor.new(prefix + name, _axes(each, threads), format, Role.WORKSPACE)
-        moved += _moved(each, found.size, threads)
-        workspace[name] = found
+    for name, buffer in buffers.items():
+        format = buffer.format or of
+        scratch = tensor.new(prefix + name, _axes(buffer, threads), format, Role.WORKSPACE)
+        moved += _moved(buffer, scratch.size, threads)
+        workspace[name] = scratch
     return KernelChoice(algorithm, workspace, moved)
 
 

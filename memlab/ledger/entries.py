@@ -110,8 +110,10 @@ class Entry:
 def _line(size: Size, batch: int | None) -> str:
     """The formula of bytes that no axes tell: ``'16 B + B·4 B'``."""
     fixed = f"{size.fixed:,} B" if size.fixed or not size.per_sample else ""
-    each = f"{'B' if batch is None else batch}·{size.per_sample:,} B" if size.per_sample else ""
-    text = " + ".join(filter(None, (fixed, each)))
+    per_sample_text = (
+        f"{'B' if batch is None else batch}·{size.per_sample:,} B" if size.per_sample else ""
+    )
+    text = " + ".join(filter(None, (fixed, per_sample_text)))
     return text if batch is None else f"{text} = {size.at(batch):,} B"
 
 

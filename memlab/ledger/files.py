@@ -191,16 +191,16 @@ def _ledger(data: dict[str, Any]) -> Ledger:
     Raises:
         InputError: what is missing, too much, of the wrong kind or out of range.
     """
-    found = fields((), data, _LEDGER)
-    del found["schema"]
-    rows, entries = found.pop("operations"), found.pop("blocks")
+    checked = fields((), data, _LEDGER)
+    del checked["schema"]
+    rows, entries = checked.pop("operations"), checked.pop("blocks")
     counts = Counter(entry.name for entry in entries)
     twice = [name for name, times in counts.items() if times > 1 and name != UNNAMED]
     if twice:
         raise InputError(f"two blocks are named {shorten(twice[0])}.")
     for entry in entries:
         _check_life(entry, len(rows))
-    return Ledger(rows, entries, **found)
+    return Ledger(rows, entries, **checked)
 
 
 def _tenant(what: What, given: Any) -> Tenant:

@@ -102,7 +102,7 @@ class Ledger:
             self.role_lines[memory, role] for role in roles if (memory, role) in self.role_lines
         ]
         empty = np.zeros(len(self.rows), np.int64)
-        return sum((fixed for fixed, _ in parts), empty), sum((each for _, each in parts), empty)
+        return sum((fixed for fixed, _ in parts), empty), sum((part for _, part in parts), empty)
 
     @property
     def _blocks(self) -> Sequence[Entry | Lifetime]:
@@ -114,17 +114,17 @@ class Ledger:
         """The timeline of every memory and role."""
         parts = [(block.memory, block.role) for block in self._blocks]
         columns, operations = self._columns, len(self.rows)
-        fixed, each = (
+        fixed, per_sample = (
             bytes_by_part(parts, columns[size], columns["birth"], columns["death"], operations)
             for size in ("fixed", "each")
         )
-        return {part: (fixed[part], each[part]) for part in fixed}
+        return {part: (fixed[part], per_sample[part]) for part in fixed}
 
     @cached_property
     def _columns(self) -> dict[str, Column]:
         """The blocks as columns, for sums over many of them."""
         blocks = self._blocks
-        sizes = [each.size for each in blocks]
+        sizes = [block.size for block in blocks]
         return {
             "birth": np.array([e.birth for e in blocks], np.int64),
             "death": np.array([e.death for e in blocks], np.int64),
@@ -146,9 +146,9 @@ class Ledger:
         self._known(memory)
         index = self.peak_at(batch, memory).index if at is None else self._operation(at)
         result = dict.fromkeys(Role, 0)
-        for (where, role), (fixed, each) in self.role_lines.items():
+        for (where, role), (fixed, per_sample) in self.role_lines.items():
             if where == memory:
-                result[role] = int(fixed[index]) + batch * int(each[index])
+                result[role] = int(fixed[index]) + batch * int(per_sample[index])
         return result
 
     # -- blocks -------------------------------------------------------------------------------
@@ -159,8 +159,8 @@ class Ledger:
         self._known(memory)
         return [
             self.entries[number]
-            for number, each in enumerate(self._blocks)
-            if each.birth <= index <= each.death and each.memory == memory
+            for number, block in enumerate(self._blocks)
+            if block.birth <= index <= block.death and block.memory == memory
         ]
 
     def made_by(self, entry: Entry) -> str:
@@ -213,14 +213,14 @@ class Ledger:
         """
         names = [*(row.layer for row in self.rows), *(entry.name for entry in self.entries)]
         known("layer or block", layer, dict.fromkeys(names))
-        found = [each for each in self.entries if layer in (each.layer, each.name)]
-        blocks = self._answer(found, self._checked(batch))
+        entries = [entry for entry in self.entries if layer in (entry.layer, entry.name)]
+        blocks = self._answer(entries, self._checked(batch))
         return HeldBlocks(f"{layer} in {self.describe()}, batch {batch}:", batch, tuple(blocks))
 
     def _answer(self, entries: list[Entry], batch: int) -> list[HeldBlock]:
         return [
-            HeldBlock(each, each.size.at(batch), self.made_by(each), self.needed_by(each))
-            for each in entries
+            HeldBlock(entry, entry.size.at(batch), self.made_by(entry), self.needed_by(entry))
+            for entry in entries
         ]
 
     def fit(self, nbytes: int | str, memory: str = DEVICE) -> Fit:
@@ -231,10 +231,10 @@ class Ledger:
             InputError: no amount of memory.
         """
         budget, valid = units.exact_or_parsed(nbytes), self.batches
-        fixed, each = (line.tolist() for line in self.line(memory))
+        fixed, per_sample = (line.tolist() for line in self.line(memory))
         bounds = [
             (budget - a) // b if b else -1
-            for a, b in zip(fixed, each, strict=True)
+            for a, b in zip(fixed, per_sample, strict=True)
             if b or a > budget
         ]
         batch = max(min(bounds), 0) if bounds else None
@@ -251,7 +251,9 @@ class Ledger:
         parts = 1 + sum(row.kind == LOAD for row in self.rows)
         at = peak.index
         floor = max(fixed)
-        return Fit(batch, budget, needs, peak, fixed[at], each[at], binds, valid, parts, floor)
+        return Fit(
+            batch, budget, needs, peak, fixed[at], per_sample[at], binds, valid, parts, floor
+        )
 
     # -- checks -------------------------------------------------------------------------------
 
@@ -289,17 +291,17 @@ class Ledger:
 
 
 def _listed(numbers: Column) -> list[int]:
-    found: list[int] = numbers.tolist()
-    return found
+    values: list[int] = numbers.tolist()
+    return values
 
 
 def evaluate(line: Line, batch: int) -> Column:
     """``fixed + batch * per_sample``, exact at any batch."""
-    fixed, each = line
-    if batch + int(fixed.max(initial=0)) + batch * int(each.max(initial=0)) >= 2**63:
-        fixed, each = fixed.astype(object), each.astype(object)
-    found: Column = fixed + batch * each
-    return found
+    fixed, per_sample = line
+    if batch + int(fixed.max(initial=0)) + batch * int(per_sample.max(initial=0)) >= 2**63:
+        fixed, per_sample = fixed.astype(object), per_sample.astype(object)
+    values: Column = fixed + batch * per_sample
+    return values
 
 
 __all__ = [

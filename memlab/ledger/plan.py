@@ -77,21 +77,21 @@ class _Places:
 
     @cached_property
     def _residents(self) -> dict[str, tuple[str, str]]:
-        found: dict[str, tuple[str, str]] = {}
-        kept = (each for each in self.live_in if each.role in (Role.PARAMETER, Role.BUFFER))
-        unseen = {each.storage.name for each in kept}
+        residents: dict[str, tuple[str, str]] = {}
+        kept = (tensor for tensor in self.live_in if tensor.role in (Role.PARAMETER, Role.BUFFER))
+        unseen = {entry.storage.name for entry in kept}
         for op in self.ops:
             for tensor in (*op.reads.values(), *op.updates.values()) if unseen else ():
                 if tensor.storage.name in unseen:
                     unseen.remove(tensor.storage.name)
-                    found[tensor.storage.name] = op.layer, op.stage
+                    residents[tensor.storage.name] = op.layer, op.stage
             for slot in op.slots:
                 own = op.updates[slot.parameter].storage.name
-                place = found.get(own, (op.layer, op.stage))
-                found |= {op.updates[name].storage.name: place for name in slot.kept}
+                place = residents.get(own, (op.layer, op.stage))
+                residents |= {op.updates[name].storage.name: place for name in slot.kept}
             if op.kind == LOAD:  # of another part: input is of one layer in all of them
-                found[op.layer] = op.layer, op.stage
-        return found
+                residents[op.layer] = op.layer, op.stage
+        return residents
 
 
 def _tenants(life: Lifetime) -> tuple[Tenant, ...]:

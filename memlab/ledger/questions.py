@@ -107,10 +107,10 @@ class Fit:
             text = f"Not even batch {least} fits into {budget}: it takes {more}"
         else:
             needs = units.short(self.needs)
-            each = f" in each of {self.parts} parts" if self.parts > 1 else ""
+            part_text = f" in each of {self.parts} parts" if self.parts > 1 else ""
             text = (
-                f"The largest batch that fits into {budget} is {batch}{each}: it takes {needs}, "
-                f"and batch {batch + 1} takes {more}"
+                f"The largest batch that fits into {budget} is {batch}{part_text}: it takes "
+                f"{needs}, and batch {batch + 1} takes {more}"
             )
         slope = f"{units.short(self.fixed)} + batch x {units.short(self.per_sample)}"
         binds = f" Largest there: {self.binds.name}, {self.binds.formula()}." if self.binds else ""

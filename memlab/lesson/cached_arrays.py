@@ -115,8 +115,8 @@ def _of_module(module: ModuleType, names: set[str], seen: set[int]) -> Iterator[
 
 def _named(code: CodeType) -> Iterator[str]:
     """The variables outside of a function that its code names."""
-    for each in _codes(code):
-        for line in dis.get_instructions(each):
+    for code_type in _codes(code):
+        for line in dis.get_instructions(code_type):
             if line.opname in NAMING:
                 yield str(line.argval)
 

@@ -114,8 +114,8 @@ def in_the_dark(epochs: int = 6) -> dict[str, History]:
 
     modes = {"fp32": "", "fp16": "fp16", "bf16": "bf16", "mixed fp16": "mixed fp16"}
     ways = {name: partial(precision, mode=mode) if mode else None for name, mode in modes.items()}
-    data, made = dim(), dim_network()
+    data, net = dim(), dim_network()
     return {
-        name: train(made, data, rewrite=way, settings=DIM_SETTINGS, epochs=epochs)
+        name: train(net, data, rewrite=way, settings=DIM_SETTINGS, epochs=epochs)
         for name, way in ways.items()
     }

@@ -113,12 +113,12 @@ class ExerciseTask:
         """
         sizes = sorted(self.sizes)
         for _ in range(TRIES):
-            found, alike = self._telling(chance, sizes)
+            cases, alike = self._telling(chance, sizes)
             if not alike:
                 break
         else:
             raise RuntimeError(f"{self.name}: no case tells apart {sorted(alike)}")
-        return [found[n] if n in found else self.draw(chance, size) for n, size in enumerate(sizes)]
+        return [cases[n] if n in cases else self.draw(chance, size) for n, size in enumerate(sizes)]
 
     def _telling(
         self, chance: random.Random, sizes: list[int]
@@ -127,14 +127,14 @@ class ExerciseTask:
         known = (RIGHT, *self.slips)
         alike = {*combinations(known, 2), *product((RIGHT,), self.traps)}
         alike |= {EDGE} if self.edge else set()
-        found: dict[int, Arguments] = {}
+        arguments: dict[int, Arguments] = {}
         for place, size in ROUNDS * [*enumerate(sizes)]:
-            if alike and place not in found:
+            if alike and place not in arguments:
                 case = self.draw(chance, size)
                 if apart := self._apart(case, alike):
-                    found[place] = case
+                    arguments[place] = case
                     alike -= apart
-        return found, alike
+        return arguments, alike
 
     def _apart(self, case: Arguments, alike: set[Pair]) -> set[Pair]:
         """Pairs of ways that give different numbers in a case; and whether it is an edge."""

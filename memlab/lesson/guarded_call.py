@@ -35,7 +35,7 @@ class Watch:
         self.memlab, self.started = "", ""
         self._leads = leads
         self._before: Any = None
-        self._offered = {each.__code__ for each in (Watch.__exit__, *offered)}
+        self._offered = {method.__code__ for method in (Watch.__exit__, *offered)}
 
     def __enter__(self) -> Watch:
         self._before = sys.getprofile()

@@ -173,7 +173,7 @@ def factor(given: Numbers, truth: Numbers) -> Fraction | None:
     if given.shape != truth.shape or not truth.flat:
         return None
     pairs = zip(given.flat, truth.flat, strict=True)
-    one, other = (Fraction(each) for each in max(pairs, key=lambda pair: abs(pair[1])))
+    one, other = (Fraction(number) for number in max(pairs, key=lambda pair: abs(pair[1])))
     if one * other <= 0:
         return None
     exact = one / other

@@ -241,11 +241,11 @@ def _silent(text: str, guess: Fraction, truth: Fraction) -> str:
 
 def _values(sentence: str) -> list[Fraction]:
     """Every number of a sentence, in digits, with or without its unit, or in words."""
-    found = [Fraction(n) for n in _spelled(sentence) if n > 1]
+    fractions = [Fraction(n) for n in _spelled(sentence) if n > 1]
     for digits, unit in re.findall(r"(\d[\d,]*(?:\.\d+)?)\s*(%|[A-Za-z]*)", sentence):
         number = Fraction(digits.replace(",", ""))
-        found += [number, number / 100 if unit == "%" else number * units.UNITS.get(unit, 1)]
-    return found
+        fractions += [number, number / 100 if unit == "%" else number * units.UNITS.get(unit, 1)]
+    return fractions
 
 
 def _spelled(sentence: str) -> Iterator[int]:

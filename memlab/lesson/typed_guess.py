@@ -214,8 +214,8 @@ def _ratio(text: str) -> TypedNumber | None:
         parts = re.fullmatch(r"([^/:]+)[:\u00f7]([^/:]+)", shape)
         if parts:
             return _over(_number(parts[1].strip()), _number(parts[2].strip()))
-        if found := _number(shape):
-            return found
+        if number := _number(shape):
+            return number
     return None
 
 
@@ -232,20 +232,20 @@ def _over(one: TypedNumber | None, other: TypedNumber | None) -> TypedNumber | N
 def _number(text: str) -> TypedNumber | None:
     """A number in words or digits, a power, or a product of such; None where it is none, or beyond
     anything that is taken."""
-    found = _written(text)
-    taken = found and (not found.value or Fraction(1, LARGEST) <= found.value <= LARGEST)
-    return found if taken else None
+    number = _written(text)
+    taken = number and (not number.value or Fraction(1, LARGEST) <= number.value <= LARGEST)
+    return number if taken else None
 
 
 def _written(text: str) -> TypedNumber | None:
     factors = [_factor(part.strip()) for part in _TIMES.split(text)]
-    found = [factor for factor in factors if factor is not None]
-    if len(found) < len(factors):
+    numbers = [factor for factor in factors if factor is not None]
+    if len(numbers) < len(factors):
         return _worded(" ".join(text.lower().split()))
-    if len(found) == 1:
-        return found[0]
-    value = prod((factor.value for factor in found), start=Fraction(1))
-    shares = [f.half / f.value for f in found if f.value and f.value.denominator > 1]
+    if len(numbers) == 1:
+        return numbers[0]
+    value = prod((factor.value for factor in numbers), start=Fraction(1))
+    shares = [f.half / f.value for f in numbers if f.value and f.value.denominator > 1]
     half = max(shares, default=Fraction(0)) * value
     return TypedNumber(text, value, max(half, _least(value)))
 

@@ -96,7 +96,7 @@ class TimedLayer(NamedTuple):
     batch of drawn values is made ready."""
 
     weights: int
-    each: int
+    per_sample: int
     prepare: Callable[[int], Way]
 
 
@@ -112,25 +112,27 @@ def measure(
     chosen, sizes = _ways(WAYS if ways is None else ways), _batches(batches)
     registry.load()
     with limited():
-        made = {name: WAYS[name]() for name in chosen}
-        _check(made.values(), sizes)
+        layers = {name: WAYS[name]() for name in chosen}
+        _check(layers.values(), sizes)
         calls: dict[str, Way] = {}
-        for name, layer in made.items():
+        for name, layer in layers.items():
             layer.prepare(1)()  # the first call compiles
             calls |= {f"{name}{PER_SAMPLE}{batch}": layer.prepare(batch) for batch in sizes}
         times = settled(calls, most, SHORTEST, progress=progress)
-    found = tuple(_curve(name, layer.weights, times, sizes) for name, layer in made.items())
-    return Sweep(LAYER, found, _lanes(), machine(), tuple(each.name for each in blas()))
+    batch_curves = tuple(
+        _curve(name, layer.weights, times, sizes) for name, layer in layers.items()
+    )
+    return Sweep(LAYER, batch_curves, _lanes(), machine(), tuple(blas.name for blas in blas()))
 
 
 def curves(lines: Iterable[BenchmarkLine]) -> list[BatchCurve]:
     """The curves that lines of a result hold, in the order of their names."""
-    found: dict[str, dict[int, Samples]] = {}
-    for each in lines:
-        name, said, batch = each.name.partition(PER_SAMPLE)
+    samples: dict[str, dict[int, Samples]] = {}
+    for figure in lines:
+        name, said, batch = figure.name.partition(PER_SAMPLE)
         if said and batch.isdecimal():
-            found.setdefault(name, {})[int(batch)] = each.samples or (each.value,)
-    return [BatchCurve(name, dict(sorted(samples.items()))) for name, samples in found.items()]
+            samples.setdefault(name, {})[int(batch)] = figure.samples or (figure.value,)
+    return [BatchCurve(name, dict(sorted(samples.items()))) for name, samples in samples.items()]
 
 
 # -- the arguments ------------------------------------------------------------------------------
@@ -152,7 +154,7 @@ def _batches(given: Iterable[int]) -> list[int]:
 
 def _check(layers: Iterable[TimedLayer], batches: list[int]) -> None:
     """All batches take turns, so all operands are there at once."""
-    need = sum(layer.weights + layer.each * sum(batches) for layer in layers)
+    need = sum(layer.weights + layer.per_sample * sum(batches) for layer in layers)
     said = f"the batches {shorten(batches)} need {units.short(need)}"
     free_memory.admit(need, said, "try smaller batches")
 
@@ -169,7 +171,7 @@ def linear(features: int) -> Op:
 def _planned(op: Op) -> TimedLayer:
     """An operation of a step, by its kernel."""
     shared: dict[str, Array] = {}
-    each = op.reads["x"].size.at(1) + op.writes["y"].size.at(1)
+    per_sample = op.reads["x"].size.at(1) + op.writes["y"].size.at(1)
 
     def prepare(batch: int) -> Way:
         operands = dict(shared)
@@ -177,7 +179,7 @@ def _planned(op: Op) -> TimedLayer:
         shared["weight"] = operands["weight"]
         return way
 
-    return TimedLayer(op.reads["weight"].size.at(1), each, prepare)
+    return TimedLayer(op.reads["weight"].size.at(1), per_sample, prepare)
 
 
 def _linear(features: int) -> TimedLayer:

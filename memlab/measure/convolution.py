@@ -109,24 +109,26 @@ def measure(
         calls = _calls(case.layer, ops, batch)
         times = settled(calls, most, SHORTEST, threads, progress)
     sizes = {name: workspace(op, batch) for name, op in ops.items()}
-    timings = tuple(Timing(name, sizes.get(name), found) for name, found in times.items())
+    timings = tuple(Timing(name, sizes.get(name), time) for name, time in times.items())
     left_out = tuple(name for name in chosen if name not in ops)
-    libraries = tuple(each.name for each in blas())
+    libraries = tuple(blas.name for blas in blas())
     return Comparison(case, batch, threads, timings, left_out, machine(), libraries, caches())
 
 
-def lines(found: Comparison) -> list[BenchmarkLine]:
+def lines(comparison: Comparison) -> list[BenchmarkLine]:
     """Time and workspace of every way, and the best of them."""
-    name, made = found.case.name, []
-    for each in found.timings:
-        made.append(line(f"{name}: {each.name}", each.samples))
-        if each.workspace is not None:
-            made.append(BenchmarkLine(f"{name}: {each.name}, workspace", each.workspace, "B"))
-    *ours, last = found.timings
+    name, figures = comparison.case.name, []
+    for timing in comparison.timings:
+        figures.append(line(f"{name}: {timing.name}", timing.samples))
+        if timing.workspace is not None:
+            figures.append(
+                BenchmarkLine(f"{name}: {timing.name}, workspace", timing.workspace, "B")
+            )
+    *ours, last = comparison.timings
     if last.name == RIVAL:
-        best = min(ours, key=lambda each: each.seconds)
-        made.append(ratio(f"{name}: {BEST}{best.name}", best.samples, last.samples))
-    return made
+        best = min(ours, key=lambda timing: timing.seconds)
+        figures.append(ratio(f"{name}: {BEST}{best.name}", best.samples, last.samples))
+    return figures
 
 
 # -- one layer ----------------------------------------------------------------------------------
@@ -146,7 +148,7 @@ def operation(case: ConvolutionCase, algorithm: str, threads: int = 1) -> Op:
 
 def workspace(op: Op, batch: int) -> int:
     """Its planned bytes at a batch."""
-    return sum(each.size.at(batch) for each in op.workspace.values())
+    return sum(tensor.size.at(batch) for tensor in op.workspace.values())
 
 
 def _check(case: ConvolutionCase, batch: int, ops: dict[str, Op]) -> None:
@@ -154,7 +156,7 @@ def _check(case: ConvolutionCase, batch: int, ops: dict[str, Op]) -> None:
     if not ops:
         raise InputError(f"no such algorithm computes {case.name}; try 'im2col-image'.")
     one = next(iter(ops.values()))
-    operands = sum(each.size.at(batch) for each in {**one.reads, **one.writes}.values())
+    operands = sum(operand.size.at(batch) for operand in {**one.reads, **one.writes}.values())
     need = operands + sum(workspace(op, batch) for op in ops.values())
     said = f"{case.name} at batch {batch} needs {units.short(need)} for all its algorithms"
     free_memory.admit(need, said, "try a smaller batch or fewer algorithms")

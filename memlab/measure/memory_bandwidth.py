@@ -78,8 +78,8 @@ def measure(
     from memlab.kernels.cpu.vector_experiments import total
 
     chosen = [FORMATS[name] for name in several("format", formats, FORMATS)]
-    for each in chosen:
-        _check(each)
+    for number_format in chosen:
+        _check(number_format)
     if not chosen:
         raise InputError("no format is read; try fp32.")
     largest = max(caches().values(), default=0)
@@ -91,9 +91,15 @@ def measure(
             total(values)
             bar.update()
 
-        cases = {each.name: partial(case, array.view(_stored(each))) for each in chosen}
+        cases = {
+            number_format.name: partial(case, array.view(_stored(number_format)))
+            for number_format in chosen
+        }
         samples = interleave(cases, whole_number("repeats", repeats), clock=CLOCKS[clock()])
-    rates = [ReadingSamples(each.name, each.bits, nbytes, samples[each.name]) for each in chosen]
+    rates = [
+        ReadingSamples(number_format.name, number_format.bits, nbytes, samples[number_format.name])
+        for number_format in chosen
+    ]
     return ReadingByFormat(nbytes, largest, tuple(rates), clock(), machine())
 
 

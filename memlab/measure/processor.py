@@ -63,7 +63,7 @@ def limited(threads: int = 1) -> Iterator[None]:
 
 def threads() -> int:
     """The most threads on which a library of this process computes."""
-    return max((each["num_threads"] for each in threadpool_info()), default=1)
+    return max((pool["num_threads"] for pool in threadpool_info()), default=1)
 
 
 @contextmanager
@@ -88,7 +88,9 @@ def timed(
     counts = {name: _count(way, shortest, clock) for name, way in ways.items()}
     cases = {name: partial(_repeat, way, counts[name]) for name, way in ways.items()}
     samples = interleave(cases, repeats, clock=clock)
-    return {name: tuple(each / counts[name] for each in found) for name, found in samples.items()}
+    return {
+        name: tuple(count / counts[name] for count in sample) for name, sample in samples.items()
+    }
 
 
 def settled(
@@ -167,15 +169,15 @@ def _repeat(way: Way, count: int, turn: int) -> None:
 def caches(root: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> dict[str, int]:
     """Bytes of this processor's caches for data by level, ``{"L1": 49152, ...}``; empty where the
     system does not say."""
-    found = {}
+    sizes = {}
     for index in sorted(root.glob("index*")):
         try:
             level, kind, size = ((index / n).read_text().strip() for n in ("level", "type", "size"))
             if kind != "Instruction":
-                found[f"L{level}"] = units.parse(f"{size}iB")
+                sizes[f"L{level}"] = units.parse(f"{size}iB")
         except (OSError, InputError):
             continue
-    return found
+    return sizes
 
 
 def blas() -> list[BenchmarkLine]:

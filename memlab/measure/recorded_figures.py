@@ -47,9 +47,9 @@ class RecordedFigures:
         Raises:
             InputError: it was not measured.
         """
-        for each in self.result.lines:
-            if each.name == name:
-                return each
+        for line in self.result.lines:
+            if line.name == name:
+                return line
         raise InputError(f"{name!r} was not recorded on {self.device}; run `{self.command}` again.")
 
     def __str__(self) -> str:
@@ -68,13 +68,13 @@ def latest(folder: Path = FOLDER) -> RecordedFigures | None:
     Raises:
         InputError: a file is damaged.
     """
-    found = [load(path) for path in sorted(folder.glob("recorded_*.json"))]
-    return max(found, key=lambda each: each.result.machine.date, default=None)
+    recordings = [load(path) for path in sorted(folder.glob("recorded_*.json"))]
+    return max(recordings, key=lambda recording: recording.result.machine.date, default=None)
 
 
-def text(found: RecordedFigures | None) -> str:
+def text(recording: RecordedFigures | None) -> str:
     """The figures, or the sentence that says that there are none."""
-    return str(found) if found else strings.get("recorded.none", command=COMMAND)
+    return str(recording) if recording else strings.get("recorded.none", command=COMMAND)
 
 
 def save(recorded: RecordedFigures, folder: Path) -> Path:
@@ -151,7 +151,7 @@ def _check(recorded: RecordedFigures) -> None:
     texts: list[Any] = [recorded.device, recorded.command, machine.processor, machine.system]
     texts += [*machine.versions, *machine.versions.values(), recorded.result.benchmark]
     texts += [text for line in lines for text in (line.name, line.unit)]
-    if not all(isinstance(each, str) and each for each in texts):
+    if not all(isinstance(part, str) and part for part in texts):
         raise ValueError(f"a text is missing on {recorded.device}")
     date.fromisoformat(machine.date)
     whole_number("cores", machine.cores)

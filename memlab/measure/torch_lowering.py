@@ -84,8 +84,8 @@ def measure(cases: Iterable[ConvolutionCase] = CASES, batch: int = 2) -> TorchLo
             f"PyTorch lowers a batch of 1 to {MOST}, got {batch}: with more images it may take "
             "another way; try 2."
         )
-    found = allow_torch()
-    rows = tuple(_measured(case, batch) for case in cases) if found else ()
+    lowering = allow_torch()
+    rows = tuple(_measured(case, batch) for case in cases) if lowering else ()
     return TorchLowering(batch, rows, machine())
 
 
@@ -115,7 +115,7 @@ def _measured(case: ConvolutionCase, batch: int) -> Scratch:
 
     op = convolution.operation(case, "im2col-batch")
     planned, size = convolution.workspace(op, batch), op.reads["x"].size.at(batch)
-    need = planned + 3 * sum(each.size.at(batch) for each in op.touched())
+    need = planned + 3 * sum(tensor.size.at(batch) for tensor in op.touched())
     said = f"{case.name} at batch {batch} needs {units.short(need)}"
     free_memory.admit(need, said, "try a smaller batch")
     has = torch.backends.mkldnn.is_available()
@@ -127,7 +127,7 @@ def _scratch(layer: Conv2d, op: Op, batch: int, onednn: bool) -> int:
     """The most bytes that the allocator gave out at one moment, less those of the output."""
     import torch
 
-    given = {name: torch.ones(each.shape(batch)) for name, each in op.reads.items()}
+    given = {name: torch.ones(tensor.shape(batch)) for name, tensor in op.reads.items()}
     settings = layer.stride, layer.padding, layer.dilation, layer.groups
     with warnings.catch_warnings(), torch.inference_mode():
         warnings.simplefilter("ignore")  # entering the flags warns of what no CPU has
@@ -147,8 +147,8 @@ def most_allocated(compute: Callable[[], Any]) -> tuple[Any, int]:
     from memlab.frontends.torch.run_one_op import most
 
     with _quiet(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
-        found = compute()
-    return found, most(seen)
+        output = compute()
+    return output, most(seen)
 
 
 @contextmanager

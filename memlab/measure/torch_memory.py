@@ -46,15 +46,15 @@ class PeakByRole:
     __repr__ = __str__
 
 
-def beside(step: Step, found: RecordedFigures | None = None) -> PeakByRole:
+def beside(step: Step, figures: RecordedFigures | None = None) -> PeakByRole:
     """The planned peak of a step at batch 16, role by role, beside PyTorch's as it was recorded.
 
     Raises:
         InputError: no recorded figures.
     """
-    found = recorded_figures.load(FILE) if found is None else found
-    theirs = {Role(line.name): int(line.value) for line in found.result.lines}
-    return PeakByRole(plan(step).roles(BATCH), theirs, found.where)
+    figures = recorded_figures.load(FILE) if figures is None else figures
+    theirs = {Role(line.name): int(line.value) for line in figures.result.lines}
+    return PeakByRole(plan(step).roles(BATCH), theirs, figures.where)
 
 
 def _line(name: str, planned: int, theirs: int) -> str:

@@ -80,21 +80,21 @@ class LaneCurve:
     @property
     def deviation(self) -> float:
         """The largest distance from linear up to the knee, as a part of linear."""
-        inner = [each for each in self.points if each.lanes <= self.knee.lanes]
-        return max(abs(each.rate / self.linear(each.lanes) - 1) for each in inner)
+        inner = [point for point in self.points if point.lanes <= self.knee.lanes]
+        return max(abs(point.rate / self.linear(point.lanes) - 1) for point in inner)
 
     @property
     def falls(self) -> bool:
         """Whether a wider loop loses as much as the aim allows to gain."""
         knee = self.knee
-        wider = [each.rate for each in self.points if each.lanes > knee.lanes]
+        wider = [point.rate for point in self.points if point.lanes > knee.lanes]
         return bool(wider) and min(wider) < (1 - BEYOND / 100) * knee.rate
 
     @property
     def gain(self) -> float:
         """The most that any wider loop gains, as a part of the knee's rate."""
         knee = self.knee
-        beyond = [each.rate / knee.rate - 1 for each in self.points if each.lanes > knee.lanes]
+        beyond = [point.rate / knee.rate - 1 for point in self.points if point.lanes > knee.lanes]
         return max(0.0, *beyond) if beyond else 0.0
 
 
@@ -125,18 +125,18 @@ class LaneMeasurement:
         Raises:
             InputError: it was not measured.
         """
-        return one_option("measured format", format, {each.format: each for each in self.curves})
+        return one_option("measured format", format, {curve.format: curve for curve in self.curves})
 
 
 def read(facts: dict[str, Any]) -> LaneMeasurement:
     """What ``dataclasses.asdict`` made of a measurement, after JSON."""
     curves = [
         LaneCurve(
-            each["format"], each["bits"],
+            fields_["format"], fields_["bits"],
             tuple(LoopSamples(p["lanes"], p["operations"],
-            tuple(p["samples"])) for p in each["points"]),
+            tuple(p["samples"])) for p in fields_["points"]),
         )
-        for each in facts["curves"]
+        for fields_ in facts["curves"]
     ]  # fmt: skip
     others = {
         "curves": tuple(curves),
@@ -146,10 +146,10 @@ def read(facts: dict[str, Any]) -> LaneMeasurement:
     return LaneMeasurement(**(facts | others))
 
 
-def ratios(found: LaneMeasurement) -> dict[str, float]:
+def ratios(lane_measurement: LaneMeasurement) -> dict[str, float]:
     """The rate of each format at its knee, by that of the first."""
-    first = found.curves[0].knee.rate
-    return {each.format: each.knee.rate / first for each in found.curves}
+    first = lane_measurement.curves[0].knee.rate
+    return {curve.format: curve.knee.rate / first for curve in lane_measurement.curves}
 
 
 FORMATS = ("fp64", "fp32", "bf16", "int8")
@@ -194,11 +194,14 @@ def measure(
         raise InputError(f"no vectors of {' or '.join(asked) or 'no format'} are computed here; "
                          f"try {' or '.join(available())}.")  # fmt: skip
     name, counts = clock(), sorted({whole_number("lanes", count) for count in lanes})
-    for each in names:
-        if not counts or counts[-1] < ARITHMETIC[each].least:
-            raise InputError(f"{each} has no loop of so few lanes; try {ARITHMETIC[each].least}.")
+    for number_format in names:
+        if not counts or counts[-1] < ARITHMETIC[number_format].least:
+            raise InputError(
+                f"{number_format} has no loop of so few lanes; try "
+                f"{ARITHMETIC[number_format].least}."
+            )
     points = _points(names, counts, whole_number("repeats", repeats), CLOCKS[name], progress)
-    curves = (LaneCurve(each, ARITHMETIC[each].bits, points[each]) for each in names)
+    curves = (LaneCurve(name, ARITHMETIC[name].bits, points[name]) for name in names)
     chosen, bits = _compilers_choice()
     missing = tuple(name for name in asked if name not in names)
     return LaneMeasurement(tuple(curves), *WIDTH, "", missing, chosen, bits, name, machine())
@@ -262,11 +265,11 @@ def _points(
 
         with set_apart():
             samples = interleave({key: partial(case, key) for key in kernels}, repeats, clock=clock)
-    found: dict[str, tuple[LoopSamples, ...]] = dict.fromkeys(formats, ())
+    loops: dict[str, tuple[LoopSamples, ...]] = dict.fromkeys(formats, ())
     for key, kernel in kernels.items():
         point = LoopSamples(kernel.lanes, kernel.run(1) * steps[key], samples[key])
-        found[kernel.format] += (point,)
-    return found
+        loops[kernel.format] += (point,)
+    return loops
 
 
 def _steps(kernel: MicroKernel, clock: Callable[[], float]) -> int:
@@ -288,8 +291,8 @@ def _compilers_choice() -> tuple[dict[str, int], int]:
     values = np.ones(64, np.float32)
     loop: Any = LOOPS[plus]
     loop(values, values, np.empty_like(values), False, ())
-    found = assembly.registers(loop)
-    return found, assembly.width(found)
+    width = assembly.registers(loop)
+    return width, assembly.width(width)
 
 
 def main() -> None:

@@ -316,14 +316,14 @@ def _sizes(layer: Layer, inputs: tuple[Handle, ...]) -> str:
 
 def _ancestors(last: Handle) -> list[Handle]:
     """Every layer that leads to ``last``, in the order in which they were written."""
-    found = {last} if last.layer is not None else set()
+    ancestors = {last} if last.layer is not None else set()
     waiting = [last]
     while waiting:
         for source in waiting.pop().inputs:
-            if source.layer is not None and source not in found:
-                found.add(source)
+            if source.layer is not None and source not in ancestors:
+                ancestors.add(source)
                 waiting.append(source)
-    return sorted(found, key=lambda output: output.born)
+    return sorted(ancestors, key=lambda output: output.born)
 
 
 def _names(outputs: Sequence[Handle], network: str) -> dict[Handle, str]:
@@ -385,7 +385,7 @@ def network(
     named("a network", name, "mine")
     named("a network", title, "mine", empty=True)
     named("a variant", variant, "v1", empty=True)
-    given = [each for each in (image, features, sequence, tokens) if each is not None]
+    given = [shape for shape in (image, features, sequence, tokens) if shape is not None]
     if len(given) != 1:
         raise InputError(
             "give image=(channels, height, width), features=count, sequence=(steps, features) or "

@@ -17,7 +17,7 @@ from memlab.networks.graph import INPUT, Network
 from memlab.optimizers import OPTIMIZERS
 
 FP32 = 4
-COPIES = {name: each.arrays for name, each in OPTIMIZERS.items()}
+COPIES = {name: optimizer.arrays for name, optimizer in OPTIMIZERS.items()}
 """Arrays as large as the parameters: they, their gradients and the optimizer's state (B1)."""
 
 NO_VALUES = frozenset({"flatten", "squared_error"})

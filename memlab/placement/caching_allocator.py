@@ -152,7 +152,7 @@ class _Cache:
         """A block is free again, and one with the free blocks beside it."""
         for other in _beside(block):
             self._free[other.small].remove((other.size, other.order))
-            first, second = sorted((block, other), key=lambda each: each.order)
+            first, second = sorted((block, other), key=lambda neighbour: neighbour.order)
             first.size += second.size
             first.after = second.after
             if second.after is not None:

@@ -37,7 +37,7 @@ def solve(load: Load, most: int, seconds: float = SECONDS) -> Packing:
     pairs = [pair for pair in combinations(range(count), 2) if _meet(load, *pair)]
     constraints = _constraints(sizes, pairs, most)
     total = count + len(pairs) + 1
-    found = milp(
+    solution = milp(
         "an exact placement",
         c=np.eye(total)[-1],
         integrality=np.r_[np.zeros(count), np.ones(len(pairs)), 0],
@@ -48,10 +48,10 @@ def solve(load: Load, most: int, seconds: float = SECONDS) -> Packing:
         constraints=constraints,
         options={"time_limit": seconds, "mip_rel_gap": 0},
     )
-    if found.status == 0:
-        order = load.order(lambda n: (round(found.x[n]),))
+    if solution.status == 0:
+        order = load.order(lambda n: (round(solution.x[n]),))
         addresses = first_fit(load, order)
-        if load.top(addresses) <= round(found.fun) * unit:  # exact again, in whole bytes
+        if load.top(addresses) <= round(solution.fun) * unit:  # exact again, in whole bytes
             return order, addresses
     raise InputError(
         f"no proof of an optimum of these {count} blocks within {seconds:g} s; try how='best'."

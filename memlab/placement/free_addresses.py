@@ -24,9 +24,9 @@ class BookedAddresses:
 
     def lowest(self, size: int, birth: int, death: int) -> int:
         """The lowest address with ``size`` bytes that are free from birth to death."""
-        found = [self._within[node] for node in self._cover(birth, death)]
-        found += [self._across[node] for node in self._above(birth, death)]
-        lists, start, n = [taken for taken in found if taken], 0, 0
+        intervals = [self._within[node] for node in self._cover(birth, death)]
+        intervals += [self._across[node] for node in self._above(birth, death)]
+        lists, start, n = [taken for taken in intervals if taken], 0, 0
         while n < len(lists):
             free = _free(lists[n], start, size)
             n += 1

@@ -37,11 +37,11 @@ def milp(what: str, **program: Any) -> Any:
     """
     optimize = scipy("scipy.optimize", what)
     with _unheard():
-        found = optimize.milp(**program)
-        if found.status == OTHER:  # its presolve fails where most of an objective is 0
+        solution = optimize.milp(**program)
+        if solution.status == OTHER:  # its presolve fails where most of an objective is 0
             plain = {**program.get("options", {}), "presolve": False}
-            found = optimize.milp(**{**program, "options": plain})
-    return found
+            solution = optimize.milp(**{**program, "options": plain})
+    return solution
 
 
 @contextmanager

@@ -116,18 +116,18 @@ def search(load: Load, goal: int) -> Packing:
 
     How much is tried does not depend on a clock, so the same load is always packed the same.
     """
-    found: list[Packing] = []
+    packings: list[Packing] = []
     for way in (by_size, by_death, by_area, by_birth):
         order = way(load)
-        found.append((order, first_fit(load, order)))
-        if load.top(found[-1][1]) <= goal:
-            return found[-1]
-    found.sort(key=lambda packing: load.top(packing[1]))
+        packings.append((order, first_fit(load, order)))
+        if load.top(packings[-1][1]) <= goal:
+            return packings[-1]
+    packings.sort(key=lambda packing: load.top(packing[1]))
     for number in range(3):
-        found[number] = _improved(load, found[number], goal)
-        if load.top(found[number][1]) <= goal:
-            return found[number]
-    return min(found, key=lambda packing: load.top(packing[1]))
+        packings[number] = _improved(load, packings[number], goal)
+        if load.top(packings[number][1]) <= goal:
+            return packings[number]
+    return min(packings, key=lambda packing: load.top(packing[1]))
 
 
 def _improved(load: Load, packing: Packing, goal: int) -> Packing:

@@ -81,8 +81,8 @@ def _in_turn(
     """A way without a search: the blocks in one order, each where it fits then."""
 
     def way(load: Load) -> Packing:
-        found = order(load)
-        return found, fit(load, found)
+        addresses = order(load)
+        return addresses, fit(load, addresses)
 
     return way
 
@@ -94,9 +94,9 @@ def _best(load: Load) -> Packing:
 
 def _exact(load: Load) -> Packing:
     bound, _ = load.bound()
-    found = packing.search(load, bound)
-    top = load.top(found[1])
-    return found if top == bound else exact_packing.solve(load, top)
+    smallest = packing.search(load, bound)
+    top = load.top(smallest[1])
+    return smallest if top == bound else exact_packing.solve(load, top)
 
 
 WAYS = {

@@ -46,11 +46,11 @@ def cut(op: Op) -> SplitAxis:
     mask begin anew with every sample; the outputs of a linear layer on sequences lie apart."""
     if op.slots or SCALE in op.reads:
         return SplitAxis.PARAMETERS if op.slots else SplitAxis.WHOLE
-    found = op.traits.cut
-    if found is SplitAxis.OUTPUTS and len(op.reads["x"].axes) > 2:
+    axis = op.traits.cut
+    if axis is SplitAxis.OUTPUTS and len(op.reads["x"].axes) > 2:
         return SplitAxis.SAMPLES
     masked = "mask" in op.reads or "mask" in op.writes
-    return SplitAxis.SAMPLES if masked and found is SplitAxis.VALUES else found
+    return SplitAxis.SAMPLES if masked and axis is SplitAxis.VALUES else axis
 
 
 def small(format: Format) -> bool:
@@ -103,7 +103,7 @@ _OWN = ("cut", "tile")
 
 def _needs_tiles(op: Op) -> bool:
     """Whether an operation cannot work on its tensors as they are stored."""
-    formats = {each.format for each in op.touched()}
+    formats = {touched.format for touched in op.touched()}
     as_stored = op.transfers or op.traits.as_stored
     if as_stored or (op.traits.moves and len(formats) == 1):
         return False
@@ -112,7 +112,7 @@ def _needs_tiles(op: Op) -> bool:
 
 def tiles(op: Op) -> dict[str, Tensor]:
     """The buffers that a staged operation has beside the workspace of its algorithm."""
-    return {name: each for name, each in op.workspace.items() if name.endswith(SUFFIX)}
+    return {name: scratch for name, scratch in op.workspace.items() if name.endswith(SUFFIX)}
 
 
 def _traffic(op: Op) -> Size:
@@ -129,24 +129,24 @@ def _traffic(op: Op) -> Size:
 
 def _values(operand: Tensor) -> Size:
     """How many values a tensor has."""
-    fixed, each = (
+    fixed, per_sample = (
         8 * n // operand.format.bits for n in (operand.size.fixed, operand.size.per_sample)
     )
-    return Size(fixed, each)
+    return Size(fixed, per_sample)
 
 
 def extent(op: Op, along: SplitAxis) -> int:
     """How many values, channels or outputs a tile has; a whole operation has one tile."""
     if along in (SplitAxis.VALUES, SplitAxis.PARAMETERS):
-        sizes = (_values(each) for each in operands(op).values())
+        sizes = (_values(operand) for operand in operands(op).values())
         longest = max(size.fixed + size.per_sample for size in sizes)
         return min(MOST, max(LEAST, longest))
     if along is SplitAxis.CHANNELS:
         _, (_, channels), *plane = op.reads["x"].axes
         return min(-(-channels // 4), max(1, MAPS // prod(size for _, size in plane)))
     if along is SplitAxis.OUTPUTS:
-        found = operands(op)
-        weight = found["weight" if "weight" in found else "dweight"]
+        tensors = operands(op)
+        weight = tensors["weight" if "weight" in tensors else "dweight"]
         (_, outputs), (_, inputs) = weight.axes
         return min(outputs, max(1, MATRIX // inputs))
     return 1
@@ -190,11 +190,11 @@ def _of_update(op: Op) -> Iterator[tuple[str, Dims]]:
 
 def _widened(op: Op, slot: UpdateSlot) -> Iterator[str]:
     """The parts of an update of one parameter that are computed on buffers."""
-    found = operands(op)
+    tensors = operands(op)
     for part, name in slot.parts.items():
         copied = part == PARAMETER and slot.master
         scaled = part == GRADIENT and SCALE in op.reads
-        if scaled or (small(found[name].format) and not copied):
+        if scaled or (small(tensors[name].format) and not copied):
             yield part
 
 

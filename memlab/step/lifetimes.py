@@ -117,13 +117,13 @@ class Lifetimes(Mapping[str, Lifetime]):
     @cached_property
     def uses(self) -> dict[str, Uses]:
         """The operations that read and write every storage but workspaces, by its name."""
-        found = {name: Uses() for name in self._found}
+        slots_used = {name: Uses() for name in self._found}
         for number, op in enumerate(self.ops):
             for tensor in (*op.reads.values(), *op.updates.values()):
-                found[tensor.storage.name].reads.append(number)
+                slots_used[tensor.storage.name].reads.append(number)
             for tensor in (*op.writes.values(), *op.updates.values()):
-                found[tensor.storage.name].writes.append(number)
-        return found
+                slots_used[tensor.storage.name].writes.append(number)
+        return slots_used
 
     def _begin(self, live_in: Sequence[Tensor]) -> None:
         for tensor in live_in:
@@ -135,9 +135,9 @@ class Lifetimes(Mapping[str, Lifetime]):
 
     def _read(self, op: Op, number: int) -> None:
         """What an operation reads is there, and nobody has written over it."""
-        found = self._found
+        uses = self._found
         for tensor in (*op.reads.values(), *op.updates.values()):
-            life = found.get(tensor.storage.name)
+            life = uses.get(tensor.storage.name)
             if life is None:
                 raise InputError(f"{op.name} reads {tensor.name} before anything writes it.")
             if life.tensor.storage is not tensor.storage:
@@ -148,10 +148,10 @@ class Lifetimes(Mapping[str, Lifetime]):
 
     def _write(self, op: Op, number: int) -> None:
         """What an operation writes is born, or takes the place of what was there."""
-        found = self._found
+        uses = self._found
         for tensor in op.writes.values():
-            if (life := found.get(tensor.storage.name)) is None:
-                found[tensor.storage.name] = life = Lifetime(tensor, number, number)
+            if (life := uses.get(tensor.storage.name)) is None:
+                uses[tensor.storage.name] = life = Lifetime(tensor, number, number)
                 self.blocks.append(life)
                 continue
             self._same(life.tensor, tensor)
@@ -159,7 +159,7 @@ class Lifetimes(Mapping[str, Lifetime]):
             life.follow(tensor, number)
         for tensor in op.updates.values():
             if tensor.pitch is None:
-                found[tensor.storage.name].over = tensor.name
+                uses[tensor.storage.name].over = tensor.name
         for tensor in op.workspace.values():
             self._same(self._scratch.setdefault(tensor.storage.name, tensor), tensor)
             self.blocks.append(Lifetime(tensor, number, number))

@@ -37,14 +37,14 @@ def quick(kind: Kind) -> Kind:
     into its slot, where ``dataclass`` asks ``object`` for it by name."""
     given: dict[str, Any] = {"_MISSING": MISSING}
     heads, lines = [], []
-    for each in fields(kind):
-        name, value = each.name, each.name
+    for field in fields(kind):
+        name, value = field.name, field.name
         given[f"_set_{name}"] = getattr(kind, name).__set__
-        if each.default_factory is not MISSING:
-            given[f"_make_{name}"], given[f"_{name}"] = each.default_factory, MISSING
+        if field.default_factory is not MISSING:
+            given[f"_make_{name}"], given[f"_{name}"] = field.default_factory, MISSING
             value = f"_make_{name}() if {name} is _MISSING else {name}"
-        elif each.default is not MISSING:
-            given[f"_{name}"] = each.default
+        elif field.default is not MISSING:
+            given[f"_{name}"] = field.default
         heads.append(f"{name}=_{name}" if f"_{name}" in given else name)
         lines.append(f"    _set_{name}(self, {value})")
     exec("\n".join([f"def __init__(self, {', '.join(heads)}):", *lines]), given)

@@ -53,8 +53,11 @@ def language() -> str:
 @cache
 def languages() -> list[str]:
     """English, and the languages that there is a file of."""
-    found = [file.name for file in FOLDER.iterdir()]
-    return [ENGLISH, *sorted(name.removesuffix(".po") for name in found if name.endswith(".po"))]
+    languages = [file.name for file in FOLDER.iterdir()]
+    return [
+        ENGLISH,
+        *sorted(name.removesuffix(".po") for name in languages if name.endswith(".po")),
+    ]
 
 
 @cache
@@ -65,11 +68,11 @@ def table(name: str = ENGLISH) -> dict[str, str]:
         return {key: known.get((context(key, text), text), text) for key, text in table().items()}
     import tomllib  # late: memlab is imported without a text
 
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for file in sorted((FOLDER / name).iterdir(), key=lambda file: file.name):
         if file.name.endswith(".toml"):
-            found |= flat(tomllib.loads(file.read_text(encoding="utf-8")))
-    return found
+            texts |= flat(tomllib.loads(file.read_text(encoding="utf-8")))
+    return texts
 
 
 @cache
@@ -88,10 +91,10 @@ def messages(name: str) -> dict[tuple[str, str], str]:
 def translations(catalog: Catalog) -> dict[tuple[str, str], str]:
     """What of a file of messages counts: all but what is empty, or fuzzy and so to be looked at."""
     return {
-        (each.context or "", each.id): each.string
-        for each in catalog
-        if isinstance(each.id, str) and isinstance(each.string, str)
-        if each.id and each.string and not each.fuzzy
+        (message.context or "", message.id): message.string
+        for message in catalog
+        if isinstance(message.id, str) and isinstance(message.string, str)
+        if message.id and message.string and not message.fuzzy
     }
 
 
@@ -125,8 +128,8 @@ def gettext(text: str, /, **values: object) -> str:
 
 def flat(tree: dict[str, Any], prefix: str = "") -> dict[str, str]:
     """The texts of nested tables by their dotted key."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for name, value in tree.items():
         key = prefix + name
-        found |= flat(value, f"{key}.") if isinstance(value, dict) else {key: value}
-    return found
+        texts |= flat(value, f"{key}.") if isinstance(value, dict) else {key: value}
+    return texts

@@ -84,8 +84,8 @@ class _PartWriter:
         end = next(updates, len(step.ops))
         self.ops, self.updates, self.count = step.ops[:end], step.ops[end:], count
         self.names = {op.name for op in self.ops}
-        self.inputs = [each for each in step.live_in if each.role is Role.INPUT]
-        left = {each.storage.name for each in step.live_out}
+        self.inputs = [tensor for tensor in step.live_in if tensor.role is Role.INPUT]
+        left = {tensor.storage.name for tensor in step.live_out}
         self.sums = {
             tensor.storage.name
             for op in self.ops
@@ -95,7 +95,7 @@ class _PartWriter:
         }
         """The storages that all parts add to."""
         there = set(names_of(step.live_in)) - set(names_of(self.inputs))
-        touched = {each.storage.name for op in self.ops for each in op.touched()}
+        touched = {tensor.storage.name for op in self.ops for tensor in op.touched()}
         self.own = touched - there - self.sums
         """Those that each part has for itself."""
         self.check(step)
@@ -132,19 +132,23 @@ class _PartWriter:
 
     def load(self, number: int) -> Op:
         """Input and labels of a part take their blocks."""
-        writes = {each.name: renamed(each, ending(number)) for each in self.inputs}
-        moved = sum((each.size for each in writes.values()), Size())
+        writes = {input_.name: renamed(input_, ending(number)) for input_ in self.inputs}
+        moved = sum((tensor.size for tensor in writes.values()), Size())
         name = f"load of part {number}"
         layer = self.inputs[0].name if self.inputs else ""
         return Op(name, LOAD, Phase.FORWARD, writes=writes, bytes_moved=moved, layer=layer)
 
     def again(self, op: Op, suffix: str) -> Op:
         """An operation on the tensors of another part; it adds to the sums."""
-        added = {name: each for name, each in op.writes.items() if each.storage.name in self.sums}
-        writes = {name: each for name, each in op.writes.items() if name not in added}
-        workspace = {name: renamed(each, suffix) for name, each in op.workspace.items()}
+        added = {
+            name: tensor for name, tensor in op.writes.items() if tensor.storage.name in self.sums
+        }
+        writes = {name: tensor for name, tensor in op.writes.items() if name not in added}
+        workspace = {name: renamed(scratch, suffix) for name, scratch in op.workspace.items()}
         if op.traits.apart:
-            workspace |= {name + OF_PART: _beside(each, suffix) for name, each in added.items()}
+            workspace |= {
+                name + OF_PART: _beside(written, suffix) for name, written in added.items()
+            }
         return rewritten(
             op,
             name=op.name + suffix,
@@ -153,15 +157,15 @@ class _PartWriter:
             updates=self.renamed({**op.updates, **added}, suffix),
             workspace=workspace,
             attributes={**op.attributes, "draw": op.attributes.get("draw", op.name) + suffix},
-            flops=op.flops + sum((_values(each) for each in added.values()), Size()),
+            flops=op.flops + sum((_values(written) for written in added.values()), Size()),
             after=tuple(name + suffix for name in op.after),
         )
 
     def renamed(self, operands: Operands, suffix: str) -> Operands:
         """The tensors of another part where each part has its own."""
         return {
-            slot: renamed(each, suffix) if each.storage.name in self.own else each
-            for slot, each in operands.items()
+            slot: renamed(operand, suffix) if operand.storage.name in self.own else operand
+            for slot, operand in operands.items()
         }
 
     def waiting(self, op: Op) -> Op:

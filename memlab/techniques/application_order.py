@@ -54,10 +54,10 @@ def names(given: object, what: str = "layers") -> tuple[str, ...]:
     Raises:
         InputError: what holds no names.
     """
-    found = tuple(listed(what, given, "relu1"))
-    if not all(isinstance(name, str) for name in found):
+    names = tuple(listed(what, given, "relu1"))
+    if not all(isinstance(name, str) for name in names):
         raise InputError(f"{what} are several names, got {shorten(given)}; try ['relu1'].")
-    return found
+    return names
 
 
 def done(step: Step) -> str:

@@ -106,7 +106,7 @@ class _Homes:
             return f"{there.name} is {last}"
         if last != op.name:
             return f"{last} still needs {there.name}"
-        if sum(self.home(each).name == home.name for each in op.reads.values()) > 1:
+        if sum(self.home(tensor).name == home.name for tensor in op.reads.values()) > 1:
             return f"it reads {there.name} twice"
         if not alike(output, there):
             return f"{there.name} is not of the same bytes, format and role as {output.name}"
@@ -123,7 +123,7 @@ class _Homes:
         )
 
     def operands(self, operands: Operands) -> Operands:
-        return {slot: self.tensor(each) for slot, each in operands.items()}
+        return {slot: self.tensor(operand) for slot, operand in operands.items()}
 
     def tensor(self, tensor: Tensor) -> Tensor:
         """The same tensor in the storage that it has moved to."""

@@ -158,11 +158,11 @@ def ways(op: Op, names: Iterable[str], threads: int) -> list[Op]:
     too; another one as it is."""
     if not _convolves(op):
         return [op]
-    found: dict[str, Op] = {}
+    ops: dict[str, Op] = {}
     for name in names:
-        each = _with(op, _choose(op, name, threads))
-        found.setdefault(each.algorithm, each)
-    return [_apart(each) for each in found.values()]
+        lowered_op = _with(op, _choose(op, name, threads))
+        ops.setdefault(lowered_op.algorithm, lowered_op)
+    return [_apart(candidate) for candidate in ops.values()]
 
 
 def _apart(op: Op) -> Op:

@@ -112,7 +112,7 @@ class Technique:
     def takes(self, value: Any) -> Takes:
         """The arguments that belong to a value of the choice."""
         if self.of is None or value not in self.values:
-            return Takes(takes=tuple(each.name for each in self.more))
+            return Takes(takes=tuple(argument.name for argument in self.more))
         return self.of(value)
 
 
@@ -132,7 +132,11 @@ class Applied:
     @property
     def arguments(self) -> dict[str, Any]:
         """All arguments by name."""
-        names = [each for each in signature(self.technique.rewrite).parameters if each != "step"]
+        names = [
+            parameter
+            for parameter in signature(self.technique.rewrite).parameters
+            if parameter != "step"
+        ]
         return dict(zip(names, self.args, strict=False)) | dict(self.given)
 
     def __call__(self, step: Step) -> Step:
@@ -188,11 +192,11 @@ def techniques() -> Mapping[str, Technique]:
 
 def _modules(folder: Path, package: str) -> Iterator[str]:
     """The modules below a folder that register a technique."""
-    for each in folder.iterdir():
-        name = f"{package}.{each.name.removesuffix('.py')}"
-        if each.is_dir():
-            yield from _modules(each, name)
-        elif each.name.endswith(".py") and _REGISTERS.search(each.read_text(encoding="utf-8")):
+    for path in folder.iterdir():
+        name = f"{package}.{path.name.removesuffix('.py')}"
+        if path.is_dir():
+            yield from _modules(path, name)
+        elif path.name.endswith(".py") and _REGISTERS.search(path.read_text(encoding="utf-8")):
             yield name.removesuffix(".__init__")
 
 
@@ -208,7 +212,7 @@ def find(name: str) -> Technique:
 def ordered(uses: Iterable[Applied]) -> list[Applied]:
     """Techniques with their arguments in the order in which they are applied."""
     names = list(techniques())
-    return sorted(uses, key=lambda each: names.index(each.name))
+    return sorted(uses, key=lambda technique: names.index(technique.name))
 
 
 def later(name: str) -> list[Technique]:

@@ -69,7 +69,7 @@ def rewritable(step: Step) -> Step:
 def _changes(op: Op) -> bool:
     """Whether an operation of forward writes over a map, or moves statistics."""
     forward = op.phase in (Phase.FORWARD, Phase.LOSS)
-    return forward and any(each.role is Role.FEATURE_MAP for each in op.updates.values())
+    return forward and any(tensor.role is Role.FEATURE_MAP for tensor in op.updates.values())
 
 
 class _Values:
@@ -81,19 +81,21 @@ class _Values:
 
     def apart(self, op: Op) -> Op:
         """The operation on the newest values, of which it changes none."""
-        reads = {slot: self.current(each) for slot, each in op.reads.items()}
+        reads = {slot: self.current(tensor) for slot, tensor in op.reads.items()}
         if op.phase not in (Phase.FORWARD, Phase.LOSS):
-            updates = {slot: self.current(each) for slot, each in op.updates.items()}
+            updates = {slot: self.current(tensor) for slot, tensor in op.updates.items()}
             return replace(op, reads=reads, updates=updates)
-        changed = {slot: each for slot, each in op.updates.items() if each.role not in _STAY}
-        kept = {slot: each for slot, each in op.updates.items() if each.role in _STAY}
-        reads |= {slot: self.current(each) for slot, each in changed.items()}
-        made = {f"new {slot}": self.renewed(each) for slot, each in changed.items()}
+        changed = {slot: tensor for slot, tensor in op.updates.items() if tensor.role not in _STAY}
+        kept = {slot: tensor for slot, tensor in op.updates.items() if tensor.role in _STAY}
+        reads |= {slot: self.current(changed_tensor) for slot, changed_tensor in changed.items()}
+        renewed = {
+            f"new {slot}": self.renewed(changed_tensor) for slot, changed_tensor in changed.items()
+        }
         over = {f"new {slot}": (slot,) for slot in changed}
         return replace(
             op,
             reads=reads,
-            writes={**op.writes, **made},
+            writes={**op.writes, **renewed},
             updates=kept,
             traits=Traits(over=over) if over else op.traits,
             again=op.again or (RerunRule((), op.flops) if kept else None),

@@ -80,13 +80,13 @@ def compare(case: AccuracyCase, predictors: Sequence[Predictor] | None = None) -
         return Compared(case.title, case.source, 0, why=f"not run: it {need}; try a smaller batch")
     truth = peak(case)
     others = PREDICTORS if predictors is None else predictors
-    said = tuple(planned if each is PLAN else each.estimate(case) for each in others)
+    said = tuple(planned if other is PLAN else other.estimate(case) for other in others)
     return Compared(case.title, case.source, truth, said)
 
 
-def recorded(found: RecordedFigures) -> Accuracy:
+def recorded(recording: RecordedFigures) -> Accuracy:
     """The result that a file of recorded figures holds, as it was measured."""
-    return Accuracy(found.result.benchmark, found.result.machine, found.result.lines)
+    return Accuracy(recording.result.benchmark, recording.result.machine, recording.result.lines)
 
 
 def _of_zoo(steps: Sequence[tuple[str, int, str]], device: str) -> list[AccuracyCase]:
@@ -131,12 +131,12 @@ def _where(device: str) -> Machine:
     from memlab.bench.accuracy.predictors import versions
 
     here = machine()
-    found = {**here.versions, **versions()}
+    packages = {**here.versions, **versions()}
     if device == "cuda":
         card = torch.cuda.get_device_name()
-        found["CUDA"] = str(torch.version.cuda)
-        return replace(here, processor=f"{card}, beside {here.processor}", versions=found)
-    return replace(here, versions=found)
+        packages["CUDA"] = str(torch.version.cuda)
+        return replace(here, processor=f"{card}, beside {here.processor}", versions=packages)
+    return replace(here, versions=packages)
 
 
 __all__ = ["COMMAND", "FILE", "STEPS", "Accuracy", "compare", "recorded", "run"]

@@ -67,8 +67,8 @@ def _with_workspace(case: AccuracyCase, recorded: Any) -> int:
     """The same, each distinct operation measured alone at the batch."""
     from memlab.frontends.torch.measured_workspace import with_workspace, workspace
 
-    found = recorded.observe(case.wish())
-    return plan(with_workspace(found, workspace(found, case.batch))).peak(case.batch)
+    recording = recorded.observe(case.wish())
+    return plan(with_workspace(recording, workspace(recording, case.batch))).peak(case.batch)
 
 
 # -- others ------------------------------------------------------------------------------------
@@ -83,22 +83,22 @@ def _mem_tracker(case: AccuracyCase, module: Any) -> int:
         mine = tree_map(lambda t: fake.from_tensor(t) if isinstance(t, torch.Tensor) else t, data)
         training = StartedTraining(case, case.model(), mine)
         tracker = module.MemTracker()
-        tensors = [each for each in tree_leaves(mine) if isinstance(each, torch.Tensor)]
+        tensors = [leaf for leaf in tree_leaves(mine) if isinstance(leaf, torch.Tensor)]
         tracker.track_external(training.model, training.optimizer, *tensors)
         with tracker:
             training.step()
     peaks = tracker.get_tracker_snapshot("peak")
-    return sum(int(found["Total"]) for at, found in peaks.items() if at.type == case.device)
+    return sum(int(peak["Total"]) for at, peak in peaks.items() if at.type == case.device)
 
 
 def _torchinfo(case: AccuracyCase, module: Any) -> int:
     """Its "Estimated Total Size": input, parameters, and twice the outputs of layers that have
     parameters. It asks for no optimizer."""
     x, _ = case.data()
-    found = module.summary(
+    summary = module.summary(
         case.model(), input_data=[x], device=case.device, mode="train", verbose=0
     )
-    return int(found.total_input + found.total_output_bytes + found.total_param_bytes)
+    return int(summary.total_input + summary.total_output_bytes + summary.total_param_bytes)
 
 
 def _accelerate(case: AccuracyCase, module: Any) -> int:
@@ -112,7 +112,7 @@ def _accelerate(case: AccuracyCase, module: Any) -> int:
 def _deepspeed(case: AccuracyCase, module: Any) -> int:
     """Its ZeRO-2 estimator for one GPU without offload: parameters, gradients and Adam's states
     of mixed precision."""
-    count = sum(each.numel() for each in case.build().parameters())
+    count = sum(parameter.numel() for parameter in case.build().parameters())
     _, nbytes = module.estimate_zero2_model_states_mem_needs(
         count, num_gpus_per_node=1, num_nodes=1, cpu_offload=False
     )
@@ -140,7 +140,7 @@ def versions(predictors: Sequence[Predictor] = PREDICTORS) -> dict[str, str]:
 
 
 def _versions(predictors: Sequence[Predictor]) -> Iterator[tuple[str, str]]:
-    for package in dict.fromkeys(each.package for each in predictors):
+    for package in dict.fromkeys(predictor.package for predictor in predictors):
         try:
             yield package, metadata.version(package)
         except metadata.PackageNotFoundError:

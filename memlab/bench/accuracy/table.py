@@ -59,26 +59,26 @@ class Compared:
             yield BenchmarkLine(head + self.why, 0, "")
             return
         yield BenchmarkLine(head + self.source, self.truth, "B")
-        for each in self.estimates:
-            name = head + each.predictor
-            if each.nbytes is None:
-                yield BenchmarkLine(f"{name}, {each.why}", 0, "")
+        for estimate in self.estimates:
+            name = head + estimate.predictor
+            if estimate.nbytes is None:
+                yield BenchmarkLine(f"{name}, {estimate.why}", 0, "")
                 continue
-            off, side = abs(each.percent(self.truth) or 0.0), _side(each.nbytes, self.truth)
-            yield BenchmarkLine(name, each.nbytes, "B")
+            off, side = abs(estimate.percent(self.truth) or 0.0), _side(estimate.nbytes, self.truth)
+            yield BenchmarkLine(name, estimate.nbytes, "B")
             yield BenchmarkLine(f"{name}, {side} by", off, "%")
-            yield BenchmarkLine(f"{name}, {TOOK}", each.seconds, "s")
+            yield BenchmarkLine(f"{name}, {TOOK}", estimate.seconds, "s")
 
     def text(self) -> str:
         """The truth, and below it a line for each estimate."""
         if self.why:
             return f"{self.case}: {self.why}"
         rows = [f"{self.case}: {units.exact(self.truth)}, by {self.source}"]
-        for each in self.estimates:
+        for estimate in self.estimates:
             size, took = "", ""
-            if each.nbytes is not None:
-                size, took = units.short(each.nbytes), f"{each.seconds:8.2f} s"
-            rows.append(f"  {each.predictor:24}{size:>10}{took:10}  {each.off(self.truth)}")
+            if estimate.nbytes is not None:
+                size, took = units.short(estimate.nbytes), f"{estimate.seconds:8.2f} s"
+            rows.append(f"  {estimate.predictor:24}{size:>10}{took:10}  {estimate.off(self.truth)}")
         return "\n".join(rows)
 
 
@@ -100,12 +100,14 @@ class Accuracy(Result):
         steps = self.compared
         if not steps:
             return super().__str__()
-        return "\n\n".join([f"measured here: {self.machine}", *(each.text() for each in steps)])
+        return "\n\n".join([f"measured here: {self.machine}", *(step.text() for step in steps)])
 
 
-def accuracy(found: Iterable[Compared], machine: Machine) -> Accuracy:
+def accuracy(comparisons: Iterable[Compared], machine: Machine) -> Accuracy:
     """The result of some steps on a machine."""
-    return Accuracy(NAME, machine, tuple(line for each in found for line in each.lines))
+    return Accuracy(
+        NAME, machine, tuple(line for compared in comparisons for line in compared.lines)
+    )
 
 
 def _side(nbytes: int, truth: int) -> str:

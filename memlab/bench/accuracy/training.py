@@ -66,7 +66,7 @@ class AccuracyCase:
             raise InputError(f"build() must give an nn.Module, got {shorten(model)}; try "
                              "build=lambda: MyModel(...).")  # fmt: skip
         model.train()
-        there = all(each.device.type == self.device for each in model.parameters())
+        there = all(parameter.device.type == self.device for parameter in model.parameters())
         return model if there else model.to(self.device)
 
     def wish(self) -> RecordingRequest:
@@ -85,10 +85,10 @@ class AccuracyCase:
 
     def _moved(self, batch: int) -> Any:
         """What ``make_batch`` gives, on the device."""
-        found = self.make_batch(batch)
+        pair = self.make_batch(batch)
         if self.device == "cpu":
-            return found
-        return tree_map(lambda t: t.to(self.device) if isinstance(t, torch.Tensor) else t, found)
+            return pair
+        return tree_map(lambda t: t.to(self.device) if isinstance(t, torch.Tensor) else t, pair)
 
 
 class StartedTraining:
@@ -117,7 +117,7 @@ class StartedTraining:
         tensors = [*self.model.parameters(), *self.model.buffers(), *tree_leaves(states),
                    *tree_leaves(self.data)]  # fmt: skip
         storages = [t.untyped_storage() for t in tensors if isinstance(t, torch.Tensor)]
-        return sum({each._cdata: int(each.nbytes()) for each in storages}.values())
+        return sum({storage._cdata: int(storage.nbytes()) for storage in storages}.values())
 
 
 def peak(case: AccuracyCase) -> int:

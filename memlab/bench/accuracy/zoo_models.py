@@ -64,8 +64,8 @@ class SumModule(nn.Module):
     def forward(self, *inputs: Any) -> Any:
         """One after the other."""
         total = inputs[0]
-        for each in inputs[1:]:
-            total = total + each
+        for input_ in inputs[1:]:
+            total = total + input_
         return total
 
 
@@ -116,10 +116,10 @@ def _module(node: Node, alone: bool) -> Any:
             f"layer {shorten(node.name)} is of the kind {node.kind!r}, which has no module of "
             f"PyTorch here; the kinds are {', '.join(MODULES)}."
         )
-    made = MODULES[node.kind](node)
-    if alone and isinstance(made, nn.ReLU):
-        made.inplace = True
-    return made
+    module = MODULES[node.kind](node)
+    if alone and isinstance(module, nn.ReLU):
+        module.inplace = True
+    return module
 
 
 def _conv(node: Node) -> Any:

@@ -132,15 +132,15 @@ def _shared(text: str) -> tuple[str, str]:
     """Define once what many slides draw alike: copies, rows of a matrix, lines of cells. What
     marks say on hover is left out: on a projector nobody hovers."""
     text = re.sub(r'<style>.*?</style><defs>.*?</defs>| data-fact="[^"]*"', "", text)
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
 
     def use(match: re.Match[str]) -> str:
-        name = found.setdefault(match["body"], f"d{len(found)}")
+        name = texts.setdefault(match["body"], f"d{len(texts)}")
         return f'<use href="#{name}"{match["how"]}/>'
 
     cells = r'(?:<path class="(?:on-run|pale-run|zero-run|mesh|rim)"[^>]*/>)+'
     body = re.sub(rf"<g(?P<how>[^>]*)>(?P<body>{cells})</g>", use, text)
-    lines = Counter(re.findall(r'<path class="mesh"[^>]*/>', "".join(found)))
+    lines = Counter(re.findall(r'<path class="mesh"[^>]*/>', "".join(texts)))
     grids = {line: f"l{at}" for at, line in enumerate(lines)}
 
     def named(part: str) -> str:
@@ -148,7 +148,7 @@ def _shared(text: str) -> tuple[str, str]:
             r'<path class="mesh"[^>]*/>', lambda line: f'<use href="#{grids[line[0]]}"/>', part
         )
 
-    definitions = [f'<g id="{name}">{named(part)}</g>' for part, name in found.items()]
+    definitions = [f'<g id="{name}">{named(part)}</g>' for part, name in texts.items()]
     definitions += [f'<g id="{name}">{line}</g>' for line, name in grids.items()]
     return "".join(definitions), body
 
@@ -196,9 +196,9 @@ def _bench() -> LectureSlide:
 
 
 def _parts(small: SmallPicture) -> tuple[CopiedCells, Matrix]:
-    found = slides.lowering(small.k, small.stride, small.pad)
-    copies = CopiedCells(found, BENCH["copies"], None, False, BENCH["input"])
-    return copies, Matrix(found, BENCH["matrix"], None, False)
+    parts = slides.lowering(small.k, small.stride, small.pad)
+    copies = CopiedCells(parts, BENCH["copies"], None, False, BENCH["input"])
+    return copies, Matrix(parts, BENCH["matrix"], None, False)
 
 
 def _run(run: RecordedCopy | None) -> LectureSlide:

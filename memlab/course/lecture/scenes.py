@@ -219,11 +219,11 @@ def _copies() -> LectureScene:
     count = slides.kernel() ** 2
     drawn = []
     for step in range(1, count + 1):
-        slide, found = LectureSlide(), lowering(step=step)
+        slide, copies = LectureSlide(), lowering(step=step)
         done = step == count
-        slide.title("copies.found" if done else "copies.title", k=found.k, copies=count)
-        slide.copies(found, moving=step > 1)
-        slide.matrix(found)
+        slide.title("copies.found" if done else "copies.title", k=copies.k, copies=count)
+        slide.copies(copies, moving=step > 1)
+        slide.matrix(copies)
         slide.hero(f"{step} ×", "copies.input")
         slide.zeros(430)
         slide.write(TEXT + 48, 457, "copies.zeros", 32)
@@ -253,14 +253,14 @@ def _area(k: int) -> LectureSlide:
 
 
 def _copy_twin(step: int) -> str:
-    found = lowering(step=step)
-    pixels, (ky, kx) = found.small.copies[step - 1], divmod(step - 1, found.k)
-    unshifted = text_of("copies.unshifted") if found.small.shift(step - 1) == (0, 0) else ""
+    layer = lowering(step=step)
+    pixels, (ky, kx) = layer.small.copies[step - 1], divmod(step - 1, layer.k)
+    unshifted = text_of("copies.unshifted") if layer.small.shift(step - 1) == (0, 0) else ""
     return text_of(
-        "copies.twin", number=step, count=found.count, ky=ky, kx=kx, unshifted=unshifted,
+        "copies.twin", number=step, count=layer.count, ky=ky, kx=kx, unshifted=unshifted,
         values=len(pixels) - pixels.count(None), zeros=pixels.count(None),
-        written=units.exact(found.written), whole=units.exact(found.total),
-        input=units.exact(found.source), now=step, end=short_times(found.end), k=found.k,
+        written=units.exact(layer.written), whole=units.exact(layer.total),
+        input=units.exact(layer.source), now=step, end=short_times(layer.end), k=layer.k,
     )  # fmt: skip
 
 
@@ -270,7 +270,7 @@ PINNED = (4 * 8 + 5, 7 * 8 + 2, 7 * 8 + 7)
 
 def _pixel() -> LectureScene:
     """The places of one pixel; why the factor is exact; any other pixel by a click."""
-    found, small = lowering(), lower(3)
+    layer, small = lowering(), lower(3)
     drawn, twins = [], []
     for pixel in PINNED:
         slide, pin = LectureSlide(), small.pin(PIXEL, pixel)
@@ -278,8 +278,8 @@ def _pixel() -> LectureScene:
         with slide.group(class_="unpinned-only"):
             slide.title("pixel.title", count=count)
             slide.hero(f"{count} ×", "pixel.written")
-        slide.copies(found, pin)
-        slide.matrix(found, pin)
+        slide.copies(layer, pin)
+        slide.matrix(layer, pin)
         slide.write(LEFT, 440, "pixel.click", 28, dim=True)
         _chosen(slide)
         drawn.append(slide)
@@ -329,22 +329,22 @@ def _sorted(small: SmallPicture) -> LectureSlide:
 
 def _stride() -> LectureScene:
     """At stride 2 each copy is a quarter, and put together they show what is paid."""
-    found, drawn = lowering(stride=2), [LectureSlide(), LectureSlide()]
-    small, whole, times = found.small, SIZE**2, short_times(found.small.factor)
+    layer, drawn = lowering(stride=2), [LectureSlide(), LectureSlide()]
+    small, whole, times = layer.small, SIZE**2, short_times(layer.small.factor)
     part = part_of(Fraction(small.places**2, whole))
-    known = {"stride": found.stride, "copies": found.count, "part": part}
+    known = {"stride": layer.stride, "copies": layer.count, "part": part}
     drawn[0].title("stride.title", **known)
-    drawn[0].copies(found)
-    drawn[0].hero(f"{found.count} × {part}", "copies.input")
+    drawn[0].copies(layer)
+    drawn[0].hero(f"{layer.count} × {part}", "copies.input")
     drawn[1].title("stride.found", times=times, **known)
     drawn[1].area()
     drawn[1].hero(f"{times} ×", "copies.input")
     x, y = place((COPIES[0], INPUT[1]))
     together(lowering(stride=2, step=0), CELL, RIGHT - x).draw(drawn[1], x, y, RIGHT - x)
-    _glide(drawn[1], found.count)
+    _glide(drawn[1], layer.count)
     drawn[1].motto("motto.area")
     for slide in drawn:
-        slide.write(LEFT, 600, "stride.why", 36, k2=found.count, s2=found.stride**2)
+        slide.write(LEFT, 600, "stride.why", 36, k2=layer.count, s2=layer.stride**2)
     zeros = small.zeros
     twins = [
         text_of("stride.twin", size=small.places, values=small.cells - zeros, zeros=zeros,
@@ -429,10 +429,10 @@ def _size() -> LectureScene:
     whole, drawn, twins = slides.lowered(slides.layer()), [], []
     for step, batch in enumerate(slides.BATCHES):
         drawn.append(_stop(batch, slides.BATCHES[max(step - 1, 0)], fits))
-        found = lowering(batch=batch)
-        key = "size.twin_over" if found.total > slides.CARD.memory.value else "size.twin"
-        twins.append(text_of(key, batch=batch, input=units.exact(found.source), fits=fits,
-                         copy=units.exact(found.total), card=slides.CARD.name))  # fmt: skip
+        layer = lowering(batch=batch)
+        key = "size.twin_over" if layer.total > slides.CARD.memory.value else "size.twin"
+        twins.append(text_of(key, batch=batch, input=units.exact(layer.source), fits=fits,
+                         copy=units.exact(layer.total), card=slides.CARD.name))  # fmt: skip
     screens = slides.answers()[-1] // whole
     with drawn[-1].group(class_="votes-only"):
         _marks(drawn[-1], screens)
@@ -446,13 +446,13 @@ def _x(nbytes: float) -> float:
 
 
 def _stop(batch: int, before: int, fits: int) -> LectureSlide:
-    slide, found, room = LectureSlide(), lowering(batch=batch), slides.CARD.memory.value
-    over, side = found.total > room, U * (batch / slides.BATCH) ** 0.5
+    slide, layer, room = LectureSlide(), lowering(batch=batch), slides.CARD.memory.value
+    over, side = layer.total > room, U * (batch / slides.BATCH) ** 0.5
     slide.title("size.over" if over else "size.title", batch=batch)
     slide.square(LEFT, 246 - side, side, class_="on")
     slide.write(LEFT + max(side + 24, 40), 194 if side > 60 else 246, "size.input", 36,
-              input=amount(found.source))  # fmt: skip
-    copies, whole = CopyBar(found, 0, 1, room, over="overflow"), slides.lowered(slides.layer())
+              input=amount(layer.source))  # fmt: skip
+    copies, whole = CopyBar(layer, 0, 1, room, over="overflow"), slides.lowered(slides.layer())
     bar = Chart(Scale(0, whole), Scale(1, 0), [copies], FOOT - HEAD, left=0, right=0)
     with slide.group(class_="grows", style=f"--from:{before / batch:g}"):
         bar.draw(slide, LEFT, HEAD, RIGHT - LEFT)
@@ -462,9 +462,9 @@ def _stop(batch: int, before: int, fits: int) -> LectureSlide:
     if over:
         slide.write(RIGHT, 316, "size.refused", 32, bold=True, anchor="end")
         slide.write(360, 316, "size.fits", 32, fits=fits)
-    right = slide.text(LEFT, 640, amount(found.total), 96, bold=True).right + 80
+    right = slide.text(LEFT, 640, amount(layer.total), 96, bold=True).right + 80
     slide.write(right, 596, "size.copy", 36)
-    slide.write(right, 640, "copies.times", 36, times=found.count)
+    slide.write(right, 640, "copies.times", 36, times=layer.count)
     slide.motto()
     return slide
 
@@ -496,7 +496,7 @@ WEIGHTS = (
 def _product() -> LectureScene:
     """A row of weights times a column of the matrix is one value; a row of the result is a picture.
     Then what the product buys."""
-    small, found = lower(3), slides.rivals()
+    small, recording = lower(3), slides.rivals()
     rows, columns = len(small.copies), small.places**2
     cells = {"rows": rows, "columns": columns}
     drawn = [_multiplied(small, done) for done in (False, True)]
@@ -512,10 +512,10 @@ def _product() -> LectureScene:
         text_of("product.twin", **cells),
         text_of("product.twin_real", layer=slides.LAYER, **real),
     ]
-    if found:
-        ratio = slides.seconds(found, "direct") / slides.seconds(found, "im2col-image")
+    if recording:
+        ratio = slides.seconds(recording, "direct") / slides.seconds(recording, "im2col-image")
         names = {"direct": text_of("rivals.direct"), "im2col-image": text_of("rivals.product")}
-        slide, twin = _race(found, names)
+        slide, twin = _race(recording, names)
         slide.title("rivals.loops", ratio=f"{ratio:.0f}")
         slide.write(LEFT, 480, "rivals.buys", 44, bold=True)
         drawn, twins = [*drawn, slide], [*twins, twin]
@@ -541,7 +541,7 @@ def _multiplied(small: SmallPicture, done: bool) -> LectureSlide:
         slide.parts.append(grid(rows, count))
         slide.path(square(0, 0, rows, 1, 0.15), class_="look")
     if done:
-        _result(slide, (left, low), SIDE, columns, [_output(small, each) for each in WEIGHTS])
+        _result(slide, (left, low), SIDE, columns, [_output(small, weights) for weights in WEIGHTS])
         shown = _output(small, WEIGHTS[0])
         folded = [shown[at : at + small.places] for at in range(0, columns, small.places)]
         _result(slide, (RIGHT - U, 470), CELL, small.places, folded, len(folded))
@@ -581,7 +581,7 @@ def _output(small: SmallPicture, weights: Sequence[int]) -> str:
         for place in range(small.places**2)
     ]
     most = sum(w for w in weights if w > 0)
-    return "".join("#" if 2 * each > most else "." for each in sums)
+    return "".join("#" if 2 * pixel_sum > most else "." for pixel_sum in sums)
 
 
 # -- 10 and 11 ------------------------------------------------------------------------------------
@@ -616,12 +616,12 @@ def _need(run: RecordedCopy | None) -> LectureScene:
              for (name, need), size in zip(needs.items(), sizes, strict=True)]  # fmt: skip
     if run:
         twins[1] += f" {run.text()}"
-    if found := slides.rivals():
+    if recording := slides.rivals():
         _, *raced = slides.WAYS
         titles = {way: text_of(f"need.{slides.WAYS[way]}") for way in raced}
-        titles[RIVAL] = rival(found.result.machine)
-        whole, *parts = (slides.seconds(found, way) for way in raced)
-        slide, twin = _race(found, titles)
+        titles[RIVAL] = rival(recording.result.machine)
+        whole, *parts = (slides.seconds(recording, way) for way in raced)
+        slide, twin = _race(recording, titles)
         slide.title("rivals.faster" if min(parts) < whole else "rivals.less")
         drawn, twins = [*drawn, slide], [*twins, twin]
     return LectureScene("need", drawn, twins, text_of("need.notes"))
@@ -638,16 +638,16 @@ def _standing(slide: LectureSlide, x: float, floor: float, size: int, whole: int
         slide.path(f"M{x} 474l-11 -20h22z")
 
 
-def _race(found: Figures, names: dict[str, str]) -> tuple[LectureSlide, str]:
+def _race(figures: Figures, names: dict[str, str]) -> tuple[LectureSlide, str]:
     """Time and bytes of some ways as bars, and in words."""
     slide = LectureSlide()
-    slide.bars(200, found, names)
+    slide.bars(200, figures, names)
     parts = [
-        text_of("rivals.twin_part", name=text, size=units.exact(slides.taken(found, name)),
-            time=duration(slides.seconds(found, name)))
+        text_of("rivals.twin_part", name=text, size=units.exact(slides.taken(figures, name)),
+            time=duration(slides.seconds(figures, name)))
         for name, text in names.items()
     ]  # fmt: skip
-    return slide, text_of("rivals.twin", parts=" ".join(parts), where=slides.where(found))
+    return slide, text_of("rivals.twin", parts=" ".join(parts), where=slides.where(figures))
 
 
 def _formula() -> LectureScene:

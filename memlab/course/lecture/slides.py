@@ -205,31 +205,31 @@ class LectureSlide(Svg):
             self.parts.append(letter())
             self.path(square(0, 0, SIZE), class_="edge input")
 
-    def copies(self, found: Lowering, pin: Pin | None = None, moving: bool = False) -> None:
+    def copies(self, layer: Lowering, pin: Pin | None = None, moving: bool = False) -> None:
         """The input and its copies."""
         x, y = place(INPUT)
         self.label(x, y - 16, "label.input")
         with self.cells():
-            CopiedCells(found, COPIES, pin, False, INPUT, moving).write(self)
+            CopiedCells(layer, COPIES, pin, False, INPUT, moving).write(self)
 
-    def matrix(self, found: Lowering, pin: Pin | None = None, dimmed: bool = False) -> None:
+    def matrix(self, layer: Lowering, pin: Pin | None = None, dimmed: bool = False) -> None:
         """The matrix below them."""
         self.label(LEFT, 626, "label.matrix")
         with self.cells(), self.group(class_="dimmed" if dimmed else None):
-            Matrix(found, MATRIX, pin, False).write(self)
+            Matrix(layer, MATRIX, pin, False).write(self)
 
     def bars(
-        self, y: float, found: recorded_figures.RecordedFigures, names: dict[str, str]
+        self, y: float, figures: recorded_figures.RecordedFigures, names: dict[str, str]
     ) -> None:
         """Bytes and time of some ways, row by row, each column to its longest; what was
         recorded is hatched."""
         left, right, high = 340, 820, 44
         self.write(left, y - 18, "rivals.bytes", 30, dim=True)
         self.write(right, y - 18, "rivals.time", 30, dim=True)
-        most = max(taken(found, name) for name in names) or 1
-        slowest = max(seconds(found, name) for name in names)
+        most = max(taken(figures, name) for name in names) or 1
+        slowest = max(seconds(figures, name) for name in names)
         for index, (name, text) in enumerate(names.items()):
-            top, nbytes, time = y + 92 * index, taken(found, name), seconds(found, name)
+            top, nbytes, time = y + 92 * index, taken(figures, name), seconds(figures, name)
             self.text(LEFT, top + 34, text, 34, bold=True)
             wide = 250 * nbytes / most
             look = "timed" if name == RIVAL else "on"
@@ -239,7 +239,7 @@ class LectureSlide(Svg):
             end = right + 230 * time / slowest
             self.rect(Box(right, top, end, top + high), class_="timed")
             self.text(end + 14, top + 33, duration(time), 30, bold=True)
-        self.write(LEFT, MOTTO, "recorded", 28, dim=True, where=where(found))
+        self.write(LEFT, MOTTO, "recorded", 28, dim=True, where=where(figures))
 
     def zeros(self, y: float) -> None:
         """A sample of added zeros."""
@@ -263,21 +263,21 @@ def rivals() -> recorded_figures.RecordedFigures | None:
     return recorded_figures.load(bench.FILE) if known else None
 
 
-def where(found: recorded_figures.RecordedFigures) -> str:
+def where(figures: recorded_figures.RecordedFigures) -> str:
     """Machine and date, in short."""
-    machine = found.result.machine
+    machine = figures.result.machine
     return f"{machine.processor}, {machine.cores} cores, {machine.system}, {machine.date}"
 
 
-def seconds(found: recorded_figures.RecordedFigures, name: str) -> float:
+def seconds(figures: recorded_figures.RecordedFigures, name: str) -> float:
     """The time of a way."""
-    return found.line(name).value
+    return figures.line(name).value
 
 
-def taken(found: recorded_figures.RecordedFigures, name: str) -> int:
+def taken(figures: recorded_figures.RecordedFigures, name: str) -> int:
     """The bytes that a way takes beside input, weights and output: planned, a rival's recorded."""
     rival = f"{RIVAL} with oneDNN, workspace" if name == RIVAL else f"{name}, workspace"
-    return round(found.line(rival).value)
+    return round(figures.line(rival).value)
 
 
 @dataclass(frozen=True)
@@ -289,10 +289,10 @@ class RecordedCopy(Written):
     @classmethod
     def kept(cls) -> RecordedCopy | None:
         """The one that was recorded, where it is of this layer."""
-        if (found := rivals()) is None:
+        if (figures := rivals()) is None:
             return None
-        size, measured = lowered(layer(), 1), round(found.line(f"{bench.COPY}, measured").value)
-        return cls(size, measured, seconds(found, bench.COPY), where(found))
+        size, measured = lowered(layer(), 1), round(figures.line(f"{bench.COPY}, measured").value)
+        return cls(size, measured, seconds(figures, bench.COPY), where(figures))
 
     def text(self) -> str:
         """The run in words."""

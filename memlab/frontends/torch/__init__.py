@@ -48,10 +48,10 @@ def record(
         InputError: PyTorch is not installed; something is given that no step can be recorded of; or
             the step is not the same at every batch. What the model itself raises comes through.
     """
-    found = observe(build, make_batch, loss_fn, optimizer, **options)
+    recording = observe(build, make_batch, loss_fn, optimizer, **options)
     from memlab.frontends.torch.recording_to_step import step_of
 
-    return step_of(found)
+    return step_of(recording)
 
 
 def observe(

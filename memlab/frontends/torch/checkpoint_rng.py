@@ -38,16 +38,17 @@ def nbytes() -> int:
     return int(torch.get_rng_state().numel())
 
 
-def reruns(found: Recording) -> list[Rerun]:
+def reruns(recording: Recording) -> list[Rerun]:
     """Every checkpoint of a recording, in the order in which they run again."""
-    calls = [call for call in found.calls if not call.view]
-    forward = [each for each in calls if each.phase in (Phase.FORWARD, Phase.LOSS)]
+    calls = [call for call in recording.calls if not call.view]
+    forward = [call for call in calls if call.phase in (Phase.FORWARD, Phase.LOSS)]
     ends = {call.forward: call.number for call in calls if _of_node(call)}
     return [
         Rerun(begin[0].number, run[0].number, run[-1].number, end)
         for run, cause in _runs(calls)
         if (begin := _matching(forward, run, cause))
-        and (end := max(ends.get(each, -1) for each in (*(b.number for b in begin), cause))) >= 0
+        and (end := max(ends.get(storage, -1) for storage in (*(b.number for b in begin), cause)))
+        >= 0
     ]
 
 
@@ -56,15 +57,15 @@ def _of_node(call: OperatorCall) -> bool:
     return call.phase is Phase.BACKWARD and call.forward is not None and not call.again
 
 
-def with_states(step: Step, found: Recording) -> Step:
+def with_states(step: Step, recording: Recording) -> Step:
     """The step with the states that checkpoints keep: one from forward on, and another while the
     operations run again. Their role is workspace, as nobody asked for them."""
     at = {op.attributes[CALL]: index for index, op in enumerate(step.ops)}
     ops, size = list(step.ops), Size(nbytes())
-    for number, each in enumerate(reruns(found)):
+    for number, rerun in enumerate(reruns(recording)):
         for name, (born, died) in {
-            f"random state {number}": (each.begin, each.end),
-            f"random state of now {number}": (each.first, each.last),
+            f"random state {number}": (rerun.begin, rerun.end),
+            f"random state of now {number}": (rerun.first, rerun.last),
         }.items():
             tensor = Tensor(name, Storage(name, size), (), FORMATS["uint8"], Role.WORKSPACE)
             op, last = ops[at[born]], at[died]
@@ -93,8 +94,8 @@ def _matching(
 ) -> Sequence[OperatorCall]:
     """The calls of forward that these are. Of several the ones that end nearest to the cause:
     backward begins with what forward did last. Copies belong to no module."""
-    kinds = [each.func for each in forward]
-    wanted = [each.func for each in run if each.kind != "clone"]
+    kinds = [call.func for call in forward]
+    wanted = [call.func for call in run if call.kind != "clone"]
     starts = (
         [
             at

@@ -103,12 +103,12 @@ class Paths:
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        self.modules = {name: type(each).__name__ for name, each in model.named_modules()}
+        self.modules = {name: type(module).__name__ for name, module in model.named_modules()}
         self.stack: list[str] = []
         self.last = ""
         self.entered: Callable[[], None] = nothing
         self.left: Callable[[], None] = nothing
-        self._names = {id(each): name for name, each in model.named_modules()}
+        self._names = {id(module): name for name, module in model.named_modules()}
         self._handles: list[Any] = []
 
     @property
@@ -190,8 +190,8 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
             same = self.phase is Phase.UPDATE and func.__name__.partition(".")[0] in _SAME
             if same and args[0].constant is None:
                 return args[0]
-            if (found := self.truth(func, args, kwargs)) is not None:
-                return found
+            if (output := self.truth(func, args, kwargs)) is not None:
+                return output
         return func(*args, **kwargs)
 
     # -- storages ------------------------------------------------------------------------------
@@ -239,12 +239,12 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
         call = SeenCall(func, (), {}, self.phase, grad, path, forward, again, self.part)
         positions, names = written(func)
         call.args = tuple(
-            self._taken(each, call.updates if at in positions else call.reads)
-            for at, each in enumerate(args)
+            self._taken(argument, call.updates if at in positions else call.reads)
+            for at, argument in enumerate(args)
         )
         call.kwargs = {
-            name: self._taken(each, call.updates if name in names else call.reads)
-            for name, each in kwargs.items()
+            name: self._taken(argument, call.updates if name in names else call.reads)
+            for name, argument in kwargs.items()
         }
         return call
 
@@ -278,7 +278,7 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
                 into.append(number)
             return _seen(value, number)
         if isinstance(value, list | tuple):
-            return type(value)([self._taken(each, into) for each in value])
+            return type(value)([self._taken(item, into) for item in value])
         return value
 
     def _given(self, out: Any, call: SeenCall, at: int) -> None:
@@ -294,8 +294,8 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
                 self.blocks[number].nbytes = max(storage.nbytes(), self.blocks[number].nbytes)
             call.outputs.append(_seen(out, number))
         elif isinstance(out, list | tuple):
-            for each in out:
-                self._given(each, call, at)
+            for item in out:
+                self._given(item, call, at)
         else:
             call.outputs.append(None)
 
@@ -305,9 +305,9 @@ def written(func: Any) -> tuple[frozenset[int], frozenset[str]]:
     """The arguments that an operator changes in place: by position, and by name."""
     arguments = func._schema.arguments
     changed = [
-        (at, each.name)
-        for at, each in enumerate(arguments)
-        if each.alias_info is not None and each.alias_info.is_write
+        (at, argument.name)
+        for at, argument in enumerate(arguments)
+        if argument.alias_info is not None and argument.alias_info.is_write
     ]
     hidden = _HIDDEN.get(func.__name__.partition(".")[0], ())
     changed += [(at, arguments[at].name) for at in hidden]

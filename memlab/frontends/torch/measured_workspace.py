@@ -74,7 +74,7 @@ class MeasuredWorkspace:
 
 
 def workspace(
-    found: Recording, batch: int | None = None, tell: Tell | None = None
+    recording: Recording, batch: int | None = None, tell: Tell | None = None
 ) -> MeasuredWorkspace:
     """Measure the distinct operations of a recording, each alone in another process.
 
@@ -86,45 +86,45 @@ def workspace(
     Raises:
         InputError: a batch that the recording does not hold for.
     """
-    batches = (whole_number("batch", batch),) if batch is not None else near(found)
-    if found.valid is not None:
-        if batch is not None and batch not in found.valid:
+    batches = (whole_number("batch", batch),) if batch is not None else near(recording)
+    if recording.valid is not None:
+        if batch is not None and batch not in recording.valid:
             raise InputError(
-                f"this recording is of batch {found.valid.start} alone, got {batch}; record at "
+                f"this recording is of batch {recording.valid.start} alone, got {batch}; record at "
                 "that batch."
             )
-        batches = (found.valid.start,)
-    jobs = {each: Jobs(found, each) for each in batches}
-    results = run((text for each in jobs.values() for text in each.text.values()), tell)
-    return _joined(found, {each: _At(found, jobs[each], results) for each in batches})
+        batches = (recording.valid.start,)
+    jobs = {batch: Jobs(recording, batch) for batch in batches}
+    results = run((text for job in jobs.values() for text in job.text.values()), tell)
+    return _joined(recording, {batch: _At(recording, jobs[batch], results) for batch in batches})
 
 
-def near(found: Recording) -> tuple[int, int, int]:
+def near(recording: Recording) -> tuple[int, int, int]:
     """Batches to extrapolate from to larger ones: a line through the last two, held against the
     first. They are as large as the model allows, for oneDNN chooses other kernels where there is
     little to do: of a small U-Net, a line from 8 and 16 is 8 % off at 32, one from 128 and 256 is
     exact at 512 (PyTorch 2.13, a processor)."""
-    most = max(each.nbytes.per_sample for each in found.blocks)
+    most = max(block.nbytes.per_sample for block in recording.blocks)
     batch = LEAST
     while batch < MOST and 8 * batch * most <= _ENOUGH:
         batch *= 2
     return batch, 2 * batch, 4 * batch
 
 
-def with_workspace(found: Recording, measured: MeasuredWorkspace) -> Step:
+def with_workspace(recording: Recording, measured: MeasuredWorkspace) -> Step:
     """The step of a recording with all that its allocator sees: operations with their workspace,
     storages corrected, what checkpoints keep. It holds where the workspace was measured, and from
     there on where that was at several batches."""
     blocks = tuple(
-        replace(each, nbytes=measured.outputs.get(each.number, each.nbytes))
-        for each in found.blocks
+        replace(block, nbytes=measured.outputs.get(block.number, block.nbytes))
+        for block in recording.blocks
     )
-    notes = (*found.notes, measured.note)
-    step = step_of(replace(found, blocks=blocks, notes=notes))
+    notes = (*recording.notes, measured.note)
+    step = step_of(replace(recording, blocks=blocks, notes=notes))
     first, several = measured.batches[0], len(measured.batches) > 1
     valid = range(first, LARGEST if several else first + 1)
     ops = tuple(_with(op, measured.extra) for op in step.ops)
-    return with_states(replace(step, ops=ops, batches=valid), found)
+    return with_states(replace(step, ops=ops, batches=valid), recording)
 
 
 def _with(op: Op, extra: Mapping[int, Size]) -> Op:
@@ -142,8 +142,8 @@ def _with(op: Op, extra: Mapping[int, Size]) -> Op:
 class _At:
     """What the calls of a recording take at one batch."""
 
-    def __init__(self, found: Recording, jobs: Jobs, results: Mapping[str, Result]) -> None:
-        self.found, self.batch = found, jobs.batch
+    def __init__(self, recording: Recording, jobs: Jobs, results: Mapping[str, Result]) -> None:
+        self.found, self.batch = recording, jobs.batch
         self.failed = dict(jobs.lacks)
         self.extra: dict[int, int] = {}
         self.outputs: dict[int, int] = {}
@@ -155,7 +155,7 @@ class _At:
         if "error" in result:
             self.failed[number] = result["error"]
             return
-        outputs = [tuple(each) if each else None for each in result["outputs"]]
+        outputs = [tuple(output) if output else None for output in result["outputs"]]
         self.extra[number] = result["peak"] - sum(
             n for at, n in {*filter(None, outputs)} if at >= 0
         )
@@ -178,22 +178,22 @@ class _At:
 
 def _own(outputs: Sequence[Spec | None], spec: Spec) -> bool:
     """Whether no other output lies in the same storage."""
-    return sum(1 for each in outputs if each and each.storage == spec.storage) == 1
+    return sum(1 for output in outputs if output and output.storage == spec.storage) == 1
 
 
-def _joined(found: Recording, seen: Mapping[int, _At]) -> MeasuredWorkspace:
+def _joined(recording: Recording, seen: Mapping[int, _At]) -> MeasuredWorkspace:
     """One set of figures, from those at one batch or at several."""
     batches, last = tuple(seen), [*seen.values()][-2:]
     extra = {
-        number: _line(batches[-2:], [each.extra[number] for each in last])
+        number: _line(batches[-2:], [at_batch.extra[number] for at_batch in last])
         for number in last[-1].extra
-        if all(number in each.extra for each in last)
+        if all(number in at_batch.extra for at_batch in last)
     }
     outputs = {
-        number: _line(batches[-2:], [_bytes(found, each, number) for each in last])
-        for number in {number for each in last for number in each.outputs}
+        number: _line(batches[-2:], [_bytes(recording, at_batch, number) for at_batch in last])
+        for number in {number for at_batch in last for number in at_batch.outputs}
     }
-    failed = {number: why for each in seen.values() for number, why in each.failed.items()}
+    failed = {number: why for at_batch in seen.values() for number, why in at_batch.failed.items()}
     off = 0
     if len(batches) > 2:
         first = seen[batches[0]]
@@ -203,16 +203,16 @@ def _joined(found: Recording, seen: Mapping[int, _At]) -> MeasuredWorkspace:
     return MeasuredWorkspace(batches, extra, outputs, last[-1].seconds, failed, off)
 
 
-def _bytes(found: Recording, seen: _At, number: int) -> int:
-    return seen.outputs.get(number, found.blocks[number].nbytes.at(seen.batch))
+def _bytes(recording: Recording, seen: _At, number: int) -> int:
+    return seen.outputs.get(number, recording.blocks[number].nbytes.at(seen.batch))
 
 
 def _line(batches: Sequence[int], values: Sequence[int]) -> Size:
     """Through one value or two, exact at the last."""
     if len(batches) == 1 or values[0] == values[1]:
         return Size(values[-1])
-    each = max((values[1] - values[0]) // (batches[1] - batches[0]), 0)
-    return Size(values[1] - each * batches[1], each)
+    value = max((values[1] - values[0]) // (batches[1] - batches[0]), 0)
+    return Size(values[1] - value * batches[1], value)
 
 
 # -- in another process ------------------------------------------------------------------------
@@ -300,11 +300,11 @@ class Jobs:
     ``text[n]`` is call n, ``lacks[n]`` says why it cannot be run alone.
     """
 
-    def __init__(self, found: Recording, batch: int) -> None:
-        self.found, self.batch = found, batch
+    def __init__(self, recording: Recording, batch: int) -> None:
+        self.found, self.batch = recording, batch
         self.text: dict[int, str] = {}
         self.lacks: dict[int, str] = {}
-        for call in found.calls:
+        for call in recording.calls:
             if not call.view and not call.copies:
                 self._add(call)
 
@@ -327,8 +327,8 @@ class Jobs:
             "op": call.func._schema.name,
             "overload": call.func._overloadname,
             "grad": call.grad,
-            "args": [written(each) for each in args],
-            "kwargs": {name: written(each) for name, each in kwargs.items()},
+            "args": [written(argument) for argument in args],
+            "kwargs": {name: written(argument) for name, argument in kwargs.items()},
         }
         return {**job, "first": first} if first else job
 
@@ -337,7 +337,7 @@ class Jobs:
         if isinstance(value, Spec):
             return self.tensor(value, numbers, first)
         if isinstance(value, list | tuple):
-            return [self.written(each, numbers, first) for each in value]
+            return [self.written(item, numbers, first) for item in value]
         if value is None or isinstance(value, bool | int | float | str):
             return value
         if isinstance(value, complex):
@@ -364,7 +364,7 @@ class Jobs:
         if spec.dtype != OPAQUE or block.born == BEFORE:
             return None
         call = self.found.calls[block.born]
-        outputs = (each.storage if each else None for each in call.outputs)
+        outputs = (output.storage if output else None for output in call.outputs)
         index = next((n for n, storage in enumerate(outputs) if storage == spec.storage), None)
         return None if index is None or not call.args else (call, index)
 

@@ -98,7 +98,7 @@ class Observed:
         is the user's."""
         with _undisturbed(), quiet():
             try:
-                world, found = self._new(real=False)
+                world, recording = self._new(real=False)
             except InputError:
                 raise
             except Exception as error:
@@ -107,15 +107,15 @@ class Observed:
                 reason = sentence(error)
             else:
                 self._world = world
-                return found
+                return recording
         return self._real(f"recorded on real tensors, for fake ones gave: {reason}")
 
     @paused()
     def _real(self, note: str = "recorded on real tensors") -> Recording:
         """On real tensors: a way that the model takes is that of this data."""
         with _undisturbed():
-            _, found = self._new(real=True)
-        return replace(found, notes=(*found.notes, note))
+            _, recording = self._new(real=True)
+        return replace(recording, notes=(*recording.notes, note))
 
 
 def observe(
@@ -140,15 +140,15 @@ def _recorded(world: World, batch: int | None, check: Trace | None = None) -> Re
     wish = world.wish
     one, other = BATCHES if batch is None else (batch, batch)
     first = world.trace(one)
-    found = Matched(first, first if batch else world.trace(other, False))
+    matched = Matched(first, first if batch else world.trace(other, False))
     off = 0
     if batch is None:
         if check is not None:
-            checked(found, check, partial(world.trace, THIRD, False))
-        off = found.smooth()
+            checked(matched, check, partial(world.trace, THIRD, False))
+        off = matched.smooth()
     return Recording(
-        found.calls(),
-        found.blocks(),
+        matched.calls(),
+        matched.blocks(),
         type(world.model).__name__,
         _title(wish),
         BATCHES if batch is None else (batch,),
@@ -228,13 +228,13 @@ class Matched:
         run = self.other.batch - self.one.batch
         if one == other or not run:
             return Size(one)
-        each, rest = divmod(other - one, run)
+        per_sample, rest = divmod(other - one, run)
         if rest:
             raise InputError(
                 f"a size is {one} at batch {self.one.batch} and {other} at {self.other.batch}: "
                 f"no whole number for each sample; {_ALONE}."
             )
-        return Size(one - each * self.one.batch, each)
+        return Size(one - per_sample * self.one.batch, per_sample)
 
     def calls(self) -> Sequence[OperatorCall]:
         """The calls, each made when it is asked for."""
@@ -267,16 +267,18 @@ class Matched:
         one, other = self.one, self.other
         pairs = {n: (one.blocks[n].nbytes, other.blocks[n].nbytes) for n in call.born}
         total = sum(sizes[0] for sizes in pairs.values())
-        batch, found = real_outputs.far(call, one.batch, total)
+        batch, outputs = real_outputs.far(call, one.batch, total)
         wrong = {
             spec.storage: nbytes
-            for spec, nbytes in zip(call.outputs, found, strict=True)
+            for spec, nbytes in zip(call.outputs, outputs, strict=True)
             if spec is not None and nbytes is not None and spec.storage in pairs
             if not self._on_line(pairs[spec.storage], batch, nbytes)
         }
         for number, nbytes in wrong.items():
-            each = nbytes // batch
-            self.rounded[number] = Size(max(pairs[number][0] - one.batch * each, 0), each)
+            per_sample = nbytes // batch
+            self.rounded[number] = Size(
+                max(pairs[number][0] - one.batch * per_sample, 0), per_sample
+            )
         return bool(wrong)
 
     def _on_line(self, pair: tuple[int, int], batch: int, nbytes: int) -> bool:
@@ -332,7 +334,7 @@ class Matched:
         if isinstance(one, list | tuple):
             return type(one)([self.fit(*pair) for pair in zip(one, other, strict=True)])
         if isinstance(one, dict):
-            return {name: self.fit(each, other[name]) for name, each in one.items()}
+            return {name: self.fit(size, other[name]) for name, size in one.items()}
         if type(one) is int and type(other) is int:
             return one if one == other else self.line(one, other)
         return one
@@ -387,28 +389,28 @@ def _same_deaths(one: Trace, other: Trace) -> None:
             )
 
 
-def unlike(found: Matched, third: Trace, limit: int = 3) -> list[str]:
+def unlike(matched: Matched, third: Trace, limit: int = 3) -> list[str]:
     """The modules whose sizes at a third batch are not those of the line; empty where all are.
 
     Raises:
         InputError: the third trace takes another way.
     """
-    mine = [call for call in found.one.calls if call.phase is not Phase.UPDATE]
+    mine = [call for call in matched.one.calls if call.phase is not Phase.UPDATE]
     yours = [call for call in third.calls if call.phase is not Phase.UPDATE]
     if [call.func for call in mine] != [call.func for call in yours]:
         raise LookupError
-    other, wrong = found.other.blocks, dict[str, None]()
+    other, wrong = matched.other.blocks, dict[str, None]()
     for call, there in zip(mine, yours, strict=True):
         if _kind(call) in real_outputs.ROUNDED:
             continue
-        sizes = (found.line(found.one.blocks[n].nbytes, other[n].nbytes) for n in call.born)
+        sizes = (matched.line(matched.one.blocks[n].nbytes, other[n].nbytes) for n in call.born)
         planned = [size.at(third.batch) for size in sizes]
         if planned != [third.blocks[number].nbytes for number in there.born]:
             wrong[f"{call.path or call.phase} ({_kind(call)})"] = None
     return list(wrong)[:limit]
 
 
-def checked(found: Matched, first: Trace, again: Callable[[], Trace]) -> None:
+def checked(matched: Matched, first: Trace, again: Callable[[], Trace]) -> None:
     """Hold the lines against a third batch: the first step, or where that took another way, one
     that is taken now.
 
@@ -416,11 +418,11 @@ def checked(found: Matched, first: Trace, again: Callable[[], Trace]) -> None:
         InputError: a size is no line; the message names where.
     """
     try:
-        wrong = unlike(found, first)
+        wrong = unlike(matched, first)
     except LookupError:
         third = again()
-        same_calls(third, found.other)
-        wrong = unlike(found, third)
+        same_calls(third, matched.other)
+        wrong = unlike(matched, third)
     if wrong:
         raise InputError(
             f"bytes do not grow in a line with the batch in {', '.join(wrong)}, and a plan for any "

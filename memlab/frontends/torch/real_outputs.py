@@ -36,22 +36,22 @@ class Fakes(FAKE()):  # type: ignore[misc]  # PyTorch makes this class when it i
 
     def _put(self, key: list[Any], values: Iterable[Any]) -> bool:
         """Add what decides about a result to a key; whether all values are usual ones."""
-        for each in values:
-            kind = type(each)
+        for value in values:
+            kind = type(value)
             key.append(kind)
             if kind is _FAKE:
-                if not self._usual(each):
+                if not self._usual(value):
                     return False
                 key += (
-                    each.dtype, each.shape, each.stride(), each.storage_offset(),
-                    each.untyped_storage().nbytes(), each.fake_device, each.requires_grad,
-                    each.is_conj(), each.is_neg(), each.is_inference(),
+                    value.dtype, value.shape, value.stride(), value.storage_offset(),
+                    value.untyped_storage().nbytes(), value.fake_device, value.requires_grad,
+                    value.is_conj(), value.is_neg(), value.is_inference(),
                 )  # fmt: skip
             elif kind in _PLAIN:
-                key.append(each)
+                key.append(value)
             elif kind is list or kind is tuple:
-                key.append(len(each))
-                if not self._put(key, each):
+                key.append(len(value))
+                if not self._put(key, value):
                     return False
             else:
                 return False
@@ -104,9 +104,9 @@ def far(call: OperatorCall, near: int, nbytes: int) -> tuple[int, list[int | Non
     batch = max(2 * near, min(_FAR, near * _ENOUGH // max(nbytes, 1)))
     args, kwargs = at(call.args, batch), at(dict(call.kwargs), batch)
     with torch.set_grad_enabled(call.grad):
-        found = call.func(*MAP()(_made, args), **MAP()(_made, kwargs))
-    outputs = found if isinstance(found, list | tuple) else [found]
-    return batch, [_bytes(each) for each in outputs]
+        output = call.func(*MAP()(_made, args), **MAP()(_made, kwargs))
+    outputs = output if isinstance(output, list | tuple) else [output]
+    return batch, [_bytes(output) for output in outputs]
 
 
 def _bytes(value: Any) -> int | None:
@@ -133,33 +133,35 @@ class Truths:
         if wrong is None or not wrong(args):
             return None
         with UNSET()():  # grad mode stays: what it saves depends on it
-            found = func(*MAP()(_real, args), **MAP()(_real, kwargs))
-        made: dict[int, Any] = {}
-        return MAP()(lambda value: self._fake(value, made), found)
+            output = func(*MAP()(_real, args), **MAP()(_real, kwargs))
+        real_tensors: dict[int, Any] = {}
+        return MAP()(lambda value: self._fake(value, real_tensors), output)
 
-    def _fake(self, value: Any, made: dict[int, Any]) -> Any:
+    def _fake(self, value: Any, real_tensors: dict[int, Any]) -> Any:
         """A fake tensor in a storage as large as that of the real one; those that share one do."""
         if not isinstance(value, torch.Tensor):
             return value
         storage = value.untyped_storage()
-        if storage._cdata not in made:
+        if storage._cdata not in real_tensors:
             count = storage.nbytes() // value.element_size()
-            made[storage._cdata] = torch.empty(count, dtype=value.dtype, device=value.device)
-        whole = made[storage._cdata]
+            real_tensors[storage._cdata] = torch.empty(
+                count, dtype=value.dtype, device=value.device
+            )
+        whole = real_tensors[storage._cdata]
         return whole.as_strided(value.shape, value.stride(), value.storage_offset())
 
 
 def _apart(outputs: Any) -> tuple[Any, ...]:
     """The outputs, each in a storage of its own."""
-    found: list[Any] = []
+    apart: list[Any] = []
     keys: set[int] = set()
-    for each in outputs:
-        if isinstance(each, torch.Tensor):
-            key = each.untyped_storage()._cdata
-            each = torch.empty_like(each) if key in keys else each
-            keys.add(each.untyped_storage()._cdata)
-        found.append(each)
-    return tuple(found)
+    for output in outputs:
+        if isinstance(output, torch.Tensor):
+            key = output.untyped_storage()._cdata
+            output = torch.empty_like(output) if key in keys else output
+            keys.add(output.untyped_storage()._cdata)
+        apart.append(output)
+    return tuple(apart)
 
 
 def _real(value: Any) -> Any:

@@ -143,7 +143,7 @@ class Recording:
 
     def alive(self, call: int) -> Iterator[RecordedStorage]:
         """The storages alive inside a call, what is born there included."""
-        return (each for each in self.blocks if each.born <= call <= each.died)
+        return (block for block in self.blocks if block.born <= call <= block.died)
 
 
 def at(value: Any, batch: int) -> Any:
@@ -152,9 +152,9 @@ def at(value: Any, batch: int) -> Any:
     if isinstance(value, Size):
         return value.at(batch)
     if isinstance(value, list | tuple):
-        return type(value)(at(each, batch) for each in value)
+        return type(value)(at(item, batch) for item in value)
     if isinstance(value, dict):
-        return {key: at(each, batch) for key, each in value.items()}
+        return {key: at(item, batch) for key, item in value.items()}
     if isinstance(value, Spec):
         shape, stride = at(value.shape, batch), at(value.stride, batch)
         offset = at(value.offset, batch)
@@ -169,7 +169,7 @@ def specs(value: Any) -> Iterator[Spec]:
     if isinstance(value, Spec):
         yield value
     elif isinstance(value, list | tuple):
-        for each in value:
-            yield from specs(each)
+        for item in value:
+            yield from specs(item)
     elif isinstance(value, Mapping):
         yield from specs(list(value.values()))

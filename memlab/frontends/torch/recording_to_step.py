@@ -58,13 +58,13 @@ _CONTAINERS = ("ModuleList", "ModuleDict")
 
 
 @paused()
-def step_of(found: Recording) -> Step:
+def step_of(recording: Recording) -> Step:
     """The step of a recording, for any batch, in the order in which PyTorch ran it.
 
     A storage that PyTorch holds longer than an operation needs it stands in ``holds`` of the last
     operation that it is held through. Views are no operations.
     """
-    return _Conversion(found).step()
+    return _Conversion(recording).step()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +79,21 @@ class _Place:
 class _Conversion:
     """Names, tensors and operations of one recording."""
 
-    def __init__(self, found: Recording) -> None:
-        self.found = found
-        self.calls = list(found.calls)
+    def __init__(self, recording: Recording) -> None:
+        self.found = recording
+        self.calls = list(recording.calls)
         self.kept = [call for call in self.calls if self.matters(call)]
         self.numbers = {call.number: index for index, call in enumerate(self.kept)}
         self.names: Counter[str] = Counter()
-        self.classes = {visible(path): name for path, name in found.modules.items()}
+        self.classes = {visible(path): name for path, name in recording.modules.items()}
         self.owners = {
-            each.number: visible(each.owner or each.name)
-            for each in found.blocks
-            if each.owner or each.role is Role.PARAMETER
+            block.number: visible(block.owner or block.name)
+            for block in recording.blocks
+            if block.owner or block.role is Role.PARAMETER
         }
         self.places = [self.place(call) for call in self.kept]
         self.tensors: dict[int, Tensor] = {}
-        for block in filter(_counted, found.blocks):
+        for block in filter(_counted, recording.blocks):
             self.tensors[block.number] = self.tensor(block)
 
     def step(self) -> Step:
@@ -102,13 +102,13 @@ class _Conversion:
         ops = tuple(
             self.op(index, call, held.get(index, {})) for index, call in enumerate(self.kept)
         )
-        before = [each for each in self.found.blocks if each.born == BEFORE and _counted(each)]
-        stays = [each for each in before if each.role is not Role.INPUT]
-        stays += [each for each in self.found.blocks if self._outlives(each)]
+        before = [block for block in self.found.blocks if block.born == BEFORE and _counted(block)]
+        stays = [storage for storage in before if storage.role is not Role.INPUT]
+        stays += [block for block in self.found.blocks if self._outlives(block)]
         return Step(
             ops,
-            tuple(self.tensors[each.number] for each in before),
-            tuple(self.tensors[each.number] for each in stays),
+            tuple(self.tensors[storage.number] for storage in before),
+            tuple(self.tensors[number.number] for number in stays),
             network=visible(self.found.model),
             label=visible(self.found.model),
             format=_format(_commonest(self.found.blocks))[0].name,
@@ -134,15 +134,15 @@ class _Conversion:
             for number in (*call.reads, *call.updates, *call.born):
                 last[number] = index
         end, ends = len(self.kept) - 1, self.ends()
-        found: dict[int, dict[str, Tensor]] = {}
+        held_by_op: dict[int, dict[str, Tensor]] = {}
         for block in self.found.blocks:
             if block.number not in self.tensors or (self._resident(block)):
                 continue
             died = ends[block.died] if block.died < len(ends) else end
             if died > last.get(block.number, BEFORE):
-                slots = found.setdefault(died, {})
+                slots = held_by_op.setdefault(died, {})
                 slots[f"held{len(slots)}"] = self.tensors[block.number]
-        return dict(found)
+        return dict(held_by_op)
 
     def _resident(self, block: RecordedStorage) -> bool:
         """Whether it outlives the step anyway."""
@@ -150,11 +150,11 @@ class _Conversion:
 
     def ends(self) -> list[int]:
         """For every call the last operation that has begun by then."""
-        found, last = [], BEFORE
+        ends, last = [], BEFORE
         for number in range(len(self.found.calls)):
             last = self.numbers.get(number, last)
-            found.append(last)
-        return found
+            ends.append(last)
+        return ends
 
     # -- operations ----------------------------------------------------------------------------
 
@@ -209,7 +209,7 @@ class _Conversion:
             place.name,
             call.kind,
             Phase.COPY if call.copies else call.phase,
-            self.operands("in", (each for each in call.reads if each not in call.updates)),
+            self.operands("in", (tensor for tensor in call.reads if tensor not in call.updates)),
             self.operands("out", call.born),
             updates,
             attributes=self.attributes(call),
@@ -222,17 +222,17 @@ class _Conversion:
 
     def operands(self, slot: str, numbers: Iterable[int]) -> Operands:
         """Storages by the names of operands: ``in0``, ``in1``; empty ones are none."""
-        found = [self.tensors[number] for number in numbers if number in self.tensors]
-        return {f"{slot}{index}": each for index, each in enumerate(found)}
+        operands = [self.tensors[number] for number in numbers if number in self.tensors]
+        return {f"{slot}{index}": tensor for index, tensor in enumerate(operands)}
 
     def attributes(self, call: OperatorCall) -> Mapping[str, Any]:
         """Its number in the recording, and whether it runs another time or for a part."""
-        found: dict[str, Any] = {CALL: call.number}
+        attributes: dict[str, Any] = {CALL: call.number}
         if call.again:
-            found[AGAIN] = 1
+            attributes[AGAIN] = 1
         if self.found.parts > 1 and call.phase is not Phase.UPDATE:
-            found |= {PART: call.part, PARTS: self.found.parts}
-        return found
+            attributes |= {PART: call.part, PARTS: self.found.parts}
+        return attributes
 
     # -- tensors -------------------------------------------------------------------------------
 
@@ -266,11 +266,11 @@ def _counted(block: RecordedStorage) -> bool:
 
 def _commonest(blocks: Iterable[RecordedStorage]) -> str:
     """The format that most bytes of the parameters have."""
-    found: Counter[str] = Counter()
-    for each in blocks:
-        if each.role is Role.PARAMETER:
-            found[each.spec.dtype] += each.nbytes.fixed
-    return found.most_common(1)[0][0] if found else "float32"
+    counter: Counter[str] = Counter()
+    for block in blocks:
+        if block.role is Role.PARAMETER:
+            counter[block.spec.dtype] += block.nbytes.fixed
+    return counter.most_common(1)[0][0] if counter else "float32"
 
 
 def _format(dtype: str) -> tuple[Format, int]:
@@ -294,15 +294,15 @@ def axes_of(block: RecordedStorage) -> tuple[Format, Dims]:
 @lru_cache(maxsize=4096)
 def _axes(shape: tuple[Size, ...], role: Role) -> Dims | None:
     """Names for the extents of a shape; ``None`` where the batch is not a factor of it, once."""
-    grows = [index for index, each in enumerate(shape) if each.per_sample]
+    grows = [index for index, extent in enumerate(shape) if extent.per_sample]
     if not grows:
         kept = (Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE)
-        return _named(tuple(each.fixed for each in shape), _WEIGHT if role in kept else NAMES)
+        return _named(tuple(extent.fixed for extent in shape), _WEIGHT if role in kept else NAMES)
     if len(grows) > 1 or shape[grows[0]].fixed:
         return None
-    where, each = grows[0], shape[grows[0]].per_sample
+    where, per_sample = grows[0], shape[grows[0]].per_sample
     before = tuple(one.fixed for one in shape[:where])
-    after = (*((each,) if each > 1 else ()), *(one.fixed for one in shape[where + 1 :]))
+    after = (*((per_sample,) if per_sample > 1 else ()), *(one.fixed for one in shape[where + 1 :]))
     if before:
         return (*_named(before, {}), BATCH, *_named(after, {}, len(before)))
     return (BATCH, *_named(after, NAMES))
@@ -324,13 +324,13 @@ def _bytes(axes: Dims, format: Format) -> Size:
 def _moved(call: OperatorCall) -> Size:
     """Bytes of the tensors that it reads and writes, each as large as it is seen."""
     touched = specs((call.args, call.kwargs, call.outputs))
-    return sum((_spec_bytes(each.shape, each.dtype) for each in touched), Size())
+    return sum((_spec_bytes(spec.shape, spec.dtype) for spec in touched), Size())
 
 
 @lru_cache(maxsize=4096)
 def _spec_bytes(shape: tuple[Size, ...], dtype: str) -> Size:
     format, times = _format(dtype)
-    return _line(lambda batch: format.nbytes(times * prod(each.at(batch) for each in shape)))
+    return _line(lambda batch: format.nbytes(times * prod(extent.at(batch) for extent in shape)))
 
 
 def _line(count: Any) -> Size:
@@ -346,18 +346,18 @@ def _flops(call: OperatorCall) -> Size:
         return Size()
     formula = flop_registry.get(call.func.overloadpacket)
     if formula is None:
-        return sum((_values(each.shape) for each in specs(call.outputs)), Size())
+        return sum((_values(spec.shape) for spec in specs(call.outputs)), Size())
     return _line(lambda batch: _counted_flops(formula, call, batch))
 
 
 @lru_cache(maxsize=4096)
 def _values(shape: tuple[Size, ...]) -> Size:
-    return _line(lambda batch: prod(each.at(batch) for each in shape))
+    return _line(lambda batch: prod(extent.at(batch) for extent in shape))
 
 
 def _counted_flops(formula: Any, call: OperatorCall, batch: int) -> int:
     args, kwargs, outputs = (
-        MAP()(_shape, at(each, batch)) for each in (call.args, call.kwargs, call.outputs)
+        MAP()(_shape, at(argument, batch)) for argument in (call.args, call.kwargs, call.outputs)
     )
     out = outputs[0] if len(outputs) == 1 else outputs
     return int(formula(*args, **kwargs, out_val=out))

@@ -35,11 +35,11 @@ def main() -> None:
 
 def _private_output() -> Any:
     """Where results go; what else is written to the standard output goes nowhere."""
-    found = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    stream = os.fdopen(os.dup(1), "w", encoding="utf-8")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
-    return found
+    return stream
 
 
 def _set(settings: dict[str, Any]) -> None:
@@ -72,13 +72,15 @@ def measured(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _measured(job: dict[str, Any], value: int) -> dict[str, Any]:
-    made: Made = {}
+    tensors: Made = {}
     with torch.set_grad_enabled(job["grad"]):
-        args, kwargs = _arguments(job, value, made)
+        args, kwargs = _arguments(job, value, tensors)
         run = _runner(job, args, kwargs)
-        given = [each for each in flat([*args, *kwargs.values()]) if isinstance(each, torch.Tensor)]
-        before = {each.untyped_storage()._cdata for each in given}
-        on_gpu = any(each.is_cuda for each in given)
+        given = [
+            tensor for tensor in flat([*args, *kwargs.values()]) if isinstance(tensor, torch.Tensor)
+        ]
+        before = {tensor.untyped_storage()._cdata for tensor in given}
+        on_gpu = any(tensor.is_cuda for tensor in given)
         peak, seconds, outputs = _on_gpu(run) if on_gpu else _on_processor(run)
         if seconds < _QUICK:
             seconds = min(seconds, _timed(run))
@@ -112,10 +114,10 @@ def _on_processor(run: Callable[[], Any]) -> tuple[int, float, Any]:
 def most(profiler: Any) -> int:
     """The most bytes alive at one moment, by what a profiler saw given out and taken back."""
     events = profiler.profiler.kineto_results.events()
-    memory = [(each.start_ns(), each.nbytes()) for each in events if each.name() == "[memory]"]
-    memory.sort(key=lambda each: each[0])
-    found: int = max(accumulate((n for _, n in memory), initial=0))
-    return found
+    memory = [(event.start_ns(), event.nbytes()) for event in events if event.name() == "[memory]"]
+    memory.sort(key=lambda event: event[0])
+    largest: int = max(accumulate((n for _, n in memory), initial=0))
+    return largest
 
 
 def _on_gpu(run: Callable[[], Any]) -> tuple[int, float, Any]:
@@ -133,11 +135,11 @@ def _on_gpu(run: Callable[[], Any]) -> tuple[int, float, Any]:
 def _sizes(outputs: Any, before: set[int]) -> Iterator[tuple[int, int] | None]:
     """For each output the number of its storage among the new ones, and its bytes."""
     numbers: dict[int, int] = {}
-    for each in flat(outputs):
-        if not isinstance(each, torch.Tensor):
+    for output in flat(outputs):
+        if not isinstance(output, torch.Tensor):
             yield None
             continue
-        storage = each.untyped_storage()
+        storage = output.untyped_storage()
         key = storage._cdata
         new = key not in before
         yield (numbers.setdefault(key, len(numbers)) if new else -1, storage.nbytes())
@@ -146,27 +148,29 @@ def _sizes(outputs: Any, before: set[int]) -> Iterator[tuple[int, int] | None]:
 # -- arguments ---------------------------------------------------------------------------------
 
 
-def _arguments(job: dict[str, Any], value: int, made: Made) -> tuple[Any, Any]:
+def _arguments(job: dict[str, Any], value: int, tensors: Made) -> tuple[Any, Any]:
     """Those of a job, and where it reads what another operation has to make, that as well."""
     first = {}
-    for name, each in job.get("first", {}).items():
-        with torch.set_grad_enabled(each["grad"]):  # what it keeps depends on it
-            args, kwargs = _arguments(each, value, {})
-            first[name] = list(flat(_runner(each, args, kwargs)()))
-    args = [_value(each, value, made, first) for each in job["args"]]
-    kwargs = {name: _value(each, value, made, first) for name, each in job["kwargs"].items()}
+    for name, argument in job.get("first", {}).items():
+        with torch.set_grad_enabled(argument["grad"]):  # what it keeps depends on it
+            args, kwargs = _arguments(argument, value, {})
+            first[name] = list(flat(_runner(argument, args, kwargs)()))
+    args = [_value(argument, value, tensors, first) for argument in job["args"]]
+    kwargs = {
+        name: _value(argument, value, tensors, first) for name, argument in job["kwargs"].items()
+    }
     return args, kwargs
 
 
-def _value(given: Any, value: int, made: Made, first: dict[str, list[Any]]) -> Any:
+def _value(given: Any, value: int, tensors: Made, first: dict[str, list[Any]]) -> Any:
     """An argument as PyTorch takes it."""
     if isinstance(given, list):
-        return [_value(each, value, made, first) for each in given]
+        return [_value(item, value, tensors, first) for item in given]
     if not isinstance(given, dict):
         return given
     ((kind, what),) = given.items()
     if kind == "tensor":
-        return _tensor(*what, value=value, made=made)
+        return _tensor(*what, value=value, tensors=tensors)
     if kind == "made":
         return first[what[0]][what[1]]
     if kind == "device":
@@ -176,15 +180,15 @@ def _value(given: Any, value: int, made: Made, first: dict[str, list[Any]]) -> A
 
 def _tensor(
     storage: int, count: int, shape: list[int], stride: list[int], offset: int, dtype: str,
-    device: str, *, value: int, made: Made,
+    device: str, *, value: int, tensors: Made,
 ) -> Any:  # fmt: skip
     """A view of a storage of so many values, which is made once: zeros, and in whole numbers
     ``value``."""
     kind = getattr(torch, dtype)
     whole = not (kind.is_floating_point or kind.is_complex)
-    if storage not in made:
-        made[storage] = torch.full((count,), value if whole else 0, dtype=kind, device=device)
-    base = made[storage]
+    if storage not in tensors:
+        tensors[storage] = torch.full((count,), value if whole else 0, dtype=kind, device=device)
+    base = tensors[storage]
     if base.dtype != kind:
         base = base.view(kind)
     return base.as_strided(shape, stride, offset)
@@ -193,8 +197,8 @@ def _tensor(
 def flat(value: Any) -> Iterator[Any]:
     """Outputs in order, those in lists too."""
     if isinstance(value, list | tuple):
-        for each in value:
-            yield from flat(each)
+        for item in value:
+            yield from flat(item)
     else:
         yield value
 

@@ -76,13 +76,13 @@ class RecordingRequest:
         Raises:
             InputError: ``make_batch`` gives no pair.
         """
-        found = self.make_batch(batch)
-        if not isinstance(found, list | tuple) or len(found) != 2:
+        pair = self.make_batch(batch)
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
             raise InputError(
-                f"make_batch({batch}) must give a pair (input, target), got {shorten(found)}; "
+                f"make_batch({batch}) must give a pair (input, target), got {shorten(pair)}; "
                 "try lambda B: (torch.randn(B, 3, 224, 224), torch.randint(1000, (B,)))."
             )
-        return found[0], found[1]
+        return pair[0], pair[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class World:
     @contextlib.contextmanager
     def changed(self, change: Change, parts: int) -> Iterator[None]:
         """In here the model is changed, and its gradients are added over so many parts."""
-        wish, kinds = self.wish, [(each, type(each)) for each in self.model.modules()]
+        wish, kinds = self.wish, [(module, type(module)) for module in self.model.modules()]
         self.wish = replace(wish, parts=parts)
         try:
             change(self.model)
@@ -169,7 +169,7 @@ class World:
         wish = self.wish
         self.paths.left = lambda: setattr(recorder, "phase", Phase.LOSS)
         self.paths.entered = lambda: setattr(recorder, "phase", Phase.FORWARD)
-        device = next((each.device.type for each in self.model.parameters()), "cpu")
+        device = next((parameter.device.type for parameter in self.model.parameters()), "cpu")
         with autocast(wish.autocast, device):
             if wish.keep_output:
                 held[:] = [self.model(x)]
@@ -198,36 +198,36 @@ class World:
 
     def _enter(self, recorder: Recorder, data: Any) -> None:
         """What is there before the step."""
-        for name, each in self.model.named_parameters():
-            recorder.enter(each, Role.PARAMETER, name)
-        for name, each in self.model.named_parameters():
-            if each.grad is not None:
-                recorder.enter(each.grad, Role.PARAMETER_GRADIENT, f"{name}.grad", name)
-        for name, each in self.model.named_buffers():
-            recorder.enter(each, Role.BUFFER, name)
+        for name, parameter in self.model.named_parameters():
+            recorder.enter(parameter, Role.PARAMETER, name)
+        for name, parameter in self.model.named_parameters():
+            if parameter.grad is not None:
+                recorder.enter(parameter.grad, Role.PARAMETER_GRADIENT, f"{name}.grad", name)
+        for name, buffer in self.model.named_buffers():
+            recorder.enter(buffer, Role.BUFFER, name)
         for title, part in zip(("input", "target"), data, strict=True):
-            found = [each for each in LEAVES()(part) if isinstance(each, torch.Tensor)]
-            for at, each in enumerate(found):
-                recorder.enter(each, Role.INPUT, f"{title}.{at}" if len(found) > 1 else title)
+            tensors = [tensor for tensor in LEAVES()(part) if isinstance(tensor, torch.Tensor)]
+            for at, tensor in enumerate(tensors):
+                recorder.enter(tensor, Role.INPUT, f"{title}.{at}" if len(tensors) > 1 else title)
         self._enter_state(recorder)
 
     def _enter_state(self, recorder: Recorder) -> None:
         """What the optimizer keeps."""
-        names = {id(each): name for name, each in self.model.named_parameters()}
+        names = {id(parameter): name for name, parameter in self.model.named_parameters()}
         for parameter, kept in self.optimizer.state.items():
             owner = names.get(id(parameter), "")
             values = kept.items() if isinstance(kept, dict) else ()
-            for name, each in values:
-                if isinstance(each, torch.Tensor):
-                    state = ".".join(filter(None, (owner, str(name))))
-                    recorder.enter(each, Role.OPTIMIZER_STATE, state, owner)
+            for name, state in values:
+                if isinstance(state, torch.Tensor):
+                    full_name = ".".join(filter(None, (owner, str(name))))
+                    recorder.enter(state, Role.OPTIMIZER_STATE, full_name, owner)
 
 
 @contextlib.contextmanager
 def _gradients(model: Any, recorder: Recorder) -> Iterator[None]:
     """What autograd adds to a parameter is its gradient, whatever it was born as; what an optimizer
     does is the update, also where it steps inside backward."""
-    names = {id(each): name for name, each in model.named_parameters()}
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
     phases: list[Phase] = []
 
     def accumulated(parameter: Any) -> None:
@@ -236,8 +236,8 @@ def _gradients(model: Any, recorder: Recorder) -> Iterator[None]:
 
     def begins(optimizer: Any, args: Any, kwargs: Any) -> None:
         for group in optimizer.param_groups:
-            for each in group["params"]:
-                accumulated(each)  # its hook may come later than that of who steps
+            for parameter in group["params"]:
+                accumulated(parameter)  # its hook may come later than that of who steps
         phases.append(recorder.phase)
         recorder.phase = Phase.UPDATE
 
@@ -245,9 +245,9 @@ def _gradients(model: Any, recorder: Recorder) -> Iterator[None]:
         recorder.phase = phases.pop()
 
     handles = [
-        each.register_post_accumulate_grad_hook(accumulated)
-        for each in model.parameters()
-        if each.requires_grad and each.is_leaf
+        parameter.register_post_accumulate_grad_hook(accumulated)
+        for parameter in model.parameters()
+        if parameter.requires_grad and parameter.is_leaf
     ]
     handles += [register_optimizer_step_pre_hook(begins), register_optimizer_step_post_hook(ended)]
     try:
@@ -286,10 +286,10 @@ def optimizer_of(optimizer: Optimizer, model: Any) -> Any:
         InputError: no such name, or something that does not step.
     """
     make = optimizer if callable(optimizer) else one_option("optimizer", optimizer, OPTIMIZERS)
-    found = make(model.parameters())
-    if not callable(getattr(found, "step", None)):
+    stepper = make(model.parameters())
+    if not callable(getattr(stepper, "step", None)):
         raise InputError(
-            f"optimizer(parameters) must give an optimizer, got {shorten(found)}; "
+            f"optimizer(parameters) must give an optimizer, got {shorten(stepper)}; "
             "try lambda p: torch.optim.SGD(p, lr=0.1)."
         )
-    return found
+    return stepper

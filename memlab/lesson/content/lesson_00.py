@@ -30,8 +30,8 @@ _GROWTH = ("same", "less", "double", "more")
        gives=("floor", "mountain"), shows=({"batch": 64},))  # fmt: skip
 def double(n: Numbers) -> Truth:
     """How the peak answers when the batch doubles (A12)."""
-    made = zoo.build(n["network"])
-    small, large = (peak_of(made, batch, n["optimizer"]) for batch in (n["batch"], 2 * n["batch"]))
+    net = zoo.build(n["network"])
+    small, large = (peak_of(net, batch, n["optimizer"]) for batch in (n["batch"], 2 * n["batch"]))
     figures = (
         planned(small, f"batch {n['batch']}"),
         planned(large, f"batch {2 * n['batch']}"),

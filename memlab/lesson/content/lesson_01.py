@@ -138,10 +138,10 @@ def _pair(depth: int) -> tuple[Step, Step]:
 
 def _draw_depth(chance: Random) -> Numbers:
     while True:
-        found = {"depth": chance.choice((2, 3, 5, 6, 8)), "batch": chance.choice((2, 3, 4))}
-        due = [plan(step).peak(found["batch"]) for step in _pair(found["depth"])]
-        if not alike(Fraction(*due), _prediction_causes(found, due)):
-            return found
+        numbers = {"depth": chance.choice((2, 3, 5, 6, 8)), "batch": chance.choice((2, 3, 4))}
+        due = [plan(step).peak(numbers["batch"]) for step in _pair(numbers["depth"])]
+        if not alike(Fraction(*due), _prediction_causes(numbers, due)):
+            return numbers
 
 
 _LESS = ("1", "1.25", "1.5", "2", "2.5", "3", "4", "5", "6", "8", "10", "12", "15", "20")
@@ -176,13 +176,13 @@ def _peak(step: Step, batch: int) -> int:
 def _prediction_causes(n: Numbers, due: list[int]) -> tuple[Mistake, ...]:
     """One map instead of two, or one sample instead of the batch."""
     alone = plan(_pair(n["depth"])[1]).peak(1)
-    found = [
+    mistakes = [
         Mistake("one_map_each_layer", Fraction(2 * n["depth"])),
         Mistake("one_sample", Fraction(due[0], alone), {"batch": n["batch"]}),
         Mistake("half", Fraction(2)),
     ]
     ratio = Fraction(due[0], due[1])
-    return tuple(cause for cause in found if not alike(ratio, [cause]))
+    return tuple(cause for cause in mistakes if not alike(ratio, [cause]))
 
 
 # -- exercises ----------------------------------------------------------------------------------

@@ -63,8 +63,8 @@ def at(nbytes: int) -> str:
        gives=("input again", "its own input", "x again"))  # fmt: skip
 def reads(n: Numbers) -> Truth:
     """Which of its two arrays the backward of a linear layer reads."""
-    made = network("one", features=n["inputs"]).linear(n["outputs"], name="fc").cross_entropy()
-    step = step_of(made, "sgd")
+    net = network("one", features=n["inputs"]).linear(n["outputs"], name="fc").cross_entropy()
+    step = step_of(net, "sgd")
     (backward,) = (op for op in step.ops if op.name == "backward of fc")
     read = {tensor.name for tensor in backward.reads.values()}
     x, h = "input" in read, "fc" in read
@@ -78,7 +78,7 @@ def case(n: Numbers) -> Truth:
     """How many times smaller the peak of the case is where each array goes after its last reader
     (D1)."""
     step = step_of(zoo.build(n["network"]))
-    kept, freed = (plan(each).peak(n["batch"]) for each in (no_reuse(step), step))
+    kept, freed = (plan(step_plan).peak(n["batch"]) for step_plan in (no_reuse(step), step))
     ratio = Fraction(kept, freed)
     told = {"kept": three_digits(kept), "freed": three_digits(freed)}
     return Truth(ratio, (planned(ratio),), (Mistake("all_wait", Fraction(1)),), told)
@@ -125,8 +125,8 @@ def _measured(step: Step, batch: int) -> Ledger:
        gives=("ReLU's own output", "output of the ReLU again"))  # fmt: skip
 def output(n: Numbers) -> Truth:
     """What of a convolution's output and its ReLU's waits for backward, planned and in a run."""
-    made, names, batch = one_convolution(n), ("conv", "relu"), n["batch"]
-    step, node = step_of(made, "sgd"), made.by_name["conv"]
+    net, names, batch = one_convolution(n), ("conv", "relu"), n["batch"]
+    step, node = step_of(net, "sgd"), net.by_name["conv"]
     due = waiting(plan(step), names, batch)
     told = [c for c in feature_map(node, batch).causes if c.name in ("bits", "values", "batch")]
     causes = distinct(due, [*told, Mistake("both_wait", Fraction(2 * due))])
@@ -174,14 +174,14 @@ def _draw_half(chance: Random) -> Numbers:
 
 def _fall(n: Numbers) -> Fraction:
     """How many times smaller the peak is at half the batch (A12)."""
-    made = zoo.build(n["network"])
-    return Fraction(*(peak_of(made, b, n["optimizer"]) for b in (n["batch"], n["batch"] // 2)))
+    net = zoo.build(n["network"])
+    return Fraction(*(peak_of(net, b, n["optimizer"]) for b in (n["batch"], n["batch"] // 2)))
 
 
 def half(n: Numbers) -> Truth:
     """How much the peak falls when the batch is halved (A12)."""
-    made, ratio = zoo.build(n["network"]), _fall(n)
-    ledger = plan(step_of(made, n["optimizer"]))
+    net, ratio = zoo.build(n["network"]), _fall(n)
+    ledger = plan(step_of(net, n["optimizer"]))
     batches = n["batch"], n["batch"] // 2
     peaks = [ledger.peak_at(b) for b in batches]
     floors = [floor_and_mountain(ledger, b)[0] for b in batches]
@@ -193,7 +193,7 @@ def half(n: Numbers) -> Truth:
         "fall": f"{float(100 - 100 / ratio):.0f} %",
         "now": peaks[1].row.name, "floor_now": at(floors[1]),
         "floor": at(floors[0]),
-        "arrays": at(OPTIMIZERS[n["optimizer"]].arrays * FP32 * made.parameters),
+        "arrays": at(OPTIMIZERS[n["optimizer"]].arrays * FP32 * net.parameters),
     }  # fmt: skip
     return Truth(ratio, (planned(ratio),), tuple(distinct(ratio, causes)), seen)
 
@@ -225,21 +225,21 @@ def _by_the_rule(n: Numbers) -> int:
        shows=({"rule": "conv-sums"},))  # fmt: skip
 def total(n: Numbers) -> Truth:
     """Which part of a published total of activations is alive at the peak (A4, A5)."""
-    made = zoo.build(n["network"])
-    ledger = plan(step_of(made, n["optimizer"]))
+    net = zoo.build(n["network"])
+    ledger = plan(step_of(net, n["optimizer"]))
     peak = ledger.peak_at(n["batch"])
-    kinds = {node.name: node.kind for node in made.nodes}
+    kinds = {node.name: node.kind for node in net.nodes}
     alive = {"conv2d": 0, "add": 0}
     for entry in ledger.alive(peak.index):
         if entry.role == Role.FEATURE_MAP and kinds.get(entry.name) in alive:
             alive[kinds[entry.name]] += entry.size.at(n["batch"])
-    found = tuple(map(bool, alive.values()))
+    grows = tuple(map(bool, alive.values()))
     names: dict[tuple[bool, ...], str] = {(True, True): "both", (True, False): "convolutions",
                                           (False, True): "sums"}  # fmt: skip
     kept, whole = sum(alive.values()), _by_the_rule(n)
     seen = {"kept": at(kept), "counted": at(whole), "peak": at(peak.nbytes),
             "other": at(peak.nbytes - kept)}  # fmt: skip
-    return Truth(names.get(found, "neither"), seen=seen)
+    return Truth(names.get(grows, "neither"), seen=seen)
 
 
 # -- exercise: which batch fits -----------------------------------------------------------------
@@ -251,18 +251,18 @@ def _draw_budget(chance: Random, size: int) -> Arguments:
     floor of an operation that does not grow, or are as large as it."""
     most, largest = chance.choice((2, 100 * size)), chance.choice((2, 50))
     fixed = [chance.randint(0, most) for _ in range(size + 1)]
-    each = [chance.choice((0, 1, 1, 1)) * chance.randint(1, largest) for _ in fixed]
-    full = chance.randrange(len(each))
-    each[full] = chance.randint(1, largest)
+    per_sample = [chance.choice((0, 1, 1, 1)) * chance.randint(1, largest) for _ in fixed]
+    full = chance.randrange(len(per_sample))
+    per_sample[full] = chance.randint(1, largest)
     memory = max(fixed) + chance.randint(0, 2000)
-    memory -= chance.choice((0, (memory - fixed[full]) % each[full]))
+    memory -= chance.choice((0, (memory - fixed[full]) % per_sample[full]))
     memory = max(memory, *fixed)
     if chance.random() < 0.4:
         memory = chance.choice((0, memory, chance.choice(fixed), chance.randint(0, memory)))
         place = chance.randint(0, len(fixed))
         fixed.insert(place, memory + chance.choice((0, 1, most)))
-        each.insert(place, 0)
-    return {"memory": memory, "fixed": fixed, "each": each}
+        per_sample.insert(place, 0)
+    return {"memory": memory, "fixed": fixed, "each": per_sample}
 
 
 def _growing(a: Arguments) -> list[tuple[int, int]]:
@@ -329,9 +329,9 @@ def largest_batch(memory: int, fixed: list[int], each: list[int]) -> int:
     entries = tuple(
         Entry(f"block {i}", Role.FEATURE_MAP, Size(*line), i, i) for i, line in enumerate(lines)
     )
-    found = Ledger(rows, entries).fit(memory).batch
-    assert found is not None
-    return found
+    batch = Ledger(rows, entries).fit(memory).batch
+    assert batch is not None
+    return batch
 
 
 # -- exercise: what a rule of thumb counts ------------------------------------------------------
@@ -366,15 +366,15 @@ def _of_kind(a: Arguments, *kinds: str) -> int:
 
 def _weights(a: Arguments, bias: int, channels: bool = True, window: int = 25) -> int:
     """Parameters, where a layer has so many biases for each of its outputs."""
-    found = 0
+    count = 0
     for node in small_network(**a).nodes:
         if node.parameters:
             inputs = node.input_shapes[0]
-            each = (
+            weights = (
                 window * (inputs[0] if channels else 1) if node.kind == "conv2d" else prod(inputs)
             )
-            found += node.shape[0] * (each + bias)
-    return found
+            count += node.shape[0] * (weights + bias)
+    return count
 
 
 _COUNTED_SLIPS: dict[str, Slip] = {
@@ -397,8 +397,8 @@ def _pooled_to_1(a: Arguments) -> bool:
 @task("02.counted", _draw_small, slips=_COUNTED_SLIPS, edge=_pooled_to_1)
 def counted(image: list[int], kernels: list[int], features: list[int]) -> list[int]:
     """Activations and parameters of a network, as CS231n counts them (B1)."""
-    made = small_network(image, kernels, features)
-    return [find("cs231n").values(made) - prod(image), made.parameters]
+    net = small_network(image, kernels, features)
+    return [find("cs231n").values(net) - prod(image), net.parameters]
 
 
 def _draw_parts(chance: Random, size: int) -> Arguments:

@@ -102,9 +102,9 @@ _THIN = {**_LAYER, "k": 3, "stride": 2, "batch": 128}
 
 def _draw_stride(chance: Random) -> Numbers:
     k = chance.choice((3, 5, 7))
-    found = {"network": "vgg16", "layer": chance.choice(_LAYERS), "k": k}
+    numbers = {"network": "vgg16", "layer": chance.choice(_LAYERS), "k": k}
     stride = 2 if k == 3 else chance.choice((2, 4))
-    return {**found, "stride": stride, "batch": chance.choice((16, 32, 64))}
+    return {**numbers, "stride": stride, "batch": chance.choice((16, 32, 64))}
 
 
 def with_window(n: Numbers, more: int = 1) -> Network:
@@ -130,8 +130,8 @@ def _window_causes(node: Node) -> list[Mistake]:
     named = ("one_k", "not_lowered", "lowered_twice", "stride", "stride_once", "padding")
     source = input_bytes(node)
     causes = [cause for cause in lowered(node, 1).causes if cause.name in named]
-    found = [Mistake(c.name, c.value / source, c.values) for c in causes]
-    return [*found, Mistake("one_direction", Fraction(k, s), {"k": k, "stride": s})]
+    mistakes = [Mistake(c.name, c.value / source, c.values) for c in causes]
+    return [*mistakes, Mistake("one_direction", Fraction(k, s), {"k": k, "stride": s})]
 
 
 def factor(n: Numbers) -> Truth:
@@ -158,13 +158,13 @@ topic("03.stride", AnswerKind.TIMES, _THIN, _draw_stride, stops=_THINNED, decima
        gives=("B·C·k²·Ho·Wo", "number of kernels", "what a layer reads"))  # fmt: skip
 def kernels(n: Numbers) -> Truth:
     """What the lowered copy of a layer does when it gets twice its kernels (A7)."""
-    made, twice = with_window(n), with_window(n, 2)
+    net, twice = with_window(n), with_window(n, 2)
     sizes = [
-        workspace(plan(forward_by("im2col-batch", x)), "conv", n["batch"]) for x in (made, twice)
+        workspace(plan(forward_by("im2col-batch", x)), "conv", n["batch"]) for x in (net, twice)
     ]
     ratio = Fraction(sizes[1], sizes[0])
     names = {Fraction(1): "same", Fraction(2): "twice", Fraction(4): "four"}
-    node = made.by_name["conv"]
+    node = net.by_name["conv"]
     rows = node.input_shapes[0][0] * n["k"] ** 2
     return Truth(names.get(ratio, "less"), seen={
         "nbytes": at(sizes[0]), "kernels": node.shape[0], "rows": rows,
@@ -178,9 +178,9 @@ _POINT = {**_LAYER, "k": 1, "stride": 1, "batch": 128}
        options=("input", "freed", "nothing"), gives=("matrix is the input",))  # fmt: skip
 def pointwise(n: Numbers) -> Truth:
     """Why the copy of a 1x1 window is not made: its matrix is the input."""
-    made = with_window(n)
-    node = made.by_name["conv"]
-    copied = workspace(plan(forward_by("im2col-batch", made)), "conv", n["batch"])
+    net = with_window(n)
+    node = net.by_name["conv"]
+    copied = workspace(plan(forward_by("im2col-batch", net)), "conv", n["batch"])
     alike = lowered(node, n["batch"]).nbytes == input_bytes(node, n["batch"])
     return Truth("input" if alike and not copied else "freed" if copied else "nothing")
 
@@ -206,7 +206,7 @@ def _network_words(n: Numbers) -> Numbers:
     return {**n, "label": zoo.build(n["network"]).label, "count": count}
 
 
-def _network_causes(nodes: list[Node], made: Fraction) -> list[Mistake]:
+def _network_causes(nodes: list[Node], fraction: Fraction) -> list[Mistake]:
     """Every layer taken for a 3x3; copies ``made`` alone; every layer counted alike; no stride; and
     the one or the other of these two where they come to the same."""
     ratios = [Fraction(lowered(node, 1).nbytes, input_bytes(node)) for node in nodes]
@@ -216,7 +216,7 @@ def _network_causes(nodes: list[Node], made: Fraction) -> list[Mistake]:
     two = [Mistake("counted_alike", mean), Mistake("strides", whole)]
     return [
         Mistake("all_3x3", Fraction(9)),
-        Mistake("left_out", made, {"count": len(nodes)}),
+        Mistake("left_out", fraction, {"count": len(nodes)}),
         *([Mistake("alike_or_strides", (mean + whole) / 2)] if alike(0, two) else two),
         Mistake("not_lowered", Fraction(1)),
     ]
@@ -267,8 +267,8 @@ def tile(n: Numbers) -> Truth:
     network = with_window(n)
     whole = workspace(plan(forward_by("im2col-batch", network)), "conv", n["batch"])
     through = tiles(network.by_name["conv"], n["batch"])
-    found = "same" if through == whole else "fewer" if through < whole else "more"
-    return Truth(found, seen=_tile(n))
+    answer = "same" if through == whole else "fewer" if through < whole else "more"
+    return Truth(answer, seen=_tile(n))
 
 
 def _tile(n: Numbers) -> dict[str, object]:
@@ -326,8 +326,8 @@ _COPY_TRAPS: dict[str, Slip] = {
 
 @lru_cache(maxsize=4096)
 def _copy_of(channels: int, size: int, k: int, stride: int, pad: int, batch: int) -> int:
-    found = {"channels": channels, "size": size, "k": k, "stride": stride, "pad": pad}
-    network = one_convolution({"kernels": 1, **found})
+    numbers = {"channels": channels, "size": size, "k": k, "stride": stride, "pad": pad}
+    network = one_convolution({"kernels": 1, **numbers})
     return workspace(plan(forward_by("im2col-batch", network)), "conv", batch)
 
 

@@ -76,21 +76,24 @@ def _warp_words(n: Numbers) -> Numbers:
               "line of 128 B"))  # fmt: skip
 def warp(n: Numbers) -> Truth:
     """Bytes that move for the stores of a warp down a column, against along a row."""
-    found, each = Warps(zoo.build(_LAYER[0]), _LAYER[1], 1), formats.find(n["format"]).nbytes(1)
+    warps, value_bytes = (
+        Warps(zoo.build(_LAYER[0]), _LAYER[1], 1),
+        formats.find(n["format"]).nbytes(1),
+    )
     down, along = (
-        moved(each * address // 4 for address in order.store.addresses)
-        for order in (found.column, found.row)
+        moved(value_bytes * address // 4 for address in order.store.addresses)
+        for order in (warps.column, warps.row)
     )
     ratio = Fraction(down, along)
     causes = [
         Mistake("only_values", Fraction(1)),
         Mistake("each_thread", Fraction(WARP), {"threads": WARP}),
-        Mistake("bytes_of_a_value", Fraction(each), {"bytes": each}),
+        Mistake("bytes_of_a_value", Fraction(value_bytes), {"bytes": value_bytes}),
     ]
     told = {
         "down": f"{down:,}", "along": f"{along:,}", "count": down // SECTOR,
-        "full": along // SECTOR, "sector": SECTOR, "loads": found.column.load.moved,
-        "row": found.row.load.moved,
+        "full": along // SECTOR, "sector": SECTOR, "loads": warps.column.load.moved,
+        "row": warps.row.load.moved,
     }  # fmt: skip
     return Truth(ratio, (planned(ratio),), tuple(distinct(ratio, causes)), told)
 
@@ -100,10 +103,10 @@ def warp(n: Numbers) -> Truth:
        gives=("further apart", "every second value", "are skipped"))  # fmt: skip
 def stride(n: Numbers) -> Truth:
     """Why the loads of a warp along a row move more bytes, at that stride."""
-    one, found = (Warps(zoo.build(_LAYER[0]), _LAYER[1], s).row.load for s in (1, n["stride"]))
-    apart = [loads.addresses[-1] - loads.addresses[-2] for loads in (one, found)]
-    name = "more" if found.used > one.used else "gaps" if apart[1] > apart[0] else "padding"
-    return Truth(name, seen={"moved": found.moved, "used": found.used})
+    one, strided = (Warps(zoo.build(_LAYER[0]), _LAYER[1], s).row.load for s in (1, n["stride"]))
+    apart = [loads.addresses[-1] - loads.addresses[-2] for loads in (one, strided)]
+    name = "more" if strided.used > one.used else "gaps" if apart[1] > apart[0] else "padding"
+    return Truth(name, seen={"moved": strided.moved, "used": strided.used})
 
 
 # -- the loads of a tile ------------------------------------------------------------------------
@@ -141,8 +144,8 @@ WAYS = "im2col-image", "implicit-gemm"
 
 def _step(size: int, way: str) -> Step:
     maps = network("small", image=(3, size, size)).conv(4, 3, pad="same").relu()
-    made = maps.max_pool("all").flatten().linear(10).cross_entropy()
-    return inference_step(made, algorithm=way)
+    net = maps.max_pool("all").flatten().linear(10).cross_entropy()
+    return inference_step(net, algorithm=way)
 
 
 def _workspace(step: Step) -> int:
@@ -240,8 +243,10 @@ def _unguarded(thread: int, count: int, error: IndexError) -> str:
 def _lowered(a: Arguments) -> Values:
     """[C, k, k, Ho, Wo], from NumPy's windows."""
     pad = ((0, 0), *2 * [(a["pad"], a["pad"])])
-    found = np.lib.stride_tricks.sliding_window_view(np.pad(a["image"], pad), 2 * (a["k"],), (1, 2))
-    return found.transpose(0, 3, 4, 1, 2)
+    windows = np.lib.stride_tricks.sliding_window_view(
+        np.pad(a["image"], pad), 2 * (a["k"],), (1, 2)
+    )
+    return windows.transpose(0, 3, 4, 1, 2)
 
 
 SMALL = 2
@@ -272,8 +277,8 @@ def _gathered(a: Arguments, iy: Values, ix: Values, channel: int | None = None) 
     """The values that are read there, 0 outside."""
     (_, high, wide), c = a["image"].shape, np.indices(a["lowered"].shape)[0]
     inside = (iy >= 0) & (iy < high) & (ix >= 0) & (ix < wide)
-    found = a["image"][c if channel is None else channel, iy % high, ix % wide]
-    return np.where(inside, found, 0)
+    pixels = a["image"][c if channel is None else channel, iy % high, ix % wide]
+    return np.where(inside, pixels, 0)
 
 
 def _with(values: Callable[[Arguments], Values]) -> Slip:

@@ -49,8 +49,8 @@ def stays(n: Numbers) -> Truth:
         key: all(e.size.at(1) == e.size.at(n["batch"]) for e in ledger.entries if e.role is role)
         for key, role in (("maps", Role.FEATURE_MAP), ("parameters", Role.PARAMETER))
     }
-    (found,) = (key for key, stays in same.items() if stays)
-    return Truth(found)
+    (answer,) = (key for key, stays in same.items() if stays)
+    return Truth(answer)
 
 
 _COPIES = ("1", "2", "3", "4", "5", "8", "9", "16", "25", "32", "49")
@@ -132,8 +132,8 @@ _FIRST_HALF = {"network": "resnet50", "batch": 32, "bits": 1024, "format": "fp16
 
 def _draw_half(chance: Random) -> Numbers:
     """A network whose smallest map leaves some lanes idle, and few."""
-    found = chance.choice(("resnet18", "resnet101", "googlenet_bn")), chance.choice((16, 32))
-    named = dict(zip(("network", "batch"), found, strict=True))
+    numbers = chance.choice(("resnet18", "resnet101", "googlenet_bn")), chance.choice((16, 32))
+    named = dict(zip(("network", "batch"), numbers, strict=True))
     return {**_FIRST_HALF, **named, "format": chance.choice(("fp16", "bf16"))}
 
 
@@ -152,17 +152,18 @@ def filled(n: Numbers) -> Vectors:
        shows=({"batch": 32, "format": "fp16"},))  # fmt: skip
 def half(n: Numbers) -> Truth:
     """How many lanes of a convolution idle in 16 bits, at the batch of 32 bits (A6)."""
-    found, whole = filled(n), filled({**n, "format": "fp32"})
-    _, least = found.both
+    filled_lanes, whole = filled(n), filled({**n, "format": "fp32"})
+    _, least = filled_lanes.both
     idle = 1 - least.part
     bounds = ((Fraction(0), "none"), (Fraction(1, 10), "few"), (Fraction(1, 2), "half"))
     right = next((name for bound, name in bounds if idle <= bound), "most")
     twice = filled({**n, "batch": 2 * n["batch"]})
     told = {
-        "columns": f"{least.count:,}", "lanes": found.lanes, "idle": least.idle,
-        "share": least.share, "less": three_digits(found.nbytes),
+        "columns": f"{least.count:,}", "lanes": filled_lanes.lanes, "idle": least.idle,
+        "share": least.share, "less": three_digits(filled_lanes.nbytes),
         "whole": three_digits(whole.nbytes),
-        "twice": 2 * n["batch"], "more": three_digits(twice.nbytes), "linear": found.both[0].share,
+        "twice": 2 * n["batch"], "more": three_digits(twice.nbytes),
+        "linear": filled_lanes.both[0].share,
     }  # fmt: skip
     return Truth(right, seen=told)
 
@@ -196,14 +197,14 @@ _MOVED = ("0.25", "0.5", "1", "2", "3", "4", "6", "8", "12", "16", "24", "32", "
 
 def _draw_linear(chance: Random) -> Numbers:
     sizes = (2048, 3072, 4096)
-    found = {"inputs": chance.choice(sizes), "outputs": chance.choice(sizes)}
-    return {**found, "batch": chance.choice((24, 32, 64))}
+    numbers = {"inputs": chance.choice(sizes), "outputs": chance.choice(sizes)}
+    return {**numbers, "batch": chance.choice((24, 32, 64))}
 
 
 def _draw_maps(chance: Random) -> Numbers:
     size, channels = chance.choice(((112, 64), (56, 64), (56, 32), (112, 128)))
-    found = {"channels": channels, "kernels": channels, "k": 3, "size": size}
-    return {**found, "batch": chance.choice((8, 24, 32))}
+    numbers = {"channels": channels, "kernels": channels, "k": 3, "size": size}
+    return {**numbers, "batch": chance.choice((8, 24, 32))}
 
 
 def _one(n: Numbers) -> Network:
@@ -278,9 +279,9 @@ def _filled(columns: int, lanes: int) -> Filled:
 def _draw_row(chance: Random, size: int) -> Arguments:
     """Any row; in every third case it fills its vectors."""
     while True:
-        found = _any_row(chance, size)
-        if size % 3 or not _columns(found) % _lanes(found):
-            return found
+        arguments = _any_row(chance, size)
+        if size % 3 or not _columns(arguments) % _lanes(arguments):
+            return arguments
 
 
 def _any_row(chance: Random, size: int) -> Arguments:

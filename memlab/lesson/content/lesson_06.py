@@ -42,8 +42,8 @@ topic("06.kept", AnswerKind.CHOICE, {}, None, options=("next", "backward", "upda
 
 
 def _larger_words(n: Numbers) -> Numbers:
-    made = zoo.build(n["network"])
-    return {**n, "label": made.label, "millions": f"{made.parameters / 1e6:.0f}"}
+    answer = zoo.build(n["network"])
+    return {**n, "label": answer.label, "millions": f"{answer.parameters / 1e6:.0f}"}
 
 
 @topic("06.larger", AnswerKind.CHOICE, {"network": "vgg16", "batch": 8}, None,
@@ -83,10 +83,10 @@ def update(n: Numbers) -> Truth:
     for _ in range(n["count"]):
         weight = rounding.nearest(weight + float(n["step"]), n["format"])
     name = "same" if weight == 1 else "exact" if Fraction(weight) == exact else "other"
-    found = formats.find(n["format"])
+    number_format = formats.find(n["format"])
     told = {
         "weight": f"{weight:g}",
-        "apart": f"{float(rounding.ulp(1, found)):.2g}",
+        "apart": f"{float(rounding.ulp(1, number_format)):.2g}",
     }
     return Truth(name, seen=told)
 
@@ -126,10 +126,10 @@ def state(n: Numbers) -> Truth:
 
     full = training_step(digits.dim_network(), n["optimizer"])
     steps = {"fp32": full, n["mode"]: precision(full, n["mode"])}
-    each = {name: per_parameter(run(step, 1).measured) for name, step in steps.items()}
-    before, after = each.values()
+    measured_bytes = {name: per_parameter(run(step, 1).measured) for name, step in steps.items()}
+    before, after = measured_bytes.values()
     name = "same" if before == after else "smaller" if after < before else "larger"
-    figures = tuple(measured(value, name) for name, value in each.items())
+    figures = tuple(measured(value, name) for name, value in measured_bytes.items())
     return Truth(name, figures, seen={"before": before, "after": after})
 
 
@@ -148,9 +148,9 @@ def saves(n: Numbers) -> Truth:
         "state": plan(eight_bit_states(mixed)).peak(n["batch"]),
         "maps": plan(fewer).peak(n["batch"]),
     }
-    name = "same" if peaks["state"] == peaks["maps"] else min(peaks, key=lambda each: peaks[each])
+    name = "same" if peaks["state"] == peaks["maps"] else min(peaks, key=lambda row: peaks[row])
     labels = {"mixed fp16": "mixed fp16", "state": "8-bit states", "maps": "maps in 8 bits"}
-    return Truth(name, tuple(planned(value, labels[each]) for each, value in peaks.items()))
+    return Truth(name, tuple(planned(value, labels[name]) for name, value in peaks.items()))
 
 
 # -- gradients that become 0 ----------------------------------------------------------------------
@@ -194,8 +194,8 @@ def _values(a: Arguments) -> int:
     return int(a["channels"] * a["size"] ** 2)
 
 
-def _rounded_up(values: int, each: int) -> int:
-    return -(-values // each)
+def _rounded_up(values: int, block: int) -> int:
+    return -(-values // block)
 
 
 _MASK_SLIPS: dict[str, Slip] = {
@@ -240,9 +240,9 @@ def _counts(a: Arguments) -> list[int]:
     return [count for inputs, outputs in pairs for count in (inputs * outputs, outputs)]
 
 
-def _bytes(count: int, blocks: int | Fraction, each: int = 10, scale: int = 8) -> int | Fraction:
+def _bytes(count: int, blocks: int | Fraction, nbytes: int = 10, scale: int = 8) -> int | Fraction:
     """Of ``each`` byte for a value, and of ``scale`` for a block of both states."""
-    return each * count + scale * blocks
+    return nbytes * count + scale * blocks
 
 
 def _with(nbytes: Callable[[int, int], int | Fraction]) -> Slip:
@@ -257,10 +257,10 @@ def _shared(counts: list[int], arrays: int, block: int) -> int | Fraction:
 
 
 _STATE_SLIPS: dict[str, Slip] = {
-    "no_master": _with(lambda n, block: _bytes(n, _rounded_up(n, block), each=6)),
-    "two_missing": _with(lambda n, block: _bytes(n, _rounded_up(n, block), each=8)),
-    "one_state": _with(lambda n, block: _bytes(n, _rounded_up(n, block), each=9, scale=4)),
-    "fp32_states": _with(lambda n, block: _bytes(n, 0, each=16)),
+    "no_master": _with(lambda n, block: _bytes(n, _rounded_up(n, block), nbytes=6)),
+    "two_missing": _with(lambda n, block: _bytes(n, _rounded_up(n, block), nbytes=8)),
+    "one_state": _with(lambda n, block: _bytes(n, _rounded_up(n, block), nbytes=9, scale=4)),
+    "fp32_states": _with(lambda n, block: _bytes(n, 0, nbytes=16)),
     "no_scales": _with(lambda n, block: _bytes(n, 0)),
     "one_scale": _with(lambda n, block: _bytes(n, _rounded_up(n, block), scale=4)),
     "scale_bytes": _with(lambda n, block: _bytes(n, _rounded_up(n, block), scale=2)),

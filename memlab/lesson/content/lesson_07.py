@@ -51,10 +51,10 @@ _WAITING = ("two", "half", "all")
 def waiting(n: Numbers) -> Truth:
     """How many maps are alive at the peak of inference with a chain of convolutions (D2)."""
     ledger = plan(step_of(chain(n["depth"]), "sgd" if n["training"] else ""))
-    each = 4 * 16 * 32 * 32
-    alive = ledger.roles(1)[Role.FEATURE_MAP] // each
-    found = {2: "two", n["depth"] // 2: "half", n["depth"]: "all"}
-    return Truth("two" if alive == 2 else found[alive], seen={"alive": alive})
+    map_bytes = 4 * 16 * 32 * 32
+    alive = ledger.roles(1)[Role.FEATURE_MAP] // map_bytes
+    names = {2: "two", n["depth"] // 2: "half", n["depth"]: "all"}
+    return Truth("two" if alive == 2 else names[alive], seen={"alive": alive})
 
 
 _PARTS = ("floor", "mountain")
@@ -124,8 +124,8 @@ def overwriting(n: Numbers) -> Truth:
     step = _step(n)
     reasons = {layer: why_not(step, layer) for layer in _ORDER}
     free = tuple(layer for layer, why in reasons.items() if not why)
-    found = {(): "none", ("act",): "act", ("norm", "act"): "both", _ORDER: "all"}[free]
-    return Truth(found, seen={"why": " ".join(why for why in reasons.values() if why)})
+    answer = {(): "none", ("act",): "act", ("norm", "act"): "both", _ORDER: "all"}[free]
+    return Truth(answer, seen={"why": " ".join(why for why in reasons.values() if why)})
 
 
 # -- both together ------------------------------------------------------------------------------
@@ -196,8 +196,8 @@ def both(n: Numbers) -> Truth:
 def packed(n: Numbers) -> Truth:
     """The smallest arena of the toy, beside its lower bound and the order of birth."""
     best, born = arrange(TOY, "exact"), arrange(TOY, "birth")
-    found = {born.arena: "same", best.lower_bound: "bound"}.get(best.arena, "between")
-    return Truth(found, seen={"best": best.arena // units.BINARY["MiB"]})
+    answer = {born.arena: "same", best.lower_bound: "bound"}.get(best.arena, "between")
+    return Truth(answer, seen={"best": best.arena // units.BINARY["MiB"]})
 
 
 # -- a fault ------------------------------------------------------------------------------------
@@ -255,9 +255,9 @@ def address(n: Numbers) -> Truth:
     other = run(step, batch, placement=moved, poison=False, overlapping=True)
     differ, count = _wrong(right.gradients, other.gradients)
     same = right.loss == other.loss
-    found = ("gradients" if differ else "same") if same else "loss"
+    answer = ("gradients" if differ else "same") if same else "loss"
     loss = strings.get(f"ask.07.address.loss_{'same' if same else 'other'}")
-    return Truth(found, seen={"loss": loss, "differ": f"{differ:,}", "count": f"{count:,}"})
+    return Truth(answer, seen={"loss": loss, "differ": f"{differ:,}", "count": f"{count:,}"})
 
 
 # -- exercise -----------------------------------------------------------------------------------
@@ -377,12 +377,12 @@ def _users(a: Arguments, number: int) -> list[int]:
 
 def _freed(a: Arguments, death: Deaths = _last, nbytes: bool = True) -> list[int]:
     """Bytes, or blocks, that are freed after each operation."""
-    found = [0] * len(a["reads"])
+    last_reader = [0] * len(a["reads"])
     for number, size in enumerate(a["sizes"]):
         when = death(a, number)
-        if when is not None and when < len(found):
-            found[when] += size if nbytes else 1
-    return found
+        if when is not None and when < len(last_reader):
+            last_reader[when] += size if nbytes else 1
+    return last_reader
 
 
 def _readers(a: Arguments, number: int) -> list[int]:
@@ -429,10 +429,10 @@ _FREED_SLIPS: dict[str, Slip] = {
 
 def _twice(a: Arguments) -> list[int]:
     """As if a block that is read and written where it ends were given back by both."""
-    found = []
+    repeated = []
     for n, (reads, writes) in enumerate(zip(a["reads"], a["writes"], strict=True)):
-        found.append(sum(a["sizes"][b] for b in (*reads, *writes) if _last(a, b) == n))
-    return found
+        repeated.append(sum(a["sizes"][b] for b in (*reads, *writes) if _last(a, b) == n))
+    return repeated
 
 
 _FREED_TRAPS: dict[str, Slip] = {

@@ -129,7 +129,7 @@ def _waiting(step: Step, batch: int) -> int:
     """Bytes of feature maps that are alive when backward begins."""
     ledger = plan(step)
     alive = ledger.alive(backward_begins(ledger))
-    return sum(each.size.at(batch) for each in alive if each.role is Role.FEATURE_MAP)
+    return sum(entry.size.at(batch) for entry in alive if entry.role is Role.FEATURE_MAP)
 
 
 def _stage_words(n: Numbers) -> Numbers:
@@ -145,7 +145,7 @@ def _stage_words(n: Numbers) -> Numbers:
               {"what": "gpt_small", "k": 1}))  # fmt: skip
 def stages(n: Numbers) -> Truth:
     """What recompute of every stage saves in one network and in ResNet-50, each planned."""
-    (found, inside), (other, less) = (
+    (reruns, inside), (other, less) = (
         times_less(name, n["batch"]) for name in (n["network"], "resnet50")
     )
     step = training_step(zoo.build(n["network"]), "momentum")
@@ -154,11 +154,11 @@ def stages(n: Numbers) -> Truth:
         Fraction(roofline.total(again, n["batch"], _ON) / roofline.total(step, n["batch"], _ON)) - 1
     )
     told = {
-        "found": f"{float(found):.1f}", "percent": f"{float(100 * more):.0f}",
+        "found": f"{float(reruns):.1f}", "percent": f"{float(100 * more):.0f}",
         "inside": f"{float(inside):.1f}", "other_inside": f"{float(less):.1f}",
     }  # fmt: skip
-    alike = Fraction(4, 5) < found / other < Fraction(5, 4)
-    return Truth("same" if alike else "more" if found > other else "less", seen=told)
+    alike = Fraction(4, 5) < reruns / other < Fraction(5, 4)
+    return Truth("same" if alike else "more" if reruns > other else "less", seen=told)
 
 
 # -- half of the saving -------------------------------------------------------------------------
@@ -175,8 +175,8 @@ def extra(network: str, batch: int) -> tuple[Fraction, Fraction]:
     """The time that the chain of the least peak takes more than the plain step, and that of half
     the saving, as shares of the plain one by the clock (E6)."""
     step = training_step(zoo.build(network), "momentum")
-    found = cuts(step, _ON).chain(batch)
-    points = frontier(found)
+    chain = cuts(step, _ON).chain(batch)
+    points = frontier(chain)
     (least, most), (plain, cost) = points[0], points[-1]
     half = min(spent for nbytes, spent in points if 2 * nbytes <= least + plain)
     whole = round(1e9 * roofline.total(step, batch, _ON))
@@ -198,9 +198,9 @@ def _part(whole: Fraction, half: Fraction) -> str:
        shows=({"stop": 3},))  # fmt: skip
 def half(n: Numbers) -> Truth:
     """The part of the extra time that half of the saving takes, on the chain's frontier (E6)."""
-    found = extra(n["network"], n["batch"])
-    whole, less = (f"{float(100 * share):.1f}" for share in found)
-    return Truth(_part(*found), seen={"whole": whole, "part": less})
+    more_work = extra(n["network"], n["batch"])
+    whole, less = (f"{float(100 * share):.1f}" for share in more_work)
+    return Truth(_part(*more_work), seen={"whole": whole, "part": less})
 
 
 # -- few slots ----------------------------------------------------------------------------------

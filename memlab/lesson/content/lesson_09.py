@@ -81,8 +81,8 @@ def paid(n: Numbers) -> Truth:
     before = without_workspace(n["network"])
     again = clock(recompute(before, "every", k=n["k"]), n["batch"], CARD)
     added = again.seconds / clock(before, n["batch"], CARD).seconds - 1
-    found = next((name for name, most in _ADDED.items() if added <= most), "twice")
-    return Truth(found, seen={"percent": f"{100 * added:.0f}"})
+    item = next((name for name, most in _ADDED.items() if added <= most), "twice")
+    return Truth(item, seen={"percent": f"{100 * added:.0f}"})
 
 
 # -- what lies idle -----------------------------------------------------------------------------
@@ -106,8 +106,8 @@ def idle(n: Numbers) -> Truth:
     name = n["network"]
     step = in_place_step(name) if name == "vgg16" else step_of(zoo.build(name), "sgd")
     share = clock(step, n["batch"], CARD).idle_share()
-    found = next((name for name, most in _SHARES.items() if share <= most), "nearly")
-    return Truth(found, seen={"share": f"{100 * share:.0f}"})
+    item = next((name for name, most in _SHARES.items() if share <= most), "nearly")
+    return Truth(item, seen={"share": f"{100 * share:.0f}"})
 
 
 @cache
@@ -213,10 +213,10 @@ def link(n: Numbers) -> Truth:
 
 def _sums(n: Numbers) -> dict[str, str]:
     """Seconds over the faster link: of computing, of copying, and of waiting."""
-    found = timed(n["network"], "conv", n["batch"], CARD, n["fast"])
-    copied = found.busy(OUT) + found.busy(IN)
-    seconds = {"works": found.busy(), "copied": copied, "waits": found.stalled()}
-    return {name: f"{each:.2f}" for name, each in seconds.items()}
+    sums = timed(n["network"], "conv", n["batch"], CARD, n["fast"])
+    copied = sums.busy(OUT) + sums.busy(IN)
+    seconds = {"works": sums.busy(), "copied": copied, "waits": sums.stalled()}
+    return {name: f"{duration:.2f}" for name, duration in seconds.items()}
 
 
 def _copies(there: Schedule) -> int:
@@ -251,8 +251,8 @@ def _draw_reads(chance: Random, size: int) -> Arguments:
 def _deaths(reads: Reads) -> list[int]:
     """The last reader of each map, by the plan of a forward pass with these shortcuts."""
     maps = [network("forked", features=1)]
-    for each in reads:
-        first, *others = (maps[number] for number in each)
+    for tensor in reads:
+        first, *others = (maps[number] for number in tensor)
         maps.append(first.add(*others) if others else first.linear(1, bias=False))
     step = inference_step(maps[-1].squared_error())
     ends = {entry.name: entry.death for entry in plan(step).entries}
@@ -260,15 +260,15 @@ def _deaths(reads: Reads) -> list[int]:
 
 
 def _sent(a: Arguments, ends: Sequence[int]) -> list[int]:
-    found = [0] * len(a["reads"])
+    last_reader = [0] * len(a["reads"])
     for size, end in zip(a["sizes"], ends, strict=True):
-        if end < len(found):
-            found[end] += size
-    return found
+        if end < len(last_reader):
+            last_reader[end] += size
+    return last_reader
 
 
 def _readers(a: Arguments, number: int) -> list[int]:
-    return [n for n, each in enumerate(a["reads"]) if number in each]
+    return [n for n, read_blocks in enumerate(a["reads"]) if number in read_blocks]
 
 
 def _at(pick: Callable[[list[int]], int]) -> Slip:
@@ -285,7 +285,9 @@ _LEAVING_SLIPS: dict[str, Slip] = {
     "first_reader": _at(min),
     "one_to_come": _before_last,
     "one_later": _at(lambda readers: readers[-1] + 1),
-    "every_reader": lambda truth, a: [sum(a["sizes"][n] for n in each) for each in a["reads"]],
+    "every_reader": lambda truth, a: [
+        sum(a["sizes"][n] for n in read_blocks) for read_blocks in a["reads"]
+    ],
     "at_the_turn": lambda truth, a: [*[0] * (len(a["reads"]) - 1), sum(a["sizes"])],
     "maps": lambda truth, a: _sent({**a, "sizes": [1] * len(a["sizes"])}, _deaths(a["reads"])),
 }
@@ -444,10 +446,10 @@ def _score(given: Any, a: Arguments) -> int:
             f"Of {last + 1} maps a choice is a list of numbers from 0 to {last}, "
             f"got {shorten(given)}."
         )
-    found = tuple(sorted(map(int, chosen)))
-    if (left := stays(a, found)) > a["room"]:
+    moved = tuple(sorted(map(int, chosen)))
+    if (left := stays(a, moved)) > a["room"]:
         raise InputError(f"That leaves {left:,} B on the device, and room is {a['room']:,} B.")
-    return nanoseconds(tuple(a["maps"]), found)
+    return nanoseconds(tuple(a["maps"]), moved)
 
 
 @task("09.offloaded", lambda chance, size: drawn(chance, min(1 + size // 2, MOST)),

@@ -43,11 +43,11 @@ def share(n: Numbers) -> Truth:
     """Which share of the peak of a training step its images are (A12)."""
     ledger = plan(step_of(zoo.build(n["network"])))
     images, peak = ledger.of("input", n["batch"]).nbytes, ledger.peak(n["batch"])
-    found = "most" if images > peak / 3 else "tenth" if images > peak / 30 else "hundredth"
+    answer = "most" if images > peak / 3 else "tenth" if images > peak / 30 else "hundredth"
     told = {
         "images": units.short(images), "peak": units.short(peak), "stored": units.short(images // 4)
     }  # fmt: skip
-    return Truth(found, seen={**told, "share": f"{100 * images / peak:.1f}"})
+    return Truth(answer, seen={**told, "share": f"{100 * images / peak:.1f}"})
 
 
 @topic("10.stays", AnswerKind.CHOICE, {"network": "resnet50", "batch": 32}, None,
@@ -59,9 +59,9 @@ def stays(n: Numbers) -> Truth:
     ledger = plan(step_of(zoo.build(n["network"])))
     one, two = ledger.roles(n["batch"]), ledger.roles(2 * n["batch"])
     alike = {role for role in one if one[role] == two[role]}
-    found = "parameters" if alike >= _PARTS else "maps" if Role.FEATURE_MAP in alike else "images"
+    answer = "parameters" if alike >= _PARTS else "maps" if Role.FEATURE_MAP in alike else "images"
     times = ledger.peak(2 * n["batch"]) / ledger.peak(n["batch"])
-    return Truth(found, seen={"times": f"{times:.2f}"})
+    return Truth(answer, seen={"times": f"{times:.2f}"})
 
 
 # -- what moves in an epoch -----------------------------------------------------------------------
@@ -147,9 +147,9 @@ def _loading(path: PathPlan) -> tuple[float, ...]:
        gives=("evens out", "sets the pace"))  # fmt: skip
 def slow(n: Numbers) -> Truth:
     """The same from a disk that is slower than compute."""
-    found = buffers(n)
+    buffer_bytes = buffers(n)
     rate = path_of(n["network"], n["batch"], 2, n["disk"]).images_per_second
-    return Truth(found.value, seen={**found.seen, "rate": f"{rate:,.0f}"})
+    return Truth(buffer_bytes.value, seen={**buffer_bytes.seen, "rate": f"{rate:,.0f}"})
 
 
 @topic("10.augment", AnswerKind.CHOICE, {"network": "googlenet", "batch": 128, "buffers": 2}, None,
@@ -160,12 +160,12 @@ def augment(n: Numbers) -> Truth:
     paths = [path_of(n["network"], n["batch"], n["buffers"], 0.15, at) for at in ("host", "device")]
     host, device = (sum(s.reserved for s in way.stations if "device" in s.name) for way in paths)
     quarter = abs(4 * device / host - 1) < LEAST
-    found = "quarter" if quarter else "less" if device < host else "same"
+    answer = "quarter" if quarter else "less" if device < host else "same"
     single = path_of(n["network"], n["batch"], 1).stations[-1].reserved
     told = {
         "host": units.short(host), "device": units.short(device), "one_host": units.short(single)
     }  # fmt: skip
-    return Truth("more" if device > host else found, seen=told)
+    return Truth("more" if device > host else answer, seen=told)
 
 
 # -- ways out -------------------------------------------------------------------------------------
@@ -185,8 +185,8 @@ def way(n: Numbers) -> Truth:
     rows = remedies(n["network"], n["batch"], device=CARD, link=f"{LINK} GB/s", budget=BUDGET)
     extra = {key: rows[key].extra for key in _WAYS if rows[key].trains}
     told = {
-        key: f"{100 * (each or 0):.2g}" if (each or 0) >= LITTLE else "less than 0.01"
-        for key, each in extra.items()
+        key: f"{100 * (share or 0):.2g}" if (share or 0) >= LITTLE else "less than 0.01"
+        for key, share in extra.items()
     }
     told |= {"bytes": units.short(rows["accumulation"].peak), "peak": _peak(n)}
     return Truth(min(extra, key=lambda key: extra[key] or 0), seen=told)
@@ -208,26 +208,28 @@ MOST = 4
 def ring(count: int, places: int) -> tuple[Op, ...]:
     """The operations of so many mini-batches: a loader fills one place after the other, and each is
     free again when compute has used it."""
-    found = []
+    ends = []
     for n in range(count):
         free = (f"compute {n - places}",) if n >= places else ()
-        found.append(Op(f"load {n}", "load", Phase.COPY, stream=DISK, after=free))
-        found.append(Op(f"compute {n}", "step", Phase.FORWARD, after=(f"load {n}",)))
-    return tuple(found)
+        ends.append(Op(f"load {n}", "load", Phase.COPY, stream=DISK, after=free))
+        ends.append(Op(f"compute {n}", "step", Phase.FORWARD, after=(f"load {n}",)))
+    return tuple(ends)
 
 
 def _times(load: list[int], compute: list[int], places: int) -> list[tuple[int, int, int]]:
     """Of each mini-batch: loaded, compute begun, compute ended."""
-    seconds = [float(each) for pair in zip(load, compute, strict=True) for each in pair]
-    found = list(slots(ring(len(load), places), seconds))
-    loads, steps = ([s for s in found if s.op.stream == name] for name in (DISK, COMPUTE))
+    seconds = [float(seconds) for pair in zip(load, compute, strict=True) for seconds in pair]
+    timed_operations = list(slots(ring(len(load), places), seconds))
+    loads, steps = (
+        [s for s in timed_operations if s.op.stream == name] for name in (DISK, COMPUTE)
+    )
     pairs = zip(loads, steps, strict=True)
     return [(round(one.end), round(two.start), round(two.end)) for one, two in pairs]
 
 
 def _draw_durations(chance: Random, size: int) -> Arguments:
     most = [chance.choice((20, 60, 100)) for _ in range(2)]
-    load, compute = ([chance.randint(1, each) for _ in range(1 + size)] for each in most)
+    load, compute = ([chance.randint(1, longest) for _ in range(1 + size)] for longest in most)
     return {"load": load, "compute": compute, "places": chance.randint(1, MOST)}
 
 
@@ -238,11 +240,11 @@ def _with(places: Callable[[Arguments], int]) -> Slip:
 
 def _at_once(load: list[int], compute: list[int], places: int) -> list[int]:
     """As if every step began when its mini-batch is there."""
-    loaded, found = 0, list[int]()
+    loaded, ends = 0, list[int]()
     for n, (one, other) in enumerate(zip(load, compute, strict=True)):
-        loaded = max(loaded, found[n - places] if n >= places else 0) + one
-        found.append(loaded + other)
-    return found
+        loaded = max(loaded, ends[n - places] if n >= places else 0) + one
+        ends.append(loaded + other)
+    return ends
 
 
 _FINISHED_SLIPS: dict[str, Slip] = {

@@ -34,8 +34,8 @@ from memlab.techniques.release import release
 def when(n: Numbers) -> Truth:
     """In which phase the most is alive (A12)."""
     peak = plan(step_of(zoo.build(n["network"]))).peak_at(n["batch"])
-    found = Phase.FORWARD if peak.row.phase is Phase.LOSS else peak.row.phase
-    return Truth(str(found), seen={"peak": units.short(peak.nbytes), "operation": peak.row.name})
+    phase = Phase.FORWARD if peak.row.phase is Phase.LOSS else peak.row.phase
+    return Truth(str(phase), seen={"peak": units.short(peak.nbytes), "operation": peak.row.name})
 
 
 @topic("12.state", AnswerKind.CHOICE, {"network": "vgg16"}, None,
@@ -46,8 +46,8 @@ def state(n: Numbers) -> Truth:
     """How many numbers Adam keeps for each parameter (A8)."""
     roles = plan(step_of(zoo.build(n["network"]), "adam")).roles(1)
     parameters, kept = roles[Role.PARAMETER], roles[Role.OPTIMIZER_STATE]
-    found = ("none", "one", "two")[round(kept / parameters)]
-    return Truth(found, seen={"kept": units.short(kept), "parameters": units.short(parameters)})
+    answer = ("none", "one", "two")[round(kept / parameters)]
+    return Truth(answer, seen={"kept": units.short(kept), "parameters": units.short(parameters)})
 
 
 # -- what shows more than was computed ------------------------------------------------------------
@@ -85,16 +85,16 @@ def more(n: Numbers) -> Truth:
     ledger, batch = _ledger(n["model"]), n["batch"]
     peak = ledger.peak_at(batch)
     others, alive = _beside(n["model"], batch), ledger.alive(peak.index)
-    made = sum(e.size.at(batch) for e in alive if e.layer == "loss")
+    loss_bytes = sum(e.size.at(batch) for e in alive if e.layer == "loss")
     then = ledger.alive(_forward_ends(ledger))
     before = sum(e.size.at(batch) for e in then if e.death < peak.index)
     parts = {
         "context": others["context"] + others["cublas"],
         "fragments": others["rounding"] + others["fragments"],
         "gradients": ledger.roles(batch, peak.index)[Role.PARAMETER_GRADIENT],
-        "loss": made - before,
+        "loss": loss_bytes - before,
     }
-    told: dict[str, object] = {name: units.short(each) for name, each in parts.items()}
+    told: dict[str, object] = {name: units.short(part) for name, part in parts.items()}
     told |= _computed(n) | {"scores": units.short(before), "operation": peak.row.name}
     return Truth(max(parts, key=lambda name: parts[name]), seen=told)
 
@@ -108,16 +108,16 @@ def more(n: Numbers) -> Truth:
        gives=("the name", "names the scores"))  # fmt: skip
 def kept(n: Numbers) -> Truth:
     """What costs most at the peak of what is kept and not needed."""
-    batch, found = n["batch"], {}
+    batch, nbytes = n["batch"], {}
     plain, peak = model(n["model"]).step, _ledger(n["model"]).peak(batch)
-    found["name"] = _ledger(n["other"]).peak(batch) - peak
+    nbytes["name"] = _ledger(n["other"]).peak(batch) - peak
     roles = {"gradients": (Role.PARAMETER_GRADIENT,), "maps": (Role.FEATURE_MAP, Role.GRADIENT_MAP)}
     for name, which in roles.items():
-        found[name] = peak - plan(release(plain, which)).peak(batch)
-    told = {name: units.short(each) for name, each in found.items()}
-    share = 100 * found["name"] / peak
+        nbytes[name] = peak - plan(release(plain, which)).peak(batch)
+    told = {name: units.short(size) for name, size in nbytes.items()}
+    share = 100 * nbytes["name"] / peak
     told |= {"peak": units.short(peak), "share": f"{share:.0f}"}
-    return Truth(max(found, key=lambda name: found[name]), seen=told)
+    return Truth(max(nbytes, key=lambda name: nbytes[name]), seen=told)
 
 
 # -- what makes it fit ----------------------------------------------------------------------------
@@ -135,13 +135,13 @@ def half(n: Numbers) -> Truth:
     before, after = ledger.peak(batch), ledger.peak(batch // 2)
     falls = 1 - after / before
     bounds = {"half": 0.4, "third": 0.2, "tenth": 0.02}
-    found = next((name for name, least in bounds.items() if falls >= least), "hardly")
+    item = next((name for name, least in bounds.items() if falls >= least), "hardly")
     maps = ledger.roles(batch)[Role.FEATURE_MAP] + ledger.roles(batch)[Role.INPUT]
     told = {
         "before": units.short(before), "after": units.short(after),
         "share": f"{100 * falls:.2f}", "maps": units.short(maps),
     }  # fmt: skip
-    return Truth(found, seen=told)
+    return Truth(item, seen=told)
 
 
 # -- exercise -------------------------------------------------------------------------------------
@@ -159,19 +159,19 @@ def step_of_blocks(blocks: Blocks) -> Step:
     ]
 
     def at(number: int, place: int) -> dict[str, Tensor]:
-        return {f"{n}": tensors[n] for n, each in enumerate(blocks) if each[place] == number}
+        return {f"{n}": tensors[n] for n, block in enumerate(blocks) if block[place] == number}
 
     ops = tuple(
         Op(f"operation {number}", "any", Phase.FORWARD, reads=_later(blocks, at(number, 2)),
            writes=at(number, 1), holds=at(number, 3))
-        for number in range(1 + max(each[3] for each in blocks))
+        for number in range(1 + max(block[3] for block in blocks))
     )  # fmt: skip
     return Step(ops, (), ())
 
 
-def _later(blocks: Blocks, found: dict[str, Tensor]) -> dict[str, Tensor]:
+def _later(blocks: Blocks, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """What an operation reads that it has not made itself."""
-    return {n: tensor for n, tensor in found.items() if blocks[int(n)][1] < blocks[int(n)][2]}
+    return {n: tensor for n, tensor in tensors.items() if blocks[int(n)][1] < blocks[int(n)][2]}
 
 
 def _draw_blocks(chance: Random, size: int) -> Arguments:
@@ -190,16 +190,16 @@ def _peaks(
 ) -> list[int]:
     """Both peaks, where a life begins and ends so many operations later; where the ``first``
     operation that is looked at, and the blocks until whose ends one looks, are others."""
-    found = []
+    peaks = []
     for which in (3, 2):
-        times = range(first, 1 + max(each[which] for each in blocks[::every]))
+        times = range(first, 1 + max(block[which] for block in blocks[::every]))
         alive = ([b[0] for b in blocks if b[1] + begin <= t < b[which] + end] for t in times)
-        found.append(max(map(sum, alive), default=0))
-    return found
+        peaks.append(max(map(sum, alive), default=0))
+    return peaks
 
 
 _LATE_SLIPS: dict[str, Slip] = {
-    "sum": lambda truth, a: 2 * [sum(each[0] for each in a["blocks"])],
+    "sum": lambda truth, a: 2 * [sum(block[0] for block in a["blocks"])],
     "exclusive": lambda truth, a: _peaks(a["blocks"], end=0),
     "swapped": lambda truth, a: truth[::-1],
     "held": lambda truth, a: 2 * truth[:1],
@@ -207,7 +207,7 @@ _LATE_SLIPS: dict[str, Slip] = {
 }
 _LATE_TRAPS: dict[str, Slip] = {
     "born": lambda truth, a: _peaks(a["blocks"], begin=1),
-    "largest": lambda truth, a: 2 * [max(each[0] for each in a["blocks"])],
+    "largest": lambda truth, a: 2 * [max(block[0] for block in a["blocks"])],
     "some": lambda truth, a: _peaks(a["blocks"], every=2),
     "second": lambda truth, a: _peaks(a["blocks"], first=1),
 }
@@ -218,4 +218,4 @@ _LATE_TRAPS: dict[str, Slip] = {
 def late(blocks: Blocks) -> list[int]:
     """The peak as the blocks are freed, and the one where each is freed after its last reader."""
     step = step_of_blocks(blocks)
-    return [plan(each).peak(1) for each in (step, release(step))]
+    return [plan(plain_or_released).peak(1) for plain_or_released in (step, release(step))]

@@ -39,22 +39,22 @@ def any_window(chance: Random, size: int) -> Arguments:
     """Sizes of a convolution: any stride with any padding, whether the window fits to the end or
     not."""
     while True:
-        found = {
+        numbers = {
             "size": chance.randint(3, 8 + size),
             "k": chance.choice((1, 1, 2, 2, 3, 3, 4, 5, 7)),
             "stride": chance.choice((1, 1, 2, 3, 4)),
             "pad": chance.randint(0, 3),
         }
-        if found["k"] <= found["size"]:
-            return found
+        if numbers["k"] <= numbers["size"]:
+            return numbers
 
 
 def copied_window(chance: Random, size: int) -> Arguments:
     """The same of a convolution whose lowering makes a copy: not 1x1 at every place."""
     while True:
-        found = any_window(chance, size)
-        if (found["k"], found["stride"], found["pad"]) != (1, 1, 0):
-            return found
+        arguments = any_window(chance, size)
+        if (arguments["k"], arguments["stride"], arguments["pad"]) != (1, 1, 0):
+            return arguments
 
 
 def room(window: Arguments, sides: int = 2) -> int:
@@ -90,8 +90,8 @@ def peak_of(network: Network, batch: int, optimizer: str = "momentum") -> int:
 def floor_and_mountain(ledger: Ledger, batch: int) -> tuple[int, int]:
     """The bytes at the peak that are the same for every batch, and those that follow it."""
     at = ledger.peak_at(batch).index
-    floor, each = (int(part[at]) for part in ledger.line())
-    return floor, batch * each
+    floor, per_sample = (int(part[at]) for part in ledger.line())
+    return floor, batch * per_sample
 
 
 def backward_begins(ledger: Ledger) -> int:

@@ -53,8 +53,10 @@ def images(
     of, place = whole_number("seed", seed, least=0), path(folder).absolute()
     extents = (1, 8, 8) if digits else _shape(shape, kind)
     number = whole_number("count", (1797 if digits else 1000) if count is None else count)
-    made = partial(drawn, number, extents, whole_number("classes", classes), of)
-    return ImageFolder(place, number, extents, write(place, kind, made, number * prod(extents)))
+    write_image = partial(drawn, number, extents, whole_number("classes", classes), of)
+    return ImageFolder(
+        place, number, extents, write(place, kind, write_image, number * prod(extents))
+    )
 
 
 def _shape(given: object, kind: str) -> Shape:
@@ -71,9 +73,9 @@ def _shape(given: object, kind: str) -> Shape:
 
 
 def _digits(count: int, shape: Shape, classes: int, seed: int) -> Drawn:
-    found = handwritten.load(seed)
+    digits = handwritten.load(seed)
     x, labels = (
-        np.concatenate(each) for each in ((found.x, found.x_test), (found.y, found.y_test))
+        np.concatenate(halves) for halves in ((digits.x, digits.x_test), (digits.y, digits.y_test))
     )
     if count > len(x):
         raise InputError(f"there are {len(x):,} digits, got {count:,}; try {len(x)}.")

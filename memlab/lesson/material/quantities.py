@@ -28,10 +28,10 @@ class Quantity(NamedTuple):
     causes: tuple[Mistake, ...]
 
 
-def feature_map(node: Node, batch: int, each: int = FP32) -> Quantity:
+def feature_map(node: Node, batch: int, value_bytes: int = FP32) -> Quantity:
     """The output of a layer, ``batch`` samples of ``each`` bytes per value."""
-    nbytes = batch * prod(node.shape) * each
-    causes = [*_units(nbytes, each), *_batch(nbytes, batch), _cause("gradients", 2 * nbytes)]
+    nbytes = batch * prod(node.shape) * value_bytes
+    causes = [*_units(nbytes, value_bytes), *_batch(nbytes, batch), _cause("gradients", 2 * nbytes)]
     if isinstance(node.layer, Conv2d):
         channels, *size = node.shape
         (inner, *_), *_ = node.input_shapes
@@ -41,7 +41,7 @@ def feature_map(node: Node, batch: int, each: int = FP32) -> Quantity:
     return Quantity(nbytes, _wrong(nbytes, causes))
 
 
-def lowered(node: Node, batch: int, each: int = FP32) -> Quantity:
+def lowered(node: Node, batch: int, value_bytes: int = FP32) -> Quantity:
     """The lowered copy of a convolution's input: B·C·k²·Ho·Wo values (A8, G2).
 
     Raises:
@@ -49,10 +49,10 @@ def lowered(node: Node, batch: int, each: int = FP32) -> Quantity:
     """
     layer = _convolution(node)
     k, places = layer.kernel, prod(node.shape[1:])
-    source = batch * prod(node.input_shapes[0]) * each
-    nbytes = batch * node.input_shapes[0][0] * k * k * places * each
+    source = batch * prod(node.input_shapes[0]) * value_bytes
+    nbytes = batch * node.input_shapes[0][0] * k * k * places * value_bytes
     causes = [
-        *_units(nbytes, each),
+        *_units(nbytes, value_bytes),
         *_batch(nbytes, batch),
         _cause("one_k", Fraction(nbytes, k), k=k),
         _cause("not_lowered", source),
@@ -63,7 +63,7 @@ def lowered(node: Node, batch: int, each: int = FP32) -> Quantity:
     return Quantity(nbytes, _wrong(nbytes, causes))
 
 
-def parameters(node: Node, each: int = FP32) -> Quantity:
+def parameters(node: Node, value_bytes: int = FP32) -> Quantity:
     """The weights and biases of a layer.
 
     Raises:
@@ -72,28 +72,30 @@ def parameters(node: Node, each: int = FP32) -> Quantity:
     if not node.parameters:
         raise InputError(f"{node.name!r} has no parameters; take a convolution or a linear layer.")
     weight, *bias = (array.count for array in node.parameters)
-    nbytes = (weight + sum(bias)) * each
+    nbytes = (weight + sum(bias)) * value_bytes
     held = (("gradients", 2), ("momentum", 3), ("adam", 4))
-    causes = [*_units(nbytes, each), *(_cause(name, times * nbytes) for name, times in held)]
+    causes = [*_units(nbytes, value_bytes), *(_cause(name, times * nbytes) for name, times in held)]
     if bias:
-        causes.append(_cause("bias", weight * each))
+        causes.append(_cause("bias", weight * value_bytes))
     if isinstance(node.layer, Conv2d):
         k, groups = node.layer.kernel, node.layer.groups
         channels = node.input_shapes[0][0]
-        causes.append(_cause("one_k", (Fraction(weight, k) + sum(bias)) * each, k=k))
-        whole = (weight * groups + sum(bias)) * each
+        causes.append(_cause("one_k", (Fraction(weight, k) + sum(bias)) * value_bytes, k=k))
+        whole = (weight * groups + sum(bias)) * value_bytes
         causes.append(_cause("groups", whole, inputs=channels // groups, channels=channels))
     return Quantity(nbytes, _wrong(nbytes, causes))
 
 
-def model_state(count: int, optimizer: str, each: int = FP32) -> Quantity:
+def model_state(count: int, optimizer: str, value_bytes: int = FP32) -> Quantity:
     """Parameters, their gradients and the optimizer's state: 2, 3 or 4 arrays (B1, F1)."""
     arrays = OPTIMIZERS[optimizer].arrays
-    nbytes = arrays * count * each
-    forgotten = _cause("one_array", (arrays - 1) * count * each, arrays=arrays, states=arrays - 2)
-    causes = [*_units(nbytes, each), forgotten]
+    nbytes = arrays * count * value_bytes
+    forgotten = _cause(
+        "one_array", (arrays - 1) * count * value_bytes, arrays=arrays, states=arrays - 2
+    )
+    causes = [*_units(nbytes, value_bytes), forgotten]
     if arrays == 4:
-        causes.append(_cause("optimizer", 2 * count * each))
+        causes.append(_cause("optimizer", 2 * count * value_bytes))
     return Quantity(nbytes, _wrong(nbytes, causes))
 
 
@@ -109,9 +111,9 @@ def _wrong(nbytes: int, causes: list[Mistake]) -> tuple[Mistake, ...]:
     return tuple(cause for cause in causes if cause.value != nbytes)
 
 
-def _units(nbytes: int, each: int) -> list[Mistake]:
-    """Bits for bytes, and values for bytes."""
-    values = _cause("values", Fraction(nbytes, each), bytes=each)
+def _units(nbytes: int, value_bytes: int) -> list[Mistake]:
+    """Mistakes of who counts bits, or values, instead of bytes."""
+    values = _cause("values", Fraction(nbytes, value_bytes), bytes=value_bytes)
     return [_cause("bits", 8 * nbytes), values]
 
 

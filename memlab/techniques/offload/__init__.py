@@ -129,8 +129,8 @@ def offload(
         chosen = _named(step, application_order.names(maps, "maps"))
         note = f"offload of {len(chosen)} map{'s' * (len(chosen) != 1)}{back(prefetch)}"
     late = prefetch == NEEDED
-    found = needed(candidates(step), chosen) if late else WayBack(step).moves(chosen)
-    return moved(step, found, note) if found else step
+    copies = needed(candidates(step), chosen) if late else WayBack(step).moves(chosen)
+    return moved(step, copies, note) if copies else step
 
 
 @paused()

@@ -65,13 +65,13 @@ class Terms:
 
     def ways(self, op: Op, threads: int) -> list[TimedAlgorithm]:
         """The operation by each algorithm, the fastest first and of these the smallest."""
-        found = []
-        for each in ways(op, self.names, threads):
-            if len(self.names) == 1 or roofline.knows(each, self.machine):
-                nbytes = sum(t.storage.size.at(self.batch) for t in each.workspace.values())
-                seconds = seconds_of(each, self.batch, self.machine, None)
-                found.append(TimedAlgorithm(seconds, nbytes, each.algorithm))
-        return sorted(found, key=lambda way: way[:2])
+        timed = []
+        for candidate in ways(op, self.names, threads):
+            if len(self.names) == 1 or roofline.knows(candidate, self.machine):
+                nbytes = sum(t.storage.size.at(self.batch) for t in candidate.workspace.values())
+                seconds = seconds_of(candidate, self.batch, self.machine, None)
+                timed.append(TimedAlgorithm(seconds, nbytes, candidate.algorithm))
+        return sorted(timed, key=lambda way: way[:2])
 
 
 def terms(
@@ -128,12 +128,12 @@ def computed(
     """The step with every operation by the way that was picked; it holds for the batch alone."""
     used = {way.algorithm for way in picks if way.algorithm}
     if used <= {at.names[0]}:
-        note = [f"{each} convolution" for each in used]
+        note = [f"{name} convolution" for name in used]
     elif all(one.seconds == other.seconds for one, other in zip(picks, fastest, strict=True)):
         note = [f"fastest convolutions by {roofline.by(at.machine)}"]
     else:
         note = ["convolutions within the budget"]
-    notes = (*note, *(each for each in step.notes if "convolution" not in each))
+    notes = (*note, *(note for note in step.notes if "convolution" not in note))
     ops = tuple(
         ways(op, [way.algorithm], step.threads)[0] for op, way in zip(step.ops, picks, strict=True)
     )
@@ -159,13 +159,15 @@ class Costs:
         self.step, self.terms = step, terms
         self.back = WayBack(step)
         self.ways = [terms.ways(op, step.threads) for op in step.ops]
-        self.fastest = [each[0] for each in self.ways]
-        self.smallest = [min(each, key=lambda way: (way.nbytes, way.seconds)) for each in self.ways]
-        self.twins = [each for each in _twins(step) if len(self.ways[each[0]]) > 1]
+        self.fastest = [way[0] for way in self.ways]
+        self.smallest = [
+            min(timed, key=lambda way: (way.nbytes, way.seconds)) for timed in self.ways
+        ]
+        self.twins = [twin for twin in _twins(step) if len(self.ways[twin[0]]) > 1]
         base = in_place(step) if terms.in_place else step
         self.line = plan(base).timeline(terms.batch, DEVICE, workspace=False)
         self.sizes = {
-            name: each.map.storage.size.at(terms.batch) for name, each in self.back.there.items()
+            name: move.map.storage.size.at(terms.batch) for name, move in self.back.there.items()
         }
         self.takes = {name: nbytes / terms.speed for name, nbytes in self.sizes.items()}
 
@@ -202,7 +204,7 @@ class Costs:
     def away(self, at: int) -> frozenset[str]:
         """The maps that an operation does not need, between forward and backward of them."""
         there = self.back.there.items()
-        return frozenset(name for name, each in there if each.leaves < at < each.needed)
+        return frozenset(name for name, move in there if move.leaves < at < move.needed)
 
     def bound(self, budget: float) -> float:
         """Seconds that no choice undercuts: nobody waits, and every operation takes the fastest way
@@ -267,8 +269,8 @@ def _stops(moves: Sequence[Move]) -> set[int]:
 
 def _twins(step: Step) -> Iterator[list[int]]:
     """Operations with those that run them again: the same algorithm makes the same bits."""
-    found: dict[str, list[int]] = {}
+    twin_ops: dict[str, list[int]] = {}
     for number, op in enumerate(step.ops):
         times = op.attributes.get(application_order.AGAIN, 0)
-        found.setdefault(op.name.removesuffix(repeated(times)), []).append(number)
-    return iter(found.values())
+        twin_ops.setdefault(op.name.removesuffix(repeated(times)), []).append(number)
+    return iter(twin_ops.values())

@@ -57,15 +57,17 @@ def candidates(step: Step) -> dict[str, Candidate]:
     for op in _layers(step):
         for tensor in filter(_fills, (*op.reads.values(), *op.updates.values())):
             fills.setdefault(tensor.storage.name, tensor)
-    found = {name: _candidate(step, tensor) for name, tensor in fills.items()}
-    return {name: each for name, each in found.items() if each}
+    by_name = {name: _candidate(step, tensor) for name, tensor in fills.items()}
+    return {name: candidate for name, candidate in by_name.items() if candidate}
 
 
 def _candidate(step: Step, tensor: Tensor) -> Candidate | None:
     """A map that may go, unless it stays, or is read in backward by nobody or after a change."""
     life, uses = step.lifetimes[tensor.storage.name], step.lifetimes.uses[tensor.storage.name]
-    reads, writes = ([(n, step.ops[n].phase) for n in each] for each in (uses.reads, uses.writes))
-    later = [each for each in reads if each[1] not in (Phase.FORWARD, Phase.UPDATE)]
+    reads, writes = (
+        [(n, step.ops[n].phase) for n in numbers] for numbers in (uses.reads, uses.writes)
+    )
+    later = [tensor for tensor in reads if tensor[1] not in (Phase.FORWARD, Phase.UPDATE)]
     changed = any(phase is not Phase.FORWARD for _, phase in writes)
     if not later or later[0][1] is not Phase.BACKWARD or changed or life.death >= len(step.ops):
         return None
@@ -103,7 +105,7 @@ POLICIES: Mapping[str, Callable[[Step], set[str]]] = {"none": _none, "conv": _co
 def inputs(op: Op) -> list[str]:
     """The blocks of the maps that a layer works on; parameters are none."""
     roles = (Role.FEATURE_MAP, Role.INPUT)
-    return [each.storage.name for each in op.reads.values() if each.role in roles]
+    return [tensor.storage.name for tensor in op.reads.values() if tensor.role in roles]
 
 
 def _layers(step: Step) -> list[Op]:
@@ -132,21 +134,21 @@ class WayBack:
 
     def moves(self, chosen: Collection[str]) -> list[Move]:
         """The moves of the chosen maps, in the order in which they come back."""
-        away = {name: each for name, each in self.there.items() if name in chosen}
-        found = []
+        away = {name: map_ for name, map_ in self.there.items() if name in chosen}
+        moves = []
         for here in self._backwards:
             for name in here.needs:
                 if name in away:
-                    each = away.pop(name)
-                    found.append(Move(each.map, each.leaves, each.needed, each.needed))
+                    move = away.pop(name)
+                    moves.append(Move(move.map, move.leaves, move.needed, move.needed))
             for names in here.earlier:
                 if wanted := [name for name in names if name in away]:
                     every = [away.pop(name) for name in wanted]
-                    found += [Move(m.map, m.leaves, here.first, here.end) for m in every]
+                    moves += [Move(m.map, m.leaves, here.first, here.end) for m in every]
                     break
             if not away:
                 break
-        return found
+        return moves
 
     def _earlier(self, layers: Sequence[Op]) -> Iterator[list[str]]:
         """The inputs of the layers before, the nearest first, up to the next convolution."""
@@ -168,20 +170,20 @@ class _Backward(NamedTuple):
 
 
 def _read(ops: Iterable[Op], away: Mapping[str, Candidate]) -> list[str]:
-    names = (each.storage.name for op in ops for each in op.reads.values())
+    names = (tensor.storage.name for op in ops for tensor in op.reads.values())
     return [name for name in dict.fromkeys(names) if name in away]
 
 
 def _backwards(step: Step) -> list[tuple[int, int, str]]:
     """The backward of every layer: its first operation, the one after its last, its name."""
-    found: list[tuple[int, int, str]] = []
+    backward_ops: list[tuple[int, int, str]] = []
     for number, op in enumerate(step.ops):
         if op.phase is Phase.BACKWARD:
-            if found and found[-1][2] == op.layer and found[-1][1] == number:
-                found[-1] = (found[-1][0], number + 1, op.layer)
+            if backward_ops and backward_ops[-1][2] == op.layer and backward_ops[-1][1] == number:
+                backward_ops[-1] = (backward_ops[-1][0], number + 1, op.layer)
             else:
-                found.append((number, number + 1, op.layer))
-    return found
+                backward_ops.append((number, number + 1, op.layer))
+    return backward_ops
 
 
 # -- the step of it -----------------------------------------------------------------------------
@@ -197,10 +199,10 @@ def moved(step: Step, moves: Sequence[Move], note: str) -> Step:
 
 def by_number(moves: Iterable[Move], which: str) -> dict[int, list[Move]]:
     """Moves by one of their operations: ``"leaves"`` or ``"returns"``."""
-    found: dict[int, list[Move]] = {}
+    by_op: dict[int, list[Move]] = {}
     for move in moves:
-        found.setdefault(getattr(move, which), []).append(move)
-    return found
+        by_op.setdefault(getattr(move, which), []).append(move)
+    return by_op
 
 
 class _CopyWriter:
@@ -249,9 +251,9 @@ class _CopyWriter:
 
     def at_home(self, op: Op) -> Op:
         """The operation on the maps where they lie now."""
-        if not any(each.storage.name in self.homes for each in op.reads.values()):
+        if not any(tensor.storage.name in self.homes for tensor in op.reads.values()):
             return op
-        reads = {slot: self.lies(each) for slot, each in op.reads.items()}
+        reads = {slot: self.lies(tensor) for slot, tensor in op.reads.items()}
         return replace(op, reads=reads)
 
     def lies(self, tensor: Tensor) -> Tensor:
@@ -271,8 +273,8 @@ VDNN, NEEDED = PREFETCH = ("vdnn", "needed")
 
 def needed(there: Mapping[str, Candidate], chosen: Collection[str]) -> list[Move]:
     """Every chosen map comes back when its first reader comes, which waits for it."""
-    away = sorted((each for name, each in there.items() if name in chosen), key=_when)
-    return [Move(each.map, each.leaves, each.needed, each.needed) for each in away]
+    away = sorted((move for name, move in there.items() if name in chosen), key=_when)
+    return [Move(move.map, move.leaves, move.needed, move.needed) for move in away]
 
 
 def back(prefetch: str) -> str:
@@ -280,5 +282,5 @@ def back(prefetch: str) -> str:
     return ", back when needed" if prefetch == NEEDED else ""
 
 
-def _when(each: Candidate) -> int:
-    return each.needed
+def _when(candidate: Candidate) -> int:
+    return candidate.needed

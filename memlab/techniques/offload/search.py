@@ -72,7 +72,7 @@ class OffloadChoice:
     def text(self) -> str:
         """In a few lines."""
         lines = [self.step.describe() + f", batch {self.batch}"]
-        lines += [f"  {each}" for each in self.tried]
+        lines += [f"  {line}" for line in self.tried]
         lines.append(f"  in host memory: {', '.join(self.maps) or 'nothing'}")
         lines.append(
             f"  {units.exact(self.peak)} of {units.exact(self.budget)} on the device, "
@@ -124,7 +124,7 @@ def dynamic(step: Step, at: Terms, budget: int) -> OffloadChoice:
     costs = Costs(step, at)
     tries = tuple(_tries(costs, budget))
     maps, cost = tries[-1][1:]
-    said = tuple(f"{name}: {units.exact(each.peak)}" for name, _, each in tries)
+    said = tuple(f"{name}: {units.exact(attempt.peak)}" for name, _, attempt in tries)
     return written(
         costs, maps, cost, f"dynamic: {tries[-1][0].partition(',')[0]}", budget, tried=said
     )
@@ -236,15 +236,15 @@ def _swapped(pair: Maps, maps: Maps) -> Maps:
 
 def descended(start: T, changes: Sequence[Callable[[T], T]], rank: Callable[[T], Any]) -> T:
     """From a choice to better ones beside it, until none is."""
-    found, value = start, rank(start)
+    best, value = start, rank(start)
     before = None
     while value != before:
         before = value
         for change in changes:
-            other = change(found)
-            if other != found and (worth := rank(other)) < value:
-                found, value = other, worth
-    return found
+            other = change(best)
+            if other != best and (worth := rank(other)) < value:
+                best, value = other, worth
+    return best
 
 
 SEARCHES: Mapping[str, Callable[[Step, Terms, int], OffloadChoice]] = {

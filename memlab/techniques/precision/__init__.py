@@ -168,9 +168,12 @@ def _beside_buffers(step: Step) -> frozenset[str]:
     says, their gradients. No maps: what normalises reads and writes these in any format."""
     touched = ([*op.touched()] for op in step.ops)
     beside = (
-        each for found in touched if any(t.role is Role.BUFFER for t in found) for each in found
+        group
+        for tensor in touched
+        if any(t.role is Role.BUFFER for t in tensor)
+        for group in tensor
     )
-    wide = {each.storage.name for each in beside if not each.size.per_sample}
+    wide = {tensor.storage.name for tensor in beside if not tensor.size.per_sample}
     slots = ((op, slot) for op in step.ops for slot in op.slots)
     learned = ((op.updates[slot.parameter], op.reads[slot.gradient]) for op, slot in slots)
     return frozenset(wide | {dw.storage.name for w, dw in learned if w.storage.name in wide})
@@ -217,7 +220,7 @@ class _FormatRewrite:
 
     def operands(self, old: Operands) -> dict[str, Tensor]:
         """All of them."""
-        return {name: self.tensor(each) for name, each in old.items()}
+        return {name: self.tensor(operand) for name, operand in old.items()}
 
     def op(self, op: Op, drawn: bool) -> Op:
         """The operation on the new tensors, with the buffers of its tiles."""
@@ -254,7 +257,7 @@ class _FormatRewrite:
 def _begins(op: Op) -> bool:
     """Whether gradients begin here: it makes that of a loss, from no other."""
     gradients = (Role.GRADIENT_MAP, Role.PARAMETER_GRADIENT)
-    reads_one = any(each.role in gradients for each in op.reads.values())
+    reads_one = any(written.role in gradients for written in op.reads.values())
     return op.phase is Phase.BACKWARD and not reads_one
 
 
@@ -265,15 +268,15 @@ def _sizes(size: Size) -> tuple[int, int]:
 def _with_scale(ops: list[Op], rewrite: _FormatRewrite) -> list[Op]:
     """Before the updates, one operation looks for overflow; after them, one adjusts the scale."""
     first = next(index for index, op in enumerate(ops) if op.slots)
-    found = [op.reads[slot.gradient] for op in ops[first:] for slot in op.slots]
-    gradients = {each.name: each for each in found}
+    read = [op.reads[slot.gradient] for op in ops[first:] for slot in op.slots]
+    gradients = {gradient.name: gradient for gradient in read}
     overflow = {OVERFLOW: rewrite.overflow}
     check = Op("check of the gradients", CHECK, Phase.UPDATE, gradients, overflow, traits=_BITS)
     adjust = Op(
         "update of the loss scale", ADJUST, Phase.UPDATE, overflow, updates=rewrite.scale,
         traits=_BITS,
     )  # fmt: skip
-    moved = sum((each.size for each in gradients.values()), Size())
+    moved = sum((gradient.size for gradient in gradients.values()), Size())
     return [*ops[:first], replace(check, bytes_moved=moved), *ops[first:], adjust]
 
 

@@ -112,7 +112,7 @@ class _EightBitRewrite:
 
     def residents(self, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """What stays alive, with the small states in the place of the old ones."""
-        found: list[Tensor] = []
-        for each in tensors:
-            found += self.small.get(each.name, (each,))
-        return tuple(found)
+        resident: list[Tensor] = []
+        for tensor_in_fp32 in tensors:
+            resident += self.small.get(tensor_in_fp32.name, (tensor_in_fp32,))
+        return tuple(resident)

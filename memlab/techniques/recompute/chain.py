@@ -188,14 +188,14 @@ class _Use(NamedTuple):
 
 def _uses(chain: Chain, schedule: Sequence[int]) -> list[_Use | None]:
     """For each entry what it is for; None where it is for nobody."""
-    found: list[_Use | None] = []
+    slots_used: list[_Use | None] = []
     read, kept = dict[int, int](), dict[int, int]()  # stage -> where its newest values are read
     first = {run: at for at, run in reversed([*enumerate(schedule)])}
     for at, run in reversed([*enumerate(schedule)]):
         number, again = abs(run), run > 0 and first[run] < at
         output, values = (read.pop(run, 0), kept.pop(run, 0)) if run > 0 else (0, 0)
         if again and not (output or values):
-            found.append(None)
+            slots_used.append(None)
             continue
         ways = chain.ways[number - 1]
         if run < 0 and ways.own:
@@ -204,10 +204,10 @@ def _uses(chain: Chain, schedule: Sequence[int]) -> list[_Use | None]:
             kept[number] = at
         way = ways.backward if run < 0 else ways.forward(again, output > 0, values > 0)
         reads = run > 0 or ways.source
-        found.append(_Use(way, reads and number - 1 not in read, output, values))
+        slots_used.append(_Use(way, reads and number - 1 not in read, output, values))
         if reads:
             read.setdefault(number - 1, at)
-    return found[::-1]
+    return slots_used[::-1]
 
 
 Block = tuple[int, int, int]
@@ -240,7 +240,7 @@ def _passing(chain: Chain, schedule: Sequence[int], uses: Sequence[_Use | None])
 
 
 def _check(schedule: Sequence[int], stages: int) -> None:
-    made, due = {0}, stages  # the backward that comes next
+    reached, due = {0}, stages  # the backward that comes next
     for run in schedule:
         number = abs(whole_number("an entry of a schedule", run, least=-stages))
         if not 1 <= number <= stages:
@@ -250,10 +250,10 @@ def _check(schedule: Sequence[int], stages: int) -> None:
                 f"stage {number} cannot run {'back' if run < 0 else 'for'}ward where "
                 f"{f'the backward of stage {due} is next' if due else 'all backwards are done'}."
             )
-        missing = {number - 1, number if run < 0 else 0} - made
+        missing = {number - 1, number if run < 0 else 0} - reached
         if missing:
             raise InputError(f"{run:+d} reads what stage {max(missing)} has not made yet.")
-        made.add(number)
+        reached.add(number)
         due -= run < 0
     if due:
         raise InputError(f"a schedule runs every backward, but that of stage {due} is missing.")

@@ -36,8 +36,8 @@ def frontier(chain: Chain) -> tuple[tuple[int, int], ...]:
         InputError: the chain is too long, or its figures are too large.
     """
     sizes, costs = _table(chain).whole
-    found = dict(zip(np.maximum(sizes, chain.rest).tolist(), costs.tolist(), strict=True))
-    return tuple(found.items())  # of equal bytes the last one, which costs least
+    least_costs = dict(zip(np.maximum(sizes, chain.rest).tolist(), costs.tolist(), strict=True))
+    return tuple(least_costs.items())  # of equal bytes the last one, which costs least
 
 
 def least_time(chain: Chain, budget: int) -> Schedule:
@@ -96,12 +96,12 @@ class _Table:
         _check(chain)
         self.chain, self.end = chain, len(chain) - 1
         stages, ways = chain.stages, chain.ways
-        once, before = (_sums(getattr(each, name) for each in ways) for name in ("once", "before"))
+        once, before = (_sums(getattr(way, name) for way in ways) for name in ("once", "before"))
         left = _sums(stage.left for stage in stages[::-1])[-2::-1]
-        self.first = [each + before[-1] for each in once]
-        self.back = [sum(each) for each in zip(left, once, before, strict=False)]
+        self.first = [size + before[-1] for size in once]
+        self.back = [sum(column) for column in zip(left, once, before, strict=False)]
         given = (stage.gradient for stage in stages)
-        self.again = [sum(each) for each in zip(left, once[1:], before[1:], given, strict=True)]
+        self.again = [sum(column) for column in zip(left, once[1:], before[1:], given, strict=True)]
         self.parts: dict[tuple[int, int, bool], Frontier] = {}
         for first in reversed(range(len(chain))):
             for last in range(first, len(chain)):
@@ -114,14 +114,14 @@ class _Table:
 
     def _solve(self, first: int, last: int) -> None:
         chain, backward = self.chain, self.chain.ways[first].backward
-        goes = _best([_both(each) for each in self.choices(first, last, True)])
+        goes = _best([_both(choice) for choice in self.choices(first, last, True)])
         self.parts[first, last, True] = goes
         if first and chain.ways[first - 1].own:
             above = chain.above(first)
             if chain.ways[first].source and backward.going == backward.staying + above:
                 stays = goes[0] - above, goes[1]
             else:
-                stays = _best([_both(each) for each in self.choices(first, last, False)])
+                stays = _best([_both(choice) for choice in self.choices(first, last, False)])
             self.parts[first, last, False] = stays
 
     def choices(self, first: int, last: int, goes: bool) -> Iterator[_Choice]:
@@ -165,11 +165,11 @@ class _Table:
             return
         within = np.array(budget)
         fits = [
-            (int(_cost(each.right, within) + _cost(each.left, within)), each)
-            for each in self.choices(first, last, goes)
-            if max(each.floor, each.right[0][0], each.left[0][0]) <= budget
+            (int(_cost(choice.right, within) + _cost(choice.left, within)), choice)
+            for choice in self.choices(first, last, goes)
+            if max(choice.floor, choice.right[0][0], choice.left[0][0]) <= budget
         ]
-        _, (split, _, held, *_) = min(fits, key=lambda each: (each[0], each[1].split))
+        _, (split, _, held, *_) = min(fits, key=lambda point: (point[0], point[1].split))
         if split == first:
             yield first + 1
             own = self.chain.ways[first].own
@@ -210,7 +210,7 @@ def _both(choice: _Choice) -> Frontier:
     """One after the other: the bytes are the larger ones, the costs add up."""
     _, floor, _, one, other = choice
     least = max(floor, int(one[0][0]), int(other[0][0]))
-    larger = (each[0][each[0] > least] for each in (one, other))
+    larger = (frontier[0][frontier[0] > least] for frontier in (one, other))
     sizes = np.sort(np.concatenate([[least], *larger]))
     return sizes, _cost(one, sizes) + _cost(other, sizes)
 

@@ -78,8 +78,8 @@ class GraphTask:
     def read(self, number: int, again: bool) -> list[Result]:
         """What a run reads; the task has this number."""
         kept = range(len(self.made(True)), len(self.made(not again))) if again else ()
-        found = [read if isinstance(read, tuple) else (read, 0) for read in self.reads]
-        return found + [(number, each) for each in kept]
+        results = [read if isinstance(read, tuple) else (read, 0) for read in self.reads]
+        return results + [(number, result) for result in kept]
 
 
 def _blocks(tasks: Sequence[GraphTask], order: Sequence[int]) -> Iterator[Block]:
@@ -96,9 +96,9 @@ def _blocks(tasks: Sequence[GraphTask], order: Sequence[int]) -> Iterator[Block]
             last.setdefault(result, at)
 
 
-def _line(found: Sequence[Block], runs: int) -> Column:
+def _line(blocks: Sequence[Block], runs: int) -> Column:
     """The bytes inside every run, of shape (runs,)."""
-    sizes, births, deaths, _ = zip(*found, strict=True)
+    sizes, births, deaths, _ = zip(*blocks, strict=True)
     return alive(column(sizes), np.array(births), np.array(deaths), runs)
 
 
@@ -133,13 +133,13 @@ def least_time(
     """
     row = first_runs(tasks)
     room = whole_number("budget (bytes)", budget) - whole_number("fixed (bytes)", fixed, least=0)
-    found = _program(tasks, row, time_limit).fastest(room) if room >= 0 else None
-    if found is None:
+    order = _program(tasks, row, time_limit).fastest(room) if room >= 0 else None
+    if order is None:
         least = simulate(tasks, least_memory(tasks, fixed, time_limit), fixed).peak
         raise InputError(
             f"these tasks need at least {least:,} bytes, got a budget of {budget:,}; try {least:,}."
         )
-    return tuple(row[rank] for rank in found)
+    return tuple(row[rank] for rank in order)
 
 
 def least_memory(tasks: Sequence[GraphTask], fixed: int = 0, time_limit: float = 20) -> Order:
@@ -152,10 +152,10 @@ def least_memory(tasks: Sequence[GraphTask], fixed: int = 0, time_limit: float =
     whole_number("fixed (bytes)", fixed, least=0)
     row = first_runs(tasks)
     program = _program(tasks, row, time_limit)
-    found = program.fastest(_peak(tasks, row, program.smallest()))
-    while found is not None:
-        best = found
-        found = program.fastest(_peak(tasks, row, best) - 1)
+    order = program.fastest(_peak(tasks, row, program.smallest()))
+    while order is not None:
+        best = order
+        order = program.fastest(_peak(tasks, row, best) - 1)
     return tuple(row[rank] for rank in best)
 
 
@@ -169,7 +169,7 @@ def _program(tasks: Sequence[GraphTask], row: Order, time_limit: float) -> _Prog
     rank = {number: place for place, number in enumerate(row)}
     ranked = []
     for number in row:
-        reads = tuple((rank[made], which) for made, which in tasks[number].read(number, False))
+        reads = tuple((rank[maker], which) for maker, which in tasks[number].read(number, False))
         ranked.append(replace(tasks[number], reads=reads))
     return _Program(ranked, time_limit)
 
@@ -204,20 +204,20 @@ def first_runs(tasks: Sequence[GraphTask]) -> Order:
 
 
 def _check(tasks: Sequence[GraphTask], order: Sequence[int]) -> None:
-    made: set[int] = set()
+    done: set[int] = set()
     for number in order:
         if number not in range(len(tasks)):
             raise InputError(f"tasks go from 0 to {len(tasks) - 1}, got {number} in an order.")
         task = tasks[number]
-        missing = task.sources - made
+        missing = task.sources - done
         if missing:
             raise InputError(
                 f"{task.name} reads {tasks[min(missing)].name}, which has not run yet."
             )
-        if number in made and not task.again:
+        if number in done and not task.again:
             raise InputError(f"{task.name} may run only once.")
-        made.add(number)
-    rest = set(range(len(tasks))) - made
+        done.add(number)
+    rest = set(range(len(tasks))) - done
     if rest:
         raise InputError(f"an order runs every task, but {tasks[min(rest)].name} is missing.")
 
@@ -241,18 +241,18 @@ class _Program:
             for number, task in enumerate(self.tasks)
             for which in range(len(task.made(again=False)))
         ]
-        held = [(*place, made) for place in self.places for made in self._before(place[0])]
+        held = [(*place, maker) for place in self.places for maker in self._before(place[0])]
         self.variable = {key: number for number, key in enumerate([*self.places, *held])}
         self.peak = len(self.variable)  # the number of one more variable
         sizes = [[*task.made(again=False), task.inside, task.left] for task in self.tasks]
-        self.unit = max(1, *(max(each) for each in sizes)) / 2**10
+        self.unit = max(1, *(max(size) for size in sizes)) / 2**10
         self.everything = sum(map(sum, sizes))
         self.beside = [0, *accumulate(task.left for task in self.tasks)]  # before each phase
         self.rows = [*self._dependences(), *self._bytes()]
 
     def _before(self, phase: int) -> list[Result]:
         """What may be held in a phase."""
-        return [made for made in self.results if made[0] < phase]
+        return [result for result in self.results if result[0] < phase]
 
     def fastest(self, room: int) -> list[int] | None:
         """The tasks in the cheapest order within that many bytes; ``None`` where there is none.
@@ -318,12 +318,12 @@ class _Program:
     def _excess(self, order: Sequence[int], room: int) -> tuple[int, int, set[Result]] | None:
         """The phase and the task in which an order first needs more than ``room``, and what is held
         beside it."""
-        found = [*_blocks(self.tasks, order)]
-        over = np.nonzero(_line(found, len(order)) > room)[0]
+        excess_rows = [*_blocks(self.tasks, order)]
+        over = np.nonzero(_line(excess_rows, len(order)) > room)[0]
         if not len(over):
             return None
         now = int(over[0])
-        held = {made for _, birth, death, made in found if made and birth < now <= death}
+        held = {maker for _, birth, death, maker in excess_rows if maker and birth < now <= death}
         return max(order[: now + 1]), order[now], held
 
     def _apart(self, phase: int, task: int, held: set[Result]) -> list[Row]:
@@ -331,7 +331,7 @@ class _Program:
         than another, so that only that is without them."""
         number, rows = self.variable, []
         for later in range(phase, phase + 1 if task == phase else len(self.tasks)):
-            row = {number[later, task, made]: 1.0 for made in held}
+            row = {number[later, task, maker]: 1.0 for maker in held}
             rows.append(({**row, number[later, task]: 1.0}, float(len(held))))
         return rows
 
@@ -342,11 +342,11 @@ class _Program:
             for read in self.tasks[task].read(task, task < phase):
                 rows.append(({number[phase, task]: 1.0, number[phase, task, read]: -1.0}, 0.0))
         for (phase, task), after in pairwise(self.places):
-            for made in self._before(after[0]):
-                row = {number[*after, made]: 1.0}
-                if made[0] < phase:
-                    row[number[phase, task, made]] = -1.0
-                if made[0] == task and made[1] < len(self.tasks[task].made(task < phase)):
+            for maker in self._before(after[0]):
+                row = {number[*after, maker]: 1.0}
+                if maker[0] < phase:
+                    row[number[phase, task, maker]] = -1.0
+                if maker[0] == task and maker[1] < len(self.tasks[task].made(task < phase)):
                     row[number[phase, task]] = -1.0
                 rows.append((row, 0.0))
         return rows
@@ -355,10 +355,10 @@ class _Program:
         """What is held at a place, with what runs there, is at most the peak."""
         number, rows = self.variable, []
         for phase, task in self.places:
-            here, size = self.tasks[task], [each.made(again=False) for each in self.tasks]
+            here, size = self.tasks[task], [task.made(again=False) for task in self.tasks]
             row = {
-                number[phase, task, made]: size[made[0]][made[1]] / self.unit
-                for made in self._before(phase)
+                number[phase, task, maker]: size[maker[0]][maker[1]] / self.unit
+                for maker in self._before(phase)
             }
             own = sum(here.made(task < phase)) + here.inside + here.left * (task == phase)
             row[number[phase, task]] = own / self.unit

@@ -61,25 +61,25 @@ class RecomputeMethod:
 
 
 def _every(wish: RecomputeRequest) -> Order:
-    found = cuts(wish.step, wish.machine)
-    parts = found.parts
+    stages = cuts(wish.step, wish.machine)
+    parts = stages.parts
     schedule = segments.sqrt(parts) if wish.k is None else segments.every_kth(parts, wish.k)
-    return found.order(schedule)
+    return stages.order(schedule)
 
 
 def _slots(wish: RecomputeRequest) -> Order:
-    found = cuts(wish.step, wish.machine)
+    stages = cuts(wish.step, wish.machine)
     assert wish.k is not None
-    return found.order(slots.output_schedule(len(found.parts), wish.k))
+    return stages.order(slots.output_schedule(len(stages.parts), wish.k))
 
 
 def _keep(wish: RecomputeRequest) -> Order:
-    found = cuts(wish.step, wish.machine)
+    stages = cuts(wish.step, wish.machine)
     for name in wish.layers:
-        if name not in found.names[:-1]:
-            raise unknown("place to cut", name, found.names[:-1])
-    ends = [number + 1 for number, name in enumerate(found.names[:-1]) if name in wish.layers]
-    return found.order(segments._cut(ends, len(found.parts)))
+        if name not in stages.names[:-1]:
+            raise unknown("place to cut", name, stages.names[:-1])
+    ends = [number + 1 for number, name in enumerate(stages.names[:-1]) if name in wish.layers]
+    return stages.order(segments._cut(ends, len(stages.parts)))
 
 
 def _chained(
@@ -89,22 +89,22 @@ def _chained(
 ) -> Order:
     """The schedule of the least peak, or the fastest one that the budget leaves room for: the bytes
     of the chain are those of the step."""
-    found = cuts(wish.step, wish.machine)
-    chain = found.chain(wish.batch, wish.in_place)
+    stages = cuts(wish.step, wish.machine)
+    chain = stages.chain(wish.batch, wish.in_place)
     schedule = least(chain)
     if wish.budget is not None:
-        room = wish.budget - found.throughout(wish.batch)
+        room = wish.budget - stages.throughout(wish.batch)
         if simulate(chain, schedule).peak <= room:
             schedule = within(chain, room)
-    return _best(wish, [found.order(schedule)], partial(_chained, least, within))
+    return _best(wish, [stages.order(schedule)], partial(_chained, least, within))
 
 
 def _exact(wish: RecomputeRequest) -> Order:
     inputs, tasks, fixed = tasks_of(wish.step, wish.batch, wish.machine)
     graph = [*inputs, *tasks]
 
-    def order(found: Sequence[int]) -> Order:
-        ran = [number - len(inputs) for number in found if number >= len(inputs)]
+    def order(indices: Sequence[int]) -> Order:
+        ran = [number - len(inputs) for number in indices if number >= len(inputs)]
         return [*ran, *range(len(tasks), len(wish.step.ops))]
 
     smallest = exact_order.least_memory(graph, fixed)
@@ -134,18 +134,20 @@ def tasks_of(
         return tuple(int(of.nbytes[n]) if of.here[n] else 0 for n in numbers)
 
     inputs = sorted((of.there & touched) - stay)
-    maker: dict[int, Result] = {each: (number, 0) for number, each in enumerate(inputs)}
+    maker: dict[int, Result] = {input_: (number, 0) for number, input_ in enumerate(inputs)}
     tasks = []
     for number, (op, run) in enumerate(zip(step.ops[:end], of.runs, strict=False), len(inputs)):
         again = op.phase is Phase.FORWARD and (op.pure or op.again is not None)
         new = sorted(run.writes - of.there - maker.keys())
-        own = [each for each in new if each not in stay]
-        made = [each for each in own if each in run.made or not again]
-        once = [each for each in own if each not in made]
-        first, *more = nbytes(made) or (0,)
-        reads = {maker[each] for each in run.touched if each in maker}
-        maker |= {each: (number, which) for which, each in enumerate([*(made or [-1]), *once])}
-        left, inside = (sum(nbytes(each)) for each in (set(new) - {*own}, run.workspace))
+        own = [n for n in new if n not in stay]
+        outputs = [n for n in own if n in run.made or not again]
+        once = [n for n in own if n not in outputs]
+        first, *more = nbytes(outputs) or (0,)
+        reads = {maker[n] for n in run.touched if n in maker}
+        maker |= {
+            output: (number, which) for which, output in enumerate([*(outputs or [-1]), *once])
+        }
+        left, inside = (sum(nbytes(numbers)) for numbers in (set(new) - {*own}, run.workspace))
         tasks.append(
             GraphTask(
                 op.name,
@@ -178,13 +180,13 @@ def _best(
     if wish.budget is not None and own.peak <= wish.budget:
         return own.order
     rated = [own, *(_rated(wish, order) for order in orders)]
-    least = min(rated, key=lambda each: (each.peak, each.cost, len(each.order)))
+    least = min(rated, key=lambda order: (order.peak, order.cost, len(order.order)))
     if wish.budget is None:
         return least.order
     if wish.budget < least.peak:
         raise _refusal(wish, least.peak, way)
-    fits = [each for each in rated if each.peak <= wish.budget]
-    return min(fits, key=lambda each: (each.cost, each.peak)).order
+    fits = [order for order in rated if order.peak <= wish.budget]
+    return min(fits, key=lambda order: (order.cost, order.peak)).order
 
 
 def _refusal(
@@ -235,10 +237,10 @@ def _drop(wish: RecomputeRequest) -> Order:
 def _cheap(wish: RecomputeRequest) -> Order:
     """Dropped is what cheap operations make of what is kept, or of what is dropped itself."""
     step = wish.step
-    kept = _needed(step) | {each.storage.name for each in step.live_in}
+    kept = _needed(step) | {tensor.storage.name for tensor in step.live_in}
     dropped: set[str] = set()
     for op in _forward(step):
-        sources = {each.storage.name for each in op.reads.values()}
+        sources = {tensor.storage.name for tensor in op.reads.values()}
         if op.traits.cheap and sources <= kept | dropped:
             dropped |= made(op)
     return _on_demand(step, dropped)
@@ -251,7 +253,7 @@ def _forward(step: Step) -> Iterator[Op]:
 def _needed(step: Step) -> set[str]:
     """What backward touches."""
     later = (op for op in step.ops if op.phase is Phase.BACKWARD)
-    return {each.storage.name for op in later for each in op.touched()}
+    return {tensor.storage.name for op in later for tensor in op.touched()}
 
 
 def _on_demand(step: Step, dropped: Collection[str]) -> Order:
@@ -261,7 +263,7 @@ def _on_demand(step: Step, dropped: Collection[str]) -> Order:
     forward = ((i, op) for i, op in enumerate(step.ops) if op.phase is Phase.FORWARD)
     maker = {name: i for i, op in forward for name in made(op)}
     there = kept | {name for name in _needed(step) if name not in maker}
-    there |= {each.storage.name for each in step.live_in}
+    there |= {tensor.storage.name for tensor in step.live_in}
     result: Order = []
 
     for number, op in enumerate(step.ops):

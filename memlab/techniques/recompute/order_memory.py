@@ -74,10 +74,10 @@ class Liveness:
         self.shared = shared(step) if in_place else set()
         self.tensors: list[Tensor] = []
         self.numbers: dict[str, int] = {}
-        self.there = {self.number(each) for each in step.live_in}
+        self.there = {self.number(tensor) for tensor in step.live_in}
         self.runs = [OperationRun(self, op) for op in step.ops]
-        self.left = {self.number(each) for each in step.live_out}
-        both = (each for run in self.runs for each in (run, run.repeated))
+        self.left = {self.number(tensor) for tensor in step.live_out}
+        both = (op_run for run in self.runs for op_run in (run, run.repeated))
         self.scratch = {number for run in both for number in run.workspace}
 
     def number(self, tensor: Tensor) -> int:
@@ -91,18 +91,18 @@ class Liveness:
     @cached_property
     def nbytes(self) -> Column:
         """Of every storage, at the batch."""
-        return column([each.storage.size.at(self.batch) for each in self.tensors])
+        return column([tensor.storage.size.at(self.batch) for tensor in self.tensors])
 
     @cached_property
     def here(self) -> Column:
         """Which storages are on the device."""
-        return np.array([each.storage.memory == DEVICE for each in self.tensors])
+        return np.array([tensor.storage.memory == DEVICE for tensor in self.tensors])
 
     def of(self, order: Sequence[int]) -> Lives:
         """The blocks of an order; what nobody reads does not run again, as in ``resequenced``."""
-        made, read = ([getattr(run, what) for run in self.runs] for what in ("made", "read"))
+        written, read = ([getattr(run, what) for run in self.runs] for what in ("made", "read"))
         walk, ran = _OrderWalk(self, self.there, 0), set[int]()
-        for index in without_idle(order, made, read):
+        for index in without_idle(order, written, read):
             walk.run(index, index in ran)
             ran.add(index)
         return walk.lives(walk.first[number] for number in self.left)
@@ -119,7 +119,9 @@ class Liveness:
         if not walk.done:
             return 0
         lives = walk.lives((walk.newest[number] for number in after), counted)
-        return int(lives.line(np.array([each in counted for each in lives.tensor.tolist()])).max())
+        return int(
+            lives.line(np.array([number in counted for number in lives.tensor.tolist()])).max()
+        )
 
 
 class OperationRun:
@@ -127,12 +129,12 @@ class OperationRun:
     each time, and its workspace; how long it takes; and the same where it runs again."""
 
     def __init__(self, all_: Liveness, op: Op) -> None:
-        numbers = {each.storage.name: all_.number(each) for each in op.touched()}
+        numbers = {tensor.storage.name: all_.number(tensor) for tensor in op.touched()}
         self.touched = [*numbers.values()]
-        self.writes = {numbers[each.storage.name] for each in op.writes.values()}
+        self.writes = {numbers[tensor.storage.name] for tensor in op.writes.values()}
         self.made = {numbers[name] for name in made(op)}
         self.read = {numbers[name] for name in read(op)}
-        self.workspace = [all_.number(each) for each in op.workspace.values()]
+        self.workspace = [all_.number(tensor) for tensor in op.workspace.values()]
         self.time = cost([op], all_.batch, all_.machine)
         self.over = [*_over(all_, op)] if all_.in_place else []
         self.repeated = OperationRun(all_, repeatable(op)) if op.updates and op.again else self
@@ -140,13 +142,13 @@ class OperationRun:
 
 def _over(all_: Liveness, op: Op) -> Iterator[list[int]]:
     """For every output the inputs in whose place it may lie once they are dead, as storages."""
-    reads = [all_.number(each) for each in op.reads.values()]
+    reads = [all_.number(tensor) for tensor in op.reads.values()]
     for slot, sources in op.traits.over.items() if "addend" not in op.reads else ():
         output = op.writes.get(slot)
         if output and output.storage.name not in all_.shared:
             fits = (op.reads[source] for source in sources if alike(output, op.reads[source]))
-            found = map(all_.number, fits)
-            yield [n for n in found if n not in all_.there and reads.count(n) == 1]
+            chart = map(all_.number, fits)
+            yield [n for n in chart if n not in all_.there and reads.count(n) == 1]
 
 
 class _OrderWalk:
@@ -157,7 +159,7 @@ class _OrderWalk:
         self.all = all_
         self.done: list[tuple[int, bool, int]] = []
         self.number = [*there]
-        self.birth, self.death = ([each] * len(self.number) for each in (-1, until))
+        self.birth, self.death = ([value] * len(self.number) for value in (-1, until))
         self.newest = {number: at for at, number in enumerate(self.number)}
         self.first = dict(self.newest)
         self.over: list[tuple[int, list[int]]] = []
@@ -197,7 +199,7 @@ class _OrderWalk:
                     self.death[block] -= 1
                     break
         columns = (self.number, self.birth, self.death)
-        which, birth, death = (np.array(each, np.int64) for each in columns)
+        which, birth, death = (np.array(numbers, np.int64) for numbers in columns)
         here = self.all.here[which]
         order, again, times = zip(*self.done, strict=True)
         nbytes = self.all.nbytes[which]

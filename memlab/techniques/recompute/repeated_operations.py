@@ -37,7 +37,7 @@ def resequenced(step: Step, order: Sequence[int]) -> Step:
 
 def names_of(tensors: Iterable[Tensor]) -> list[str]:
     """The storages of these tensors, by name."""
-    return [each.storage.name for each in tensors]
+    return [tensor.storage.name for tensor in tensors]
 
 
 def made(op: Op) -> set[str]:
@@ -46,16 +46,19 @@ def made(op: Op) -> set[str]:
     if op.updates and not op.again:
         return set()
     kept = op.again.kept if op.again else ()
-    return {each.storage.name for slot, each in op.writes.items() if slot not in kept}
+    return {tensor.storage.name for slot, tensor in op.writes.items() if slot not in kept}
 
 
 def read(op: Op) -> set[str]:
     """The storages that an operation reads or changes."""
-    return {each.storage.name for each in (*op.reads.values(), *op.updates.values())}
+    return {operand.storage.name for operand in (*op.reads.values(), *op.updates.values())}
 
 
 def without_idle(
-    order: Sequence[int], made: Sequence[set[T]], read: Sequence[set[T]], wanted: Iterable[T] = ()
+    order: Sequence[int],
+    written: Sequence[set[T]],
+    read: Sequence[set[T]],
+    wanted: Iterable[T] = (),
 ) -> list[int]:
     """The order without repeats whose results nobody reads before they are made again, from what
     each operation makes anew and reads, and what is ``wanted`` after it."""
@@ -64,10 +67,10 @@ def without_idle(
     wanted = set(wanted)
     for index in reversed(order):
         times[index] -= 1
-        if times[index] and wanted.isdisjoint(made[index]):
+        if times[index] and wanted.isdisjoint(written[index]):
             continue
         kept.append(index)
-        wanted -= made[index]
+        wanted -= written[index]
         wanted |= read[index]
     return kept[::-1]
 
@@ -98,13 +101,15 @@ class _Versions:
             name=op.name + suffix,
             phase=Phase.BACKWARD,
             reads=reads,
-            writes={slot: self.renewed(each, suffix) for slot, each in repeat.writes.items()},
-            workspace={slot: renamed(each, suffix) for slot, each in repeat.workspace.items()},
+            writes={slot: self.renewed(tensor, suffix) for slot, tensor in repeat.writes.items()},
+            workspace={
+                slot: renamed(scratch, suffix) for slot, scratch in repeat.workspace.items()
+            },
             attributes={"draw": op.name, **repeat.attributes, AGAIN: times},
         )
 
     def read(self, operands: Operands) -> Operands:
-        return {slot: self.current(each) for slot, each in operands.items()}
+        return {slot: self.current(operand) for slot, operand in operands.items()}
 
     def current(self, tensor: Tensor) -> Tensor:
         """A tensor in the newest block that holds its values."""
@@ -129,6 +134,6 @@ def repeatable(op: Op) -> Op:
     if not op.again:
         return op
     kept = {name: op.writes[name] for name in op.again.kept}
-    new = {name: each for name, each in op.writes.items() if name not in kept}
+    new = {name: tensor for name, tensor in op.writes.items() if name not in kept}
     again = rewritten(op, reads={**op.reads, **kept}, writes=new, updates=NONE)
     return replace(again, flops=op.again.flops)

@@ -88,11 +88,11 @@ def cuts(step: Step, machine: Machine | None = None) -> Cuts:
     end = max(i for i, op in enumerate(step.ops) if op.phase is Phase.BACKWARD) + 1
     forwards = _forwards(step.ops, first)
     stage = [n for n, part in enumerate(forwards) for _ in part[0]]
-    found = _owners(step.ops[:first], step.ops[first:end])
+    owners = _owners(step.ops[:first], step.ops[first:end])
     backwards: list[list[int]] = [[] for _ in forwards]
     lowest = 0
     for i in reversed(range(first, end)):
-        lowest = max(lowest, stage[found[i - first]] if i - first in found else 0)
+        lowest = max(lowest, stage[owners[i - first]] if i - first in owners else 0)
         backwards[lowest].append(i)
     parts = (
         ChainPart(tuple(forward), tuple(backward[::-1]), output)
@@ -103,15 +103,15 @@ def cuts(step: Step, machine: Machine | None = None) -> Cuts:
 
 def _forwards(ops: Sequence[Op], first: int) -> list[tuple[list[int], str]]:
     """The forward operations of each part, and the storage that it hands on."""
-    kept = {each.storage.name for op in ops[first:] for each in op.touched()}
-    last = {each.storage.name: i for i in range(first) for each in ops[i].reads.values()}
-    made: dict[str, int] = {}
+    kept = {tensor.storage.name for op in ops[first:] for tensor in op.touched()}
+    last = {tensor.storage.name: i for i in range(first) for tensor in ops[i].reads.values()}
+    forward_ops: dict[str, int] = {}
     parts: list[tuple[list[int], str]] = []
     begin = 0
     for i in range(first):
-        made |= {each.storage.name: i for each in ops[i].writes.values()}
-        handed = [name for name in made if last.get(name, -1) > i]
-        made = {name: at for name, at in made.items() if name in handed}
+        forward_ops |= {tensor.storage.name: i for tensor in ops[i].writes.values()}
+        handed = [name for name in forward_ops if last.get(name, -1) > i]
+        forward_ops = {name: at for name, at in forward_ops.items() if name in handed}
         if i == first - 1 or (len(handed) == 1 and handed[0] in kept):
             parts.append((list(range(begin, i + 1)), handed[0] if handed else ""))
             begin = i + 1
@@ -126,14 +126,14 @@ def _owners(forward: Sequence[Op], backward: Sequence[Op]) -> dict[int, int]:
     shares the most operands; of several the first to which no other belongs. Who shares none
     belongs to the last that is free between the owners around it, or to nobody."""
     nearest = _nearest(forward, backward)
-    found = {number: near[0] for number, near in enumerate(nearest) if len(near) == 1}
-    taken = set(found.values())
+    owner_names = {number: near[0] for number, near in enumerate(nearest) if len(near) == 1}
+    taken = set(owner_names.values())
     for number in reversed(range(len(backward))):
         if len(nearest[number]) > 1:
             free = [owner for owner in nearest[number] if owner not in taken]
-            found[number] = (free or nearest[number])[0]
-            taken.add(found[number])
-    return found | _between(found, len(forward), len(backward))
+            owner_names[number] = (free or nearest[number])[0]
+            taken.add(owner_names[number])
+    return owner_names | _between(owner_names, len(forward), len(backward))
 
 
 def _nearest(forward: Sequence[Op], backward: Sequence[Op]) -> list[list[int]]:
@@ -142,34 +142,34 @@ def _nearest(forward: Sequence[Op], backward: Sequence[Op]) -> list[list[int]]:
     for number, op in enumerate(forward):
         for place in _places(op):
             users.setdefault(place, []).append(number)
-    found = []
+    distances = []
     for op in backward:
         shared = Counter(user for place in _places(op) for user in users.get(place, ()))
         most = max(shared.values(), default=0)
-        found.append(sorted(user for user, count in shared.items() if count == most))
-    return found
+        distances.append(sorted(user for user, count in shared.items() if count == most))
+    return distances
 
 
-def _between(found: dict[int, int], above: int, count: int) -> dict[int, int]:
+def _between(owners: dict[int, int], above: int, count: int) -> dict[int, int]:
     """Owners for those that have none, below the one before and above the one after."""
-    taken, more = set(found.values()), dict[int, int]()
-    below = [found.get(number, -1) for number in range(count)]
+    taken, more = set(owners.values()), dict[int, int]()
+    below = [owners.get(number, -1) for number in range(count)]
     for number in reversed(range(count - 1)):
-        below[number] = found.get(number, below[number + 1])
+        below[number] = owners.get(number, below[number + 1])
     for number in range(count):
-        if number not in found:
+        if number not in owners:
             free = (n for n in reversed(range(below[number] + 1, above)) if n not in taken)
             owner = next(free, None)
             if owner is not None:
                 more[number] = owner
                 taken.add(owner)
-        above = found.get(number, more.get(number, above))
+        above = owners.get(number, more.get(number, above))
     return more
 
 
 def _places(op: Op) -> set[tuple[str, int]]:
     """Where what it touches begins."""
-    return {(each.storage.name, each.offset) for each in op.touched()}
+    return {(tensor.storage.name, tensor.offset) for tensor in op.touched()}
 
 
 # -- bytes --------------------------------------------------------------------------------------
@@ -179,9 +179,9 @@ class _Sizes:
     """What the operations of every part take; storages are sets of numbers. A forward makes what is
     ``new`` whenever it runs, and leaves some ``once``."""
 
-    def __init__(self, found: Cuts, batch: int, in_place: bool) -> None:
-        self.parts, self.rest = found.parts, found.rest
-        self.of = of = Liveness(found.step, batch, found.machine, in_place)
+    def __init__(self, stages: Cuts, batch: int, in_place: bool) -> None:
+        self.parts, self.rest = stages.parts, stages.rest
+        self.of = of = Liveness(stages.step, batch, stages.machine, in_place)
         self.stay = of.left | self.all("touched", self.rest)
         given, self.labels = self._inputs()
         self.new, self.once = [], list[set[int]]()
@@ -190,10 +190,10 @@ class _Sizes:
             self.new.append(written & self.all("made", part.forward))
             self.once.append(written - self.new[-1] | written & self.stay)
         handed = ({of.numbers[part.output]} if part.output else set() for part in self.parts)
-        self.outputs = [each & new for each, new in zip(handed, self.new, strict=True)]
+        self.outputs = [stored & new for stored, new in zip(handed, self.new, strict=True)]
         self.inputs = [given, *self.outputs]
-        made = [self.all("writes", part.backward) - of.there for part in self.parts]
-        self.made = [set[int]().union(*made[n:]) for n in range(len(made) + 1)]
+        outputs = [self.all("writes", part.backward) - of.there for part in self.parts]
+        self.made = [set[int]().union(*outputs[n:]) for n in range(len(outputs) + 1)]
         """What the backward of a part and of all after it makes."""
 
     def all(self, what: str, operations: Iterable[int]) -> set[int]:
@@ -265,16 +265,16 @@ class _Sizes:
         after = self.left(number) | (self.handed(number - 1) if number else set())
         new = self.all("writes", order) - self.of.there - later
         inside = (
-            self.of.inside(order, False, each, after, new)
-            for each in (before, before | self.inputs[number])
+            self.of.inside(order, False, handed_on, after, new)
+            for handed_on in (before, before | self.inputs[number])
         )
         return StageRun(sum(self.of.runs[index].time for index in order), *inside)
 
     def needed(self, part: ChainPart, wanted: set[int]) -> list[int]:
         """The forward operations that run again where this is wanted."""
-        made, read = ([getattr(run, what) for run in self.of.runs] for what in ("made", "read"))
+        written, read = ([getattr(run, what) for run in self.of.runs] for what in ("made", "read"))
         twice = (*part.forward, *part.forward)
-        return without_idle(twice, made, read, wanted)[len(part.forward) :]
+        return without_idle(twice, written, read, wanted)[len(part.forward) :]
 
     def handed(self, number: int) -> set[int]:
         """The gradients of maps that the backward of later parts hands to that of a part and of
@@ -293,8 +293,8 @@ class _Sizes:
         goes, and the rest by the part that needs it last, which holds it up to its backward."""
         turns: dict[int, list[int]] = {}
         for number, part in enumerate(self.parts):
-            for each in self.all("touched", (*part.forward, *part.backward)) - self.stay:
-                turns.setdefault(each, []).append(number)
+            for tensor in self.all("touched", (*part.forward, *part.backward)) - self.stay:
+                turns.setdefault(tensor, []).append(number)
         read = self.all("touched", self.parts[0].backward)
         first = {n for n in self.of.there & turns.keys() if turns[n] == [0] or n in read}
         rest = (self.of.there & turns.keys()) - first

@@ -76,10 +76,10 @@ def fit_model(
     parts, keep = whole_number("accumulate", accumulate), true_or_false("keep_output", keep_output)
     wish = RecordingRequest(build, make_batch, loss_fn, optimizer, autocast, parts, True, keep)
     searched = _search(by)(wish, number, tell)
-    found = searched.fit(nbytes)
-    if found.recipe is None:
-        raise failure(searched, found, nbytes)
-    return found.recipe
+    recipe = searched.fit(nbytes)
+    if recipe.recipe is None:
+        raise failure(searched, recipe, nbytes)
+    return recipe.recipe
 
 
 def _search(by: str) -> type[Search]:

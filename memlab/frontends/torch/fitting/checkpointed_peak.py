@@ -85,22 +85,22 @@ class Model:
 
 
 def model_of(
-    found: Recording, measured: MeasuredWorkspace, spans: Mapping[str, Sequence[CallSpan]],
+    recording: Recording, measured: MeasuredWorkspace, spans: Mapping[str, Sequence[CallSpan]],
     norms: Mapping[str, int], batch: int,
 ) -> Model:  # fmt: skip
     """What the candidates change of a recording at a batch."""
-    return CandidateRecording(found, measured, spans, norms, batch).model()
+    return CandidateRecording(recording, measured, spans, norms, batch).model()
 
 
 class CandidateRecording:
     """A recording read for its candidates."""
 
     def __init__(
-        self, found: Recording, measured: MeasuredWorkspace, spans: Mapping[str,
+        self, recording: Recording, measured: MeasuredWorkspace, spans: Mapping[str,
         Sequence[CallSpan]],
         norms: Mapping[str, int], batch: int,
     ) -> None:  # fmt: skip
-        self.found, self.measured, self.norms, self.batch = found, measured, norms, batch
+        self.found, self.measured, self.norms, self.batch = recording, measured, norms, batch
         self.spans = spans
         self.owners = self._owners()
         self.nodes = self._nodes()
@@ -108,19 +108,19 @@ class CandidateRecording:
 
     def model(self) -> Model:
         """All of it; candidates that spare nothing are left out."""
-        agains = [each for each in self._agains() if self._spares(each)]
-        kept = list(dict.fromkeys(each.name for each in agains))
+        agains = [rerun for rerun in self._agains() if self._spares(rerun)]
+        kept = list(dict.fromkeys(rerun.name for rerun in agains))
         self.spans = {name: self.spans[name] for name in kept}
         self.owners = self._owners()
         seconds = self.measured.seconds
-        again = {name: sum(self._seconds(each) for each in agains if each.name == name)
+        again = {name: sum(self._seconds(rerun) for rerun in agains if rerun.name == name)
                  for name in kept}  # fmt: skip
-        ends = {(each.name, each.span): each for each in agains}
-        moving = [each for each in self.found.blocks if self._moves(each)]
-        held = [self._held(each, ends) for each in moving]
+        ends = {(rerun.name, rerun.span): rerun for rerun in agains}
+        moving = [block for block in self.found.blocks if self._moves(block)]
+        held = [self._held(storage, ends) for storage in moving]
         base = self._base(moving)
-        held += [SavedStorage(state_nbytes(), each.span.first, {("+", each.name): each.end})
-                 for each in agains]  # fmt: skip
+        held += [SavedStorage(state_nbytes(), rerun.span.first, {("+", rerun.name): rerun.end})
+                 for rerun in agains]  # fmt: skip
         held += list(self._states())
         return Model(base, held, agains, again, sum(seconds.values()), self._parents(kept))
 
@@ -128,58 +128,58 @@ class CandidateRecording:
         """The bytes inside every call beside these storages."""
         extra = np.array([self._extra(call.number) for call in self.found.calls], np.int64)
         steps = np.zeros(len(extra) + 1, np.int64)
-        apart = {each.number for each in moving}
+        apart = {storage.number for storage in moving}
         for block in self.found.blocks:
             if block.number not in apart:
                 steps[max(block.born, 0)] += self._bytes(block)
                 steps[min(block.died + 1, len(extra))] -= self._bytes(block)
-        found: list[int] = (extra + np.cumsum(steps)[:-1]).tolist()
-        return found
+        bytes_inside: list[int] = (extra + np.cumsum(steps)[:-1]).tolist()
+        return bytes_inside
 
     def _states(self) -> Iterator[SavedStorage]:
         """What the model's own checkpoints keep."""
-        for each in reruns(self.found):
-            yield SavedStorage(state_nbytes(), each.begin, {ALWAYS: each.end})
-            yield SavedStorage(state_nbytes(), each.first, {ALWAYS: each.last})
+        for rerun in reruns(self.found):
+            yield SavedStorage(state_nbytes(), rerun.begin, {ALWAYS: rerun.end})
+            yield SavedStorage(state_nbytes(), rerun.first, {ALWAYS: rerun.last})
 
     # -- who reads what -----------------------------------------------------------------------
 
     def _owners(self) -> dict[int, tuple[str, ...]]:
         """The candidates that each call of forward lies in, the outermost first."""
-        found: dict[int, list[str]] = {}
+        owner_names: dict[int, list[str]] = {}
         for name, spans in self.spans.items():
             for span in spans:
                 for call in range(span.first, span.end):
-                    found.setdefault(call, []).append(name)
-        return {call: tuple(names) for call, names in found.items()}
+                    owner_names.setdefault(call, []).append(name)
+        return {call: tuple(names) for call, names in owner_names.items()}
 
     def _nodes(self) -> dict[int, list[int]]:
         """The calls of backward that belong to each call of forward, in their order."""
-        found: dict[int, list[int]] = {call.number: [] for call in self.found.calls}
+        nodes: dict[int, list[int]] = {call.number: [] for call in self.found.calls}
         for call in self.found.calls:
             if call.phase is Phase.BACKWARD and call.forward is not None:
-                found[call.forward].append(call.number)
-        return found
+                nodes[call.forward].append(call.number)
+        return nodes
 
     def _readers(self) -> dict[int, list[OperatorCall]]:
         """Who reads or changes each storage; and who lets it go last."""
-        found: dict[int, list[OperatorCall]] = {each.number: [] for each in self.found.blocks}
+        calls: dict[int, list[OperatorCall]] = {block.number: [] for block in self.found.blocks}
         for call in self.found.calls:
             for number in (*call.reads, *call.updates):
-                found[number].append(call)
+                calls[number].append(call)
         for block in self.found.blocks:
             if block.died < len(self.found.calls) and block.died != BEFORE:
                 last = self.found.calls[block.died]
                 if last.phase is Phase.BACKWARD:
-                    found[block.number].append(last)
-        return found
+                    calls[block.number].append(last)
+        return calls
 
     def _bytes(self, block: RecordedStorage) -> int:
         return self.measured.outputs.get(block.number, block.nbytes).at(self.batch)
 
     def _extra(self, call: int) -> int:
-        found = self.measured.extra.get(call)
-        return found.at(self.batch) if found else 0
+        extra_bytes = self.measured.extra.get(call)
+        return extra_bytes.at(self.batch) if extra_bytes else 0
 
     def _forward(self, block: RecordedStorage) -> bool:
         """Whether forward makes it, or it comes in."""
@@ -231,7 +231,7 @@ class CandidateRecording:
     ) -> Iterator[tuple[str, tuple[int, int]]]:
         """When it is there another time, by the module that runs again."""
         for name in self.owners.get(block.born, ()):
-            span = next(each for each in self.spans[name] if block.born in each)
+            span = next(span for span in self.spans[name] if block.born in span)
             own = [min(max(self.nodes[call.forward][-1], call.number), block.died)
                    for call in readers
                    if self._in_backward(call.number) and call.forward is not None
@@ -240,22 +240,22 @@ class CandidateRecording:
                 yield name, (agains[name, span].at, max(own))
 
     def _end(self, name: str, call: int, agains: Mapping[tuple[str, CallSpan], ModuleRerun]) -> int:
-        span = next(each for each in self.spans[name] if call in each)
-        found = agains.get((name, span))
-        return found.end if found else call
+        span = next(span for span in self.spans[name] if call in span)
+        rerun = agains.get((name, span))
+        return rerun.end if rerun else call
 
     # -- running again ------------------------------------------------------------------------
 
     def _agains(self) -> Iterator[ModuleRerun]:
         for name, spans in self.spans.items():
             for span in spans:
-                found = self._again(name, span)
-                if found is not None:
-                    yield found
+                reruns = self._again(name, span)
+                if reruns is not None:
+                    yield reruns
 
     def _again(self, name: str, span: CallSpan) -> ModuleRerun | None:
         """A run that backward needs something of."""
-        nodes = [number for each in range(span.first, span.end) for number in self.nodes[each]]
+        nodes = [number for index in range(span.first, span.end) for number in self.nodes[index]]
         if not nodes:
             return None
         at, end = min(nodes), max(nodes)
@@ -291,14 +291,14 @@ class CandidateRecording:
 
     def _last(self, span: CallSpan) -> int:
         """The last call that runs again: the one after which backward has all that it needs."""
-        found = span.first
+        kernel = span.first
         for number in range(span.first, span.end):
             call = self.found.calls[number]
             for block in (*call.born, *call.updates):
                 readers = self.readers[block] if self.found.blocks[block].born in span else ()
                 if any(self._in_backward(c.number) and c.forward in span for c in readers):
-                    found = number
-        return found
+                    kernel = number
+        return kernel
 
     def _spares(self, again: ModuleRerun) -> bool:
         """Whether it lets anything go that nobody outside needs as long."""

@@ -52,16 +52,16 @@ class Watched:
                     module.register_forward_hook(self._leave, always_call=True),
                 ]
                 if isinstance(module, NORM()):
-                    kept = (each for each in module.buffers(recurse=False))
-                    self.norms[name] = sum(each.nbytes for each in kept)
+                    kept = (buffer for buffer in module.buffers(recurse=False))
+                    self.norms[name] = sum(storage.nbytes for storage in kept)
             return model
 
         return watched
 
     def close(self) -> None:
         """Look no longer: the model may be recorded with a change."""
-        for each in self._handles:
-            each.remove()
+        for handle in self._handles:
+            handle.remove()
         self._handles.clear()
 
     def _enter(self, name: str) -> Callable[[Any, Any], None]:
@@ -76,7 +76,7 @@ class Watched:
     def _now(self) -> int:
         """How many calls were recorded; every recording begins anew. Backward is not looked at."""
         stack = STACK()()
-        recorder = next((each for each in stack if isinstance(each, Recorder)), None)
+        recorder = next((mode for mode in stack if isinstance(mode, Recorder)), None)
         if recorder is None or recorder.phase is Phase.BACKWARD:
             return -1
         if recorder is not self._recorder:
@@ -85,10 +85,10 @@ class Watched:
         return len(recorder.calls)
 
 
-def candidates(found: Recording, seen: Watched) -> dict[str, list[CallSpan]]:
+def candidates(recording: Recording, seen: Watched) -> dict[str, list[CallSpan]]:
     """The modules that can run again with the same result, with all their runs: not the model
     itself, and none of those that ``unfit`` gives a reason for."""
-    uses = _Uses(found)
+    uses = _Uses(recording)
     return {
         name: spans
         for name, spans in seen.spans.items()
@@ -96,10 +96,10 @@ def candidates(found: Recording, seen: Watched) -> dict[str, list[CallSpan]]:
     }
 
 
-def savers(found: Recording, seen: Watched) -> dict[str, list[CallSpan]]:
+def savers(recording: Recording, seen: Watched) -> dict[str, list[CallSpan]]:
     """The modules of which what autograd saves can wait elsewhere with the same result, with all
     their runs; the model itself, under the empty name, is one of them."""
-    uses = _Uses(found)
+    uses = _Uses(recording)
     return {
         name: spans
         for name, spans in seen.spans.items()
@@ -110,18 +110,18 @@ def savers(found: Recording, seen: Watched) -> dict[str, list[CallSpan]]:
 class _Uses:
     """Who changes which storage of a recording."""
 
-    def __init__(self, found: Recording) -> None:
-        self.found = found
+    def __init__(self, recording: Recording) -> None:
+        self.found = recording
         self.changes: dict[int, list[int]] = {}
-        for call in found.calls:
+        for call in recording.calls:
             if call.phase is not Phase.UPDATE:
                 for number in call.updates:
                     self.changes.setdefault(number, []).append(call.number)
         self.saved: dict[int, set[int]] = {}
-        for call in found.calls:
+        for call in recording.calls:
             if call.phase is Phase.BACKWARD and call.forward is not None:
                 self.saved.setdefault(call.forward, set()).update(call.reads)
-        self.again = [call for call in found.calls if call.again]
+        self.again = [call for call in recording.calls if call.again]
 
     def unfit(self, name: str, span: CallSpan, norms: Mapping[str, int]) -> str:
         """Why a run of a module would not be the same another time; empty where it would."""
@@ -133,13 +133,13 @@ class _Uses:
         for number in {number for call in calls for number in call.reads}:
             if self._outer(number, span) and self._changed_after(number, span):
                 return "what it reads is changed later"
-        if any(_related(each.path, name) for each in self.again):
+        if any(_related(rerun.path, name) for rerun in self.again):
             return "it has a checkpoint already"
         return ""
 
     def unsaved(self, name: str, span: CallSpan) -> str:
         """Why what a run of a module saves cannot wait elsewhere; empty where it can."""
-        if any(_related(each.path, name) for each in self.again):
+        if any(_related(rerun.path, name) for rerun in self.again):
             return "it has a checkpoint already"
         for call in self.found.calls[span.first : span.end]:
             for number in self.saved.get(call.number, ()):
@@ -150,8 +150,8 @@ class _Uses:
 
     def _changed_in_forward(self, number: int, after: int) -> bool:
         phases = (Phase.FORWARD, Phase.LOSS)
-        changes = [each for each in self.changes.get(number, ()) if each > after]
-        return any(self.found.calls[each].phase in phases for each in changes)
+        changes = [change for change in self.changes.get(number, ()) if change > after]
+        return any(self.found.calls[change].phase in phases for change in changes)
 
     def _outer(self, number: int, span: CallSpan) -> bool:
         return self.found.blocks[number].born not in span
@@ -162,7 +162,7 @@ class _Uses:
 
     def _changed_after(self, number: int, span: CallSpan) -> bool:
         kept = self.found.blocks[number].role in (Role.BUFFER, Role.PARAMETER)
-        return not kept and any(each >= span.end for each in self.changes.get(number, ()))
+        return not kept and any(change >= span.end for change in self.changes.get(number, ()))
 
 
 def inside(name: str, other: str) -> bool:

@@ -51,7 +51,9 @@ class ModuleProgram:
         self.joint: dict[frozenset[Literal], int] = {}
         for held in model.held:
             self._add(held)
-        self.costs = {self._joint(names): each for names, each in model.shared.items()}
+        self.costs = {
+            self._joint(names): module_names for names, module_names in model.shared.items()
+        }
         self.rows, self.limits = self._table()
 
     def _joint(self, names: Iterable[str]) -> int:
@@ -66,15 +68,15 @@ class ModuleProgram:
         self._span(None, held.born, always, held.nbytes)
         ends = sorted({end for end in held.until.values() if end > always})
         for first, last in zip([always, *ends], ends, strict=False):
-            when = frozenset(each for each, end in held.until.items() if end >= last)
+            when = frozenset(end_call for end_call, end in held.until.items() if end >= last)
             self._when(when, first + 1, last, held.nbytes)
         for name, (first, last) in held.second.items():
             self._span(self.number[name], first, last, held.nbytes)
 
     def _when(self, when: frozenset[Literal], first: int, last: int, nbytes: int) -> None:
         """The bytes from one call to another, where one of the conditions is true."""
-        plus = {each[1] for each in when if each[0] == "+"}
-        minus = [each[1:] for each in when if each[0] == "-"]
+        plus = {condition[1] for condition in when if condition[0] == "+"}
+        minus = [condition[1:] for condition in when if condition[0] == "-"]
         if any(plus.issuperset(names) for names in minus):
             self._span(None, first, last, nbytes)
         elif len(when) > 1:
@@ -108,7 +110,7 @@ class ModuleProgram:
         for column, line in self.each.items():
             table[:, column] = np.cumsum(line)[:-1]
         fixed = np.array(self.model.base, np.int64) + np.cumsum(self.constant)[:-1]
-        again = [self._again(each, table, fixed) for each in self.model.agains]
+        again = [self._again(rerun, table, fixed) for rerun in self.model.agains]
         rows = np.vstack([table, *(row for row, _ in again)])
         fixed = np.concatenate([fixed, np.array([nbytes for _, nbytes in again], np.int64)])
         rows, at = np.unique(rows, axis=0, return_inverse=True)
@@ -133,7 +135,7 @@ class ModuleProgram:
         """The most bytes that a choice takes."""
         chosen = set(names)
         values = [int(name in chosen) for name in self.names]
-        values += [int(any(_true(each, chosen) for each in when)) for when in self.joint]
+        values += [int(any(_true(term, chosen) for term in when)) for when in self.joint]
         return int((self.rows @ np.array(values, np.int64) + self.limits).max())
 
     def cheapest(self, nbytes: int) -> ModuleChoice | None:
@@ -141,12 +143,12 @@ class ModuleProgram:
         left = (nbytes - self.limits) / _SCALE
         many = np.maximum(self.rows, 0).sum(axis=1) / _SCALE > left
         columns = range(len(self.names), len(self.names) + len(self.joint))
-        shared = [self.costs.get(each, 0.0) for each in columns]
+        shared = [self.costs.get(column, 0.0) for column in columns]
         cost = np.array([self._cost(name) for name in self.names] + shared)
-        found = self._solved(cost, self.rows[many] / _SCALE, left[many])
-        if found is None:
+        choice = self._solved(cost, self.rows[many] / _SCALE, left[many])
+        if choice is None:
             return None
-        names, bound, proved = found
+        names, bound, proved = choice
         return ModuleChoice(names, self.peak(names), self.seconds(names), bound, proved)
 
     def _cost(self, name: str) -> float:
@@ -159,16 +161,18 @@ class ModuleProgram:
         rows = np.hstack([self.rows / _SCALE, top])
         cost = np.zeros(rows.shape[1])
         cost[-1] = 1.0
-        found = self._solved(cost, rows, -self.limits / _SCALE)
-        assert found is not None  # no module at all is a choice
-        names, bound, proved = found
+        choice = self._solved(cost, rows, -self.limits / _SCALE)
+        assert choice is not None  # no module at all is a choice
+        names, bound, proved = choice
         return ModuleChoice(names, self.peak(names), self.seconds(names), bound * _SCALE, proved)
 
     def seconds(self, names: Iterable[str]) -> float:
         """What these take."""
         chosen = set(names)
         alone = sum(self.model.seconds[name] for name in chosen)
-        return alone + sum(each for any_, each in self.model.shared.items() if any_ & chosen)
+        return alone + sum(
+            shared_seconds for any_, shared_seconds in self.model.shared.items() if any_ & chosen
+        )
 
     def _solved(
         self, cost: Array, rows: Array, most: Array
@@ -184,33 +188,35 @@ class ModuleProgram:
         limits.append(LinearConstraint(sides, least, np.inf))
         upper = np.ones(len(cost))
         upper[count + len(self.joint) :] = np.inf
-        found = milp(
+        solution = milp(
             WHAT, c=cost, constraints=limits, bounds=Bounds(0, upper),
             integrality=np.array([1] * count + [0] * extra),
             options={"time_limit": SECONDS, "mip_rel_gap": 1e-6},
         )  # fmt: skip
-        if found.x is None:
+        if solution.x is None:
             return None
-        names = tuple(name for name, value in zip(self.names, found.x, strict=False) if value > 0.5)
-        return names, float(found.mip_dual_bound), found.status == 0
+        names = tuple(
+            name for name, value in zip(self.names, solution.x, strict=False) if value > 0.5
+        )
+        return names, float(solution.mip_dual_bound), solution.status == 0
 
     def _sides(self, width: int) -> tuple[Array, Array]:
         """That a module and those it lies in are chosen once, and what joint conditions follow."""
         from scipy.sparse import lil_matrix
 
-        joint = [(column, each) for when, column in self.joint.items() for each in sorted(when)]
-        found = lil_matrix((len(self.names) + len(joint), width))
+        joint = [(column, module) for when, column in self.joint.items() for module in sorted(when)]
+        terms = lil_matrix((len(self.names) + len(joint), width))
         least = np.zeros(len(self.names) + len(joint))
         for row, name in enumerate(self.names):
             for other in (name, *self.model.parents[name]):
-                found[row, self.number[other]] = -1
+                terms[row, self.number[other]] = -1
             least[row] = -1
         for row, (column, literal) in enumerate(joint, len(self.names)):
-            found[row, column] = 1
+            terms[row, column] = 1
             for name in literal[1:]:
-                found[row, self.number[name]] = 1 if literal[0] == "-" else -1
+                terms[row, self.number[name]] = 1 if literal[0] == "-" else -1
             least[row] = 1 if literal[0] == "-" else 0
-        return found.tocsr(), least
+        return terms.tocsr(), least
 
 
 def _highest(rows: Array, most: Array) -> list[int]:

@@ -86,9 +86,9 @@ class OffloadSearch(Search):
         """What is found, as the recipe for it; bytes are those of the recorded step."""
         copies = [op for op in step.ops if op.phase is Phase.COPY]
         sizes = [
-            (each.storage.memory == HOST, each.storage.size.at(self.batch))
+            (tensor.storage.memory == HOST, tensor.storage.size.at(self.batch))
             for op in copies
-            for each in op.writes.values()
+            for tensor in op.writes.values()
         ]
         to_host = sum(n for host, n in sizes if host)
         return OffloadFit(
@@ -107,8 +107,8 @@ class Waits(CandidateRecording):
         """All of it; modules that save nothing are left out."""
         self.spans = {name: self.spans[name] for name in self._savers()}
         self.owners = self._owners()
-        moving = [each for each in self.found.blocks if self._moves(each)]
-        held = [self._waits(each) for each in moving]
+        moving = [block for block in self.found.blocks if self._moves(block)]
+        held = [self._waits(storage) for storage in moving]
         held += list(self._states())
         cost, shared = self._cost(moving)
         total = sum(map(self._bytes, moving)) / _MB
@@ -117,10 +117,10 @@ class Waits(CandidateRecording):
 
     def _savers(self) -> list[str]:
         """The modules that save anything that can wait."""
-        found = {
+        names = {
             name for block in filter(self._goes, self.found.blocks) for name in self._names(block)
         }
-        return [name for name in self.spans if name in found]
+        return [name for name in self.spans if name in names]
 
     def _cost(
         self, moving: Sequence[RecordedStorage]

@@ -149,9 +149,9 @@ def _trained(
             loss.backward()
             optimizer.step()
     yield "loss", loss.detach()
-    for name, each in model.named_parameters():
-        yield f"{name}.grad", each.grad
-        yield name, each.detach()
+    for name, parameter in model.named_parameters():
+        yield f"{name}.grad", parameter.grad
+        yield name, parameter.detach()
     yield from model.named_buffers()
 
 

@@ -83,8 +83,8 @@ class Search:
 
     def wrapped(self, names: tuple[str, ...]) -> tuple[Step, Peak]:
         """The step of the model in which these modules are wrapped, recorded, and its peak."""
-        found = self._again(names)
-        step = with_workspace(found, workspace(found, self.batch, self.tell))
+        recorded_again = self._again(names)
+        step = with_workspace(recorded_again, workspace(recorded_again, self.batch, self.tell))
         return step, plan(step).peak_at(self.batch)
 
     def _again(self, names: tuple[str, ...]) -> Recording:
@@ -159,14 +159,14 @@ class OptimizerChange:
     modules: tuple[str, ...] = ()
 
 
-def failure(search: Search, found: Fitted, nbytes: int) -> InputError:
+def failure(search: Search, fitted: Fitted, nbytes: int) -> InputError:
     """The sentences for a budget that no set of modules keeps."""
-    assert found.least is not None
-    assert found.peak is not None
-    peak, batch = found.peak, search.batch
+    assert fitted.least is not None
+    assert fitted.peak is not None
+    peak, batch = fitted.peak, search.batch
     phase = "in the optimizer" if peak.row.phase is Phase.UPDATE else f"in {peak.row.phase}"
-    floor = units.short(int(found.least.bound))
-    proof = "proved" if found.least.proved else f"none is below {floor}"
+    floor = units.short(int(fitted.least.bound))
+    proof = "proved" if fitted.least.proved else f"none is below {floor}"
     text = (
         f"no set of modules {search.what} brings batch {batch} into {units.short(nbytes)}; the "
         f"least peak, of sets without one module inside another, is {units.short(peak.nbytes)} "
@@ -179,12 +179,12 @@ def _remedy(search: Search, nbytes: int, phase: Phase, least: int) -> str:
     """A change to try, with its figures; ``least`` is the peak without one."""
     in_update = search.in_update > nbytes or phase is Phase.UPDATE
     tried = list(changes(search, nbytes)) if in_update else []
-    fits = next((each for each in tried if each.fits), None)
+    fits = next((remedy for remedy in tried if remedy.fits), None)
     if fits is not None:
         count = len(fits.modules)
         again = f" and {count} module{'s' * (count != 1)} {search.what}" if count else ""
         return f"with {fits.what} instead{again} it takes {units.short(fits.peak)}: {fits.line}"
-    best = min(tried, key=lambda each: each.peak, default=None)
+    best = min(tried, key=lambda remedy: remedy.peak, default=None)
     if best is not None and best.peak < least:
         takes = units.short(best.peak)
         return f"of the other optimizers {best.what} takes the least, {takes}: {best.line}"
@@ -197,12 +197,12 @@ def changes(search: Search, nbytes: int) -> Iterator[OptimizerChange]:
     """Optimizers that take less in their update, the mildest change first."""
     for what, line, optimizer in _optimizers(search.wish.optimizer):
         other = type(search)(replace(search.wish, optimizer=optimizer), search.batch, search.tell)
-        found = other.fit(nbytes)
-        if found.recipe is not None:
-            yield OptimizerChange(what, line, found.recipe.peak, True, found.recipe.modules)
+        recipe = other.fit(nbytes)
+        if recipe.recipe is not None:
+            yield OptimizerChange(what, line, recipe.recipe.peak, True, recipe.recipe.modules)
         else:
-            assert found.peak is not None
-            yield OptimizerChange(what, line, found.peak.nbytes, False)
+            assert recipe.peak is not None
+            yield OptimizerChange(what, line, recipe.peak.nbytes, False)
 
 
 def _optimizers(given: Optimizer) -> Iterator[tuple[str, str, Optimizer]]:

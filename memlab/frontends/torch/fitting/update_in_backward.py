@@ -28,21 +28,23 @@ class OneByOne:
     """
 
     def __init__(self, make: Callable[[Any], Any], parameters: Iterable[Any]) -> None:
-        learned = [each for each in parameters if each.requires_grad]
-        self.optimizers = [make([each]) for each in sorted(learned, key=lambda p: p.numel())]
+        learned = [parameter for parameter in parameters if parameter.requires_grad]
+        self.optimizers = [
+            make([parameter]) for parameter in sorted(learned, key=lambda p: p.numel())
+        ]
 
     def step(self) -> None:
         """Update all of them, and let their gradients go."""
-        for each in self.optimizers:
-            each.step()
-            each.zero_grad()
+        for optimizer in self.optimizers:
+            optimizer.step()
+            optimizer.zero_grad()
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Gradients that were made without a step are let go."""
-        for each in self.optimizers:
-            each.zero_grad(set_to_none)
+        for optimizer in self.optimizers:
+            optimizer.zero_grad(set_to_none)
 
     @property
     def state(self) -> dict[Any, Any]:
         """What every optimizer keeps, by parameter."""
-        return {p: kept for each in self.optimizers for p, kept in each.state.items()}
+        return {p: kept for optimizer in self.optimizers for p, kept in optimizer.state.items()}

@@ -22,8 +22,8 @@ from memlab.errors import InputError, shorten
 @contextmanager
 def copied_statistics(module):
     """In here batch norm moves copies of its statistics."""
-    norms = [each for each in module.modules() if isinstance(each, _BatchNorm) and each.training]
-    kept = [dict(each._buffers) for each in norms]
+    norms = [norm for norm in module.modules() if isinstance(norm, _BatchNorm) and norm.training]
+    kept = [dict(norm._buffers) for norm in norms]
     for norm in norms:
         norm._buffers.update((k, v if v is None else v.clone()) for k, v in norm._buffers.items())
     try:
@@ -104,7 +104,7 @@ def code(names: Sequence[str]) -> str:
 def pasted(imports: str, parts: Sequence[Any], names: Sequence[str]) -> str:
     """The text of functions, the last of which wraps a module, and their use on those of these
     names."""
-    lines = "\n\n".join(inspect.getsource(inspect.unwrap(each)) for each in parts)
+    lines = "\n\n".join(inspect.getsource(inspect.unwrap(part)) for part in parts)
     listed = "".join(f"    {name!r},\n" for name in names)
     loop = f"for name in names:\n    {parts[-1].__name__}(model.get_submodule(name))\n"
     return f"{imports}\n\n{lines}\n\nnames = [\n{listed}]\n{loop}"
