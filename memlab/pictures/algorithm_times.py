@@ -53,14 +53,14 @@ class Algorithms(Recordable):
 
     @property
     def title(self) -> str:
-        found = self.measured
+        row = self.measured
         return strings.get(
             "speed.title",
-            layer=found.case.name,
-            settings=found.case.layer.describe(),
-            shape=text(found.case.shape),
-            batch=f"{found.batch:,}",
-            threads=timings.on_threads(found.threads),
+            layer=row.case.name,
+            settings=row.case.layer.describe(),
+            shape=text(row.case.shape),
+            batch=f"{row.batch:,}",
+            threads=timings.on_threads(row.threads),
         )
 
     @property
@@ -74,35 +74,35 @@ class Algorithms(Recordable):
     @property
     def own(self) -> list[Timing]:
         """The algorithms, whose workspace is planned."""
-        return [each for each in self.measured.timings if each.workspace is not None]
+        return [timed for timed in self.measured.timings if timed.workspace is not None]
 
     @property
     def fastest(self) -> Timing:
         """The algorithm with the least time; a rival is none."""
-        return min(self.own, key=lambda each: each.seconds)
+        return min(self.own, key=lambda timed: timed.seconds)
 
     @property
     def joined(self) -> list[Timing]:
         """Algorithms that lower ever smaller pieces, from the whole batch to none."""
-        named = {each.name: each for each in self.measured.timings}
+        named = {timed.name: timed for timed in self.measured.timings}
         return [named[name] for name in PATH if name in named]
 
-    def name(self, each: Timing) -> str:
+    def name(self, timed: Timing) -> str:
         """An algorithm by the name that the code knows, or the rival with its version."""
-        return timings.rival(self.measured.machine) if each.name == RIVAL else each.name
+        return timings.rival(self.measured.machine) if timed.name == RIVAL else timed.name
 
-    def against(self, each: Timing) -> str:
+    def against(self, timed: Timing) -> str:
         """A time divided by that of the fastest algorithm: ``'25.2'``."""
-        return ratio(each.seconds / self.fastest.seconds)
+        return ratio(timed.seconds / self.fastest.seconds)
 
     @property
     def sentences(self) -> list[str]:
         """The fastest, and beside it the one with the largest workspace, else the slowest."""
-        best, other = self.fastest, max(self.own, key=lambda each: each.workspace or 0)
+        best, other = self.fastest, max(self.own, key=lambda timed: timed.workspace or 0)
         said = {"name": best.name, "time": duration(best.seconds), "workspace": workspace(best)}
         first = strings.get("speed.least", **said)
         if other.workspace == best.workspace:
-            other = max(self.own, key=lambda each: each.seconds)
+            other = max(self.own, key=lambda timed: timed.seconds)
         less, more = best.workspace or 0, other.workspace or 0
         if (other.seconds, more) == (best.seconds, less):
             return [first]
@@ -115,7 +115,7 @@ class Algorithms(Recordable):
     @property
     def along(self) -> list[str]:
         """The change from the whole batch to no copy, and which cache each workspace fits."""
-        fits = [self._fits(each) for each in self.joined if each.workspace]
+        fits = [self._fits(timed) for timed in self.joined if timed.workspace]
         if len(self.joined) < 2:
             return fits
         first, *_, last = self.joined
@@ -131,22 +131,22 @@ class Algorithms(Recordable):
             for level, size in self.measured.caches.items()
         }
 
-    def _fits(self, each: Timing) -> str:
-        values = {"name": each.name, "workspace": workspace(each)}
+    def _fits(self, timed: Timing) -> str:
+        values = {"name": timed.name, "workspace": workspace(timed)}
         for level, size in self.measured.caches.items():
-            if (each.workspace or 0) <= size:
+            if (timed.workspace or 0) <= size:
                 return strings.get("speed.curve.fits", **values, level=level, size=_cache(size))
         return strings.get("speed.curve.too_large", **values)
 
     @property
     def notes(self) -> list[str]:
-        found = self.measured
-        left_out = ", ".join(found.left_out)
+        row = self.measured
+        left_out = ", ".join(row.left_out)
         return [
             *([strings.get("speed.left_out", names=left_out)] if left_out else []),
-            *timings.taken((each.samples for each in found.timings), found.threads == 1),
-            timings.where(found.machine),
-            *timings.products(found.blas),
+            *timings.taken((timed.samples for timed in row.timings), row.threads == 1),
+            timings.where(row.machine),
+            *timings.products(row.blas),
         ]
 
     def _table(self) -> Table:
@@ -155,13 +155,13 @@ class Algorithms(Recordable):
         heads = [timings.said(k) if k == "time" else strings.get(f"speed.{k}") for k in keys]
         rows = [
             [
-                self.name(each),
-                workspace(each),
-                duration(each.seconds),
-                f"{self.against(each)} x",
-                timings.way(each),
+                self.name(timed),
+                workspace(timed),
+                duration(timed.seconds),
+                f"{self.against(timed)} x",
+                timings.way(timed),
             ]
-            for each in self.measured.timings
+            for timed in self.measured.timings
         ]
         return Table([*heads, ""], rows, "<>>><")
 
@@ -175,8 +175,8 @@ class AlgorithmTimes(Algorithms):
         return TimeAndMemory(self.measured)
 
     def page(self) -> Page:
-        rows = [AlgorithmRow(self.name(each), each, each.seconds / self.fastest.seconds)
-                for each in self.measured.timings]  # fmt: skip
+        rows = [AlgorithmRow(self.name(timed), timed, timed.seconds / self.fastest.seconds)
+                for timed in self.measured.timings]  # fmt: skip
         note, machine = strings.get("speed.times"), self.measured.machine
         return report(self, workspace_and_time(rows, machine, note, self._table()), size=16)
 
@@ -191,8 +191,8 @@ class TimeAndMemory(Algorithms):
 
     def _curve(self) -> Chart:
         """Time against workspace: a point for each way, joined from the whole batch to no copy."""
-        across = _decades([each.workspace or 0 for each in self.own])
-        seconds = [each.seconds for each in self.measured.timings]
+        across = _decades([timed.workspace or 0 for timed in self.own])
+        seconds = [timed.seconds for timed in self.measured.timings]
         near = max(seconds) <= LONG * min(seconds)
         up = seconds_over(seconds) if near else ratios_around(seconds, _round)
         marks = [*self._caches(across, up), *self._rivals(across), *self._points(across)]
@@ -227,34 +227,36 @@ class TimeAndMemory(Algorithms):
         joined = self.joined
         marks: list[Mark] = []
         if len(joined) > 1:
-            places = [(_amount(across, each), each.seconds) for each in joined]
+            places = [(_amount(across, timed), timed.seconds) for timed in joined]
             marks.append(Line(places, width=1.8))
-        for each in self.own:
-            place, time = (_amount(across, each), each.seconds), duration(each.seconds)
-            figures = f" {workspace(each)}, {time}"
+        for timed in self.own:
+            place, time = (_amount(across, timed), timed.seconds), duration(timed.seconds)
+            figures = f" {workspace(timed)}, {time}"
             near = [(*place, *side, dy) for dy in DROPS for side in (("start", 9), ("end", -9))]
-            name = Label([(each.name, True), (figures, False)], near, chip=True, apart=2, leader=21)
-            look = "dot" if each in joined else "hollow"
-            marks += [Points([place], look, 10, self._fact(each)), name]
+            name = Label(
+                [(timed.name, True), (figures, False)], near, chip=True, apart=2, leader=21
+            )
+            look = "dot" if timed in joined else "hollow"
+            marks += [Points([place], look, 10, self._fact(timed)), name]
         return marks
 
     def _rivals(self, across: LogScale) -> list[Mark]:
         """A rival's time is a line across: nobody planned its workspace."""
         marks: list[Mark] = []
-        for each in self.measured.timings:
-            if each.workspace is not None:
+        for timed in self.measured.timings:
+            if timed.workspace is not None:
                 continue
             ends = [across.last * (across.first / across.last) ** (part / 8) for part in range(7)]
-            places = [(x, each.seconds, "end", -2, dy) for dy in (-6, 15) for x in ends]
-            name = f"{self.name(each)}: {duration(each.seconds)}"
+            places = [(x, timed.seconds, "end", -2, dy) for dy in (-6, 15) for x in ends]
+            name = f"{self.name(timed)}: {duration(timed.seconds)}"
             label = Label(name, places, 11, chip=True, kept=True, apart=2)
-            marks += [Rule(y=each.seconds, look="rule faint", fact=self._fact(each)), label]
+            marks += [Rule(y=timed.seconds, look="rule faint", fact=self._fact(timed)), label]
         return marks
 
-    def _fact(self, each: Timing) -> Fact:
+    def _fact(self, timed: Timing) -> Fact:
         """A time, also by the least, and where it was measured."""
-        said = f"{duration(each.seconds)}, {self.against(each)} ×"
-        return Fact(self.name(each), said, more=origin(each.samples, self.measured.machine))
+        said = f"{duration(timed.seconds)}, {self.against(timed)} ×"
+        return Fact(self.name(timed), said, more=origin(timed.samples, self.measured.machine))
 
 
 def algorithm_times(
@@ -301,16 +303,16 @@ def workspace_and_time(
 ) -> PageBlock:
     """Planned bytes with the name of each way and what it does, and beside them the times."""
     sizes, times, title = [], [], strings.get("speed.workspace")
-    for name, each, by in rows:
-        planned = [(workspace(each), each.workspace is not None)]
-        fact = Fact(f"{name}, {title}", nbytes=each.workspace)
+    for name, timed, by in rows:
+        planned = [(workspace(timed), timed.workspace is not None)]
+        fact = Fact(f"{name}, {title}", nbytes=timed.workspace)
         sizes.append(
-            LabelledBar(each.workspace or 0, "planned", planned, fact, name, timings.way(each))
+            LabelledBar(timed.workspace or 0, "planned", planned, fact, name, timings.way(timed))
         )
-        said = duration(each.seconds), f"{ratio(by)} ×"
-        fact = Fact(name, ", ".join(said), more=origin(each.samples, machine))
+        said = duration(timed.seconds), f"{ratio(by)} ×"
+        fact = Fact(name, ", ".join(said), more=origin(timed.samples, machine))
         times.append(
-            LabelledBar(each.seconds, "measured", [(said[0], True), (f"  {said[1]}", False)], fact)
+            LabelledBar(timed.seconds, "measured", [(said[0], True), (f"  {said[1]}", False)], fact)
         )
     across = bytes_over(round(max(bar.value for bar in sizes)), TIGHT)
     seconds, foot = seconds_over(bar.value for bar in times), Axis(note=note, rule=False)
@@ -338,9 +340,9 @@ def _decades(sizes: list[int]) -> LogScale:
     return LogScale(powers[0] / (8 if nothing else 1), powers[-1], 10, label, (*nothing, *powers))
 
 
-def _amount(across: LogScale, each: Timing) -> float:
+def _amount(across: LogScale, timed: Timing) -> float:
     """The place of its workspace on the axis."""
-    return each.workspace or across.values[0]
+    return timed.workspace or across.values[0]
 
 
 def _round(seconds: float) -> str:

@@ -64,12 +64,12 @@ class BatchTimes(Recordable):
 
     @property
     def notes(self) -> list[str]:
-        found = self.measured
-        samples = [each for curve in found.curves for each in curve.samples.values()]
+        row = self.measured
+        samples = [sample for curve in row.curves for sample in curve.samples.values()]
         return [
             *timings.taken(samples, processor=True),
-            timings.where(found.machine),
-            *timings.products(found.blas),
+            timings.where(row.machine),
+            *timings.products(row.blas),
             *on_gpu(self.gpu),
         ]
 
@@ -143,12 +143,12 @@ def filling(curve: BatchCurve, lanes: int) -> int | None:
     return onward[0] if falls and _spread(curve, onward) <= FLAT else None
 
 
-def on_gpu(found: RecordedFigures | None) -> list[str]:
+def on_gpu(figures: RecordedFigures | None) -> list[str]:
     """A reading of recorded figures, or that there are none."""
-    lines = experiment.curves(found.result.lines) if found else []
-    if found is None or not lines:
+    lines = experiment.curves(figures.result.lines) if figures else []
+    if figures is None or not lines:
         return [strings.get("batch.unrecorded", command=recorded_figures.COMMAND)]
-    where = strings.get("recorded.where", command=found.command, where=found.where)
+    where = strings.get("recorded.where", command=figures.command, where=figures.where)
     return [*(strings.get("batch.recorded", reading=reading(c)) for c in lines), f"{where}."]
 
 
@@ -174,32 +174,32 @@ def _percent(curve: BatchCurve, sizes: Sequence[int]) -> int:
     return ceil(round(100 * _spread(curve, sizes) - 100, 6))
 
 
-def _per_sample(found: BatchTimes) -> Chart:
-    curves = found.measured.curves
+def _per_sample(times: BatchTimes) -> Chart:
+    curves = times.measured.curves
     sizes = sorted({size for curve in curves for size in curve.batches})
     most = max(curve.at(size) / curve.least for curve in curves for size in curve.batches)
     edge = (sizes[-1] / sizes[0]) ** INSET
     up = powers_around([1, most], label="{:,g} ×".format)
-    ways = [_way(found, curve) for curve in curves]
+    ways = [_way(times, curve) for curve in curves]
     return Chart(
         LogScale(sizes[0] / edge, sizes[-1] * edge, label="{:,g}".format, marked=tuple(sizes)),
         up,
-        [*_filled(found, sizes, up.last), *drawn(ways), Names(ways, -40, 34)],
+        [*_filled(times, sizes, up.last), *drawn(ways), Names(ways, -40, 34)],
         max(270, 34 * len(curves)),
         Axis(strings.get("batch.batch")),
         Axis(side="right"),
         left=236,
         right=64,
         above=16,
-        told=_by_batch(found),
+        told=_by_batch(times),
         gap=6,
     )
 
 
-def _filled(found: BatchTimes, sizes: list[int], top: float) -> list[Mark]:
+def _filled(times: BatchTimes, sizes: list[int], top: float) -> list[Mark]:
     """The batch that fills a vector of this processor, where samples do."""
-    full = found.measured.lanes
-    if all(curve.name != "samples" for curve in found.measured.curves):
+    full = times.measured.lanes
+    if all(curve.name != "samples" for curve in times.measured.curves):
         return []
     if not sizes[0] <= full <= sizes[-1]:
         return []
@@ -208,22 +208,22 @@ def _filled(found: BatchTimes, sizes: list[int], top: float) -> list[Mark]:
     return [rule, ChartText(full, top, label, 11, "middle", dy=-10, held=True)]
 
 
-def _way(found: BatchTimes, curve: BatchCurve) -> NamedLine:
+def _way(times: BatchTimes, curve: BatchCurve) -> NamedLine:
     """Name and ends of a way, beside its first point."""
     points, facts = [(size, curve.at(size) / curve.least) for size in curve.batches], []
     for size in curve.batches:
         name = f"{way(curve)}, {strings.get('batch.batch')} {size:,}"
         value = f"{each_sample(curve, size)}, {against(curve, size)} ×"
         facts.append(
-            Fact(name, value, more=timings.origin(curve.samples[size], found.measured.machine))
+            Fact(name, value, more=timings.origin(curve.samples[size], times.measured.machine))
         )
     label = [(way(curve), True)]
     return NamedLine([label, ends(curve)], points, facts, points[0])
 
 
-def _by_batch(found: BatchTimes) -> list[str]:
+def _by_batch(times: BatchTimes) -> list[str]:
     """A line for every way, then one for every batch: time per sample, and by the least."""
-    curves = found.measured.curves
+    curves = times.measured.curves
     cells = [[strings.get("batch.batch"), *(curve.name for curve in curves)]]
     for size in curves[0].batches:
         pairs = ((each_sample(c, size), against(c, size)) for c in curves)
@@ -253,5 +253,5 @@ def batch_times(
     Raises:
         InputError: a value that is not allowed, or more bytes than are free.
     """
-    found = experiment.measure(ways, batches, MOST, progress)
-    return BatchTimes(found, recorded_figures.latest())
+    sweep = experiment.measure(ways, batches, MOST, progress)
+    return BatchTimes(sweep, recorded_figures.latest())

@@ -204,11 +204,11 @@ def text_of(key: str, **values: object) -> str:
 
 
 def _guess(given: object) -> float:
-    found = real_number("guess", given, 0.5)
-    if not 0 <= found <= 1:
+    guess = real_number("guess", given, 0.5)
+    if not 0 <= guess <= 1:
         raise InputError(_("a guess is a share from 0 to 1, got {given}; try 0.5.",
                            given=shorten(given)))  # fmt: skip
-    return found
+    return guess
 
 
 class IdleMaps(SteadyView[IdleFeatureMaps]):
@@ -246,28 +246,28 @@ class IdleMaps(SteadyView[IdleFeatureMaps]):
         return None
 
     def test_state(self, now: State) -> str:
-        found = self.rows_of(now)
-        told = "" if found.asked else f"{found.share:.6f}"
+        rows = self.rows_of(now)
+        told = "" if rows.asked else f"{rows.share:.6f}"
         return "|".join((now.network.name, str(now.batch), now.device.name, told))
 
     def says(self, scene: PageState) -> str:
-        found = self.rows_of(scene.now)
-        return " ".join([f"{found.title}", *found.lines()])
+        rows = self.rows_of(scene.now)
+        return " ".join([f"{rows.title}", *rows.lines()])
 
     def compose(self, scene: PageState) -> Page:
-        found = self.rows_of(scene.now)
-        heads, rows = found.table()
+        maps = self.rows_of(scene.now)
+        heads, rows = maps.table()
         time = Time(scene.now.room[0], scene.width)
         blocks: list[PageBlock] = [
-            Paragraphs([emphasized(found.finding)], 20),
-            Paragraphs(found.sentences, 13, gap=3),
-            _lane(found, time),
-            _pile(found, time, scene.now.guess),
-            Paragraphs(found.notes, 11, dim=True, gap=6),
-            Paragraphs(found.lines(), drawn=False, gap=1),
+            Paragraphs([emphasized(maps.finding)], 20),
+            Paragraphs(maps.sentences, 13, gap=3),
+            _lane(maps, time),
+            _pile(maps, time, scene.now.guess),
+            Paragraphs(maps.notes, 11, dim=True, gap=6),
+            Paragraphs(maps.lines(), drawn=False, gap=1),
             Table(heads, rows, "<>>>>"[: len(heads)], drawn=False, gap=1),
         ]
-        return Page(found.title, blocks, scene.width, self.says(scene), titled=False)
+        return Page(maps.title, blocks, scene.width, self.says(scene), titled=False)
 
 
 idle = maker(IdleMaps)
@@ -276,39 +276,39 @@ idle = maker(IdleMaps)
 # -- how it is drawn -------------------------------------------------------------------------------
 
 
-def _lane(found: IdleFeatureMaps, time: Time) -> Chart:
+def _lane(maps: IdleFeatureMaps, time: Time) -> Chart:
     """What computes."""
     marks: list[Mark] = [
-        *phases(found.backward, found.now.seconds, -22),
-        *computing(found.slots, (0, LANE), time.x.last),
+        *phases(maps.backward, maps.now.seconds, -22),
+        *computing(maps.slots, (0, LANE), time.x.last),
         *named(LANE / 2, text_of("compute"), text_of("operations")),
-        *after(found.now.seconds, time, (0, LANE)),
+        *after(maps.now.seconds, time, (0, LANE)),
     ]
     return Chart(time.x, Scale(0, LANE), marks, LANE, left=LEFT,
                  right=RIGHT, above=32, name=text_of("compute"), gap=8)  # fmt: skip
 
 
-def _pile(found: IdleFeatureMaps, time: Time, guess: float | None) -> Chart:
+def _pile(maps: IdleFeatureMaps, time: Time, guess: float | None) -> Chart:
     """A bar for each map, the first at the bottom."""
-    total = sum(row.nbytes for row in found.rows)
+    total = sum(row.nbytes for row in maps.rows)
     marks: list[Mark] = []
     low = 0
-    for row in found.rows:
-        marks += _bar(found, row, low, TALL * row.nbytes / total)
+    for row in maps.rows:
+        marks += _bar(maps, row, low, TALL * row.nbytes / total)
         low += row.nbytes
-    if not found.asked:
-        marks += _number(found, time, guess)
-    if found.now.seconds > time.x.last:
+    if not maps.asked:
+        marks += _number(maps, time, guess)
+    if maps.now.seconds > time.x.last:
         marks.append(OpenEdge(0, total, "right"))
-    above = ABOVE * (not found.asked)
+    above = ABOVE * (not maps.asked)
     return Chart(time.x, Scale(0, total), marks, TALL, time.axis, left=LEFT, right=RIGHT,
                  above=12 + above, name=text_of("unused"))  # fmt: skip
 
 
-def _bar(found: IdleFeatureMaps, row: IdleRow, low: int, tall: float) -> Iterator[Mark]:
+def _bar(maps: IdleFeatureMaps, row: IdleRow, low: int, tall: float) -> Iterator[Mark]:
     """A map, with its name where it is thick enough."""
     high, edge = low + row.nbytes, 0.8 if tall > 3 else 0.2
-    if found.asked:
+    if maps.asked:
         fact = Fact(
             row.name, nbytes=row.nbytes, more=text_of("seconds", seconds=duration(row.alive))
         )
@@ -327,12 +327,12 @@ def _bar(found: IdleFeatureMaps, row: IdleRow, low: int, tall: float) -> Iterato
         yield ChartText(0, (low + high) / 2, row.name, 12, "end", dx=-10, dy=4)
 
 
-def _number(found: IdleFeatureMaps, time: Time, guess: float | None) -> Iterator[Mark]:
+def _number(maps: IdleFeatureMaps, time: Time, guess: float | None) -> Iterator[Mark]:
     """Above the pile, at the right: the share that is idle, in digits and as a bar with the
     guess."""
-    end, top = time.x.last, 1.0 * sum(row.nbytes for row in found.rows)
+    end, top = time.x.last, 1.0 * sum(row.nbytes for row in maps.rows)
     left, pixel = end - NUMBER * time.pixel, top / TALL
-    used, digits = left + (1 - found.share) * (end - left), found.number
+    used, digits = left + (1 - maps.share) * (end - left), maps.number
     top += ABOVE * pixel
     wide = texts.width(digits, 20, bold=True) + 10
     yield ChartText(left, top, digits, 20, dy=18, bold=True)

@@ -29,18 +29,18 @@ class MemoryRate(Recordable):
     def lines(self) -> list[timing.BenchmarkLine]:
         rates = self.measured.rates
         return [
-            timings.rate(each.format, 8 * each.nbytes // each.bits, each.samples) for each in rates
+            timings.rate(rate.format, 8 * rate.nbytes // rate.bits, rate.samples) for rate in rates
         ]
 
     @property
     def narrow(self) -> ReadingSamples:
         """The format of the fewest bits."""
-        return min(self.measured.rates, key=lambda each: each.bits)
+        return min(self.measured.rates, key=lambda sample: sample.bits)
 
     @property
     def wide(self) -> ReadingSamples:
         """The last of those of the most bits."""
-        return sorted(self.measured.rates, key=lambda each: each.bits)[-1]
+        return sorted(self.measured.rates, key=lambda sample: sample.bits)[-1]
 
     @property
     def title(self) -> str:
@@ -51,7 +51,7 @@ class MemoryRate(Recordable):
     @property
     def sentences(self) -> list[str]:
         """The values per second of the narrowest format, and the bytes per second of all."""
-        speeds = [each.bandwidth for each in self.measured.rates]
+        speeds = [rate.bandwidth for rate in self.measured.rates]
         narrow, wide = self.narrow, self.wide
         if len(speeds) == 1:
             rate = billions(speeds[0])
@@ -64,28 +64,28 @@ class MemoryRate(Recordable):
 
     @property
     def notes(self) -> list[str]:
-        found = self.measured
-        known = "lanes.memory.cached" if found.cached else "lanes.memory.caches"
-        key = known if found.largest else "lanes.memory.unknown"
-        size, cache = units.short(found.nbytes), units.short(found.largest)
-        times = ratio(found.nbytes / max(1, found.largest))
-        count, clock = len(found.rates[0].samples), strings.get(f"lanes.{found.clock}")
+        row = self.measured
+        known = "lanes.memory.cached" if row.cached else "lanes.memory.caches"
+        key = known if row.largest else "lanes.memory.unknown"
+        size, cache = units.short(row.nbytes), units.short(row.largest)
+        times = ratio(row.nbytes / max(1, row.largest))
+        count, clock = len(row.rates[0].samples), strings.get(f"lanes.{row.clock}")
         return [
             strings.get(key, times=times, size=size, cache=cache),
             strings.get("lanes.memory.samples", count=count, clock=clock),
-            timings.where(found.machine),
+            timings.where(row.machine),
         ]
 
     def page(self) -> Page:
-        found, rows = self.measured, []
-        for each in found.rates:
-            values, rate = billions(each.values), billions(each.bandwidth)
+        row, rows = self.measured, []
+        for samples in row.rates:
+            values, rate = billions(samples.values), billions(samples.bandwidth)
             label = [(strings.get("lanes.memory.values", values=values), True),
                      (strings.get("lanes.memory.bandwidth", rate=rate), False)]  # fmt: skip
-            nbytes = strings.get("lanes.memory.bytes", count=each.bits // 8)
-            fact = Fact(each.format, nbytes, more=timings.origin(each.samples, found.machine))
+            nbytes = strings.get("lanes.memory.bytes", count=samples.bits // 8)
+            fact = Fact(samples.format, nbytes, more=timings.origin(samples.samples, row.machine))
             rows.append(
-                LabelledBar(each.values / 1e9, "measured", label, fact, each.format, nbytes)
+                LabelledBar(samples.values / 1e9, "measured", label, fact, samples.format, nbytes)
             )
         told = [f"{row.name}: {row.below}, {row.label[0][0]}{row.label[1][0]}." for row in rows]
         scale = counts_over(ceil(max(row.value for row in rows)))

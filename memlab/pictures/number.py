@@ -154,13 +154,15 @@ class FormattedNumber:
     @property
     def title(self) -> str:
         """``'0.1 in fp16: 16 bits, of them 1 sign, 5 exponent and 10 mantissa'``."""
-        found = self.format
+        number_format = self.format
         way = "up" if self.step > 0 else "down"
         walked = _say(f"walked.{way}", count=abs(self.step)) if self.step else ""
         counts = ("bits", "exponent", "mantissa", "unused")
-        parts = {name: getattr(found, name) for name in counts}
-        key = "unused" if found.unused else found.kind
-        return _say(f"title.{key}", number=self._typed, walked=walked, format=found.name, **parts)
+        parts = {name: getattr(number_format, name) for name in counts}
+        key = "unused" if number_format.unused else number_format.kind
+        return _say(
+            f"title.{key}", number=self._typed, walked=walked, format=number_format.name, **parts
+        )
 
     @property
     def subject(self) -> str:
@@ -194,8 +196,8 @@ class FormattedNumber:
     def fields(self) -> list[Field]:
         """Each field with its bits and their meaning."""
         names = ("sign", "exponent", "mantissa") if self.bits.exponent else ("top", "rest")
-        found = zip(names, filter(None, self.bits), strict=True)
-        return [Field(name, bits, self._meaning(name, bits)) for name, bits in found]
+        fields = zip(names, filter(None, self.bits), strict=True)
+        return [Field(name, bits, self._meaning(name, bits)) for name, bits in fields]
 
     @property
     def formula(self) -> str:
@@ -350,10 +352,10 @@ def parse(text: str) -> Value:
 def _size(plain: str) -> Value | None:
     if plain in _NAMED:
         return _NAMED[plain]
-    if found := _POWER.fullmatch(plain):
-        return Fraction(int(found[1])) ** int(found[2])
-    if found := _FRACTION.fullmatch(plain):
-        return Fraction(int(found[1]), int(found[2])) if int(found[2]) else None
+    if match := _POWER.fullmatch(plain):
+        return Fraction(int(match[1])) ** int(match[2])
+    if match := _FRACTION.fullmatch(plain):
+        return Fraction(int(match[1]), int(match[2])) if int(match[2]) else None
     if _DECIMAL.fullmatch(plain) and re.match(r"\.?\d", plain):
         return Fraction(plain.replace(",", ""))
     return None
@@ -409,38 +411,38 @@ class NumberBits(View[FormattedNumber]):
         return FormattedNumber(now.value, now.format, now.step)
 
     def test_state(self, now: State) -> str:
-        found = self.rows_of(now)
-        return "|".join((now.value, now.format, str(now.step), found.fate, "".join(found.bits)))
+        rows = self.rows_of(now)
+        return "|".join((now.value, now.format, str(now.step), rows.fate, "".join(rows.bits)))
 
     def says(self, scene: PageState) -> str:
         return self.rows_of(scene.now).spoken
 
     def compose(self, scene: PageState) -> Page:
-        found = self.rows_of(scene.now)
-        return Page(found.title, list(_blocks(found, scene)), scene.width, found.spoken)
+        rows = self.rows_of(scene.now)
+        return Page(rows.title, list(_blocks(rows, scene)), scene.width, rows.spoken)
 
 
 number = maker(NumberBits)
 
 
-def _blocks(found: FormattedNumber, scene: PageState) -> Iterator[PageBlock]:
+def _blocks(number: FormattedNumber, scene: PageState) -> Iterator[PageBlock]:
     """From what becomes of the number to the same in every format, on demand."""
-    yield Paragraphs(found.headline, 16, bold=True, gap=3)
-    yield Paragraphs(found.note, 13)
-    yield _boxes(found.fields, scene.width)
-    for field in found.fields:
+    yield Paragraphs(number.headline, 16, bold=True, gap=3)
+    yield Paragraphs(number.note, 13)
+    yield _boxes(number.fields, scene.width)
+    for field in number.fields:
         said = [(field.label, True), (f"{field.bits}: {field.meaning}", False)]
-        first = field is found.fields[0]
+        first = field is number.fields[0]
         yield Paragraphs([said], 13, mark=PAINTS[field.name], gap=10 if first else 0)
-    yield Paragraphs(found.formula, 14, bold=True, gap=6)
-    yield Paragraphs(found.lost, 13, gap=2)
-    yield Paragraphs(found.neighbours, 13)
-    if found.line is not None:
-        yield Chart(Scale(0, 1), Scale(0, 40), list(_marks(found, found.line)), 40,
+    yield Paragraphs(number.formula, 14, bold=True, gap=6)
+    yield Paragraphs(number.lost, 13, gap=2)
+    yield Paragraphs(number.neighbours, 13)
+    if number.line is not None:
+        yield Chart(Scale(0, 1), Scale(0, 40), list(_marks(number, number.line)), 40,
                     left=12, right=12, above=16, below=6, gap=6)  # fmt: skip
-        yield Key(_key(found.line), 11, gap=10)
-    rows = found.everywhere()
-    here = [index for index, row in enumerate(rows) if row[0] == found.name]
+        yield Key(_key(number.line), 11, gap=10)
+    rows = number.everywhere()
+    here = [index for index, row in enumerate(rows) if row[0] == number.name]
     heads = [_say(f"head.{name}") for name in ("format", "bits", "held", "error")]
     yield Table(heads, rows, "<><>", _say("everywhere"), bold=here, gap=12,
                 drawn=scene.now.numbers)  # fmt: skip
@@ -479,10 +481,10 @@ def _field(field: Field, left: float, wide: float) -> Iterator[Mark]:
 # -- the line of numbers --------------------------------------------------------------------------
 
 
-def _marks(found: FormattedNumber, line: NeighbourLine) -> Iterator[Mark]:
+def _marks(number: FormattedNumber, line: NeighbourLine) -> Iterator[Mark]:
     """The number above the line, the values of the format on it and below it."""
     middle = _say("key.middle")
-    yield ChartText(line.where, 40, found.subject, 12, "middle", dy=-4, bold=True, held=True)
+    yield ChartText(line.where, 40, number.subject, 12, "middle", dy=-4, bold=True, held=True)
     for part in line.dashed:
         yield Rule(y=20, span=part, look="before")
     yield Rule(y=20, span=line.solid, look="pole")
@@ -494,10 +496,10 @@ def _marks(found: FormattedNumber, line: NeighbourLine) -> Iterator[Mark]:
         anchor, dx = ends.get(x, ("middle", 0.0))
         yield Label(shown(value), [(x, 20, anchor, dx, 22)], kept=x in ends)
         if value is not None:
-            held = value == found.held
+            held = value == number.held
             fact = Fact(shown(value), more=_say(f"key.{'held' if held else 'other'}"))
             yield Points([(x, 20)], "dot" if held else "hollow", 10, fact)
-    yield Points([(line.where, 30)], POINTER, fact=Fact(found.subject, more=_say("key.number")))
+    yield Points([(line.where, 30)], POINTER, fact=Fact(number.subject, more=_say("key.number")))
 
 
 def _key(line: NeighbourLine) -> list[tuple[int | Paint | str, str]]:

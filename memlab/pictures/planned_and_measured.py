@@ -160,8 +160,8 @@ class PlannedAndMeasured(Still):
             title = strings.get("run.differing")
             blocks.append(Table([""], [[line] for line in lines], title=title, indent="  ", gap=10))
         blocks += [self._key(), self._timeline(), self._table()]
-        peaks = ", ".join(f"{origin(each.origin)} {units.exact(each.nbytes)}"
-                          for each in self.peaks)  # fmt: skip
+        peaks = ", ".join(f"{origin(peak.origin)} {units.exact(peak.nbytes)}"
+                          for peak in self.peaks)  # fmt: skip
         return Page(self.title, blocks, says=f"{self.title}. {peaks}. {self.headline}")
 
     def text(self, seconds: bool = False) -> str:

@@ -88,8 +88,10 @@ def usual(start: str) -> dict[str, str]:
     if start not in MODES:
         return {**dict.fromkeys(map(str, STORABLE), COMPUTED.name), COPY: NONE}
     mode = MODES[start]
-    found = {str(role): mode.half if role in mode.roles else COMPUTED.name for role in STORABLE}
-    return found | {COPY: COMPUTED.name if mode.master else NONE}
+    formats_of_roles = {
+        str(role): mode.half if role in mode.roles else COMPUTED.name for role in STORABLE
+    }
+    return formats_of_roles | {COPY: COMPUTED.name if mode.master else NONE}
 
 
 def recipe(network: Network, optimizer: str, start: str, chosen: Formats) -> StepRecipe:
@@ -155,7 +157,7 @@ class StorageChoice:
     @property
     def per_parameter(self) -> Fraction:
         """Bytes of model state for one parameter of a layer that is large."""
-        return self.scales + sum(each.nbytes for each in self.arrays)
+        return self.scales + sum(array.nbytes for array in self.arrays)
 
     @property
     def digits(self) -> str:
@@ -184,10 +186,12 @@ class StorageChoice:
         """For the first table: bytes of each array, and in all."""
         kinds = (*((role, False) for role in STATE[:2]), (STATE[2], True), (STATE[2], False))
         sums = (
-            " + ".join(str(each.nbytes) for each in self.arrays if (each.role, each.copy) == kind)
+            " + ".join(
+                str(array.nbytes) for array in self.arrays if (array.role, array.copy) == kind
+            )
             for kind in kinds
         )
-        return [self.name, *(each or "-" for each in sums),
+        return [self.name, *(amount or "-" for amount in sums),
                 f"{figure(float(self.per_parameter), 5)} B"]  # fmt: skip
 
     @property
@@ -196,7 +200,7 @@ class StorageChoice:
         roles = (*(self.state[role] for role in STATE), *(self.maps[role] for role in MAPS))
         state, maps = self.totals
         others = (self.others[Role.WORKSPACE], self.others[Role.BUFFER])
-        return [f"{each:,}" for each in (*roles[:3], state, *roles[3:], maps, *others, self.peak)]
+        return [f"{count:,}" for count in (*roles[:3], state, *roles[3:], maps, *others, self.peak)]
 
 
 def way(name: str, memory: StepMemory, batch: int) -> StorageChoice:
@@ -220,12 +224,14 @@ def _arrays(memory: StepMemory) -> tuple[tuple[Array, ...], Fraction]:
     """The arrays of each value of the largest parameter, and its share in block scales."""
     assert memory.step is not None
     slots = [(slot, operands(op)) for op in memory.step.ops for slot in op.slots]
-    slot, found = max(slots, key=lambda each: each[1][each[0].parameter].size.fixed)
+    slot, operand_of = max(slots, key=lambda pair: pair[1][pair[0].parameter].size.fixed)
     values = [*slot.parts.values(), slot.master] if slot.master else slot.parts.values()
-    arrays = [Array(found[e].role, found[e].format.name, e == slot.master) for e in values]
-    count = prod(extent for _, extent in found[slot.parameter].axes)
-    scales = Fraction(sum(found[name].size.fixed for name in slot.scales.values()), count)
-    return tuple(sorted(arrays, key=lambda each: (STATE.index(each.role), not each.copy))), scales
+    arrays = [
+        Array(operand_of[e].role, operand_of[e].format.name, e == slot.master) for e in values
+    ]
+    count = prod(extent for _, extent in operand_of[slot.parameter].axes)
+    scales = Fraction(sum(operand_of[name].size.fixed for name in slot.scales.values()), count)
+    return tuple(sorted(arrays, key=lambda slot: (STATE.index(slot.role), not slot.copy))), scales
 
 
 # -- the ways side by side -------------------------------------------------------------------------
@@ -275,8 +281,8 @@ class Precision:
             )
         state, maps = (_share(self.now, self.first, side) for side in (0, 1))
         key = "both" if state == maps else "not" if state == "same" and maps == "halve" else "each"
-        found = {side: self._verb(side) for side in ("maps", "state")}
-        return text_of("finding.way", name=self.start), text_of(f"finding.{key}", **found)
+        verbs = {side: self._verb(side) for side in ("maps", "state")}
+        return text_of("finding.way", name=self.start), text_of(f"finding.{key}", **verbs)
 
     def _clauses(self) -> list[str]:
         """Clauses: changes first, then what stays."""
@@ -375,8 +381,8 @@ def _share(one: StorageChoice, other: StorageChoice, side: int) -> str:
     """How the bytes of two ways compare, as the key of a text."""
     share = Fraction(one.totals[side], max(other.totals[side], 1))
     bounds = {"halve": (0.45, 0.55), "quarter": (0.2, 0.3), "same": (0.995, 1.005)}
-    found = (key for key, (low, high) in bounds.items() if low <= share <= high)
-    return next(found, "fall" if share < 1 else "grow")
+    matching = (key for key, (low, high) in bounds.items() if low <= share <= high)
+    return next(matching, "fall" if share < 1 else "grow")
 
 
 def precision_of(
@@ -387,12 +393,12 @@ def precision_of(
     Raises:
         InputError: formats that ``memlab.precision`` or ``memlab.eight_bit_states`` refuses.
     """
-    made = {name: recipe(network, optimizer, name, {}) for name in STARTS}
+    recipes = {name: recipe(network, optimizer, name, {}) for name in STARTS}
     changed = tuple(_change(role, chosen[role]) for role in OFFERED
                     if role in chosen and chosen[role] != usual(start)[role])  # fmt: skip
     if changed:
-        made[YOURS] = recipe(network, optimizer, start, chosen)
-    memories = {name: memory_of(each) for name, each in made.items()}
+        recipes[YOURS] = recipe(network, optimizer, start, chosen)
+    memories = {name: memory_of(chosen) for name, chosen in recipes.items()}
     ways = tuple(way(name, memory, batch) for name, memory in memories.items())
     memory = memories[STARTS[0]]
     return Precision(memory.label, network.parameters, memory.sample, batch, optimizer, start, ways,
@@ -436,7 +442,7 @@ class FormatsByRole(SteadyView[Precision]):
     what = Setting(
         doc="a name of ``memlab.zoo``, or a network of yours", default="resnet50",
         check=named_or_given, stays=True, code="plain",
-        write=lambda found: repr(name_of(found)),
+        write=lambda study: repr(name_of(study)),
     )  # fmt: skip
     start_from = Select(
         STARTS,
@@ -496,17 +502,17 @@ class FormatsByRole(SteadyView[Precision]):
         return {"start": "start", **states, "copy": "copy"}
 
     def test_state(self, now: State) -> str:
-        found = self.rows_of(now)
-        totals = map(str, found.now.totals)
-        return "|".join((now.what.name, str(now.batch), found.now.name, *totals))
+        study = self.rows_of(now)
+        totals = map(str, study.now.totals)
+        return "|".join((now.what.name, str(now.batch), study.now.name, *totals))
 
     def says(self, scene: PageState) -> str:
         """The finding after a change, else what the keyboard has come to."""
-        found, here = self.rows_of(scene.now), scene.now.chosen
-        if scene.news or here not in _places(found):
-            return f"{found.title}. {found.line(found.now)}"
+        study, here = self.rows_of(scene.now), scene.now.chosen
+        if scene.news or here not in _places(study):
+            return f"{study.title}. {study.line(study.now)}"
         row, _, role = here.partition(":")
-        way = found.ways[int(row)]
+        way = study.ways[int(row)]
         return (
             f"{way.name}, {text_of(f'role.{role}')}: "
             f"{units.exact((way.state | way.maps)[Role(role)])}"
@@ -524,20 +530,20 @@ class FormatsByRole(SteadyView[Precision]):
         return now.replace(chosen=_next(places, now.chosen, value)) if name == "key" else None
 
     def compose(self, scene: PageState) -> Page:
-        found, now = self.rows_of(scene.now), scene.now
+        study, now = self.rows_of(scene.now), scene.now
         role = now.chosen.partition(":")[2]
-        shown = PrecisionPageInputs(found, now.room, scene.width, now.numbers, role)
-        return Page(found.title, list(_blocks(shown)), scene.width, self.says(scene), titled=False)
+        shown = PrecisionPageInputs(study, now.room, scene.width, now.numbers, role)
+        return Page(study.title, list(_blocks(shown)), scene.width, self.says(scene), titled=False)
 
 
 precision = maker(FormatsByRole)
 
 
-def _places(found: Precision) -> list[str]:
+def _places(study: Precision) -> list[str]:
     """Row and role of all that has bytes, from left to right and from top to bottom."""
     return [
         f"{row}:{role}"
-        for row, way in enumerate(found.ways)
+        for row, way in enumerate(study.ways)
         for role, nbytes in (*way.state.items(), *way.maps.items())
         if nbytes
     ]
@@ -564,7 +570,7 @@ class PrecisionPageInputs:
     """The parts of the picture; ``room`` is what its scale holds: bytes of the model state, and of
     the maps."""
 
-    found: Precision
+    study: Precision
     room: tuple[int, ...]
     width: float
     numbers: bool
@@ -583,38 +589,38 @@ class PrecisionPageInputs:
     @property
     def rows(self) -> Band:
         """The first row is on top."""
-        return Band(len(self.found.ways), 0)
+        return Band(len(self.study.ways), 0)
 
     @property
     def height(self) -> float:
         """Height of the frame of both halves."""
-        return self.pitch * len(self.found.ways)
+        return self.pitch * len(self.study.ways)
 
     def counted(self, way: StorageChoice) -> bool:
         """Whether the bytes of a way are written: beside one's own way, where one has come from."""
-        found = self.found
-        return self.numbers or not found.changed or way in (found.origin, found.now)
+        study = self.study
+        return self.numbers or not study.changed or way in (study.origin, study.now)
 
     def old(self, way: StorageChoice) -> StorageChoice:
         """The way that one's own is held against; any other against itself."""
-        return self.found.origin if way is self.found.now else way
+        return self.study.origin if way is self.study.now else way
 
 
 def _blocks(shown: PrecisionPageInputs) -> Iterator[PageBlock]:
-    found = shown.found
-    what, finding = found.finding
+    study = shown.study
+    what, finding = study.finding
     yield Paragraphs([[(what, False), (finding, True)]], 20)
-    yield Paragraphs(found.sentences, 13, gap=3)
+    yield Paragraphs(study.sentences, 13, gap=3)
     yield Key([(PAINTS[role], text_of(f"role.{role}")) for role in ROLES], gap=8)
     halves = _cells(shown), _stacks(shown)
     beside = SideBySide([(halves[0], SHARE), (halves[1], 1 - SHARE)], APART)
     yield from [beside] if shown.wide else halves
-    names = [way.name for way in found.ways]
+    names = [way.name for way in study.ways]
     kinds = ("values", "gradients", "copy", "states", "sum")
     yield Table([text_of("table.parameter"), *(text_of(f"table.{kind}") for kind in kinds)],
-                [way.cells for way in found.ways], drawn=False)  # fmt: skip
-    yield Table([text_of("table.bytes"), *names], found.table, drawn=False)
-    yield Paragraphs(found.notes, drawn=False, gap=1)
+                [way.cells for way in study.ways], drawn=False)  # fmt: skip
+    yield Table([text_of("table.bytes"), *names], study.table, drawn=False)
+    yield Paragraphs(study.notes, drawn=False, gap=1)
 
 
 # -- one parameter ---------------------------------------------------------------------------------
@@ -659,17 +665,17 @@ class Arrow(Mark):
 
 def _cells(shown: PrecisionPageInputs) -> Chart:
     """For each way, one parameter as blocks of a role, each a cell for a byte."""
-    found = shown.found
-    most = float(max(way.per_parameter for way in found.ways))
+    study = shown.study
+    most = float(max(way.per_parameter for way in study.ways))
     marks: list[Mark] = [
-        Rule(x=float(found.first.per_parameter)),
+        Rule(x=float(study.first.per_parameter)),
         ChartText(0, 0, text_of("one"), 13, dy=20 - HEAD, bold=True),
         ChartText(0, 0, text_of("cell"), 11, dy=35 - HEAD, dim=True),
     ]
     if shown.wide:
         one = texts.width(text_of("one"), 13, bold=True) + 12
-        marks.append(Arrow(text_of("times", count=found.count), one, TOTAL + APART, 16 - HEAD))
-    for row, way in enumerate(found.ways):
+        marks.append(Arrow(text_of("times", count=study.count), one, TOTAL + APART, 16 - HEAD))
+    for row, way in enumerate(study.ways):
         marks += [*_name(shown, row, way), *_parameter(shown, row, way)]
     return Chart(Scale(0, most), shown.rows, marks, shown.height, left=NAMES, right=TOTAL,
                  above=HEAD, told=list(_told(shown)), name=text_of("one"), gap=4)  # fmt: skip
@@ -677,7 +683,7 @@ def _cells(shown: PrecisionPageInputs) -> Chart:
 
 def _name(shown: PrecisionPageInputs, row: int, way: StorageChoice) -> Iterator[Mark]:
     """The name of a way, and in what it differs."""
-    y, own = row + 0.5, shown.found.changed
+    y, own = row + 0.5, shown.study.changed
     note = text_of(f"note.row.{way.name.replace(' ', '_')}") if way.name in STARTS else listed(own)
     lines = texts.wrap(note, NAMES - 10, 11)
     if len(lines) > 2:
@@ -704,9 +710,9 @@ def _parameter(shown: PrecisionPageInputs, row: int, way: StorageChoice) -> Iter
         if array.copy:
             yield ChartText((x + end) / 2, y, name, 11, "middle", dy=-TALL / 2 - 5, bold=True)
         x = end
-    if not row and (states := states_of(shown.found.optimizer)):
+    if not row and (states := states_of(shown.study.optimizer)):
         middle = x - states * way.arrays[-1].nbytes / 2
-        name = text_of(f"states.{shown.found.optimizer}")
+        name = text_of(f"states.{shown.study.optimizer}")
         yield ChartText(middle, y, name, 11, "middle", dy=-TALL / 2 - 5)
     now, old = float(way.per_parameter), float(shown.old(way).per_parameter)
     yield from _gone(row, now, old)
@@ -717,8 +723,8 @@ def _parameter(shown: PrecisionPageInputs, row: int, way: StorageChoice) -> Iter
 
 def _told(shown: PrecisionPageInputs) -> Iterator[str]:
     """The amounts that are written."""
-    for way in filter(shown.counted, shown.found.ways):
-        yield shown.found.line(way)
+    for way in filter(shown.counted, shown.study.ways):
+        yield shown.study.line(way)
         if shown.numbers:
             state, maps = way.sums
             yield text_of("parts", name=way.name, state=state, maps=maps, peak=way.said_peak)
@@ -750,19 +756,19 @@ def _gone(row: int, end: float, old: float) -> Iterator[Mark]:
 def _stacks(shown: PrecisionPageInputs) -> Chart:
     """For each way the model state to the left of a line and the maps to its right, on one
     scale."""
-    found, (state, maps) = shown.found, shown.room
+    study, (state, maps) = shown.study, shown.room
     room = (shown.width - APART) * (1 - SHARE) if shown.wide else shown.width
     names = 0 if shown.wide else NAMES
-    sums = [texts.width(way.sums[1], 11) + 12 for way in found.ways if shown.numbers]
-    noted = max(NOTE - 55, texts.width(_maps_note(found), 11) + 14)
+    sums = [texts.width(way.sums[1], 11) + 12 for way in study.ways if shown.numbers]
+    noted = max(NOTE - 55, texts.width(_maps_note(study), 11) + 14)
     left, right = _margins(room - names, state, maps, max(noted, *sums * shown.wide, 0))
     pixel = (room - names - left - right) / max(state + maps, 1)
-    first, half = found.first.totals[0], found.first.totals[1] / 2
+    first, half = study.first.totals[0], study.first.totals[1] / 2
     marks: list[Mark] = [Rule(x=-first), *_heads(shown, state * pixel + left)]
     if half <= maps:
         place = (half, 0.5, "middle", 0.0, -TALL / 2 - 5)
         marks += [Rule(x=half), Label(text_of("half"), [place], 11, dim=True)]
-    for row, way in enumerate(found.ways):
+    for row, way in enumerate(study.ways):
         if names:
             at = -left - state * pixel - names
             marks.append(ChartText(0, row + 0.5, way.name, 13, dx=at + 0.5, dy=5, bold=True))
@@ -788,19 +794,19 @@ def _margins(room: float, state: int, maps: int, least: float) -> tuple[float, f
 
 def _heads(shown: PrecisionPageInputs, room: float) -> Iterator[Mark]:
     """The line between the two sides, and what each is."""
-    state = text_of("state_note", network=shown.found.network)
+    state = text_of("state_note", network=shown.study.network)
     yield ChartText(0, 0, text_of("state_head"), 13, "end", dx=-12, dy=20 - HEAD, bold=True)
     yield ChartText(0, 0, texts.shortened(state, max(room, NOTE), 11), 11, "end", dx=-12,
                dy=35 - HEAD,
                dim=True)  # fmt: skip
     yield ChartText(0, 0, text_of("maps_head"), 13, dx=10, dy=20 - HEAD, bold=True)
-    yield ChartText(0, 0, _maps_note(shown.found), 11, dx=10, dy=35 - HEAD, dim=True)
+    yield ChartText(0, 0, _maps_note(shown.study), 11, dx=10, dy=35 - HEAD, dim=True)
 
 
-def _maps_note(found: Precision) -> str:
+def _maps_note(study: Precision) -> str:
     """Text that says how many samples the maps are of."""
-    count = "maps_note" if found.batch > 1 else "maps_note_one"
-    return text_of(count, batch=f"{found.batch:,}", sample=found.sample)
+    count = "maps_note" if study.batch > 1 else "maps_note_one"
+    return text_of(count, batch=f"{study.batch:,}", sample=study.sample)
 
 
 def _stack(

@@ -123,11 +123,13 @@ class Wave:
     def _parts(self) -> Column:
         """The part that each block belongs to, by its number in ``PARTS``."""
         lives, tensors = self.lives, self.liveness.tensors
-        fixed = np.array([_fixed(each.role, each.storage.size.per_sample) for each in tensors])
+        fixed = np.array(
+            [_fixed(tensor.role, tensor.storage.size.per_sample) for tensor in tensors]
+        )
         waits = (lives.birth < self.backward) & (lives.death >= self.backward)
         maps = np.where(waits, PARTS.index("kept"), PARTS.index("again"))
-        found = fixed[lives.tensor]
-        return np.where(found < 0, maps, found)
+        parts = fixed[lives.tensor]
+        return np.where(parts < 0, maps, parts)
 
     @property
     def parts(self) -> dict[str, int]:
@@ -164,10 +166,10 @@ class Wave:
             places = list(run)
             if repeats:
                 first, last = places[0], places[-1]
-                made = (lives.birth >= first) & (lives.birth <= last) & (lives.death > last)
+                rerun_maps = (lives.birth >= first) & (lives.birth <= last) & (lives.death > last)
                 numbers = [self.stage[index] for index in lives.order[places].tolist()]
                 ends = min(numbers), max(numbers)
-                yield RerunSegment(first, last, ends, int(lives.nbytes[made].sum()))
+                yield RerunSegment(first, last, ends, int(lives.nbytes[rerun_maps].sum()))
 
 
 def _fixed(role: Role, per_sample: int) -> int:
@@ -268,9 +270,9 @@ class Schedules:
         count = len(best) if len(best) <= TRIED else FEW
         chosen = (round(i * (len(best) - 1) / max(count - 1, 1)) for i in range(count))
         schedules = (chain_optimum.least_time(chain, best[number][0]) for number in chosen)
-        found = [self.plain, *(self.wave(self.cuts.order(each)) for each in schedules)]
+        candidates = [self.plain, *(self.wave(self.cuts.order(schedule)) for schedule in schedules)]
         kept: list[Wave] = []
-        for wave in sorted(found, key=lambda wave: wave.point):
+        for wave in sorted(candidates, key=lambda wave: wave.point):
             if not kept or wave.cost < kept[-1].cost:
                 kept.append(wave)
         return tuple(kept)
@@ -327,13 +329,13 @@ def _named(name: str) -> NamedStep:
 
 
 @lru_cache(maxsize=8)
-def schedules(found: NamedStep, batch: int) -> Schedules:
+def schedules(named_step: NamedStep, batch: int) -> Schedules:
     """All schedules of a subject at a batch; those of the last few are kept.
 
     Raises:
         InputError: as ``Schedules``.
     """
-    return Schedules(found.step, whole_number("batch", batch))
+    return Schedules(named_step.step, whole_number("batch", batch))
 
 
 # -- one of them -----------------------------------------------------------------------------------
@@ -363,7 +365,7 @@ class Waves(Study):
         wave, best, plain = self.wave, self.all.best, self.all.plain
         if self.budget is not None:
             return "budget"
-        little = [each.peak > (1 - LITTLE) * plain.peak for each in (best, wave)]
+        little = [other.peak > (1 - LITTLE) * plain.peak for other in (best, wave)]
         if little[0]:
             return "floor"
         if wave.peak == best.peak:
@@ -396,14 +398,15 @@ class Waves(Study):
 
     @property
     def _values(self) -> dict[str, object]:
-        found, wave = self.all, self.wave
+        schedule_set, wave = self.all, self.wave
         budget = "" if self.budget is None else units.exact(self.budget)
         return {
-            "peak": three_digits(wave.peak), "plain": three_digits(found.plain.peak),
-            "more": found.more(wave),
+            "peak": three_digits(wave.peak), "plain": three_digits(schedule_set.plain.peak),
+            "more": schedule_set.more(wave),
             "kept": three_digits(wave.parts["kept"]), "floor": three_digits(wave.floor),
             "k": wave.k,
-            "stages": found.stages, "budget": budget, "limit": three_digits(self.budget or 0),
+            "stages": schedule_set.stages, "budget": budget,
+            "limit": three_digits(self.budget or 0),
         }  # fmt: skip
 
     @property
@@ -452,19 +455,19 @@ def _all(now: State) -> Schedules:
     return schedules(now.what, now.batch)
 
 
-def stops(found: Schedules) -> list[int]:
+def stops(schedules: Schedules) -> list[int]:
     """The least possible peak, and round budgets from there up to the plain one."""
-    plain, least = found.plain.peak, found.frontier[0].peak
+    plain, least = schedules.plain.peak, schedules.frontier[0].peak
     steps = (factor * 10**power for power in range(18) for factor in (1, 2, 5))
-    step = next(each for each in steps if plain - least <= STOPS * each)
+    step = next(step for step in steps if plain - least <= STOPS * step)
     return [least, *(step * at for at in range(least // step + 1, -(-plain // step) + 1))]
 
 
 def _halfway(now: State) -> int:
     """A stop between the least peak and the plain one."""
-    found = _all(now)
-    middle = (found.frontier[0].peak + found.plain.peak) // 2
-    return next(stop for stop in stops(found) if stop >= middle)
+    schedules = _all(now)
+    middle = (schedules.frontier[0].peak + schedules.plain.peak) // 2
+    return next(stop for stop in stops(schedules) if stop >= middle)
 
 
 def of_subjects(**given: Any) -> Setting[NamedStep]:
@@ -474,7 +477,7 @@ def of_subjects(**given: Any) -> Setting[NamedStep]:
         default="resnet50",
         check=subject,
         code="plain",
-        write=lambda found: repr(found.name) if found.name else "step",
+        write=lambda schedules: repr(schedules.name) if schedules.name else "step",
         **given,
     )
 
@@ -534,9 +537,9 @@ class Recompute(View[Waves]):
         return self.rows.wave.peak
 
     def study(self, now: State) -> Waves:
-        found = _all(now)
-        wave = found.every[now.k] if now.budget is None else found.within(now.budget)
-        return Waves(found, wave, now.budget)
+        schedules = _all(now)
+        wave = schedules.every[now.k] if now.budget is None else schedules.within(now.budget)
+        return Waves(schedules, wave, now.budget)
 
     def outline_key(self, now: State) -> object:
         return now.replace(numbers=False)
@@ -554,26 +557,26 @@ class Recompute(View[Waves]):
         return None
 
     def test_state(self, now: State) -> str:
-        found = self.rows_of(now)
-        return "|".join(map(str, (found.wave.k, found.budget, found.wave.peak, found.wave.cost)))
+        rows = self.rows_of(now)
+        return "|".join(map(str, (rows.wave.k, rows.budget, rows.wave.peak, rows.wave.cost)))
 
     def says(self, scene: PageState) -> str:
-        found = self.rows_of(scene.now)
-        return f"{found.all.subject}. {found.title}."
+        rows = self.rows_of(scene.now)
+        return f"{rows.all.subject}. {rows.title}."
 
     def compose(self, scene: PageState) -> Page:
-        found, listed = self.rows_of(scene.now), scene.now.numbers
-        heads, *rows = found.rows()
+        schedules, listed = self.rows_of(scene.now), scene.now.numbers
+        heads, *rows = schedules.rows()
         blocks: list[PageBlock] = [
-            Paragraphs(found.title, 20, bold=True, gap=3),
-            Paragraphs(found.sentences[0], 13),
-            _waves(found),
-            _strip(found),
-            Unnamed(list(_key(found)), gap=4),
-            Paragraphs([found.exactly, *found.notes], drawn=listed, gap=10),
+            Paragraphs(schedules.title, 20, bold=True, gap=3),
+            Paragraphs(schedules.sentences[0], 13),
+            _waves(schedules),
+            _strip(schedules),
+            Unnamed(list(_key(schedules)), gap=4),
+            Paragraphs([schedules.exactly, *schedules.notes], drawn=listed, gap=10),
             Table(heads, rows, drawn=listed, gap=8),
         ]
-        return Page(found.title, blocks, scene.width, self.says(scene), titled=False)
+        return Page(schedules.title, blocks, scene.width, self.says(scene), titled=False)
 
 
 recompute = maker(Recompute)
@@ -582,36 +585,36 @@ recompute = maker(Recompute)
 # -- the waves, and the bars beside them -----------------------------------------------------------
 
 
-def _waves(found: Waves) -> Chart:
+def _waves(waves: Waves) -> Chart:
     """Bytes over time on the left, the peaks of all k on the right, on one axis of bytes."""
-    wave, mountain = found.wave, mountain_of(found)
-    peak, limit = mountain.at(mountain.top), found.budget
+    wave, mountain = waves.wave, mountain_of(waves)
+    peak, limit = mountain.at(mountain.top), waves.budget
     marks: list[Mark] = [
-        *_again(found, mountain.end),
+        *_again(waves, mountain.end),
         *mountain.stack(),
-        *_bars(found, mountain.end),
-        Rule(y=wave.peak, span=(peak, _bar(found)[0]), look="rule", dashes="1.5 3", crossed=True),
+        *_bars(waves, mountain.end),
+        Rule(y=wave.peak, span=(peak, _bar(waves)[0]), look="rule", dashes="1.5 3", crossed=True),
         *mountain.peak(wave.peak),
         ChartText(
             TIME + GAP / 2, wave.peak, three_digits(wave.peak), 13, "middle", dy=-7, bold=True
         ),
         *mountain.limits([] if limit is None else [(text_of("limit"), limit)]),
-        *_phases(found, mountain.end),
+        *_phases(waves, mountain.end),
         *mountain.was(text_of("plain")),
         *mountain.names(),
     ]
-    y = bytes_over(found.all.plain.peak, TIGHT)
+    y = bytes_over(waves.all.plain.peak, TIGHT)
     return Chart(Scale(0, WIDE), y, marks, TALL, y_axis=Axis(), left=62, right=6, above=26,
                  previous=mountain.previous, gap=6)  # fmt: skip
 
 
-def mountain_of(found: Waves) -> Mountain:
+def mountain_of(waves: Waves) -> Mountain:
     """The wave of now over time, and dashed that of the plain step."""
-    layers, plain = (wave.layers(found.all.longest * WIDE / TIME, WIDE)
-                     for wave in (found.wave, found.all.plain))  # fmt: skip
+    layers, plain = (wave.layers(waves.all.longest * WIDE / TIME, WIDE)
+                     for wave in (waves.wave, waves.all.plain))  # fmt: skip
     slices = [DrawnLayer(low, high, PAINT[part], name_of(part)) for part, low, high in layers]
     ground = next(layer.high for layer in reversed(layers) if layer.part in FLOOR)
-    end = bytes_over(found.all.plain.peak, TIGHT).last
+    end = bytes_over(waves.all.plain.peak, TIGHT).last
     return Mountain(slices, end, ground, plain[-1].high, time=True)
 
 
@@ -622,92 +625,92 @@ def name_of(part: str) -> str:
     return text_of({"again": "made", "gradient_map": "gradients"}.get(part, part))
 
 
-def _key(found: Waves) -> Iterator[tuple[Paint, str]]:
+def _key(waves: Waves) -> Iterator[tuple[Paint, str]]:
     """The parts of all waves, for those without room for their name."""
     for part in PARTS:
-        if any(wave.parts[part] for wave in found.others):
+        if any(wave.parts[part] for wave in waves.others):
             yield PAINT[part], name_of(part)
 
 
-def _again(found: Waves, high: float) -> Iterator[Mark]:
+def _again(waves: Waves, high: float) -> Iterator[Mark]:
     """Where operations run again, as a faint column that says which."""
-    for first, last, fact in _repeats(found):
+    for first, last, fact in _repeats(waves):
         yield Rect(first, last, 0, high, SHADE, edge=0)
         yield Rect(first, last, 0, high, "target", fact=fact)
 
 
-def _repeats(found: Waves) -> Iterator[tuple[float, float, Fact]]:
+def _repeats(waves: Waves) -> Iterator[tuple[float, float, Fact]]:
     """The segments in columns of time, and what each makes."""
-    ends = _ends(found)
-    for each in found.wave.segments:
-        first, last = each.stages
+    ends = _ends(waves)
+    for segment in waves.wave.segments:
+        first, last = segment.stages
         key = "segment_one" if first == last else "segment"
-        fact = Fact(text_of(key, first=first, last=last, stage=first), nbytes=each.nbytes)
-        yield float(ends[each.first]), float(ends[each.last + 1]), fact
+        fact = Fact(text_of(key, first=first, last=last, stage=first), nbytes=segment.nbytes)
+        yield float(ends[segment.first]), float(ends[segment.last + 1]), fact
 
 
-def _ends(found: Waves) -> Floats:
+def _ends(waves: Waves) -> Floats:
     """The columns at which the operations end, after a 0."""
-    return np.concatenate(([0], np.cumsum(found.wave.lives.times))) * (TIME / found.all.longest)
+    return np.concatenate(([0], np.cumsum(waves.wave.lives.times))) * (TIME / waves.all.longest)
 
 
-def _phases(found: Waves, high: float) -> Iterator[Mark]:
+def _phases(waves: Waves, high: float) -> Iterator[Mark]:
     """Brackets over forward and backward, and the head of the bars."""
-    ends = _ends(found)
-    yield from phases(float(ends[found.wave.backward]), float(ends[-1]))
-    head = text_of("each" if found.budget is None else "each_budget")
+    ends = _ends(waves)
+    yield from phases(float(ends[waves.wave.backward]), float(ends[-1]))
+    head = text_of("each" if waves.budget is None else "each_budget")
     yield ChartText(TIME + GAP, high, head, 12, dy=-12, bold=True)
 
 
-def _slots(found: Waves) -> list[tuple[float, float]]:
+def _slots(waves: Waves) -> list[tuple[float, float]]:
     """The left and the right end of every bar."""
-    count = len(found.others)
+    count = len(waves.others)
     pitch = BARS / count
     return [
         (TIME + GAP + pitch * i + pitch * 0.1, TIME + GAP + pitch * (i + 0.9)) for i in range(count)
     ]
 
 
-def _bar(found: Waves) -> tuple[float, float]:
+def _bar(waves: Waves) -> tuple[float, float]:
     """That of the present one."""
-    return _slots(found)[found.others.index(found.wave)]
+    return _slots(waves)[waves.others.index(waves.wave)]
 
 
-def _bars(found: Waves, high: float) -> Iterator[Mark]:
+def _bars(waves: Waves, high: float) -> Iterator[Mark]:
     """A stack for each, the present one framed and the least one named."""
-    slots, others = _slots(found), found.others
+    slots, others = _slots(waves), waves.others
     low = np.zeros(len(others))
     for name in PARTS:
         top = low + np.array([float(wave.parts[name]) for wave in others])
         ends = zip(slots, low.tolist(), top.tolist(), strict=True)
         yield Rects([(*slot, a, b) for slot, a, b in ends], PAINT[name], edge=0.5)
         low = top
-    yield Rule(y=found.all.plain.peak, span=(TIME + GAP, WIDE), look="before")
-    left, right = _bar(found)
-    yield Rect(left - 1.5, right + 1.5, 0, found.wave.peak, "limit")
-    yield from _targets(found, high)
+    yield Rule(y=waves.all.plain.peak, span=(TIME + GAP, WIDE), look="before")
+    left, right = _bar(waves)
+    yield Rect(left - 1.5, right + 1.5, 0, waves.wave.peak, "limit")
+    yield from _targets(waves, high)
     best = min(others, key=lambda wave: wave.point)
     left, right = slots[others.index(best)]
     spots = [((left + right) / 2, best.peak, anchor, dx, dy) for dy in (-7.0, -22.0, -40.0, -60.0)
               for anchor, dx in ANCHORS]  # fmt: skip
     yield Label(text_of("least"), spots, 12, bold=True, chip=True)
-    yield from _parts_named(found)
+    yield from _parts_named(waves)
 
 
-def _targets(found: Waves, high: float) -> Iterator[Mark]:
+def _targets(waves: Waves, high: float) -> Iterator[Mark]:
     """Each bar says its bytes and its time; a press takes its k, or its bytes as the budget."""
-    for slot, wave in zip(_slots(found), found.others, strict=True):
-        if found.budget is None:
+    for slot, wave in zip(_slots(waves), waves.others, strict=True):
+        if waves.budget is None:
             said, send = text_of("bar", k=wave.k), ("k", wave.k)
         else:
             said, send = text_of("bar_budget", peak=three_digits(wave.peak)), ("take", wave.peak)
-        fact = Fact(said, nbytes=wave.peak, more=text_of("time", more=found.all.more(wave)))
+        fact = Fact(said, nbytes=wave.peak, more=text_of("time", more=waves.all.more(wave)))
         yield Rect(*slot, 0, high, "target", fact=fact, send=send)
 
 
-def _parts_named(found: Waves) -> Iterator[Mark]:
+def _parts_named(waves: Waves) -> Iterator[Mark]:
     """The names of floor and of what is kept, left of the bars, at their height in the first."""
-    first = found.others[0].parts
+    first = waves.others[0].parts
     floor = sum(first[name] for name in FLOOR)
     yield ChartText(TIME + GAP, floor / 2, text_of("floor"), 11, "end", dx=-4, dy=4)
     yield ChartText(TIME + GAP, floor + first["kept"] / 2, text_of("kept"), 11, "end", dx=-4, dy=4)
@@ -716,14 +719,14 @@ def _parts_named(found: Waves) -> Iterator[Mark]:
 # -- below them: what runs again, time, k ---------------------------------------------------------
 
 
-def _strip(found: Waves) -> Chart:
+def _strip(waves: Waves) -> Chart:
     """What runs again, filled; the time that is added; the numbers of the bars."""
-    all_, wave = found.all, found.wave
-    end, plain = (TIME * each.cost / all_.longest for each in (wave, all_.plain))
+    all_, wave = waves.all, waves.wave
+    end, plain = (TIME * wave_of.cost / all_.longest for wave_of in (wave, all_.plain))
     low = 34
     marks: list[Mark] = [
         Rects([(0, end, low, low + STRIP)], "rule"),
-        Rects([(a, b, low, low + STRIP) for a, b, _ in _repeats(found)], AGAIN),
+        Rects([(a, b, low, low + STRIP) for a, b, _ in _repeats(waves)], AGAIN),
         ChartText(0, low, text_of("again"), 11, "end", dx=-6, dy=-1),
         ChartText(0, 4, text_of("axis"), 11, dim=True),
         Rule(x=plain, span=(6, low + STRIP + 6), look="before"),
@@ -735,7 +738,7 @@ def _strip(found: Waves) -> Chart:
             Glyph(end, 18, "M0 0L-7-3.5V3.5Z", marker=">"),
             _more(text_of("time", more=all_.more(wave)), plain, end),
         ]
-    marks += _numbers(found) if found.budget is None else ()
+    marks += _numbers(waves) if waves.budget is None else ()
     told = f"{text_of('axis').rstrip(' →')}: {text_of('time', more=all_.more(wave))}"
     return Chart(Scale(0, WIDE), Scale(0, 46), marks, 46, left=62, right=6,
                  told=[told])  # fmt: skip
@@ -748,14 +751,14 @@ def _more(said: str, plain: float, end: float) -> ChartText:
     return ChartText((plain + end) / 2, 4, said, 12, "middle", bold=True)
 
 
-def _numbers(found: Waves) -> Iterator[Mark]:
+def _numbers(waves: Waves) -> Iterator[Mark]:
     """The first k, the last one, the present one and that of the rule."""
-    slots = [(a + b) / 2 for a, b in _slots(found)]
-    k, last = found.wave.k, len(slots)
+    slots = [(a + b) / 2 for a, b in _slots(waves)]
+    k, last = waves.wave.k, len(slots)
     yield ChartText(slots[k - 1], 32, text_of("k", k=k), 12, "middle", bold=True, held=True)
-    for each in (1, last):
-        places = [(slots[each - 1], 32, "middle", 0.0, 0.0)]
-        yield Label(f"{each}", places, 11, apart=5)
-    if found.all.rule <= last:
-        places = [(slots[found.all.rule - 1], 17, "middle", 0.0, 0.0)]
+    for number in (1, last):
+        places = [(slots[number - 1], 32, "middle", 0.0, 0.0)]
+        yield Label(f"{number}", places, 11, apart=5)
+    if waves.all.rule <= last:
+        places = [(slots[waves.all.rule - 1], 17, "middle", 0.0, 0.0)]
         yield Label(text_of("rule"), places, 11, dim=True)

@@ -127,8 +127,8 @@ class Side:
         """The lines that are accessed, in the order of memory."""
         lines = []
         ordered = sorted((address, thread) for thread, address in self.accesses)
-        for number, found in groupby(ordered, key=lambda access: access[0] // LINE):
-            addresses, threads = zip(*found, strict=True)
+        for number, accesses in groupby(ordered, key=lambda access: access[0] // LINE):
+            addresses, threads = zip(*accesses, strict=True)
             cells = dict.fromkeys((address - number * LINE) // FP32 for address in addresses)
             lines.append(MemoryLine(number * LINE, tuple(cells), threads))
         return lines
@@ -302,12 +302,12 @@ def inner(node: Node, order: str) -> int:
     pad, x = conv(node).padding, lanes(node)
     across = -(-wide // x)
     if order == COLUMN:
-        found = -(-(pad * wide + pad) * rows // WARP)
+        inner_warp = -(-(pad * wide + pad) * rows // WARP)
     elif wide >= 2 * x:
-        found = -(-pad * x // WARP) * across + 1
+        inner_warp = -(-pad * x // WARP) * across + 1
     else:  # the middle of the window, where a row has no second full warp
-        found = (conv(node).kernel ** 2 // 2) * -(-high * x // WARP) * across
-    return min(found, warps(node, order) - 1)
+        inner_warp = (conv(node).kernel ** 2 // 2) * -(-high * x // WARP) * across
+    return min(inner_warp, warps(node, order) - 1)
 
 
 def lanes(node: Node) -> int:
@@ -399,26 +399,26 @@ class WarpMemory(View[Warps]):
         return now.stride, now.warp
 
     def test_state(self, now: State) -> str:
-        found = self.rows_of(now)
-        moved = (side.moved for each in found.orders.values() for side in each.sides.values())
-        return "|".join(map(str, (now.stride, found.row.number, *moved)))
+        rows = self.rows_of(now)
+        moved = (side.moved for order in rows.orders.values() for side in order.sides.values())
+        return "|".join(map(str, (now.stride, rows.row.number, *moved)))
 
     def says(self, scene: PageState) -> str:
         return self.rows_of(scene.now).sentences[0]
 
     def compose(self, scene: PageState) -> Page:
-        found = self.rows_of(scene.now)
+        rows = self.rows_of(scene.now)
         was = self.rows_of(scene.previous) if scene.previous else None
-        said, listed = [f"{found.title}.", *found.sentences[1:]], scene.now.numbers
+        said, listed = [f"{rows.title}.", *rows.sentences[1:]], scene.now.numbers
         blocks = [
-            Paragraphs([[(found.headline, True)]], 20, told=False, gap=3),
+            Paragraphs([[(rows.headline, True)]], 20, told=False, gap=3),
             Paragraphs(text_of("see"), 13, told=False),
-            _sides(scene.width, [_side(found, was, name) for name in SIDES]),
-            Paragraphs([found.sentences[0], *said], drawn=False),
+            _sides(scene.width, [_side(rows, was, name) for name in SIDES]),
+            Paragraphs([rows.sentences[0], *said], drawn=False),
             Paragraphs(said, told=False, drawn=listed, gap=14),
-            _sides(scene.width, [_listed(found, name, listed) for name in SIDES]),
+            _sides(scene.width, [_listed(rows, name, listed) for name in SIDES]),
         ]
-        return Page(found.title, blocks, scene.width, self.says(scene), titled=False)
+        return Page(rows.title, blocks, scene.width, self.says(scene), titled=False)
 
 
 warp_memory = maker(WarpMemory)
@@ -432,10 +432,10 @@ def _sides(width: float, sides: list[PageBlock]) -> PageBlock:
 # -- loads, or stores -----------------------------------------------------------------------------
 
 
-def _side(found: Warps, was: Warps | None, name: str) -> PageBlock:
+def _side(sides: Warps, was: Warps | None, name: str) -> PageBlock:
     """Bytes that move in each order, and line by line where."""
     parts = []
-    for order, warp in found.orders.items():
+    for order, warp in sides.orders.items():
         side, before = warp.sides[name], was.orders[order].sides[name] if was else None
         step = "" if side.step is None else text_of("next", step=units.exact(side.step))
         head = [
@@ -496,10 +496,10 @@ def _cells(sector: int, y: int, first: int, count: int) -> Place:
 # -- all numbers ----------------------------------------------------------------------------------
 
 
-def _listed(found: Warps, name: str, drawn: bool) -> PageBlock:
+def _listed(sides: Warps, name: str, drawn: bool) -> PageBlock:
     """Every line of both orders: its byte, which sectors move (``'#..#'``), values and threads."""
     tables: list[PageBlock] = []
-    for order, warp in found.orders.items():
+    for order, warp in sides.orders.items():
         rows = [
             [
                 f"{line.start:,}",

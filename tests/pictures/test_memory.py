@@ -193,7 +193,7 @@ def test_the_peak_is_told_to_the_byte():
         "mountain 497,745,920 B, grows 62,218,240 B per image.",
         "Operations: forward 1 to 38, loss 39, backward 40 to 78, update 79 to 94.",
     ]
-    lines = {line.name: (line.nbytes, line.each) for line in shown.lines}
+    lines = {line.name: (line.nbytes, line.per_sample) for line in shown.lines}
     assert lines["optimizer state"] == (1_106_860_352, 0)
     assert shown.headline() == [
         ("Peak 2.705 GB", True), ("(2.519 GiB) = floor 2.207 + mountain 0.498 GB", False)

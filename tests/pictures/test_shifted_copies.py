@@ -381,7 +381,7 @@ def drawn_and_told(one):
     text = told(one)
     exact = [int(n.replace(",", "")) for n in re.findall(r"[\d,]*\d(?= B)", text)]
     known = tokens(text) | tokens(" ".join(amount(n) for n in exact))
-    axis = tokens("0 4 8 12 16") | {str(n) for n in range(one.found.k)}
+    axis = tokens("0 4 8 12 16") | {str(n) for n in range(one.lowering.k)}
     rooms = "".join(hundredths(room.nbytes) for room in one.budgets) + card("12 GB card")
     return tokens(" | ".join(labels(one))), known | axis | tokens(rooms)
 
@@ -420,7 +420,7 @@ def test_the_bar_breaks_where_the_ruler_ends():
 )
 def test_two_factors_on_a_picture_are_told_apart(settings, reason):
     one = shown(**settings)
-    found, text = one.found, " ".join(labels(shown(**settings, numbers=True)))
+    found, text = one.lowering, " ".join(labels(shown(**settings, numbers=True)))
     assert f"this 8 × 8 picture: {times(found.covered)} ×" in text
     assert bool(reason) == (times(found.covered) != times(found.now))
     assert found.why == reason
@@ -499,7 +499,7 @@ def test_marks_stand_on_the_cells_of_the_oracle(pin):
     where = np.argwhere(by_windows(3, 1, "same") == int(pin[6:]))
     if pin == "place:8":
         where = np.array([(index, 8) for index in range(9)])
-    marks = CopiedCells(one.found, (19, 0), one.pin).marks()
+    marks = CopiedCells(one.lowering, (19, 0), one.pin).marks()
     ring = dict(marks)["thin-look"]
     spots = {(float(x), float(y)) for x, y in re.findall(r"M([-\d.]+) ([-\d.]+)h", ring)}
     for index, place in where.tolist():

@@ -143,7 +143,7 @@ class _At:
     """What the calls of a recording take at one batch."""
 
     def __init__(self, recording: Recording, jobs: Jobs, results: Mapping[str, Result]) -> None:
-        self.found, self.batch = recording, jobs.batch
+        self.recording, self.batch = recording, jobs.batch
         self.failed = dict(jobs.lacks)
         self.extra: dict[int, int] = {}
         self.outputs: dict[int, int] = {}
@@ -164,13 +164,13 @@ class _At:
 
     def _correct(self, number: int, outputs: Sequence[tuple[int, int] | None]) -> None:
         """Storages of which the operator really gives other bytes; two in one count once."""
-        call, seen = self.found.calls[number], set()
+        call, seen = self.recording.calls[number], set()
         if len(outputs) != len(call.outputs):
             return
         for spec, real in zip(call.outputs, outputs, strict=True):
             if spec is None or real is None or spec.storage not in call.born or real[0] < 0:
                 continue
-            size = self.found.blocks[spec.storage].nbytes.at(self.batch)
+            size = self.recording.blocks[spec.storage].nbytes.at(self.batch)
             if real[0] not in seen and real[1] != size and _own(call.outputs, spec):
                 self.outputs[spec.storage] = real[1]
             seen.add(real[0])
@@ -301,7 +301,7 @@ class Jobs:
     """
 
     def __init__(self, recording: Recording, batch: int) -> None:
-        self.found, self.batch = recording, batch
+        self.recording, self.batch = recording, batch
         self.text: dict[int, str] = {}
         self.lacks: dict[int, str] = {}
         for call in recording.calls:
@@ -360,10 +360,10 @@ class Jobs:
 
     def maker(self, spec: Spec) -> tuple[OperatorCall, int] | None:
         """The call that an opaque tensor comes from, and which of its outputs it is."""
-        block = self.found.blocks[spec.storage]
+        block = self.recording.blocks[spec.storage]
         if spec.dtype != OPAQUE or block.born == BEFORE:
             return None
-        call = self.found.calls[block.born]
+        call = self.recording.calls[block.born]
         outputs = (output.storage if output else None for output in call.outputs)
         index = next((n for n, storage in enumerate(outputs) if storage == spec.storage), None)
         return None if index is None or not call.args else (call, index)

@@ -80,7 +80,7 @@ class _Conversion:
     """Names, tensors and operations of one recording."""
 
     def __init__(self, recording: Recording) -> None:
-        self.found = recording
+        self.recording = recording
         self.calls = list(recording.calls)
         self.kept = [call for call in self.calls if self.matters(call)]
         self.numbers = {call.number: index for index, call in enumerate(self.kept)}
@@ -102,29 +102,31 @@ class _Conversion:
         ops = tuple(
             self.op(index, call, held.get(index, {})) for index, call in enumerate(self.kept)
         )
-        before = [block for block in self.found.blocks if block.born == BEFORE and _counted(block)]
+        before = [
+            block for block in self.recording.blocks if block.born == BEFORE and _counted(block)
+        ]
         stays = [storage for storage in before if storage.role is not Role.INPUT]
-        stays += [block for block in self.found.blocks if self._outlives(block)]
+        stays += [block for block in self.recording.blocks if self._outlives(block)]
         return Step(
             ops,
             tuple(self.tensors[storage.number] for storage in before),
             tuple(self.tensors[number.number] for number in stays),
-            network=visible(self.found.model),
-            label=visible(self.found.model),
-            format=_format(_commonest(self.found.blocks))[0].name,
-            optimizer=self.found.optimizer,
-            notes=tuple(map(visible, self.found.notes)),
-            batches=self.found.valid,
+            network=visible(self.recording.model),
+            label=visible(self.recording.model),
+            format=_format(_commonest(self.recording.blocks))[0].name,
+            optimizer=self.recording.optimizer,
+            notes=tuple(map(visible, self.recording.notes)),
+            batches=self.recording.valid,
         )
 
     def matters(self, call: OperatorCall) -> bool:
         """Whether it takes memory or changes any; what it makes may have no bytes."""
-        return bool(call.updates) or any(_counted(self.found.blocks[n]) for n in call.born)
+        return bool(call.updates) or any(_counted(self.recording.blocks[n]) for n in call.born)
 
     def _outlives(self, block: RecordedStorage) -> bool:
         """Whether what was born in the step is there in the next one, too: the loss, which is
         read, and a state that was made anew."""
-        stays = block.born != BEFORE and block.died >= len(self.found.calls) and _counted(block)
+        stays = block.born != BEFORE and block.died >= len(self.recording.calls) and _counted(block)
         return stays and (block.role is Role.OPTIMIZER_STATE or block.name == "loss")
 
     def held(self) -> dict[int, Operands]:
@@ -135,7 +137,7 @@ class _Conversion:
                 last[number] = index
         end, ends = len(self.kept) - 1, self.ends()
         held_by_op: dict[int, dict[str, Tensor]] = {}
-        for block in self.found.blocks:
+        for block in self.recording.blocks:
             if block.number not in self.tensors or (self._resident(block)):
                 continue
             died = ends[block.died] if block.died < len(ends) else end
@@ -151,7 +153,7 @@ class _Conversion:
     def ends(self) -> list[int]:
         """For every call the last operation that has begun by then."""
         ends, last = [], BEFORE
-        for number in range(len(self.found.calls)):
+        for number in range(len(self.recording.calls)):
             last = self.numbers.get(number, last)
             ends.append(last)
         return ends
@@ -230,8 +232,8 @@ class _Conversion:
         attributes: dict[str, Any] = {CALL: call.number}
         if call.again:
             attributes[AGAIN] = 1
-        if self.found.parts > 1 and call.phase is not Phase.UPDATE:
-            attributes |= {PART: call.part, PARTS: self.found.parts}
+        if self.recording.parts > 1 and call.phase is not Phase.UPDATE:
+            attributes |= {PART: call.part, PARTS: self.recording.parts}
         return attributes
 
     # -- tensors -------------------------------------------------------------------------------

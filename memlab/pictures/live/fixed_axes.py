@@ -95,7 +95,7 @@ class SteadyView(View[S]):
         """A state with the range that is chosen for it."""
         needs = self.needs(now, self.rows_of(now))
         ends = zip_longest(needs, self.most(now), self.card(now))
-        return self._with(now, tuple(room_for(*each) for each in ends))
+        return self._with(now, tuple(room_for(*end) for end in ends))
 
     def _larger(self, now: State) -> Needs:
         """Twice the room, until all of a state fits."""

@@ -60,8 +60,8 @@ class State:
         """The result of a function of this state, worked out at most once."""
         if key not in self._once:
             self._once[key] = make(self)
-        found: T = self._once[key]
-        return found
+        result: T = self._once[key]
+        return result
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, State) and vars(self) == vars(other)
@@ -196,13 +196,13 @@ class Setting(TraitType[T, Any]):
 
     def value(self, now: State) -> T:
         """Its value in a state."""
-        found: T = self.get(now) if self.get else getattr(now, self.name)
-        return found
+        setting_value: T = self.get(now) if self.get else getattr(now, self.name)
+        return setting_value
 
     def first(self, now: State) -> T:
         """Its default in a state; one that is no function is checked as what Python gives."""
-        found: T = resolve(self.default, now)
-        return found if self.optional else self.allowed(found, now)
+        default: T = resolve(self.default, now)
+        return default if self.optional else self.allowed(default, now)
 
     def checked(self, given: Any, now: State) -> T:
         """What Python gave, as a value of this setting.
@@ -216,8 +216,8 @@ class Setting(TraitType[T, Any]):
 
     def allowed(self, given: Any, now: State) -> T:
         """The same for what is not None."""
-        found: T = self.check(given) if self.check else given
-        return found
+        checked: T = self.check(given) if self.check else given
+        return checked
 
     # -- in the browser -----------------------------------------------------------------------
 
@@ -279,22 +279,22 @@ class Select(Setting[T]):
         return next(iter(self.options)) if first else super().usual  # type: ignore[arg-type]  # not callable
 
     def first(self, now: State) -> T:
-        found: T = (
+        option: T = (
             next(iter(resolve(self.options, now))) if self.default is ... else super().first(now)
         )
-        return found
+        return option
 
     def allowed(self, given: Any, now: State) -> T:
         given = super().allowed(given, now)
         allowed = resolve(self.options, now)
-        if all(isinstance(each, int) for each in allowed):
+        if all(isinstance(option, int) for option in allowed):
             return one_of(self.what or self.name, given, list(allowed))  # type: ignore[return-value]  # one of those allowed
         empty = [""] if self.default == "" else []
         return known(self.what or self.name, given, [*empty, *allowed])  # type: ignore[return-value]  # one of those allowed
 
     def read(self, event: str, value: Any, now: State) -> Any:
         allowed = list(resolve(self.options, now))
-        if allowed and all(isinstance(each, int) for each in allowed):
+        if allowed and all(isinstance(option, int) for option in allowed):
             return typed(self.what or self.name, value, usual=allowed[len(allowed) // 2])
         return str(value)
 
@@ -303,8 +303,8 @@ class Select(Setting[T]):
         options = resolve(self.options, now)
         if isinstance(options, Mapping):
             return dict(options)
-        keys = {each: f"{self.name}_{each}" for each in options}
-        return {each: labels(key) if labels.has(key) else str(each) for each, key in keys.items()}
+        keys = {option: f"{self.name}_{option}" for option in options}
+        return {name: labels(key) if labels.has(key) else str(name) for name, key in keys.items()}
 
     def value_text(self, now: State, labels: Labels) -> str:
         value = self.value(now)
@@ -332,8 +332,12 @@ class ByName(Select[Any]):
         return Setting.allowed(self, given, now)
 
     def labelled(self, now: State, labels: Labels) -> dict[Any, str]:
-        value, found = self.value(now), super().labelled(now, labels)
-        return found if value.name in found else {value.name: value.title} | found
+        value, labels_of_parent = self.value(now), super().labelled(now, labels)
+        return (
+            labels_of_parent
+            if value.name in labels_of_parent
+            else {value.name: value.title} | labels_of_parent
+        )
 
     def value_text(self, now: State, labels: Labels) -> str:
         return str(self.value(now).title)

@@ -133,9 +133,13 @@ class View(Widget, Generic[S]):
             raise TypeError(f"a view has its own {', '.join(sorted(taken))}; rename the setting")
         last = {name: cls.settings[name] for name in View.settings}
         cls.settings = {n: s for n, s in cls.settings.items() if n not in last} | own | last
-        cls._held = {name: each for name, each in cls.settings.items() if each.put is None}
-        checks = (each for each in cls.settings.values() if isinstance(each, Checkbox) and each.key)
-        cls._turned = {each.key: each for each in checks}
+        cls._held = {name: setting for name, setting in cls.settings.items() if setting.put is None}
+        checks = (
+            setting
+            for setting in cls.settings.values()
+            if isinstance(setting, Checkbox) and setting.key
+        )
+        cls._turned = {check.key: check for check in checks}
         cls.picture_keys = tuple(dict.fromkeys([*cls.picture_keys, *cls._turned]))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -237,9 +241,9 @@ class View(Widget, Generic[S]):
 
     def rows_of(self, now: State) -> S:
         """The figures of a state; those of the last few states are kept."""
-        for state, found in self._kept:
+        for state, rows in self._kept:
             if state == now:
-                return found
+                return rows
         self._kept.append((now, self.study(now)))
         return self._kept[-1][1]
 
@@ -284,8 +288,8 @@ class View(Widget, Generic[S]):
 
     def code(self) -> str:
         """The line of Python that makes this view again."""
-        ordered = sorted(self.settings.values(), key=lambda each: each.code != "plain")
-        parts = [part for each in ordered if (part := each.as_code(self.state))]
+        ordered = sorted(self.settings.values(), key=lambda setting: setting.code != "plain")
+        parts = [part for setting in ordered if (part := setting.as_code(self.state))]
         return f"memlab.views.{self.made_by}({', '.join(parts)})"
 
     def changed(self, now: State, **changes: Any) -> State:
@@ -309,25 +313,29 @@ class View(Widget, Generic[S]):
     def _controls_of(self, now: State) -> list[Control]:
         labels = self._labels(now)
         offered = filter(self._offers, self.settings.values())
-        found = [control for each in offered for control in each.controls(now, labels)]
+        control_list = [control for setting in offered for control in setting.controls(now, labels)]
         if now.only:  # nothing is to be looked for
-            found = [control._replace(place="main") for control in found]
+            control_list = [control._replace(place="main") for control in control_list]
         for name, key in self.buttons(now).items():
             if name in self.presets and not self._exemplary:
                 continue
             busy = labels(f"{key}_busy") if labels.has(f"{key}_busy") else ""
-            found.append(Control("button", name, labels(key), place="buttons", busy=busy))
-        return found
+            control_list.append(Control("button", name, labels(key), place="buttons", busy=busy))
+        return control_list
 
     def _labels(self, now: State) -> Labels:
-        others = {name: each.label for name, each in self.settings.items() if each.label}
+        others = {name: setting.label for name, setting in self.settings.items() if setting.label}
         return Labels(self.name, self.values(now), others)
 
     def more(self) -> str:
         now = self.state
         labels = self._labels(now)
         hidden = {control.name for control in View.controls(self) if control.place == "more"}
-        told = (each.summary(now, labels) for name, each in self.settings.items() if name in hidden)
+        told = (
+            setting.summary(now, labels)
+            for name, setting in self.settings.items()
+            if name in hidden
+        )
         return strings.get("widget.more", values=", ".join(filter(None, told))) if hidden else ""
 
     def draw(self, stored: bool) -> Picture:
@@ -348,7 +356,7 @@ class View(Widget, Generic[S]):
 
     def first_slider(self, now: State) -> int:
         """Where the first slider stands."""
-        sliders = (each for each in self.settings.values() if isinstance(each, Range))
+        sliders = (setting for setting in self.settings.values() if isinstance(setting, Range))
         first = next(sliders, None)
         return round(first.where(now)) if first else 0
 
@@ -367,8 +375,9 @@ class View(Widget, Generic[S]):
         """Tell observers and linked widgets of the settings that have changed since the last time:
         each once, when all of them have."""
         was, self._announced = self._announced, self.state
-        changes = [(name, old, new) for name, each in self.settings.items()
-                   if not same(old := each.value(was), new := each.value(self.state))]  # fmt: skip
+        changes = [(name, old, new) for name, setting in self.settings.items()
+                   if not same(old := setting.value(was),
+                       new := setting.value(self.state))]  # fmt: skip
         with self.hold_sync():
             for name, old, new in changes:
                 if same(new, getattr(self, name)):  # no observer has changed it again
@@ -463,8 +472,8 @@ class View(Widget, Generic[S]):
 
     def _staying(self) -> dict[str, Any]:
         """What a preset leaves as it is."""
-        return {name: getattr(self.state, name) for name, each in self._held.items()
-                if each.fixed or each.stays}  # fmt: skip
+        return {name: getattr(self.state, name) for name, setting in self._held.items()
+                if setting.fixed or setting.stays}  # fmt: skip
 
     def _made(self, kept: Mapping[str, Any], given: Mapping[str, Any]) -> State:
         own = {name: value for name, value in given.items() if name in self._held}
@@ -475,27 +484,29 @@ class View(Widget, Generic[S]):
 
     def _spread(self, now: State, changes: Mapping[str, Any]) -> dict[str, Any]:
         """The changes of settings that hold a value of their own."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, value in changes.items():
             setting = self._setting(name)
             if setting.put is None:
-                found[name] = value
+                values[name] = value
             elif not same(value, setting.value(now)):
-                found |= setting.put(now, setting.checked(value, now))
-        return {name: value for name, value in found.items() if not same(value, getattr(now, name))}
+                values |= setting.put(now, setting.checked(value, now))
+        return {
+            name: value for name, value in values.items() if not same(value, getattr(now, name))
+        }
 
     def _followers(self, now: State, changed: set[str]) -> set[str]:
         """What becomes its default again with these, and with what follows them."""
-        found: set[str] = set()
+        followers: set[str] = set()
         while more := {
             name
-            for name, each in self._held.items()
-            if name not in changed | found
-            and (changed | found) & set(each.follows)
-            and not self._stands(each, now)
+            for name, setting in self._held.items()
+            if name not in changed | followers
+            and (changed | followers) & set(setting.follows)
+            and not self._stands(setting, now)
         }:
-            found |= more
-        return found
+            followers |= more
+        return followers
 
     def _stands(self, setting: Setting[Any], now: State) -> bool:
         """Whether its value was chosen since the view was made, and stays."""
@@ -508,10 +519,10 @@ class View(Widget, Generic[S]):
 
     def _stored(self, state: State) -> State:
         """The same without what belongs to this machine and this moment."""
-        passing = {name: each for name, each in self._held.items() if not each.stored}
+        passing = {name: setting for name, setting in self._held.items() if not setting.stored}
         if not passing:
             return state
-        return state.replace(**{name: each.first(state) for name, each in passing.items()})
+        return state.replace(**{name: setting.first(state) for name, setting in passing.items()})
 
     def __repr__(self) -> str:
         return f"<{self._named('name').lower()}: {self.page().title}>"
@@ -519,7 +530,7 @@ class View(Widget, Generic[S]):
 
 def signature(view: type[View[Any]]) -> Signature:
     """The arguments of a view: its settings."""
-    arguments = {name: each for name, each in view.settings.items() if each.argument}
+    arguments = {name: setting for name, setting in view.settings.items() if setting.argument}
     ordered = dict.fromkeys((*view.positional, *arguments))
     return Signature([_parameter(arguments[name], name in view.positional) for name in ordered])
 

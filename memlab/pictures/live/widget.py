@@ -154,7 +154,7 @@ class Widget(anywidget.AnyWidget):
         with self._sending, self.hold_sync():
             controls, layout, picture = self.controls(), self._layout(), self.draw(stored=False)
             self._show(controls)
-            layout |= {"controls": [each.name for each in controls], "changes": self._changes}
+            layout |= {"controls": [control.name for control in controls], "changes": self._changes}
             self._publish(layout, picture._asdict(), error)
 
     def _tell(self) -> None:

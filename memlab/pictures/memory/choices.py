@@ -77,8 +77,8 @@ def taken(now: State) -> Mapping[str, Any]:
     """The settings that the step follows, with those that a function has by itself."""
     if of_network(now):
         return dict.fromkeys(CHOSEN)
-    made = isinstance(now.what, Step | Ledger)
-    return {} if made else step_recipe.arguments(now.what, CHOSEN)
+    given_step = isinstance(now.what, Step | Ledger)
+    return {} if given_step else step_recipe.arguments(now.what, CHOSEN)
 
 
 @once
@@ -100,9 +100,13 @@ def memory_of(now: State) -> StepMemory:
             Called(now.what, {name: getattr(now, name) for name in taken(now)})
         )
     formats = {role: getattr(now, role) for role in map(str, ROLES)}
-    roles = tuple((role, each) for role, each in formats.items() if each not in ("", EIGHT_BITS))
-    made = network_in(now), now.optimizer, now.training, now.format, roles, now.algorithm
-    return step_recipe.memory_of(StepRecipe(*made, tuple(uses_in(now))))
+    roles = tuple(
+        (role, number_format)
+        for role, number_format in formats.items()
+        if number_format not in ("", EIGHT_BITS)
+    )
+    choices = network_in(now), now.optimizer, now.training, now.format, roles, now.algorithm
+    return step_recipe.memory_of(StepRecipe(*choices, tuple(uses_in(now))))
 
 
 def uses_in(now: State) -> Iterator[Applied]:
@@ -253,7 +257,7 @@ def stored(role: Role) -> Select[str]:
     more = (EIGHT_BITS,) if role is Role.OPTIMIZER_STATE else ()
     name = role.value.replace("_", " ")
     return Select(
-        lambda now: {"": text_of("as_format")} | {each: each for each in (*STORED, *more)},
+        lambda now: {"": text_of("as_format")} | {stage: stage for stage in (*STORED, *more)},
         doc=f"of a {name}, where that is another one: ``{STORED[-1]!r}``",
         default="", what=f"format of a {name}", when=of_network, place=placed(role.value),
         brief=lambda now: "",

@@ -74,9 +74,9 @@ class OutputTotals(Study):
         groups: dict[frozenset[str], list[tuple[str, str, int]]] = {}
         for name, kind, values, rules in _outputs(self.network):
             groups.setdefault(rules, []).append((name, kind, values))
-        found = [self._segment(rules, members) for rules, members in groups.items()]
-        found.sort(key=lambda each: (-len(each.rules & {*CHAIN}), -len(each.rules)))
-        return tuple(found)
+        segments = [self._segment(rules, members) for rules, members in groups.items()]
+        segments.sort(key=lambda segment: (-len(segment.rules & {*CHAIN}), -len(segment.rules)))
+        return tuple(segments)
 
     def _segment(
         self, rules: frozenset[str], members: list[tuple[str, str, int]]
@@ -101,16 +101,16 @@ class OutputTotals(Study):
     def rules(self) -> tuple[RuleRow, ...]:
         """Every counting rule, those of the chain first."""
         mountain = sum(row.nbytes for row in self.cut.mountain)
-        found = []
+        rules = []
         for name in RULES:
             inside = [segment for segment in self.segments if name in segment.rules]
             values, nbytes, alive = (
-                sum(getattr(segment, each) for segment in inside)
-                for each in ("values", "nbytes", "alive")
+                sum(getattr(segment, quantity) for segment in inside)
+                for quantity in ("values", "nbytes", "alive")
             )
             missed = mountain - alive
-            found.append(RuleRow(counting.CONVENTIONS[name], values, nbytes, alive, missed))
-        return tuple(found)
+            rules.append(RuleRow(counting.CONVENTIONS[name], values, nbytes, alive, missed))
+        return tuple(rules)
 
     @property
     def chosen(self) -> RuleRow:
@@ -120,7 +120,7 @@ class OutputTotals(Study):
     @cached_property
     def curve(self) -> Curve:
         """Bytes inside every operation that the rule counts."""
-        inside = (each.names for each in self.segments if self.name in each.rules)
+        inside = (segment.names for segment in self.segments if self.name in segment.rules)
         names = {name for group in inside for name in group}
         memory = self.cut.memory
         entries = [entry for entry in memory.ledger.entries if _output(entry) in names]
@@ -160,12 +160,12 @@ def _outputs(network: Network) -> list[tuple[str, str, int, frozenset[str]]]:
     """Everything that some rule counts: name, kind, values per sample, the rules."""
     rules = counting.CONVENTIONS
     inputs = frozenset(name for name, rule in rules.items() if rule.counts_input)
-    found = [(INPUT, INPUT, prod(network.input_shape), inputs)]
+    outputs = [(INPUT, INPUT, prod(network.input_shape), inputs)]
     for node in network.nodes:
         counts = frozenset(name for name, rule in rules.items() if rule.counts(node))
         if counts:
-            found.append((node.name, node.kind, prod(node.shape), counts))
-    return found
+            outputs.append((node.name, node.kind, prod(node.shape), counts))
+    return outputs
 
 
 def _output(entry: Entry) -> str:

@@ -119,7 +119,7 @@ class BlockLifetime:
 
     def next(self, at: int) -> int | None:
         """The operation that it waits for inside one that does not touch it."""
-        later = [each for each in self.touches if each > at]
+        later = [touch for touch in self.touches if touch > at]
         return later[0] if later and at not in self.touches and self.alive(at) else None
 
 
@@ -152,7 +152,7 @@ class LifetimeTable:
     @cached_property
     def peak(self) -> int:
         """The first operation in which the most is alive."""
-        sizes = [each.nbytes for each in self.operations]
+        sizes = [operation.nbytes for operation in self.operations]
         return sizes.index(max(sizes))
 
     @property
@@ -189,7 +189,7 @@ class LifetimeTable:
         """A block in the table: its names, role and bytes, who made it and until when it stays."""
         stays = block.death >= len(self.operations)
         return [
-            " → ".join([block.symbol, *(each.symbol for each in block.followers)]),
+            " → ".join([block.symbol, *(follower.symbol for follower in block.followers)]),
             block.name,
             strings.get(f"role.{block.role.value}.one"),
             f"{block.nbytes:,}",
@@ -266,8 +266,8 @@ class LifetimeTable:
 
     def _wait(self, block: BlockLifetime) -> str:
         """Its longest wait, where it has one."""
-        found = [*([BEFORE] if block.birth == BEFORE else []), *block.touches]
-        first, last = max(pairwise(found), key=lambda ends: ends[1] - ends[0], default=(0, 0))
+        touches = [*([BEFORE] if block.birth == BEFORE else []), *block.touches]
+        first, last = max(pairwise(touches), key=lambda ends: ends[1] - ends[0], default=(0, 0))
         if last - first <= 1:
             return text_of("no_wait")
         names = {"first": self.operations[first].said, "last": self.operations[last].said}
@@ -278,7 +278,7 @@ class LifetimeTable:
 
     def gone(self, before: LifetimeTable) -> list[BlockLifetime]:
         """The blocks of before that are none now: another one has taken their tensor over."""
-        followers = {each.name for block in self.blocks for each in block.followers}
+        followers = {follower.name for block in self.blocks for follower in block.followers}
         return [b for b in before.blocks if self.block(b.name) is None and b.name in followers]
 
     def _changed(self, before: LifetimeTable) -> tuple[str, str]:
@@ -399,12 +399,12 @@ def _touched(memory: StepMemory) -> tuple[Touches, Touches]:
         return reads, writes
     names = {storage: life.tensor.name for storage, life in memory.step.lifetimes.items()}
     for at, op in enumerate(memory.step.ops):
-        for found, operands in (
+        for touched, operands in (
             (reads, (op.reads, op.updates)),
             (writes, (op.writes, op.updates, op.workspace)),
         ):
-            for tensor in (tensor for each in operands for tensor in each.values()):
-                found.setdefault(names.get(tensor.storage.name, tensor.name), []).append(at)
+            for tensor in (tensor for operand in operands for tensor in operand.values()):
+                touched.setdefault(names.get(tensor.storage.name, tensor.name), []).append(at)
     return reads, writes
 
 
@@ -414,16 +414,16 @@ def _operations(
     """Operations by what they make, where each makes one thing that has a formula; else by their
     layers."""
     rows = memory.ledger.rows
-    made = [made_by(op, symbols) for op in memory.step.ops] if memory.step else []
-    whole = bool(made) and all(head and formula for head, formula in made)
-    found = []
+    heads = [made_by(op, symbols) for op in memory.step.ops] if memory.step else []
+    whole = bool(heads) and all(head and formula for head, formula in heads)
+    operations = []
     for at, (row, nbytes) in enumerate(zip(rows, sizes, strict=True)):
-        head, formula = made[at] if whole else (row.layer or row.name, "")
+        head, formula = heads[at] if whole else (row.layer or row.name, "")
         said = head if whole else row.name
         if row.phase is Phase.UPDATE:
             said = text_of("update" if whole else "update_of", layer=row.layer or row.name)
-        found.append(OperationBox(row, head, said, formula, nbytes))
-    return tuple(found)
+        operations.append(OperationBox(row, head, said, formula, nbytes))
+    return tuple(operations)
 
 
 # -- names in formulas -----------------------------------------------------------------------------
@@ -434,16 +434,16 @@ def symbols_of(entries: Sequence[Entry]) -> dict[str, str]:
     are numbered; of several layers, weights and biases are."""
     owners = [entry for entry in entries if entry.role is Role.PARAMETER]
     layers = list(dict.fromkeys(entry.layer for entry in owners))
-    found: dict[str, str] = {}
+    symbols: dict[str, str] = {}
     for number, entry in enumerate(owners, 1):
         letter = _say_or(f"symbol.{entry.name.rpartition('.')[2]}", "")
         place = layers.index(entry.layer) + 1
-        found[entry.name] = (
+        symbols[entry.name] = (
             f"w{number}" if len(layers) == 1 else f"{letter}{place}" if letter else entry.name
         )
     for entry in entries:
-        found.setdefault(entry.name, symbol_of(entry.name, found))
-    return found
+        symbols.setdefault(entry.name, symbol_of(entry.name, symbols))
+    return symbols
 
 
 def symbol_of(name: str, known: dict[str, str]) -> str:
@@ -536,7 +536,7 @@ class Sheet:
     def gutter(self) -> float:
         """Room for the names of what is there before the step, and in the first operation."""
         first = [block for block in self.now.blocks if block.birth <= 0]
-        room = (texts.measure(self.name(each)) - START * (each.birth + 1) for each in first)
+        room = (texts.measure(self.name(life)) - START * (life.birth + 1) for life in first)
         return max(room, default=0) + 12
 
     @cached_property
@@ -560,8 +560,8 @@ class Sheet:
     @property
     def formulas(self) -> bool:
         """Whether there is a formula for each operation, and room for all of them."""
-        found = [op.formula for op in self.now.operations]
-        return all(0 < texts.width(each, 11) <= self.column - 4 for each in found)
+        formulas = [op.formula for op in self.now.operations]
+        return all(0 < texts.width(formula, 11) <= self.column - 4 for formula in formulas)
 
     @property
     def head(self) -> float:
@@ -580,10 +580,10 @@ class Sheet:
     def lives(self) -> list[tuple[BlockLifetime, BlockLifetime | None, BlockLifetime | None]]:
         """All blocks in order of birth, each with itself before and with its host."""
         was = {block.name: block for block in self.held.blocks} if self.held else {}
-        hosts = {each.name: b for b in self.now.blocks for each in b.followers}
-        found = [(block, was.get(block.name), None) for block in self.now.blocks]
+        hosts = {follower.name: b for b in self.now.blocks for follower in b.followers}
+        lives = [(block, was.get(block.name), None) for block in self.now.blocks]
         gone = [(b, b, hosts[b.name]) for b in (self.now.gone(self.held) if self.held else ())]
-        return sorted([*found, *gone], key=lambda each: each[0].birth)
+        return sorted([*lives, *gone], key=lambda life: life[0].birth)
 
     @cached_property
     def scale(self) -> float:
@@ -597,26 +597,28 @@ class Sheet:
 
     @staticmethod
     def _sizes(
-        found: tuple[BlockLifetime, BlockLifetime | None, BlockLifetime | None],
+        neighbours: tuple[BlockLifetime, BlockLifetime | None, BlockLifetime | None],
     ) -> tuple[int, int]:
-        block, was, _ = found
+        block, was, _ = neighbours
         return block.nbytes, was.nbytes if was else 0
 
     @cached_property
     def bars(self) -> list[BlockBar]:
         """The bars from the top down; each stands on its lower edge."""
-        pitches = [max(self._tall(max(self._sizes(each))) + GAP, LINE) for each in self.lives]
+        pitches = [max(self._tall(max(self._sizes(life))) + GAP, LINE) for life in self.lives]
         tops = accumulate(pitches, initial=self.head)
-        return [self._bar_of(*each) for each in zip(self.lives, tops, pitches, strict=False)]
+        return [
+            self._bar_of(*arguments) for arguments in zip(self.lives, tops, pitches, strict=False)
+        ]
 
     def _bar_of(
         self,
-        found: tuple[BlockLifetime, BlockLifetime | None, BlockLifetime | None],
+        neighbours: tuple[BlockLifetime, BlockLifetime | None, BlockLifetime | None],
         top: float,
         pitch: float,
     ) -> BlockBar:
-        block, was, host = found
-        tall, most = self._tall(block.nbytes), self._tall(max(self._sizes(found)))
+        block, was, host = neighbours
+        tall, most = self._tall(block.nbytes), self._tall(max(self._sizes(neighbours)))
         bottom = top + (pitch - GAP + most) / 2
         moved = was is not None and was.nbytes != block.nbytes
         level = bottom - self._tall(was.nbytes) if was and moved else None
@@ -845,7 +847,7 @@ def _words(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
     if bar.host:
         room = (stop - first) * sheet.column - 8
         tries = (text_of(key, name=bar.host.symbol) for key in ("inside", "inside_narrow"))
-        for inside in [each for each in tries if texts.width(each, 11) <= room][:1]:
+        for inside in [attempt for attempt in tries if texts.width(attempt, 11) <= room][:1]:
             yield ChartText((first + stop) / 2, y, inside, 11, "middle", dy=4, chip=True)
         return
     yield _name(sheet, bar)
@@ -888,12 +890,12 @@ def _bytes(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
 def _waits(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
     """Operation that it waits for in the frame; or that a map is freed in forward."""
     block, at = bar.life, sheet.at
-    found = block.next(at)
-    if found is not None:
-        text = text_of("waits", name=sheet.now.operations[found].said)
-        since = max([each for each in block.touches if each < at], default=-1)
+    waits = block.next(at)
+    if waits is not None:
+        text = text_of("waits", name=sheet.now.operations[waits].said)
+        since = max([touch for touch in block.touches if touch < at], default=-1)
         wide = texts.width(text, 11) / sheet.column
-        lefts = [each + 0.1 for each in range(since + 1, found)]
+        lefts = [index + 0.1 for index in range(since + 1, waits)]
         places = [
             (x, bar.middle, "start", 0.0, 4.0) for x in lefts if not sheet.framed(x, x + wide)
         ]

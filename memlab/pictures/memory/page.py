@@ -100,7 +100,7 @@ class MemoryPageInputs:
         """The block that the keyboard is on."""
         kind, _, name = self.chosen.partition(":")
         blocks = self.now.blocks if kind == "block" else ()
-        return next((each for each in blocks if each.name == name), None)
+        return next((block for block in blocks if block.name == name), None)
 
     @property
     def height(self) -> int:
@@ -110,7 +110,7 @@ class MemoryPageInputs:
     @cached_property
     def verdicts(self) -> list[BudgetVerdict]:
         """Whether the peak fits into each budget."""
-        return [self.now.judged(each) for each in self.budgets]
+        return [self.now.judged(budget) for budget in self.budgets]
 
     @cached_property
     def tally(self) -> OutputTotals | None:
@@ -233,8 +233,8 @@ def cursor_words(now: Snapshot) -> str:
 
 def _budgets(shown: MemoryPageInputs) -> list[Limit]:
     """The budgets, each with its name at its line."""
-    return [(text_of("budget.here") if each.live else each.name, each.nbytes)
-            for each in shown.budgets]  # fmt: skip
+    return [(text_of("budget.here") if budget.live else budget.name, budget.nbytes)
+            for budget in shown.budgets]  # fmt: skip
 
 
 def _guess(shown: MemoryPageInputs) -> Iterator[Mark]:
@@ -405,9 +405,9 @@ def _head(shown: MemoryPageInputs) -> Iterator[Paragraphs]:
     """The equation of the peak, and what the last change did; at the first level what does not fit
     comes in its place."""
     now, few, tally, old = shown.now, shown.few, shown.tally, shown.old
-    refused = [each for each in shown.verdicts if few and not tally and not each.fits]
-    tightest = min(refused, key=lambda each: each.budget.nbytes, default=None)
-    verdicts = [(now.verdict(each), not each.fits) for each in shown.verdicts]
+    refused = [verdict for verdict in shown.verdicts if few and not tally and not verdict.fits]
+    tightest = min(refused, key=lambda band: band.budget.nbytes, default=None)
+    verdicts = [(now.verdict(verdict), not verdict.fits) for verdict in shown.verdicts]
     yield Paragraphs([tally.headline(few) if tally else now.headline(few)], 20)
     yield Paragraphs(now.verdict(tightest) if tightest else "", 13, bold=True, told=False)
     yield Paragraphs(news_of(shown), 13, drawn=not tightest)
@@ -454,7 +454,8 @@ def _table(shown: MemoryPageInputs) -> Table:
         ["", text_of("table.bytes"), text_of("table.share"), text_of("table.each",
         sample=now.memory.sample)],
         [
-            [line.name, f"{line.nbytes:,}", figures.percent(line.nbytes, here), f"{line.each:,}"]
+            [line.name, f"{line.nbytes:,}", figures.percent(line.nbytes, here),
+                f"{line.per_sample:,}"]
             for line in lines
         ],
         looks=[theme.paint(line.part) if line.part else None for line in lines],
@@ -487,7 +488,7 @@ def _largest(shown: MemoryPageInputs) -> Table:
 def block_fact(block: BlockRow) -> Fact:
     """What a block says."""
     formula = block.formula.partition(" = ")[0]
-    return Fact(block.name, formula, block.nbytes, block.made, block.needed)
+    return Fact(block.name, formula, block.nbytes, block.maker, block.needed)
 
 
 # -- the mountain, cut apart -----------------------------------------------------------------------
@@ -548,10 +549,10 @@ def _was(shown: MemoryPageInputs, index: int, base: float) -> Iterator[Mark]:
     """The outline of the same stage before."""
     row, old, end = shown.now.slices[index], shown.old, shown.row.last
     if old and old.memory.operations == shown.now.memory.operations:
-        for each in old.slices:
-            if each.part.name == row.part.name and each.part.highest:
+        for stage in old.slices:
+            if stage.part.name == row.part.name and stage.part.highest:
                 yield Stairs(
-                    base + FILLED * np.minimum(old.batch * each.part.line, end), ridge=base
+                    base + FILLED * np.minimum(old.batch * stage.part.line, end), ridge=base
                 )
 
 

@@ -46,7 +46,7 @@ class StackLine(NamedTuple):
     part: StackPart | None
     name: str
     nbytes: int
-    each: int
+    per_sample: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +60,14 @@ class BlockRow:
     nbytes: int
     first: int
     last: int
-    made: str
+    maker: str
     needed: str
 
     @property
     def story(self) -> str:
         """Who made it and who waits for it."""
         key = ("made" if self.first else "before") + ("_needed" if self.last else "_stays")
-        return text_of(f"largest.{key}", made=self.made, needed=self.needed)
+        return text_of(f"largest.{key}", made=self.maker, needed=self.needed)
 
     @property
     def life(self) -> str:
@@ -162,8 +162,8 @@ class Snapshot(Study):
     @cached_property
     def blocks(self) -> tuple[BlockRow, ...]:
         """The largest blocks alive."""
-        found = self.memory.blocks.largest(self.at, self.batch, LARGEST)
-        return tuple(self.block(entry) for entry in found)
+        blocks = self.memory.blocks.largest(self.at, self.batch, LARGEST)
+        return tuple(self.block(entry) for entry in blocks)
 
     @cached_property
     def alive(self) -> int:
@@ -225,7 +225,7 @@ class Snapshot(Study):
         optimizer = optimizers.title(ledger.optimizer)
         words = [memory.label, *sizes, batch, memory.format, optimizer, kind]
         notes = ledger.notes if memory.chosen is None else memory.chosen
-        return [each for each in (*words, *notes) if each]
+        return [word for word in (*words, *notes) if word]
 
     @property
     def title(self) -> str:
@@ -247,19 +247,19 @@ class Snapshot(Study):
                                                       (f"({binary}) {right}" if binary else right,
                                                       False)]  # fmt: skip
 
-    def verdict(self, found: BudgetVerdict) -> str:
+    def verdict(self, budget_verdict: BudgetVerdict) -> str:
         """Whether a budget holds the peak and what it would hold."""
-        live, largest = found.budget.live, found.largest
+        live, largest = budget_verdict.budget.live, budget_verdict.largest
         if self.memory.ledger.batches is not None:
-            key = "holds" if found.fits else "over"
-        elif found.fits:
+            key = "holds" if budget_verdict.fits else "over"
+        elif budget_verdict.fits:
             key = "always" if largest is None else "fits"
         else:
             key = "refused" if largest else "none"
         return text_of(
             f"budget.{'live_' if live else ''}{key}",
-            name=found.budget.name,
-            free=figures.three_digits(found.budget.nbytes),
+            name=budget_verdict.budget.name,
+            free=figures.three_digits(budget_verdict.budget.nbytes),
             peak=figures.three_digits(self.peak.nbytes),
             largest=figures.batches(largest or 0),
         )
@@ -275,11 +275,13 @@ class Snapshot(Study):
             count=f"{self.memory.operations:,}",
             name=peak.row.name,
         )
-        floor, mountain, each = map(
+        floor, mountain, sentences = map(
             units.exact, (self.peak_floor, self.peak_mountain, self.peak_each)
         )
-        parts = text_of("exact.floor", floor=floor, mountain=mountain, each=each, sample=sample)
-        bands = ", ".join(band(*each) for each in self.memory.phases)
+        parts = text_of(
+            "exact.floor", floor=floor, mountain=mountain, each=sentences, sample=sample
+        )
+        bands = ", ".join(band(*phase) for phase in self.memory.phases)
         host = [self.host] if self.host else []
         return [where, parts, *host, text_of("exact.bands", bands=bands)]
 
@@ -306,7 +308,7 @@ class Snapshot(Study):
         """The stack from its top down, with the sums of its mountain, of its floor and of both."""
         mountain, floor, alive = (
             StackLine(None, text_of(f"table.{name}"), sum(r.nbytes for r in rows),
-                sum(r.each for r in rows))
+                sum(r.per_sample for r in rows))
             for name, rows in
             (("mountain", self.mountain), ("floor", self.floor), ("alive", self.roles))
         )  # fmt: skip
@@ -362,8 +364,8 @@ def before(old: Snapshot, new: Snapshot) -> Curve:
     if old.memory.ledger.rows is new.memory.ledger.rows:
         return old.curve
     spans = _spans(old.memory, new.memory)
-    found: Curve = np.maximum.reduceat(np.append(old.curve, 0), spans)[::2]
-    return found
+    curve: Curve = np.maximum.reduceat(np.append(old.curve, 0), spans)[::2]
+    return curve
 
 
 @lru_cache(maxsize=16)
@@ -428,8 +430,8 @@ def _moves(old: Snapshot, new: Snapshot) -> bool:
 def differences(old: Snapshot, new: Snapshot) -> tuple[str, str]:
     """The settings that differ, as they were and as they are."""
     was, now = old.settings, new.settings
-    gone = [each for each in was if each not in now]
-    come = [each for each in now if each not in was]
+    gone = [name for name in was if name not in now]
+    come = [name for name in now if name not in was]
     return ", ".join(gone), ", ".join(come)
 
 

@@ -47,8 +47,8 @@ class BlockColumns:
     def _columns(self) -> tuple[Column, Column, Column, Column]:
         birth, death = ([e.birth for e in self.entries], [e.death for e in self.entries])
         fixed = column([e.size.fixed for e in self.entries])
-        each = column([e.size.per_sample for e in self.entries])
-        return np.array(birth, np.int64), np.array(death, np.int64), fixed, each
+        columns = column([e.size.per_sample for e in self.entries])
+        return np.array(birth, np.int64), np.array(death, np.int64), fixed, columns
 
     def count(self, at: int) -> int:
         """How many are alive inside an operation."""
@@ -60,23 +60,23 @@ class BlockColumns:
 
     def largest(self, at: int, batch: int, most: int) -> list[Entry]:
         """The largest alive inside an operation; of equal ones those that were born first."""
-        birth, _, fixed, each = self._columns
+        birth, _, fixed, per_sample = self._columns
         alive = np.flatnonzero(self._alive(at))
         alive = alive[np.argsort(birth[alive], kind="stable")]
-        sizes = evaluate((fixed[alive], each[alive]), batch)
+        sizes = evaluate((fixed[alive], per_sample[alive]), batch)
         order = np.argsort(-sizes, kind="stable")[:most]
         return [self.entries[index] for index in alive[order].tolist()]
 
     def largest_of_each(self, at: int) -> dict[StackPart, Entry]:
         """The block that has the most of each part of the stack inside an operation."""
-        _, _, fixed, each = self._columns
-        alive, found = np.flatnonzero(self._alive(at)), dict[StackPart, Entry]()
-        for grows, sizes in ((False, fixed[alive]), (True, each[alive])):
+        _, _, fixed, per_sample = self._columns
+        alive, entries = np.flatnonzero(self._alive(at)), dict[StackPart, Entry]()
+        for grows, sizes in ((False, fixed[alive]), (True, per_sample[alive])):
             order = alive[np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]]
             codes, first = np.unique(self._roles[order], return_index=True)
             for code, index in zip(codes.tolist(), order[first].tolist(), strict=True):
-                found[StackPart(ROLES[code], grows)] = self.entries[index]
-        return found
+                entries[StackPart(ROLES[code], grows)] = self.entries[index]
+        return entries
 
     @cached_property
     def _roles(self) -> Column:
@@ -85,8 +85,8 @@ class BlockColumns:
     @cached_property
     def line(self) -> Column:
         """Bytes that each sample adds, inside every operation."""
-        birth, death, _, each = self._columns
-        return alive(each, birth, death, self.operations)
+        birth, death, _, per_sample = self._columns
+        return alive(per_sample, birth, death, self.operations)
 
     def _alive(self, at: int) -> Column:
         birth, death, _, _ = self._columns
@@ -108,8 +108,8 @@ class StageSlice:
     @cached_property
     def values(self) -> Curve:
         """Bytes per sample of what is no gradient."""
-        found = [entry for entry in self.blocks.entries if entry.role is not Role.GRADIENT_MAP]
-        return BlockColumns(found, self.blocks.operations).line.astype(np.float64)
+        values = [entry for entry in self.blocks.entries if entry.role is not Role.GRADIENT_MAP]
+        return BlockColumns(values, self.blocks.operations).line.astype(np.float64)
 
     @cached_property
     def highest(self) -> int:
@@ -174,8 +174,8 @@ class StepMemory:
     def lines(self) -> dict[StackPart, Column]:
         """For every part of the stack, bytes or bytes per sample inside every operation."""
         nothing: Line = (np.zeros(self.operations, np.int64),) * 2
-        found = {role: self.ledger.role_lines.get((DEVICE, role), nothing) for role in Role}
-        return {part: found[part.role][int(part.grows)] for part in STACK}
+        lines = {role: self.ledger.role_lines.get((DEVICE, role), nothing) for role in Role}
+        return {part: lines[part.role][int(part.grows)] for part in STACK}
 
     @cached_property
     def parts(self) -> tuple[StackPart, ...]:
@@ -223,8 +223,8 @@ class StepMemory:
     @cached_property
     def blocks(self) -> BlockColumns:
         """All blocks on the device."""
-        found = [entry for entry in self.ledger.entries if entry.memory == DEVICE]
-        return BlockColumns(found, self.operations)
+        blocks = [entry for entry in self.ledger.entries if entry.memory == DEVICE]
+        return BlockColumns(blocks, self.operations)
 
     def largest_batch(self, nbytes: int) -> int | None:
         """The largest batch that fits into so many bytes (``Ledger.fit``)."""
@@ -256,12 +256,12 @@ class StepMemory:
     def _few(self, slices: list[StageSlice]) -> tuple[StageSlice, ...]:
         if len(slices) <= ROWS:
             return tuple(slices)
-        large = sorted(slices, key=lambda each: -each.highest)[: ROWS - 1]
-        small = [each for each in slices if each not in large]
-        entries = [entry for each in small for entry in each.blocks.entries]
+        large = sorted(slices, key=lambda block: -block.highest)[: ROWS - 1]
+        small = [stage for stage in slices if stage not in large]
+        entries = [entry for part in small for entry in part.blocks.entries]
         name = strings.get("memory.others", count=len(small))
         rest = StageSlice(name, BlockColumns(entries, self.operations))
-        return (*(each for each in slices if each in large), rest)
+        return (*(stage for stage in slices if stage in large), rest)
 
 
 def phases(rows: Sequence[LedgerRow]) -> tuple[tuple[Phase, int, int], ...]:

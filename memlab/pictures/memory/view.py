@@ -94,8 +94,8 @@ class Memory(SteadyView[Snapshot]):
         default=lambda now: network_of("mnist_cnn"),
         check=what_of,
         code="plain",
-        write=lambda found: repr(found.name) if isinstance(found, Network)
-        else getattr(found, "__name__", type(found).__name__.lower()).strip("<>"),
+        write=lambda rows: repr(rows.name) if isinstance(rows, Network)
+        else getattr(rows, "__name__", type(rows).__name__.lower()).strip("<>"),
     )  # fmt: skip
     network = NetworkChoice(
         networks_of,
@@ -107,7 +107,7 @@ class Memory(SteadyView[Snapshot]):
         brief=lambda now: now.what.title,
         synced=False,
         get=lambda now: network_in(now) if of_network(now) else None,
-        put=lambda now, found: {"what": found},
+        put=lambda now, rows: {"what": rows},
     )
     batch = Range(
         1, MOST, doc="the mini-batch size", default=32, stops=STOPS, box=True, code="always",
@@ -155,7 +155,7 @@ class Memory(SteadyView[Snapshot]):
     feature_map = stored(Role.FEATURE_MAP)
     gradient_map = stored(Role.GRADIENT_MAP)
     algorithm = Select(
-        {name: each.title for name, each in algorithms.ALGORITHMS.items()},
+        {name: algorithm.title for name, algorithm in algorithms.ALGORITHMS.items()},
         doc="how convolutions are computed: a name of ``memlab.algorithms``",
         default=algorithms.DEFAULT,
         brief=lambda now: "",
@@ -211,7 +211,7 @@ class Memory(SteadyView[Snapshot]):
         doc='the settings that stand in front, such as ``("in_place", "batch")``; the others are '
         "behind More",
         default=lambda now: FRONT,
-        check=lambda given: tuple(known("control", each, CONTROLS) for each in
+        check=lambda given: tuple(known("control", control, CONTROLS) for control in
                                   ((given,) if isinstance(given, str) else
                                    listed("control", given, "batch"))),
         fixed=True,
@@ -267,8 +267,8 @@ class Memory(SteadyView[Snapshot]):
         if new.rule and not of_network(new):
             raise InputError(_("a counting rule needs a network, got a step; leave rule out."))
         chosen = (name for name in OF_NETWORKS if getattr(new, name) != self.settings[name].default)
-        made = was is None and isinstance(new.what, Step | Ledger)
-        if made and (ignored := next(chosen, "")):
+        given_step = was is None and isinstance(new.what, Step | Ledger)
+        if given_step and (ignored := next(chosen, "")):
             raise InputError(_("{what} is chosen where a network is given, got a step as it is; "
                                "leave {what} out, or change the step.",
                                what=ignored))  # fmt: skip
@@ -285,8 +285,8 @@ class Memory(SteadyView[Snapshot]):
     def controls(self) -> list[Control]:
         """Those in front in the order that was asked for."""
         order = {name: index for index, name in enumerate(self.state.control)}
-        return sorted(super().controls(), key=lambda each: order.get(
-            each.name.removesuffix("_number"), len(order)))  # fmt: skip
+        return sorted(super().controls(), key=lambda rows: order.get(
+            rows.name.removesuffix("_number"), len(order)))  # fmt: skip
 
     def first_slider(self, now: State) -> int:
         return round(self._slider(now).where(now))
@@ -294,7 +294,7 @@ class Memory(SteadyView[Snapshot]):
     def _slider(self, now: State) -> Range:
         """The first slider in front."""
         sliders = (self.settings[name] for name in (*now.control, "batch"))
-        return next(each for each in sliders if isinstance(each, Range))
+        return next(slider for slider in sliders if isinstance(slider, Range))
 
     # -- the axes ---------------------------------------------------------------------------
 
@@ -305,15 +305,15 @@ class Memory(SteadyView[Snapshot]):
         return *needs(rows, now.guess), *own
 
     def most(self, now: State) -> Needs:
-        found = []
-        for each in extremes(self._slider(now), now):
-            step = now if each.batch != now.batch else each  # no search for another batch
+        largest = []
+        for state in extremes(self._slider(now), now):
+            step = now if state.batch != now.batch else state  # no search for another batch
             with suppress(InputError):  # not every step can be made at both ends
-                found.append(self.needs(each, cut(memory_of(step), each.batch)))
-        return tuple(map(max, zip(*found, strict=True)))
+                largest.append(self.needs(state, cut(memory_of(step), state.batch)))
+        return tuple(map(max, zip(*largest, strict=True)))
 
     def card(self, now: State) -> tuple[int]:
-        return (max((each.nbytes for each in now.budgets), default=0),)
+        return (max((amount.nbytes for amount in now.budgets), default=0),)
 
     def question(self, now: State) -> object:
         return now.what
@@ -354,34 +354,34 @@ class Memory(SteadyView[Snapshot]):
         )
 
     def test_state(self, now: State) -> str:
-        found = self.rows_of(now)
-        ledger = found.memory.ledger
+        rows = self.rows_of(now)
+        ledger = rows.memory.ledger
         mode = ledger.optimizer if ledger.training else "inference"
-        return f"{ledger.network}|{now.batch}|{mode}|{found.peak.nbytes}"
+        return f"{ledger.network}|{now.batch}|{mode}|{rows.peak.nbytes}"
 
     # -- what is heard ----------------------------------------------------------------------
 
     def says(self, scene: PageState) -> str:
         """News after a change of the bytes, else what the keyboard has come to."""
-        now, found = scene.now, self.rows_of(scene.now)
+        now, rows = scene.now, self.rows_of(scene.now)
         if is_small(now) and not scene.news:
-            return lives(now).says(found.at, focus(now))
+            return lives(now).says(rows.at, focus(now))
         shown = self.shown_in(scene)
-        here = "" if scene.news else self._place(now, found, shown)
-        verdicts = [found.verdict(each) for each in shown.verdicts]
-        return here or " ".join([f"{found.equation(few=True)[0]}.", news_of(shown), *verdicts])
+        here = "" if scene.news else self._place(now, rows, shown)
+        verdicts = [rows.verdict(verdict) for verdict in shown.verdicts]
+        return here or " ".join([f"{rows.equation(few=True)[0]}.", news_of(shown), *verdicts])
 
     def fact(self, scene: PageState) -> str:
         return f"choose:{scene.now.chosen}"
 
-    def _place(self, now: State, found: Snapshot, shown: MemoryPageInputs) -> str:
+    def _place(self, now: State, snapshot: Snapshot, shown: MemoryPageInputs) -> str:
         """The line in focus, or the operation of the cursor."""
         if block := shown.block:
             return f"{block.life}. {block.formula}"
-        names = [row.part.name for row in found.slices]
+        names = [row.part.name for row in snapshot.slices]
         if (name := now.chosen.removeprefix("slice:")) in names:
-            return f"{name}: {units.short(found.slices[names.index(name)].nbytes)}"
-        return cursor_words(found) if now.cursor else ""
+            return f"{name}: {units.short(snapshot.slices[names.index(name)].nbytes)}"
+        return cursor_words(snapshot) if now.cursor else ""
 
     # -- keys and presses -------------------------------------------------------------------
 
@@ -391,15 +391,15 @@ class Memory(SteadyView[Snapshot]):
         return text_of("help", lines=text_of(f"walked.{walked}"))
 
     def on_action(self, now: State, name: str, value: Any) -> State | None:
-        found = self.rows_of(now)
-        last = found.memory.operations
+        rows = self.rows_of(now)
+        last = rows.memory.operations
         if name == "operation":
             return now.replace(cursor=1 + stop(name, value, 0, last - 1))
         if name not in ("key", "choose"):
             return None
-        moves = {"ArrowLeft": max(found.at, 1), "ArrowRight": min(found.at + 2, last),
+        moves = {"ArrowLeft": max(rows.at, 1), "ArrowRight": min(rows.at + 2, last),
                  "Home": 1, "End": last, "KeyP": None}  # fmt: skip
-        lines = lines_of(now, found)
+        lines = lines_of(now, rows)
         if value in moves:
             return now.replace(cursor=moves[value])
         if value == "KeyN":
@@ -407,7 +407,7 @@ class Memory(SteadyView[Snapshot]):
         if value in ("ArrowDown", "ArrowUp"):
             return _choose(now, _next(now, lines, 1 if value == "ArrowDown" else -1))
         if value == "Enter" or (value == now.chosen and value in lines):
-            return _enter(now, found)
+            return _enter(now, rows)
         if value == "Escape":
             return _back(now)
         return _choose(now, value) if value in lines else None
@@ -415,7 +415,7 @@ class Memory(SteadyView[Snapshot]):
 
 memory = maker(Memory)
 CONTROLS: tuple[str, ...] = tuple(
-    name for name, each in Memory.settings.items() if callable(each.place)
+    name for name, control in Memory.settings.items() if callable(control.place)
 )
 """The settings that can stand in front."""
 
@@ -439,14 +439,14 @@ def focus(now: State) -> str:
     return str(now.chosen.removeprefix("block:")) if now.chosen.startswith("block:") else ""
 
 
-def lines_of(now: State, found: Snapshot) -> list[str]:
+def lines_of(now: State, snapshot: Snapshot) -> list[str]:
     """The lines that keys walk through and a press chooses."""
     if now.rule:
         return [f"rule:{name}" for name in RULES]
     if is_small(now):
         return [f"block:{name}" for name in small.blocks(lives(now))]
-    stages = [] if now.detail == "first" else [f"slice:{row.part.name}" for row in found.slices]
-    return [*stages, *(f"block:{block.name}" for block in found.blocks)]
+    stages = [] if now.detail == "first" else [f"slice:{row.part.name}" for row in snapshot.slices]
+    return [*stages, *(f"block:{block.name}" for block in snapshot.blocks)]
 
 
 def _choose(now: State, line: str) -> State:
@@ -463,17 +463,17 @@ def _next(now: State, lines: Sequence[str], way: int) -> str:
     return lines[min(max(lines.index(here) + way, 0), len(lines) - 1)]
 
 
-def _folded(now: State, found: Snapshot) -> list[str]:
+def _folded(now: State, snapshot: Snapshot) -> list[str]:
     """The stages that keys come to and that can be unfolded."""
     if now.rule or now.unfolded or now.detail == "first" or is_small(now):
         return []
-    return [row.part.name for row in found.slices if row.stage]
+    return [row.part.name for row in snapshot.slices if row.stage]
 
 
-def _enter(now: State, found: Snapshot) -> State:
+def _enter(now: State, snapshot: Snapshot) -> State:
     """Into a stage."""
     name = now.chosen.removeprefix("slice:")
-    if name in _folded(now, found):
+    if name in _folded(now, snapshot):
         return now.replace(unfolded=name, chosen="")
     return now
 

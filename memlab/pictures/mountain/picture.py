@@ -103,8 +103,8 @@ class Mountain:
 
     def stack(self) -> Iterator[Mark]:
         """The slices, a thin line around them, the thick one over those that stay."""
-        for each in self.slices:
-            yield Area(each.low, each.high, each.paint, each.edge, each.fact)
+        for stage in self.slices:
+            yield Area(stage.low, stage.high, stage.paint, stage.edge, stage.fact)
         yield Stairs(self.top, "rule", self._ridge, opacity=0.75, width=0.9)
         if self.ground is not None:
             yield Stairs(self.ground, "limit", self._ridge)
@@ -160,12 +160,12 @@ class Mountain:
 
     def names(self) -> Iterator[Name]:
         """The name of each slice where it is thickest; on a chip it may cross a dashed curve."""
-        for each in self.slices:
-            if each.name:
-                spot = middle(each.low, each.high, self.step)
-                finders = [thickest(each.low, each.high, self.dashed)]
-                finders += [thickest(each.low, each.high)] * (each.chip and bool(self.dashed))
-                yield Name(each.name, [spot], each.size, chip=each.chip, finders=finders)
+        for stage in self.slices:
+            if stage.name:
+                spot = middle(stage.low, stage.high, self.step)
+                finders = [thickest(stage.low, stage.high, self.dashed)]
+                finders += [thickest(stage.low, stage.high)] * (stage.chip and bool(self.dashed))
+                yield Name(stage.name, [spot], stage.size, chip=stage.chip, finders=finders)
 
     def was(self, name: str) -> Iterator[Name]:
         """The name of what was before, near its peak."""
@@ -177,9 +177,9 @@ class Mountain:
     def key(self, tall: float = inf) -> Iterator[tuple[Paint, str]]:
         """The slices, for those without room for a name: all of them, or those that can be seen in
         so many pixels."""
-        for each in self.slices:
-            if each.name and (each.high - each.low).max() >= self.end / tall:
-                yield each.paint, each.name
+        for stage in self.slices:
+            if stage.name and (stage.high - stage.low).max() >= self.end / tall:
+                yield stage.paint, stage.name
 
 
 def phases(backward: float, end: float, dy: float = -14) -> Iterator[Mark]:

@@ -17,50 +17,50 @@ def of_copy(copy: Copy) -> str:
     return f"{OUT if copy.out else BACK}:{copy.name}"
 
 
-def copies(found: OffloadTimeline) -> list[str]:
+def copies(timeline: OffloadTimeline) -> list[str]:
     """All copies in the order of time."""
-    return [of_copy(copy) for copy in found.copies]
+    return [of_copy(copy) for copy in timeline.copies]
 
 
-def maps(found: OffloadTimeline) -> list[str]:
+def maps(timeline: OffloadTimeline) -> list[str]:
     """The maps in host memory, from the top of the picture down."""
-    return [f"{MAP}:{slab.name}" for slab in found.slabs]
+    return [f"{MAP}:{slab.name}" for slab in timeline.slabs]
 
 
-def waits(found: OffloadTimeline) -> list[str]:
+def waits(timeline: OffloadTimeline) -> list[str]:
     """Where compute stands still, the longest first."""
-    return [f"{WAIT}:{rank}" for rank in range(len(found.waits))]
+    return [f"{WAIT}:{rank}" for rank in range(len(timeline.waits))]
 
 
-def known(found: OffloadTimeline, place: str) -> str:
+def known(timeline: OffloadTimeline, place: str) -> str:
     """A place, or nothing where there is none of that name any more."""
-    places = [PEAK, *copies(found), *maps(found), *waits(found)]
+    places = [PEAK, *copies(timeline), *maps(timeline), *waits(timeline)]
     return place if place in places else ""
 
 
-def name_of(found: OffloadTimeline, place: str) -> str:
+def name_of(timeline: OffloadTimeline, place: str) -> str:
     """The map that a place is about; empty for the peak."""
     kind, _, name = place.partition(":")
-    return found.wait(found.longest[int(name)])[0] if kind == WAIT else name
+    return timeline.wait(timeline.longest[int(name)])[0] if kind == WAIT else name
 
 
-def sentence(found: OffloadTimeline, place: str) -> str:
+def sentence(timeline: OffloadTimeline, place: str) -> str:
     """What there is to say of a place."""
     kind, _, name = place.partition(":")
     if kind == PEAK:
-        return found.at_peak
-    return found.wait(found.longest[int(name)])[1] if kind == WAIT else found.fact(name)
+        return timeline.at_peak
+    return timeline.wait(timeline.longest[int(name)])[1] if kind == WAIT else timeline.fact(name)
 
 
-def moved(found: OffloadTimeline, here: str, key: str) -> str:
+def moved(timeline: OffloadTimeline, here: str, key: str) -> str:
     """Where a key leads to: along the copies, across the maps, to the next longest wait or the
     peak."""
     if key in ALONG:
-        return _next(copies(found), here, ALONG[key], of_name=name_of(found, here))
+        return _next(copies(timeline), here, ALONG[key], of_name=name_of(timeline, here))
     if key in ACROSS:
-        return _next(maps(found), here, ACROSS[key], of_name=name_of(found, here))
+        return _next(maps(timeline), here, ACROSS[key], of_name=name_of(timeline, here))
     if key == "KeyW":
-        return _after(waits(found), here)
+        return _after(waits(timeline), here)
     return PEAK if key == "KeyP" else ""
 
 

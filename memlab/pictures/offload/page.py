@@ -85,7 +85,7 @@ class OffloadPageInputs:
     device, bytes of the host. ``place`` is what is in focus, ``pinned`` what stays outlined beside
     it."""
 
-    found: OffloadTimeline
+    timeline: OffloadTimeline
     room: tuple[int, ...]
     place: str
     pinned: str
@@ -94,13 +94,15 @@ class OffloadPageInputs:
     @cached_property
     def _looks(self) -> dict[str, str]:
         ranked = ((self.pinned, "rule"), (self.place, "limit"))
-        return {focus.name_of(self.found, place): look for place, look in ranked if place}
+        return {focus.name_of(self.timeline, place): look for place, look in ranked if place}
 
     @property
     def sentences(self) -> list[str]:
         """What there is to say: of the focus and of what is pinned, or of all."""
         places = dict.fromkeys(filter(None, (self.place, self.pinned)))
-        return [focus.sentence(self.found, each) for each in places] or self.found.sentences[:1]
+        return [
+            focus.sentence(self.timeline, place) for place in places
+        ] or self.timeline.sentences[:1]
 
     def outline(self, name: str) -> str:
         """The class of the line around a map: thick in focus, thin where it is pinned, or none."""
@@ -125,53 +127,54 @@ class OffloadPageInputs:
     @cached_property
     def mountain(self) -> Mountain:
         """The device's memory, and dashed the same without offload, in its own seconds."""
-        layers, plain = self._layers(self.found.on_device), self._layers(self.found.plain_on_device)
+        timeline = self.timeline
+        layers, plain = self._layers(timeline.on_device), self._layers(timeline.plain_on_device)
         slices = [
             DrawnLayer(low, high, PAINTS[role], role_name(role)) for role, low, high in layers
         ]
-        before = plain[-1].high if self.found.copies else None
+        before = plain[-1].high if self.timeline.copies else None
         step = self.time.x.last / COLUMNS
         return Mountain(slices, self.y.last, before=before, time=True, step=step)
 
     @cached_property
     def host(self) -> Curve:
         """The host's memory."""
-        layers = self._layers(self.found.on_host)
+        layers = self._layers(self.timeline.on_host)
         return layers[-1].high if layers else np.zeros(COLUMNS)
 
     def _layers(self, filled: MemoryOverTime) -> list[MountainLayer[Role]]:
         return filled.layers(self.time.x.last, COLUMNS)
 
 
-def needs(found: OffloadTimeline) -> tuple[int, int, int]:
+def needs(timeline: OffloadTimeline) -> tuple[int, int, int]:
     """Ends that the axes have to hold: nanoseconds, bytes of the device and of the host."""
-    seconds = max(found.now.seconds, found.plain.seconds)
-    return ceil(1e9 * seconds), max(found.peak, found.plain_peak), found.host
+    seconds = max(timeline.now.seconds, timeline.plain.seconds)
+    return ceil(1e9 * seconds), max(timeline.peak, timeline.plain_peak), timeline.host
 
 
 def page(shown: OffloadPageInputs, says: str) -> Page:
     """The lanes, and both memories below them."""
-    found = shown.found
-    heads, rows = found.table()
+    timeline = shown.timeline
+    heads, rows = timeline.table()
     blocks: list[PageBlock] = [
-        Paragraphs([emphasized(found.finding)], 20),
+        Paragraphs([emphasized(timeline.finding)], 20),
         Paragraphs(shown.sentences, 13, gap=3),
         lanes(shown),
         memories(shown),
         Unnamed(list(_key(shown)), gap=8),
-        Paragraphs(found.notes, 11, dim=True, gap=6),
-        Paragraphs(found.lines, drawn=False, gap=1),
+        Paragraphs(timeline.notes, 11, dim=True, gap=6),
+        Paragraphs(timeline.lines, drawn=False, gap=1),
         Table(heads, rows, "<><<>>><", drawn=False, gap=1),
     ]
-    return Page(found.title, blocks, shown.width, says, titled=False)
+    return Page(timeline.title, blocks, shown.width, says, titled=False)
 
 
 def _key(shown: OffloadPageInputs) -> Iterator[tuple[Paint | Glyph, str]]:
-    found = shown.found
+    timeline = shown.timeline
     yield from shown.mountain.key()
-    if found.copies:
+    if timeline.copies:
         yield IDLE, text_of("idle_there")
-        if found.waits:
+        if timeline.waits:
             yield WAIT, text_of("standing")
         yield Glyph(0, 0, DOWN), text_of("goes_out")
         yield Glyph(0, 0, UP), text_of("comes_back")
@@ -182,14 +185,14 @@ def _key(shown: OffloadPageInputs) -> Iterator[tuple[Paint | Glyph, str]]:
 
 def lanes(shown: OffloadPageInputs) -> Chart:
     """What computes, and the copies right below it."""
-    found, high = shown.found, WORK[1]
+    timeline, high = shown.timeline, WORK[1]
     marks: list[Mark] = [
-        *phases(found.backward, found.now.seconds, -36),
-        *computing(found.now.slots, WORK, shown.time.x.last),
+        *phases(timeline.backward, timeline.now.seconds, -36),
+        *computing(timeline.now.slots, WORK, shown.time.x.last),
         *_waits(shown),
         *(
             mark
-            for copy in found.copies
+            for copy in timeline.copies
             if copy.start < shown.time.x.last
             for mark in _copied(shown, copy)
         ),
@@ -218,11 +221,11 @@ def computing(
 
 def _waits(shown: OffloadPageInputs) -> Iterator[Mark]:
     """Where compute stands still, the longest two with their seconds."""
-    found = shown.found
-    for place, (start, end) in zip(focus.waits(found), found.longest, strict=True):
+    timeline = shown.timeline
+    for place, (start, end) in zip(focus.waits(timeline), timeline.longest, strict=True):
         if start >= shown.time.x.last:
             continue
-        said = focus.sentence(found, place)
+        said = focus.sentence(timeline, place)
         yield Rect(start, end, *WORK, WAIT, edge=0, fact=Fact(said), send=("choose", place))
         if place == shown.place:
             yield Rect(start, end, *WORK, "limit")
@@ -238,7 +241,7 @@ def _waits(shown: OffloadPageInputs) -> Iterator[Mark]:
 def longest(shown: OffloadPageInputs) -> list[tuple[float, float]]:
     """The two longest waits, where they can be seen."""
     last, least = shown.time.x.last, 6 * shown.time.pixel
-    return [wait for wait in shown.found.longest[:2]
+    return [wait for wait in shown.timeline.longest[:2]
             if wait[1] - wait[0] > least and wait[1] <= last]  # fmt: skip
 
 
@@ -246,7 +249,7 @@ def _copied(shown: OffloadPageInputs, copy: Copy) -> Iterator[Mark]:
     """A copy under its operation, with a triangle where there is room. The operation has an
     outline too, where that copy or its map is in focus."""
     place = focus.of_copy(copy)
-    fact, send = Fact(shown.found.fact(copy.name)), ("choose", place)
+    fact, send = Fact(shown.timeline.fact(copy.name)), ("choose", place)
     yield Rect(copy.start, copy.end, 0, LINK, PAINTS[Role.FEATURE_MAP], fact=fact, send=send)
     if copy.seconds > NARROW * shown.time.pixel:
         yield Glyph((copy.start + copy.end) / 2, LINK / 2, DOWN if copy.out else UP)
@@ -261,23 +264,23 @@ def _copied(shown: OffloadPageInputs, copy: Copy) -> Iterator[Mark]:
 
 def memories(shown: OffloadPageInputs) -> Chart:
     """The device's bytes upwards and the host's downwards, on one scale."""
-    found, y, mountain = shown.found, shown.y, shown.mountain
+    timeline, y, mountain = shown.timeline, shown.y, shown.mountain
     marks: list[Mark] = [
         *mountain.stack(),
         *_slabs(shown),
         Rule(y=0, look="rule", width=1.6),
-        *mountain.limits([(text_of("budget", bytes=found.card), found.budget)]),
+        *mountain.limits([(text_of("budget", bytes=timeline.card), timeline.budget)]),
         *_longer(shown),
         *_peak(shown),
         *_waiting(shown),
-        *after(found.now.seconds, shown.time, (y.first, y.last)),
+        *after(timeline.now.seconds, shown.time, (y.first, y.last)),
         *torn(shown.host, -y.first, mountain.step, "bottom"),
-        *mountain.was(text_of("plain", bytes=three_digits(found.plain_peak))),
+        *mountain.was(text_of("plain", bytes=three_digits(timeline.plain_peak))),
         *mountain.names(),
         *named(0, text_of("device"), text_of("memory"), -18),
     ]
     marks += [Rule(x=end, span=(0, y.last), look="grid", above=16) for _, end in longest(shown)]
-    if found.host:
+    if timeline.host:
         marks += named(0, text_of("host"), text_of("memory"), 18)
     return Chart(shown.time.x, y, marks, TALL, shown.time.axis, left=LEFT, right=RIGHT, above=16,
                  previous=mountain.previous, name=text_of("memory"))  # fmt: skip
@@ -285,16 +288,16 @@ def memories(shown: OffloadPageInputs) -> Chart:
 
 def _slabs(shown: OffloadPageInputs) -> Iterator[Mark]:
     """A slab for each map in host memory; one area where they do not keep their levels."""
-    found = shown.found
-    if not found.nested:
+    timeline = shown.timeline
+    if not timeline.nested:
         yield waiting(shown.host)
         return
-    for slab in found.slabs:
+    for slab in timeline.slabs:
         if slab.start >= shown.time.x.last:
             continue
         place = slab.start, slab.end, -slab.low - slab.nbytes, -slab.low
-        fact = Fact(found.fact(slab.name))
-        edge = 0.8 if slab.nbytes > found.host / 60 else 0.15
+        fact = Fact(timeline.fact(slab.name))
+        edge = 0.8 if slab.nbytes > timeline.host / 60 else 0.15
         send = ("choose", f"{focus.MAP}:{slab.name}")
         yield Rect(*place, IDLE, edge=edge, fact=fact, send=send)
         if look := shown.outline(slab.name):
@@ -303,24 +306,26 @@ def _slabs(shown: OffloadPageInputs) -> Iterator[Mark]:
 
 def _peak(shown: OffloadPageInputs) -> Iterator[Mark]:
     """The peak, with a ring where it is in focus."""
-    found, mountain = shown.found, shown.mountain
-    said, fact = text_of("peak", bytes=three_digits(found.peak)), Fact(found.at_peak)
-    yield from mountain.peak(found.peak, said, fact=fact, send=("choose", focus.PEAK))
-    if shown.place == focus.PEAK and found.peak <= mountain.end:
-        yield Points([(mountain.at(mountain.top), found.peak)], "ring", 15)
+    timeline, mountain = shown.timeline, shown.mountain
+    said, fact = text_of("peak", bytes=three_digits(timeline.peak)), Fact(timeline.at_peak)
+    yield from mountain.peak(timeline.peak, said, fact=fact, send=("choose", focus.PEAK))
+    if shown.place == focus.PEAK and timeline.peak <= mountain.end:
+        yield Points([(mountain.at(mountain.top), timeline.peak)], "ring", 15)
 
 
 def _longer(shown: OffloadPageInputs) -> Iterator[Mark]:
     """From the end of the dashed line to that of the step."""
-    found, low = shown.found, shown.y.first + 0.05 * shown.most
-    start, end = found.plain.seconds, found.now.seconds
+    timeline, low = shown.timeline, shown.y.first + 0.05 * shown.most
+    start, end = timeline.plain.seconds, timeline.now.seconds
     last = shown.time.x.last
-    if not found.copies or end > last or end - start < 2 * shown.time.pixel:
+    if not timeline.copies or end > last or end - start < 2 * shown.time.pixel:
         return
     yield Rule(x=start, span=(low, 0), look="before thin", crossed=True)
     yield Rule(y=low, span=(start, end), look="rule", width=1.8, crossed=True)
     yield Rule(x=end, span=(low, low), look="rule", width=1.8, above=5, below=5, crossed=True)
-    said, whole = (text_of(key, longer=percent(found.longer)) for key in ("longer", "longer_than"))
+    said, whole = (
+        text_of(key, longer=percent(timeline.longer)) for key in ("longer", "longer_than")
+    )
     if texts.width(whole, 12, True) + 12 < (end - start) / shown.time.pixel:
         yield ChartText((start + end) / 2, low, whole, 12, "middle", dy=-6, bold=True)
     else:
@@ -338,16 +343,16 @@ def after(seconds: float, time: Time, span: tuple[float, float]) -> Iterator[Mar
 
 def _waiting(shown: OffloadPageInputs) -> Iterator[Mark]:
     """On the host's memory: the map in focus, or all that waits there."""
-    found = shown.found
-    if not found.copies:
+    timeline = shown.timeline
+    if not timeline.copies:
         return
-    name = focus.name_of(found, shown.place)
-    chosen = [slab for slab in found.slabs if slab.name == name and found.nested]
+    name = focus.name_of(timeline, shown.place)
+    chosen = [slab for slab in timeline.slabs if slab.name == name and timeline.nested]
     for slab in chosen:
         y = -slab.low - slab.nbytes / 2
         places = [((slab.start + slab.end) / 2, y, "middle", 0.0, 4.0)]
         yield Label(text_of("one_here", name=slab.name), places, 13, bold=True, chip=True)
     if not chosen:
-        y, middle = -found.host * 0.36, found.backward
+        y, middle = -timeline.host * 0.36, timeline.backward
         places = [(middle, y, "middle", 0.0, 4.0)]
-        yield Label(text_of("here", bytes=three_digits(found.host)), places, 13, chip=True)
+        yield Label(text_of("here", bytes=three_digits(timeline.host)), places, 13, chip=True)

@@ -171,18 +171,18 @@ class OffloadTimeline(Study):
     @cached_property
     def copies(self) -> list[Copy]:
         """Both ways of every map, in the order of time."""
-        found = [self._copy(at) for at, s in enumerate(self.now.slots) if s.op.stream in (OUT, IN)]
-        return sorted(found, key=lambda copy: (copy.start, copy.end))
+        copies = [self._copy(at) for at, s in enumerate(self.now.slots) if s.op.stream in (OUT, IN)]
+        return sorted(copies, key=lambda copy: (copy.start, copy.end))
 
     @cached_property
     def slabs(self) -> list[HostSlab]:
         """The maps in host memory, those that went first at the bottom."""
-        found, low = [], 0
+        slabs, low = [], 0
         for stay in sorted(self.now.stays(HOST), key=lambda stay: stay.start):
             name = self._blocks[_base(stay.tensor)]
-            found.append(HostSlab(name, stay.nbytes, stay.start, stay.end, low))
+            slabs.append(HostSlab(name, stay.nbytes, stay.start, stay.end, low))
             low += stay.nbytes
-        return found
+        return slabs
 
     @property
     def nested(self) -> bool:
@@ -309,7 +309,7 @@ class OffloadTimeline(Study):
     def lines(self) -> list[str]:
         """Peaks, averages, seconds."""
         plain, now = self.plain, self.now
-        found = [text_of("twin.memory", peak=three_digits(self.peak),
+        lines = [text_of("twin.memory", peak=three_digits(self.peak),
                      plain=three_digits(self.plain_peak),
                      average=three_digits(round(now.average())),
                      before=three_digits(round(plain.average())),
@@ -318,13 +318,13 @@ class OffloadTimeline(Study):
                      left=units.exact(abs(self.budget - self.peak)),
                      how=text_of("left" if self.fits else "missing"))]  # fmt: skip
         late = sum(copy.waits > 0 for copy in self.copies)
-        found.append(
+        lines.append(
             text_of("twin.time", seconds=duration(now.seconds), longer=percent(self.longer),
                 plain=duration(plain.seconds), stalled=_seconds(now.stalled()), late=late,
                 copies=len(self.copies), link=speed(self.link))
         )  # fmt: skip
-        found += [self.wait(span)[1] for span in self.longest[:2]]
-        return found
+        lines += [self.wait(span)[1] for span in self.longest[:2]]
+        return lines
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """A row for every copy, with its heads."""

@@ -19,7 +19,9 @@ from memlab.pictures.offload.streams import OffloadTimeline, offloaded, short, s
 from memlab.pictures.values.number_text import three_digits
 from memlab.pictures.values.step_recipe import name_of, named_or_given, network_of
 
-SPEEDS = tuple(10**9 * each for each in (1, 2, 3, 4, 6, 8, 12, 16, 25, 32, 50, 64, 100, 200, 450))
+SPEEDS = tuple(
+    10**9 * gigabytes for gigabytes in (1, 2, 3, 4, 6, 8, 12, 16, 25, 32, 50, 64, 100, 200, 450)
+)
 """Bytes per second at which the slider of the link stops."""
 
 
@@ -35,9 +37,9 @@ def networks() -> dict[str, str]:
 def devices() -> dict[str, str]:
     """Titles of the machines whose figures say how long a step in fp32 takes, by name."""
     return {
-        name: short(each)
-        for name, each in hardware.DEVICES.items()
-        if each.bandwidth and "fp32" in each.flops
+        name: short(device)
+        for name, device in hardware.DEVICES.items()
+        if device.bandwidth and "fp32" in device.flops
     }
 
 
@@ -47,14 +49,14 @@ def of_networks(
     """The setting of the network; ``titles`` are those that are offered, by name."""
     return ByName(lambda now: titles(), doc="a name of ``memlab.zoo``, or a network of yours",
                   default=default, check=named_or_given, code="plain",
-                  write=lambda found: repr(name_of(found)), **given)  # fmt: skip
+                  write=lambda rows: repr(name_of(rows)), **given)  # fmt: skip
 
 
 def of_devices(**given: Any) -> ByName:
     """The setting of the device."""
     return ByName(lambda now: devices(), doc="a machine by name (``memlab.hardware``), or a file",
                   default="titan x", check=hardware.find,
-                  write=lambda found: repr(found.name), **given)  # fmt: skip
+                  write=lambda rows: repr(rows.name), **given)  # fmt: skip
 
 
 def of_batches(default: int, **given: Any) -> Range:
@@ -140,19 +142,19 @@ class Offloaded(SteadyView[OffloadTimeline]):
         return now.replace(chosen="", pinned="")
 
     def test_state(self, now: State) -> str:
-        found = self.rows_of(now)
-        return "|".join(map(str, (now.network.name, now.batch, now.policy, now.link, found.peak,
-                                  found.host, f"{found.now.seconds:.6f}")))  # fmt: skip
+        rows = self.rows_of(now)
+        return "|".join(map(str, (now.network.name, now.batch, now.policy, now.link, rows.peak,
+                                  rows.host, f"{rows.now.seconds:.6f}")))  # fmt: skip
 
     def says(self, scene: PageState) -> str:
-        found, place = self.rows_of(scene.now), self._place(scene.now)
+        rows, place = self.rows_of(scene.now), self._place(scene.now)
         if place and not scene.news:
-            return focus.sentence(found, place)
-        return f"{found.title}. {found.sentences[0]}"
+            return focus.sentence(rows, place)
+        return f"{rows.title}. {rows.sentences[0]}"
 
     def on_action(self, now: State, name: str, value: Any) -> State | None:
-        found, here = self.rows_of(now), self._place(now)
-        if name == "choose" and focus.known(found, str(value)):
+        rows, here = self.rows_of(now), self._place(now)
+        if name == "choose" and focus.known(rows, str(value)):
             return now.replace(chosen="" if value == here else value)
         if name != "key":
             return None
@@ -160,12 +162,12 @@ class Offloaded(SteadyView[OffloadTimeline]):
             return now.replace(pinned="" if here == now.pinned else here)
         if value == "Escape":
             return now.replace(chosen="") if here else now.replace(pinned="")
-        return now.replace(chosen=focus.moved(found, here, value))
+        return now.replace(chosen=focus.moved(rows, here, value))
 
     def compose(self, scene: PageState) -> Page:
-        now, found = scene.now, self.rows_of(scene.now)
-        pinned = focus.known(found, now.pinned)
-        shown = OffloadPageInputs(found, now.room, self._place(now), pinned, scene.width)
+        now, rows = scene.now, self.rows_of(scene.now)
+        pinned = focus.known(rows, now.pinned)
+        shown = OffloadPageInputs(rows, now.room, self._place(now), pinned, scene.width)
         return page(shown, self.says(scene))
 
     def _place(self, now: State) -> str:

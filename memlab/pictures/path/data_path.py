@@ -96,10 +96,12 @@ class DataPath:
     @cached_property
     def by_batch(self) -> list[dict[str, Job]]:
         """Operations of each batch by kind."""
-        found: list[dict[str, Job]] = [{} for _ in range(1 + max(job.batch for job in self.jobs))]
+        jobs_by_batch: list[dict[str, Job]] = [
+            {} for _ in range(1 + max(job.batch for job in self.jobs))
+        ]
         for job in self.jobs:
-            found[job.batch][job.kind] = job
-        return found
+            jobs_by_batch[job.batch][job.kind] = job
+        return jobs_by_batch
 
     @cached_property
     def events(self) -> list[float]:
@@ -109,14 +111,14 @@ class DataPath:
     @cached_property
     def stalls(self) -> list[tuple[int, float, float]]:
         """Batches that compute stands still for, with start and end."""
-        found, free = [], 0.0
+        stalls, free = [], 0.0
         for job in self.jobs:
             if job.lane != COMPUTE:
                 continue
             if job.start - free > 1e-12:
-                found.append((job.batch, free, job.start))
+                stalls.append((job.batch, free, job.start))
             free = job.end
-        return found
+        return stalls
 
     @property
     def ceases(self) -> bool:
@@ -132,7 +134,7 @@ class DataPath:
             for tensor in slot.op.touched():
                 slots.setdefault(tensor, {}).setdefault(job.batch, []).append(slot)
         return {
-            tensor: [_visit(batch, each) for batch, each in by.items()]
+            tensor: [_visit(batch, jobs) for batch, jobs in by.items()]
             for tensor, by in slots.items()
         }
 
@@ -142,7 +144,7 @@ class DataPath:
 
     def reserved(self, name: str) -> int:
         """Bytes of all places of a station, full or not."""
-        return sum(each.storage.size.at(self.batch) for each in self.station(name))
+        return sum(tensor.storage.size.at(self.batch) for tensor in self.station(name))
 
     def held(self, name: str, moment: float) -> list[Filling]:
         """The places of a station at a moment."""
@@ -209,7 +211,7 @@ class DataPath:
     def fewest(self) -> int:
         """The fewest buffers that are as fast on the page."""
         rate = images(self.path)
-        return min(count for count, each in self.others.items() if images(each) == rate)
+        return min(count for count, other in self.others.items() if images(other) == rate)
 
     # -- said -----------------------------------------------------------------------------------
 
@@ -286,14 +288,14 @@ class DataPath:
 
     def _places(self, name: str) -> list[str]:
         """Places of a station by size: ``'2 x 77,070,336'``."""
-        sizes = [each.storage.size.at(self.batch) for each in self.station(name)]
+        sizes = [tensor.storage.size.at(self.batch) for tensor in self.station(name)]
         return [f"{sizes.count(size)} x {units.exact(size)}" for size in dict.fromkeys(sizes)]
 
     def at(self, moment: float) -> str:
         """Places of the batches at a moment, in words."""
         parts = []
         for name in (RAM, PINNED, CARD):
-            here = [_named(each) for each in self.held(name, moment) if each.batch is not None]
+            here = [_named(job) for job in self.held(name, moment) if job.batch is not None]
             parts.append(
                 text_of(f"here.{name}", batches=", ".join(here) or text_of("here.nothing"))
             )
@@ -343,8 +345,8 @@ def data_path_of(
     Raises:
         InputError: a network that reads no images; a device without the figures that are needed.
     """
-    made = (network, batch, augment, device, disk, host, link)
-    paths = _PATHS.of(made, lambda: _paths(*made))
+    key = (network, batch, augment, device, disk, host, link)
+    paths = _PATHS.of(key, lambda: _paths(*key))
     rates = {"disk": disk, "host": host, "link": link}
     return DataPath(network, device, augment, rates, paths[buffers], paths)
 
@@ -354,8 +356,8 @@ def _paths(
 ) -> dict[int, PathPlan]:
     """Ways by the number of buffers."""
     step = plain_step(network, "sgd")
-    made = (network, batch, device)
-    seconds = {"compute": _SECONDS.of(made, lambda: clock(step, batch, device).seconds)}
+    paths = (network, batch, device)
+    seconds = {"compute": _SECONDS.of(paths, lambda: clock(step, batch, device).seconds)}
     return {
         buffers: data_path(step, batch, buffers, augment, disk, host, link, device, BATCHES,
                            seconds)

@@ -57,7 +57,7 @@ class PathLayout:
     """A path on a page so many pixels wide; there is ``room`` for so many nanoseconds, and in a
     square for so many bytes. ``before`` is the state that was seen before this one."""
 
-    found: DataPath
+    data_path: DataPath
     room: tuple[int, ...]
     before: DataPath | None
     chosen: int | None
@@ -72,7 +72,7 @@ class PathLayout:
     @property
     def now(self) -> float:
         """The second that is shown above."""
-        last = min(self.time.x.last, self.found.jobs[-1].end)
+        last = min(self.time.x.last, self.data_path.jobs[-1].end)
         return PLACE * last if self.moment is None else min(self.moment, self.time.x.last)
 
     # -- stations, in pixels ----------------------------------------------------------------
@@ -85,11 +85,11 @@ class PathLayout:
     @cached_property
     def spans(self) -> list[Span]:
         """The left and the right end of each station."""
-        room, left, found = self.width - 3 * self.pipe - 1, 0.5, []
+        room, left, spans = self.width - 3 * self.pipe - 1, 0.5, []
         for share in SHARES:
-            found.append((left, left + share * room))
+            spans.append((left, left + share * room))
             left += share * room + self.pipe
-        return found
+        return spans
 
     @property
     def side(self) -> float:
@@ -103,20 +103,20 @@ class PathLayout:
 
     def square(self, place: Tensor) -> float:
         """The side of a place: its area is its bytes, as far as there is room."""
-        nbytes = place.storage.size.at(self.found.batch)
+        nbytes = place.storage.size.at(self.data_path.batch)
         return self.side * sqrt(min(nbytes / self.room[1], 1))
 
 
-def largest(found: DataPath) -> int:
+def largest(data_path: DataPath) -> int:
     """The bytes of a batch as the device computes on it."""
-    return found.station(CARD)[-1].storage.size.at(found.batch)
+    return data_path.station(CARD)[-1].storage.size.at(data_path.batch)
 
 
-def told(found: DataPath, batch: int, place: Tensor | None = None) -> Fact:
+def told(data_path: DataPath, batch: int, place: Tensor | None = None) -> Fact:
     """Fact of a batch: its bytes in a place, or as the device computes on it, and its times."""
-    place = place or found.station(CARD)[-1]
-    return Fact(text_of("batch", name=letter(batch)), place.formula(found.batch),
-                place.storage.size.at(found.batch), more=found.fact(batch))  # fmt: skip
+    place = place or data_path.station(CARD)[-1]
+    return Fact(text_of("batch", name=letter(batch)), place.formula(data_path.batch),
+                place.storage.size.at(data_path.batch), more=data_path.fact(batch))  # fmt: skip
 
 
 # -- stations --------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def _words(shown: PathLayout, name: str) -> str:
 
 
 def _bytes_of(shown: PathLayout, name: str) -> list[tuple[str, bool]]:
-    return [(f"{_short(shown.found.reserved(name))} ", True), (text_of("reserved"), False)]
+    return [(f"{_short(shown.data_path.reserved(name))} ", True), (text_of("reserved"), False)]
 
 
 def _short(nbytes: int) -> str:
@@ -199,18 +199,18 @@ class ImagePlace(NamedTuple):
 def _rows(shown: PathLayout, name: str, span: Span, middle: float) -> list[list[ImagePlace]]:
     """Places of one size beside each other, at most two in a row, the smaller ones above."""
     sizes: dict[str, list[Filling]] = {}
-    for held in shown.found.held(name, shown.now):
+    for held in shown.data_path.held(name, shown.now):
         sizes.setdefault(held.tensor.format.name, []).append(held)
-    rows = [each[i : i + 2] for each in sizes.values() for i in range(0, len(each), 2)]
+    rows = [size[i : i + 2] for size in sizes.values() for i in range(0, len(size), 2)]
     halves = [shown.square(row[0].tensor) / 2 for row in rows]
-    y, found = middle - sum(halves) - APART * (len(rows) - 1) / 2, []
+    y, rects = middle - sum(halves) - APART * (len(rows) - 1) / 2, []
     for row, half in zip(rows, halves, strict=True):
         pitch = min((span[1] - span[0]) / len(row), 1.7 * shown.side)
         first = sum(span) / 2 - pitch * (len(row) - 1) / 2
-        found.append([ImagePlace(held, first + pitch * index, y + half, half)
+        rects.append([ImagePlace(held, first + pitch * index, y + half, half)
                       for index, held in enumerate(row)])  # fmt: skip
         y += 2 * half + APART
-    return found
+    return rects
 
 
 def _square(shown: PathLayout, place: ImagePlace, pressed: bool = True) -> Iterator[Mark]:
@@ -220,11 +220,11 @@ def _square(shown: PathLayout, place: ImagePlace, pressed: bool = True) -> Itera
     box = x - half, x + half, y - half, y + half
     if held.part < 1:
         yield Rect(*box, "before")
-    if held.tensor.storage.size.at(shown.found.batch) > shown.room[1]:
+    if held.tensor.storage.size.at(shown.data_path.batch) > shown.room[1]:
         yield OpenEdge(x - half, x + half, at=y - half)
     if held.batch is None:
         return
-    fact, send = told(shown.found, held.batch, held.tensor), ("choose", letter(held.batch))
+    fact, send = told(shown.data_path, held.batch, held.tensor), ("choose", letter(held.batch))
     full = x - half, x + half, y + half - 2 * half * held.part, y + half
     yield Rect(*full, INPUT, fact=fact, send=send)
     if held.used:
@@ -242,11 +242,11 @@ def _square(shown: PathLayout, place: ImagePlace, pressed: bool = True) -> Itera
 def _on_disk(shown: PathLayout, span: Span) -> Iterator[Mark]:
     """The next batches, as many as there is room for."""
     left, right = span
-    raw = shown.found.station(RAM)[0]
+    raw = shown.data_path.station(RAM)[0]
     side = shown.square(raw)
     pitch = max(side + 9, 20)
     across, down = min(max(int((right - left - 4) / pitch), 1), 3), 2
-    waiting = shown.found.waiting_on_disk(shown.now)[: across * down]
+    waiting = shown.data_path.waiting_on_disk(shown.now)[: across * down]
     x0, y0 = (left + right - pitch * (across - 1)) / 2, shown.tall / 2 - pitch / 2
     for index, batch in enumerate(waiting):
         x, y = x0 + pitch * (index % across), y0 + pitch * (index // across)
@@ -269,7 +269,7 @@ def _converted(place: ImagePlace, span: Span) -> Iterator[Mark]:
 
 def _states(shown: PathLayout, row: list[ImagePlace], span: Span) -> Iterator[Mark]:
     """Words below the places of the device: the batch in use, the next, or none."""
-    if shown.found.waiting(shown.now):
+    if shown.data_path.waiting(shown.now):
         low = row[0].y + row[0].half
         yield ChartText(
             sum(span) / 2, low, text_of("compute_waits"), 12, "middle", dy=16, bold=True
@@ -288,19 +288,21 @@ def _states(shown: PathLayout, row: list[ImagePlace], span: Span) -> Iterator[Ma
 def _pipes(shown: PathLayout) -> Iterator[Mark]:
     """Pipes as thick as their rate; the slowest one in full ink."""
     spans = [(left[1], right[0]) for left, right in pairwise(shown.spans)]
-    rates = shown.found.rates
-    for name, kind, span in zip(("disk", "host", "link"), shown.found.pipes, spans, strict=True):
+    rates = shown.data_path.rates
+    for name, kind, span in zip(
+        ("disk", "host", "link"), shown.data_path.pipes, spans, strict=True
+    ):
         yield from _pipe(shown, kind, rates[name], span)
 
 
 def _pipe(shown: PathLayout, kind: str, rate: int, span: Span) -> Iterator[Mark]:
-    slow = kind == shown.found.slowest
+    slow = kind == shown.data_path.slowest
     x, y = sum(span) / 2, shown.tall / 2
     wanted = rate / 1e9 * PER_GB * shown.side / LARGEST
     thick = min(max(wanted, THIN), shown.tall - 66)
     fact = Fact(f"{text_of(f'pipe.{kind}')}, {speed(rate)}",
                 more=text_of("pipe.takes",
-                    seconds=duration(shown.found.seconds[kind])))  # fmt: skip
+                    seconds=duration(shown.data_path.seconds[kind])))  # fmt: skip
     if wanted > thick:  # it is thicker than the picture
         for edge in (y - thick / 2, y + thick / 2):
             yield Rule(y=edge, span=span, look="before thin", crossed=True)

@@ -74,10 +74,12 @@ class RateSlider(Range):
                 value = float(given)
             except ValueError:
                 return hardware.link(given).speed
-        found = round(real_number(f"{self.name}, in GB/s,", value, 0.15, above=0.0, below=1e6) * GB)
-        if not found:
+        bytes_per_second = round(
+            real_number(f"{self.name}, in GB/s,", value, 0.15, above=0.0, below=1e6) * GB
+        )
+        if not bytes_per_second:
             raise InputError(_("nothing moves at {given} GB/s; try 0.15.", given=shorten(given)))
-        return found
+        return bytes_per_second
 
     def read(self, event: str, value: Any, now: State) -> Any:
         if event == self.name:
@@ -95,7 +97,7 @@ def _gigabytes(rate: int) -> str:
 
 def _rate(usual: Any, stops: tuple[float, ...], doc: str, **given: Any) -> RateSlider:
     return RateSlider(
-        1, 10**15, default=usual, stops=tuple(round(each * GB) for each in stops), box=True,
+        1, 10**15, default=usual, stops=tuple(round(stop * GB) for stop in stops), box=True,
         doc=doc, code=given.pop("code", "always"), write=_gigabytes,
         show=lambda rate: f"{_gigabytes(rate)} GB/s", **given,
     )  # fmt: skip
@@ -104,8 +106,12 @@ def _rate(usual: Any, stops: tuple[float, ...], doc: str, **given: Any) -> RateS
 @cache
 def networks() -> dict[str, str]:
     """Titles by name of the networks of the zoo that read images."""
-    found = {name: network_of(name) for name in zoo.ZOO}
-    return {name: each.title for name, each in found.items() if len(each.input_shape) == 3}
+    networks_by_name = {name: network_of(name) for name in zoo.ZOO}
+    return {
+        name: network.title
+        for name, network in networks_by_name.items()
+        if len(network.input_shape) == 3
+    }
 
 
 class DataPathView(SteadyView[DataPath]):
@@ -172,20 +178,20 @@ class DataPathView(SteadyView[DataPath]):
         return now.replace(moment=None, chosen="")
 
     def test_state(self, now: State) -> str:
-        found = self.rows_of(now)
+        rows = self.rows_of(now)
         return "|".join(map(str, (
             now.network.name, now.batch, now.buffers, now.disk, now.link, now.augment,
-            f"{found.path.images_per_second:.3f}", f"{found.path.waits:.4f}",
+            f"{rows.path.images_per_second:.3f}", f"{rows.path.waits:.4f}",
             f"{self._shown(self.scene()).now:.6f}", now.chosen,
         )))  # fmt: skip
 
     def says(self, scene: PageState) -> str:
-        found, shown = self.rows_of(scene.now), self._shown(scene)
-        told = [] if shown.moment is None else [found.at(shown.now), found.waiting(shown.now)]
-        told += [] if shown.chosen is None else [found.fact(shown.chosen)]
+        rows, shown = self.rows_of(scene.now), self._shown(scene)
+        told = [] if shown.moment is None else [rows.at(shown.now), rows.waiting(shown.now)]
+        told += [] if shown.chosen is None else [rows.fact(shown.chosen)]
         if told and not scene.news:
             return " ".join(filter(None, told))
-        return f"{found.title}. {found.sentences[0]}"
+        return f"{rows.title}. {rows.sentences[0]}"
 
     def on_action(self, now: State, name: str, value: Any) -> State | None:
         shown = self._shown(self.scene())
@@ -201,25 +207,25 @@ class DataPathView(SteadyView[DataPath]):
         return None
 
     def compose(self, scene: PageState) -> Page:
-        shown, found = self._shown(scene), self.rows_of(scene.now)
-        heads, rows = found.table(shown.time.x.last)
+        shown, data_path = self._shown(scene), self.rows_of(scene.now)
+        heads, rows = data_path.table(shown.time.x.last)
         blocks: list[PageBlock] = [
-            Paragraphs([emphasized(found.finding)], 20),
+            Paragraphs([emphasized(data_path.finding)], 20),
             Paragraphs(_sentences(shown), 13, gap=3),
             stations(shown),
             lanes(shown),
             Key([(look, text_of(f"key.{name}")) for name, look in LOOKS.items()], 11, gap=2),
-            Paragraphs(found.notes, 11, dim=True, gap=6),
-            Paragraphs(found.lines(shown.now), drawn=False, gap=1),
+            Paragraphs(data_path.notes, 11, dim=True, gap=6),
+            Paragraphs(data_path.lines(shown.now), drawn=False, gap=1),
             Table(heads, rows, "<" * len(heads), drawn=False, gap=1),
         ]
-        return Page(found.title, blocks, shown.width, self.says(scene), titled=False)
+        return Page(data_path.title, blocks, shown.width, self.says(scene), titled=False)
 
     def _shown(self, scene: PageState) -> PathLayout:
-        found, now = self.rows_of(scene.now), scene.now
+        rows, now = self.rows_of(scene.now), scene.now
         before = self.rows_of(scene.previous) if scene.previous else None
         chosen = ascii_uppercase.index(now.chosen) if now.chosen else None
-        return PathLayout(found, now.room, before, chosen, now.moment, scene.width)
+        return PathLayout(rows, now.room, before, chosen, now.moment, scene.width)
 
 
 path = maker(DataPathView)
@@ -244,9 +250,9 @@ def _moment(shown: PathLayout, key: str) -> float:
     """The second that a key leads to: an event, or the beginning of a wait."""
     last, now = shown.time.x.last, shown.now
     if key == "KeyW":
-        waits = [start for _, start, _ in shown.found.stalls if start < last]
+        waits = [start for _, start, _ in shown.data_path.stalls if start < last]
         return next((start for start in waits if start > now + 1e-9), waits[0] if waits else now)
-    events = [event for event in shown.found.events if event <= last]
+    events = [event for event in shown.data_path.events if event <= last]
     if key in ("Home", "End"):
         return events[0 if key == "Home" else -1]
     if key == "ArrowRight":
@@ -259,9 +265,9 @@ def _beside(shown: PathLayout, here: str, key: str) -> str:
     if key == "Escape":
         return ""
     if not here:
-        return shown.found.busy(shown.now)
+        return shown.data_path.busy(shown.now)
     at = ascii_uppercase.index(here) + (1 if key == "ArrowDown" else -1)
-    return ascii_uppercase[min(max(at, 0), len(shown.found.by_batch) - 1)]
+    return ascii_uppercase[min(max(at, 0), len(shown.data_path.by_batch) - 1)]
 
 
 # -- the page --------------------------------------------------------------------------------------
@@ -269,11 +275,11 @@ def _beside(shown: PathLayout, here: str, key: str) -> str:
 
 def _sentences(shown: PathLayout) -> list[str]:
     """Sentences on the batch in focus, on the wait that was chosen, or on all."""
-    found = shown.found
+    data_path = shown.data_path
     if shown.chosen is not None:
-        return [str(told(found, shown.chosen))]
-    wait = found.waiting(shown.now) if shown.moment is not None else ""
-    return [wait] if wait else found.sentences
+        return [str(told(data_path, shown.chosen))]
+    wait = data_path.waiting(shown.now) if shown.moment is not None else ""
+    return [wait] if wait else data_path.sentences
 
 
 # -- the lanes -------------------------------------------------------------------------------------
@@ -281,8 +287,8 @@ def _sentences(shown: PathLayout) -> list[str]:
 
 def lanes(shown: PathLayout) -> Chart:
     """Lanes of the loader and of the device, and the copies between them."""
-    x, found = shown.time.x, shown.found
-    jobs = [job for job in found.jobs if job.start < x.last]
+    x, data_path = shown.time.x, shown.data_path
+    jobs = [job for job in data_path.jobs if job.start < x.last]
     marks: list[Mark] = [
         *(mark for job in jobs for mark in _job(shown, job)),
         *_waits(shown),
@@ -305,12 +311,12 @@ def _job(shown: PathLayout, job: Job) -> Iterator[Mark]:
             yield Glyph(job.end, WORK[1] + 1, DROP, dy=-1)
             near = 6 * shown.time.pixel
             place = job.end - near, job.end + near, WORK[1], LOADER[0]
-            yield Rect(*place, "target", fact=told(shown.found, job.batch))
+            yield Rect(*place, "target", fact=told(shown.data_path, job.batch))
         return
     low, high = WORK if job.lane == COMPUTE else LOADER
     end = min(job.end, shown.time.x.last)
     light = job.kind == "read"
-    fact = told(shown.found, job.batch, shown.found.station(RAM)[0] if light else None)
+    fact = told(shown.data_path, job.batch, shown.data_path.station(RAM)[0] if light else None)
     look, send = LIGHT if light else DARK, ("choose", letter(job.batch))
     yield Rect(job.start, end, low, high, look, inset=0.4, edge=0, fact=fact, send=send)
     if job.batch == shown.chosen:
@@ -335,14 +341,14 @@ def _lettered(shown: PathLayout, job: Job, end: float, y: float) -> Iterator[Mar
 
 def _waits(shown: PathLayout) -> Iterator[Mark]:
     """Waits of compute."""
-    found, last = shown.found, shown.time.x.last
-    for _batch, start, stop in found.stalls:
+    data_path, last = shown.data_path, shown.time.x.last
+    for _batch, start, stop in data_path.stalls:
         if start < last:
             end = min(stop, last)
-            yield Rect(start, end, *WORK, WAIT, edge=0, fact=Fact(found.waiting(start)))
+            yield Rect(start, end, *WORK, WAIT, edge=0, fact=Fact(data_path.waiting(start)))
             if end - start > 3 * shown.time.pixel:
                 yield Rect(start, end, *WORK, "rule", inset=0.5)
-    key = "waits_alone" if found.ceases else "waits_first"
+    key = "waits_alone" if data_path.ceases else "waits_first"
     yield ChartText(0, FOOT, text_of(key, batch=letter(0)), 12, dy=15, bold=True)
 
 
@@ -352,7 +358,7 @@ def _outline(shown: PathLayout) -> Iterator[Mark]:
         return
     last = shown.time.x.last
     done = [batch for batch, (one, other) in enumerate(
-        zip(shown.found.by_batch, shown.before.by_batch, strict=False))
+        zip(shown.data_path.by_batch, shown.before.by_batch, strict=False))
         if max(one["compute"].end, other["compute"].end) <= last]  # fmt: skip
     if not done:
         return

@@ -250,16 +250,16 @@ class Remedies(Study):
         """Sentences on the ways apart."""
         leaner, chip = self["leaner"], self["chip"]
         machine = short(hardware.find(CHIP))
-        found = []
+        others = []
         if not leaner.refused:
             key = "leaner" if leaner.trains else "leaner_over"
             network = network_of(LEANER[self.network.name]).title
-            found.append(text_of(f"apart.{key}", network=network, bytes=three_digits(leaner.peak)))
+            others.append(text_of(f"apart.{key}", network=network, bytes=three_digits(leaner.peak)))
         if chip.trains:
-            found.append(text_of("apart.chip", machine=machine, count=images(chip.batch)))
+            others.append(text_of("apart.chip", machine=machine, count=images(chip.batch)))
         else:
-            found.append(text_of("apart.chip_none", machine=machine))
-        return found
+            others.append(text_of("apart.chip_none", machine=machine))
+        return others
 
     @property
     def notes(self) -> list[str]:
@@ -378,8 +378,8 @@ def _made(network: Network, optimizer: str, *by: Applied) -> tuple[Step, Ledger]
 def _call(*by: Applied) -> str:
     """The line of code of these techniques, one after the other."""
     line = "step"
-    for each in by:
-        line = each.line(line)
+    for technique in by:
+        line = technique.line(line)
     return line
 
 
@@ -451,8 +451,8 @@ class Maker(NamedTuple):
         """The smallest memory of the table of machines that holds the step in place."""
         need = self.shared[1].peak(self.batch)
         larger = min(
-            (each for each in _cards() if each.memory.value >= max(need, self.budget + 1)),
-            key=lambda each: each.memory.value, default=None,
+            (device for device in _cards() if device.memory.value >= max(need, self.budget + 1)),
+            key=lambda row: row.memory.value, default=None,
         )  # fmt: skip
         if larger is None:
             raise InputError(text_of("why_all.larger_card", bytes=units.exact(need)))
@@ -462,10 +462,10 @@ class Maker(NamedTuple):
     def smaller_batch(self) -> Remedy:
         """The largest batch that fits; time for all images, an update more often."""
         step, ledger = self.shared
-        found = ledger.fit(self.budget)
-        if found.batch == 0:
-            raise InputError(str(found))
-        batch = self.batch if found.batch is None else min(found.batch, self.batch)
+        fit = ledger.fit(self.budget)
+        if fit.batch == 0:
+            raise InputError(str(fit))
+        batch = self.batch if fit.batch is None else min(fit.batch, self.batch)
         call = f"memlab.plan(memlab.in_place(step)).fit({self.budget:_})"
         if batch == self.batch:
             return self._row("smaller_batch", step, ledger, call=call)
@@ -552,8 +552,8 @@ class Maker(NamedTuple):
         """A machine whose memory is on the chip alone: what trains there at all."""
         machine, (step, ledger) = hardware.find(CHIP), self.shared
         limit = machine.memory.value
-        found = ledger.fit(limit)
-        batch = self.batch if found.batch is None else min(found.batch, self.batch)
+        fit = ledger.fit(limit)
+        batch = self.batch if fit.batch is None else min(fit.batch, self.batch)
         if not batch:
             raise InputError(text_of("why_all.chip", bytes=units.exact(ledger.peak(1)),
                                  machine=machine.title, limit=units.exact(limit)))  # fmt: skip
@@ -579,10 +579,10 @@ def written(key: str, names: tuple[str, ...]) -> str:
 def _cards() -> list[Device]:
     """The machines with a memory beside the chip. Those that are budgets alone count first: a
     speed of their own is in nobody's way."""
-    found = [each for each in hardware.DEVICES.values() if not each.on_chip]
-    stated = [each for each in found if each.bandwidth is None]
-    largest = max(each.memory.value for each in stated)
-    return [*stated, *(each for each in found if each.memory.value > largest)]
+    cards = [device for device in hardware.DEVICES.values() if not device.on_chip]
+    stated = [device for device in cards if device.bandwidth is None]
+    largest = max(device.memory.value for device in stated)
+    return [*stated, *(device for device in cards if device.memory.value > largest)]
 
 
 # -- words -----------------------------------------------------------------------------------------

@@ -48,17 +48,17 @@ def maps(step: Step, batch: int, machine: Machine) -> list[Map]:
     the last one, which backward needs at once."""
     later = {t.storage.name for op in step.ops if op.phase is Phase.BACKWARD for t in op.touched()}
     again: dict[str, float] = {}
-    found = []
+    map_list = []
     for op in step.ops:
         if op.phase is not Phase.FORWARD:
             continue
-        read = {each.storage.name for each in op.reads.values()} - later
+        read = {tensor.storage.name for tensor in op.reads.values()} - later
         seconds = seconds_of(op, batch, machine, None) + sum(again.get(name, 0.0) for name in read)
-        written = {each.storage.name: each.storage for each in op.writes.values()}
+        written = {tensor.storage.name: tensor.storage for tensor in op.writes.values()}
         again |= dict.fromkeys(written, seconds)
-        nbytes = sum(each.size.at(batch) for name, each in written.items() if name in later)
-        found += [Map(op.name, nbytes, seconds)] if nbytes else []
-    return found[:-1]
+        nbytes = sum(tensor.size.at(batch) for name, tensor in written.items() if name in later)
+        map_list += [Map(op.name, nbytes, seconds)] if nbytes else []
+    return map_list[:-1]
 
 
 def cover(items: Sequence[Map], need: int) -> tuple[str, ...] | None:

@@ -83,7 +83,10 @@ class ComparedRemedies(SteadyView[Remedies]):
 
     def needs(self, now: State, rows: Remedies) -> Needs:
         remedies = [rows.plain, *map(rows.__getitem__, rows.sorted(now.sort))]
-        ends = [rows.budget, *(each for way in remedies for each in (way.peak, way.limit) if each)]
+        ends = [
+            rows.budget,
+            *(nbytes for way in remedies for nbytes in (way.peak, way.limit) if nbytes),
+        ]
         return (max(*ends, *(rows.budget + way.host for way in remedies)),)
 
     def question(self, now: State) -> object:
@@ -96,15 +99,15 @@ class ComparedRemedies(SteadyView[Remedies]):
         return now.replace(chosen="")
 
     def test_state(self, now: State) -> str:
-        found = self.rows_of(now)
-        rows = (f"{key}={found[key].peak}" for key in found.sorted(now.sort))
+        compared = self.rows_of(now)
+        rows = (f"{key}={compared[key].peak}" for key in compared.sorted(now.sort))
         return "|".join([now.network.name, str(now.batch), str(now.budget), *rows])
 
     def says(self, scene: PageState) -> str:
-        found, chosen = self.rows_of(scene.now), scene.now.chosen
+        rows, chosen = self.rows_of(scene.now), scene.now.chosen
         if chosen and not scene.news:
-            return found[chosen].fact()
-        return f"{found.title}. {found.sentences[0]}"
+            return rows[chosen].fact()
+        return f"{rows.title}. {rows.sentences[0]}"
 
     def fact(self, scene: PageState) -> str:
         return f"choose:{scene.now.chosen}" if scene.now.chosen else ""
@@ -120,23 +123,23 @@ class ComparedRemedies(SteadyView[Remedies]):
         return now.replace(chosen=_next(keys, now.chosen, str(value)))
 
     def compose(self, scene: PageState) -> Page:
-        now, found = scene.now, self.rows_of(scene.now)
-        held = self.rows_of(scene.previous) if scene.dragging and scene.previous else found
+        now, rows = scene.now, self.rows_of(scene.now)
+        held = self.rows_of(scene.previous) if scene.dragging and scene.previous else rows
         chosen = now.chosen
-        bars = RemedyBars(found, held.sorted(now.sort), now.sort, chosen, scene.width, now.room[0])
-        heads, cells = found.table(now.sort)
+        bars = RemedyBars(rows, held.sorted(now.sort), now.sort, chosen, scene.width, now.room[0])
+        heads, cells = rows.table(now.sort)
         blocks: list[PageBlock] = [
-            Paragraphs([emphasized(found.finding)], 20),
-            Paragraphs(found[chosen].fact() if chosen else found.sentences[0], 13, gap=3),
+            Paragraphs([emphasized(rows.finding)], 20),
+            Paragraphs(rows[chosen].fact() if chosen else rows.sentences[0], 13, gap=3),
             Key(list(bars.key()), gap=10),
             bars.chart(),
-            Paragraphs(" ".join(found.others), 12, gap=4),
-            Paragraphs(found.notes, 11, dim=True, gap=6),
-            Paragraphs(found.lines, drawn=False, gap=1),
+            Paragraphs(" ".join(rows.others), 12, gap=4),
+            Paragraphs(rows.notes, 11, dim=True, gap=6),
+            Paragraphs(rows.lines, drawn=False, gap=1),
             Table(heads, cells, "<>><><", drawn=False, gap=1),
-            Paragraphs(found.calls, drawn=False, gap=1),
+            Paragraphs(rows.calls, drawn=False, gap=1),
         ]
-        return Page(found.title, blocks, scene.width, self.says(scene), titled=False)
+        return Page(rows.title, blocks, scene.width, self.says(scene), titled=False)
 
 
 remedies = maker(ComparedRemedies)
@@ -163,7 +166,7 @@ class RemedyBars:
     """The rows as bars, in an ``order`` of their keys; one x of the chart is a byte, and there is
     room for so many."""
 
-    found: Remedies
+    study: Remedies
     order: list[str]
     sort: str
     chosen: str
@@ -183,7 +186,7 @@ class RemedyBars:
     @cached_property
     def rows(self) -> list[Remedy]:
         """From top to bottom."""
-        return [self.found.plain, *map(self.found.__getitem__, self.order)]
+        return [self.study.plain, *map(self.study.__getitem__, self.order)]
 
     @cached_property
     def room(self) -> float:
@@ -204,7 +207,7 @@ class RemedyBars:
         """One legend for all rows, in the order of the bars, of what can be seen."""
         for role in ROLES:
             if max((row.roles or {}).get(role, 0) for row in self.rows) > self.pixel:
-                yield PAINTS[role], role_name(role, self.found.optimizer)
+                yield PAINTS[role], role_name(role, self.study.optimizer)
 
     def chart(self) -> Chart:
         """All of it."""
@@ -239,7 +242,7 @@ class RemedyBars:
 
     def _limit(self) -> Iterator[Mark]:
         """From top to bottom, around the bar of a larger card."""
-        budget, count = self.found.budget, len(self.rows)
+        budget, count = self.study.budget, len(self.rows)
         points: list[tuple[float, float]] = [(budget, -0.1)]
         for at, row in enumerate(self.rows):
             if row.limit != budget and not row.refused:
@@ -248,7 +251,7 @@ class RemedyBars:
                            (budget, at + 0.92)]  # fmt: skip
         said = text_of("fact.card", bytes=units.exact(budget), binary=units.both(budget))
         yield Line([*points, (budget, count)], "limit", fact=Fact(said))
-        name = text_of("card", bytes=self.found.card)
+        name = text_of("card", bytes=self.study.card)
         yield ChartText(budget, count, name, 12, "middle", dy=16, bold=True, held=True)
 
     # -- rows
@@ -305,7 +308,7 @@ class RemedyBars:
         if start > self.last:
             yield self._open(at)
         if row.host:
-            left = self.found.budget + APART * self.pixel
+            left = self.study.budget + APART * self.pixel
             right = min(left + row.host, self.last)
             yield self._rect(at, left, right, IDLE)
             if left + row.host > self.last:
@@ -319,11 +322,11 @@ class RemedyBars:
     def _beyond(self, at: int, row: Remedy) -> Iterator[Mark]:
         """The frame of what is beyond the line, and that it does not fit; the larger card."""
         if row.refused:
-            yield self._beside_end(at, self.found.budget, self._said(row))
+            yield self._beside_end(at, self.study.budget, self._said(row))
         elif not row.trains:
             yield self._rect(at, row.limit, min(row.peak, self.last), "rule chosen", more=6)
             yield self._beside_end(at, row.peak, self._said(row))
-        elif row.limit != self.found.budget:
+        elif row.limit != self.study.budget:
             yield from self._larger(at, row)
 
     def _larger(self, at: int, row: Remedy) -> Iterator[Mark]:
@@ -344,7 +347,7 @@ class RemedyBars:
     def _price(self, at: int, row: Remedy) -> Iterator[Mark]:
         middle = self._middle(at)
         if row.time and row.key != "plain":
-            most = max(each.extra or 0.0 for each in self.rows)
+            most = max(row.extra or 0.0 for row in self.rows)
             percent = min(4.2, MOST / (100 * most)) if most > 0 else 4.2  # pixels of a percent
             long = max(row.extra or 0.0, 0.0) * 100 * percent
             yield replace(self._rect(at, self._at(0), self._at(long), PLANNED, more=-8), edge=0)

@@ -93,15 +93,15 @@ def group(svg: Svg, x: float, y: float, cell: float) -> AbstractContextManager[N
 
 def runs(shown: str, columns: int) -> str:
     """Rows of cells by their kinds: what is equal and side by side is one stroke."""
-    found: dict[str, list[str]] = {}
+    spans: dict[str, list[str]] = {}
     for row in range(len(shown) // columns):
         x = 0
         for kind, run in groupby(shown[row * columns : (row + 1) * columns]):
             wide = len(list(run))
-            found.setdefault(kind, []).append(f"M{x} {row}.5h{wide}")
+            spans.setdefault(kind, []).append(f"M{x} {row}.5h{wide}")
             x += wide
     return "".join(
-        f'<path class="{CLASSES[kind]}-run" d="{"".join(d)}"/>' for kind, d in found.items()
+        f'<path class="{CLASSES[kind]}-run" d="{"".join(d)}"/>' for kind, d in spans.items()
     )
 
 
@@ -138,10 +138,10 @@ def row(small: SmallPicture, index: int) -> str:
     return runs(kinds(small.copies[index]), small.places**2)
 
 
-def single(found: Iterable[tuple[Corner, str]]) -> Paths:
+def single(positions: Iterable[tuple[Corner, str]]) -> Paths:
     """Cells one by one, with the kind of each."""
     marks: dict[str, list[str]] = {}
-    for (x, y), kind in found:
+    for (x, y), kind in positions:
         marks.setdefault(f"{CLASSES[kind]}-run", []).append(f"M{x:g} {y + 0.5:g}h1")
     return [(name, "".join(d)) for name, d in marks.items()]
 
@@ -168,7 +168,7 @@ class PicturePart(Mark):
     """A part of the picture: what is written, its corner, what is pinned, and whether its cells say
     what they are and take the pointer."""
 
-    found: Lowering
+    lowering: Lowering
     corner: Corner
     pin: Pin | None = None
     told: bool = True
@@ -176,7 +176,7 @@ class PicturePart(Mark):
     @property
     def framed(self) -> bool:
         """Whether the last copy is pointed at: not where all are shown, or something is pinned."""
-        step, count = self.found.copies, self.found.count
+        step, count = self.lowering.copies, self.lowering.count
         return self.pin is None and step > 0 and (step < count or count == 1)
 
     @property
@@ -186,7 +186,7 @@ class PicturePart(Mark):
 
     def said(self, index: int) -> str | None:
         """The words of a copy."""
-        return fact(self.found.small, index) if self.told else None
+        return fact(self.lowering.small, index) if self.told else None
 
     def draw(self, pen: Pen) -> None:
         with group(pen.svg, pen.x(0), pen.y(0), pen.x(1) - pen.x(0)):
@@ -224,7 +224,7 @@ class CopiedCells(PicturePart):
 
     def at(self, index: int) -> Corner:
         """The corner of a copy."""
-        ky, kx = divmod(index, self.found.k)
+        ky, kx = divmod(index, self.lowering.k)
         return self.corner[0] + kx * PITCH, self.corner[1] + ky * PITCH
 
     # -- SVG
@@ -238,14 +238,14 @@ class CopiedCells(PicturePart):
     def _heads(self) -> Iterator[tuple[str, float, float, str]]:
         """Kernel columns above the copies, kernel rows beside them."""
         left, top = self.corner
-        for at in range(self.found.k if self.headed and self.found.count else 0):
+        for at in range(self.lowering.k if self.headed and self.lowering.count else 0):
             middle, name = at * PITCH + SIZE / 2, str(at) if at else "{} 0"
             yield name.format("kx"), left + middle, top, "middle"
             yield name.format("ky"), left, top + middle, "end"
 
     def write(self, svg: Svg) -> None:
         self._input(svg)
-        if self.found.count:
+        if self.lowering.count:
             self._copies(svg)
         else:
             svg.path(square(*self.corner, SIZE), class_="ghost")
@@ -258,7 +258,7 @@ class CopiedCells(PicturePart):
         svg.path(square(x, y, SIZE), class_="edge input")
         if self.framed and self.told:
             self._read(svg)
-        counts = self.found.small.counts(self.found.count) if self.told else ()
+        counts = self.lowering.small.counts(self.lowering.count) if self.told else ()
         for pixel, count in enumerate(counts):
             down, right = divmod(pixel, SIZE)
             said = text_of("fact.pixel", row=down + 1, column=right + 1, count=count)
@@ -267,13 +267,13 @@ class CopiedCells(PicturePart):
 
     def _read(self, svg: Svg) -> None:
         """A frame around it, with the zeros that it reads; under a stride a dot on each pixel."""
-        (x, y), found = self.input, self.found
-        down, right = found.small.reads(found.copies - 1, found.kept)
+        (x, y), lowered = self.input, self.lowering
+        down, right = lowered.small.reads(lowered.copies - 1, lowered.kept)
         for name, d in single(self._outside([(row, column) for row in down for column in right])):
             svg.path(d, class_=name)
         wide, high = right[-1] + 1 - right[0], down[-1] + 1 - down[0]
         svg.path(square(x + right[0], y + down[0], wide, high), class_="look")
-        if found.stride > 1:
+        if lowered.stride > 1:
             dots = [f"M{x + at + 0.3:g} {y + row + 0.5:g}h.4" for row in down for at in right]
             svg.path("".join(dots), class_="look")
 
@@ -284,30 +284,30 @@ class CopiedCells(PicturePart):
 
     def _copies(self, svg: Svg) -> None:
         """All copies that are written, and the places of the others."""
-        found, small = self.found, self.found.small
-        corners = [self.at(index) for index in range(found.count)]
-        written = corners[: found.copies]
+        lowered, small = self.lowering, self.lowering.small
+        corners = [self.at(index) for index in range(lowered.count)]
+        written = corners[: lowered.copies]
         svg.path("".join(square(x, y, SIZE) for x, y in corners), class_="ghost")
         with svg.group(class_="fades", opacity=self.faded):
             for index, (x, y) in enumerate(written):
-                comes = "comes" if self.moving and index == found.copies - 1 else None
+                comes = "comes" if self.moving and index == lowered.copies - 1 else None
                 svg.add("g", copy(small, index), transform=f"translate({x:g} {y:g})", class_=comes,
                         data_copy=index, data_fact=self.said(index))  # fmt: skip
-        if found.tiled:
-            rest = small.places - found.kept
-            veils = (square(x, y + found.kept, small.places, rest) for x, y in written)
+        if lowered.tiled:
+            rest = small.places - lowered.kept
+            veils = (square(x, y + lowered.kept, small.places, rest) for x, y in written)
             svg.path("".join(veils), class_="veil")
         if self.framed:
-            svg.path(square(*written[-1], small.places, found.kept, 0.25), class_="look")
-        if self.moving and written and found.stride == 1:
+            svg.path(square(*written[-1], small.places, lowered.kept, 0.25), class_="look")
+        if self.moving and written and lowered.stride == 1:
             self._print(svg)
         if self.told:
             self._targets(svg)
 
     def _print(self, svg: Svg) -> None:
         """A print of the input slides to its place and settles, while nothing else moves."""
-        last = self.found.copies - 1
-        (x, y), (down, right) = self.at(last), self.found.small.shift(last)
+        last = self.lowering.copies - 1
+        (x, y), (down, right) = self.at(last), self.lowering.small.shift(last)
         left, top = self.input[0] - x - right, self.input[1] - y - down
         with svg.group(class_="print", style=f"--from-x:{left:g}px;--from-y:{top:g}px"):
             svg.add("g", letter(), transform=f"translate({x + right:g} {y + down:g})")
@@ -315,10 +315,10 @@ class CopiedCells(PicturePart):
     def _targets(self, svg: Svg) -> None:
         """Targets of the pointer for places: a row in all copies of a kernel row, which have a free
         cell between them."""
-        (x, y), k = self.corner, self.found.k
+        (x, y), k = self.corner, self.lowering.k
         wide = k * PITCH - 1
         for top in range(k):
-            for oy in range(self.found.small.places):
+            for oy in range(self.lowering.small.places):
                 up = y + top * PITCH + oy
                 svg.rect(Box(x, up, x + wide, up + 1), fill="transparent",
                          data_send=f"places-{oy}", data_steps=wide)  # fmt: skip
@@ -327,22 +327,22 @@ class CopiedCells(PicturePart):
 
     def _spots(self) -> list[Corner]:
         """Corners of what is pinned in the copies that are written."""
-        if not (self.pin and self.found.count):
+        if not (self.pin and self.lowering.count):
             return []
-        stands = self.pin.until(self.found.copies)
-        corners = ((self.at(index), divmod(at, self.found.small.places)) for index, at in stands)
+        stands = self.pin.until(self.lowering.copies)
+        corners = ((self.at(index), divmod(at, self.lowering.small.places)) for index, at in stands)
         return [(x + ox, y + oy) for (x, y), (oy, ox) in corners]
 
     def marks(self) -> Paths:
-        pin, found, (x, y) = self.pin, self.found, self.input
+        pin, lowered, (x, y) = self.pin, self.lowering, self.input
         stands = self._spots()
         if pin is None:
             return []
         if pin.is_place:
-            down, right = found.small.window(pin.row, pin.column)
-            reads = [(down + ky, right + kx) for ky in range(found.k) for kx in range(found.k)]
-            column = zip(stands, found.small.column(pin.number, len(stands)), strict=True)
-            frame = square(x + right, y + down, found.k)
+            down, right = lowered.small.window(pin.row, pin.column)
+            reads = [(down + ky, right + kx) for ky in range(lowered.k) for kx in range(lowered.k)]
+            column = zip(stands, lowered.small.column(pin.number, len(stands)), strict=True)
+            frame = square(x + right, y + down, lowered.k)
             shown = [*single([*self._outside(reads), *column]), ("look", frame)]
         else:
             stands.append((x + pin.column, y + pin.row))
@@ -353,8 +353,8 @@ class CopiedCells(PicturePart):
 
     def on(self, axes: Any) -> None:
         _image(axes, self.input, "".join(LETTER), SIZE)
-        small = self.found.small
-        for index in range(self.found.copies):
+        small = self.lowering.small
+        for index in range(self.lowering.copies):
             _image(axes, self.at(index), kinds(small.copies[index]), small.places)
         for text, x, y, anchor in self._heads():
             axes.text(
@@ -370,10 +370,10 @@ class Matrix(PicturePart):
     """The lowered matrix: a copy is a row of it, a window is a column."""
 
     def write(self, svg: Svg) -> None:
-        found, small, (x, y) = self.found, self.found.small, self.corner
-        columns, step = small.places**2, found.copies
-        svg.path(square(x, y, columns, found.count), class_="ghost")
-        lines = "".join(f"M{x:g} {y + n:g}h{columns}" for n in range(step + 1, found.count))
+        lowered, small, (x, y) = self.lowering, self.lowering.small, self.corner
+        columns, step = small.places**2, lowered.copies
+        svg.path(square(x, y, columns, lowered.count), class_="ghost")
+        lines = "".join(f"M{x:g} {y + n:g}h{columns}" for n in range(step + 1, lowered.count))
         if lines:
             svg.path(lines, class_="line")
         with svg.group(class_="fades", opacity=self.faded):
@@ -383,20 +383,20 @@ class Matrix(PicturePart):
             if step:
                 svg.add("g", grid(columns, step), transform=f"translate({x:g} {y:g})")
                 svg.path(square(x, y, columns, step), class_="edge")
-        kept = found.kept * small.places
-        if found.tiled:
+        kept = lowered.kept * small.places
+        if lowered.tiled:
             svg.path(square(x + kept, y, columns - kept, step), class_="veil")
         if self.framed:
             svg.path(square(x, y + step - 1, kept, 1, 0.25), class_="look")
             svg.path(f"M{x - 1.75:g} {y + step - 1.1:g}l1 .6l-1 .6z", class_="mark")
         self._pinned(svg)
         if self.told:
-            box = Box(x, y, x + columns, y + found.count)
+            box = Box(x, y, x + columns, y + lowered.count)
             svg.rect(box, fill="transparent", data_send="column", data_steps=columns)
 
     def _spots(self) -> list[Corner]:
         """Corners of what is pinned in the rows that are written."""
-        stands = self.pin.until(self.found.copies) if self.pin else ()
+        stands = self.pin.until(self.lowering.copies) if self.pin else ()
         return [(self.corner[0] + place, self.corner[1] + index) for index, place in stands]
 
     def marks(self) -> Paths:
@@ -405,13 +405,13 @@ class Matrix(PicturePart):
             return []
         if not pin.is_place:
             return [("look-run", spots(stands))]
-        column = self.found.small.column(pin.number, len(stands))
-        frame = square(x + pin.number, y, 1, self.found.count, 0.12)
+        column = self.lowering.small.column(pin.number, len(stands))
+        frame = square(x + pin.number, y, 1, self.lowering.count, 0.12)
         return [*single(zip(stands, column, strict=True)), ("look", frame)]
 
     def on(self, axes: Any) -> None:
-        small = self.found.small
-        shown = "".join(kinds(copy) for copy in small.copies[: self.found.copies])
+        small = self.lowering.small
+        shown = "".join(kinds(copy) for copy in small.copies[: self.lowering.copies])
         _image(axes, self.corner, shown, small.places**2)
         self._rings(axes, self._spots())
 

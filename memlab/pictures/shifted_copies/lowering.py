@@ -85,10 +85,10 @@ def settings(node: Node) -> dict[str, Any]:
     where they are others than are drawn."""
     layer = conv(node)
     for pad in PADS:
-        found = {"k": layer.kernel, "stride": layer.stride, "pad": pad}
+        values = {"k": layer.kernel, "stride": layer.stride, "pad": pad}
         drawn = layer.kernel in KERNELS and layer.stride in STRIDES
-        if drawn and changed(node, **found).layer == layer:
-            return found
+        if drawn and changed(node, **values).layer == layer:
+            return values
     return {}
 
 

@@ -66,7 +66,7 @@ class CopiesPageInputs:
     copy has just come; ``before`` is what was lowered before; ``formulas`` whether
     the text has them, which a page that asks for one leaves out."""
 
-    found: Lowering
+    lowering: Lowering
     pin: Pin | None = None
     done: Written | None = None
     budgets: Sequence[Budget] = (CARD,)
@@ -90,18 +90,18 @@ class CopiesPageInputs:
 def page_of(shown: CopiesPageInputs) -> Page:
     """From top to bottom: the bytes of the real layer, then the small picture, and below both what
     is asked for."""
-    found = shown.found
+    lowered = shown.lowering
     blocks: list[PageBlock] = [
         *_head(shown),
         *_written(shown),
         *_picture(shown),
-        Paragraphs(found.pinned(shown.pin), drawn=False, gap=1),
+        Paragraphs(lowered.pinned(shown.pin), drawn=False, gap=1),
         *(_details(shown) if shown.numbers else []),
-        *([_counts(shown)] if shown.numbers and found.count else []),
-        *(strip(found) if found.pointwise else []),
+        *([_counts(shown)] if shown.numbers and lowered.count else []),
+        *(strip(lowered) if lowered.pointwise else []),
         Paragraphs(shown.done.text() if shown.done else "", drawn=False, gap=1),
     ]
-    return Page(found.title, blocks, shown.width, titled=False)
+    return Page(lowered.title, blocks, shown.width, titled=False)
 
 
 def note(content: str | Sequence[texts.Runs], size: int = 13, **how: Any) -> Paragraphs:
@@ -114,59 +114,65 @@ def note(content: str | Sequence[texts.Runs], size: int = 13, **how: Any) -> Par
 
 def _head(shown: CopiesPageInputs) -> list[PageBlock]:
     """How much is written, what the small picture shows of it, and the bars."""
-    found = shown.found
-    beyond = f"{_beyond(found)}." if _beyond(found) else ""
+    lowered = shown.lowering
+    beyond = f"{_beyond(lowered)}." if _beyond(lowered) else ""
     fits = [text for text, _ in _fits(shown)]
     return [
-        note([_amounts(found)], 20),
-        note(found.headline, 14),
-        Paragraphs([*found.lines(shown.formulas), beyond, *fits], drawn=False),
+        note([_amounts(lowered)], 20),
+        note(lowered.headline, 14),
+        Paragraphs([*lowered.lines(shown.formulas), beyond, *fits], drawn=False),
         _ruler(shown),
     ]
 
 
 def _fits(shown: CopiesPageInputs) -> list[tuple[str, bool]]:
     """The verdict of each budget on the copy, in bold where it is refused."""
-    return [shown.found.verdict(room) for room in shown.budgets] if shown.found.total else []
+    return [shown.lowering.verdict(room) for room in shown.budgets] if shown.lowering.total else []
 
 
 def _details(shown: CopiesPageInputs) -> list[PageBlock]:
     """Layer, formulas, and what fits, in full."""
-    found = shown.found
-    times_ = found.factor_line("head.factor" if found.end == found.factor else "head.once")
-    counter = text_of("head.counter", step=found.copies, count=found.count) if found.count else ""
-    lines = [found.title, found.formula, times_, counter, _beyond(found)]
-    return [note(lines, gap=10), note([_fits(shown)]), note(found.tile)]
+    lowered = shown.lowering
+    times_ = lowered.factor_line("head.factor" if lowered.end == lowered.factor else "head.once")
+    counter = (
+        text_of("head.counter", step=lowered.copies, count=lowered.count) if lowered.count else ""
+    )
+    lines = [lowered.title, lowered.formula, times_, counter, _beyond(lowered)]
+    return [note(lines, gap=10), note([_fits(shown)]), note(lowered.tile)]
 
 
-def _amounts(found: Lowering) -> list[tuple[str, bool]]:
+def _amounts(lowering: Lowering) -> list[tuple[str, bool]]:
     """Bytes that are written, of how many, and how many times the input that is."""
-    if not found.count:
+    if not lowering.count:
         return [(amount(0), True), (f" {text_of('head.unmade')}", False)]
-    of = f" {text_of('head.of', total=amount(found.total))}" if found.copies < found.count else ""
-    now = text_of("head.times", now=times(found.now))
-    return [(amount(found.written), True), (f"{of} · ", False), (now, True),
+    of = (
+        f" {text_of('head.of', total=amount(lowering.total))}"
+        if lowering.copies < lowering.count
+        else ""
+    )
+    now = text_of("head.times", now=times(lowering.now))
+    return [(amount(lowering.written), True), (f"{of} · ", False), (now, True),
             (text_of("head.input"), False)]  # fmt: skip
 
 
 def _ruler(shown: CopiesPageInputs) -> PageBlock:
     """Input, copy, card and what is free here on one ruler, whose length never changes."""
-    found, end, width = shown.found, RULER.last, shown.width - shown.left
+    lowered, end, width = shown.lowering, RULER.last, shown.width - shown.left
     pixels = (width - 18) / end
-    names = text_of("ruler.input"), text_of(f"ruler.{found.how}")
-    whole = Fact(names[0], input_formula(found.node, found.batch), found.source)
-    copy = Fact(names[1], found.workspace.formula(found.batch), found.total)
-    bar: list[Mark] = [CopyBar(found, TOP, LOW, CARD.nbytes, copy)]
-    if found.count and found.total * pixels < 2:
-        bar = _bar(found.written, TOP, LOW, pixels, copy)
-    rooms = (mark for each in shown.budgets if each.live for mark in _free(each))
-    box = _card(shown) if found.total else []
-    marks = [*_bar(found.source, 2, 12, pixels, whole), *bar, *box, *rooms]
-    was = shown.before.total if shown.before else found.total
-    previous = [Rect(0, min(was, end), TOP, LOW)] if was != found.total else []
+    names = text_of("ruler.input"), text_of(f"ruler.{lowered.how}")
+    whole = Fact(names[0], input_formula(lowered.node, lowered.batch), lowered.source)
+    copy = Fact(names[1], lowered.workspace.formula(lowered.batch), lowered.total)
+    bar: list[Mark] = [CopyBar(lowered, TOP, LOW, CARD.nbytes, copy)]
+    if lowered.count and lowered.total * pixels < 2:
+        bar = _bar(lowered.written, TOP, LOW, pixels, copy)
+    rooms = (mark for amount in shown.budgets if amount.live for mark in _free(amount))
+    box = _card(shown) if lowered.total else []
+    marks = [*_bar(lowered.source, 2, 12, pixels, whole), *bar, *box, *rooms]
+    was = shown.before.total if shown.before else lowered.total
+    previous = [Rect(0, min(was, end), TOP, LOW)] if was != lowered.total else []
     axis = Axis(grid=False, labels=shown.numbers)
     chart = Chart(RULER, Scale(LOW, 0), marks, LOW, axis, left=0, right=18, previous=previous)
-    source = [(f"{names[0]} ", False), (amount(found.source), True)]
+    source = [(f"{names[0]} ", False), (amount(lowered.source), True)]
     labels = Below([note([source], 12), note(names[1], 12, gap=19)])
     return SideBySide([(labels, shown.left), (chart, width)], apart=0, gap=6)
 
@@ -183,16 +189,16 @@ def _bar(nbytes: int, top: float, bottom: float, pixels: float, fact: Fact) -> l
 
 def _card(shown: CopiesPageInputs) -> list[Mark]:
     """A box that is filled, not a mark on an axis; what does not fit, and what leaves the ruler."""
-    found, end, last = shown.found, CARD.nbytes, RULER.last
+    lowered, end, last = shown.lowering, CARD.nbytes, RULER.last
     name = card(CARD.name)
     marks: list[Mark] = [
         Rect(0, end, TOP, LOW, "limit", inset=-1.5, fact=Fact(name, nbytes=end)),
         ChartText(0, TOP, name if shown.numbers else CARD.name, 11, dx=-2, dy=-7),
     ]
-    if end < found.total <= last:
+    if end < lowered.total <= last:
         marks.append(ChartText(end, TOP, text_of("ruler.over"), 11, dx=6, dy=-7, bold=True))
-    if found.total > last:
-        beyond = f"{_beyond(found) if shown.numbers else amount(found.total)} →"
+    if lowered.total > last:
+        beyond = f"{_beyond(lowered) if shown.numbers else amount(lowered.total)} →"
         marks.append(ChartText(last, TOP, beyond, 11, "end", dx=14, dy=-7, bold=True, held=True))
     return marks
 
@@ -202,7 +208,7 @@ class CopyBar(Mark):
     """The copies side by side, filled as far as they are written; what will not fit into a room
     is hollow and hatched. A bar that is longer than the scale breaks at its end."""
 
-    found: Lowering
+    lowering: Lowering
     top: float
     bottom: float
     room: int
@@ -210,8 +216,8 @@ class CopyBar(Mark):
     over: Paint | str = OVER
 
     def draw(self, pen: Pen) -> None:
-        found, end = self.found, pen.across.last
-        written, total = min(found.written, end), min(found.total, end)
+        lowered, end = self.lowering, pen.across.last
+        written, total = min(lowered.written, end), min(lowered.total, end)
         box = pen.place(0, total, self.top, self.bottom)
         inside = pen.x(min(written, self.room))
         pen.svg.fill(box_path(box._replace(right=inside)), ON, 0)
@@ -221,19 +227,19 @@ class CopyBar(Mark):
             rest = Box(pen.x(written) + 1, box.top + 2, box.right, box.bottom - 2)
             pen.svg.rect(rest, class_="ghost")
         self._seams(pen, box)
-        if found.total > end:
+        if lowered.total > end:
             _break(pen.svg, box)
 
     def _seams(self, pen: Pen, box: Box) -> None:
         """Between two copies a line in the colour of the page."""
-        each = self.found.total / max(self.found.count, 1)
-        xs = [pen.x(each * n) for n in range(1, self.found.copies)]
-        if pen.x(each) - pen.x(0) >= 4:
+        seams = self.lowering.total / max(self.lowering.count, 1)
+        xs = [pen.x(seams * n) for n in range(1, self.lowering.copies)]
+        if pen.x(seams) - pen.x(0) >= 4:
             d = "".join(f"M{x:.1f} {box.top:g}V{box.bottom:g}" for x in xs if x < box.right - 1)
             pen.svg.path(d, class_="seam")
 
     def on(self, axes: Any) -> None:
-        for nbytes, look in ((self.found.written, ON), (self.found.total, "before")):
+        for nbytes, look in ((self.lowering.written, ON), (self.lowering.total, "before")):
             Rect(0, nbytes, self.top, self.bottom, look).on(axes)
 
 
@@ -244,23 +250,23 @@ def _break(svg: Svg, box: Box) -> None:
     svg.path(f"M{x - 3:g} {box.top:g}{zigzag}", class_="edge")
 
 
-def _free(found: Budget) -> list[Mark]:
+def _free(amount: Budget) -> list[Mark]:
     """Memory that is free on this machine, live only: a dashed line through the ruler."""
-    text, end = text_of("ruler.free", free=hundredths(found.nbytes)), RULER.last
-    if found.nbytes > end:
+    text, end = text_of("ruler.free", free=hundredths(amount.nbytes)), RULER.last
+    if amount.nbytes > end:
         return [ChartText(end, 12, f"{text} →", 11, "end", 14, dim=True, held=True)]
-    line = Rule(x=found.nbytes, span=(LOW, 14), look="before", below=5)
+    line = Rule(x=amount.nbytes, span=(LOW, 14), look="before", below=5)
     places = [("middle", 0), ("start", 6), ("end", -6), ("start", 160)]
-    beside = [(found.nbytes, 12, anchor, dx, 0) for anchor, dx in places]
+    beside = [(amount.nbytes, 12, anchor, dx, 0) for anchor, dx in places]
     return [line, Label(text, beside, 11, chip=True)]
 
 
-def _beyond(found: Lowering) -> str:
+def _beyond(lowering: Lowering) -> str:
     """How far the bar goes beyond the ruler; empty where it ends on it."""
-    if found.total <= RULER.last:
+    if lowering.total <= RULER.last:
         return ""
-    ratio = times(Fraction(found.total, int(RULER.last)))
-    return text_of("ruler.beyond", total=amount(found.total), times=ratio, ruler=RULER.end)
+    ratio = times(Fraction(lowering.total, int(RULER.last)))
+    return text_of("ruler.beyond", total=amount(lowering.total), times=ratio, ruler=RULER.end)
 
 
 # -- one image, written for real ------------------------------------------------------------------
@@ -295,22 +301,22 @@ def _written(shown: CopiesPageInputs) -> list[PageBlock]:
 
 def _picture(shown: CopiesPageInputs) -> list[PageBlock]:
     """Input and copies, and beside or below them their values, the matrix and what is pinned."""
-    found, cell, start = shown.found, shown.cell, shown.left / shown.cell
-    rim, across = found.small.rim, found.k * PITCH - 1
+    lowered, cell, start = shown.lowering, shown.cell, shown.left / shown.cell
+    rim, across = lowered.small.rim, lowered.k * PITCH - 1
     high = max(across, SIZE + rim + 3)
     marks: list[Mark] = [
         ChartText(3, SIZE, text_of("ruler.input"), 12, dy=16 + rim * cell),
         ChartText(start, 0, text_of("found.example"), 13, dy=-10 - 14 * shown.numbers, dim=True),
-        CopiedCells(found, (start, 0), shown.pin, input=(3, 0), moving=shown.moving,
+        CopiedCells(lowered, (start, 0), shown.pin, input=(3, 0), moving=shown.moving,
                headed=shown.numbers),
     ]  # fmt: skip
-    if not found.count:
+    if not lowered.count:
         marks.append(ChartText(start, SIZE, text_of("matrix.unmade"), 12, dy=16))
     chart = Chart(Scale(0, start + across), Scale(high, 0), marks, high * cell, left=0,
                   right=0, above=max(rim * cell + 4, 24 + 14 * shown.numbers), gap=4)  # fmt: skip
     wide = shown.left + across * cell
-    room, said = shown.width - 4 - wide - 24, found.drawn
-    words = Paragraphs([*said, found.tile * (not shown.pin), *found.beside], drawn=False,
+    room, said = shown.width - 4 - wide - 24, lowered.drawn
+    words = Paragraphs([*said, lowered.tile * (not shown.pin), *lowered.beside], drawn=False,
                   gap=1)  # fmt: skip
     if room >= LEAST * SIZE**2:
         notes = _notes(shown, room, gap=chart.above - 2)
@@ -321,34 +327,38 @@ def _picture(shown: CopiesPageInputs) -> list[PageBlock]:
 
 def _notes(shown: CopiesPageInputs, width: float, gap: float) -> Below:
     """How many values and zeros the copies hold, the same as the matrix, and what is pinned."""
-    found = shown.found
-    first, *others = found.pinned(shown.pin) or [""]
-    if not found.count:
+    lowered = shown.lowering
+    first, *others = lowered.pinned(shown.pin) or [""]
+    if not lowered.count:
         return Below([], gap=gap)
     blocks: list[PageBlock] = [
-        _legend(found, width, shown.numbers),
-        note(found.why),
+        _legend(lowered, width, shown.numbers),
+        note(lowered.why),
         *_matrix(shown, width),
     ]
-    if 4 * found.small.places**2 == SIZE**2 and not found.tiled:
-        blocks += [note(text_of("panel.together"), gap=8), together(found, shown.cell, width)]
+    if 4 * lowered.small.places**2 == SIZE**2 and not lowered.tiled:
+        blocks += [note(text_of("panel.together"), gap=8), together(lowered, shown.cell, width)]
     if shown.numbers:
-        blocks.append(note(text_of("panel.times", size=SIZE, now=times(found.covered)), gap=8))
+        blocks.append(note(text_of("panel.times", size=SIZE, now=times(lowered.covered)), gap=8))
     return Below([*blocks, note(first, bold=True, gap=8), note(others)], gap=gap)
 
 
-def _legend(found: Lowering, width: float, numbers: bool) -> Chart:
+def _legend(lowering: Lowering, width: float, numbers: bool) -> Chart:
     """Values, of the letter and around it, and added zeros; with all numbers, how many."""
     values = (
-        text_of("panel.values", values=f"{found.values:,}") if numbers else text_of("panel.value")
+        text_of("panel.values", values=f"{lowering.values:,}")
+        if numbers
+        else text_of("panel.value")
     )
-    zeros = text_of("panel.zeros", zeros=f"{found.zeros:,}") if numbers else text_of("panel.zero")
+    zeros = (
+        text_of("panel.zeros", zeros=f"{lowering.zeros:,}") if numbers else text_of("panel.zero")
+    )
     marks: list[Mark] = [
         Rect(0, 0.6, 0.2, 0.8, ON),
         Rect(0.75, 1.35, 0.2, 0.8, PALE),
         ChartText(1.75, 0.8, values, 13),
         Rect(0, 0.6, 1.2, 1.8, ZERO),
-        ChartText(1.75, 1.8, zeros if found.small.rim else text_of("panel.no_zeros"), 13),
+        ChartText(1.75, 1.8, zeros if lowering.small.rim else text_of("panel.no_zeros"), 13),
     ]
     return Chart(Scale(0, width / 19), Scale(2, 0), marks, 38, left=0, right=0)
 
@@ -360,12 +370,12 @@ def quarters(count: int, across: int) -> list[Corner]:
     return [(x + half * (n % 2), y + half * (n % 4 // 2)) for n, (x, y) in enumerate(squares)]
 
 
-def together(found: Lowering, cell: float, width: float) -> Chart:
+def together(lowering: Lowering, cell: float, width: float) -> Chart:
     """Quarters put together to squares of the size of the input, all in cells."""
     across, half = max(1, int((width / cell + 1) // PITCH)), SIZE / 2
-    squares = quarters(found.count, across)[::4]
+    squares = quarters(lowering.count, across)[::4]
     marks: list[Mark] = [Rect(x, x + SIZE, y, y + SIZE, "ghost") for x, y in squares]
-    for x, y in quarters(found.count, across)[: found.copies]:
+    for x, y in quarters(lowering.count, across)[: lowering.copies]:
         marks.append(Rect(x, x + half, y, y + half, ON, inset=0.5, edge=0))
     high = squares[-1][1] + SIZE
     return Chart(Scale(0, width / cell), Scale(high, 0), marks, high * cell, left=0, right=0)
@@ -376,27 +386,28 @@ def together(found: Lowering, cell: float, width: float) -> Chart:
 
 def _matrix(shown: CopiesPageInputs, width: float) -> list[PageBlock]:
     """A copy is a row of it, a window is a column; its cells are as large as there is room for."""
-    found, columns = shown.found, shown.found.small.places**2
+    lowered, columns = shown.lowering, shown.lowering.small.places**2
     cell = min(float(shown.cell), width / columns)
-    name = text_of("matrix.name", rows=found.count, columns=columns) if shown.numbers else ""
-    chart = Chart(Scale(0, width / cell), Scale(found.count, 0), [Matrix(found, (0, 0), shown.pin)],
-                  found.count * cell, left=0, right=0, gap=4)  # fmt: skip
+    name = text_of("matrix.name", rows=lowered.count, columns=columns) if shown.numbers else ""
+    chart = Chart(Scale(0, width / cell), Scale(lowered.count, 0), [Matrix(lowered, (0, 0),
+                  shown.pin)],
+                  lowered.count * cell, left=0, right=0, gap=4)  # fmt: skip
     named = [(name or text_of("matrix.plain"), True), (f" · {text_of('matrix.read')}", False)]
     return [note([named], 12, gap=10), chart]
 
 
-def strip(found: Lowering) -> list[PageBlock]:
+def strip(lowering: Lowering) -> list[PageBlock]:
     """A box for each convolution of the network, filled as far as its copy reaches, and how many
     need no copy."""
-    nodes = convolutions(found.network)
+    nodes = convolutions(lowering.network)
     none, part, whole = by_copy(nodes)
-    name = found.network.label
-    name = text_of("strip.itself", network=name) if found.made_up else name
+    name = lowering.network.label
+    name = text_of("strip.itself", network=name) if lowering.made_up else name
     counts = {"all": len(nodes), "none": len(none), "parts": len(part), "whole": len(whole)}
     entries = [(Fraction(0), "strip.zero"), (Fraction(1), "strip.more")]
     entries[1:1] = [(factor(part[0]), "strip.quarter")] if part else []
     heading = text_of("strip.title", network=name, all=len(nodes))
-    marks = boxes(nodes, found.batch)
+    marks = boxes(nodes, lowering.batch)
     text = [text_of("twin.strip", network=name, **counts)]
     chart = Chart(Scale(0, max(len(nodes), 24)), Scale(0, 1), marks, 30, left=1, right=4, gap=4,
                   told=text)  # fmt: skip
@@ -432,9 +443,9 @@ def filled_box(
 def _counts(shown: CopiesPageInputs) -> PageBlock:
     """How often each pixel of the small picture is written: a table of the size of the picture,
     and what it adds up to."""
-    found, side = shown.found, 19
-    counts = found.small.counts(found.copies)
-    heading = text_of("counts.title_so_far" if found.copies < found.count else "counts.title")
+    lowered, side = shown.lowering, 19
+    counts = lowered.small.counts(lowered.copies)
+    heading = text_of("counts.title_so_far" if lowered.copies < lowered.count else "counts.title")
     marks: list[Mark] = []
     for pixel, count in enumerate(counts):
         y, x = divmod(pixel, SIZE)
@@ -443,7 +454,7 @@ def _counts(shown: CopiesPageInputs) -> PageBlock:
         marks.append(ChartText(x + 0.5, y + 1, str(count), 11, "middle", dy=-5.5))
     rows = [counts[row * SIZE : (row + 1) * SIZE] for row in range(SIZE)]
     table = ["  " + " ".join(f"{count:2}" for count in row) for row in rows]
-    sums = found.sums
+    sums = lowered.sums
     text = [f"{heading}:", *table, *(f"{line}." for line in sums)]
     chart = Chart(Scale(0, SIZE), Scale(SIZE, 0), marks, SIZE * side, left=1, right=0, told=text)
     wide = SIZE * side + 1

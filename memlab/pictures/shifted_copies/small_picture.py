@@ -122,8 +122,8 @@ class SmallPicture:
 
     def counts(self, copies: int) -> tuple[int, ...]:
         """How often each pixel stands in the first ``copies`` rows of the matrix."""
-        found = Counter(chain.from_iterable(self.copies[:copies]))
-        return tuple(found[pixel] for pixel in range(SIZE**2))
+        counter = Counter(chain.from_iterable(self.copies[:copies]))
+        return tuple(counter[pixel] for pixel in range(SIZE**2))
 
     def reads(self, index: int, places: int) -> tuple[list[int], list[int]]:
         """Rows and columns of the picture that a copy reads in its first ``places`` rows; what

@@ -77,12 +77,12 @@ def _lowering(now: State) -> Lowering:
 
 def _layers(now: State) -> dict[str, str]:
     """The real layers by network and name, with the one that is shown."""
-    found = {}
+    layers = {}
     for network, name in LAYERS:
         built = network_of(network)
         kernel = text_of("kernel", k=conv(built.by_name[name]).kernel)
-        found[f"{network}/{name}"] = f"{built.title} {name}, {kernel}"
-    return found | {f"{now.network.name}/{now.layer}": _lowering(now).layer_name}
+        layers[f"{network}/{name}"] = f"{built.title} {name}, {kernel}"
+    return layers | {f"{now.network.name}/{now.layer}": _lowering(now).layer_name}
 
 
 def _chosen(now: State, value: str) -> dict[str, Any]:
@@ -199,9 +199,9 @@ class ShiftedCopies(View[Lowering]):
     # -- what is shown ----------------------------------------------------------------------
 
     def study(self, now: State) -> Lowering:
-        found = _lowering(now)
-        _ = found.node  # a kernel wider than the padded image is refused here
-        return found
+        lowering = _lowering(now)
+        _ = lowering.node  # a kernel wider than the padded image is refused here
+        return lowering
 
     def reconcile(self, new: State, was: State | None) -> State:
         small = self.rows_of(new).small
@@ -214,12 +214,12 @@ class ShiftedCopies(View[Lowering]):
         return new
 
     def compose(self, scene: PageState) -> Page:
-        now, found = scene.now, self.rows_of(scene.now)
+        now, rows = scene.now, self.rows_of(scene.now)
         done = now.done if scene.live or not now.done else replace(now.done, seconds=0.0)
         budgets = (CARD, *(free_here() if scene.live and now.free else []))
-        pin, moving = found.small.parse(now.pin), scene.news and self._came(scene)
+        pin, moving = rows.small.parse(now.pin), scene.news and self._came(scene)
         before = self.rows_of(scene.previous) if scene.previous else None
-        return page_of(CopiesPageInputs(found, pin, done, budgets, moving, scene.width, before,
+        return page_of(CopiesPageInputs(rows, pin, done, budgets, moving, scene.width, before,
                              now.numbers, not now.only))  # fmt: skip
 
     def _came(self, scene: PageState) -> bool:
@@ -230,23 +230,23 @@ class ShiftedCopies(View[Lowering]):
         return self.rows_of(was).copies + 1 == self.rows_of(now).copies
 
     def test_state(self, now: State) -> str:
-        found = self.rows_of(now)
+        rows = self.rows_of(now)
         place = f"{now.network.name}.{now.layer}"
-        chosen = (place, found.k, found.stride, found.pad, found.batch, found.how, found.copies)
-        return "|".join(map(str, (*chosen, found.written)))
+        chosen = (place, rows.k, rows.stride, rows.pad, rows.batch, rows.how, rows.copies)
+        return "|".join(map(str, (*chosen, rows.written)))
 
     def says(self, scene: PageState) -> str:
-        now, found = scene.now, self.rows_of(scene.now)
-        pinned = " ".join(found.pinned(found.small.parse(now.pin)))
+        now, rows = scene.now, self.rows_of(scene.now)
+        pinned = " ".join(rows.pinned(rows.small.parse(now.pin)))
         if scene.previous and scene.previous.pin != now.pin and pinned:
             return pinned
-        if not found.count:
-            return f"{found.headline}. {units.exact(found.total)}."
-        counter = text_of("head.counter", step=found.copies, count=found.count)
-        whole = text_of("head.of", total=amount(found.total))
-        factor = text_of("head.times", now=times(found.now)) + text_of("head.input")
-        news = f"{found.headline}. {counter}: {amount(found.written)} {whole}, {factor}."
-        fits = [found.verdict(room) for room in (CARD, *(free_here() if now.free else []))]
+        if not rows.count:
+            return f"{rows.headline}. {units.exact(rows.total)}."
+        counter = text_of("head.counter", step=rows.copies, count=rows.count)
+        whole = text_of("head.of", total=amount(rows.total))
+        factor = text_of("head.times", now=times(rows.now)) + text_of("head.input")
+        news = f"{rows.headline}. {counter}: {amount(rows.written)} {whole}, {factor}."
+        fits = [rows.verdict(room) for room in (CARD, *(free_here() if now.free else []))]
         return " ".join([news, *(text for text, refused in fits if refused)])
 
     def fact(self, scene: PageState) -> str:
@@ -287,12 +287,12 @@ class ShiftedCopies(View[Lowering]):
         return done
 
     def _write(self, now: State) -> Written:
-        found = self.rows_of(now)
-        if found.tiled:
+        rows = self.rows_of(now)
+        if rows.tiled:
             raise InputError(text_of("write.tile"))
-        if not found.count:
+        if not rows.count:
             return Written(0, 0, 0.0)
-        return write(found.node, text_of("write.otherwise"))
+        return write(rows.node, text_of("write.otherwise"))
 
 
 def _pressed(small: SmallPicture, pinned: str, key: str) -> str:

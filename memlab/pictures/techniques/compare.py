@@ -152,7 +152,7 @@ class TechniqueStudy:
     @property
     def floor(self) -> Floor:
         """Bytes that no order of the operations of any row can do without."""
-        return min((row.floor for row in self.rows), key=lambda each: each.nbytes)
+        return min((row.floor for row in self.rows), key=lambda row: row.nbytes)
 
     @property
     def measured(self) -> bool:
@@ -262,7 +262,7 @@ class TechniqueStudy:
 
     def told(self, row: ComparedTechnique) -> dict[str, str]:
         """Its figures as texts, by column: short ones and exact ones; those of its runs, too."""
-        found = {
+        values = {
             "technique": self.name(row),
             "peak": units.short(row.peak),
             "bytes": f"{row.peak:,}",
@@ -275,15 +275,15 @@ class TechniqueStudy:
             "distance": self.distance(row),
         }
         if (seen := row.measured) is not None:
-            names = ", ".join(_say(f"result.{each}") for each in seen.other)
-            found |= {
+            names = ", ".join(_say(f"result.{other}") for other in seen.other)
+            values |= {
                 "measured": f"{seen.nbytes:,}",
                 "residual": f"{seen.residual:,}",
                 "run": duration(seen.seconds),
                 "slower": _percent(self.slower(row) or 0.0),
                 "results": _say("unlike", names=names) if names else _say("alike"),
             }
-        return found
+        return values
 
     def table(self) -> list[str]:
         """A line for every technique, its figures in exact bytes."""
@@ -396,7 +396,7 @@ def compare_techniques(
     machine = roofline.machine(device)
     chosen = _choices(step, number, limit, device)
     known = trades(step, number, machine) if chosen.chained else ()
-    rows = [_planned(each, number, known, machine) for each in chosen.made]
+    rows = [_planned(candidate, number, known, machine) for candidate in chosen.techniques]
     return TechniqueStudy(
         network=step.label or step.network,
         batch=number,
@@ -446,7 +446,7 @@ class Choices(NamedTuple):
     """Techniques to compare, and the keys of what is left out; the ``stages`` of the step as a
     chain, whether the best schedules of it are known (``chained``), and the budget of one."""
 
-    made: list[TechniqueChoice]
+    techniques: list[TechniqueChoice]
     left_out: tuple[str, ...]
     stages: int = 0
     chained: bool = False
@@ -457,30 +457,33 @@ def _choices(step: Step, batch: int, budget: int | None, device: str | Machine |
     alone = {row.name: _made(row.name, applied(row.name), step)
              for row in techniques().values() if row.compared}  # fmt: skip
     shared = alone.pop("in_place")
-    made = [alone.pop("no_reuse"), TechniqueChoice("plain", "step", step), shared]
-    made += [_placed("placed", shared.call, shared.step, batch), *alone.values()]
+    choices = [alone.pop("no_reuse"), TechniqueChoice("plain", "step", step), shared]
+    choices += [_placed("placed", shared.call, shared.step, batch), *alone.values()]
     if not step.training:
-        return Choices(made, ("inference",))
+        return Choices(choices, ("inference",))
     stages = len(cuts(step).parts)
     chained = stages <= LONGEST
-    made += [_way("every", step, "every"), _way("cheap", step, "cheap")]
+    choices += [_way("every", step, "every"), _way("cheap", step, "cheap")]
     if chained:
         budget = _halfway(step, batch) if budget is None else budget
-        made += _chained(step, batch, budget, device)
+        choices += _chained(step, batch, budget, device)
     else:
         budget = None
-        made.append(_way("slots", step, "slots", k=sqrt_slots(stages)[1]))
-    least, proved, last = made[-1], _exact(step, batch, device), applied("in_place")
+        choices.append(_way("slots", step, "slots", k=sqrt_slots(stages)[1]))
+    least, proved, last = choices[-1], _exact(step, batch, device), applied("in_place")
     combined = _placed("combined", last.line(least.call), last(least.step), batch)
-    made += [*proved, combined]
+    choices += [*proved, combined]
     left_out = (("chain", not chained), ("exact", not proved))
     out = tuple(key for key, missing in left_out if missing)
-    return Choices(made, out, stages, chained, budget)
+    return Choices(choices, out, stages, chained, budget)
 
 
 def _halfway(step: Step, batch: int) -> int | None:
     """The bytes between the least peak of the chain and the plain one; none where they are one."""
-    least, most = (plan(each).peak(batch) for each in (recompute(step, "chain", batch=batch), step))
+    least, most = (
+        plan(chain_or_plain).peak(batch)
+        for chain_or_plain in (recompute(step, "chain", batch=batch), step)
+    )
     return (least + most) // 2 if least < most else None
 
 
@@ -546,14 +549,14 @@ def _planned(
 
 
 @lru_cache(maxsize=8)
-def _placement(found: tuple[Block, ...]) -> Placement:
+def _placement(live_blocks: tuple[Block, ...]) -> Placement:
     """The smallest arena where it can be proved in seconds, else the best that was found."""
-    if len(found) <= exact_packing.MOST:
+    if len(live_blocks) <= exact_packing.MOST:
         try:
-            return arrange(found, "exact")
+            return arrange(live_blocks, "exact")
         except InputError:  # no proof in time
             pass
-    return arrange(found, "best")
+    return arrange(live_blocks, "best")
 
 
 # -- the optimum -------------------------------------------------------------------------------
@@ -562,39 +565,39 @@ def _placement(found: tuple[Block, ...]) -> Placement:
 def trades(step: Step, batch: int, machine: Machine | None = None) -> tuple[Trade, ...]:
     """Bytes and time of the best schedules of the stages of a step, from the least bytes to the
     least time (fact E6)."""
-    found = cuts(step, machine)
-    beside = found.throughout(batch)
-    rest = cost((step.ops[number] for number in found.rest), batch, machine)
-    best = chain_optimum.frontier(found.chain(batch))
+    stages = cuts(step, machine)
+    beside = stages.throughout(batch)
+    rest = cost((step.ops[number] for number in stages.rest), batch, machine)
+    best = chain_optimum.frontier(stages.chain(batch))
     return tuple(Trade(nbytes + beside, spent + rest) for nbytes, spent in best)
 
 
-def unbeaten(found: Iterable[Trade]) -> tuple[Trade, ...]:
+def unbeaten(candidates: Iterable[Trade]) -> tuple[Trade, ...]:
     """Trades that no other one beats in both, from the least bytes on."""
     kept: list[Trade] = []
-    for each in sorted(found):
-        if not kept or each.cost < kept[-1].cost:
-            kept.append(each)
+    for candidate in sorted(candidates):
+        if not kept or candidate.cost < kept[-1].cost:
+            kept.append(candidate)
     return tuple(kept)
 
 
 def within(nbytes: int, known: Iterable[Trade]) -> Trade | None:
     """The fastest schedule of the stages whose peak is at most so many bytes; ``None`` where all
     have a higher one."""
-    fits = (each for each in known if each.nbytes <= nbytes)
-    return min(fits, key=lambda each: (each.cost, each.nbytes), default=None)
+    fits = (candidate for candidate in known if candidate.nbytes <= nbytes)
+    return min(fits, key=lambda candidate: (candidate.cost, candidate.nbytes), default=None)
 
 
 def floor(step: Step, batch: int) -> Floor:
     """Bytes from before the step to after it, and those that the largest operation touches."""
-    after = {each.storage.name for each in step.live_out}
-    there = {each.storage for each in step.live_in if each.storage.name in after}
+    after = {tensor.storage.name for tensor in step.live_out}
+    there = {tensor.storage for tensor in step.live_in if tensor.storage.name in after}
     always = sum(storage.size.at(batch) for storage in there)
-    found = []
+    bounds = []
     for op in step.ops:
-        touched = {each.storage for each in (*op.touched(), *op.workspace.values())} - there
-        found.append(Floor(always + sum(each.size.at(batch) for each in touched), op.name))
-    return max(found, key=lambda each: each.nbytes)
+        touched = {tensor.storage for tensor in (*op.touched(), *op.workspace.values())} - there
+        bounds.append(Floor(always + sum(storage.size.at(batch) for storage in touched), op.name))
+    return max(bounds, key=lambda row: row.nbytes)
 
 
 # -- measured -----------------------------------------------------------------------------------
@@ -634,28 +637,28 @@ def _measured(
     from memlab.runtime.program import kernels_of
 
     room = backend.find("cpu").room()
-    for step in (each for row in rows for each in (row.step, _kept(row.step))):
+    for step in (step for row in rows for step in (row.step, _kept(row.step))):
         memory_guard.check(plan(step), batch, room)
         kernels_of(step, "cpu")
     expected = _results(next(row for row in rows if row.key == "plain"), batch, progress)
-    made = []
+    results = []
     for row in rows:
         other = _results(row, batch, progress).unlike(expected)
         peaks, residuals, seconds = zip(*_runs(row, batch, progress), strict=True)
         seen = MeasuredTechnique(max(peaks), max(residuals), median(seconds), other)
-        made.append(replace(row, measured=seen))
-    return made
+        results.append(replace(row, measured=seen))
+    return results
 
 
 def _runs(row: ComparedTechnique, batch: int, progress: bool) -> list[tuple[int, int, float]]:
     """Peak, residual and seconds of some runs: one where it takes long."""
     from memlab.runtime.run import run
 
-    found = list[tuple[int, int, float]]()
-    while len(found) < MOST and sum(seconds for _, _, seconds in found) < ENOUGH:
+    runs = list[tuple[int, int, float]]()
+    while len(runs) < MOST and sum(seconds for _, _, seconds in runs) < ENOUGH:
         done = run(row.step, batch, placement=row.placement, poison=False, progress=progress)
-        found.append((done.peak, done.residual, done.seconds))
-    return found
+        runs.append((done.peak, done.residual, done.seconds))
+    return runs
 
 
 def _kept(step: Step) -> Step:

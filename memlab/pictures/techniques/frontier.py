@@ -88,21 +88,21 @@ class Frontier:
     def points(self) -> list[FrontierPoint]:
         """Schedules that have a name, from plain on."""
         all_, batch = self.all, self.all.batch
-        found = [FrontierPoint(text_of("plain"), all_.plain, "step")]
+        points = [FrontierPoint(text_of("plain"), all_.plain, "step")]
         if self.stop == EVERY:
-            found += [self._every(wave) for wave in all_.every.values()]
+            points += [self._every(wave) for wave in all_.every.values()]
         else:
-            found.append(self._every(all_.best))
-            found.append(
+            points.append(self._every(all_.best))
+            points.append(
                 FrontierPoint(text_of("cheap"), self.cheap, 'memlab.recompute(step, "cheap")')
             )
         if self.stop == LINE:
             call = f'memlab.recompute(step, "chain", batch={batch}'
-            found.append(
+            points.append(
                 FrontierPoint(text_of("half"), self.half, f"{call}, budget={self.middle})")
             )
-            found.append(FrontierPoint(text_of("whole"), self.least, f"{call})"))
-        return found
+            points.append(FrontierPoint(text_of("whole"), self.least, f"{call})"))
+        return points
 
     def _every(self, wave: Wave) -> FrontierPoint:
         call = f'memlab.recompute(step, "every", k={wave.k})'
@@ -146,7 +146,7 @@ class Frontier:
     def rows(self) -> list[list[str]]:
         """Every point with its bytes, its time and its call; the line, where it is shown."""
         heads = [text_of(f"head.{key}") for key in ("name", "bytes", "time", "call")]
-        rows = [[each.name, *self._figures(each.wave), each.call] for each in self.points]
+        rows = [[point.name, *self._figures(point.wave), point.call] for point in self.points]
         if self.stop == LINE:
             rows += [[text_of("best"), *self._figures(wave), ""] for wave in self.all.frontier]
         if self.chosen:

@@ -103,12 +103,12 @@ class Techniques(View[Frontier]):
         return new.replace(stop=LINE) if new.budget is not None else new
 
     def study(self, now: State) -> Frontier:
-        found = Frontier(schedules(now.network, now.batch), now.stop, now.budget)
+        frontier = Frontier(schedules(now.network, now.batch), now.stop, now.budget)
         if not now.others:
-            return found
+            return frontier
         step, budget = now.network.step, now.budget
         all_ = compare_techniques(step, now.batch, budget, now.measure, progress=False)
-        return Frontier(found.all, now.stop, budget, all_)
+        return Frontier(frontier.all, now.stop, budget, all_)
 
     def outline_key(self, now: State) -> object:
         return now.replace(numbers=False)
@@ -124,33 +124,33 @@ class Techniques(View[Frontier]):
         return None
 
     def test_state(self, now: State) -> str:
-        found = self.rows_of(now)
-        shown = found.chosen or (found.half if now.stop == LINE else found.all.best)
+        rows = self.rows_of(now)
+        shown = rows.chosen or (rows.half if now.stop == LINE else rows.all.best)
         return "|".join(map(str, (now.stop, now.budget, shown.peak, shown.cost)))
 
     def first_slider(self, now: State) -> int:
         return super().first_slider(now) if now.stop == LINE else now.stop
 
     def says(self, scene: PageState) -> str:
-        found = self.rows_of(scene.now)
-        return f"{found.all.subject}. {found.title}."
+        rows = self.rows_of(scene.now)
+        return f"{rows.all.subject}. {rows.title}."
 
     def compose(self, scene: PageState) -> Page:
-        found, listed = self.rows_of(scene.now), scene.now.numbers
-        heads, *rows = found.rows()
-        chart = FrontierChart(found, scene.width >= NARROW, scene.now.guess)
+        frontier_rows, listed = self.rows_of(scene.now), scene.now.numbers
+        heads, *rows = frontier_rows.rows()
+        chart = FrontierChart(frontier_rows, scene.width >= NARROW, scene.now.guess)
         blocks: list[PageBlock] = [
-            Paragraphs(found.title, 20, bold=True, gap=3),
-            Paragraphs(found.sentences, 13),
+            Paragraphs(frontier_rows.title, 20, bold=True, gap=3),
+            Paragraphs(frontier_rows.sentences, 13),
             chart.points(),
             *chart.halves(),
             Key([(paint, waves(name)) for name, paint in SHADES.items()], gap=6),
             Paragraphs(chart.guessed, drawn=False),
-            Paragraphs(found.notes, 11, dim=True, drawn=listed, gap=8),
+            Paragraphs(frontier_rows.notes, 11, dim=True, drawn=listed, gap=8),
             Table(heads, rows, "<>><", drawn=listed, gap=8),
-            *_all(found.others),
+            *_all(frontier_rows.others),
         ]
-        return Page(found.title, blocks, scene.width, self.says(scene), titled=False)
+        return Page(frontier_rows.title, blocks, scene.width, self.says(scene), titled=False)
 
 
 techniques = maker(Techniques)
@@ -179,22 +179,22 @@ class FrontierChart:
     """The points of a study, and the line; ``wide`` has room for a mountain at its side, and
     ``guess`` is one of the learner's, or empty."""
 
-    found: Frontier
+    frontier: Frontier
     wide: bool
     guess: str
 
     @cached_property
     def x(self) -> LinearScale:
         """Bytes, from 0: the same for every stop."""
-        return bytes_over(self.found.all.plain.peak, TIGHT)
+        return bytes_over(self.frontier.all.plain.peak, TIGHT)
 
     @cached_property
     def ticks(self) -> list[Tick]:
         """Round percents from 0, the last above all that is drawn."""
-        waves = [*self.found.all.every.values()]
-        waves += self.found.all.frontier[:1] if self.found.stop == LINE else ()
-        most = max(1.0, *map(self.found.extra, waves))
-        step = next(each for each in PERCENTS if most <= 4 * each)
+        waves = [*self.frontier.all.every.values()]
+        waves += self.frontier.all.frontier[:1] if self.frontier.stop == LINE else ()
+        most = max(1.0, *map(self.frontier.extra, waves))
+        step = next(percent for percent in PERCENTS if most <= 4 * percent)
         ends = range(0, step * ceil(most / step) + 1, step)
         return [(at, f"+{at} %" if at else "0") for at in ends]
 
@@ -205,7 +205,7 @@ class FrontierChart:
 
     def place(self, wave: Wave) -> Place:
         """Bytes and percent."""
-        return wave.peak, self.found.extra(wave)
+        return wave.peak, self.frontier.extra(wave)
 
     def points(self) -> Chart:
         """Bytes against time."""
@@ -220,27 +220,29 @@ class FrontierChart:
 
     def _dots(self) -> Iterator[Mark]:
         """A dot for every k, and a ring for the least."""
-        best = self.found.all.best
-        for k, wave in self.found.all.every.items():
+        best = self.frontier.all.best
+        for k, wave in self.frontier.all.every.items():
             fact = self._fact(text_of("k", k=k), wave)
             look, size = ("hollow", 10) if wave is best else ("dot", 6.5)
             yield Points([self.place(wave)], look, size, fact=fact)
 
     def _fact(self, name: str, wave: Wave) -> Fact:
         return Fact(
-            name, nbytes=wave.peak, more=text_of("more", percent=self.found.percent(wave, 1))
+            name, nbytes=wave.peak, more=text_of("more", percent=self.frontier.percent(wave, 1))
         )
 
     # -- names and mountains
 
     def _mountains(self) -> Iterator[Mark]:
-        found, all_ = self.found, self.found.all
+        frontier, all_ = self.frontier, self.frontier.all
         yield self._mountain(
             text_of("plain"), all_.plain, SQUARE, ((62, -34), (-60, -34), (-60, -60))
         )
-        if found.stop == EVERY:
+        if frontier.stop == EVERY:
             kinds = {all_.best.k: text_of("k_least", k=all_.best.k)}
-            for wave in (all_.every[all_.rule], found.fastest) if all_.rule in all_.every else ():
+            for wave in (
+                (all_.every[all_.rule], frontier.fastest) if all_.rule in all_.every else ()
+            ):
                 kinds.setdefault(wave.k, text_of("k", k=wave.k))
             for k, name in kinds.items():
                 yield self._mountain(name, all_.every[k])
@@ -248,29 +250,29 @@ class FrontierChart:
             best = self.place(all_.best)
             places = [(*best, "end", -9.0, 4.0), (*best, "middle", 0.0, -10.0)]
             yield Label(text_of("every"), places, 12, chip=True)
-        if found.stop == LINE:
+        if frontier.stop == LINE:
             yield from self._ends()
-        if found.stop >= CHEAP:
-            name = text_of("cheap_line" if found.stop == LINE and self.wide else "cheap")
-            yield self._mountain(name, found.cheap, DIAMOND)
+        if frontier.stop >= CHEAP:
+            name = text_of("cheap_line" if frontier.stop == LINE and self.wide else "cheap")
+            yield self._mountain(name, frontier.cheap, DIAMOND)
 
     def _mountain(
         self, name: str, wave: Wave, glyph: str = "", around: Sequence[Place] = AROUND
     ) -> Mark:
         fact = self._fact(name, wave)
-        return Thumbnail(wave, self.found.all, self.place(wave), name, glyph, around, fact=fact)
+        return Thumbnail(wave, self.frontier.all, self.place(wave), name, glyph, around, fact=fact)
 
     # -- the line
 
     def _corners(self) -> list[Place]:
         """The line: within so many bytes, no less time."""
-        corners = [self.place(wave) for wave in self.found.all.frontier]
+        corners = [self.place(wave) for wave in self.frontier.all.frontier]
         rest = [((x, above), (x, y)) for (_, above), (x, y) in pairwise(corners)]
         return [corners[0], *(corner for both in rest for corner in both)]
 
     def _line(self) -> Iterator[Mark]:
         """The line, and what lies below it, where no schedule of whole stages gets."""
-        if self.found.stop < LINE:
+        if self.frontier.stop < LINE:
             return
         corners = self._corners()
         (left, _), (right, _) = corners[0], corners[-1]
@@ -282,35 +284,36 @@ class FrontierChart:
 
     def _ends(self) -> Iterator[Mark]:
         """Half of the saving and all of it, and what half would cost if the price were even."""
-        found = self.found
-        if found.least.peak == found.all.plain.peak:
+        frontier = self.frontier
+        if frontier.least.peak == frontier.all.plain.peak:
             return
-        for wave, around in ((found.least, ((-70, 20), (-70, 50))), (found.half, AROUND[1:])):
+        for wave, around in ((frontier.least, ((-70, 20), (-70, 50))), (frontier.half, AROUND[1:])):
             x, y = self.place(wave)
             yield Glyph(x, y, UPPER, marker="^")
-            said = text_of("more", percent=found.percent(wave, 1))
+            said = text_of("more", percent=frontier.percent(wave, 1))
             places = [(x, y, "start", 9.0, 4.0), (x, y, "start", 9.0, -10.0)]
             yield Label(said, places, 13, bold=True, chip=True, kept=True)
             yield self._mountain("", wave, "", around)
         yield from self._guess()
-        for at in (found.least.peak, found.middle, found.all.plain.peak):
+        for at in (frontier.least.peak, frontier.middle, frontier.all.plain.peak):
             yield Rule(x=at, span=(0, 0), look="rule", below=64, dashes="1.5 3", crossed=True)
-        if found.chosen:
-            place = self.place(found.chosen)
-            yield Rule(x=found.budget, look="rule", width=1.4, crossed=True)
-            yield Points([place], "ring", 13, fact=self._fact(text_of("within"), found.chosen))
+        if frontier.chosen:
+            place = self.place(frontier.chosen)
+            yield Rule(x=frontier.budget, look="rule", width=1.4, crossed=True)
+            yield Points([place], "ring", 13, fact=self._fact(text_of("within"), frontier.chosen))
 
     @property
     def span(self) -> tuple[float, float]:
         """The price of half of the saving as it is guessed, in percent from and to; that of half
         the price where nobody has."""
         low, high = GUESSES.get(self.guess, (0.5, 0.5))
-        return low * self.found.extra(self.found.least), high * self.found.extra(self.found.least)
+        extra = self.frontier.extra(self.frontier.least)
+        return low * extra, high * extra
 
     def _guess(self) -> Iterator[Mark]:
         """The guess at half of the saving: a triangle at its upper end, a line down to the lower
         one."""
-        x, y = float(self.found.middle), self.span[1]
+        x, y = float(self.frontier.middle), self.span[1]
         yield Rule(x=x, span=self.span, look="rule", crossed=True)
         yield Glyph(x, y, "M0 5L-5-4H5Z", "hollow pole", marker="v")
         said = text_of("guessed" if self.guess else "guess")
@@ -321,17 +324,17 @@ class FrontierChart:
     @property
     def guessed(self) -> str:
         """The guess in words; empty without one, and where its picture is not shown."""
-        if not self.guess or self.found.stop < LINE:
+        if not self.guess or self.frontier.stop < LINE:
             return ""
         ends = dict.fromkeys(f"{end:.1f}" for end in self.span)
         return text_of("twin_guess", price="–".join(ends))
 
     def halves(self) -> Iterator[Chart]:
         """Below the axis: half of what can be saved, and the other half."""
-        found = self.found
-        if found.stop < LINE or found.least.peak == found.all.plain.peak:
+        frontier = self.frontier
+        if frontier.stop < LINE or frontier.least.peak == frontier.all.plain.peak:
             return
-        ends = (found.all.plain.peak, found.middle, found.least.peak)
+        ends = (frontier.all.plain.peak, frontier.middle, frontier.least.peak)
         names = text_of("half"), text_of("other_half")
         marks: list[Mark] = []
         for (right, left), name in zip(pairwise(ends), names, strict=True):
@@ -347,7 +350,7 @@ class FrontierChart:
 
     def _others(self) -> Iterator[Mark]:
         """The other techniques, hollow; what lies beyond the edge is written there."""
-        study = self.found.others
+        study = self.frontier.others
         rows = [] if study is None else study.rows
         for row in (row for row in rows if row.key not in SHOWN):
             assert study is not None
@@ -366,7 +369,7 @@ class FrontierChart:
         """How to read the chart, and the mountain of the budget."""
         if not self.wide:
             return
-        x, all_, chosen = self.x.last, self.found.all, self.found.chosen
+        x, all_, chosen = self.x.last, self.frontier.all, self.frontier.chosen
         for index, key in enumerate(("left", "down")):
             yield ChartText(x, self.top, text_of(key), 12, dx=22, dy=10 + 17 * index)
         wave = chosen or all_.every.get(all_.rule, all_.best)
@@ -445,7 +448,7 @@ class Thumbnail(Mark):
 
 def small_mountain(wave: Wave, all_: Schedules, count: int) -> Mountain:
     """A schedule over so many columns of time, its floor as one, and the plain step dashed."""
-    layers, plain = (each.layers(all_.longest, count) for each in (wave, all_.plain))
+    layers, plain = (wave_of.layers(all_.longest, count) for wave_of in (wave, all_.plain))
     ground = next(layer.high for layer in reversed(layers) if layer.part in FLOOR)
     slices = [DrawnLayer(layers[0].low, ground, SHADES["floor"], edge=0.4)]
     slices += [DrawnLayer(low, high, PAINT[part], edge=0.4) for part, low, high in layers

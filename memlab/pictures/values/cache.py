@@ -30,8 +30,8 @@ class RecentResults:
         self._found.move_to_end(key)
         if len(self._found) > self.most:
             self._found.popitem(last=False)
-        found: T = self._found[key][1]
-        return found
+        result: T = self._found[key][1]
+        return result
 
 
 def _key(thing: object) -> Hashable:

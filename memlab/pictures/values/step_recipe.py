@@ -59,7 +59,7 @@ class StepRecipe:
     @property
     def key(self) -> tuple[object, ...]:
         """What tells it from others: this network, and the choices."""
-        values = [getattr(self, each.name) for each in fields(self)]
+        values = [getattr(self, field.name) for field in fields(self)]
         return id(self.network), self.optimizer if self.training else "", *values[2:]
 
     @property
@@ -87,13 +87,13 @@ class StepRecipe:
     @property
     def words(self) -> tuple[str, ...]:
         """What was chosen beside network, format and optimizer, in words."""
-        found = [] if self.algorithm == algorithms.DEFAULT else [
+        words = [] if self.algorithm == algorithms.DEFAULT else [
             algorithms.ALGORITHMS[self.algorithm].title
         ]  # fmt: skip
         names = {part.role.value: part.label for part in STACK
                  if part.usual or part == StackPart(Role.BUFFER, False)}  # fmt: skip
-        found += [_say("role", role=names[role], format=format) for role, format in self.roles]
-        return (*found, *map(chosen, ordered(self.uses)))
+        words += [_say("role", role=names[role], format=format) for role, format in self.roles]
+        return (*words, *map(chosen, ordered(self.uses)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,12 +119,12 @@ class Called:
         Raises:
             InputError: that is no step.
         """
-        made = self.make(**self.given)
-        if isinstance(made, Step | Ledger):
-            return made
+        step = self.make(**self.given)
+        if isinstance(step, Step | Ledger):
+            return step
         raise InputError(
             _("the function makes {made} and no step; return a step, as "
-              "memlab.training_step(network) does.", made=shorten(made))
+              "memlab.training_step(network) does.", made=shorten(step))
         )  # fmt: skip
 
 
@@ -142,16 +142,21 @@ def arguments(make: Callable[..., object], settings: tuple[str, ...]) -> dict[st
               made=shorten(make))
         ) from None  # fmt: skip
     plain = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
-    for each in taken:
-        variable = each.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
-        fits = each.kind in plain and each.name in settings
-        if not (fits or variable or each.default is not Parameter.empty):
+    for argument in taken:
+        variable = argument.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+        fits = argument.kind in plain and argument.name in settings
+        if not (fits or variable or argument.default is not Parameter.empty):
             raise InputError(
                 _("the function takes {name!r}, which is no setting; name its arguments after some "
-                  "of {known}.", name=each.name, known=", ".join(settings))
+                  "of {known}.", name=argument.name, known=", ".join(settings))
             )  # fmt: skip
-    found = [each for each in taken if each.kind in plain and each.name in settings]
-    return {each.name: None if each.default is Parameter.empty else each.default for each in found}
+    plain_arguments = [
+        argument for argument in taken if argument.kind in plain and argument.name in settings
+    ]
+    return {
+        argument.name: None if argument.default is Parameter.empty else argument.default
+        for argument in plain_arguments
+    }
 
 
 def chosen(one: Applied) -> str:
@@ -190,10 +195,10 @@ def _make(subject: Subject) -> StepMemory:
     if isinstance(subject, StepRecipe):
         step = subject.step()
         return StepMemory(plan(step), subject.network, subject.mixed, step, subject.words)
-    made = subject.step() if isinstance(subject, Called) else subject
-    ledger = made if isinstance(made, Ledger) else plan(made)
+    planned = subject.step() if isinstance(subject, Called) else subject
+    ledger = planned if isinstance(planned, Ledger) else plan(planned)
     words = subject.words if isinstance(subject, Called) else None
-    return StepMemory(ledger, step=None if isinstance(made, Ledger) else made, chosen=words)
+    return StepMemory(ledger, step=None if isinstance(planned, Ledger) else planned, chosen=words)
 
 
 # -- networks of the zoo ---------------------------------------------------------------------------
@@ -217,11 +222,11 @@ def network_of(name: str, variant: str = "", **sizes: Size) -> Network:
     usual = _usual(name)
     if chosen is not None:
         sizes["variant"] = known("variant", chosen, VARIANTS)
-    if strange := [each for each in sizes if each not in usual]:
+    if strange := [size for size in sizes if size not in usual]:
         raise InputError(_("{name} has no {what}; leave it out.", name=name, what=strange[0]))
     key = name, tuple((usual | sizes).items())
     if key not in _BUILT:
-        _BUILT[key] = zoo.ZOO[name](**{SIZES[each]: value for each, value in key[1]})
+        _BUILT[key] = zoo.ZOO[name](**{SIZES[size_name]: value for size_name, value in key[1]})
     return _BUILT[key]
 
 
@@ -236,8 +241,14 @@ def name_of(network: Network) -> str:
 def _usual(name: str) -> dict[str, Size]:
     """The sizes of a network of the zoo as it was published; inputs are those of a single layer."""
     taken = signature(zoo.ZOO[name]).parameters
-    found = {each: taken[given].default for each, given in SIZES.items() if given in taken}
-    return {each: size for each, size in found.items() if each != "inputs" or "outputs" in found}
+    usual_sizes = {
+        size_name: taken[given].default for size_name, given in SIZES.items() if given in taken
+    }
+    return {
+        size_name: size
+        for size_name, size in usual_sizes.items()
+        if size_name != "inputs" or "outputs" in usual_sizes
+    }
 
 
 def sizes_of(network: Network) -> dict[str, Size]:
@@ -247,24 +258,32 @@ def sizes_of(network: Network) -> dict[str, Size]:
         network_of(network.name)
     for (name, sizes), built in _BUILT.items():
         if built is network or (name == network.name and built == network):
-            return {each: size for each, size in sizes if each != "variant" or network.variant}
+            return {
+                size_name: size
+                for size_name, size in sizes
+                if size_name != "variant" or network.variant
+            }
     return {}
 
 
 def unusual(network: Network) -> list[str]:
     """The sizes of a network that are not those published, in words."""
-    found = [each for each in sizes_of(network).items() if each[0] != "variant"]
-    others = [each for each in found if each[1] != _usual(network.name)[each[0]]]
+    own_sizes = [item for item in sizes_of(network).items() if item[0] != "variant"]
+    others = [
+        named_size
+        for named_size in own_sizes
+        if named_size[1] != _usual(network.name)[named_size[0]]
+    ]
     return [_say(f"size.{name}", value=value) for name, value in others]
 
 
-def named_or_given(found: object) -> Network:
+def named_or_given(given_network: object) -> Network:
     """A network, or the one of the zoo that a name stands for.
 
     Raises:
         InputError: neither.
     """
-    if not isinstance(found, Network | str):
+    if not isinstance(given_network, Network | str):
         raise InputError(_("give a network or its name, got {given}; try 'vgg16'.",
-                           given=shorten(found)))  # fmt: skip
-    return network_of(found) if isinstance(found, str) else found
+                           given=shorten(given_network)))  # fmt: skip
+    return network_of(given_network) if isinstance(given_network, str) else given_network

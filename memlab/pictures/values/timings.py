@@ -17,18 +17,18 @@ def rival(machine: Machine) -> str:
     return f"{RIVAL} {'.'.join(version[:2])}".strip()
 
 
-def workspace(each: Timing) -> str:
+def workspace(timing: Timing) -> str:
     """Planned bytes, in short."""
-    unknown = each.workspace is None
-    return strings.get("speed.unplanned") if unknown else units.short(each.workspace or 0)
+    unknown = timing.workspace is None
+    return strings.get("speed.unplanned") if unknown else units.short(timing.workspace or 0)
 
 
-def way(each: Timing) -> str:
+def way(timing: Timing) -> str:
     """The work of an algorithm, or its title; of a rival we do not know."""
-    key = f"speed.way.{each.name}"
+    key = f"speed.way.{timing.name}"
     if strings.has(key):
         return strings.get(key)
-    return ALGORITHMS[each.name].title if each.name in ALGORITHMS else ""
+    return ALGORITHMS[timing.name].title if timing.name in ALGORITHMS else ""
 
 
 def taken(samples: Iterable[Sequence[float]], processor: bool) -> list[str]:
@@ -69,5 +69,5 @@ def products(libraries: Sequence[str]) -> list[str]:
 
 def rate(name: str, count: int, samples: Sequence[float]) -> BenchmarkLine:
     """So many a second, in billions: of the best sample, beside those of all."""
-    rates = tuple(count / each / 1e9 for each in samples)
+    rates = tuple(count / sample / 1e9 for sample in samples)
     return BenchmarkLine(name, max(rates), "G/s", samples=rates)

@@ -100,7 +100,7 @@ class CandidateRecording:
         Sequence[CallSpan]],
         norms: Mapping[str, int], batch: int,
     ) -> None:  # fmt: skip
-        self.found, self.measured, self.norms, self.batch = recording, measured, norms, batch
+        self.recording, self.measured, self.norms, self.batch = recording, measured, norms, batch
         self.spans = spans
         self.owners = self._owners()
         self.nodes = self._nodes()
@@ -116,7 +116,7 @@ class CandidateRecording:
         again = {name: sum(self._seconds(rerun) for rerun in agains if rerun.name == name)
                  for name in kept}  # fmt: skip
         ends = {(rerun.name, rerun.span): rerun for rerun in agains}
-        moving = [block for block in self.found.blocks if self._moves(block)]
+        moving = [block for block in self.recording.blocks if self._moves(block)]
         held = [self._held(storage, ends) for storage in moving]
         base = self._base(moving)
         held += [SavedStorage(state_nbytes(), rerun.span.first, {("+", rerun.name): rerun.end})
@@ -126,10 +126,10 @@ class CandidateRecording:
 
     def _base(self, moving: Sequence[RecordedStorage]) -> list[int]:
         """The bytes inside every call beside these storages."""
-        extra = np.array([self._extra(call.number) for call in self.found.calls], np.int64)
+        extra = np.array([self._extra(call.number) for call in self.recording.calls], np.int64)
         steps = np.zeros(len(extra) + 1, np.int64)
         apart = {storage.number for storage in moving}
-        for block in self.found.blocks:
+        for block in self.recording.blocks:
             if block.number not in apart:
                 steps[max(block.born, 0)] += self._bytes(block)
                 steps[min(block.died + 1, len(extra))] -= self._bytes(block)
@@ -138,7 +138,7 @@ class CandidateRecording:
 
     def _states(self) -> Iterator[SavedStorage]:
         """What the model's own checkpoints keep."""
-        for rerun in reruns(self.found):
+        for rerun in reruns(self.recording):
             yield SavedStorage(state_nbytes(), rerun.begin, {ALWAYS: rerun.end})
             yield SavedStorage(state_nbytes(), rerun.first, {ALWAYS: rerun.last})
 
@@ -155,21 +155,21 @@ class CandidateRecording:
 
     def _nodes(self) -> dict[int, list[int]]:
         """The calls of backward that belong to each call of forward, in their order."""
-        nodes: dict[int, list[int]] = {call.number: [] for call in self.found.calls}
-        for call in self.found.calls:
+        nodes: dict[int, list[int]] = {call.number: [] for call in self.recording.calls}
+        for call in self.recording.calls:
             if call.phase is Phase.BACKWARD and call.forward is not None:
                 nodes[call.forward].append(call.number)
         return nodes
 
     def _readers(self) -> dict[int, list[OperatorCall]]:
         """Who reads or changes each storage; and who lets it go last."""
-        calls: dict[int, list[OperatorCall]] = {block.number: [] for block in self.found.blocks}
-        for call in self.found.calls:
+        calls: dict[int, list[OperatorCall]] = {block.number: [] for block in self.recording.blocks}
+        for call in self.recording.calls:
             for number in (*call.reads, *call.updates):
                 calls[number].append(call)
-        for block in self.found.blocks:
-            if block.died < len(self.found.calls) and block.died != BEFORE:
-                last = self.found.calls[block.died]
+        for block in self.recording.blocks:
+            if block.died < len(self.recording.calls) and block.died != BEFORE:
+                last = self.recording.calls[block.died]
                 if last.phase is Phase.BACKWARD:
                     calls[block.number].append(last)
         return calls
@@ -185,18 +185,18 @@ class CandidateRecording:
         """Whether forward makes it, or it comes in."""
         if block.born == BEFORE:
             return not resident(block)
-        return self.found.calls[block.born].phase in (Phase.FORWARD, Phase.LOSS)
+        return self.recording.calls[block.born].phase in (Phase.FORWARD, Phase.LOSS)
 
     def _moves(self, block: RecordedStorage) -> bool:
         """Whether a choice can change when it is alive."""
         if not self._forward(block) or not self._bytes(block):
             return False
         if self.owners.get(block.born):
-            return block.died < len(self.found.calls) and self._in_backward(block.died)
+            return block.died < len(self.recording.calls) and self._in_backward(block.died)
         return any(self.owners.get(call.number) for call in self.readers[block.number])
 
     def _in_backward(self, call: int) -> bool:
-        return self.found.calls[call].phase is Phase.BACKWARD
+        return self.recording.calls[call].phase is Phase.BACKWARD
 
     # -- what holds it ------------------------------------------------------------------------
 
@@ -217,7 +217,7 @@ class CandidateRecording:
             else:
                 end = max(self.nodes[call.forward][-1], call.number)
                 held.hold(("-", *self.owners.get(call.forward, ())), min(end, block.died))
-        if not self._in_backward(min(block.died, len(self.found.calls) - 1)):
+        if not self._in_backward(min(block.died, len(self.recording.calls) - 1)):
             held.hold(ALWAYS, block.died)
         held.hold(ALWAYS, held.born)
         held.second = dict(self._second(block, agains, readers))
@@ -259,7 +259,7 @@ class CandidateRecording:
         if not nodes:
             return None
         at, end = min(nodes), max(nodes)
-        less = self._extra(at) + sum(map(self._bytes, self.found.born(at)))
+        less = self._extra(at) + sum(map(self._bytes, self.recording.born(at)))
         return ModuleRerun(name, span, at, end, self._inside(name, span), less)
 
     def _inside(self, name: str, span: CallSpan) -> int:
@@ -269,7 +269,7 @@ class CandidateRecording:
         gone: dict[int, int] = {}
         last = self._last(span)
         for number in range(span.first, last + 1):
-            for block in self.found.born(number):
+            for block in self.recording.born(number):
                 alive += self._bytes(block)
                 ends = self._needed(block, span, last)
                 gone[ends] = gone.get(ends, 0) + self._bytes(block)
@@ -293,9 +293,9 @@ class CandidateRecording:
         """The last call that runs again: the one after which backward has all that it needs."""
         kernel = span.first
         for number in range(span.first, span.end):
-            call = self.found.calls[number]
+            call = self.recording.calls[number]
             for block in (*call.born, *call.updates):
-                readers = self.readers[block] if self.found.blocks[block].born in span else ()
+                readers = self.readers[block] if self.recording.blocks[block].born in span else ()
                 if any(self._in_backward(c.number) and c.forward in span for c in readers):
                     kernel = number
         return kernel
@@ -303,7 +303,7 @@ class CandidateRecording:
     def _spares(self, again: ModuleRerun) -> bool:
         """Whether it lets anything go that nobody outside needs as long."""
         for number in range(again.span.first, again.span.end):
-            for block in self.found.born(number):
+            for block in self.recording.born(number):
                 readers = [c for c in self.readers[block.number] if self._in_backward(c.number)]
                 own = [c.number for c in readers if c.forward in again.span]
                 others = [c.number for c in readers if c.forward not in again.span]

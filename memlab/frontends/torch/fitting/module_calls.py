@@ -111,7 +111,7 @@ class _Uses:
     """Who changes which storage of a recording."""
 
     def __init__(self, recording: Recording) -> None:
-        self.found = recording
+        self.recording = recording
         self.changes: dict[int, list[int]] = {}
         for call in recording.calls:
             if call.phase is not Phase.UPDATE:
@@ -125,7 +125,7 @@ class _Uses:
 
     def unfit(self, name: str, span: CallSpan, norms: Mapping[str, int]) -> str:
         """Why a run of a module would not be the same another time; empty where it would."""
-        calls = self.found.calls[span.first : span.end]
+        calls = self.recording.calls[span.first : span.end]
         for call in calls:
             for number in call.updates:
                 if self._outer(number, span) and not self._statistics(number, norms):
@@ -141,9 +141,9 @@ class _Uses:
         """Why what a run of a module saves cannot wait elsewhere; empty where it can."""
         if any(_related(rerun.path, name) for rerun in self.again):
             return "it has a checkpoint already"
-        for call in self.found.calls[span.first : span.end]:
+        for call in self.recording.calls[span.first : span.end]:
             for number in self.saved.get(call.number, ()):
-                block = self.found.blocks[number]
+                block = self.recording.blocks[number]
                 if not resident(block) and self._changed_in_forward(number, call.number):
                     return "what it saved is changed later"
         return ""
@@ -151,17 +151,17 @@ class _Uses:
     def _changed_in_forward(self, number: int, after: int) -> bool:
         phases = (Phase.FORWARD, Phase.LOSS)
         changes = [change for change in self.changes.get(number, ()) if change > after]
-        return any(self.found.calls[change].phase in phases for change in changes)
+        return any(self.recording.calls[change].phase in phases for change in changes)
 
     def _outer(self, number: int, span: CallSpan) -> bool:
-        return self.found.blocks[number].born not in span
+        return self.recording.blocks[number].born not in span
 
     def _statistics(self, number: int, norms: Mapping[str, int]) -> bool:
-        block = self.found.blocks[number]
+        block = self.recording.blocks[number]
         return block.role is Role.BUFFER and block.name.rpartition(".")[0] in norms
 
     def _changed_after(self, number: int, span: CallSpan) -> bool:
-        kept = self.found.blocks[number].role in (Role.BUFFER, Role.PARAMETER)
+        kept = self.recording.blocks[number].role in (Role.BUFFER, Role.PARAMETER)
         return not kept and any(change >= span.end for change in self.changes.get(number, ()))
 
 

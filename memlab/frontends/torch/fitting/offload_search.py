@@ -74,8 +74,8 @@ class OffloadSearch(Search):
     @cached_property
     def program(self) -> ModuleProgram:
         """The choices as a mixed-integer program, whose seconds are MB moved to the host."""
-        spans = savers(self.found, self.watched)
-        reading = Waits(self.found, self.measured, spans, self.watched.norms, self.batch)
+        spans = savers(self.recording, self.watched)
+        reading = Waits(self.recording, self.measured, spans, self.watched.norms, self.batch)
         return ModuleProgram(reading.model())
 
     def change(self, model: Any, names: tuple[str, ...]) -> Any:
@@ -107,7 +107,7 @@ class Waits(CandidateRecording):
         """All of it; modules that save nothing are left out."""
         self.spans = {name: self.spans[name] for name in self._savers()}
         self.owners = self._owners()
-        moving = [block for block in self.found.blocks if self._moves(block)]
+        moving = [block for block in self.recording.blocks if self._moves(block)]
         held = [self._waits(storage) for storage in moving]
         held += list(self._states())
         cost, shared = self._cost(moving)
@@ -118,7 +118,9 @@ class Waits(CandidateRecording):
     def _savers(self) -> list[str]:
         """The modules that save anything that can wait."""
         names = {
-            name for block in filter(self._goes, self.found.blocks) for name in self._names(block)
+            name
+            for block in filter(self._goes, self.recording.blocks)
+            for name in self._names(block)
         }
         return [name for name in self.spans if name in names]
 
@@ -170,7 +172,7 @@ class Waits(CandidateRecording):
         for call in saved:
             owners = self.owners.get(call.forward or 0, ())
             held.hold(("-", *owners), min(self._last_of(call), block.died))
-        if not self._in_backward(min(block.died, len(self.found.calls) - 1)):
+        if not self._in_backward(min(block.died, len(self.recording.calls) - 1)):
             held.hold(ALWAYS, block.died)
         held.second = dict(self._back(block, saved))
         return held

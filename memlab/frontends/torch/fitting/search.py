@@ -51,18 +51,18 @@ class Search:
         self.wish, self.batch, self.tell = wish, batch, tell
         self.watched = Watched()
         self.model = _observed(replace(wish, build=self.watched.build(wish.build)), batch)
-        self.found = self.model.recording
+        self.recording = self.model.recording
         self.watched.close()
-        self.measured = workspace(self.found, batch, tell)
-        self.step = with_workspace(self.found, self.measured)
+        self.measured = workspace(self.recording, batch, tell)
+        self.step = with_workspace(self.recording, self.measured)
         self.before = plan(self.step).peak_at(batch)
 
     @cached_property
     def program(self) -> ModuleProgram:
         """The choices as a mixed-integer program."""
-        spans = candidates(self.found, self.watched)
+        spans = candidates(self.recording, self.watched)
         norms: Mapping[str, int] = self.watched.norms
-        return ModuleProgram(model_of(self.found, self.measured, spans, norms, self.batch))
+        return ModuleProgram(model_of(self.recording, self.measured, spans, norms, self.batch))
 
     def fit(self, nbytes: int) -> Fitted:
         """The cheapest set of modules within so many bytes."""
@@ -117,8 +117,8 @@ class Search:
     def common(self, choice: ModuleChoice, nbytes: int, step: Step, peak: int) -> dict[str, Any]:
         """What every recipe has."""
         return {
-            "model": self.found.model,
-            "optimizer": self.found.optimizer,
+            "model": self.recording.model,
+            "optimizer": self.recording.optimizer,
             "batch": self.batch,
             "memory": nbytes,
             "peak": peak,
