@@ -21,7 +21,7 @@ PACKAGE = "memlab.kernels"
 
 @dataclass(frozen=True, slots=True)
 class DeviceSupport:
-    """What a device can do beside what its kernels say.
+    """Abilities of a device beside those that its kernels tell.
 
     ``every_layer``: it has kernels for each layer whose row names no devices. ``staged``: it runs
     steps that are stored in other formats than they are computed in, and masks. ``sequences``: its

@@ -33,7 +33,7 @@ LITTLE, VERY_LITTLE = 2 * 10**9, 5 * 10**8
 
 @dataclass(frozen=True, slots=True)
 class SetupCheck:
-    """What was looked at, how it stands, and the line that mends it."""
+    """Result of one check of the set-up: its name, its state, and the line that mends it."""
 
     name: str
     status: Status
@@ -139,7 +139,7 @@ def _cuda(python: str) -> SetupCheck | None:
 
 
 def _cache_folders() -> list[Path]:
-    """Where Numba looks, in its order."""
+    """Folders in which Numba keeps compiled code, in the order in which it looks."""
     folders = [PACKAGE / "kernels" / "cpu" / "__pycache__"]
     if own := os.environ.get("NUMBA_CACHE_DIR"):
         folders.insert(0, Path(own))
@@ -191,8 +191,8 @@ def check_package(requirement: str, installed: str | None, python: str) -> Setup
 
 
 def parse(requirement: str) -> tuple[str, str, str, str]:
-    """Of a requirement: name, least version, the version that all must be below, and extra; ``''``
-    where there is none."""
+    """Return the parts of a requirement: name, least version, the version that all must be below,
+    and extra; ``''`` where there is none."""
     name = re.match(r"[\w.-]+", requirement)
     least = re.search(r">=\s*([\d.]+)", requirement)
     below = re.search(r"<\s*([\d.]+)", requirement)

@@ -237,7 +237,7 @@ def _shown(char: str) -> bool:
 
 
 def shorten(given: object) -> str:
-    """What was given, on one line and short enough for a sentence."""
+    """Return a given value on one line, short enough for a sentence."""
     try:
         text = visible(re.sub(r"\s*\n\s*", " ", repr(given)))
     except Exception:  # an integer of thousands of digits, a list too deep, a class of a learner
@@ -248,7 +248,7 @@ def shorten(given: object) -> str:
 
 
 def printed(given: object) -> str:
-    """What was given as ``print`` shows it; what it cannot show, in words."""
+    """Return a given value as ``print`` shows it; a value that it cannot show, in words."""
     try:
         return str(given)
     except Exception:

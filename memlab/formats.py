@@ -27,7 +27,7 @@ _OTHERS = "ml_dtypes."
 
 
 class Beyond(StrEnum):
-    """What comes after the largest finite value."""
+    """Values beyond the largest finite one of a format: infinity, NaN, or the largest again."""
 
     INFINITY = "infinity"
     """Infinity, then NaN: the largest exponent is theirs, as in IEEE 754."""
@@ -68,7 +68,7 @@ class Format:
         return packed(count, self.bits)
 
     def lanes(self, vector_bits: int) -> int:
-        """How many values a vector register of ``vector_bits`` holds at once.
+        """Return the number of values that a vector register of ``vector_bits`` holds at once.
 
         Raises:
             InputError: no register has that width, or it is too narrow for one value.
@@ -89,7 +89,7 @@ class Format:
 
     @property
     def bias(self) -> int:
-        """What is taken from the exponent bits to get the exponent; 0 for integers."""
+        """Number that is subtracted from the exponent bits to get the exponent; 0 for integers."""
         return 2 ** (self.exponent - 1) - 1 if self.kind == "float" else 0
 
     @property
@@ -105,7 +105,7 @@ class Format:
 
     @property
     def type_name(self) -> str:
-        """What NumPy calls the type that stores it."""
+        """Name of the NumPy type that stores values of the format."""
         return self.stored_as.removeprefix(_OTHERS)
 
     @property

@@ -51,7 +51,7 @@ class Room(NamedTuple):
     limit: str = ""
 
     def beside(self, nbytes: int) -> Room:
-        """What is left beside so many bytes."""
+        """Room that is left beside so many bytes."""
         return self._replace(nbytes=max(0, self.nbytes - nbytes))
 
 
@@ -79,8 +79,8 @@ def measurable() -> bool:
 
 
 def room(root: Path = Path("/")) -> Room:
-    """What arrays can still take here: the least of what the system has left, what the control
-    groups that a container or a cluster puts us in still allow, and what the limits of this
+    """Bytes that arrays can still take here: the least of the system's free memory, of what the
+    control groups of a container or a cluster still allow, and of what the limits of this
     process leave beside the code of a run, its threads and their scratch memory."""
     memory = library("psutil", "asking how much memory is free").virtual_memory()
     system = Room(int(memory.available), "")
@@ -178,14 +178,14 @@ def _beside_arrays() -> int:
 
 
 def _beside_threads() -> int:
-    """What the threads take that OpenBLAS starts as soon as it is loaded."""
+    """Bytes that OpenBLAS's threads take as soon as it is loaded."""
     words = [os.environ.get(name, "") for name in THREADS]
     asked = [int(word) for word in words if word.isdecimal() and int(word)]
     return THREAD * (min([*asked[:1], cores()]) - 1)
 
 
 def _process(root: Path) -> Iterator[Room]:
-    """What the limits of this process leave, where the system tells."""
+    """Bytes that the limits of this process leave, where the system tells them."""
     status = _lines(root / "proc/self/status")
     taken = dict(line.split(":", 1) for line in status if ":" in line)
     for line in _lines(root / "proc/self/limits"):
@@ -196,9 +196,9 @@ def _process(root: Path) -> Iterator[Room]:
 
 
 def _groups(root: Path) -> Iterator[int]:
-    """What each control group around this process still allows, in version 1 and 2: a group is
-    bound by its own limit and by those of all the groups it is in. File pages that count as used
-    are given back when memory is short."""
+    """Bytes that each control group around this process still allows, in version 1 and 2: a group
+    is bound by its own limit and by those of all the groups it is in. File pages that count as
+    used are given back when memory is short."""
     for line in _lines(root / "proc/self/cgroup"):
         _, controllers, path = line.split(":", 2)
         if controllers == "":
@@ -221,7 +221,8 @@ def _groups(root: Path) -> Iterator[int]:
 
 
 def _lines(path: Path) -> list[str]:
-    """Of a file that the system keeps; none where it keeps none. Its names need not be UTF-8."""
+    """Lines of a file that the system keeps; none where it keeps none. Its names
+    need not be UTF-8."""
     try:
         text = os.fsdecode(path.read_bytes())
     except OSError:

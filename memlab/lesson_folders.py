@@ -1,4 +1,4 @@
-"""Where the lessons and what belongs to them lie.
+"""Folders of the lessons and of the files that belong to them.
 
 In a checkout they stand beside the package ``memlab``; a wheel has them inside of it, without what
 they are made from (``pyproject.toml`` says so).
@@ -14,5 +14,5 @@ LESSONS = (CHECKOUT or PACKAGE) / "lessons"
 
 
 def requirement(extras: str) -> str:
-    """What pip is to install for these extras: in a checkout, called in its folder."""
+    """Argument of pip that installs these extras: in a checkout, called in its folder."""
     return f'-e ".[{extras}]" -c constraints.txt' if CHECKOUT else f'"memlab[{extras}]"'

@@ -1,4 +1,4 @@
-"""What a notebook shows of memlab's values: pictures, where IPython can show more than text.
+"""Hooks that show memlab's values as pictures in a notebook, where IPython can show more than text.
 
 This is asked for when memlab is imported, and loads what draws with the first value that is shown.
 """

@@ -1,4 +1,4 @@
-"""What other packages keep to themselves and memlab needs all the same.
+"""Private parts of other packages that memlab needs.
 
 No package promises to keep such a thing. So it is asked for by name, where it is needed: another
 version that lacks it gets one sentence there, and the rest of memlab works. All that memlab takes

@@ -32,9 +32,8 @@ class Bits(NamedTuple):
 
 
 class RoundingError(NamedTuple):
-    """How far the format's value is from the number: ``absolute`` is value minus number,
-    ``relative`` is that over the number's size, and ``ulps`` over the step of the format there,
-    the unit in the last place."""
+    """Error of a rounded value: ``absolute`` is value minus number, ``relative`` is that over the
+    number's size, and ``ulps`` over the step of the format there, the unit in the last place."""
 
     absolute: Fraction
     relative: Fraction
@@ -142,7 +141,7 @@ def error(value: Number, format: str | Format) -> RoundingError | None:
 
 
 def no_nan(format: Format) -> InputError:
-    """What is said where NaN was to be held by a format that has none."""
+    """Error for NaN in a format that has none."""
     return InputError(f"{format} holds no NaN; try np.nan_to_num(values), or fp16.")
 
 
@@ -167,7 +166,8 @@ def _number(value: object) -> Fraction | float:
 
 
 def _exponent(number: Fraction, format: Format) -> int:
-    """Of the power of 2 at or below a number; subnormals have that of the smallest normal."""
+    """Exponent of the power of 2 at or below a number; subnormals have that of the
+    smallest normal."""
     if format.kind == "int":
         return 0
     size, least = abs(number), 1 - format.bias
@@ -276,7 +276,7 @@ def decode(stored: npt.ArrayLike, format: str | Format, scale: float = 1.0) -> D
 
 def rounded(values: npt.ArrayLike, format: str | Format, rounding: str = NEAREST, seed: int = 0,
             scale: float = 1.0) -> Doubles:  # fmt: skip
-    """What the format keeps of the values, as float64: ``decode(encode(values))``.
+    """Return the values as the format keeps them, as float64: ``decode(encode(values))``.
 
     Raises:
         InputError: as ``encode``.

@@ -104,8 +104,9 @@ class _BackwardWalk:
             self.accumulate(source, node, part)
 
     def kept(self, node: Node, names: Collection[str]) -> _Slots:
-        """What the backward operation of a node reads: of its inputs, its output and its parameters
-        those with these names, and what forward wrote for it alone."""
+        """Operands that the backward operation of a node reads: those with these names among its
+        inputs, its output and its parameters, and the tensors that forward wrote for backward
+        alone."""
         build, slots = self.build, _Slots()
         if "x" in names:
             slots |= numbered([build.maps[source] for source in node.inputs])
@@ -116,7 +117,8 @@ class _BackwardWalk:
         return slots | {name: array for name, array in own if name in names}
 
     def place_weights(self, parameters: Operands, writes: _Slots, updates: _Slots) -> Size:
-        """Where the gradients of parameters go; the operations that adding costs.
+        """Put the gradients of parameters among the writes or the updates of a backward operation;
+        return the operations that adding costs.
 
         The first backward operation that uses a parameter writes, every later one adds.
         """

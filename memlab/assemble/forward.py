@@ -57,7 +57,7 @@ class Build:
         }
 
     def _owned(self, node: Node, arrays: tuple[Weights, ...], role: Role) -> dict[str, Tensor]:
-        """What a node keeps between steps."""
+        """Tensors that a node keeps between steps, by name: its parameters or its buffers."""
         return {
             array.name: self.new(f"{node.name}.{array.name}", array.dims, role, start=array.start)
             for array in arrays
@@ -132,7 +132,8 @@ class Build:
         return labels, loss
 
     def predict(self) -> Tensor:
-        """What the network predicts: what its loss makes of the scores, or the scores."""
+        """Add the prediction of the network: the output that its loss makes of the scores, or the
+        scores themselves."""
         node, chosen = self.network.loss, self._loss.predicts
         x = self.maps[node.inputs[0]]
         if chosen is None:
@@ -153,7 +154,8 @@ class Build:
         return layer
 
     def write_extras(self, node: Node) -> Operands:
-        """What forward writes beside its output, where a backward will read it."""
+        """Tensors that forward writes beside the output of a node, because its
+        backward reads them."""
         extras = node.layer.extras(node.shape, *node.input_shapes)
         if extras and node.name in self.learning:
             self.extras[node.name] = {
@@ -174,7 +176,7 @@ class Build:
         return tensor.new(name, axes, format or self.format, role, start=start)
 
     def choice(self, node: Node, backward: bool = False) -> KernelChoice:
-        """What computes a layer, forward or backward, and the workspace that it needs."""
+        """Kernel and workspace of a layer, forward or backward."""
         shapes = node.shape, *node.input_shapes
         name, buffers = node.layer.choose(self.algorithm, backward, *shapes)
         return made(name, buffers, backward, node.name, self.format, self.threads)

@@ -169,7 +169,7 @@ def alternated(steps: Iterable[Step], batch: int, rounds: int) -> list[Samples]:
 
 
 class MachineFigures:
-    """What operations reached of a machine's two rates."""
+    """Rates of a machine, and the parts of them that its operations reached."""
 
     def __init__(self, flops: float, bandwidth: float) -> None:
         self.flops, self.bandwidth = flops, bandwidth
@@ -178,7 +178,8 @@ class MachineFigures:
         self.spreads: list[float] = []
 
     def note(self, op: Op, batch: int, seconds: float) -> None:
-        """Of the rate, for a convolution; of the roofline, for another."""
+        """Keep the seconds of an operation: as a share of the rate for a convolution, as a share of
+        the roofline for any other."""
         moved, computed = op.bytes_moved.at(batch), op.flops.at(batch)
         if op.algorithm:
             y = op.reads["dy"] if "dy" in op.reads else op.writes["y"]

@@ -1,4 +1,4 @@
-"""What the calls of the table work out of the way of the images (A12, B7), and of ways out (C8).
+"""Values of the table of claims about the data path (A12, B7) and about remedies (C8).
 
 A step keeps the images of one mini-batch, and no others: what an epoch moves, it moves in so many
 pieces.
@@ -19,8 +19,8 @@ _BUDGET = "12 GB card"
 
 
 def copies_in_epoch(network: str, batch: int, images: int) -> int:
-    """How many times an epoch over so many images copies a mini-batch to the device: each planned
-    step has the images of one, and the last one may be smaller (A12)."""
+    """Number of times that an epoch over so many images copies a mini-batch to the device: each
+    planned step has the images of one, and the last one may be smaller (A12)."""
     ledger = memlab.plan(memlab.training_step(memlab.zoo.build(network)))
     one, all_ = (ledger.of("input", count).nbytes for count in (batch, images))
     return -(-all_ // one)

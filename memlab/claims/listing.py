@@ -68,7 +68,7 @@ def paragraph(row: Claim | OwnFigure, width: int) -> str:
 
 
 def paragraphs(rows: Iterable[Claim | OwnFigure], width: int) -> str:
-    """Those of several rows, with an empty line between two."""
+    """Several rows as text, with an empty line between two."""
     return "\n\n".join(paragraph(row, _within(width)) for row in rows)
 
 

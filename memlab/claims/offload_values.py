@@ -1,4 +1,4 @@
-"""What the calls of the table work out of steps whose maps wait in host memory (C1 to C10).
+"""Values of the table of claims about steps whose maps wait in host memory (C1 to C10).
 
 Steps are as a planner of 2016 had them: SGD, in place, and ways to convolve without workspace, each
 as fast as the card computes.
@@ -57,8 +57,8 @@ def _card(times: int) -> Device:
 
 
 def kinds_of_memory(network: str, algorithm: str) -> int:
-    """How many kinds of memory a training step takes; gradients and states of the weights count
-    as theirs (C1)."""
+    """Number of kinds of memory that a training step takes; gradients and states of the weights
+    count as the weights' (C1)."""
     step = memlab.training_step(memlab.zoo.build(network), "sgd", algorithm=algorithm)
     return len({_KINDS[e.role] for e in memlab.plan(step).entries if e.role in _KINDS})
 
@@ -115,8 +115,8 @@ def idle_share(network: str, batch: int) -> float:
 
 
 def average_saved(network: str, batch: int) -> float:
-    """How much less than its static sum (C2) a network's device holds on average over the seconds
-    of a step under the policy all: of the layers before the first fully connected one (C3)."""
+    """Saving of a network's average device memory under the policy all, over the seconds of a step,
+    against its static sum (C2): of the layers before the first fully connected one (C3)."""
     schedule = _clock(network, "all", batch)
     return 1 - schedule.average(blocks=_blocks(schedule.step, network)) / _static(network, batch)
 
@@ -179,7 +179,8 @@ def link_seconds(network: str, *kinds: str, batch: int) -> float:
 
 
 def early_copies(network: str) -> int:
-    """How many maps leave before the last layer of forward that reads them (C5)."""
+    """Number of maps that leave the device before the last layer of forward that
+    reads them (C5)."""
     step = offloaded(network, "all")
     last: dict[str, int] = {}
     for number, op in enumerate(step.ops):
@@ -194,7 +195,8 @@ def early_copies(network: str) -> int:
 
 
 def started_before_the_end(network: str, batch: int) -> int:
-    """How many layers start before the copy out that began with the layer before has ended (C5)."""
+    """Number of layers that start before the copy out that began with the layer before has ended
+    (C5)."""
     schedule = _clock(network, "all", batch)
     slots = {slot.op.name: slot for slot in schedule.slots}
     return sum(
@@ -206,19 +208,20 @@ def started_before_the_end(network: str, batch: int) -> int:
 
 
 def moved_for_activations(network: str) -> int:
-    """How many maps go to the host that activations alone read (C5)."""
+    """Number of maps that go to the host although activations alone read them (C5)."""
     read = _read_by(offloaded(network, "all"))
     return sum(all(map(is_activation, readers)) for readers in read)
 
 
 def moved_for_others(network: str) -> int:
-    """How many maps go to the host under the policy conv that no convolution reads (C6)."""
+    """Number of maps that go to the host under the policy conv although no convolution reads them
+    (C6)."""
     read = _read_by(offloaded(network, "conv"))
     return sum("conv2d" not in {op.kind for op in readers} for readers in read)
 
 
 def _read_by(step: Step) -> list[list[Op]]:
-    """Of every map that goes to the host, the layers that read it."""
+    """Layers that read each map that goes to the host, a list for each map."""
     readers = _readers(step)
     sources = (next(iter(op.reads.values())) for op in step.ops if op.kind == "copy out")
     return [readers[source.storage.name] for source in sources]

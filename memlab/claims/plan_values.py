@@ -1,4 +1,5 @@
-"""What the calls of the table work out from a plan, from a counting, or from shapes of a network.
+"""Values of the table of claims that follow from a plan, from a counting rule, or from shapes of a
+network.
 
 The calls name what they mean (``batch=32``): no figure of a text stands in here.
 """
@@ -42,7 +43,8 @@ def maps(step: Step, batch: int) -> int:
 
 
 def times_less(step: Step, other: Step, batch: int) -> float:
-    """How many times the planned peak of one step takes that of another, both in place (A10)."""
+    """Ratio of the planned peaks of two steps, both in place: that of ``other`` over that of
+    ``step`` (A10)."""
     return peak(memlab.in_place(step), batch) / peak(memlab.in_place(other), batch)
 
 
@@ -69,8 +71,8 @@ def map_share(network: str, precision: str, batch: int) -> float:
 
 
 def kept(step: Step) -> int:
-    """How many values of a single layer backward and update read or write that were there when
-    backward began: inputs, maps and parameters, without the target (A1)."""
+    """Number of values of a single layer that backward and update read or write and that were there
+    when backward began: inputs, maps and parameters, without the target (A1)."""
     later = [op for op in step.ops if op.phase in (Phase.BACKWARD, Phase.UPDATE)]
     used = {t.name: t for op in later for t in (*op.reads.values(), *op.updates.values())}
     written = {t.name for op in later for t in op.writes.values()} | {"target"}
@@ -92,7 +94,8 @@ def all_workspace(step: Step, batch: int) -> int:
 
 
 def copies(optimizer: str) -> int:
-    """How many arrays as large as the parameters a step holds: they, gradients, state (B1)."""
+    """Number of arrays as large as the parameters that a step holds: the parameters, their
+    gradients and the optimizer's states (B1)."""
     network = memlab.zoo.mnist_cnn()
     step = memlab.training_step(network, optimizer).keep("gradients")
     held = sum(t.size.fixed for t in step.live_out if t.role in _OF_PARAMETERS)
@@ -100,7 +103,7 @@ def copies(optimizer: str) -> int:
 
 
 def gradient_copies(network: str, batch: int) -> int:
-    """How many copies of the parameters their gradients take in a planned step (B5)."""
+    """Number of copies of the parameters that their gradients take in a planned step (B5)."""
     net = memlab.zoo.build(network)
     ledger = memlab.plan(memlab.training_step(net))
     sizes = (e.size for e in ledger.entries if e.role is Role.PARAMETER_GRADIENT)
@@ -133,7 +136,7 @@ def parameters_of(network: str, kind: str) -> int:
 
 
 def layers_of(network: str, kind: str) -> int:
-    """How many layers of a kind a network has (C2)."""
+    """Number of layers of a kind that a network has (C2)."""
     return sum(node.kind == kind for node in memlab.zoo.build(network).nodes)
 
 
@@ -208,7 +211,8 @@ def share(network: str, *parts: str, batch: int) -> float:
 
 
 def falls(*networks: str, batch: int) -> int:
-    """How often the share of the feature maps falls from a network to the next one (C9)."""
+    """Number of times that the share of the feature maps falls from one network to
+    the next (C9)."""
     shares = [share(network, "feature maps", batch=batch) for network in networks]
     return sum(after < before for before, after in pairwise(shares))
 
@@ -224,8 +228,8 @@ def lowered_bytes(network: str, batch: int) -> int:
 
 
 def lowered_factor(network: str, layer: str = "") -> float:
-    """How many times its input a convolution's lowered copy takes, or all those of a network
-    together take their inputs (A8)."""
+    """Ratio of a convolution's lowered copy to its input, or of all lowered copies of a network to
+    all their inputs (A8)."""
     net = memlab.zoo.build(network)
     nodes = [net.by_name[layer]] if layer else [n for n in net.nodes if n.kind == "conv2d"]
     inputs = sum(c * h * w for c, h, w in (node.input_shapes[0] for node in nodes))
@@ -239,7 +243,7 @@ def least_columns(network: str, batch: int) -> int:
 
 
 def lanes(step: Step, bits: int) -> int:
-    """How many values of a step's convolutions a vector of so many bits holds (A5, A6)."""
+    """Number of values of a step's convolutions that a vector of so many bits holds (A5, A6)."""
     return bits // max(op.writes["y"].format.bits for op in step.ops if op.kind == "conv2d")
 
 
@@ -310,15 +314,15 @@ def extra_work(step: Step, other: Step, batch: int) -> float:
 
 
 def walked(network: Network) -> int:
-    """What a walk with counters does for a training step: one thing for each tensor that an
-    operation touches, and for each block that is taken or given back (D1)."""
+    """Number of things that a walk with counters does for a training step: one for each tensor that
+    an operation touches, and one for each block that is taken or given back (D1)."""
     step = memlab.training_step(network)
     touched = sum(1 for op in step.ops for _ in op.touched())
     return touched + sum(1 for _ in memlab.plan(step).events(1))
 
 
 def overwriting(step: Step, kind: str) -> int:
-    """How many operations of a kind write over what they read (D1)."""
+    """Number of operations of a kind that write over an input of theirs (D1)."""
     pairs = ((op.reads["x"], op.writes["y"]) for op in step.ops if op.kind == kind)
     return sum(x.storage == y.storage for x, y in pairs)
 

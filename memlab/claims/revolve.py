@@ -137,8 +137,8 @@ def _revolve(length: int, slots: int) -> int:
 
 
 def _rounds(length: int, slots: int) -> int:
-    """How often a step runs forward at most: the least r for which C(slots + r, slots) >= length,
-    found by doubling and halving."""
+    """Largest number of times that a step runs forward: the least r for which C(slots + r, slots)
+    >= length, by doubling and halving."""
     above = 1
     while comb(slots + above, slots) < length:
         above *= 2

@@ -1,4 +1,4 @@
-"""What the calls of the table run on this machine, on real arrays."""
+"""Values of the table of claims that are run on this machine, on real arrays."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class SingleLayerStep:
 
     @property
     def moved(self) -> float:
-        """How far the weight moved, over rate times gradient."""
+        """Change of the weight, over rate times gradient."""
         return (self.after - self.before) / (self.rate * self.weight_gradient)
 
 
@@ -75,8 +75,8 @@ def single_layer(x: float, t: float, w1: float, w2: float, rate: float) -> Singl
 
 
 def seconds_over(algorithm: str, other: str, network: str, layer: str, batch: int) -> float:
-    """How many times as long one of ``WAYS`` takes for the forward of a convolution as another of
-    them, medians on one core of this machine (A14)."""
+    """Ratio of the times that two of ``WAYS`` take for the forward of a convolution, ``algorithm``
+    over ``other``; medians on one core of this machine (A14)."""
     seconds = _seconds(network, layer, batch)
     return one_option("algorithm", algorithm, seconds) / one_option("algorithm", other, seconds)
 

@@ -45,7 +45,7 @@ class SourceText:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TableRow:
-    """What a claim and a figure share: how it is computed, in which unit.
+    """Base of a claim and of a figure of memlab's own: how it is computed, and in which unit.
 
     ``how`` is ``"plan"`` or ``"run"``. With ``here`` the result is of this machine, and another one
     gives another. ``given`` are the numbers of its call that the text itself gives.
@@ -61,7 +61,7 @@ class TableRow:
 
     @cached_property
     def computed(self) -> int | float:
-        """What the call gives, as it is printed, after ``import memlab``: a run is run now."""
+        """Result of the call, as it is printed, after ``import memlab``: a run is run now."""
         with paused():
             value: int | float = eval(self.call, {"memlab": memlab})
         return value
@@ -78,7 +78,7 @@ class TableRow:
 
     @property
     def way(self) -> str:
-        """How it is computed, in words: ``'plan'``, ``'run, measured here'``."""
+        """Way of computing the row, in words: ``'plan'``, ``'run, measured here'``."""
         return f"{self.how}, measured here" if self.here else self.how
 
     @property
@@ -88,7 +88,7 @@ class TableRow:
 
     @property
     def sources(self) -> str:
-        """Those texts, with author, title, date and how they were read."""
+        """Texts of the row, with author, title, date and how they were read."""
         return "; ".join(str(text(name)) for name in self.named)
 
     @property
@@ -139,7 +139,7 @@ class Claim(TableRow):
 
     @property
     def certainty(self) -> str:
-        """How sure the row is, with what that means."""
+        """Certainty of the row, in words, with what that means."""
         return f"{' + '.join(self.sure)}: {'; '.join(SURE[word] for word in self.sure)}"
 
     def __str__(self) -> str:
@@ -226,7 +226,7 @@ def find(id: str) -> list[Claim | OwnFigure]:
 
 
 def of_text(rows: Iterable[T], name: str) -> list[T]:
-    """Those rows that name a text.
+    """Return the rows that name a text.
 
     Raises:
         InputError: no such text.

@@ -1,4 +1,5 @@
-"""What the layers of a transformer keep, planned, in the terms of the papers (F4, F5)."""
+"""Values of the table of claims about the layers of a transformer: planned, in the terms of the
+papers (F4, F5)."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ def layer_bytes(network: Network) -> int:
 
 
 def attention_term(network: Network) -> float:
-    """That of the matrices of attention, in units of tokens times features (F4: 5 a s / h)."""
+    """Feature-map values of the matrices of attention, in units of tokens times features (F4: 5 a s
+    / h)."""
     matrices, _ = _kept(network)
     return matrices / prod(network.by_name[f"{LAYER}.norm1"].shape)
 

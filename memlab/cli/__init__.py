@@ -240,12 +240,14 @@ def _check_room() -> None:
 
 
 def _no_room(error: Exception) -> int:
-    """That memory is short, and what failed for it: that may have another cause."""
+    """Print that memory is short, and the error behind it, which may have another cause; return the
+    exit status."""
     return _refuse(NO_MEMORY.format(f"{type(error).__name__}: {error}".removesuffix(": ")))
 
 
 def _failed(error: OSError) -> int:
-    """What the system could not do, as a sentence; a reader that went away gets none."""
+    """Print a failure of the system as a sentence, none for a reader that went away; return the
+    exit status."""
     where = error.filename
     if error.errno == errno.ENOMEM or (error.errno is None and free_memory.limited()):
         return _no_room(error)
@@ -269,6 +271,7 @@ def _refuse(sentence: str) -> int:
 
 
 def _drop(stream: TextIO) -> None:
-    """What waits to be written goes nowhere; Python would try again when it ends."""
+    """Drop everything that waits to be written to a stream; Python would try to write it again when
+    it ends."""
     with suppress(OSError), open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), stream.fileno())

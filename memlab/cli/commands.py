@@ -1,7 +1,7 @@
-"""What each command of the command line does.
+"""The commands of the command line, a function each.
 
-Each imports what it needs, so that ``memlab --help`` answers at once. The figures of a table and
-of its JSON are the same values.
+Each imports what it needs, so that ``memlab --help`` answers at once. The figures of a table and of
+its JSON are the same values.
 """
 
 from __future__ import annotations
@@ -211,7 +211,8 @@ def bench(options: Options) -> int:
 
 
 def _given(place: str) -> dict[str, Any]:
-    """What a function of the user's gives, which may lie in the folder that the shell is in."""
+    """Arguments of ``explain`` from a function of the user, which may lie in the folder that the
+    shell is in."""
     from memlab.pictures.explain.report import given_by
 
     sys.path.insert(0, os.getcwd())
@@ -285,7 +286,8 @@ def progress(options: Options) -> int:
 
 @contextmanager
 def printing() -> Iterator[None]:
-    """What an output does not take, as on a full disk, is an error with the name ``OUTPUT``."""
+    """Turn a failure of the standard output, as on a full disk, into an error with the name
+    ``OUTPUT``."""
     try:
         yield
     except OSError as error:
@@ -314,7 +316,8 @@ def _show(options: Options, facts: object, text: str) -> None:
 
 
 def _targets(*paths: str | None) -> list[Path | None]:
-    """Where files are to be written, each its own; refused before the work begins."""
+    """Return the paths of files to be written, each a file of its own; refuse them before the work
+    begins."""
     targets = [None if path is None else _target(path) for path in paths]
     for one, other in combinations(filter(None, targets), 2):
         if _same(one, other):
@@ -342,7 +345,7 @@ def _target(path: str) -> Path:
 
 
 def _kind(picture: Path | None) -> str:
-    """What a picture is to be, by the end of its name."""
+    """Format of a picture, by the end of its file's name."""
     kind = picture.suffix.removeprefix(".").lower() if picture else PICTURES[0]
     if kind not in PICTURES:
         raise InputError(f"a picture ends in .{', .'.join(PICTURES[:-1])} or .{PICTURES[-1]}, got "

@@ -58,7 +58,8 @@ def lab(arguments: list[str]) -> int:
 
 
 def learners_folder() -> Path:
-    """Where the working copies lie; called in the learner's own folder, it is that one."""
+    """Folder of the learner's working copies: ``my`` in a checkout, or the current folder where it
+    is one."""
     if CHECKOUT:
         return CHECKOUT / "my"
     here = Path.cwd()
@@ -66,7 +67,7 @@ def learners_folder() -> Path:
 
 
 def progress_file() -> Path:
-    """Where a learner's progress is kept where nothing else is said."""
+    """Path of the file of a learner's progress where none is given."""
     return learners_folder() / "progress.json"
 
 

@@ -213,7 +213,7 @@ def _form(argument: Argument) -> dict[str, Any]:
 
 
 def _about(note: str, values: tuple[str, ...] | ArgumentKind) -> str:
-    """What ``--help`` says of an option."""
+    """Text of ``--help`` for an option."""
     listed = f": {_one_of(values)}" if isinstance(values, tuple) and values else ""
     return (note + listed).replace("%", "%%")
 
@@ -287,7 +287,7 @@ def _read(argument: Argument, text: str) -> Any:
 
 
 def _missing(row: Technique, value: str, argument: Argument) -> InputError:
-    """What a choice needs and has not."""
+    """Error for a choice that lacks an argument that it needs."""
     asked = f"{_flag(row)} {value}"
     if argument.values is ArgumentKind.BATCH:
         return InputError(

@@ -189,9 +189,9 @@ FOREVER = 1e100
 
 
 class Station(NamedTuple):
-    """Where images wait: in ``places`` of ``nbytes`` each, in one of memlab's memories, in a
-    number format; ``rate`` are the bytes per second that leave it, 0 where they are computed with.
-    """
+    """Station of the data path in which images wait: ``places`` of ``nbytes`` each, in one of
+    memlab's memories and in a number format. ``rate`` are the bytes per second that leave it, 0
+    where the images are computed with."""
 
     name: str
     memory: str
@@ -207,8 +207,8 @@ class Station(NamedTuple):
 
 
 class Moves(NamedTuple):
-    """What moves, in bytes: read from the disk, written in RAM (pinned memory is RAM too), sent
-    over the link, and written on the device (A12)."""
+    """Bytes that a mini-batch moves: read from the disk, written in RAM (pinned memory is RAM too),
+    sent over the link, and written on the device (A12)."""
 
     disk: int
     ram: int
@@ -217,8 +217,8 @@ class Moves(NamedTuple):
 
 
 class Paced:
-    """What a schedule of a data path says of its pace, planned or measured. The first batch, which
-    is always awaited, is left out."""
+    """Pace of a data path by its schedule, planned or measured. The first batch, which is always
+    awaited, is left out."""
 
     schedule: Schedule
 
@@ -260,7 +260,7 @@ class Paced:
 
     @property
     def _later(self) -> Iterator[TimedOperation]:
-        """What compute does after the first batch."""
+        """Operations of compute after the first batch."""
         later = self.schedule.slots[self._computed[0] + 1 :]
         return (slot for slot in later if slot.op.stream == COMPUTE)
 
@@ -423,7 +423,7 @@ def _seconds(
     machine: Machine,
     given: Mapping[str, float],
 ) -> Iterator[tuple[str, float]]:
-    """How long each part of a batch takes, in the order of the path."""
+    """Seconds that each part of a batch takes, in the order of the path."""
     first = [op for op in ring.ops if op.name.endswith(" 0")]
     for op in first:
         part = op.name.split()[0]

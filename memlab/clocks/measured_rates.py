@@ -1,4 +1,5 @@
-"""What was measured of a processor, for the clock: by ``memlab bench machine``, or for memlab.
+"""Measured rates of a processor, for the clock: of this machine, by ``memlab bench machine``, or
+those recorded for memlab.
 
 One recording came with memlab (``rates.json``). Where this machine was measured, its own figures
 are kept in a file, and count instead. ``MEMLAB_MACHINE`` names that file, or is ``recorded``: then
@@ -30,7 +31,8 @@ COMMAND = "memlab bench machine"
 
 @dataclass(frozen=True)
 class Rates:
-    """What was measured: ``flops`` in fp32 operations and ``bandwidth`` in bytes, per second.
+    """Measured rates of a processor: ``flops`` in fp32 operations and ``bandwidth`` in bytes, per
+    second.
 
     ``shares`` are those of each measured layer, by algorithm, forward and backward. ``kinds`` are
     the parts of the roofline that operations of a kind reached, each after the bytes that it moved
@@ -70,7 +72,7 @@ class Rates:
 
 
 def _apart(one: float, other: float) -> float:
-    """How far two amounts are apart: the logarithm of their ratio, none taken as one."""
+    """Distance of two amounts: the logarithm of their ratio, 0 taken as 1."""
     return abs(log(max(one, 1) / max(other, 1)))
 
 
@@ -125,8 +127,7 @@ def _kept(path: Path, changed: int) -> Rates | None:
 
 
 def place() -> Path:
-    """Where the figures of this machine are kept: in the user's folder for what can be made
-    again."""
+    """Path of the file that keeps the figures of this machine, in the user's cache folder."""
     named = os.environ.get(PLACE)
     if named and named != RECORDED:
         return Path(named)

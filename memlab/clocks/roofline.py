@@ -45,7 +45,7 @@ def machine(given: str | Machine | None = None) -> Machine:
 
 
 def rates() -> Rates:
-    """What was measured of this machine, else the recorded figures."""
+    """Measured rates of this machine, or the recorded ones where it was not measured."""
     return measured_rates.find()
 
 
@@ -67,12 +67,12 @@ def knows(op: Op, machine: Machine | None = None) -> bool:
 
 
 def seconds(op: Op, batch: int, device: Machine | None = None) -> float:
-    """How long an operation takes at a batch, on a machine: this one where it was measured, or the
-    recorded one, where it is None.
+    """Seconds that an operation takes at a batch, on a machine: where that is None on this one if
+    it was measured, else on the recorded one.
 
     A device computes all algorithms at its rate for the format, but Winograd's with fewer
-    multiplications: measured shares are of this library's kernels on one processor, and say
-    nothing of another machine.
+    multiplications: measured shares are of this library's kernels on one processor, and say nothing
+    of another machine.
 
     Raises:
         InputError: a device without a rate or a bandwidth, or an algorithm without a share.

@@ -40,7 +40,7 @@ class TimedOperation(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """How long it takes."""
+        """Seconds that the operation takes."""
         return self.end - self.start
 
 
@@ -148,8 +148,8 @@ class Schedule:
         return total / self.seconds if self.seconds else float(moments[0].nbytes)
 
     def idle(self, *roles: Role) -> list[IdleTime]:
-        """How long each block of these roles is alive and in use, feature maps where none is named;
-        in the order of birth (C10)."""
+        """Seconds that each block of these roles is alive and in use, feature maps where no role is
+        named; in the order of birth (C10)."""
         wanted = roles or (Role.FEATURE_MAP,)
         return [
             IdleTime(stay.tensor.name, stay.nbytes, stay.end - stay.start, covered(stay.uses))
@@ -324,7 +324,7 @@ def _wire(
 
 
 def seconds_of(op: Op, batch: int, machine: Machine | None, link: int | None) -> float:
-    """How long an operation takes; a copy over a link of so many bytes per second.
+    """Seconds that an operation takes; a copy goes over a link of so many bytes per second.
 
     Raises:
         InputError: a device without a rate or a bandwidth.

@@ -85,9 +85,10 @@ def text_of(key: str, **values: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CaseTechnique:
-    """What a lesson makes of the plain step, by a technique (``made_by``) or as it is. ``beside``
-    is the lesson that its bytes are compared with. It has ``images`` in a mini-batch, which goes
-    through the network in ``parts``. What has no kernel on a processor does not run (``runs``)."""
+    """Technique that a lesson applies to the plain step (``made_by``), or none. ``beside`` is the
+    lesson that its bytes are compared with. It has ``images`` in a mini-batch, which goes
+    through the network in ``parts``. ``runs`` is False where a technique has no kernel on a
+    processor."""
 
     lesson: str
     made_by: Callable[[int], Applied] | None = None

@@ -22,7 +22,8 @@ DEFAULT = "im2col-image"
 
 
 class ConvolutionLike(Protocol):
-    """What the ways look at of a convolution, such as ``Conv2d``."""
+    """Protocol of a convolution's settings, such as those of ``Conv2d``, which the
+    algorithms read."""
 
     @property
     def kernel(self) -> int: ...

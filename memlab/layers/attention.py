@@ -181,5 +181,5 @@ class FusedAttention(_Heads):
 
 
 def _pairs(tokens: int, causal: bool) -> int:
-    """How many keys all queries of a head see."""
+    """Number of pairs of a query and a key that one head computes."""
     return tokens * (tokens + 1) // 2 if causal else tokens**2

@@ -1,4 +1,4 @@
-"""What every layer answers: the shape it makes of its inputs, the arrays it owns, what it costs.
+"""Base class of all layers: the shape of the output, the arrays that a layer owns, and its costs.
 
 A shape is per sample, without the batch: ``(C, H, W)`` for maps, ``(F,)`` for vectors.
 """
@@ -35,7 +35,7 @@ class Weights:
 
     @property
     def count(self) -> int:
-        """How many values it holds."""
+        """Number of values of the array."""
         return prod(extent for _, extent in self.dims)
 
 
@@ -45,8 +45,8 @@ LAYERS: dict[str, type[Layer]] = {}
 
 @dataclass(frozen=True)
 class Layer:
-    """What every layer answers about itself. Its class has a ``kind``, which keys the kernels, and
-    a ``row``, which says what holds for all layers of that kind.
+    """Base of all layers. Its class has a ``kind``, which keys the kernels, and a ``row``, which
+    holds for all layers of that kind.
 
     ``y`` is the shape of its output and ``inputs`` are those of its inputs.
     """
@@ -99,11 +99,12 @@ class Layer:
         raise NotImplementedError(f"{type(self).__name__} says nothing of its operations")
 
     def extras(self, y: Shape, *inputs: Shape) -> Extras:
-        """What forward writes for backward alone."""
+        """Arrays that forward writes for backward alone."""
         return {}
 
     def workspace(self, backward: bool, y: Shape, *inputs: Shape) -> Buffers:
-        """What its operation, forward or backward, needs beside its operands."""
+        """Buffers that the operation of the layer, forward or backward, needs
+        beside its operands."""
         return {}
 
     def choose(self, way: str, backward: bool, y: Shape, *inputs: Shape) -> tuple[str, Buffers]:
@@ -112,7 +113,8 @@ class Layer:
         return "", self.workspace(backward, y, *inputs)
 
     def again(self, y: Shape, *inputs: Shape) -> RerunRule | None:
-        """How it runs another time where it updates its buffers; ``None``: it may run once."""
+        """Rule by which forward runs another time where it updates buffers; ``None``: it may run
+        once."""
         return None
 
     def view(self, name: str, axes: Dims, x: Tensor) -> Tensor:
@@ -158,7 +160,7 @@ class Node:
 
     @property
     def settings(self) -> str:
-        """Those of its layer in a few words, for tables."""
+        """Settings of the layer in a few words, for tables."""
         described = self.layer.describe()
         return f"{described}, parameters of {self.shares}" if self.shares else described
 
@@ -190,7 +192,8 @@ def sequence(what: str, shape: Shape) -> tuple[int, int]:
 def window(
     what: str, size: int, kernel: int, stride: int, pad: int, dilation: int = 1, ceil: bool = False
 ) -> int:
-    """How many places a sliding window has along one axis (Dumoulin and Visin 2016, section 4).
+    """Return the number of places of a sliding window along one axis (Dumoulin and Visin 2016,
+    section 4).
 
     Raises:
         InputError: the kernel is wider than the padded input.

@@ -22,7 +22,7 @@ from memlab.step.tensor import Role
 
 
 class Passes(StrEnum):
-    """How the gradient of an output becomes those of the inputs."""
+    """Rule that turns the gradient of an output into those of the inputs."""
 
     COMPUTED = "computed"
     """An operation computes them."""
@@ -33,8 +33,8 @@ class Passes(StrEnum):
 
 
 class InPlacePairs(NamedTuple):
-    """What may lie over what in place, forward and backward: by output, the inputs in whose place
-    it may be written (``Traits.over``)."""
+    """Pairs of an output and inputs that may be written in place, forward and backward: by output,
+    the inputs in whose place it may lie (``Traits.over``)."""
 
     forward: Mapping[str, tuple[str, ...]] = {}
     backward: Mapping[str, tuple[str, ...]] = {}
@@ -46,7 +46,7 @@ IN_PLACE = InPlacePairs({"y": ("x",)}, {"dx": ("dy",)})
 
 @dataclass(frozen=True, kw_only=True)
 class LayerKind:
-    """What is known of a kind of layer. The first three have no default that could be right.
+    """Properties of a kind of layer. The first three have no default that could be right.
 
     ``keeps``: which of its input ``x``, its output ``y`` and its parameters backward reads, and
     ``to_pass_on`` beside them where it passes a gradient on. ``cut``: along what it and its
@@ -57,8 +57,8 @@ class LayerKind:
     ``identity_in_inference``: so it is there alone. ``moves`` and ``apart``: as in ``Traits``.
     ``joins``: its parameters are updated together with those of the layer that feeds it.
     ``devices`` have kernels for it. ``by_step``: of a sequence it computes each step alone, which
-    the kernels of some devices cannot (``Device.sequences``).
-    ``stem`` begins the names that its layers get.
+    the kernels of some devices cannot (``Device.sequences``). ``stem`` begins the names that its
+    layers get.
     """
 
     keeps: tuple[str, ...]
@@ -80,12 +80,12 @@ class LayerKind:
 
     @cached_property
     def traits(self) -> Traits:
-        """Those of its operation in forward."""
+        """Traits of the layer's operation in forward."""
         return Traits(self.over.forward, self.cut, self.cheap, moves=self.moves)
 
     @cached_property
     def backward_traits(self) -> Traits:
-        """Those of its operation in backward."""
+        """Traits of the layer's operation in backward."""
         return Traits(self.over.backward, self.cut, moves=self.moves, apart=self.apart)
 
 
@@ -120,7 +120,7 @@ format of the step."""
 
 
 class Per(StrEnum):
-    """What a buffer is there for, once each."""
+    """Unit that a buffer is there for: the operation, or each of its threads."""
 
     THREAD = "thread"
     BATCH = "sample"
@@ -143,7 +143,7 @@ Buffers = Mapping[str, Buffer]
 
 
 class KernelChoice(NamedTuple):
-    """What computes one operation of a layer: the name of the kernel, and its workspace.
+    """Kernel of one operation of a layer by its name, and its workspace.
 
     ``moved`` are the bytes that go to the workspace and back in one pass.
     """

@@ -1,4 +1,4 @@
-"""What a network ends in: a layer that compares its output with what it should be."""
+"""Losses: layers that compare the output of a network with its target."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Target = tuple[str, Dims, Format | None]
 
 @dataclass(frozen=True)
 class Loss(Layer):
-    """What every loss answers beside."""
+    """Base of all losses."""
 
     predicts: ClassVar[tuple[str, Traits] | None] = None
     """The kind and the traits of the operation that makes a prediction of what the loss reads;
     ``None`` where that is the prediction."""
 
     def target(self, y: Shape) -> Target:
-        """What it compares with."""
+        """Target that the loss compares the output with: its axes and its format."""
         return "target", dims(y), None
 
 

@@ -53,7 +53,7 @@ class BatchNorm(Layer):
         )
 
     def extras(self, y: Shape, *inputs: Shape) -> Extras:
-        """What it normalised by, for each channel."""
+        """Mean and inverse deviation of each channel."""
         return dict.fromkeys(_STATISTICS, (dims(y, batched=False)[:1], None))
 
     def again(self, y: Shape, *inputs: Shape) -> RerunRule:
@@ -125,5 +125,5 @@ class LayerNorm(Layer):
         )
 
     def extras(self, y: Shape, *inputs: Shape) -> Extras:
-        """What it normalised by, for each token."""
+        """Mean and inverse deviation of each token."""
         return dict.fromkeys(_STATISTICS, (dims(y)[:-1], None))

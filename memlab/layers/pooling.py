@@ -74,7 +74,7 @@ class MaxPool2d(_Pool):
         return by_value(y, kh * kw - 1, 1)
 
     def extras(self, y: Shape, *inputs: Shape) -> Extras:
-        """Where in its window the largest value is."""
+        """Index of the largest value in each window."""
         kh, kw, _, _ = self.geometry(inputs[0])
         width = FORMATS["uint8" if kh * kw <= 256 else "int32"]
         return {"indices": (dims(y), width)}

@@ -1,4 +1,4 @@
-"""What changed the peak from one ledger to another."""
+"""Difference of the peaks of two ledgers, by role and by block."""
 
 from __future__ import annotations
 

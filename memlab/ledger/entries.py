@@ -1,4 +1,4 @@
-"""What a ledger is made of: operations, blocks of memory, events, peaks."""
+"""Parts of a ledger: operations, blocks of memory, events, peaks."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _line(size: Size, batch: int | None) -> str:
 
 
 class Event(NamedTuple):
-    """What happens to the memory: ``live`` and ``reserved`` are the bytes after it.
+    """Allocation or release of a block: ``live`` and ``reserved`` are the bytes after it.
 
     ``reserved`` is the most that was live so far: what an allocator that never gives back holds.
     """
@@ -133,7 +133,7 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """Where the most is alive: the number of the operation, its row, the bytes inside it."""
+    """Operation inside which most bytes are alive: its number, its row, its bytes."""
 
     index: int
     row: LedgerRow

@@ -1,6 +1,4 @@
-"""What a file may hold: the fields of its objects, each checked, so that a damaged one gives no
-figures.
-"""
+"""Fields of the objects of a file, each checked, so that a damaged file gives no figures."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ Check = Callable[[What, Any], object]
 
 
 def said(what: What) -> str:
-    """What a value is, for a sentence; the whole is "it"."""
+    """Name of a value, for a sentence; the whole file is "it"."""
     parts = (part if isinstance(part, str) else f"{part[0]} {shorten(part[1])}" for part in what)
     return " of ".join(parts) or "it"
 

@@ -136,7 +136,7 @@ def load(path: str | Path) -> Ledger:
 
 
 def read(path: str | Path, make: Callable[[Any], T], hint: str) -> T:
-    """What ``make`` makes of the JSON in a file.
+    """Read the JSON of a file, and return the result of ``make`` for it.
 
     Raises:
         InputError: the file is not there, holds no JSON, or ``make`` refuses what it holds.

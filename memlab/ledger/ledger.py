@@ -106,7 +106,7 @@ class Ledger:
 
     @property
     def _blocks(self) -> Sequence[Entry | Lifetime]:
-        """What knows births, deaths, sizes, memories and roles of the blocks."""
+        """Blocks of the ledger with births, deaths, sizes, memories and roles."""
         return self.entries.given if isinstance(self.entries, LazyTuple) else self.entries
 
     @cached_property
@@ -196,7 +196,7 @@ class Ledger:
         return list(accumulate(self.timeline(batch, memory), max))
 
     def why(self, batch: int, memory: str = DEVICE) -> Why:
-        """What is alive at the peak, who made it, and who is waiting for it."""
+        """Return the blocks that are alive at the peak, who made each, and who needs it last."""
         peak = self.peak_at(self._checked(batch), memory)
         blocks = self._answer(self.alive(peak.index, memory), batch)
         heading = (

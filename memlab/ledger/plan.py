@@ -68,8 +68,9 @@ class _Places:
         )
 
     def place(self, life: Lifetime) -> tuple[str, str]:
-        """Those of the operation in which it is born. What was there before is of that which first
-        uses it, and what an optimizer keeps is of the layer of its parameter."""
+        """Layer and stage of a block: those of the operation in which it is born. A block that was
+        there before belongs to the operation that first uses it, a state of the optimizer to the
+        layer of its parameter."""
         if life.birth != BEFORE:
             op = self.ops[life.birth]
             return op.layer, op.stage

@@ -1,4 +1,4 @@
-"""What a ledger answers: why the peak is so high, what a layer holds, which batch fits."""
+"""Questions to a ledger: why the peak is so high, what a layer holds, which batch fits."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class HeldBlocks:
 
 @dataclass(frozen=True, repr=False)
 class Why(HeldBlocks):
-    """What is alive at the peak, largest first."""
+    """Blocks that are alive at the peak, largest first."""
 
     peak: Peak
 

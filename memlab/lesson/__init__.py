@@ -1,4 +1,4 @@
-"""What turns a notebook into a lesson: questions with a guess first, exercises, hints, progress.
+"""Parts of a lesson: questions with a guess first, exercises, hints, progress.
 
 >>> from memlab import lesson
 >>> halve = lesson.predict("02.halve")

@@ -1,4 +1,4 @@
-"""What a card asks: a question on some numbers, and how its truth is found out.
+"""Questions of cards: a question on some numbers, and the function that computes its truth.
 
 A topic is one question that can be asked on many numbers. Its truth is a function of the numbers
 that plans or runs a step; no answer is stored anywhere.
@@ -27,7 +27,7 @@ Draw = Callable[[random.Random], Numbers]
 
 
 class AnswerKind(StrEnum):
-    """How a question is answered."""
+    """Kind of the answer to a question: an amount, a factor, a choice and so on."""
 
     AMOUNT = "amount"
     """With a number of bytes and its unit."""
@@ -38,7 +38,7 @@ class AnswerKind(StrEnum):
 
 
 class Purpose(StrEnum):
-    """What a question is for. Its value is the name of the function that asks it."""
+    """Purpose of a question. Its value is the name of the function that asks it."""
 
     PREDICT = "predict"
     """An outcome, guessed before it is shown, with a reason."""
@@ -61,7 +61,7 @@ class RevealBar(NamedTuple):
 
 @dataclass(frozen=True)
 class Truth:
-    """What came out. ``value`` is in bytes, a ratio, or the name of an option.
+    """Answer to a question. ``value`` is in bytes, a ratio, or the name of an option.
 
     ``figures`` are shown beside the guess; ``causes`` explain wrong guesses; ``seen`` are the
     values that the sentence of the reveal names.
@@ -104,7 +104,7 @@ class Question:
 
     @property
     def handle(self) -> str:
-        """How a cell calls its card: ``halve``, or ``lesson.recall("07.maps")`` without a
+        """Code by which a cell calls its card: ``halve``, or ``lesson.recall("07.maps")`` without a
         variable."""
         if self.part is Purpose.PREDICT:
             return self.name.partition(".")[2]
@@ -244,12 +244,12 @@ class Attempt:
 
     @property
     def verdict(self) -> GuessVerdict | None:
-        """What is to be said about the guess, once both it and the truth are there."""
+        """Verdict on the guess; None until both it and the truth are there."""
         return self._judged(self.guess)
 
     @property
     def second(self) -> GuessVerdict | None:
-        """What is to be said about the revision."""
+        """Verdict on the revision; None until both it and the truth are there."""
         return self._judged(self.revision)
 
     def _judged(self, answer: Answer | None) -> GuessVerdict | None:

@@ -61,7 +61,7 @@ class Exercise:
         return note
 
     def show(self) -> Exercise:
-        """What is to be written, and how to check it; a notebook adds buttons for help."""
+        """Show the task of the exercise, and how to check it; a notebook adds buttons for help."""
         return self
 
     def text(self) -> str:

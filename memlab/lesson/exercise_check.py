@@ -50,7 +50,7 @@ ASKS: dict[type[Exception], str] = {
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """What a check found. ``slip`` names the one wrong way that explains every case.
+    """Result of a check. ``slip`` names the one wrong way that explains every case.
 
     ``attempted`` is False for a function that is still the stub. ``ratio`` is the measured peak
     over the planned one, in the smallest case above the plan.
@@ -71,10 +71,10 @@ class Report:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the learner's function did with one case. ``refused`` says why what it returned cannot
-    be an answer, ``instead`` what it did instead of giving one. Where arrays are measured, ``peak``
-    are their most bytes, of which ``kept`` were there before, and ``changed`` is an argument that
-    it wrote over."""
+    """Answer of the learner's function in one case. ``refused`` says why the value that it returned
+    cannot be an answer, ``instead`` what it did instead of giving one. Where arrays are
+    measured, ``peak`` are their most bytes, of which ``kept`` were there before, and ``changed``
+    is an argument that it wrote over."""
 
     case: Arguments
     shown: str = ""

@@ -1,4 +1,4 @@
-"""What an exercise asks for: a function, the truth that it is held against, and wrong ways.
+"""Tasks of exercises: a function, the truth that it is held against, and wrong ways.
 
 The truth is a function too: it plans or runs a step, on arguments that are drawn afresh for every
 check. No answer is stored anywhere. Chance proposes the cases of a check, and the wrong ways choose
@@ -80,7 +80,8 @@ class ExerciseTask:
     seconds: int = 0
 
     def ask(self, function: Callable[..., Any], case: Arguments) -> Any:
-        """What a function gives, on a copy of a case: what it does to its lists stays there."""
+        """Return the result of a function on a copy of a case: changes of its lists stay in the
+        copy."""
         return self.call(function, deepcopy(case))
 
     def call(self, function: Callable[..., Any], given: Arguments) -> Any:

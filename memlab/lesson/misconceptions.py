@@ -49,7 +49,8 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class GuessVerdict:
-    """What is to be said about a guess: right, in which unit, how far off, and why perhaps."""
+    """Verdict on a guess: whether it is right, in which unit, how far off, and the
+    likely mistake."""
 
     right: bool
     unit: str = ""

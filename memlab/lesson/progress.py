@@ -1,4 +1,4 @@
-"""What a learner has done, in one local file that people can read. It is never a mark.
+"""Progress of a learner, in one local file that people can read. It is never a mark.
 
 ``MEMLAB_PROGRESS`` names the file; without it nothing is kept. A lesson never fails because of it:
 a file that cannot be read or written is left as it is, one sentence says so, the lesson goes on.
@@ -116,7 +116,7 @@ def solved(name: str) -> None:
 
 
 def read(path: Path) -> Record:
-    """What a file holds.
+    """Read a progress file.
 
     Raises:
         InputError: it is no progress file, or one of another schema.
@@ -239,7 +239,8 @@ def _exercise(name: str, change: Callable[[Record], None]) -> None:
 
 
 def _kept(change: Callable[[Record], None] | None = None) -> Record | None:
-    """What is kept, after a change where one is given; None, said once, where that failed."""
+    """Return the progress that is kept, after a change where one is given; None, said once, where
+    that failed."""
     path = file()
     if path is None:
         return None

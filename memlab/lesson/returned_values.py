@@ -59,7 +59,8 @@ class Numbers:
 
 
 def listed(value: Any) -> Any:
-    """What a generator, ``map`` or view of a dictionary gives, as a list; all else as it is."""
+    """Values of a generator, ``map`` or view of a dictionary as a list; any other
+    value as it is."""
     in_turn = isinstance(value, Iterator | KeysView | ValuesView)
     return list(islice(value, LONGEST)) if in_turn else value
 
@@ -169,7 +170,7 @@ def agree(given: Numbers, truth: Numbers, rel: float) -> bool:
 
 
 def factor(given: Numbers, truth: Numbers) -> Fraction | None:
-    """What to multiply the largest true number by to get the given one; None if not above 0."""
+    """Factor between the largest true number and the given one; None if it is not above 0."""
     if given.shape != truth.shape or not truth.flat:
         return None
     pairs = zip(given.flat, truth.flat, strict=True)
@@ -203,7 +204,7 @@ def _short(value: Any) -> Any:
 
 
 def in_words(value: Any) -> str:
-    """What was returned, on one line and short enough for a sentence."""
+    """Returned value on one line, short enough for a sentence."""
     try:
         value = value.tolist() if hasattr(value, "tolist") else value
         if isinstance(value, tuple | list):

@@ -34,8 +34,8 @@ DOUBLED = re.compile("[翻加]倍|翻番")
 
 
 def not_now(turn: Attempt, revealed: str = "locked") -> str:
-    """What a card says to what cannot be done as it stands; ``revealed`` names what it says once
-    its answer is shown."""
+    """Sentence of a card about an action that is not possible now; ``revealed`` names the text for
+    a card whose answer is shown."""
     keys = {"open": "first", "skipped": "skipped", "locked": "waiting", "diagnosed": "diagnosed"}
     return strings.get(f"card.{keys.get(turn.state, revealed)}", name=turn.topic.handle)
 
@@ -60,17 +60,17 @@ def card(rounds: list[Attempt]) -> str:
 
 
 def heading(turn: Attempt) -> tuple[str, str]:
-    """What a card is for, in a word or two, and what it asks."""
+    """Heading of a card: its purpose in a word or two, and its kind of question."""
     return strings.get(f"card.heading.{turn.topic.part}"), question(turn)
 
 
 def question(turn: Attempt) -> str:
-    """What is asked, with its numbers."""
+    """Text of the question, with its numbers."""
     return _text(turn, "question")
 
 
 def how(topic: Question) -> str:
-    """How to answer without the widget."""
+    """Sentence on how to answer without the widget."""
     guess = strings.get(f"card.example.{topic.kind}")
     key = "predict" if topic.part is Purpose.PREDICT else "other"
     values = {"name": topic.handle, "full": topic.name, "guess": guess}
@@ -126,7 +126,7 @@ def _table(rows: list[tuple[str, str]]) -> list[str]:
 
 
 def figure_name(figure: RevealBar) -> str:
-    """Where a figure comes from, and what it is where there are several."""
+    """Name of a figure: its origin, and what it is where there are several."""
     if not figure.origin:
         return figure.label
     origin = strings.get(f"run.origin.{figure.origin}")
@@ -139,7 +139,7 @@ def said(turn: Attempt) -> list[str]:
 
 
 def diagnoses(turn: Attempt) -> list[str]:
-    """What is said about the guess, and about its revision; nothing without them."""
+    """Sentences about the guess and about its revision; none without them."""
     lines = [] if turn.verdict is None else [diagnosis(turn, turn.verdict, turn.typed)]
     if turn.second is not None:
         again = diagnosis(turn, turn.second, turn.retyped)
@@ -154,7 +154,7 @@ def seen(turn: Attempt) -> str:
 
 
 def finding(turn: Attempt) -> list[str]:
-    """What explains the answer, in paragraphs; said with the first numbers alone."""
+    """Paragraphs that explain the answer; said with the first numbers alone."""
     return [plain(part) for part in marked_finding(turn)]
 
 
@@ -202,8 +202,8 @@ def _no_cause(turn: Attempt, verdict: GuessVerdict) -> str:
 
 
 def hint(turn: Attempt) -> str:
-    """What may have gone wrong with a guess, and neither the answer nor how far off the guess is:
-    a sentence from which that follows is left out."""
+    """Hint about the likely mistake of a guess, without the answer and without how far off the
+    guess is: a sentence from which that follows is left out."""
     verdict, truth = turn.verdict, turn.truth
     assert verdict is not None
     assert truth is not None

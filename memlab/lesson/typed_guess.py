@@ -338,7 +338,7 @@ def _of(whole: str, rest: str) -> TypedNumber:
 
 
 def _least(value: Fraction) -> Fraction:
-    """How far a number reaches that was worked out; nothing is a rounded 0."""
+    """Tolerance of a value that was worked out: one half for a whole number, else a share of it."""
     return Fraction(1, 2) if value and value.denominator == 1 else value / SHARE
 
 

@@ -92,8 +92,8 @@ class Sweep:
 
 
 class TimedLayer(NamedTuple):
-    """What is measured: bytes of the weights, bytes of input and output of a sample, and how a
-    batch of drawn values is made ready."""
+    """Layer that is timed: bytes of the weights, bytes of input and output of a sample, and the
+    function that prepares a batch of drawn values."""
 
     weights: int
     per_sample: int

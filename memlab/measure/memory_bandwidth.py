@@ -1,4 +1,4 @@
-"""How many values a second one core reads from memory, by the bytes of a value."""
+"""Values per second that one core reads from memory, by the bytes of a value."""
 
 from __future__ import annotations
 

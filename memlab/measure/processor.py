@@ -68,7 +68,8 @@ def threads() -> int:
 
 @contextmanager
 def set_apart() -> Iterator[None]:
-    """What is there now is not searched for garbage before each sample: that takes 0.1 s."""
+    """Keep Python's garbage collector from searching everything that is there now before each
+    sample, which takes 0.1 s."""
     gc.freeze()
     try:
         yield
@@ -152,7 +153,7 @@ def prepared(op: Op, batch: int, operands: dict[str, Array] | None = None) -> Wa
 
 
 def _count(way: Way, shortest: float, clock: Callable[[], float]) -> int:
-    """How many calls fill a sample. The first one compiles."""
+    """Number of calls that fill a sample. The first one compiles."""
     if not shortest:
         return 1
     way()

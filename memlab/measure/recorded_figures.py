@@ -30,7 +30,8 @@ WANTED = "MEMLAB_RECORD"
 
 @dataclass(frozen=True)
 class RecordedFigures:
-    """What a benchmark found on a device, which its driver names so, and the command for it."""
+    """Figures of a benchmark on a device, by the name that its driver gives, with the command for
+    them."""
 
     device: str
     command: str

@@ -30,7 +30,7 @@ PACKAGES = ("memlab", "numpy", "numba", "torch")
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Where and when a figure was measured."""
+    """Machine and date of a measurement."""
 
     processor: str
     cores: int
@@ -95,7 +95,8 @@ class TimedGroup:
 
 @dataclass(frozen=True)
 class Result:
-    """What a benchmark found, and on which machine. ``groups`` are what a plot shows of it."""
+    """Figures of a benchmark, and the machine that they are of. ``groups`` are the parts that a
+    plot shows."""
 
     benchmark: str
     machine: Machine
@@ -177,7 +178,7 @@ def ratio(
 
 
 def in_fresh_process(program: str, *arguments: str) -> Any:
-    """What a program in Python prints as JSON, run by a process of its own."""
+    """Run a Python program in a process of its own, and return the value that it prints as JSON."""
     command = [sys.executable, "-c", program, *arguments]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 

@@ -1,4 +1,5 @@
-"""What PyTorch itself takes beside input and output while it convolves, by its allocator's events.
+"""Memory that PyTorch itself takes beside input and output while it convolves, by its allocator's
+events.
 
 Without oneDNN and below 16 images, PyTorch lowers the whole batch: as many bytes as memlab plans
 for ``im2col-batch``.
@@ -50,7 +51,8 @@ class Scratch:
 
 @dataclass(frozen=True)
 class TorchLowering:
-    """What was measured, on which machine; no rows where PyTorch is not installed."""
+    """Measured memory of PyTorch's convolutions, with the machine; no rows where PyTorch is not
+    installed."""
 
     batch: int
     rows: tuple[Scratch, ...]
@@ -141,7 +143,8 @@ def _scratch(layer: Conv2d, op: Op, batch: int, onednn: bool) -> int:
 
 
 def most_allocated(compute: Callable[[], Any]) -> tuple[Any, int]:
-    """What PyTorch computes, and the most bytes that its allocator has given out meanwhile."""
+    """Result of a computation of PyTorch, and the most bytes that its allocator has given out
+    meanwhile."""
     from torch.profiler import ProfilerActivity, profile
 
     from memlab.frontends.torch.run_one_op import most

@@ -1,4 +1,4 @@
-"""What PyTorch holds at the peak of a training step, role by role, beside what memlab plans.
+"""Memory that PyTorch holds at the peak of a training step, role by role, beside memlab's plan.
 
 A figure of PyTorch was recorded once; `python -m benchmarks torch-memory` measures it again.
 """

@@ -1,4 +1,4 @@
-"""What a wider vector buys: operations per second of one core, by the lanes of a vector.
+"""Gain of wider vectors: operations per second of one core, by the lanes of a vector.
 
 Each loop multiplies and adds in registers alone. Other programs can only slow it down, so its rate
 is that of its best sample.
@@ -120,7 +120,7 @@ class LaneMeasurement:
     machine: Machine
 
     def curve(self, format: str) -> LaneCurve:
-        """That of one format.
+        """Return the curve of one format.
 
         Raises:
             InputError: it was not measured.
@@ -129,7 +129,7 @@ class LaneMeasurement:
 
 
 def read(facts: dict[str, Any]) -> LaneMeasurement:
-    """What ``dataclasses.asdict`` made of a measurement, after JSON."""
+    """Measurement from the dictionary that ``dataclasses.asdict`` made of it, after JSON."""
     curves = [
         LaneCurve(
             fields_["format"], fields_["bits"],
@@ -273,7 +273,7 @@ def _points(
 
 
 def _steps(kernel: MicroKernel, clock: Callable[[], float]) -> int:
-    """How many fill a sample. The first call compiles."""
+    """Number of steps that fill a sample. The first call compiles."""
     kernel.run(1)
     start = clock()
     kernel.run(FEW)
@@ -296,7 +296,7 @@ def _compilers_choice() -> tuple[dict[str, int], int]:
 
 
 def main() -> None:
-    """What the fresh process does: measure, and write JSON."""
+    """Measure, and write JSON: the program of the fresh process."""
     target, given = sys.argv[1:]
     formats, lanes, repeats = json.loads(given)
     try:

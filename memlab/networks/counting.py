@@ -116,7 +116,7 @@ class Convention:
         return (INPUT, *names) if self.counts_input else names
 
     def values(self, network: Network) -> int:
-        """How many values per sample are counted."""
+        """Number of values per sample that the rule counts."""
         inputs = prod(network.input_shape) if self.counts_input else 0
         return inputs + sum(prod(node.shape) for node in network.nodes if self.counts(node))
 

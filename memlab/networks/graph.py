@@ -64,7 +64,7 @@ class Network:
             raise InputError(f"{clash.pop()!r} is the name of a parameter; rename that layer.")
 
     def _check_shares(self) -> None:
-        """What a layer shares belongs to one before it."""
+        """Refuse a layer that shares its weights with one that does not come before it."""
         owners = {""}
         for node in self.nodes:
             if node.shares not in owners:
@@ -87,7 +87,7 @@ class Network:
 
     @cached_property
     def parameters(self) -> int:
-        """How many trained values it has, shared ones once (published counts: H)."""
+        """Number of trained values, shared ones once (published counts: H)."""
         return sum(array.count for node in self.nodes for array in node.parameters)
 
     @cached_property

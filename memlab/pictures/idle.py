@@ -1,4 +1,4 @@
-"""How long each feature map lies idle: a pile of bars, whose area is bytes times seconds.
+"""Idle time of each feature map: a pile of bars, whose area is bytes times seconds.
 
 A map is in use while an operation reads or writes it, and idle in between. The share of the area
 that is idle is one number for all maps (claim C10).
@@ -150,7 +150,7 @@ class IdleFeatureMaps(Study):
 
     @property
     def finding(self) -> str:
-        """What is seen, or what is asked; its bold part between asterisks."""
+        """Finding of the picture, or its question; the bold part stands between asterisks."""
         if self.asked:
             return text_of("title.asked")
         return text_of("title.seen" if self.share > LITTLE else "title.used")
@@ -277,7 +277,7 @@ idle = maker(IdleMaps)
 
 
 def _lane(maps: IdleFeatureMaps, time: Time) -> Chart:
-    """What computes."""
+    """Chart of the operations that compute."""
     marks: list[Mark] = [
         *phases(maps.backward, maps.now.seconds, -22),
         *computing(maps.slots, (0, LANE), time.x.last),

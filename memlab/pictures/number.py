@@ -111,7 +111,8 @@ class FormattedNumber:
 
     @cached_property
     def error(self) -> RoundingError | None:
-        """How far the value is from the number; None where one of them is not finite."""
+        """Rounding error: the distance of the value from the number; None where one of them is not
+        finite."""
         return rounding.error(self.number, self.format)
 
     @cached_property
@@ -214,7 +215,7 @@ class FormattedNumber:
 
     @property
     def lost(self) -> str:
-        """How far the value is from the number."""
+        """Sentence on the distance of the value from the number."""
         if self.error is None:
             return _say("error.none")
         absolute, relative, ulps = self.error
@@ -250,7 +251,7 @@ class FormattedNumber:
 
     @property
     def _special(self) -> str:
-        """How the format writes what is no finite number."""
+        """Sentence on how the format writes a value that is no finite number."""
         if not isnan(self.held):
             return "infinity"
         return "nan" if self.format.infinities else "only_nan"

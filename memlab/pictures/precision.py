@@ -339,7 +339,7 @@ class Precision:
 
     @property
     def count(self) -> str:
-        """How many parameters there are: ``'25.6 million'``."""
+        """Number of parameters in words: ``'25.6 million'``."""
         size, name = (10**9, "billion") if self.parameters >= 10**9 else (10**6, "million")
         if self.parameters < 10**6:
             return f"{self.parameters:,}"
@@ -378,7 +378,7 @@ def listed(names: tuple[str, ...]) -> str:
 
 
 def _share(one: StorageChoice, other: StorageChoice, side: int) -> str:
-    """How the bytes of two ways compare, as the key of a text."""
+    """Key of the text that compares the bytes of two ways."""
     share = Fraction(one.totals[side], max(other.totals[side], 1))
     bounds = {"halve": (0.45, 0.55), "quarter": (0.2, 0.3), "same": (0.995, 1.005)}
     matching = (key for key, (low, high) in bounds.items() if low <= share <= high)
@@ -413,7 +413,7 @@ def _change(role: str, format: str) -> str:
 
 
 def states_of(optimizer: str) -> int:
-    """How many values an optimizer keeps of one parameter."""
+    """Number of values that an optimizer keeps of one parameter."""
     return len(optimizers.OPTIMIZERS[optimizer].states)
 
 

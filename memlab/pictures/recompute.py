@@ -1,4 +1,4 @@
-"""What recomputing a step does to its memory over time: a staircase of what is kept, and waves.
+"""Memory of a recomputed step over time: a staircase of the maps that are kept, and waves.
 
 Forward keeps the outputs of some stages, its checkpoints. Backward makes the maps between two of
 them again, one segment at a time. ``Schedules`` has a step at a batch with all of them: a wave for
@@ -106,7 +106,7 @@ class Wave:
 
     @cached_property
     def backward(self) -> int:
-        """Where backward begins, by place in the order."""
+        """Position in the order at which backward begins."""
         ops = self.liveness.step.ops
         later = [ops[index].phase is Phase.BACKWARD for index in self.lives.order.tolist()]
         return int(np.argmax(self.lives.again | np.array(later)))
@@ -160,7 +160,7 @@ class Wave:
 
     @property
     def segments(self) -> Iterator[RerunSegment]:
-        """What runs again without a pause, in order."""
+        """Operations that run again without a pause, in order."""
         again, lives = self.lives.again, self.lives
         for repeats, run in groupby(range(len(again)), key=again.__getitem__):
             places = list(run)
@@ -214,7 +214,7 @@ class Schedules:
 
     @property
     def planned(self) -> str:
-        """Where its time comes from."""
+        """Origin of its time, in words."""
         rates = roofline.rates()
         key = "planned_here" if rates.here else "planned"
         return text_of(key, machine=rates.processor, date=rates.machine["date"])
@@ -254,7 +254,7 @@ class Schedules:
 
     @cached_property
     def points(self) -> int:
-        """How many best schedules the chain has."""
+        """Number of best schedules that the chain has."""
         return len(chain_optimum.frontier(self.cuts.chain(self.batch)))
 
     @cached_property
@@ -292,7 +292,7 @@ class Schedules:
         return max((w for w in self.frontier if w.peak <= budget), key=lambda wave: wave.peak)
 
     def more(self, wave: Wave) -> str:
-        """How much longer than plain it takes: ``'35 %'``."""
+        """Extra time over the plain step: ``'35 %'``."""
         return f"{100 * (wave.cost / self.plain.cost - 1):.0f} %"
 
 
@@ -359,9 +359,9 @@ class Waves(Study):
 
     @property
     def state(self) -> str:
-        """What it is an example of: ``'budget'``, ``'floor'`` (no k saves much), ``'first'`` (the
-        best k is 1, and not the rule's), ``'best'``, ``'few'`` (k too large: too few checkpoints),
-        ``'many'`` (k too small), ``'other'``."""
+        """Key of the text for this example: ``'budget'``, ``'floor'`` (no k saves much),
+        ``'first'`` (the best k is 1, and not the rule's), ``'best'``, ``'few'`` (k too large:
+        too few checkpoints), ``'many'`` (k too small), ``'other'``."""
         wave, best, plain = self.wave, self.all.best, self.all.plain
         if self.budget is not None:
             return "budget"
@@ -381,7 +381,7 @@ class Waves(Study):
 
     @property
     def sentences(self) -> list[str]:
-        """What to see, then what is alive at the peak, exactly."""
+        """Sentences: what to see, then the bytes alive at the peak, exactly."""
         return [text_of(f"see.{self.state}"), self.exactly]
 
     @property
@@ -483,7 +483,7 @@ def of_subjects(**given: Any) -> Setting[NamedStep]:
 
 
 class Recompute(View[Waves]):
-    """What recomputing a step saves, as waves over time, for every k or within a budget."""
+    """Saving of recomputing a step, as waves over time, for every k or within a budget."""
 
     name, made_by, widest = "recompute", "recompute", 960
     positional = ("what", "k", "batch")
@@ -633,7 +633,7 @@ def _key(waves: Waves) -> Iterator[tuple[Paint, str]]:
 
 
 def _again(waves: Waves, high: float) -> Iterator[Mark]:
-    """Where operations run again, as a faint column that says which."""
+    """Faint columns over the operations that run again, each saying which."""
     for first, last, fact in _repeats(waves):
         yield Rect(first, last, 0, high, SHADE, edge=0)
         yield Rect(first, last, 0, high, "target", fact=fact)
@@ -672,7 +672,7 @@ def _slots(waves: Waves) -> list[tuple[float, float]]:
 
 
 def _bar(waves: Waves) -> tuple[float, float]:
-    """That of the present one."""
+    """Bar of the present wave, as two ends."""
     return _slots(waves)[waves.others.index(waves.wave)]
 
 
@@ -720,7 +720,8 @@ def _parts_named(waves: Waves) -> Iterator[Mark]:
 
 
 def _strip(waves: Waves) -> Chart:
-    """What runs again, filled; the time that is added; the numbers of the bars."""
+    """Strip of the operations that run again, filled; the time that is added; the numbers of the
+    bars."""
     all_, wave = waves.all, waves.wave
     end, plain = (TIME * wave_of.cost / all_.longest for wave_of in (wave, all_.plain))
     low = 34

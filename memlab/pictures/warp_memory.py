@@ -288,7 +288,7 @@ def matrix(node: Node) -> tuple[int, int, int]:
 
 
 def warps(node: Node, order: str) -> int:
-    """How many warps lower one image; some have fewer than 32 values to do."""
+    """Number of warps that lower one image; some have fewer than 32 values to do."""
     rows, high, wide = matrix(node)
     if order == COLUMN:
         return -(-prod(matrix(node)) // WARP)

@@ -1,4 +1,5 @@
-"""What PyTorch's caching allocator on CUDA holds for a plan: simulated, by its published rules.
+"""Bytes that PyTorch's caching allocator on CUDA holds for a plan: simulated, by its published
+rules.
 
 It asks the driver for segments, cuts blocks off them, and gives neither back: what is free between
 blocks, and fits nobody, is in what ``nvidia-smi`` shows. The rules are those of

@@ -70,7 +70,8 @@ def _meet(load: Load, one: int, other: int) -> bool:
 def _constraints(
     sizes: list[int], pairs: list[tuple[int, int]], most: int
 ) -> tuple[Any, float, Floats]:
-    """Of a pair, the lower ends where the upper begins; every block ends at the top or below.
+    """Constraints of a packing: of each pair the lower block ends where the upper begins, and every
+    block ends at the top or below.
 
     Columns: the addresses, a bit for each pair (1: the first of the two is below), the top.
     """

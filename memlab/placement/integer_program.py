@@ -46,7 +46,7 @@ def milp(what: str, **program: Any) -> Any:
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """What compiled code writes to the standard output is dropped."""
+    """Drop everything that compiled code writes to the standard output."""
     try:
         kept = os.dup(1)
     except OSError:  # closed

@@ -24,7 +24,7 @@ TRIES, WORK = 60, 12_000
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What is packed: bytes, first and last operation of every block, one int each."""
+    """Load to be packed: bytes, first and last operation of every block, one int each."""
 
     sizes: Sequence[int]
     births: Sequence[int]

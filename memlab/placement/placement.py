@@ -50,8 +50,8 @@ TOY = (
 
 @paused()
 def blocks(step: Step, batch: int) -> tuple[Block, ...]:
-    """What is born in a step on ``device:0`` at a batch, workspace too, in order of birth; a block
-    has the name of its storage.
+    """Return the blocks that are born in a step on ``device:0`` at a batch, workspace too, in order
+    of birth; a block has the name of its storage.
 
     Raises:
         InputError: no step, a bad batch, or one that the step does not hold for.
@@ -165,7 +165,7 @@ class Placement:
         return sum(self.load.sizes)
 
     def address(self, name: str) -> int:
-        """Where a block begins.
+        """Return the address at which a block begins.
 
         Raises:
             InputError: no block of that name.
@@ -307,7 +307,7 @@ def _check(block: Block) -> None:
 
 
 def _load_of(blocks: Sequence[Block], alignment: int) -> Load:
-    """What is packed of them: each takes its bytes rounded up to the alignment."""
+    """Load of these blocks: each takes its bytes rounded up to the alignment."""
     return Load(
         [-(-int(block.nbytes) // alignment) * alignment for block in blocks],
         [int(block.birth) for block in blocks],

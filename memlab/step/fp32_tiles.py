@@ -1,4 +1,4 @@
-"""How an operation whose tensors are stored in small formats is computed in fp32, tile by tile.
+"""Tiles in fp32 for an operation whose tensors are stored in small formats.
 
 A tile of every small operand is widened into a buffer, the fp32 kernel runs on the buffers, and
 what it wrote is rounded back. The buffers are workspace, so that the plan knows of them. The traits
@@ -128,7 +128,7 @@ def _traffic(op: Op) -> Size:
 
 
 def _values(operand: Tensor) -> Size:
-    """How many values a tensor has."""
+    """Number of values of a tensor."""
     fixed, per_sample = (
         8 * n // operand.format.bits for n in (operand.size.fixed, operand.size.per_sample)
     )
@@ -136,7 +136,7 @@ def _values(operand: Tensor) -> Size:
 
 
 def extent(op: Op, along: SplitAxis) -> int:
-    """How many values, channels or outputs a tile has; a whole operation has one tile."""
+    """Number of values, channels or outputs that a tile has; a whole operation has one tile."""
     if along in (SplitAxis.VALUES, SplitAxis.PARAMETERS):
         sizes = (_values(operand) for operand in operands(op).values())
         longest = max(size.fixed + size.per_sample for size in sizes)
@@ -168,7 +168,7 @@ def _buffers(op: Op, along: SplitAxis) -> Iterator[tuple[str, Dims]]:
 
 
 def _axes(name: str, axes: Dims, along: SplitAxis, tile: tuple[str, int]) -> Dims:
-    """What a buffer holds of an operand."""
+    """Axes of the buffer that holds a tile of an operand."""
     if along is SplitAxis.VALUES:
         return (tile,)
     if along is SplitAxis.SAMPLES:

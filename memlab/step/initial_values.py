@@ -1,4 +1,5 @@
-"""How what stays alive between steps begins, where a run is given nothing else."""
+"""Initial values of everything that stays alive between steps, where a run is
+given nothing else."""
 
 from __future__ import annotations
 

@@ -37,17 +37,17 @@ class Lifetime:
 
     @property
     def role(self) -> Role:
-        """That of its first tensor."""
+        """Role of the first tensor."""
         return self.tensor.role
 
     @property
     def size(self) -> Size:
-        """That of the whole block."""
+        """Size of the whole block."""
         return self.tensor.storage.size
 
     @property
     def memory(self) -> str:
-        """Where the block lies."""
+        """Memory in which the block lies."""
         return self.tensor.storage.memory
 
     def follow(self, tensor: Tensor, number: int) -> None:
@@ -111,7 +111,7 @@ class Lifetimes(Mapping[str, Lifetime]):
 
     @property
     def names(self) -> Set[str]:
-        """Those of all blocks, workspaces too."""
+        """Names of all blocks, workspaces too."""
         return self._found.keys() | self._scratch.keys()
 
     @cached_property
@@ -134,7 +134,8 @@ class Lifetimes(Mapping[str, Lifetime]):
                 self._same(life.tensor, tensor)
 
     def _read(self, op: Op, number: int) -> None:
-        """What an operation reads is there, and nobody has written over it."""
+        """Check that everything an operation reads is there, and that nobody has
+        written over it."""
         uses = self._found
         for tensor in (*op.reads.values(), *op.updates.values()):
             life = uses.get(tensor.storage.name)
@@ -147,7 +148,7 @@ class Lifetimes(Mapping[str, Lifetime]):
             life.death = number
 
     def _write(self, op: Op, number: int) -> None:
-        """What an operation writes is born, or takes the place of what was there."""
+        """Note the births of an operation's outputs, or the inputs whose place they take."""
         uses = self._found
         for tensor in op.writes.values():
             if (life := uses.get(tensor.storage.name)) is None:
@@ -181,7 +182,7 @@ class Lifetimes(Mapping[str, Lifetime]):
                     life.death = max(life.death, number - 1)
 
     def _end(self, live_out: Sequence[Tensor]) -> None:
-        """What stays is there, and every block has one name."""
+        """Check that everything that stays is there, and that every block has one name."""
         for tensor in live_out:
             life = self._found.get(tensor.storage.name)
             if life is None:
@@ -240,6 +241,6 @@ class Contents:
 
 
 def two_blocks(tensor: Tensor) -> InputError:
-    """What is said where a block has the name of another one."""
+    """Error for a block with the name of another one."""
     name = tensor.storage.name
     return InputError(f"two blocks of memory are named {name!r}; rename a layer.")

@@ -32,8 +32,8 @@ of memlab computes it."""
 
 
 def ending(part: int) -> str:
-    """What the names of operations and blocks end in that belong to a later part of the batch; the
-    first part, 1, has plain names."""
+    """End of the names of operations and blocks that belong to a later part of the batch; the first
+    part, 1, has plain names."""
     return f" in part {part}" if part > 1 else ""
 
 
@@ -77,12 +77,13 @@ class UpdateSlot:
 
     @property
     def parts(self) -> dict[str, str]:
-        """What the optimizer computes with: gradient, parameter and states."""
+        """Operands that the optimizer computes with: gradient, parameter and states, by their
+        parts."""
         return {GRADIENT: self.gradient, PARAMETER: self.parameter, **self.states}
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """What the optimizer keeps beside the parameter."""
+        """States that the optimizer keeps beside the parameter."""
         master = (self.master,) if self.master else ()
         return (*master, *self.states.values(), *self.scales.values())
 

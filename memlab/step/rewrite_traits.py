@@ -1,4 +1,5 @@
-"""What a rewrite may do with an operation, beyond what its reads, writes and updates say."""
+"""Traits of operations: the rewrites that they allow beyond what their reads, writes and updates
+say."""
 
 from __future__ import annotations
 
@@ -24,8 +25,9 @@ class SplitAxis(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RerunRule:
-    """How an operation that changes something in place runs another time: it reads the outputs that
-    it ``kept``, writes the others anew and changes nothing. ``flops`` are those of then."""
+    """Rule by which an operation that changes something in place runs another time: it reads the
+    outputs that it ``kept``, writes the others anew and changes nothing. ``flops`` are those of
+    the second run."""
 
     kept: tuple[str, ...]
     flops: Size
@@ -33,7 +35,7 @@ class RerunRule:
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What is known of the operations of a kind. Without any, an operation is of an unknown kind:
+    """Properties of the operations of a kind. An operation without any is of an unknown kind:
     techniques do with it what its reads and writes allow.
 
     ``over``: by output, the inputs in whose place it may lie: each of its values is computed from

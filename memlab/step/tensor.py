@@ -18,7 +18,7 @@ _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Role(StrEnum):
-    """What a tensor is for. The accounts of a training step are kept by these eight."""
+    """Role of a tensor. The accounts of a training step are kept by these eight."""
 
     INPUT = "input"
     PARAMETER = "parameter"

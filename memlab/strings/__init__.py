@@ -77,7 +77,7 @@ def table(name: str = ENGLISH) -> dict[str, str]:
 
 @cache
 def messages(name: str) -> dict[tuple[str, str], str]:
-    """What is translated in a language, by its context, which is empty or a key, and in English.
+    """Translations of a language, by context, which is empty or a key, and by the English text.
 
     Raises:
         ModuleNotFoundError: Babel is not installed.
@@ -89,7 +89,8 @@ def messages(name: str) -> dict[tuple[str, str], str]:
 
 
 def translations(catalog: Catalog) -> dict[tuple[str, str], str]:
-    """What of a file of messages counts: all but what is empty, or fuzzy and so to be looked at."""
+    """Entries of a file of messages that count: all but those that are empty, or fuzzy and so to be
+    looked at."""
     return {
         (message.context or "", message.id): message.string
         for message in catalog
@@ -99,7 +100,7 @@ def translations(catalog: Catalog) -> dict[tuple[str, str], str]:
 
 
 def context(key: str, text: str) -> str:
-    """What tells a short text from the same one elsewhere; empty for a sentence."""
+    """Context that tells a short text from the same one elsewhere; empty for a sentence."""
     return key if len(text.split()) <= WORDS else ""
 
 

@@ -61,8 +61,8 @@ def names(given: object, what: str = "layers") -> tuple[str, ...]:
 
 
 def done(step: Step) -> str:
-    """What was done to a step that searches for a technique do not expect: ``'recomputes and is in
-    place'``; empty where it is as ``training_step`` makes it."""
+    """Earlier techniques of a step that searches for a technique do not expect: ``'recomputes and
+    is in place'``; empty for a step as ``training_step`` makes it."""
     rows = (row for row in registry.techniques().values() if row.shown and row.shown(step))
     return " and ".join(row.does for row in rows)
 

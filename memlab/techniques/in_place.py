@@ -72,7 +72,7 @@ class _Homes:
         self.last = {name: _last(step, name) for name in step.lifetimes}
 
     def home(self, tensor: Tensor) -> Storage:
-        """Where a tensor lies now."""
+        """Storage in which a tensor lies now."""
         return self.moved.get(tensor.storage.name, tensor.storage)
 
     def settle(self, op: Op) -> str:

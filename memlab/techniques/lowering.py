@@ -1,4 +1,5 @@
-"""How the convolutions of a step are computed: by one algorithm, or each by the fastest that fits.
+"""Choice of the algorithm of each convolution of a step: one for all, or for each the fastest that
+fits.
 
 An algorithm is paid in workspace. The search is that of cuDNN: for every operation, the fastest
 algorithm whose workspace stays within a limit. It holds for the batch that it was made for. Only
@@ -207,7 +208,7 @@ def _fastest(
 
 
 def _spread(machine: Machine) -> float:
-    """How far seconds must differ to be told apart, as a part of them."""
+    """Least difference of two times that tells them apart, as a part of them."""
     return machine.spread if isinstance(machine, Rates) else 0.0
 
 

@@ -39,7 +39,7 @@ class Order(IntEnum):
 
 
 class ArgumentKind(StrEnum):
-    """What an argument is that has no list of values. Those of the last line are known where a step
+    """Kind of an argument that has no list of values. Those of the last line are known where a step
     is planned; nobody is asked for them again."""
 
     COUNT, NAMES, BYTES, SPEED = "a whole number", "names", "an amount of memory", "a speed"
@@ -92,7 +92,7 @@ class Technique:
 
     @property
     def name(self) -> str:
-        """What it is called in code: ``'in_place'``."""
+        """Name of the technique in code: ``'in_place'``."""
         return self.rewrite.__name__
 
     @property

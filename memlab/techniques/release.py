@@ -47,7 +47,8 @@ def release(step: Step, roles: Collection[Role] = ()) -> Step:
 
 
 def _kept(op: Op, roles: Collection[Role]) -> Operands:
-    """What an operation still holds: of other roles than these, nothing where none is given."""
+    """Tensors that an operation still holds, without those of these roles; none where no role is
+    given."""
     if not roles:
         return NONE
     return {slot: tensor for slot, tensor in op.holds.items() if tensor.role not in roles}

@@ -1,4 +1,4 @@
-"""How far estimates of training memory are from the truth: memlab's, and those of others.
+"""Accuracy of estimates of training memory: memlab's, and those of other packages.
 
 The second training step of each model is run, so the largest takes some GB. The figures of one
 machine are recorded; ``python -m benchmarks.accuracy`` measures and records them again.

@@ -1,4 +1,4 @@
-"""Who estimates the memory of a training step: memlab, and others where they are installed.
+"""Predictors of the memory of a training step: memlab, and other packages where they are installed.
 
 Each is a function of a case and its own module, which is loaded before the clock starts. Import
 this module only where PyTorch is installed: memlab does not need it.
@@ -35,11 +35,12 @@ class Predictor:
 
     @property
     def package(self) -> str:
-        """What has to be installed."""
+        """Name of the package that has to be installed."""
         return self.module.partition(".")[0]
 
     def estimate(self, case: AccuracyCase) -> PredictorEstimate:
-        """What it says of a case; where it is not installed or fails, why."""
+        """Estimate of this predictor for a case; the reason instead, where it is not installed or
+        fails."""
         if find_spec(self.package) is None:
             return PredictorEstimate(self.name, why="not installed")
         try:
@@ -102,7 +103,8 @@ def _torchinfo(case: AccuracyCase, module: Any) -> int:
 
 
 def _accelerate(case: AccuracyCase, module: Any) -> int:
-    """What ``accelerate estimate-memory`` says of training with Adam: 4 times the model's bytes."""
+    """Bytes that ``accelerate estimate-memory`` predicts for training with Adam: 4 times the bytes
+    of the model."""
     accelerate = import_module("accelerate")
     with accelerate.init_empty_weights():
         total, _ = import_module("accelerate.utils").calculate_maximum_sizes(case.build())
@@ -135,7 +137,7 @@ PREDICTORS = (
 
 
 def versions(predictors: Sequence[Predictor] = PREDICTORS) -> dict[str, str]:
-    """Those of the packages that are installed."""
+    """Versions of the packages of these predictors that are installed, by name."""
     return dict(_versions(predictors))
 
 

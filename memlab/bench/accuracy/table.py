@@ -1,4 +1,4 @@
-"""How far estimates of a training step's memory are from the truth: figures, lines and a table."""
+"""Accuracy of estimates of a training step's memory: figures, lines and a table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEAST = 0.01
 
 @dataclass(frozen=True, slots=True)
 class PredictorEstimate:
-    """What one predictor says of a step: bytes at the peak, or ``why`` there are none; and the
+    """Estimate of one predictor for a step: bytes at the peak, or ``why`` there are none; and the
     seconds that it took."""
 
     predictor: str
@@ -26,7 +26,8 @@ class PredictorEstimate:
     why: str = ""
 
     def percent(self, truth: int) -> float | None:
-        """How far it is from the truth, in percent of it: below 0 where it is too low."""
+        """Difference between the estimate and the truth, in percent of the truth: below 0 where the
+        estimate is too low."""
         return None if self.nbytes is None else 100 * (self.nbytes / truth - 1)
 
     def off(self, truth: int) -> str:
@@ -84,7 +85,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Accuracy(Result):
-    """What was found of some training steps; its lines have every figure."""
+    """Estimates and truths of some training steps; its lines have every figure."""
 
     @property
     def compared(self) -> tuple[Compared, ...]:

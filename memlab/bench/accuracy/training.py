@@ -51,7 +51,7 @@ class AccuracyCase:
 
     @property
     def source(self) -> str:
-        """Where its truth comes from."""
+        """Name of the measurement that the truth of a case comes from."""
         return SOURCES[self.device]
 
     def model(self) -> Any:
@@ -84,7 +84,7 @@ class AccuracyCase:
         return self.wish().pair(self.batch)
 
     def _moved(self, batch: int) -> Any:
-        """What ``make_batch`` gives, on the device."""
+        """Batch of ``make_batch``, moved to the device."""
         pair = self.make_batch(batch)
         if self.device == "cpu":
             return pair

@@ -97,7 +97,7 @@ class Attention(nn.Module):
         self.heads, self.causal = heads, causal
 
     def forward(self, x: Any) -> Any:
-        """Of every head, side by side again."""
+        """Return the outputs of all heads of attention, side by side again."""
         batch, tokens, columns = x.shape
         shape = batch, tokens, 3, self.heads, columns // 3 // self.heads
         q, k, v = x.view(shape).permute(2, 0, 3, 1, 4)
@@ -224,5 +224,5 @@ def _batch(network: Network, scores: tuple[int, ...], batch: int) -> tuple[Any, 
 
 
 def _loss(scores: Any, target: Any) -> Any:
-    """Of every sample, or of every token."""
+    """Return the cross entropy of scores, over all samples or over all tokens."""
     return F.cross_entropy(scores.flatten(0, -2), target.flatten())

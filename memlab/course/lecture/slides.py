@@ -148,7 +148,7 @@ class LectureSlide(Svg):
         self.write(LEFT, TITLE, key, 42, bold=True, **values)
 
     def motto(self, key: str = "motto.planned", **values: Any) -> None:
-        """How the picture is to be read, at the foot of the page."""
+        """Write at the foot of the page how the picture is to be read."""
         self.write(LEFT, MOTTO, key, 28, dim=True, **values)
 
     def hero(self, number: str, key: str, y: float = 306, **values: Any) -> None:
@@ -319,6 +319,6 @@ class LectureScene:
 
 
 def shared(small: SmallPicture, first: int, second: int) -> int:
-    """How many values the windows of two places have in common."""
+    """Number of values that the windows of two places have in common."""
     here, there = ({copy[place] for copy in small.copies} for place in (first, second))
     return len((here & there) - {None})

@@ -1,5 +1,5 @@
-"""What ``torch.utils.checkpoint`` keeps beside the inputs of what it runs again: the state of the
-random numbers, which no operator makes, so that no recording sees it.
+"""Bytes that ``torch.utils.checkpoint`` keeps beside the inputs of a part that runs again: the
+state of the random numbers, which no operator makes, so that no recording sees it.
 
 Import this module only where PyTorch is installed: memlab does not need it.
 """
@@ -21,7 +21,7 @@ from memlab.step.tensor import Role, Tensor
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """What a checkpoint runs again, by numbers of calls.
+    """Calls that a checkpoint runs again, by their numbers.
 
     ``begin`` is the first in forward, ``first`` to ``last`` run again, and after ``end`` nothing in
     backward needs it.

@@ -185,7 +185,7 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
         return out
 
     def _computed(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What a call gives; what a fake update in place gives needs no asking."""
+        """Output of a call; a fake update in place needs no computing."""
         if self.truth is not None:
             same = self.phase is Phase.UPDATE and func.__name__.partition(".")[0] in _SAME
             if same and args[0].constant is None:
@@ -282,7 +282,7 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
         return value
 
     def _given(self, out: Any, call: SeenCall, at: int) -> None:
-        """What comes back: storages that are new are born."""
+        """Book the outputs of a call: storages that are new are born."""
         if isinstance(out, torch.Tensor):
             storage = _storage(out)
             number = self._alive.get(storage._cdata)

@@ -45,7 +45,7 @@ _KNOWN: dict[str, Result] = {}
 
 @dataclass(frozen=True)
 class MeasuredWorkspace:
-    """What was measured of the operations of a recording.
+    """Measured workspace of the operations of a recording.
 
     ``extra`` are the bytes inside each call beside what it gives, by its number; ``outputs`` are
     the bytes of storages that are others than recorded; ``seconds`` are those of each call at the
@@ -63,7 +63,7 @@ class MeasuredWorkspace:
 
     @property
     def note(self) -> str:
-        """Where it was measured, in a few words, and how sure it is."""
+        """Batches of the measurement, in a few words, and how sure it is."""
         at = " and ".join(map(str, self.batches))
         text = f"workspace measured at batch {at}"
         if self.off:
@@ -140,7 +140,7 @@ def _with(op: Op, extra: Mapping[int, Size]) -> Op:
 
 
 class _At:
-    """What the calls of a recording take at one batch."""
+    """Bytes and seconds that the calls of a recording take at one batch."""
 
     def __init__(self, recording: Recording, jobs: Jobs, results: Mapping[str, Result]) -> None:
         self.recording, self.batch = recording, jobs.batch
@@ -219,8 +219,8 @@ def _line(batches: Sequence[int], values: Sequence[int]) -> Size:
 
 
 def run(jobs: Iterable[str], tell: Tell | None = None) -> dict[str, Result]:
-    """What each operation takes, each text once; what was measured before is not run again. An
-    operation that ends its process has an ``error`` that says so."""
+    """Results of operations that run alone, by the text of each; an operation that was measured
+    before is not run again. An operation that ends its process has an ``error`` that says so."""
     given = run_one_op.settings()
     key = json.dumps(given)
     texts = list(dict.fromkeys(jobs))
@@ -392,7 +392,7 @@ class _Numbers:
 
 
 def _extent(spec: Spec) -> int:
-    """How many values lie between the first that it sees and the last."""
+    """Number of values between the first and the last that a tensor sees, both counted."""
     shape, stride = [*map(_whole, spec.shape)], [*map(_whole, spec.stride)]
     if 0 in shape:
         return 0

@@ -161,7 +161,7 @@ def _recorded(world: World, batch: int | None, check: Trace | None = None) -> Re
 
 
 def _notes(wish: RecordingRequest, trace: Trace, off: int) -> tuple[str, ...]:
-    """What is unlike the plain step."""
+    """Notes on everything that is unlike the plain step."""
     notes = ["recorded from PyTorch"]
     if wish.autocast:
         notes.append(f"autocast to {wish.autocast}")
@@ -188,7 +188,7 @@ def sentence(error: Exception) -> str:
 
 
 def _check(wish: RecordingRequest) -> None:
-    """What is given can be called, and the names are known."""
+    """Refuse a request whose functions cannot be called or whose names are unknown."""
     for name, given in (("build", wish.build), ("make_batch", wish.make_batch),
                         ("loss_fn", wish.loss_fn)):  # fmt: skip
         if not callable(given):
@@ -286,7 +286,7 @@ class Matched:
         return (nbytes - pair[0]) * run == (pair[1] - pair[0]) * (batch - self.one.batch)
 
     def _padded(self) -> list[SeenBlock]:
-        """Those of the other trace, and after them the update's, as they were seen once."""
+        """Storages of the other trace, followed by those of the update, which was seen once."""
         there = self.other.blocks
         return [*there, *self.one.blocks[len(there) :]]
 
@@ -431,8 +431,8 @@ def checked(matched: Matched, first: Trace, again: Callable[[], Trace]) -> None:
 
 
 def _role(block: SeenBlock, calls: Sequence[SeenCall]) -> Role:
-    """What a storage is for: what was said of it, else by the phase in which it was born. What the
-    optimizer makes and lets go counts as a gradient map."""
+    """Role of a storage: the one that it was entered with, else by the phase in which it was born.
+    Storages that the optimizer makes and lets go count as gradient maps."""
     if block.role is not None:
         return block.role
     if block.born == BEFORE:

@@ -1,4 +1,5 @@
-"""What was seen of one training step in PyTorch: calls of operators, and storages that come and go.
+"""A recording: the calls of operators of one training step in PyTorch, and the storages that come
+and go.
 
 A recording is linear in the batch: every number in it that depends on the batch is a ``Size``, an
 extent as well as bytes, found from two recordings of the same model. Nothing in it holds a tensor.

@@ -69,7 +69,7 @@ def step_of(recording: Recording) -> Step:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """How a call is called."""
+    """Name, layer and stage of a call."""
 
     name: str
     layer: str
@@ -130,7 +130,8 @@ class _Conversion:
         return stays and (block.role is Role.OPTIMIZER_STATE or block.name == "loss")
 
     def held(self) -> dict[int, Operands]:
-        """What PyTorch lets go only after an operation, which does not need it."""
+        """Tensors that PyTorch lets go only after an operation that does not need them, by the
+        number of the operation."""
         last: dict[int, int] = {}
         for index, call in enumerate(self.kept):
             for number in (*call.reads, *call.updates, *call.born):
@@ -336,7 +337,7 @@ def _spec_bytes(shape: tuple[Size, ...], dtype: str) -> Size:
 
 
 def _line(count: Any) -> Size:
-    """What a number is at any batch, from those at 2 and 3."""
+    """Size at any batch, from its values at 2 and 3."""
     two, three = count(2), count(3)
     return Size(two - 2 * (three - two), three - two) if two != three else Size(two)
 

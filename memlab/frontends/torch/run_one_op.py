@@ -34,7 +34,8 @@ def main() -> None:
 
 
 def _private_output() -> Any:
-    """Where results go; what else is written to the standard output goes nowhere."""
+    """Return a stream for the results; everything else that is written to the standard output is
+    dropped."""
     stream = os.fdopen(os.dup(1), "w", encoding="utf-8")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
@@ -43,7 +44,7 @@ def _private_output() -> Any:
 
 
 def _set(settings: dict[str, Any]) -> None:
-    """What decides which kernels run."""
+    """Apply settings that decide which kernels run."""
     torch.set_num_threads(settings["threads"])
     torch.backends.mkldnn.enabled = settings["mkldnn"]
     torch.set_float32_matmul_precision(settings["precision"])
@@ -51,7 +52,7 @@ def _set(settings: dict[str, Any]) -> None:
 
 
 def settings() -> dict[str, Any]:
-    """Those of this process, for another one."""
+    """Settings of PyTorch in this process, for a child process."""
     return {
         "threads": torch.get_num_threads(),
         "mkldnn": bool(torch.backends.mkldnn.enabled),
@@ -61,8 +62,8 @@ def settings() -> dict[str, Any]:
 
 
 def measured(job: dict[str, Any]) -> dict[str, Any]:
-    """What one operation takes: ``peak`` bytes inside it, ``outputs`` as pairs of a number of a
-    storage and its bytes (-1 is the storage of an argument), ``seconds``; or the ``error``."""
+    """Measure one operation: ``peak`` bytes inside it, ``outputs`` as pairs of a number of a
+    storage and its bytes (-1 is the storage of an argument), and ``seconds``; or the ``error``."""
     for value in (0, 1):  # a whole number of 0 may be a divisor
         try:
             return _measured(job, value)
@@ -149,7 +150,7 @@ def _sizes(outputs: Any, before: set[int]) -> Iterator[tuple[int, int] | None]:
 
 
 def _arguments(job: dict[str, Any], value: int, tensors: Made) -> tuple[Any, Any]:
-    """Those of a job, and where it reads what another operation has to make, that as well."""
+    """Arguments of a job; outputs of another operation that it reads are computed first."""
     first = {}
     for name, argument in job.get("first", {}).items():
         with torch.set_grad_enabled(argument["grad"]):  # what it keeps depends on it

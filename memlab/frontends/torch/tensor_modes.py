@@ -53,12 +53,12 @@ def autocast(format: str, device: str) -> Any:
 
 @dataclass(frozen=True)
 class RecordingRequest:
-    """What is to be recorded.
+    """Request for a recording.
 
-    ``build()`` gives the model, ``make_batch(B)`` an input and a target, and
-    ``loss_fn(output, target)`` the loss. ``autocast`` is a format or empty; a step adds the
-    gradients of so many ``parts``; gradients are set to ``None`` or to zeros before it;
-    ``keep_output`` holds the output of the model until the step ends, as a name does in a loop.
+    ``build()`` gives the model, ``make_batch(B)`` an input and a target, and ``loss_fn(output,
+    target)`` the loss. ``autocast`` is a format or empty; a step adds the gradients of so many
+    ``parts``; gradients are set to ``None`` or to zeros before it; ``keep_output`` holds the output
+    of the model until the step ends, as a name does in a loop.
     """
 
     build: Callable[[], Any]
@@ -108,7 +108,7 @@ class World:
 
     @contextlib.contextmanager
     def inside(self) -> Iterator[None]:
-        """Where its tensors are made."""
+        """Enter the mode in which the tensors of this model are made."""
         with self.fake or contextlib.nullcontext():
             yield
 
@@ -148,7 +148,8 @@ class World:
         return Trace(batch, recorder.calls, recorder.blocks, recorder.resized)
 
     def _step(self, recorder: Recorder, x: Any, target: Any, update: bool) -> list[Any]:
-        """What the loop of a user does; returns what its names hold when it ends."""
+        """Run one step of a user's training loop; return the values that its names
+        hold at the end."""
         wish = self.wish
         held: list[Any] = []
         recorder.phase = Phase.UPDATE
@@ -191,13 +192,13 @@ class World:
             raise
 
     def _mine(self, value: Any) -> Any:
-        """What ``make_batch`` gave, as a tensor of this world."""
+        """Return a value of ``make_batch`` as a tensor of this mode."""
         if self.fake is None or not isinstance(value, torch.Tensor):
             return value
         return self.fake.from_tensor(value)
 
     def _enter(self, recorder: Recorder, data: Any) -> None:
-        """What is there before the step."""
+        """Book everything that is there before the step."""
         for name, parameter in self.model.named_parameters():
             recorder.enter(parameter, Role.PARAMETER, name)
         for name, parameter in self.model.named_parameters():
@@ -212,7 +213,7 @@ class World:
         self._enter_state(recorder)
 
     def _enter_state(self, recorder: Recorder) -> None:
-        """What the optimizer keeps."""
+        """Book the states that the optimizer keeps."""
         names = {id(parameter): name for name, parameter in self.model.named_parameters()}
         for parameter, kept in self.optimizer.state.items():
             owner = names.get(id(parameter), "")
@@ -225,8 +226,8 @@ class World:
 
 @contextlib.contextmanager
 def _gradients(model: Any, recorder: Recorder) -> Iterator[None]:
-    """What autograd adds to a parameter is its gradient, whatever it was born as; what an optimizer
-    does is the update, also where it steps inside backward."""
+    """Book the gradient that autograd adds to a parameter as such, whatever it was born as, and the
+    calls of an optimizer as the update, also where it steps inside backward."""
     names = {id(parameter): name for name, parameter in model.named_parameters()}
     phases: list[Phase] = []
 

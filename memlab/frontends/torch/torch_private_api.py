@@ -1,4 +1,5 @@
-"""What PyTorch keeps to itself and a recording needs: who calls, on what, and when it lets go."""
+"""Private parts of PyTorch that a recording needs: modes of dispatch, numbers of autograd's nodes,
+trees of values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the lessons ask: the questions and the exercises of each, one module per lesson."""
+"""Questions and exercises of the lessons, one module per lesson."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _GROWTH = ("same", "less", "double", "more")
 @topic("00.double", AnswerKind.CHOICE, _DOUBLE, _draw_double, options=_GROWTH, words=_double_words,
        gives=("floor", "mountain"), shows=({"batch": 64},))  # fmt: skip
 def double(n: Numbers) -> Truth:
-    """How the peak answers when the batch doubles (A12)."""
+    """Answer: growth of the peak when the batch doubles (A12)."""
     net = zoo.build(n["network"])
     small, large = (peak_of(net, batch, n["optimizer"]) for batch in (n["batch"], 2 * n["batch"]))
     figures = (

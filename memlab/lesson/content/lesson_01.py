@@ -89,7 +89,8 @@ def peak(n: Numbers) -> Truth:
        options=("smaller", "same", "larger"), part=Purpose.CHANGE,
        gives=("h waits", "keeps h", "32 B"))  # fmt: skip
 def gelu(n: Numbers) -> Truth:
-    """What the peak does where backward reads the input of a function, and not its output."""
+    """Answer: change of the peak where backward reads the input of a function, and
+    not its output."""
     tanh, other = (
         plan(step_of(single({**n, "act": act}), "sgd")).peak(n["batch"]) for act in ("tanh", "gelu")
     )
@@ -115,7 +116,7 @@ _TIMES = ("0.25", "0.5", "1", "1.5", "2", "3", "4", "6", "8", "12", "16", "24", 
        counted=True,
        gives=("one for each parameter", "one gradient", "added up"))  # fmt: skip
 def gradients(n: Numbers) -> Truth:
-    """How the gradients of all parameters grow with the batch: not at all (B5)."""
+    """Answer: growth of the gradients of all parameters with the batch, which is none (B5)."""
     from memlab.runtime.run import run
 
     step = step_of(convolutions(n["depth"]), "sgd")
@@ -151,7 +152,7 @@ _LESS = ("1", "1.25", "1.5", "2", "2.5", "3", "4", "5", "6", "8", "10", "12", "1
        gives=("2 maps", "freed as soon as", "depth + 2", "nothing is kept"),
        shows=({"training": False, "batch": 5}, {"training": True, "batch": 5}))  # fmt: skip
 def prediction(n: Numbers) -> Truth:
-    """How much smaller the peak of prediction is than that of training (D2)."""
+    """Answer: ratio of the peaks of training and of prediction (D2)."""
     steps, batch = _pair(n["depth"]), n["batch"]
     due = [plan(step).peak(batch) for step in steps]
     alone = plan(steps[1]).peak(1)
@@ -228,7 +229,7 @@ _KEPT_SLIPS: dict[str, Slip] = {
 
 @task("01.kept", _draw_kept, slips=_KEPT_SLIPS, edge=lambda a: 1 in a.values())
 def kept(batch: int, inputs: int, hidden: int, outputs: int) -> int:
-    """What is alive when backward begins, in fp32 with plain SGD, in bytes."""
+    """Bytes that are alive when backward begins, in fp32 with plain SGD."""
     return _when_backward_begins(batch, inputs, hidden, outputs)
 
 

@@ -75,7 +75,7 @@ def reads(n: Numbers) -> Truth:
        stops=("0.5", "1.0", "1.5", "2.0", "3.0", "4.0", "6.0", "8.0", "12.0"), part=Purpose.RECALL,
        words=with_label)  # fmt: skip
 def case(n: Numbers) -> Truth:
-    """How many times smaller the peak of the case is where each array goes after its last reader
+    """Answer: ratio by which the peak of the case falls where each array goes after its last reader
     (D1)."""
     step = step_of(zoo.build(n["network"]))
     kept, freed = (plan(step_plan).peak(n["batch"]) for step_plan in (no_reuse(step), step))
@@ -124,7 +124,8 @@ def _measured(step: Step, batch: int) -> Ledger:
        words=lambda n: {**n, "each": _each(n)},
        gives=("ReLU's own output", "output of the ReLU again"))  # fmt: skip
 def output(n: Numbers) -> Truth:
-    """What of a convolution's output and its ReLU's waits for backward, planned and in a run."""
+    """Answer: bytes of a convolution's output and of its ReLU's that wait for backward, planned and
+    in a run."""
     net, names, batch = one_convolution(n), ("conv", "relu"), n["batch"]
     step, node = step_of(net, "sgd"), net.by_name["conv"]
     due = waiting(plan(step), names, batch)
@@ -173,13 +174,13 @@ def _draw_half(chance: Random) -> Numbers:
 
 
 def _fall(n: Numbers) -> Fraction:
-    """How many times smaller the peak is at half the batch (A12)."""
+    """Ratio by which the peak falls at half the batch (A12)."""
     net = zoo.build(n["network"])
     return Fraction(*(peak_of(net, b, n["optimizer"]) for b in (n["batch"], n["batch"] // 2)))
 
 
 def half(n: Numbers) -> Truth:
-    """How much the peak falls when the batch is halved (A12)."""
+    """Answer: ratio by which the peak falls when the batch is halved (A12)."""
     net, ratio = zoo.build(n["network"]), _fall(n)
     ledger = plan(step_of(net, n["optimizer"]))
     batches = n["batch"], n["batch"] // 2
@@ -213,7 +214,8 @@ for _name, (_numbers, _gives, _shows) in _SECRETS.items():
 
 
 def _by_the_rule(n: Numbers) -> int:
-    """What the text's rule counts: outputs of convolutions and sums, at this batch (A4, A5)."""
+    """Bytes that the text's rule counts: outputs of convolutions and sums, at this
+    batch (A4, A5)."""
     rule = counting.find("conv-sums")
     return int(FP32 * n["batch"] * rule.values(zoo.build(n["network"])))
 
@@ -298,7 +300,7 @@ _BATCH_SLIPS: dict[str, Slip] = {
 
 
 def _counting(counts: Callable[[int, int], bool]) -> Slip:
-    """What comes out for somebody who looks at some operations only."""
+    """Wrong answer of a learner who counts some operations only."""
     return lambda truth, a: min(
         (max(0, a["memory"] - f) // b for f, b in _growing(a) if counts(f, b)), default=0
     )

@@ -57,7 +57,7 @@ def conv(node: Node) -> Conv2d:
 
 
 def input_bytes(node: Node, batch: int = 1) -> int:
-    """What a layer reads, in fp32."""
+    """Bytes of a layer's input, in fp32."""
     return batch * prod(node.input_shapes[0]) * FP32
 
 
@@ -135,8 +135,8 @@ def _window_causes(node: Node) -> list[Mistake]:
 
 
 def factor(n: Numbers) -> Truth:
-    """How many times its input a lowered copy takes: planned at the batch, written for 1 image
-    (A8)."""
+    """Answer: ratio of a lowered copy to its input: planned at the batch, written
+    for 1 image (A8)."""
     network, batch = with_window(n), n["batch"]
     node, ledger = network.by_name["conv"], plan(forward_by("im2col-batch", network))
     due = workspace(ledger, "conv", batch)
@@ -157,7 +157,7 @@ topic("03.stride", AnswerKind.TIMES, _THIN, _draw_stride, stops=_THINNED, decima
        options=("same", "twice", "four", "less"),
        gives=("B·C·k²·Ho·Wo", "number of kernels", "what a layer reads"))  # fmt: skip
 def kernels(n: Numbers) -> Truth:
-    """What the lowered copy of a layer does when it gets twice its kernels (A7)."""
+    """Answer: growth of a layer's lowered copy with twice its kernels (A7)."""
     net, twice = with_window(n), with_window(n, 2)
     sizes = [
         workspace(plan(forward_by("im2col-batch", x)), "conv", n["batch"]) for x in (net, twice)
@@ -263,7 +263,8 @@ def tiles(node: Node, batch: int) -> int:
        words=lambda n: {**_window_words(n), **_tile(n)},
        gives=("the same bytes are written", "same number of bytes"), seconds=20)  # fmt: skip
 def tile(n: Numbers) -> Truth:
-    """What goes through the buffer of a tile, beside the copy of the whole batch (G4)."""
+    """Answer: bytes that go through the buffer of a tile, beside the copy of the
+    whole batch (G4)."""
     network = with_window(n)
     whole = workspace(plan(forward_by("im2col-batch", network)), "conv", n["batch"])
     through = tiles(network.by_name["conv"], n["batch"])
@@ -288,7 +289,8 @@ def _draw_window(chance: Random, size: int) -> Arguments:
 
 
 def _mistake(name: str) -> Slip:
-    """What that cause gives in a case; the truth where there is nothing to mistake."""
+    """Wrong answer that a mistake of this name gives in a case; the truth where there is nothing to
+    mistake."""
 
     def wrong(truth: int, a: Arguments) -> Fraction:
         node = one_convolution({"kernels": 1, **a}).by_name["conv"]
@@ -299,7 +301,7 @@ def _mistake(name: str) -> Slip:
 
 
 def _with(rows: Callable[[Arguments], int | float]) -> Slip:
-    """What comes out with other rows and columns."""
+    """Wrong answer with other rows and columns."""
     return lambda truth, a: FP32 * a["batch"] * a["channels"] * (a["k"] * rows(a)) ** 2
 
 

@@ -43,7 +43,7 @@ _COPIES = ("1", "3", "9", "18", "27", "50", "81", "150", "243")
     "04.copies", AnswerKind.TIMES, {"k": 9}, None, part=Purpose.RECALL, counted=True, stops=_COPIES
 )
 def copies(n: Numbers) -> Truth:
-    """How many times its input a lowered matrix takes, at stride 1 with same padding, written."""
+    """Answer: ratio of a lowered matrix to its input, at stride 1 with same padding, written."""
     from memlab.kernels import im2col
 
     image = np.zeros((1, 1, 16, 16), np.float32)
@@ -123,7 +123,7 @@ def _draw_tile(chance: Random) -> Numbers:
        stops=_TIMES,
        gives=("divides the loads", "loaded once", "syncthreads", "T times"))  # fmt: skip
 def tile(n: Numbers) -> Truth:
-    """How many times fewer loads of each lowered value a product with a shared tile has."""
+    """Answer: ratio by which a shared tile saves loads of each lowered value in a product."""
     alone, together = n["kernels"], -(-n["kernels"] // n["tile"])
     ratio = Fraction(alone, together)
     causes = [
@@ -158,8 +158,8 @@ def _workspace(step: Step) -> int:
        gives=("implicit GEMM", "implicit-gemm", "no workspace", "without a lowered copy",
               "needless"))  # fmt: skip
 def left(n: Numbers) -> Truth:
-    """What is left of the lowered matrix where tiles are filled from the image: planned, and run on
-    a GPU or in the simulator of one."""
+    """Answer: bytes of the lowered matrix that are left where tiles are filled from the image:
+    planned, and run on a GPU or in the simulator of one."""
     from memlab.runtime.run import run
 
     steps = [_step(n["size"], way) for way in WAYS]
@@ -175,7 +175,7 @@ def left(n: Numbers) -> Truth:
 
 
 class Threads:
-    """What a kernel calls ``cuda`` while it is checked: the place of the thread that runs now.
+    """Stand-in for ``cuda`` in a kernel that is checked: the place of the thread that runs now.
 
     Threads of a line of blocks run one after the other, on any machine: no thread can wait for
     another one here.
@@ -193,7 +193,7 @@ class Threads:
         return int(self.blockIdx.x * WARP + self.threadIdx.x)
 
     def gridsize(self, axes: int) -> int:
-        """How many threads there are."""
+        """Number of threads along these axes."""
         return int(self.gridDim.x * WARP)
 
     def each(self, values: int) -> Iterator[int]:
@@ -282,7 +282,7 @@ def _gathered(a: Arguments, iy: Values, ix: Values, channel: int | None = None) 
 
 
 def _with(values: Callable[[Arguments], Values]) -> Slip:
-    """What comes out with other values in the same places."""
+    """Wrong answer with other values in the same places."""
     return lambda truth, a: (int(np.sum(values(a) != _lowered(a))), truth[1])
 
 

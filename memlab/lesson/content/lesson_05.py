@@ -59,7 +59,7 @@ _COPIES = ("1", "2", "3", "4", "5", "8", "9", "16", "25", "32", "49")
 @topic("05.quarter", AnswerKind.TIMES, {"k": 4, "stride": 2}, None, part=Purpose.RECALL,
        counted=True, stops=_COPIES)  # fmt: skip
 def quarter(n: Numbers) -> Truth:
-    """How many times its input a lowered matrix takes with a stride, written."""
+    """Answer: ratio of a lowered matrix to its input with a stride, written."""
     from memlab.kernels import im2col
 
     image = np.zeros((1, 1, 16, 16), np.float32)
@@ -151,7 +151,7 @@ def filled(n: Numbers) -> Vectors:
        gives=("few of the lanes", "1 in 50", "half of the bytes", "need not double"),
        shows=({"batch": 32, "format": "fp16"},))  # fmt: skip
 def half(n: Numbers) -> Truth:
-    """How many lanes of a convolution idle in 16 bits, at the batch of 32 bits (A6)."""
+    """Answer: lanes of a convolution that idle in 16 bits, at the batch of 32 bits (A6)."""
     filled_lanes, whole = filled(n), filled({**n, "format": "fp32"})
     _, least = filled_lanes.both
     idle = 1 - least.part
@@ -171,8 +171,8 @@ def half(n: Numbers) -> Truth:
 @topic("05.fill", AnswerKind.TIMES, {"network": "resnet50", "narrow": 128, "wide": 1024}, None,
        part=Purpose.CHANGE, stops=_GROWN)  # fmt: skip
 def fill(n: Numbers) -> Truth:
-    """How many times as many bytes of feature maps a wider vector needs, if the lanes of the linear
-    layer are filled from samples."""
+    """Answer: ratio by which a wider vector needs more bytes of feature maps, if the lanes of the
+    linear layer are filled from samples."""
     few, before = _full(n, n["narrow"])
     many, after = _full(n, n["wide"])
     ratio, causes = Fraction(after, before), (Mistake("no_mountain", Fraction(1)),)
@@ -224,7 +224,7 @@ def moved(n: Numbers, batch: int) -> tuple[int, int]:
 
 
 def _ratio(n: Numbers) -> Truth:
-    """How many times as many bytes a batch moves as one sample does (A6)."""
+    """Ratio of the bytes that a batch moves to those of one sample (A6)."""
     (weights, one), (_, many) = moved(n, 1), moved(n, n["batch"])
     batch, ratio = n["batch"], Fraction(weights + many, weights + one)
     causes = [
@@ -256,13 +256,13 @@ FORMATS = {64: "fp64", 32: "fp32", 16: "fp16"}
 
 
 def _rows(a: Arguments) -> int:
-    """Of the output of 1 channel."""
+    """Number of rows of the output of 1 channel."""
     layer = Conv2d(1, a["k"], stride=a["stride"], pad=a["pad"])
     return layer.output((1, a["size"], a["size"]))[1]
 
 
 def _columns(a: Arguments) -> int:
-    """Of the matrix of the whole batch: its output places."""
+    """Number of columns of the lowered matrix of the whole batch: its output places."""
     return int(a["batch"] * _rows(a) ** 2)
 
 
@@ -292,7 +292,7 @@ def _any_row(chance: Random, size: int) -> Arguments:
 
 
 def _with(columns: Callable[[Arguments], int]) -> Slip:
-    """What comes out with another number of columns."""
+    """Wrong answer with another number of columns."""
     return lambda truth, a: _filled(columns(a), _lanes(a))
 
 

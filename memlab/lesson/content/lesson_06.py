@@ -78,7 +78,7 @@ def _update_words(n: Numbers) -> Numbers:
 @topic("06.update", AnswerKind.CHOICE, _UPDATE, _draw_update, options=("exact", "other", "same"),
        words=_update_words, gives=("half a step", "rounds back", "is lost", "0.0078"))  # fmt: skip
 def update(n: Numbers) -> Truth:
-    """What so many small updates make of a weight of 1 that is rounded after each of them."""
+    """Answer: value of a weight of 1 that is rounded after each of so many small updates."""
     weight, exact = 1.0, 1 + Fraction(n["step"]) * n["count"]
     for _ in range(n["count"]):
         weight = rounding.nearest(weight + float(n["step"]), n["format"])
@@ -190,7 +190,7 @@ def _draw_mask(chance: Random, size: int) -> Arguments:
 
 
 def _values(a: Arguments) -> int:
-    """Of one sample."""
+    """Number of values of one sample."""
     return int(a["channels"] * a["size"] ** 2)
 
 
@@ -241,7 +241,8 @@ def _counts(a: Arguments) -> list[int]:
 
 
 def _bytes(count: int, blocks: int | Fraction, nbytes: int = 10, scale: int = 8) -> int | Fraction:
-    """Of ``each`` byte for a value, and of ``scale`` for a block of both states."""
+    """Bytes of ``count`` values of ``nbytes`` each, and of ``scale`` bytes for each block of both
+    states."""
     return nbytes * count + scale * blocks
 
 

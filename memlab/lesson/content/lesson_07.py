@@ -49,7 +49,8 @@ _WAITING = ("two", "half", "all")
 @topic("07.waiting", AnswerKind.CHOICE, {"depth": 8, "training": False}, None, options=_WAITING,
        part=Purpose.RECALL, gives=("2 maps", "input and the output of"))  # fmt: skip
 def waiting(n: Numbers) -> Truth:
-    """How many maps are alive at the peak of inference with a chain of convolutions (D2)."""
+    """Answer: number of maps that are alive at the peak of inference with a chain of convolutions
+    (D2)."""
     ledger = plan(step_of(chain(n["depth"]), "sgd" if n["training"] else ""))
     map_bytes = 4 * 16 * 32 * 32
     alive = ledger.roles(1)[Role.FEATURE_MAP] // map_bytes
@@ -143,7 +144,7 @@ def _draw_both(chance: Random) -> Numbers:
 
 @cache
 def shrunk(network: str, training: bool, batch: int) -> tuple[Fraction, Fraction, Fraction]:
-    """How many times less maps and gradient maps take in place alone, with reuse alone, and with
+    """Ratios by which maps and gradient maps shrink: in place alone, with reuse alone, and with
     both (A9, D2)."""
     step = step_of(zoo.build(network), "momentum" if training else "")
     inside = in_place(step)
@@ -172,7 +173,8 @@ def _both_words(n: Numbers) -> Numbers:
        gives=("nearly all", "on top of", "adds nothing", "one operation later"),
        shows=({"what": "resnet50", "in_place": True},))  # fmt: skip
 def both(n: Numbers) -> Truth:
-    """What in place adds to giving back: it multiplies, it adds something, or nearly nothing."""
+    """Answer: effect of in place on top of reuse: it multiplies, it adds something, or nearly
+    nothing."""
     alone, reuse, together = shrunk(n["network"], n["training"], n["batch"])
     _, without, with_both = shrunk(n["network"], False, n["batch"])
     told = {
@@ -235,7 +237,7 @@ def _fault_words(n: Numbers) -> Numbers:
 
 
 def _wrong(one: Mapping[str, Array], other: Mapping[str, Array]) -> tuple[int, int]:
-    """How many values differ in any bit, of how many."""
+    """Number of values that differ in any bit, and number of all values."""
     differ = (np.count_nonzero(one[name].view("u4") != other[name].view("u4")) for name in one)
     return sum(map(int, differ)), sum(array.size for array in one.values())
 
@@ -245,7 +247,8 @@ def _wrong(one: Mapping[str, Array], other: Mapping[str, Array]) -> tuple[int, i
        gives=("bugs are silent", "no message", "wrong gradient", "same loss",
               "bit for bit"))  # fmt: skip
 def address(n: Numbers) -> Truth:
-    """What a step gives with one block at another address: it is run both ways."""
+    """Answer: values that change when one block of a step lies at a wrong address: the gradients,
+    the loss, or nothing. The step is run both ways."""
     from memlab.runtime.run import run
 
     batch, step = n["batch"], step_of(pair(), "sgd").keep("gradients")

@@ -53,7 +53,8 @@ topic("08.waiting", AnswerKind.CHOICE, {}, None, options=("none", "last", "read"
        options=("error", "loss", "gradients"), part=Purpose.RECALL,
        gives=("bit for bit", "memory bugs are silent"))  # fmt: skip
 def fault(n: Numbers) -> Truth:
-    """Where a wrong address shows that backward writes to: the step of lesson 07 is run again."""
+    """Answer: operation of backward that shows a wrong address: the step of lesson
+    07 is run again."""
     return address(n)
 
 
@@ -80,7 +81,7 @@ _FEWER = ("1", "1.5", "2", "3", "4", "5", "6", "7", "8", "10", "15", "20", "30",
        gives=("square root", "√n", "k + n/k", "n/k", "2·√n", "20 maps"),
        shows=({"recompute": "every", "k": 10},))  # fmt: skip
 def best(n: Numbers) -> Truth:
-    """How many times fewer maps are alive with the best k, planned and measured (E1)."""
+    """Answer: ratio by which fewer maps are alive with the best k, planned and measured (E1)."""
     from memlab.runtime.run import run
 
     layers = n["layers"]
@@ -115,7 +116,7 @@ _OTHERS = ("gpt_small", "vit_s", "resnet18", "resnet101", "vgg16", "googlenet")
 
 @cache
 def times_less(network: str, batch: int) -> tuple[Fraction, Fraction]:
-    """How many times less a step holds where every stage keeps what it hands on: at its peak, and
+    """Ratios by which a step holds less where every stage keeps its output alone: at its peak, and
     of feature maps when backward begins."""
     step = training_step(zoo.build(network), "momentum")
     again = recompute(step, "every", k=1)
@@ -144,7 +145,7 @@ def _stage_words(n: Numbers) -> Numbers:
        shows=({"what": "gpt_small", "recompute": "every"},
               {"what": "gpt_small", "k": 1}))  # fmt: skip
 def stages(n: Numbers) -> Truth:
-    """What recompute of every stage saves in one network and in ResNet-50, each planned."""
+    """Answer: saving of recomputing every stage in one network and in ResNet-50, each planned."""
     (reruns, inside), (other, less) = (
         times_less(name, n["batch"]) for name in (n["network"], "resnet50")
     )

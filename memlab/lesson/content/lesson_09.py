@@ -77,7 +77,7 @@ _ADDED = {"few": 0.15, "third": 0.4, "half": 0.7}
        words=with_label,
        gives=("a third longer", "a third more"))  # fmt: skip
 def paid(n: Numbers) -> Truth:
-    """How much longer a step takes that keeps every k-th stage, by the clock (E1)."""
+    """Answer: extra time of a step that keeps every k-th stage, by the clock (E1)."""
     before = without_workspace(n["network"])
     again = clock(recompute(before, "every", k=n["k"]), n["batch"], CARD)
     added = again.seconds / clock(before, n["batch"], CARD).seconds - 1
@@ -151,7 +151,8 @@ def _falls(n: Numbers) -> int:
        gives=("9.30 GB", "9.3 GB", "moves memory", "does not remove", "moved, not saved"),
        shows=({"policy": "conv", "network": "vgg16"},))  # fmt: skip
 def host(n: Numbers) -> Truth:
-    """What waits in the host's memory, beside what the device no longer holds (C5, C7)."""
+    """Answer: bytes that wait in the host's memory, beside those that the device no longer holds
+    (C5, C7)."""
     ledger, saved = plan(_moved(n["network"], n["policy"])), _falls(n)
     there = ledger.peak(n["batch"], HOST)
     told = {
@@ -193,7 +194,7 @@ _LONGER = ("1", "1.5", "2", "3", "4", "5", "6", "8", "10", "13", "15", "20", "25
        gives=("no longer hides", "ceases to hide"),
        shows=({"link": 3 * units.DECIMAL["GB"]},))  # fmt: skip
 def link(n: Numbers) -> Truth:
-    """How many times as long compute waits over a slower link, planned."""
+    """Answer: ratio by which compute waits longer over a slower link, planned."""
     fast, slow = _stalled(n, n["fast"]), _stalled(n, n["slow"])
     times, there = slow / fast, timed(n["network"], "conv", n["batch"], CARD, n["slow"])
     copied = Fraction(there.busy(OUT) + there.busy(IN))

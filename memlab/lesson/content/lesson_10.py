@@ -156,7 +156,7 @@ def slow(n: Numbers) -> Truth:
        options=("quarter", "less", "same", "more"), part=Purpose.CHANGE,
        gives=("fewer bytes wait on the device",))  # fmt: skip
 def augment(n: Numbers) -> Truth:
-    """What the device reserves for images where it augments them itself (B7)."""
+    """Answer: bytes that the device reserves for images where it augments them itself (B7)."""
     paths = [path_of(n["network"], n["batch"], n["buffers"], 0.15, at) for at in ("host", "device")]
     host, device = (sum(s.reserved for s in way.stations if "device" in s.name) for way in paths)
     quarter = abs(4 * device / host - 1) < LEAST
@@ -217,7 +217,7 @@ def ring(count: int, places: int) -> tuple[Op, ...]:
 
 
 def _times(load: list[int], compute: list[int], places: int) -> list[tuple[int, int, int]]:
-    """Of each mini-batch: loaded, compute begun, compute ended."""
+    """Times of each mini-batch: loaded, compute begun, compute ended."""
     seconds = [float(seconds) for pair in zip(load, compute, strict=True) for seconds in pair]
     timed_operations = list(slots(ring(len(load), places), seconds))
     loads, steps = (
@@ -234,7 +234,7 @@ def _draw_durations(chance: Random, size: int) -> Arguments:
 
 
 def _with(places: Callable[[Arguments], int]) -> Slip:
-    """What comes out with another number of places."""
+    """Wrong answer with another number of places."""
     return lambda truth, a: [end for *_, end in _times(a["load"], a["compute"], places(a))]
 
 

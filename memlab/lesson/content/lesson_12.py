@@ -43,7 +43,7 @@ def when(n: Numbers) -> Truth:
        words=with_label,
        gives=("two states", "2 states"))  # fmt: skip
 def state(n: Numbers) -> Truth:
-    """How many numbers Adam keeps for each parameter (A8)."""
+    """Answer: number of values that Adam keeps for each parameter (A8)."""
     roles = plan(step_of(zoo.build(n["network"]), "adam")).roles(1)
     parameters, kept = roles[Role.PARAMETER], roles[Role.OPTIMIZER_STATE]
     answer = ("none", "one", "two")[round(kept / parameters)]
@@ -65,7 +65,7 @@ def _forward_ends(ledger: Ledger) -> int:
 
 @cache
 def _beside(name: str, batch: int) -> dict[str, int]:
-    """What a card holds beside the plan, simulated and recorded."""
+    """Bytes that a card holds beside the plan, simulated and recorded, by name."""
     return {row.name: row.nbytes for row in estimates(_ledger(name), batch)}
 
 
@@ -81,7 +81,7 @@ def _computed(n: Numbers) -> dict[str, object]:
        words=lambda n: {"batch": n["batch"], **_computed(n)},
        gives=("scores once more", "as large as the scores", "twice more"))  # fmt: skip
 def more(n: Numbers) -> Truth:
-    """What most of the bytes are that a card shows beyond those of forward."""
+    """Answer: largest part of the bytes that a card shows beyond those of forward."""
     ledger, batch = _ledger(n["model"]), n["batch"]
     peak = ledger.peak_at(batch)
     others, alive = _beside(n["model"], batch), ledger.alive(peak.index)
@@ -107,7 +107,7 @@ def more(n: Numbers) -> Truth:
        words=lambda n: {"batch": n["batch"]},
        gives=("the name", "names the scores"))  # fmt: skip
 def kept(n: Numbers) -> Truth:
-    """What costs most at the peak of what is kept and not needed."""
+    """Answer: largest part of the bytes at the peak that are kept and not needed."""
     batch, nbytes = n["batch"], {}
     plain, peak = model(n["model"]).step, _ledger(n["model"]).peak(batch)
     nbytes["name"] = _ledger(n["other"]).peak(batch) - peak
@@ -170,7 +170,7 @@ def step_of_blocks(blocks: Blocks) -> Step:
 
 
 def _later(blocks: Blocks, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """What an operation reads that it has not made itself."""
+    """Tensors that an operation reads and that it has not made itself, by name."""
     return {n: tensor for n, tensor in tensors.items() if blocks[int(n)][1] < blocks[int(n)][2]}
 
 

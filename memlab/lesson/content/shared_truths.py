@@ -1,4 +1,4 @@
-"""What the truths of several lessons need: peaks, figures, steps that are run."""
+"""Functions that the truths of several lessons share: peaks, figures, steps that are run."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def copied_window(chance: Random, size: int) -> Arguments:
 
 
 def room(window: Arguments, sides: int = 2) -> int:
-    """How far a window can move, with zeros on so many sides."""
+    """Number of pixels that a window can move, with zeros on so many sides."""
     return int(window["size"] + sides * window["pad"] - window["k"])
 
 
@@ -71,7 +71,7 @@ def same_rows(window: Arguments) -> int:
 
 
 def with_label(n: Numbers) -> Numbers:
-    """What a text names of a question on such a network."""
+    """Numbers of a question with the label of its network, for its text."""
     return {**n, "label": zoo.build(n["network"]).label}
 
 

@@ -1,4 +1,4 @@
-"""What the arrays of a function take while it runs: a learner's own code under the meter.
+"""Memory of the arrays of a function while it runs: a learner's own code under the meter.
 
 >>> measure(np.outer, a, a)
 Your function allocated at most 8,000 B = 8.000 kB (7.812 KiB) at one time.
@@ -20,7 +20,7 @@ from memlab.strings import gettext as _
 
 @dataclass(frozen=True, repr=False)
 class Allocation:
-    """What a call returned, and the most bytes that it had allocated at one time."""
+    """Return value of a call, and the most bytes that it had allocated at one time."""
 
     result: Any
     peak: int

@@ -107,7 +107,7 @@ def _cause(name: str, value: Fraction | int, **values: object) -> Mistake:
 
 
 def _wrong(nbytes: int, causes: list[Mistake]) -> tuple[Mistake, ...]:
-    """Those that change the result: with stride 1 nobody can forget the stride."""
+    """Mistakes that change the result: with stride 1 nobody can forget the stride."""
     return tuple(cause for cause in causes if cause.value != nbytes)
 
 

@@ -91,7 +91,7 @@ class VGG16(ImageClassifier):
 
 
 class SmallImageClassifier(ImageClassifier):
-    """Of the same kind, small enough to be trained in a lesson."""
+    """Image classifier that is small enough to be trained in a lesson."""
 
     def __init__(self) -> None:
         super().__init__(((1, 16), (1, 32), (1, 64), (1, 64), (1, 64)), hidden=256)

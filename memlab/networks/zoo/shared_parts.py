@@ -27,7 +27,8 @@ def start(
 
 
 def repeats(what: str, given: object) -> int:
-    """How often a network repeats a part: more than 10,000 times take minutes to write down.
+    """Return the number of times that a network repeats a part: more than 10,000 would take minutes
+    to write down.
 
     Raises:
         InputError: no whole number from 1 to 10,000.

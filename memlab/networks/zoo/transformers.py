@@ -175,7 +175,7 @@ def selective_saving(s: int, h: int, a: int) -> float:
 
 
 def fused_ratio(s: int, d: int) -> float:
-    """What attention keeps in parts over what it keeps in one layer, per head of size d: queries,
-    keys, values, output and s x s probabilities, over the first four and one value for each row
-    (F5)."""
+    """Ratio of the values that attention keeps in parts to those that it keeps in one layer, per
+    head of size d: queries, keys, values, output and s x s probabilities, over the first four
+    and one value for each row (F5)."""
     return (4 * d + s) / (4 * d + 1)

@@ -1,4 +1,5 @@
-"""What a function prints, shows and returns, kept as a notebook keeps it, to be shown elsewhere."""
+"""Outputs of a function that prints, shows and returns, kept as a notebook keeps them, to be shown
+elsewhere."""
 
 from __future__ import annotations
 
@@ -85,7 +86,7 @@ class _Publisher(CapturingDisplayPublisher):
         self.kept, self.before, self.thread = kept, before, threading.get_ident()
 
     def __getattr__(self, name: str) -> Any:
-        """What the kernel tells of a cell that begins meanwhile."""
+        """Ignore the calls by which the kernel tells of a cell that begins meanwhile."""
         if name == "before":
             raise AttributeError(name)
         return getattr(self.before, name)

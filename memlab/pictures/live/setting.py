@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class State:
-    """What the user chose, and nothing else: one value for each setting, which never changes."""
+    """Choices of the user, and nothing else: one value for each setting, which never changes."""
 
     __slots__ = ("__dict__", "_once")
 
@@ -205,7 +205,7 @@ class Setting(TraitType[T, Any]):
         return default if self.optional else self.allowed(default, now)
 
     def checked(self, given: Any, now: State) -> T:
-        """What Python gave, as a value of this setting.
+        """Return a value that Python gave, as a value of this setting.
 
         Raises:
             InputError: it is none.
@@ -227,7 +227,8 @@ class Setting(TraitType[T, Any]):
         return () if type(self) is Setting else (self.name, f"{self.name}_number")
 
     def read(self, event: str, value: Any, now: State) -> Any:
-        """What an event of the browser chooses, to be checked as if Python had given it.
+        """Return the value that an event of the browser chooses, to be checked as if Python had
+        given it.
 
         Raises:
             InputError: no such value can be sent.
@@ -412,7 +413,7 @@ class Range(NumberBox):
         return (0, len(stops) - 1) if stops else self.span(now)
 
     def where(self, now: State) -> float:
-        """Where the slider stands; between two stops that is no whole number."""
+        """Position of the slider; between two stops it is no whole number."""
         value, stops = self.standing(now), resolve(self.stops, now)
         return among(stops, value) if stops else value
 
@@ -438,9 +439,9 @@ class Range(NumberBox):
 
 @dataclass(eq=False)
 class TextBox(Setting[T]):
-    """What is typed, as ``check`` reads it and ``show`` writes it. The text
-    ``<view>.control.<name>_example`` stands in the empty field; an empty field is None where that
-    is allowed."""
+    """Setting that is typed, as ``check`` reads it and ``show`` writes it. The text
+    ``<view>.control.<name>_example`` stands in the empty field; an empty field is None where
+    that is allowed."""
 
     show: Callable[[T], str] = field(default=str, kw_only=True)
 

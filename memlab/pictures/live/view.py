@@ -73,7 +73,7 @@ KEPT = 6
 
 @dataclass(frozen=True, slots=True)
 class PageState:
-    """What a page is made from: the state of now, and what was there before.
+    """State that a page is made from: the state of now, and the one before.
 
     ``previous`` is the state before the last change of what is described, ``earlier`` the one
     before that. ``news`` says that this change has just been made, so that it may be seen to
@@ -185,7 +185,7 @@ class View(Widget, Generic[S]):
         return ""
 
     def says(self, scene: PageState) -> str:
-        """What a screen reader hears."""
+        """Sentence for a screen reader."""
         return ""
 
     def fact(self, scene: PageState) -> str:
@@ -193,15 +193,15 @@ class View(Widget, Generic[S]):
         return ""
 
     def status(self, scene: PageState) -> str:
-        """What stands above the picture."""
+        """Line above the picture."""
         return ""
 
     def lines(self, scene: PageState) -> Sequence[Paragraph]:
-        """What stands below the picture."""
+        """Lines below the picture."""
         return ()
 
     def after(self, scene: PageState) -> Sequence[Paragraph]:
-        """What comes last."""
+        """Lines after everything else."""
         return ()
 
     def reconcile(self, new: State, was: State | None) -> State:
@@ -213,11 +213,11 @@ class View(Widget, Generic[S]):
         return new
 
     def outline_key(self, now: State) -> object:
-        """What must differ for a change to leave an outline of the state before."""
+        """Key of a state: a change leaves an outline of the state before where the key differs."""
         return now
 
     def values(self, now: State) -> Mapping[str, object]:
-        """What the labels of controls name in braces, besides values and ends."""
+        """Values that the labels of controls name in braces, besides values and ends."""
         return {}
 
     def buttons(self, now: State) -> Mapping[str, str]:
@@ -262,7 +262,7 @@ class View(Widget, Generic[S]):
         self._set(**changes)
 
     def scene(self, width: float | None = None, live: bool = False) -> PageState:
-        """What is on display, or what is stored of it."""
+        """Page state that is on display, or the one that is stored."""
         wide = width or (self._width if live else self.widest)
         held, news = self._origin is not None, self._news and live
         now, previous, earlier = self.state, self.previous, self.earlier
@@ -273,7 +273,7 @@ class View(Widget, Generic[S]):
         return PageState(now, previous, earlier, held, news, live, wide)
 
     def page(self, width: float | None = None) -> Page:
-        """What is on display, as it is stored; ``width`` is in pixels."""
+        """Page that is on display, as it is stored; ``width`` is in pixels."""
         return self.compose(self.scene(width))
 
     def text(self) -> str:
@@ -355,7 +355,7 @@ class View(Widget, Generic[S]):
         )
 
     def first_slider(self, now: State) -> int:
-        """Where the first slider stands."""
+        """Value of the first slider."""
         sliders = (setting for setting in self.settings.values() if isinstance(setting, Range))
         first = next(sliders, None)
         return round(first.where(now)) if first else 0
@@ -471,7 +471,7 @@ class View(Widget, Generic[S]):
         return self.settings[name]
 
     def _staying(self) -> dict[str, Any]:
-        """What a preset leaves as it is."""
+        """Values that a preset leaves as they are."""
         return {name: getattr(self.state, name) for name, setting in self._held.items()
                 if setting.fixed or setting.stays}  # fmt: skip
 
@@ -496,7 +496,8 @@ class View(Widget, Generic[S]):
         }
 
     def _followers(self, now: State, changed: set[str]) -> set[str]:
-        """What becomes its default again with these, and with what follows them."""
+        """Settings that become their default again with the changed ones, and those that follow
+        them."""
         followers: set[str] = set()
         while more := {
             name

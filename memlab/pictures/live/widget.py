@@ -41,13 +41,13 @@ class Paragraph(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """What is shown at one moment.
+    """Picture at one moment, with the texts around it.
 
     ``svg`` is empty where there is no picture yet. ``shown`` is the value of the first range
-    control that it was drawn for, ``state`` the machine-readable line for tests, ``text`` the
-    twin, ``says`` what a screen reader hears, ``fact`` tells the mark that the keyboard is
-    on, ``status`` the line above the picture, ``lines`` stand below it and are read aloud when
-    they change, ``after`` comes last, ``code`` is the line of Python that makes this view again.
+    control that it was drawn for, ``state`` the machine-readable line for tests, ``text`` the twin,
+    ``says`` what a screen reader hears, ``fact`` tells the mark that the keyboard is on, ``status``
+    the line above the picture, ``lines`` stand below it and are read aloud when they change,
+    ``after`` comes last, ``code`` is the line of Python that makes this view again.
     """
 
     svg: str
@@ -63,7 +63,8 @@ class Picture(NamedTuple):
 
 
 class Widget(anywidget.AnyWidget):
-    """What a browser shows and answers. A subclass gives ``controls``, ``draw`` and ``act``."""
+    """Base of widgets: controls, a picture and answers to events. A subclass gives ``controls``,
+    ``draw`` and ``on_event``."""
 
     _esm = _HERE / "view.js"
     _css = _HERE / "view.css"
@@ -106,7 +107,7 @@ class Widget(anywidget.AnyWidget):
         return ""
 
     def heading(self) -> tuple[str, str]:
-        """What stands on top and names the whole: a bold beginning, and the rest."""
+        """Heading of the widget: a bold beginning, and the rest."""
         return "", ""
 
     def next(self) -> str:
@@ -114,11 +115,11 @@ class Widget(anywidget.AnyWidget):
         return ""
 
     def label(self) -> str:
-        """What a screen reader calls the picture."""
+        """Name of the picture for a screen reader."""
         return self._named("name")
 
     def help(self) -> str:
-        """What stands below the picture: the keys that it answers to now."""
+        """Help below the picture: the keys that it answers to now."""
         return self._named("help")
 
     def draw(self, stored: bool) -> Picture:
@@ -144,7 +145,7 @@ class Widget(anywidget.AnyWidget):
         return self.draw(stored=True).svg
 
     def stored(self) -> dict[str, str]:
-        """What a page shows where no Python runs: the text, and the picture if there is one."""
+        """Text of the widget, and its picture if there is one, for a page where no Python runs."""
         picture = self.draw(stored=True)
         drawn = {"image/svg+xml": picture.svg} if picture.svg else {}
         return {**drawn, "text/plain": picture.text}
@@ -366,7 +367,8 @@ def typed(what: str, value: object, usual: int, least: int = 1) -> int:
 
 
 def stop(what: str, value: object, least: int, most: int) -> int:
-    """Where a slider or a pointer was left, kept between its ends; for a box there is ``typed``.
+    """Return the position of a slider or a pointer, kept between its ends; for a box there is
+    ``typed``.
 
     Raises:
         InputError: that is no whole number.
@@ -375,8 +377,8 @@ def stop(what: str, value: object, least: int, most: int) -> int:
 
 
 def among(stops: Sequence[Any], value: Any) -> float:
-    """Where a number stands among stops, which grow: one half-way between the third and the fourth
-    in ratio is at 2.5.
+    """Return the position of a number among stops, which grow: one half-way between the third and
+    the fourth in ratio is at 2.5.
 
     >>> among((1, 2, 4), 2), among((1, 2, 4), 3) > 1.5, among((1, 2, 4), 9)
     (1, True, 2)
@@ -393,5 +395,5 @@ WIDEST = 10_000
 
 
 def width(value: object) -> int:
-    """How wide the page is, in its pixels."""
+    """Width of the page, in its pixels."""
     return stop("width", value, 1, WIDEST)

@@ -1,4 +1,4 @@
-"""What can be chosen of the step that the memory view shows, and the step of it."""
+"""Choices of the memory view about its step, and the step that they make."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ class VariantChoice(Select[str]):
 
 
 class Detail(Select[str]):
-    """How much is shown, as a checkbox."""
+    """Level of detail, as a checkbox."""
 
     def read(self, event: str, value: Any, now: State) -> str:
         return "all" if value is True else "first"
@@ -265,7 +265,7 @@ def stored(role: Role) -> Select[str]:
 
 
 def technique(name: str) -> dict[str, Any]:
-    """What the settings of a technique have in common."""
+    """Arguments that the settings of a technique have in common."""
     return {"place": placed(name), "when": lambda now: name in taken(now)}
 
 

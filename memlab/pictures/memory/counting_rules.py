@@ -1,4 +1,4 @@
-"""What published counting rules count of a network, beside what is alive of it in a step.
+"""Bytes of a network by published counting rules, beside the bytes that are alive in a step.
 
 A rule counts outputs of forward, each once, also those that a step has freed or never kept: so no
 rule is a plan. Each output is counted by some set of rules, and outputs of the same set are one
@@ -130,11 +130,12 @@ class OutputTotals(Study):
 
     @property
     def title(self) -> str:
-        """What is counted."""
+        """Name of the quantity that is counted."""
         return text_of("counted.title")
 
     def headline(self, few: bool = False) -> list[tuple[str, bool]]:
-        """What the rule counts, alive here and freed: they add up as they are written."""
+        """Headline of a counting rule: bytes that the rule counts, alive here and freed; they add
+        up as they are written."""
         row = self.chosen
         parts = [row.alive, row.nbytes - row.alive]
         total, (alive, freed) = (figures.three_digits_of_sum if few else figures.sum_of)(
@@ -145,13 +146,13 @@ class OutputTotals(Study):
 
     @property
     def heads(self) -> list[str]:
-        """What the numbers of a counting rule are."""
+        """Headings of the numbers of a counting rule."""
         batch = f"{self.cut.batch:,}"
         return text_of("counted.heads", sample=self.cut.memory.sample, batch=batch).split("|")
 
     @property
     def sentences(self) -> list[str]:
-        """What the chosen rule misses."""
+        """Sentences on what the chosen rule misses."""
         values = units.short(self.nbytes), units.short(self.chosen.missed)
         return [text_of("counted.missed", all=values[0], missed=values[1])]
 

@@ -104,7 +104,7 @@ class MemoryPageInputs:
 
     @property
     def height(self) -> int:
-        """Of the frame."""
+        """Height of the frame in pixels."""
         return (RULED if self.rule else FIRST) if self.few else HEIGHT
 
     @cached_property
@@ -125,7 +125,7 @@ class MemoryPageInputs:
 
     @cached_property
     def row(self) -> LinearScale:
-        """That of each row below the plot."""
+        """Scale of each row below the plot."""
         return scale.bytes_over(self.room[1], scale.TIGHT)
 
     @cached_property
@@ -144,7 +144,7 @@ class MemoryPageInputs:
 
     @cached_property
     def facts(self) -> dict[StackPart, Fact]:
-        """What each slice of the stack says: its bytes inside the operation of the cursor, and its
+        """Facts of each slice of the stack: its bytes inside the operation of the cursor, and its
         largest block."""
         rows = zip(self.now.memory.parts, self.now.roles, strict=True)
         return {part: slice_fact(self.now, part, row.nbytes) for part, row in rows}
@@ -188,8 +188,7 @@ def chart(shown: MemoryPageInputs, right: float) -> Chart:
 
 
 def under(shown: MemoryPageInputs) -> str:
-    """What stands below the plot: the block that the keyboard is on, else the operation of the
-    cursor."""
+    """Line below the plot: the block that the keyboard is on, else the operation of the cursor."""
     now, block = shown.now, shown.block
     if block:
         return block.life
@@ -204,7 +203,7 @@ def _ground(shown: MemoryPageInputs) -> Iterator[Mark]:
 
 
 def slice_fact(now: Snapshot, part: StackPart, nbytes: int) -> Fact:
-    """What a slice of the stack says."""
+    """Fact of a slice of the stack."""
     name = text_of("fact.slice", name=part.label, index=f"{now.at + 1:,}")
     block = now.largest.get(part)
     formula = block.formula(now.batch) if block else ""
@@ -248,7 +247,7 @@ def _guess(shown: MemoryPageInputs) -> Iterator[Mark]:
 
 
 def _life(shown: MemoryPageInputs) -> Iterator[Mark]:
-    """How long that is alive: a beam over the plot."""
+    """Beam over the plot that shows how long the focused block is alive."""
     if block := shown.block:
         end = shown.y.last
         first, last = max(block.first - 1, 0), block.last or shown.now.memory.operations
@@ -310,7 +309,8 @@ def _names(shown: MemoryPageInputs) -> Iterator[Mark]:
 
 
 def _counted(tally: OutputTotals, mountain: Mountain) -> Iterator[Mark]:
-    """How much of what is alive the rule counts, and how much it does not."""
+    """Marks of the part of the living bytes that the rule counts, and of the part
+    that it does not."""
     ground, line = tally.cut.memory.ground, mountain.dashed[-1]
     for key, low, high in (("inside", ground, line), ("outside", line, mountain.top)):
         yield Name(text_of(f"counted.{key}"), [middle(low, high)], bold=key == "inside",
@@ -318,7 +318,8 @@ def _counted(tally: OutputTotals, mountain: Mountain) -> Iterator[Mark]:
 
 
 def _floor(shown: MemoryPageInputs) -> Name:
-    """What the thick line is: over it where the mountain has ended, else under it; or one word."""
+    """Name of the thick line of the floor: over it where the mountain has ended, else under it; or
+    one word."""
     ground, last = shown.now.memory.ground, shown.now.memory.operations
     below = np.maximum(ground - shown.y.last * 28 / shown.height, 0)
     spot = [(0.8 * last, float(ground.max()), "middle", 0.0, -6.0)]
@@ -334,7 +335,8 @@ def _floor(shown: MemoryPageInputs) -> Name:
 
 
 def _rising(shown: MemoryPageInputs) -> Name:
-    """What grows: in the sky over its left flank, else inside it."""
+    """Name of the bytes that grow with the batch: in the sky over the mountain's left flank, else
+    inside it."""
     now, ground = shown.now, shown.now.memory.ground
     finders = [
         flank(shown.mountain.sky, ground, now.peak.index + 0.5),
@@ -419,7 +421,8 @@ def _head(shown: MemoryPageInputs) -> Iterator[Paragraphs]:
 
 
 def news_of(shown: MemoryPageInputs) -> str:
-    """What the last change did to the peak; without one, what a sample adds."""
+    """Sentence on the effect of the last change on the peak; without one, on the bytes that a
+    sample adds."""
     if shown.old:
         return just_changed(shown.old, shown.now)
     if shown.tally:
@@ -433,7 +436,7 @@ def _guess_words(shown: MemoryPageInputs) -> list[str]:
 
 
 def _before(shown: MemoryPageInputs) -> Paragraphs:
-    """What was shown before, for the text alone."""
+    """Paragraph about the state that was shown before, for the text alone."""
     if shown.old is None:
         return Paragraphs(text_of("twin.start"), drawn=False, gap=1)
     old = shown.old
@@ -447,7 +450,7 @@ def _before(shown: MemoryPageInputs) -> Paragraphs:
 
 
 def _table(shown: MemoryPageInputs) -> Table:
-    """What is alive at the cursor, by slice of the stack."""
+    """Table of the bytes alive at the cursor, by slice of the stack."""
     now, lines, here = shown.now, shown.now.lines, shown.now.here
     name = now.memory.ledger.rows[now.at].name
     return Table(
@@ -486,7 +489,7 @@ def _largest(shown: MemoryPageInputs) -> Table:
 
 
 def block_fact(block: BlockRow) -> Fact:
-    """What a block says."""
+    """Fact of a block."""
     formula = block.formula.partition(" = ")[0]
     return Fact(block.name, formula, block.nbytes, block.maker, block.needed)
 
@@ -560,7 +563,7 @@ def _was(shown: MemoryPageInputs, index: int, base: float) -> Iterator[Mark]:
 
 
 def _rules(shown: MemoryPageInputs) -> Below:
-    """What each rule counts, and what the chosen one does."""
+    """Table of the counting rules, and notes on the chosen one."""
     tally = shown.tally
     assert tally is not None
     rows = [

@@ -65,7 +65,7 @@ class BlockRow:
 
     @property
     def story(self) -> str:
-        """Who made it and who waits for it."""
+        """Sentence on who made the block and who waits for it."""
         key = ("made" if self.first else "before") + ("_needed" if self.last else "_stays")
         return text_of(f"largest.{key}", made=self.maker, needed=self.needed)
 
@@ -77,7 +77,8 @@ class BlockRow:
 
 @dataclass(frozen=True, slots=True)
 class SliceRow:
-    """What one stage or layer has on the mountain inside the operation, in how many blocks."""
+    """Bytes of one stage or layer on the mountain inside the operation, and the number of its
+    blocks."""
 
     part: StageSlice
     nbytes: int
@@ -95,7 +96,7 @@ class SliceRow:
 
 @dataclass(frozen=True, eq=False)
 class Snapshot(Study):
-    """What is alive inside operation ``at``, counted from 0, of a step at a batch.
+    """Blocks that are alive inside operation ``at``, counted from 0, of a step at a batch.
 
     ``stage`` is the one whose layers are told apart; without one the stages are.
     """
@@ -115,7 +116,7 @@ class Snapshot(Study):
 
     @property
     def peak_each(self) -> int:
-        """What each sample adds to the peak."""
+        """Bytes that each sample adds to the peak."""
         return int(self.memory.mountain[self.peak.index])
 
     @property
@@ -167,7 +168,7 @@ class Snapshot(Study):
 
     @cached_property
     def alive(self) -> int:
-        """How many blocks are alive."""
+        """Number of blocks that are alive."""
         return self.memory.blocks.count(self.at)
 
     @property
@@ -287,7 +288,7 @@ class Snapshot(Study):
 
     @cached_property
     def host(self) -> str:
-        """What waits in host memory; empty where the step has none there."""
+        """Sentence on the bytes that wait in host memory; empty where the step has none there."""
         both = f"{figures.three_digits(self._there)}, {units.exact(self._there)}"
         return text_of("host", bytes=both) if self._there else ""
 
@@ -316,7 +317,8 @@ class Snapshot(Study):
 
     @property
     def blocks_title(self) -> str:
-        """How many blocks are listed, of how many, and the bytes of the others."""
+        """Title of the list of blocks: how many are listed, of how many, and the bytes of the
+        others."""
         count = self.alive - len(self.blocks)
         if not count:
             return text_of("largest.all", alive=self.alive)
@@ -327,7 +329,7 @@ class Snapshot(Study):
 
     @property
     def slices_title(self) -> str:
-        """What is told apart below."""
+        """Title of the table below, which tells stages or layers apart."""
         if self.stage:
             return text_of("rows.title_layers", stage=self.stage)
         return text_of("rows.title" if self.memory.stages else "rows.title_no_stages")
@@ -339,8 +341,8 @@ def cut(
     at: int | None = None,
     stage: str = "",
 ) -> Snapshot:
-    """What is alive of a step at a batch inside operation ``at``, counted from 0; at its peak if
-    not given, inside its last one if there are fewer.
+    """Return the blocks that are alive in a step at a batch inside operation ``at``, counted from
+    0; at its peak if not given, inside its last one if there are fewer.
 
     Raises:
         InputError: a batch that the plan does not hold for.
@@ -355,7 +357,7 @@ Spans = Integers
 
 
 def before(old: Snapshot, new: Snapshot) -> Curve:
-    """What was shown last, as a curve over the operations of now.
+    """Return the curve that was shown last, over the operations of now.
 
     Operations of the same name stand for each other; what ran between two of them counts at the
     second, by its most bytes, and where there was nothing the level stays. Steps that share few
@@ -402,7 +404,7 @@ def _by_phase(old: StepMemory, new: StepMemory) -> Iterator[tuple[int, int]]:
 
 
 def just_changed(old: Snapshot, new: Snapshot) -> str:
-    """What a change of the settings did to the peak."""
+    """Sentence on the effect of a change of the settings on the peak."""
     change = new.peak.nbytes - old.peak.nbytes
     moves = text_of("change.moves") if _moves(old, new) else ""
     key = "grows" if change > 0 else "falls" if change else "same"

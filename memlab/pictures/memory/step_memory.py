@@ -1,4 +1,4 @@
-"""Where the bytes of a step are, before a batch is chosen: by part of the stack, stage and block.
+"""Bytes of a step before a batch is chosen: by part of the stack, by stage and by block.
 
 Every figure is a line: bytes inside each operation that stay, or that each sample adds.
 ``memlab.pictures.memory.snapshot`` has what is alive inside one operation at one batch.
@@ -51,7 +51,7 @@ class BlockColumns:
         return np.array(birth, np.int64), np.array(death, np.int64), fixed, columns
 
     def count(self, at: int) -> int:
-        """How many are alive inside an operation."""
+        """Number of blocks that are alive inside an operation."""
         return int(self._alive(at).sum())
 
     def per_sample(self, at: int) -> int:
@@ -95,7 +95,7 @@ class BlockColumns:
 
 @dataclass(frozen=True, eq=False)
 class StageSlice:
-    """What one stage, or one layer, puts on the mountain."""
+    """Bytes that one stage, or one layer, adds to the mountain."""
 
     name: str
     blocks: BlockColumns
@@ -150,12 +150,12 @@ class StepMemory:
 
     @property
     def operations(self) -> int:
-        """How many operations the step has."""
+        """Number of operations of the step."""
         return len(self.ledger.rows)
 
     @cached_property
     def sample(self) -> str:
-        """What a batch is made of, in one word."""
+        """Name of one sample of a batch, in one word."""
         inputs = [entry for entry in self.ledger.entries if entry.role is Role.INPUT]
         images = any(name == "H" for entry in inputs for name, _ in entry.axes)
         return strings.get("memory.image" if images else "memory.sample")
@@ -329,8 +329,8 @@ def budget(name: str | int) -> Budget:
 
 
 def free_here() -> list[Budget]:
-    """What is free on this machine now, where it can be asked; it is read at most four times a
-    second."""
+    """Budgets of the memory that is free on this machine now, where it can be asked; it is read at
+    most four times a second."""
     if not free_memory.measurable():
         return []
     nbytes = _free(free_memory.free_memory, int(4 * monotonic())) // STEP * STEP

@@ -283,7 +283,7 @@ class Memory(SteadyView[Snapshot]):
         return {"sample": memory_of(now).sample}
 
     def controls(self) -> list[Control]:
-        """Those in front in the order that was asked for."""
+        """Controls of the view, those in front in the order that was asked for."""
         order = {name: index for index, name in enumerate(self.state.control)}
         return sorted(super().controls(), key=lambda rows: order.get(
             rows.name.removesuffix("_number"), len(order)))  # fmt: skip

@@ -1,4 +1,5 @@
-"""What keys and presses come to: a copy, a map in host memory, a wait, the peak."""
+"""Focus of the offload view, which keys and presses move: a copy, a map in host memory, a wait, the
+peak."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ def maps(timeline: OffloadTimeline) -> list[str]:
 
 
 def waits(timeline: OffloadTimeline) -> list[str]:
-    """Where compute stands still, the longest first."""
+    """Operations before which compute waits, the longest wait first."""
     return [f"{WAIT}:{rank}" for rank in range(len(timeline.waits))]
 
 
@@ -45,7 +46,7 @@ def name_of(timeline: OffloadTimeline, place: str) -> str:
 
 
 def sentence(timeline: OffloadTimeline, place: str) -> str:
-    """What there is to say of a place."""
+    """Sentence about a place."""
     kind, _, name = place.partition(":")
     if kind == PEAK:
         return timeline.at_peak
@@ -53,7 +54,7 @@ def sentence(timeline: OffloadTimeline, place: str) -> str:
 
 
 def moved(timeline: OffloadTimeline, here: str, key: str) -> str:
-    """Where a key leads to: along the copies, across the maps, to the next longest wait or the
+    """Place that a key leads to: along the copies, across the maps, to the next longest wait or the
     peak."""
     if key in ALONG:
         return _next(copies(timeline), here, ALONG[key], of_name=name_of(timeline, here))

@@ -81,9 +81,8 @@ class Time:
 
 @dataclass(frozen=True)
 class OffloadPageInputs:
-    """What the picture is made from; ``room`` is what its axes hold: nanoseconds, bytes of the
-    device, bytes of the host. ``place`` is what is in focus, ``pinned`` what stays outlined beside
-    it."""
+    """Inputs of the page; ``room`` is what its axes hold: nanoseconds, bytes of the device, bytes
+    of the host. ``place`` is in focus, ``pinned`` stays outlined beside it."""
 
     timeline: OffloadTimeline
     room: tuple[int, ...]
@@ -98,7 +97,7 @@ class OffloadPageInputs:
 
     @property
     def sentences(self) -> list[str]:
-        """What there is to say: of the focus and of what is pinned, or of all."""
+        """Sentences about the focus and about what is pinned, or about everything."""
         places = dict.fromkeys(filter(None, (self.place, self.pinned)))
         return [
             focus.sentence(self.timeline, place) for place in places
@@ -184,7 +183,7 @@ def _key(shown: OffloadPageInputs) -> Iterator[tuple[Paint | Glyph, str]]:
 
 
 def lanes(shown: OffloadPageInputs) -> Chart:
-    """What computes, and the copies right below it."""
+    """Lanes of time: the operations that compute, and the copies right below."""
     timeline, high = shown.timeline, WORK[1]
     marks: list[Mark] = [
         *phases(timeline.backward, timeline.now.seconds, -36),
@@ -220,7 +219,7 @@ def computing(
 
 
 def _waits(shown: OffloadPageInputs) -> Iterator[Mark]:
-    """Where compute stands still, the longest two with their seconds."""
+    """Marks of the waits of compute, the longest two with their seconds."""
     timeline = shown.timeline
     for place, (start, end) in zip(focus.waits(timeline), timeline.longest, strict=True):
         if start >= shown.time.x.last:

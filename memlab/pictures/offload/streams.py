@@ -86,7 +86,7 @@ class MemoryOverTime:
 
     @cached_property
     def total(self) -> Column:
-        """Of all roles."""
+        """Bytes of all roles together."""
         return sum(self.lines.values(), np.zeros(len(self.seconds) - 1, np.int64))
 
     def layers(self, last: float, count: int) -> list[MountainLayer[Role]]:
@@ -121,7 +121,7 @@ class OffloadTimeline(Study):
 
     @cached_property
     def plain_peak(self) -> int:
-        """That of the step without offload."""
+        """Peak of the step without offload, in bytes."""
         return self.plain.peak()
 
     @cached_property
@@ -197,7 +197,7 @@ class OffloadTimeline(Study):
 
     @cached_property
     def plain_on_device(self) -> MemoryOverTime:
-        """That of the step without offload."""
+        """Device memory of the step without offload, over time."""
         return filled(self.plain, DEVICE)
 
     @cached_property
@@ -268,7 +268,7 @@ class OffloadTimeline(Study):
 
     @property
     def finding(self) -> str:
-        """What is seen, its bold part between asterisks."""
+        """Finding of the picture, its bold part between asterisks."""
         fits = "fits" if self.fits else "over"
         if not self.copies:
             return text_of(f"title.none_{fits}")

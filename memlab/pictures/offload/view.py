@@ -171,7 +171,7 @@ class Offloaded(SteadyView[OffloadTimeline]):
         return page(shown, self.says(scene))
 
     def _place(self, now: State) -> str:
-        """What is in focus, where it is still there."""
+        """Place in focus, where it is still there."""
         return focus.known(self.rows_of(now), now.chosen)
 
 

@@ -181,7 +181,7 @@ class PicturePart(Mark):
 
     @property
     def faded(self) -> float | None:
-        """How strong what is not pinned is drawn."""
+        """Opacity of everything that is not pinned."""
         return DIMMED if self.pin else None
 
     def said(self, index: int) -> str | None:

@@ -158,7 +158,7 @@ def lowered_bytes(node: Node, batch: int) -> int:
 
 
 def factor(node: Node) -> Fraction:
-    """How many times its input that is: k² Ho Wo / (H W)."""
+    """Ratio of the lowered copies to the input: k² Ho Wo / (H W)."""
     return Fraction(lowered_bytes(node, 1), input_bytes(node, 1))
 
 
@@ -311,12 +311,12 @@ class Lowering:
 
     @property
     def count(self) -> int:
-        """How many copies are made in all."""
+        """Number of copies that are made in all."""
         return self.k**2 if self.workspace.parts else 0
 
     @property
     def copies(self) -> int:
-        """How many of them are written."""
+        """Number of copies that are written."""
         return min(self.step, self.count)
 
     @property
@@ -336,12 +336,12 @@ class Lowering:
 
     @property
     def now(self) -> Fraction:
-        """How many times the input is written."""
+        """Ratio of the bytes written so far to the input."""
         return Fraction(self.written, self.source)
 
     @property
     def end(self) -> Fraction:
-        """How many times the input it will be."""
+        """Ratio of the bytes written in the end to the input."""
         return Fraction(self.total, self.source)
 
     @property
@@ -375,18 +375,18 @@ class Lowering:
 
     @cached_property
     def zeros(self) -> int:
-        """How many of them are added zeros."""
+        """Number of written values that are added zeros."""
         upto = self.kept * self.small.places
         return sum(copy[:upto].count(None) for copy in self.small.copies[: self.copies])
 
     @property
     def values(self) -> int:
-        """How many of them are values of the input."""
+        """Number of written values that are values of the input."""
         return self.cells - self.zeros
 
     @property
     def covered(self) -> Fraction:
-        """How many times the small picture they are."""
+        """Ratio of the written values to the small picture."""
         return Fraction(self.cells, SIZE**2)
 
     @property
@@ -529,7 +529,7 @@ class Lowering:
 
     @property
     def tile(self) -> str:
-        """How much a tile is, where only a tile is lowered at a time."""
+        """Sentence on the size of a tile, where only a tile is lowered at a time."""
         if not self.tiled:
             return ""
         size = dict(self.workspace.parts[0].axes)["tile"]

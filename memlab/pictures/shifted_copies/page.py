@@ -113,7 +113,8 @@ def note(content: str | Sequence[texts.Runs], size: int = 13, **how: Any) -> Par
 
 
 def _head(shown: CopiesPageInputs) -> list[PageBlock]:
-    """How much is written, what the small picture shows of it, and the bars."""
+    """Head of the page: the bytes that are written, the part that the small picture shows, and the
+    bars."""
     lowered = shown.lowering
     beyond = f"{_beyond(lowered)}." if _beyond(lowered) else ""
     fits = [text for text, _ in _fits(shown)]
@@ -262,7 +263,7 @@ def _free(amount: Budget) -> list[Mark]:
 
 
 def _beyond(lowering: Lowering) -> str:
-    """How far the bar goes beyond the ruler; empty where it ends on it."""
+    """Text on how far the bar goes beyond the ruler; empty where it ends on it."""
     if lowering.total <= RULER.last:
         return ""
     ratio = times(Fraction(lowering.total, int(RULER.last)))
@@ -326,7 +327,8 @@ def _picture(shown: CopiesPageInputs) -> list[PageBlock]:
 
 
 def _notes(shown: CopiesPageInputs, width: float, gap: float) -> Below:
-    """How many values and zeros the copies hold, the same as the matrix, and what is pinned."""
+    """Notes: the values and zeros that the copies hold, the same as the matrix,
+    and what is pinned."""
     lowered = shown.lowering
     first, *others = lowered.pinned(shown.pin) or [""]
     if not lowered.count:
@@ -441,8 +443,8 @@ def filled_box(
 
 
 def _counts(shown: CopiesPageInputs) -> PageBlock:
-    """How often each pixel of the small picture is written: a table of the size of the picture,
-    and what it adds up to."""
+    """Table of the number of times that each pixel of the small picture is written, as large as the
+    picture, with its sum."""
     lowered, side = shown.lowering, 19
     counts = lowered.small.counts(lowered.copies)
     heading = text_of("counts.title_so_far" if lowered.copies < lowered.count else "counts.title")

@@ -112,16 +112,16 @@ class SmallPicture:
 
     @property
     def zeros(self) -> int:
-        """How many of them were added."""
+        """Number of values that are added zeros."""
         return sum(copy.count(None) for copy in self.copies)
 
     @property
     def factor(self) -> Fraction:
-        """How many times the picture the matrix is."""
+        """Ratio of the matrix to the picture."""
         return Fraction(self.cells, SIZE**2)
 
     def counts(self, copies: int) -> tuple[int, ...]:
-        """How often each pixel stands in the first ``copies`` rows of the matrix."""
+        """Number of times that each pixel stands in the first ``copies`` rows of the matrix."""
         counter = Counter(chain.from_iterable(self.copies[:copies]))
         return tuple(counter[pixel] for pixel in range(SIZE**2))
 
@@ -137,7 +137,7 @@ class SmallPicture:
         return source(row, 0, self.stride, self.rim, 1), source(column, 0, self.stride, self.rim, 1)
 
     def shift(self, index: int) -> Spot:
-        """How far the picture is moved in a copy: pixels down and to the right."""
+        """Distance that the picture is moved in a copy: pixels down and to the right."""
         ky, kx = divmod(index, self.k)
         return -source(0, ky, self.stride, self.rim, 1), -source(0, kx, self.stride, self.rim, 1)
 

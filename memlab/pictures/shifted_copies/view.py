@@ -96,11 +96,11 @@ def _preset(at: int, **changes: Any) -> Mapping[str, Any]:
 
 
 class ShiftedCopies(View[Lowering]):
-    """What lowering writes: k² copies of the input, on a small picture and in bytes of a layer.
+    """View of lowering: k² copies of the input, on a small picture and in bytes of a layer.
 
-    Set ``step``, ``k``, ``stride``, ``pad``, ``batch``, ``how``, ``network``, ``layer`` or
-    ``pin`` from Python, and the picture follows. ``print(view)`` is the picture in words;
-    ``view.rows`` has the exact figures, ``view.write()`` lowers one image for real.
+    Set ``step``, ``k``, ``stride``, ``pad``, ``batch``, ``how``, ``network``, ``layer`` or ``pin``
+    from Python, and the picture follows. ``print(view)`` is the picture in words; ``view.rows`` has
+    the exact figures, ``view.write()`` lowers one image for real.
     """
 
     name, made_by, widest = "copies", "shifted_copies", 820

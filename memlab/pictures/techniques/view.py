@@ -1,4 +1,4 @@
-"""What recomputing costs for what it saves, in three stops: bytes to the right, time upwards."""
+"""Cost of recomputing for what it saves, in three stops: bytes to the right, time upwards."""
 
 from __future__ import annotations
 
@@ -366,7 +366,7 @@ class FrontierChart:
             yield Label(name, places, 11, chip=True)
 
     def _side(self) -> Iterator[Mark]:
-        """How to read the chart, and the mountain of the budget."""
+        """Marks beside the chart: how to read it, and the mountain of the budget."""
         if not self.wide:
             return
         x, all_, chosen = self.x.last, self.frontier.all, self.frontier.chosen

@@ -1,4 +1,4 @@
-"""What was worked out last, kept for who asks again."""
+"""Cache of the last results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RecentResults:
         self._found: OrderedDict[tuple[Hashable, ...], tuple[object, Any]] = OrderedDict()
 
     def of(self, made_of: tuple[object, ...], make: Callable[[], T]) -> T:
-        """What was made of these things before, or is made now."""
+        """Return the result that was made of these things before, or make it now."""
         key = strings.language(), *map(_key, made_of)
         if key not in self._found:
             self._found[key] = made_of, make()

@@ -87,7 +87,7 @@ def figure(value: float, digits: int = 3) -> str:
 
 
 def _digits(value: float) -> int:
-    """How many behind the point make three, but for large numbers."""
+    """Number of decimals that make three digits, but for large numbers."""
     return 2 if value < 9.995 else 1 if value < 99.95 else 0
 
 

@@ -1,4 +1,4 @@
-"""How a step is made from what one can choose about it: a network, how it trains, its techniques.
+"""Steps from choices about them: a network, how it trains, its techniques.
 
 The last few steps are kept, each with its memory, so that what was seen before is there at once.
 """
@@ -42,7 +42,7 @@ RECOMPUTES = ("every", "cheap", "chain")
 
 @dataclass(frozen=True, eq=False)
 class StepRecipe:
-    """What a step is made of: a network, how it trains, and its techniques, in their order.
+    """Recipe of a step: a network, how it trains, and its techniques, in their order.
 
     ``format`` is that of every array, or mixed; ``roles`` are the pairs of a role and its format
     that differ. ``uses`` are the other techniques with their arguments.
@@ -58,7 +58,7 @@ class StepRecipe:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What tells it from others: this network, and the choices."""
+        """Key that tells the recipe from others: this network, and the choices."""
         values = [getattr(self, field.name) for field in fields(self)]
         return id(self.network), self.optimizer if self.training else "", *values[2:]
 
@@ -86,7 +86,7 @@ class StepRecipe:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What was chosen beside network, format and optimizer, in words."""
+        """Choices beside network, format and optimizer, in words."""
         words = [] if self.algorithm == algorithms.DEFAULT else [
             algorithms.ALGORITHMS[self.algorithm].title
         ]  # fmt: skip
@@ -105,16 +105,16 @@ class Called:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What tells it from others."""
+        """Key that tells the call from others."""
         return self.make, *self.given.items()
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What it was called with, but for the batch, in words."""
+        """Arguments of the call, but for the batch, in words."""
         return tuple(f"{name} = {value}" for name, value in self.given.items() if name != "batch")
 
     def step(self) -> Step | Ledger:
-        """What it makes.
+        """Return the step that the call makes.
 
         Raises:
             InputError: that is no step.
@@ -252,8 +252,8 @@ def _usual(name: str) -> dict[str, Size]:
 
 
 def sizes_of(network: Network) -> dict[str, Size]:
-    """What can be chosen of a network and was: of one of the zoo alone. Where there is one form it
-    has no variant."""
+    """Sizes that were chosen of a network, by name: of one of the zoo alone. A network that has one
+    form has no variant."""
     if network.name in zoo.ZOO:
         network_of(network.name)
     for (name, sizes), built in _BUILT.items():

@@ -32,7 +32,7 @@ def way(timing: Timing) -> str:
 
 
 def taken(samples: Iterable[Sequence[float]], processor: bool) -> list[str]:
-    """How many samples are behind each time, and by which clock."""
+    """Sentences on the number of samples behind each time, and on the clock."""
     counts = sorted(set(map(len, samples)))
     least_to_most = strings.get("speed.range", least=counts[0], most=counts[-1])
     count = least_to_most if len(counts) > 1 else str(counts[0])

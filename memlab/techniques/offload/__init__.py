@@ -146,8 +146,8 @@ def choose(
     algorithms: str = "p",
     prefetch: str = VDNN,
 ) -> OffloadChoice:
-    """What a search of ``offload`` comes to: the step, its maps, bytes and seconds, and how far it
-    is from a bound. Arguments are those of ``offload``.
+    """Return the result of a search of ``offload``: the step, its maps, bytes and seconds, and how
+    far it is from a bound. Arguments are those of ``offload``.
 
     Raises:
         InputError: as ``offload``.

@@ -1,4 +1,4 @@
-"""What it costs to move a set of maps, without the step of it: bytes and seconds to the last digit.
+"""Cost of moving a set of maps, without the step of it: bytes and seconds to the last digit.
 
 ``offload`` writes a step with every name and check, which takes tens of milliseconds. A search asks
 for thousands of sets: here each takes a fraction of one, by the same rules.
@@ -43,7 +43,7 @@ class TimedAlgorithm(NamedTuple):
 
 @dataclass(frozen=True)
 class Terms:
-    """What a step is planned for: a batch, the speed of the link in bytes per second, a machine,
+    """Terms of an offload search: a batch, the speed of the link in bytes per second, a machine,
     whether in place follows, which algorithms convolutions may take, ``"m"`` the one without
     workspace alone, ``"p"`` any, and when maps come back, one of ``PREFETCH``."""
 
@@ -83,7 +83,7 @@ def terms(
     algorithms: str = "p",
     prefetch: str = VDNN,
 ) -> Terms:
-    """What is asked for, checked.
+    """Return the terms of an offload search, checked.
 
     Raises:
         InputError: a batch that the step does not hold for, no such device or link, no link at all.
@@ -141,8 +141,8 @@ def computed(
 
 
 class Cost(NamedTuple):
-    """What a choice of maps comes to. ``over`` are the bytes that its peak has above the budget,
-    ``picks`` the way of every operation, ``at`` the operation of the peak."""
+    """Cost of a choice of maps. ``over`` are the bytes that its peak has above the budget,
+    ``picks`` the algorithm of every operation, ``at`` the operation of the peak."""
 
     over: int
     seconds: float

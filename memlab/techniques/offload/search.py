@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class OffloadChoice:
-    """What a search has chosen, at a batch.
+    """Result of an offload search at a batch.
 
     ``step`` is the step of it, before ``in_place``. ``maps`` wait in host memory. ``seconds`` are
     those of ``memlab.clock``, and ``bound`` is what no choice undercuts: every operation by the
@@ -60,7 +60,7 @@ class OffloadChoice:
 
     @property
     def distance(self) -> float:
-        """How much longer it takes than the bound, as a share of it."""
+        """Extra time over the bound, as a share of the bound."""
         return self.seconds / self.bound - 1 if self.bound else 0.0
 
     def as_dict(self) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def dynamic(step: Step, at: Terms, budget: int) -> OffloadChoice:
 
 
 def _tries(costs: Costs, budget: int) -> Iterator[tuple[str, Maps, Cost]]:
-    """What the dynamic policy tries, up to what fits."""
+    """Sets of maps that the dynamic policy tries, up to the one that fits."""
     sets = static(costs)
     least = costs.of(sets["all"], budget, "smallest")
     yield "all, m", sets["all"], least
@@ -220,7 +220,7 @@ def _grown(costs: Costs, start: Maps, budget: float) -> Maps:
 
 
 def changes(sizes: Mapping[str, int]) -> list[Callable[[Maps], Maps]]:
-    """What may change in a set: one map more, one less, and where they are not many one for
+    """Changes of a set of maps: one map more, one less, and where they are not many one for
     another; the largest maps first."""
     names = sorted(sizes, key=lambda name: (-sizes[name], name))
     pairs = combinations(names, 2) if len(names) <= SWAPS else ()

@@ -283,7 +283,7 @@ def _with_scale(ops: list[Op], rewrite: _FormatRewrite) -> list[Op]:
 def _notes(
     mode: Mode, roles: Mapping[str, str | Format], rewrite: _FormatRewrite, drawn: bool
 ) -> list[str]:
-    """What is unlike a step that has one format."""
+    """Notes on everything that is unlike a step that has one format."""
     notes = ["fp32 master weights"] if rewrite.masters else []
     notes += ["loss scaling"] if rewrite.scaled else []
     notes += ["stochastic rounding"] if drawn else []

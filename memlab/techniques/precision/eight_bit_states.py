@@ -111,7 +111,7 @@ class _EightBitRewrite:
         return self.small[old.name]
 
     def residents(self, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """What stays alive, with the small states in the place of the old ones."""
+        """Tensors that stay alive, with the small states in the place of the old ones."""
         resident: list[Tensor] = []
         for tensor_in_fp32 in tensors:
             resident += self.small.get(tensor_in_fp32.name, (tensor_in_fp32,))

@@ -33,14 +33,14 @@ class StageRun(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """How the runs of a stage differ in a step, where nothing runs again that nobody reads.
+    """Ways to run a stage of a chain, where nothing runs again that nobody reads.
 
     Its ``first`` forward, and one that ``keeps``; forwards that run ``again`` for the output alone,
     for what is kept too (``both``), or for what is kept alone (``ends``), which is a part of that;
-    and the ``backward``.
-    ``own`` and ``source``: whether the backward reads the output and the input of the stage.
-    ``once``: bytes that the first forward leaves (statistics of a batch), and ``before``: those
-    that are there before it (labels), both until the backward, whose bytes they are among.
+    and the ``backward``. ``own`` and ``source``: whether the backward reads the output and the
+    input of the stage. ``once``: bytes that the first forward leaves (statistics of a batch), and
+    ``before``: those that are there before it (labels), both until the backward, whose bytes they
+    are among.
     """
 
     first: StageRun
@@ -148,7 +148,7 @@ class Chain:
 
     @cached_property
     def ways(self) -> tuple[Ways, ...]:
-        """Those of every stage."""
+        """Ways to run every stage."""
         return tuple(stage.told(self.above(n)) for n, stage in enumerate(self.stages))
 
 
@@ -177,8 +177,8 @@ def simulate(chain: Chain, schedule: Sequence[int]) -> Usage:
 
 
 class _Use(NamedTuple):
-    """What an entry of a schedule runs, and whether its input goes; where its output and what it
-    keeps are read last."""
+    """Stage that an entry of a schedule runs, and whether its input goes; and the last readers of
+    its output and of what it keeps."""
 
     run: StageRun
     closes: bool
@@ -215,7 +215,7 @@ Block = tuple[int, int, int]
 
 
 def _throughout(chain: Chain, schedule: Sequence[int]) -> Iterator[Block]:
-    """What there is of every stage once: until its backward, between two, and after it."""
+    """Bytes that are there once for every stage: until its backward, between two, and after it."""
     turn = {run: at for at, run in reversed([*enumerate(schedule)])}
     for number, (stage, ways) in enumerate(zip(chain.stages, chain.ways, strict=True), 1):
         yield ways.before, 0, turn[-number] - 1
@@ -226,8 +226,7 @@ def _throughout(chain: Chain, schedule: Sequence[int]) -> Iterator[Block]:
 
 
 def _passing(chain: Chain, schedule: Sequence[int], uses: Sequence[_Use | None]) -> Iterator[Block]:
-    """What every run takes, and what it leaves: until the run that reads it last, whose bytes it is
-    among."""
+    """Bytes each run allocates, charged to the last run that reads them."""
     for at, (run, use) in enumerate(zip(schedule, uses, strict=True)):
         if use is None:
             continue

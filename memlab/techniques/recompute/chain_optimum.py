@@ -74,11 +74,11 @@ def _reach(chain: Chain, nbytes: int) -> Schedule:
 
 
 class _Choice(NamedTuple):
-    """What can be done first in a part: keep the values of its first stage, or store nothing up to
-    the input of stage ``split`` and recompute what is before it. Keeping counts as split ``first``,
-    and as split ``last + 1`` that the backward of the last stage needs nothing. With the bytes that
-    it takes by itself, those that it holds beside the part that comes next, and the frontiers of
-    the parts that come one after the other."""
+    """First decision in a part of a chain: keep the values of its first stage, or store nothing up
+    to the input of stage ``split`` and recompute what is before it. Keeping counts as split
+    ``first``, and as split ``last + 1`` that the backward of the last stage needs nothing. With
+    the bytes that it takes by itself, those that it holds beside the part that comes next, and
+    the frontiers of the parts that come one after the other."""
 
     split: int
     floor: int
@@ -109,7 +109,7 @@ class _Table:
 
     @property
     def whole(self) -> Frontier:
-        """That of the chain."""
+        """Frontier of the whole chain."""
         return self.parts[0, self.end, True]
 
     def _solve(self, first: int, last: int) -> None:
@@ -125,7 +125,7 @@ class _Table:
             self.parts[first, last, False] = stays
 
     def choices(self, first: int, last: int, goes: bool) -> Iterator[_Choice]:
-        """What can be done first."""
+        """Decisions that a part of the chain can begin with."""
         chain, ways, again = self.chain, self.chain.ways, last < self.end
         above, way = chain.above(first) if goes else 0, ways[first]
         around = [self.again[last]] * (last + 1) if again else self.first

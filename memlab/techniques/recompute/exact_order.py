@@ -68,7 +68,7 @@ class GraphTask:
         return {read[0] if isinstance(read, tuple) else read for read in self.reads}
 
     def spent(self, again: bool) -> int:
-        """What a run costs."""
+        """Cost of a run."""
         return self.cost if not again or self.repeat is None else self.repeat
 
     def made(self, again: bool) -> tuple[int, ...]:
@@ -76,14 +76,15 @@ class GraphTask:
         return (self.nbytes, *self.more, *(() if again else self.once))
 
     def read(self, number: int, again: bool) -> list[Result]:
-        """What a run reads; the task has this number."""
+        """Results that a run of task ``number`` reads."""
         kept = range(len(self.made(True)), len(self.made(not again))) if again else ()
         results = [read if isinstance(read, tuple) else (read, 0) for read in self.reads]
         return results + [(number, result) for result in kept]
 
 
 def _blocks(tasks: Sequence[GraphTask], order: Sequence[int]) -> Iterator[Block]:
-    """What an order holds: a result from its making to its last reader before it is made again."""
+    """Blocks that an order holds: a result from its making to its last reader before it is made
+    again."""
     last: dict[Result, int] = {}
     first = {number: at for at, number in reversed([*enumerate(order)])}
     for at, number in reversed([*enumerate(order)]):
@@ -251,7 +252,7 @@ class _Program:
         self.rows = [*self._dependences(), *self._bytes()]
 
     def _before(self, phase: int) -> list[Result]:
-        """What may be held in a phase."""
+        """Results that may be held in a phase."""
         return [result for result in self.results if result[0] < phase]
 
     def fastest(self, room: int) -> list[int] | None:
@@ -352,7 +353,8 @@ class _Program:
         return rows
 
     def _bytes(self) -> list[Row]:
-        """What is held at a place, with what runs there, is at most the peak."""
+        """Rows of the program that bound the bytes held at a place, with those of the task that
+        runs there, by the peak."""
         number, rows = self.variable, []
         for phase, task in self.places:
             here, size = self.tasks[task], [task.made(again=False) for task in self.tasks]

@@ -34,7 +34,7 @@ Order = list[int]
 
 @dataclass(frozen=True)
 class RecomputeRequest:
-    """What is asked for: a step, and the arguments that the way takes."""
+    """Request for a recompute method: a step, and the arguments that the method takes."""
 
     step: Step
     k: int | None
@@ -120,9 +120,9 @@ def _exact(wish: RecomputeRequest) -> Order:
 def tasks_of(
     step: Step, batch: int, machine: Machine | None = None
 ) -> tuple[list[GraphTask], list[GraphTask], int]:
-    """What goes before the end of the step (inputs) as tasks, then every operation up to the last
-    backward, and the bytes that live throughout. What an order of them takes is what the step takes
-    that follows from it, up to there."""
+    """Return the blocks that go before the end of the step (inputs) as tasks, then every operation
+    up to the last backward, and the bytes that live throughout. An order of the tasks takes the
+    bytes and the time of the step that follows from it, up to there."""
     of = Liveness(step, batch, machine)
     end = max((i for i, op in enumerate(step.ops) if op.phase is Phase.BACKWARD), default=-1) + 1
     touched, after = (
@@ -251,7 +251,7 @@ def _forward(step: Step) -> Iterator[Op]:
 
 
 def _needed(step: Step) -> set[str]:
-    """What backward touches."""
+    """Storages that backward touches."""
     later = (op for op in step.ops if op.phase is Phase.BACKWARD)
     return {tensor.storage.name for op in later for tensor in op.touched()}
 

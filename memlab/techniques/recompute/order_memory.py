@@ -90,7 +90,7 @@ class Liveness:
 
     @cached_property
     def nbytes(self) -> Column:
-        """Of every storage, at the batch."""
+        """Bytes of every storage, at the batch."""
         return column([tensor.storage.size.at(self.batch) for tensor in self.tensors])
 
     @cached_property
@@ -188,8 +188,9 @@ class _OrderWalk:
         return len(self.number) - 1
 
     def lives(self, left: Iterable[int], own: Set[int] | None = None) -> Lives:
-        """What has been noted, of the device alone; these blocks stay. In place, what dies inside
-        an operation gives way to what is born there, if it is ours."""
+        """Lives that have been noted, of the device alone; the blocks of ``left`` stay. In place, a
+        block that dies inside an operation gives way to one that is born there, if it is among
+        ``own``."""
         for block in left:
             self.death[block] = len(self.done)
         for now, blocks in self.over:

@@ -76,7 +76,7 @@ def without_idle(
 
 
 def repeated(times: int) -> str:
-    """What a name gets where it runs again, so many times by then."""
+    """End of a name that runs again, so many times by then."""
     return "" if not times else " again" if times == 1 else f" again, {times} times"
 
 

@@ -103,5 +103,5 @@ def _cut(cuts: Iterable[int], stages: int) -> Schedule:
 
 
 def _backwards(first: int, end: int) -> Iterator[int]:
-    """Of the stages after ``first`` up to ``end``, the last one first."""
+    """Numbers of the stages after ``first`` up to ``end``, the last one first."""
     return (-number for number in range(end, first, -1))

@@ -168,7 +168,7 @@ def _between(owners: dict[int, int], above: int, count: int) -> dict[int, int]:
 
 
 def _places(op: Op) -> set[tuple[str, int]]:
-    """Where what it touches begins."""
+    """Storages and offsets at which the tensors of an operation begin."""
     return {(tensor.storage.name, tensor.offset) for tensor in op.touched()}
 
 
@@ -176,8 +176,8 @@ def _places(op: Op) -> set[tuple[str, int]]:
 
 
 class _Sizes:
-    """What the operations of every part take; storages are sets of numbers. A forward makes what is
-    ``new`` whenever it runs, and leaves some ``once``."""
+    """Storages that the operations of every part use, as sets of numbers. A forward makes ``new``
+    ones whenever it runs, and leaves some ``once``."""
 
     def __init__(self, stages: Cuts, batch: int, in_place: bool) -> None:
         self.parts, self.rest = stages.parts, stages.rest
@@ -197,7 +197,7 @@ class _Sizes:
         """What the backward of a part and of all after it makes."""
 
     def all(self, what: str, operations: Iterable[int]) -> set[int]:
-        """What these operations touch, write or make."""
+        """Storages that these operations touch, write or make."""
         return set().union(*(getattr(self.of.runs[index], what) for index in operations))
 
     def total(self, numbers: Iterable[int]) -> int:
@@ -231,7 +231,7 @@ class _Sizes:
         )
 
     def ways(self, number: int, kept: set[int]) -> Ways:
-        """How the runs of a part differ."""
+        """Ways to run a part, where it keeps these storages."""
         part, above, output = self.parts[number], self.inputs[number], self.outputs[number]
         once, both = self.once[number], kept | output
         return Ways(
@@ -283,14 +283,14 @@ class _Sizes:
         return (self.made[number + 1] & self.all("touched", before)) - self.stay
 
     def left(self, number: int) -> set[int]:
-        """What a part leaves to the end: gradients of parameters, which the updates read, and what
-        of its forward stays."""
+        """Storages that a part leaves to the end: gradients of parameters, which the updates read,
+        and outputs of its forward that stay."""
         new = self.made[number] - self.made[number + 1]
         return (new | self.once[number]) & self.stay
 
     def _inputs(self) -> tuple[set[int], list[set[int]]]:
-        """What is there before the step and not after it: what goes as the input of the first part
-        goes, and the rest by the part that needs it last, which holds it up to its backward."""
+        """Storages that are there before the step and not after it: those that go with the input of
+        the first part, and for each part those that it needs last and holds up to its backward."""
         turns: dict[int, list[int]] = {}
         for number, part in enumerate(self.parts):
             for tensor in self.all("touched", (*part.forward, *part.backward)) - self.stay:

@@ -1,4 +1,4 @@
-"""What a step takes where some modules run again, from the recording of the plain step alone.
+"""Bytes of a step where some modules run again, from the recording of the plain step alone.
 
 A storage of forward is held by the calls of backward that read it. Where a module runs again, its
 own backward holds none of what forward made: it makes that another time, right before its backward
@@ -88,7 +88,8 @@ def model_of(
     recording: Recording, measured: MeasuredWorkspace, spans: Mapping[str, Sequence[CallSpan]],
     norms: Mapping[str, int], batch: int,
 ) -> Model:  # fmt: skip
-    """What the candidates change of a recording at a batch."""
+    """Model of the bytes of a recording at a batch, as a sum over the candidates
+    that are chosen."""
     return CandidateRecording(recording, measured, spans, norms, batch).model()
 
 
@@ -137,7 +138,7 @@ class CandidateRecording:
         return bytes_inside
 
     def _states(self) -> Iterator[SavedStorage]:
-        """What the model's own checkpoints keep."""
+        """Storages that the model's own checkpoints keep."""
         for rerun in reruns(self.recording):
             yield SavedStorage(state_nbytes(), rerun.begin, {ALWAYS: rerun.end})
             yield SavedStorage(state_nbytes(), rerun.first, {ALWAYS: rerun.last})
@@ -162,7 +163,8 @@ class CandidateRecording:
         return nodes
 
     def _readers(self) -> dict[int, list[OperatorCall]]:
-        """Who reads or changes each storage; and who lets it go last."""
+        """Calls that read or change each storage, by its number; the last call is the one that lets
+        it go."""
         calls: dict[int, list[OperatorCall]] = {block.number: [] for block in self.recording.blocks}
         for call in self.recording.calls:
             for number in (*call.reads, *call.updates):

@@ -29,7 +29,7 @@ class CallSpan:
 
 @dataclass
 class Watched:
-    """What is seen of a model's modules while it is recorded.
+    """Observations of a model's modules while it is recorded.
 
     ``spans`` has every run of every module, by its path; ``norms`` are the modules of batch norm,
     with the bytes of their statistics.
@@ -74,7 +74,8 @@ class Watched:
             self.spans.setdefault(name, []).append(CallSpan(first, end))
 
     def _now(self) -> int:
-        """How many calls were recorded; every recording begins anew. Backward is not looked at."""
+        """Number of calls recorded so far; every recording begins anew, and backward is not looked
+        at."""
         stack = STACK()()
         recorder = next((mode for mode in stack if isinstance(mode, Recorder)), None)
         if recorder is None or recorder.phase is Phase.BACKWARD:
@@ -108,7 +109,7 @@ def savers(recording: Recording, seen: Watched) -> dict[str, list[CallSpan]]:
 
 
 class _Uses:
-    """Who changes which storage of a recording."""
+    """Changes of the storages of a recording, by storage and by call."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording

@@ -167,7 +167,7 @@ class ModuleProgram:
         return ModuleChoice(names, self.peak(names), self.seconds(names), bound * _SCALE, proved)
 
     def seconds(self, names: Iterable[str]) -> float:
-        """What these take."""
+        """Seconds that it takes to run these modules again."""
         chosen = set(names)
         alone = sum(self.model.seconds[name] for name in chosen)
         return alone + sum(
@@ -201,7 +201,8 @@ class ModuleProgram:
         return names, float(solution.mip_dual_bound), solution.status == 0
 
     def _sides(self, width: int) -> tuple[Array, Array]:
-        """That a module and those it lies in are chosen once, and what joint conditions follow."""
+        """Constraints of the program: a module and those it lies in are chosen at most once, and
+        what joint conditions follow."""
         from scipy.sparse import lil_matrix
 
         joint = [(column, module) for when, column in self.joint.items() for module in sorted(when)]

@@ -36,7 +36,7 @@ _MB = 1e6
 
 @dataclass(frozen=True)
 class OffloadFit(RecipeFit):
-    """How a step fits where what autograd saves inside ``modules`` waits in host memory.
+    """Plan that fits because tensors that autograd saves inside ``modules`` wait in host memory.
 
     ``peak`` and ``before`` are bytes of the device. In a step ``to_host`` bytes leave it and
     ``to_device`` come back; ``host`` is the most that waits at once. On a GPU it waits in pinned
@@ -83,7 +83,7 @@ class OffloadSearch(Search):
         return offloading.wrap_recorded(model, names)
 
     def recipe(self, choice: ModuleChoice, nbytes: int, step: Step, peak: int) -> RecipeFit:
-        """What is found, as the recipe for it; bytes are those of the recorded step."""
+        """Recipe of a choice of modules; its bytes are those of the recorded step."""
         copies = [op for op in step.ops if op.phase is Phase.COPY]
         sizes = [
             (tensor.storage.memory == HOST, tensor.storage.size.at(self.batch))

@@ -1,4 +1,4 @@
-"""What autograd saves inside a module waits in host memory, and the lines that make it do so.
+"""Modules whose saved tensors wait in host memory, and the lines of code that make them do so.
 
 What is printed to be pasted is the text of the functions that are called here. A recording sees two
 operators in the place of the copies, for on a processor both memories are one. Import this module
@@ -55,7 +55,8 @@ def come_back(there, device):
 
 
 def wait_on_host(module, leave=leave, come_back=come_back):
-    """What autograd saves inside a module waits in host memory until backward needs it."""
+    """Let the tensors that autograd saves inside a module wait in host memory until backward needs
+    them."""
     kind = type(module)
 
     def forward(self, *args, **kwargs):
@@ -138,7 +139,7 @@ def code(names: Sequence[str]) -> str:
 
 
 def _left(x):
-    """What a fake tensor leaves."""
+    """Copy a tensor to the host; a fake one leaves a placeholder."""
     return torch.empty(x.untyped_storage().nbytes() // x.element_size(), dtype=x.dtype)
 
 

@@ -33,7 +33,7 @@ LISTED = 4
 
 @dataclass(frozen=True)
 class RecipeFit(ABC):
-    """How a step fits into ``memory`` bytes at ``batch``, with some ``modules`` wrapped.
+    """Plan that fits into ``memory`` bytes at ``batch``, with some ``modules`` wrapped.
 
     ``peak`` is promised, in bytes with workspace; it was recorded of the wrapped model. ``before``
     is that of the plain one. ``step`` is the wrapped step, to be planned and looked at as any
@@ -74,7 +74,7 @@ class RecipeFit(ABC):
         return lines
 
     def plan(self) -> Ledger:
-        """What is alive when, with the modules wrapped; ``plan().peak(batch)`` is ``peak``."""
+        """Ledger of the step with the modules wrapped; ``plan().peak(batch)`` is ``peak``."""
         return plan(self.step)
 
     def differences(self, batch: int = 2, steps: int = 2, seed: int = 0) -> list[str]:
@@ -105,12 +105,12 @@ class RecipeFit(ABC):
 
     @abstractmethod
     def _takes(self, names: str) -> str:
-        """What that takes, as the end of a sentence, and how sure it is that nothing takes less."""
+        """Cost of the recipe as the end of a sentence, and how sure it is that none costs less."""
 
 
 @dataclass(frozen=True)
 class Recipe(RecipeFit):
-    """How a step fits where ``modules`` run again in backward.
+    """Plan that fits because ``modules`` run again in backward.
 
     That takes ``seconds`` of this machine: ``share`` of a plain step. No set of modules of which
     none lies in another takes less than ``bound``, and ``proved`` says that this one takes no more.
@@ -136,7 +136,8 @@ class Recipe(RecipeFit):
 def _trained(
     wish: RecordingRequest, change: Change, batch: int, steps: int, seed: int
 ) -> Iterator[tuple[str, Any]]:
-    """What a model has after so many steps: its loss, gradients, parameters, buffers."""
+    """Loss, gradients, parameters and buffers of a model after so many steps, each
+    with its name."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = change(wish.build().train())

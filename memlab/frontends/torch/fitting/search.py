@@ -33,8 +33,8 @@ TRIES = 5
 
 @dataclass(frozen=True)
 class Fitted:
-    """What was found for a budget: the recipe, or ``None`` where nothing fits; then ``least`` is
-    the set with the least peak, and ``peak`` what it takes."""
+    """Result of a search for a budget: the recipe, or ``None`` where nothing fits; then ``least``
+    is the set of modules with the least peak, and ``peak`` its bytes."""
 
     recipe: RecipeFit | None
     least: ModuleChoice | None = None
@@ -104,7 +104,7 @@ class Search:
         return wrapping.wrap(model, names)
 
     def recipe(self, choice: ModuleChoice, nbytes: int, step: Step, peak: int) -> RecipeFit:
-        """What is found, as the recipe for it."""
+        """Recipe of a choice of modules that run again."""
         total = sum(self.measured.seconds.values())
         return Recipe(
             **self.common(choice, nbytes, step, peak),
@@ -115,7 +115,7 @@ class Search:
         )
 
     def common(self, choice: ModuleChoice, nbytes: int, step: Step, peak: int) -> dict[str, Any]:
-        """What every recipe has."""
+        """Fields that every recipe has."""
         return {
             "model": self.recording.model,
             "optimizer": self.recording.optimizer,

@@ -46,5 +46,5 @@ class OneByOne:
 
     @property
     def state(self) -> dict[Any, Any]:
-        """What every optimizer keeps, by parameter."""
+        """States of all optimizers, by parameter."""
         return {p: kept for optimizer in self.optimizers for p, kept in optimizer.state.items()}
