@@ -53,7 +53,7 @@ def by_hand(addresses=None, **moved):
     hand = replace(made, addresses=addresses, how="by hand") if addresses else made
     for name, address in moved.items():
         hand = hand.moved(name, address)
-    return Packing(subject_of(TOY_NAME), 1, hand, made=made)
+    return Packing(subject_of(TOY_NAME), 1, hand, automatic=made)
 
 
 def several():
@@ -81,7 +81,7 @@ def test_the_toy_lies_where_the_facts_say(how, arena, wanted):
     map_ = found.placement
     assert map_.arena == arena * MIB
     assert (map_.lower_bound, map_.busiest + 1, map_.total) == (8 * MIB, 5, 13 * MIB)
-    assert [n // MIB for n in found.true] == [1, 3, 4, 4, 8, 7, 6, 4]
+    assert [n // MIB for n in found.live_bytes] == [1, 3, 4, 4, 8, 7, 6, 4]
     assert {name: found.by_name[name].address // MIB for name in wanted} == wanted
 
 
@@ -93,7 +93,7 @@ def test_live_bytes_are_those_of_the_plan_and_no_arena_is_below_them():
         assert max(alive) == map_.lower_bound
         assert alive.index(map_.lower_bound) == map_.busiest
         assert map_.arena == max(each.top for each in found.blocks)
-        if found.made is None:
+        if found.automatic is None:
             assert map_.arena >= map_.lower_bound
             assert found.overlaps == ()
         for nbytes in (map_.arena, map_.lower_bound, map_.total):
@@ -111,7 +111,7 @@ def test_what_lies_outside_is_what_the_plan_has_before_the_step(step):
     assert figures.in_binary(there) in " ".join(found.sentences)
     for operation, nbytes in enumerate(ledger.timeline(8)):
         there = [e for e in found.subject.outside if e.death >= operation]
-        assert found.true[operation] + sum(e.size.at(8) for e in there) == nbytes
+        assert found.live_bytes[operation] + sum(e.size.at(8) for e in there) == nbytes
 
 
 def test_true_bytes_and_rounded_ones_are_told_apart():
@@ -122,7 +122,7 @@ def test_true_bytes_and_rounded_ones_are_told_apart():
     assert (true, rounded) == (428, 576)
     said = f"{true} B together. Each is rounded up to a multiple of 64 B: {rounded} B"
     assert said in found.sentences[1]
-    assert found.true[found.placement.busiest] == true
+    assert found.live_bytes[found.placement.busiest] == true
     assert found.rounds
     assert not packing().rounds
     assert "rounded" not in packing().sentences[1]
@@ -348,7 +348,7 @@ def test_a_loss_that_is_nan_in_both_runs_is_the_same():
 @pytest.mark.measures
 def test_a_fault_is_silent_the_same_loss_and_wrong_gradients():
     found = packing(SUBJECT, "best", 2)
-    passing, address = found.broken()
+    passing, address = found.silent_fault()
     hand = found.placement.moved(passing.name, address)
     assert len(replace(found, placement=hand, made=found.placement).overlaps) == 1
     ran = run_map(SUBJECT, hand, 2)

@@ -218,13 +218,13 @@ class OverTime:
 class Pointed(Name):
     """A name with a thin line to its place."""
 
-    def _write(self, pen: Pen, box: Box, lines: list[str]) -> None:
+    def _write_at(self, pen: Pen, box: Box, lines: list[str]) -> None:
         ((x, y, *_),) = self.places
         at, level = pen.x(x), pen.y(y)
         end = min(max(at, box.left + 4), box.right - 4)
         edge = box.bottom + 3 if box.bottom < level else box.top - 3
         pen.svg.line(end, edge, at, level + (-6 if box.bottom < level else 6), class_="rule faint")
-        super()._write(pen, box, lines)
+        super()._write_at(pen, box, lines)
 
 
 @dataclass(frozen=True, eq=False)
