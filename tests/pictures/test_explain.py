@@ -102,7 +102,7 @@ def test_the_line_makes_the_step_of_the_change() -> None:
     for change in found.changes:
         made: dict[str, Any] = {"memlab": memlab, "step": step()}
         exec("\n".join(change.code), made)  # the line to paste
-        assert memlab.plan(made["step"]).peak(change.held(8)) == change.peak(8)
+        assert memlab.plan(made["step"]).peak(change.micro_batch(8)) == change.peak(8)
 
 
 def test_parts_that_are_not_written_out_take_their_time() -> None:
@@ -118,12 +118,12 @@ def test_a_peak_that_modules_own_is_not_mended_by_recompute() -> None:
     found = explained(1, "2.2 GB", "vgg16")
     assert found.best is not None
     assert found.best.key == "eight_bits"
-    assert "optimizer state" in found.where
+    assert "optimizer state" in found.peak_sentence
 
 
 def test_maps_that_go_with_the_change_lie_on_top() -> None:
     found = explained(8, "12 GB")
-    now, plain = found.shown(100)
+    now, plain = found.plan_columns(100)
     gone = {entry.name for entry in found.removed(plain)}
     assert gone
     after = memlab.plan(found.best.step if found.best else step())
@@ -143,7 +143,7 @@ def test_each_sentence_is_about_its_own_batch(network: str, batch: int) -> None:
     plain = explained(batch, "80 GB", network)
     for share in (20, 70, 95, 99, 100, 101, 130, 300, 1000):
         found = explained(batch, f"{plain.total * share // 100} B", network)
-        held, advice = found.held, found.advice
+        held, advice = found.fit_sentence, found.advice
         assert not any(f"{text} ".count("  ") or "{" in text for text in found.sentences)
         if found.fits:
             assert f"holds batch {batch}," in held
@@ -167,7 +167,7 @@ def test_a_larger_batch_that_no_change_helps_is_named_as_one(
     for changes, end in (((), "and no change lowers that."), (over, "in all.")):
         monkeypatch.setattr(ExplainedStep, "changes", lambda *_, made=changes: made)
         found = explained(batch, memory, "mnist_cnn")
-        assert found.held.endswith(f"holds batch {batch}, and no larger one.")
+        assert found.fit_sentence.endswith(f"holds batch {batch}, and no larger one.")
         said = f"Nothing has to change. Batch {2 * batch} would not fit"
         assert found.advice.startswith(said)
         assert found.advice.endswith(end)
@@ -207,7 +207,7 @@ def test_only_blocks_with_modules_of_their_own_are_folded() -> None:
         "0.conv",
         "1.conv",
     ]
-    assert modules.folded(layers) == {
+    assert modules.shared_paths(layers) == {
         "h.0.attn": "h.*.attn", "h.1.attn": "h.*.attn", "h.1.mlp": "h.*.mlp", "h.1": "h.*",
         "features.0": "features.0", "features.1": "features.1",
         "0.conv": "0.conv", "1.conv": "1.conv",
