@@ -81,7 +81,7 @@ class AccuracyOfEstimates(Still, Study):
         steps = self.steps
         scale = _percent_scale(steps)
         charts = [self._bars(step, scale, at == len(steps)) for at, step in enumerate(steps, 1)]
-        left, right = max(each.left for each in charts), max(each.right for each in charts)
+        left, right = max(chart.left for chart in charts), max(chart.right for chart in charts)
         blocks: list[PageBlock] = []
         for step, chart in zip(steps, charts, strict=True):
             size = units.short(step.truth)

@@ -77,7 +77,7 @@ class Planned:
         return self.peak(batch) + sum(row.nbytes for row in self.card_estimates(batch))
 
     def fit(self, nbytes: int) -> int | None:
-        """Return the largest batch whose total is at most ``nbytes``; None where all batches fit."""
+        """Return the largest batch whose total is at most ``nbytes``; None where all do."""
         largest = self._cache.of(("fit", nbytes), lambda: largest_batch(self.ledger, nbytes))
         return None if largest is None else largest * self.parts
 
