@@ -53,7 +53,7 @@ def labels(chart: Chart) -> Iterator[str]:
         if isinstance(mark, written.ChartText):
             yield plain(mark.content)
         if isinstance(mark, Names):
-            yield from (plain(line) for way in mark.ways for line in way.name)
+            yield from (plain(line) for way in mark.lines for line in way.name)
 
 
 @pytest.mark.measures

@@ -18,7 +18,7 @@ from tests.pictures.trainings import HISTORIES, NAN, history
 def test_curves_and_text_show_every_training_with_its_error(name: str) -> None:
     view = views.training_curves(HISTORIES[name])
     labels, text = drawn(view), view.text()
-    for way in view.ways:
+    for way in view.curves:
         error = share(way.history.error)
         assert any(way.name.startswith(label.rstrip("…")) for label in labels)
         assert error in labels
@@ -53,7 +53,7 @@ def test_a_loss_that_is_no_number_is_told_and_marked() -> None:
 
 def test_a_point_is_the_mean_of_steps_and_none_where_one_is_no_number() -> None:
     fine, broken = (
-        views.training_curves({"a": history(*losses)}).ways[0]
+        views.training_curves({"a": history(*losses)}).curves[0]
         for losses in (range(1, 241), (*range(1, 7), NAN, *range(8, 241)))
     )
     assert fine.window == 4

@@ -102,16 +102,16 @@ def test_idle_is_0_only_where_none_is():
 
 def test_a_vector_says_what_it_holds():
     one, two = made(1).both, made(2)
-    assert made().said(one[0], 0) == "linear layer, vector 1: image 1, 31 lanes idle"
-    assert made().said(one[1], 1) == (
+    assert made().vector_text(one[0], 0) == "linear layer, vector 1: image 1, 31 lanes idle"
+    assert made().vector_text(one[1], 1) == (
         "convolution, vector 2: columns 33 to 49 of image 1, 15 lanes idle"
     )
-    assert two.said(two.both[1], 1) == (
+    assert two.vector_text(two.both[1], 1) == (
         "convolution, vector 2: column 33 of image 1 to column 15 of image 2, no lanes idle"
     )
-    assert made(31).said(made(31).both[0], 0).endswith("images 1 to 31, 1 lane idle")
+    assert made(31).vector_text(made(31).both[0], 0).endswith("images 1 to 31, 1 lane idle")
     channels = made(source="channels")
-    assert channels.said(channels.both[0], 31) == (
+    assert channels.vector_text(channels.both[0], 31) == (
         "linear layer, vector 32: channels 993 to 1,000 of one column, 24 lanes idle"
     )
 
@@ -258,7 +258,7 @@ def test_many_vectors_are_cut_before_the_last_one():
     said = facts(chart)
     assert len(said) < SHOWN
     assert "convolution, vector 1:" in said[0]
-    assert said[-1] == view.rows.said(each, 153)
+    assert said[-1] == view.rows.vector_text(each, 153)
     assert "in 154 vectors" in view.svg()
 
 
@@ -305,7 +305,7 @@ def test_keys_change_the_batch_walk_the_vectors_and_show_all_numbers():
     assert press(press(view, "ArrowLeft"), "ArrowLeft").batch == 1
     assert press(view, "ArrowLeft").batch == 1
     press(view, "ArrowDown")
-    assert view.fact(view.scene()) == view.rows.said(view.rows.both[1], 0)
+    assert view.fact(view.scene()) == view.rows.vector_text(view.rows.both[1], 0)
     press(view, "Enter")
     fact = view.fact(view.scene())
     assert fact == "convolution, vector 2: columns 33 to 49 of image 1, 15 lanes idle"

@@ -63,7 +63,7 @@ class Names(Mark):
     the frame. The symbol of a dashed line stands on a piece of that line.
     """
 
-    ways: Sequence[NamedLine]
+    lines: Sequence[NamedLine]
     away: float
     pitch: float
     inset: float = 0
@@ -71,7 +71,7 @@ class Names(Mark):
     @property
     def order(self) -> list[int]:
         """Indices of the lines by the heights of their ends, from the top to the bottom."""
-        return sorted(range(len(self.ways)), key=lambda index: -self.ways[index].end[1])
+        return sorted(range(len(self.lines)), key=lambda index: -self.lines[index].end[1])
 
     def heights(self, wanted: Sequence[float], top: float, bottom: float) -> list[float]:
         """Return the y of each name in pixels, near the wanted one and clear of the other names."""
@@ -80,7 +80,7 @@ class Names(Mark):
     def draw(self, pen: Pen) -> None:
         left = self.away < 0
         edge = (pen.box.left if left else pen.box.right) + self.away
-        ends = [self.ways[index].end for index in self.order]
+        ends = [self.lines[index].end for index in self.order]
         rows = self.heights([pen.y(y) for _, y in ends], pen.box.top, pen.box.bottom)
         for index, (x, y), row in zip(self.order, ends, rows, strict=True):
             beside = pen.x(x) + (-GAP if left else GAP)
@@ -88,7 +88,7 @@ class Names(Mark):
             self._name(pen, index, edge, row)
 
     def _name(self, pen: Pen, index: int, edge: float, y: float) -> None:
-        named, side = self.ways[index], -1 if self.away < 0 else 1
+        named, side = self.lines[index], -1 if self.away < 0 else 1
         dashed = len(named.facts) == 1
         long = SAMPLE if dashed else 2 * GAP
         if dashed:
@@ -105,12 +105,12 @@ class Names(Mark):
     def on(self, axes: Any) -> None:
         wide, tall = axes.bbox.width, axes.bbox.height
         x, inside = self.away / wide + (self.away > 0), axes.transData + axes.transAxes.inverted()
-        ends = [self.ways[index].end for index in self.order]
+        ends = [self.lines[index].end for index in self.order]
         wanted = [tall * (1 - inside.transform(end)[1]) for end in ends]
         rows = self.heights(wanted, 0, tall)
         for index, end, y in zip(self.order, ends, rows, strict=True):
             axes.annotate(
-                "\n".join(map(texts.plain, self.ways[index].name)), end, (x, 1 - y / tall),
+                "\n".join(map(texts.plain, self.lines[index].name)), end, (x, 1 - y / tall),
                 textcoords="axes fraction", fontsize=11, va="center", annotation_clip=False,
                 ha="right" if self.away < 0 else "left",
                 arrowprops={"arrowstyle": "-", "color": theme.symbol(index)[1]},

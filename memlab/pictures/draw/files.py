@@ -117,7 +117,7 @@ def _states(view: View[Any], slider: Range) -> Iterator[State]:
     for stop in sorted(
         {own, *(value for value in resolve(slider.stops, view.state) if value <= 2 * own)}
     ):
-        with suppress(InputError):  # a step that was made for some batches alone
+        with suppress(InputError):  # a step may be valid for some batches only
             state = view.changed(view.state, **{slider.name: stop})
             view.rows_of(state)
             yield state

@@ -65,7 +65,7 @@ def width(text: str, size: float = 12, bold: bool = False) -> float:
     """Return the width of one line of text in the unit of ``size``, the height of the type.
 
     >>> width("12 GB", 10)
-    30.57
+    28.35
     """
     table = _BOLD if bold else _REGULAR
     return sum(_advance(char, table) for char in text) * size / 1000

@@ -57,9 +57,9 @@ class ExplainedModel(SteadyView[Explained]):
 
     ``view.rows`` has the exact figures; ``view.changed_by`` names the change that is on.
 
-    >>> view = memlab.views.explain("resnet50", batch=32, memory="4 GB")
+    >>> view = memlab.views.explain("resnet18", batch=64, memory="4 GB")
     >>> print(view.rows.fit_sentence)
-    A card of 4 GB holds batch 32, and at most 33.
+    A card of 4 GB holds batch 64, and at most 115.
     """
 
     name, made_by = "explain", "explain"
