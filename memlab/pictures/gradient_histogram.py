@@ -99,6 +99,7 @@ class GradientHistogram(Still, Study):
         return [self._sentence(tally) for tally in self.tallies]
 
     def _sentence(self, tally: HistogramCounts) -> str:
+        """Return the sentence on the gradients of one scale that become 0."""
         lost = tally.counts["zero"]
         return text_of(
             "plain" if tally.scale == 1 else "scaled",

@@ -214,6 +214,7 @@ def _in_pairs(value: float, count: int, format: Format) -> npt.NDArray[np.float6
 
 
 def _rounded(value: float, format: Format) -> float:
+    """Return a value rounded to a format."""
     return float(rounding.rounded(value, format))
 
 

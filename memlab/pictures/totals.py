@@ -173,6 +173,7 @@ class StepTotals(Still, Study):
         return report(self, chart, self._table())
 
     def _marks(self) -> Iterator[Mark]:
+        """Yield the marks of the chart: name, bar and bytes of each total."""
         yield Rule(x=0, look="pole")
         for row, total in enumerate(self.totals):
             yield ChartText(0, row + 0.5, total.title, 13, "end", dx=-10, dy=4.5)

@@ -177,6 +177,7 @@ class TrainingCurves(Recordable):
         return [f"{curve.name}: {getattr(curve.history, what)}" for curve in self.curves]
 
     def _table(self) -> Table:
+        """Return the table of the trainings, which is in the text only."""
         heads = ("name", "batch", "first", "end", "error", "scale", "peak", "time")
         rows = []
         for curve in self.curves:

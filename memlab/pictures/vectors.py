@@ -433,6 +433,7 @@ class FilledVectors(View[Vectors]):
         return now.replace(chosen="") if value == "Escape" else None
 
     def _previous(self, scene: PageState) -> Vectors | None:
+        """Return the vectors of the previous state, or None."""
         return self.rows_of(scene.previous) if scene.previous else None
 
     def compose(self, scene: PageState) -> Page:
@@ -618,6 +619,7 @@ def _curves(vectors: Vectors, tall: float) -> Chart:
 
 
 def _point(filled: FilledLanes, batch: int, here: bool, index: int) -> Mark:
+    """Return the point of a layer at a batch; it is larger at the batch on display."""
     fact = Fact(
         f"{filled.layer.kind}, {text_of('batch')} {batch:,}", f"{filled.share} {text_of('idle')}"
     )

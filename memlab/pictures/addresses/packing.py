@@ -172,6 +172,7 @@ class PackingSubject:
 
 @lru_cache(maxsize=24)
 def _cached_placement(subject: PackingSubject, batch: int, how: str) -> Placement:
+    """Return a placement of a subject; the last 24 are cached."""
     return arrange(TOY, how) if subject.step is None else place(subject.step, batch, how)
 
 
@@ -195,6 +196,7 @@ def subject_of(given: str | Network | Step) -> PackingSubject:
 
 @lru_cache(maxsize=8)
 def _named_subject(name: str) -> PackingSubject:
+    """Return the subject of a name; the last 8 are cached."""
     if name == TOY_NAME:
         return PackingSubject(TOY_NAME, text_of("toy"), named=True)
     network = network_of(name)
@@ -371,6 +373,7 @@ class Packing:
 
     @cached_property
     def _sharing(self) -> dict[str, list[Placed]]:
+        """Blocks at some of each block's addresses at another time, by its name."""
         sharing: dict[str, list[Placed]] = {}
         names = [block.name for block in self.placement.blocks]
         for one, other in self.placement.sharing(together=False):
@@ -515,8 +518,8 @@ class Packing:
         more, named = len(self.overlaps) - NAMED, self.overlaps[:NAMED]
         counted = [text_of("more_faults", count=f"{more:,}")] if more > 0 else []
         values = ((f"{fault.first + 1:,}", fault.one.name, fault.other.name) for fault in named)
-        told = [text_of("fault", index=at, first=one, second=two) for at, one, two in values]
-        return [*told, *counted]
+        sentences = [text_of("fault", index=at, first=a, second=b) for at, a, b in values]
+        return [*sentences, *counted]
 
     def score(self) -> str:
         """Return a sentence that compares the arena with the lower bound and with the smallest one

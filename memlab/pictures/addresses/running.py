@@ -79,6 +79,7 @@ class ArenaRun:
         ]  # fmt: skip
 
     def _losses(self) -> list[str]:
+        """Return a sentence on both losses; none without a loss."""
         if self.loss is None or self.expected is None:
             return []
         key = "same_loss" if self.same_loss else "other_loss"
@@ -136,6 +137,7 @@ def run_map(subject: PackingSubject, placement: Placement, batch: int) -> ArenaR
 
 
 def _arrays(run: Run, what: str) -> Mapping[str, Array]:
+    """Return the arrays of a run that are compared, by name."""
     if what == "predictions":
         return {} if run.output is None else {"prediction": run.output}
     return run.gradients if what == "gradients" else run.parameters
@@ -153,6 +155,7 @@ def differences(
 
 
 def _bits(array: Array) -> Array:
+    """Return the bits of an array's values as unsigned integers."""
     import numpy as np  # only a run needs it
 
     return np.ascontiguousarray(array).view(f"u{array.itemsize}")

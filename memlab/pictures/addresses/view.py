@@ -296,6 +296,7 @@ class AddressMap(View[MapMoment]):
         return outcome
 
     def _run(self, now: State) -> ArenaRun:
+        """Run the map of a state, keep the outcome, and return it."""
         ran = packing(now)
         self._ran = ran, run_map(ran.subject, ran.placement, ran.batch)
         return self._ran[1]
@@ -405,12 +406,12 @@ class AddressMap(View[MapMoment]):
         moment, now, before = self.rows_of(scene.now), scene.now, scene.previous
         map_, pair = moment.packing, len(moment.maps) > 1
         alike = scene.live and not pair and before and not before.beside
-        was = packing(before) if before and alike and before.what is now.what else None
-        changed = was is not None and was.placement != map_.placement
+        old = packing(before) if before and alike and before.what is now.what else None
+        changed = old is not None and old.placement != map_.placement
         slides = changed and scene.news and now.hand is None and not map_.overlaps
-        top = was.placement.arena if was and was.placement.arena != map_.placement.arena else None
+        top = old.placement.arena if old and old.placement.arena != map_.placement.arena else None
         wide = (scene.width - APART) / 2 if pair and scene.width >= PAIR else scene.width
-        slid = was.placement if was and slides else None
+        slid = old.placement if old and slides else None
         return [AddressChart(moment, packed, wide - LEFT - RIGHT, top, slid, scene.live)
                 for packed in moment.maps]  # fmt: skip
 

@@ -83,11 +83,12 @@ class Names(Mark):
         ends = [self.lines[index].end for index in self.order]
         rows = self.heights([pen.y(y) for _, y in ends], pen.box.top, pen.box.bottom)
         for index, (x, y), row in zip(self.order, ends, rows, strict=True):
-            beside = pen.x(x) + (-GAP if left else GAP)
-            pen.svg.line(beside, pen.y(y), edge, row, class_="rule thin faint")
+            start = pen.x(x) + (-GAP if left else GAP)
+            pen.svg.line(start, pen.y(y), edge, row, class_="rule thin faint")
             self._name(pen, index, edge, row)
 
     def _name(self, pen: Pen, index: int, edge: float, y: float) -> None:
+        """Write the name of one line with its symbol, its middle at the y of the row."""
         named, side = self.lines[index], -1 if self.away < 0 else 1
         dashed = len(named.facts) == 1
         long = SAMPLE if dashed else 2 * GAP

@@ -105,8 +105,9 @@ def _frames(view: View[Any], slider: Range) -> Iterator[tuple[State, Page]]:
     stop before as the previous state."""
     states = list(_states(view, slider))
     for at, state in enumerate(states):
-        beside = states[at - 1] if at else states[1] if states[1:] else None
-        scene = PageState(state, beside, states[-1], dragging=beside is not None, width=view.widest)
+        previous = states[at - 1] if at else states[1] if states[1:] else None
+        dragging = previous is not None
+        scene = PageState(state, previous, states[-1], dragging=dragging, width=view.widest)
         yield state, view.compose(scene)
 
 

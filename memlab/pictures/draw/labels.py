@@ -135,11 +135,13 @@ class Label(Mark):
             tries[0].draw(pen)
 
     def _fits(self, pen: Pen, box: Box) -> bool:
+        """True if a box lies inside the picture and, with a leader, inside the frame."""
         if self.leader and not (pen.box.top <= box.top and box.bottom <= pen.box.bottom):
             return False
         return box.left >= 0 and box.right <= pen.svg.width
 
     def _draw_leader(self, pen: Pen, text: ChartText, box: Box) -> None:
+        """Draw the thin line from the point to a label that stands far from it."""
         if self.leader and abs(text.dy) > self.leader:
             x, edge = pen.x(text.x), box.bottom if text.dy < 0 else box.top
             end = min(max(x, box.left), box.right)
@@ -224,6 +226,7 @@ class Name(Label):
             self.instead.draw(pen)
 
     def _write_at(self, pen: Pen, box: Box, lines: list[str]) -> None:
+        """Write the lines of the name into a box."""
         x, anchor = (box.right, "end") if self.right else (box.left, "start")
         single = len(lines) == 1
         y = (box.top + box.bottom) / 2 + 0.36 * self.size if single else box.top + self.size - 1

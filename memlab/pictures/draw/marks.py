@@ -201,6 +201,7 @@ class Line(Mark):
 
     @property
     def _dashes(self) -> str:
+        """The dashes of the alternative; empty for a solid line."""
         index = self.look if isinstance(self.look, int) and self.dashed else 0
         return theme.DASHES[index % len(theme.DASHES)]
 

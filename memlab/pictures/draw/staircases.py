@@ -45,6 +45,7 @@ class Stair:
 
     @cached_property
     def _listed(self) -> list[int]:
+        """The heights as a list of integers."""
         listed: list[int] = self.tenths.tolist()
         return listed
 

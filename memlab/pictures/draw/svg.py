@@ -217,8 +217,8 @@ class Svg:
 
     @property
     def words(self) -> list[DrawnText]:
-        """The texts outside of charts and chart labels that were placed by a search: a matplotlib
-        figure writes them at their place in the picture."""
+        """Texts that stand at no fixed value of a chart: words of the page, and labels that took a
+        free place. A matplotlib figure writes them at their place in the picture."""
         return [label for label in self.labels if not label.chart]
 
     def render(self, title: str = "", standalone: bool = True) -> str:

@@ -237,7 +237,8 @@ def area_style(paint: Paint) -> dict[str, Any]:
 
 def edge_style(look: str) -> dict[str, Any]:
     """Return the matplotlib keyword arguments of a rectangle that is drawn by the name of a CSS
-    class: an edge without a fill, or for ``"page"`` a fill without an edge."""
+    class: an edge without a fill, for ``"page"`` a fill without an edge, for ``"chip"`` and
+    ``"hollow"`` neither."""
     if look in ("chip", "hollow"):
         return {"facecolor": "none", "edgecolor": "none"}
     if look == "page":

@@ -93,6 +93,7 @@ class AccuracyOfEstimates(Still, Study):
         return report(self, *blocks, size=12, bold=0)
 
     def _estimates(self, step: Compared) -> Iterator[PredictorEstimate]:
+        """Return the estimates of a step by the predictors that are installed."""
         return (estimate for estimate in step.estimates if estimate.predictor not in self.lacking)
 
     def _bars(self, step: Compared, scale: LinearScale, last: bool) -> Chart:
@@ -104,11 +105,13 @@ class AccuracyOfEstimates(Still, Study):
         return replace(chart, marks=[Rule(100, look="rule", fact=truth), *chart.marks])
 
     def _table(self, step: Compared) -> Table:
+        """Return the text twin of a step's chart."""
         heads = [text_of(key) for key in ("predictor", "size", "off", "took")]
         return Table(heads, [_cells(estimate, step) for estimate in self._estimates(step)], "<><>")
 
 
 def _largest_error_sentence(name: str, percent: float) -> str:
+    """Return the sentence on the largest error of a predictor, in percent."""
     if not percent:
         return text_of("equal", name=name)
     text = f"{percent:.2f}" if percent >= LEAST else text_of("less", percent=LEAST)
@@ -128,6 +131,8 @@ def _bar(estimate: PredictorEstimate, step: Compared) -> LabelledBar:
 
 
 def _cells(estimate: PredictorEstimate, step: Compared) -> list[str]:
+    """Return the table row of an estimate: predictor, bytes, error or reason of the failure,
+    seconds."""
     if estimate.nbytes is None:
         return [estimate.predictor, "", estimate.why, ""]
     size = units.short(estimate.nbytes)

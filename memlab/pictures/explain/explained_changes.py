@@ -100,6 +100,7 @@ class Planned:
 
     @cached_property
     def _cache(self) -> RecentResults:
+        """Results that were computed for this step."""
         return RecentResults(KEPT)
 
 

@@ -70,6 +70,7 @@ class OverTime:
 
     @cached_property
     def _columns(self) -> tuple[Plan, Plan]:
+        """The step on display and the unchanged step, in columns of one time axis."""
         return self.explained.plan_columns(COLUMNS)
 
     @property
@@ -100,6 +101,7 @@ class OverTime:
         return Mountain(slices, self.y.last, ground, before, time=ends_early)
 
     def _slice(self, layer: MountainLayer[Role | ModuleSlab]) -> DrawnLayer:
+        """Return a layer of the mountain as it is drawn: a role, or the feature maps of one module."""
         part, low, high = layer
         if isinstance(part, ModuleSlab):
             return DrawnLayer(low, high, THIN, fact=self._fact(part.module), edge=0.5)
@@ -190,8 +192,8 @@ class OverTime:
         curves = [top, np.zeros(COLUMNS) + memory]
         spot = [(x, memory, "end", 0.0, 0.0)]
         sky = [flank(top, ground, self.mountain.at(top))]
-        one_line, beside = self.explained.cross_in("error_one"), [near(x, memory, curves)]
-        near_by = Pointed(one_line, spot, 12, chip=True, finders=beside)
+        one_line, finders = self.explained.cross_in("error_one"), [near(x, memory, curves)]
+        near_by = Pointed(one_line, spot, 12, chip=True, finders=finders)
         tall = self.explained.cross_in("error_tall")
         narrow = Pointed(tall, spot, 12, chip=True, finders=sky, instead=near_by)
         yield Pointed(lines, spot, 12, chip=True, finders=sky, instead=narrow)
@@ -258,10 +260,12 @@ class Brackets(Mark):
         return [(span([run.first, run.last]), first, stop) for run, first, stop in merged]
 
     def _fits(self, pen: Pen, bracket: tuple[ModuleRun, float, float]) -> bool:
+        """True if the names of a bracket have room over it."""
         run, first, stop = bracket
         return self._has_room(pen, span([run.first, run.last]), first, stop)
 
     def _has_room(self, pen: Pen, name: str, first: float, stop: float) -> bool:
+        """True if a name is narrower than the columns from ``first`` to ``stop``."""
         return texts.width(name, 11) <= float(pen.x(stop) - pen.x(first)) - 6
 
     def on(self, axes: Any) -> None:

@@ -53,9 +53,11 @@ class RecordedModel(TorchModel):
         self.where, self._recorded = where, changes
 
     def _change_makers(self, batch: int, nbytes: int) -> list[Callable[[], StepChange | None]]:
+        """Return functions that plan the recorded changes at a batch."""
         return [partial(self._recorded_change, batch, change) for change in self._recorded]
 
     def _recorded_change(self, batch: int, given: Mapping[str, Any]) -> StepChange:
+        """Return a recorded change, planned at a batch."""
         values = {name: given[name] for name in _CHANGE_FIELDS}
         return self.change(given["step"], batch, values.pop("key"), *values.pop("code"), **values)
 
@@ -101,6 +103,7 @@ def load(path: str | Path) -> RecordedModel:
 
 
 def _model(data: Any) -> RecordedModel:
+    """Return the model of checked data of a file."""
     schema = data.get("schema") if isinstance(data, dict) else None
     if schema != SCHEMA:
         raise InputError(f"this is no model of schema {SCHEMA} (schema: {shorten(schema)}).")
