@@ -139,8 +139,7 @@ def _hidden(doc: str, default: Any = None, **more: Any) -> Setting[Any]:
 
 
 class AddressMap(View[MapMoment]):
-    """The tensors of a step at their addresses in one arena, to look at, to pack by hand and to
-    run.
+    """Tensors of a step at their addresses in one arena, to look at, to pack by hand, to run.
 
     ``move(name, address)`` moves a block, ``score()`` compares the arena with the smallest one,
     ``run()`` runs the step with these addresses.

@@ -101,7 +101,7 @@ class OverTime:
         return Mountain(slices, self.y.last, ground, before, time=ends_early)
 
     def _slice(self, layer: MountainLayer[Role | ModuleSlab]) -> DrawnLayer:
-        """Return a layer of the mountain as it is drawn: a role, or the feature maps of one module."""
+        """Return a layer of the mountain as it is drawn: a role, or one module's feature maps."""
         part, low, high = layer
         if isinstance(part, ModuleSlab):
             return DrawnLayer(low, high, THIN, fact=self._fact(part.module), edge=0.5)

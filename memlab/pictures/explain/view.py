@@ -53,8 +53,7 @@ def _zoo_step(name: str) -> ExplainedStep:
 
 
 class ExplainedModel(SteadyView[Explained]):
-    """The peak of a training step, the largest batch that a card holds, and the change that makes a
-    batch fit.
+    """Peak of a training step, the largest batch that fits a card, the change that makes one fit.
 
     ``view.rows`` has the exact figures; ``view.changed_by`` names the change that is on.
 
