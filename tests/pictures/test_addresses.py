@@ -13,7 +13,7 @@ import memlab
 from lessons import stored
 from memlab import strings
 from memlab.errors import InputError
-from memlab.pictures.addresses.address_map import SMALL, TALL, paint
+from memlab.pictures.addresses.address_map import SMALL, TALL, block_paint
 from memlab.pictures.addresses.packing import (
     MOST,
     OFFERED,
@@ -21,8 +21,8 @@ from memlab.pictures.addresses.packing import (
     TOY_NAME,
     Packing,
     PackingSubject,
-    say_how,
-    shortly,
+    placing_name,
+    short_bytes,
     subject_of,
 )
 from memlab.pictures.addresses.running import ArenaRun, differences, run_map
@@ -187,7 +187,7 @@ def test_what_cannot_be_packed_gets_one_sentence(wrong, says):
 def test_every_way_to_place_has_a_name():
     assert set(HOWS) == {*ORDERS, "best"}
     assert all(strings.has(f"addresses.how.{how.replace(' ', '_')}") for how in HOWS)
-    assert say_how("best fit") == "best fit"
+    assert placing_name("best fit") == "best fit"
 
 
 # -- how it was packed --------------------------------------------------------------------------
@@ -238,7 +238,7 @@ def test_the_headline_is_what_the_placing_gives(how, says):
 def test_three_digits():
     digits = {0: "0 B", 1: "1 B", 1000: "0.98 KiB", 13 * MIB: "13 MiB", 214_302_656: "204 MiB",
               1_377_881_600: "1.28 GiB", 2**80: "1,099,511,627,776 TiB"}  # fmt: skip
-    assert {nbytes: shortly(nbytes) for nbytes in digits} == digits
+    assert {nbytes: short_bytes(nbytes) for nbytes in digits} == digits
 
 
 def test_what_was_moved_by_hand_is_said():
@@ -483,7 +483,7 @@ def test_an_overlap_is_crossed_and_said():
 
 def test_nothing_is_told_by_colour_alone():
     kinds = ("kept", "short", "gradient_map", "parameter_gradient", "workspace")
-    looks = [(look.tint, look.pattern) for look in (*map(paint, kinds), SMALL)]
+    looks = [(look.tint, look.pattern) for look in (*map(block_paint, kinds), SMALL)]
     assert len(set(looks)) == len(looks)
 
 

@@ -9,12 +9,12 @@ import pytest
 
 from memlab.pictures.draw import scale, theme
 from memlab.pictures.draw.chart import Axis, Chart
-from memlab.pictures.draw.label_board import spread
+from memlab.pictures.draw.label_board import spread_heights
 from memlab.pictures.draw.labels import ChartText, Label
 from memlab.pictures.draw.marks import Area, Fact, Line, Points, Rect, Rule, Stairs
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.table import Key, Paragraphs, SideBySide, Table
-from memlab.pictures.draw.text import flow, plain, width, wrap
+from memlab.pictures.draw.text import flow_lines, plain, width, wrap
 from memlab.step.tensor import Role
 from tests.rows import every_row
 
@@ -53,7 +53,7 @@ def test_chinese_and_japanese_wrap_between_characters_but_before_no_full_stop() 
 
 
 def test_bold_pieces_keep_their_weight_and_a_space_between() -> None:
-    (line,) = flow([("bold", True), ("plain words", False)], 500, 12)
+    (line,) = flow_lines([("bold", True), ("plain words", False)], 500, 12)
     assert line == [("bold ", True), ("plain words", False)]
     assert plain(line) == "bold plain words"
 
@@ -86,7 +86,7 @@ def test_a_logarithmic_scale_takes_arrays_and_holds_what_is_too_small() -> None:
 
 
 def test_labels_spread_apart_in_order_and_stay_inside() -> None:
-    places = spread([10, 11, 12, 90], 15, 0, 100)
+    places = spread_heights([10, 11, 12, 90], 15, 0, 100)
     assert places == sorted(places)
     assert min(b - a for a, b in pairwise(places)) >= 15
     assert places[-1] <= 100

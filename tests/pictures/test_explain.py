@@ -11,8 +11,8 @@ import memlab
 from memlab import units, views
 from memlab.errors import InputError
 from memlab.pictures.explain import modules
-from memlab.pictures.explain.explained import Explained, amount
-from memlab.pictures.explain.explained_changes import ExplainedStep, budget
+from memlab.pictures.explain.explained import Explained, memory_text
+from memlab.pictures.explain.explained_changes import ExplainedStep, memory_bytes
 from memlab.placement.caching_allocator import CONTEXT, CUBLAS, estimates, simulate
 from memlab.step.step import Step
 from tests.strange import said
@@ -185,12 +185,12 @@ def test_every_figure_is_in_the_dict() -> None:
 
 @pytest.mark.parametrize(("nbytes", "said"), [(12 * 10**9, "12 GB"), (1_500_000, "1.5 MB")])
 def test_an_amount_as_it_was_asked_for(nbytes: int, said: str) -> None:
-    assert amount(nbytes) == said
+    assert memory_text(nbytes) == said
 
 
 def test_a_card_holds_something() -> None:
     with pytest.raises(InputError, match="memory must be more than 0 B"):
-        budget(0)
+        memory_bytes(0)
 
 
 # -- modules -------------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ def test_only_blocks_with_modules_of_their_own_are_folded() -> None:
 def test_rows_are_few_and_lose_no_byte() -> None:
     sizes = {f"h.{i}.{part}": n for i in range(12) for part, n in (("attn", 90), ("mlp", 30))}
     sizes |= {"head": 50, "norm": 1, "drop": 2}
-    groups = modules.rows(sizes)
+    groups = modules.module_groups(sizes)
     assert [group.name for group in groups] == ["h.*.attn", "h.*.mlp", "head", ""]
     assert sum(group.nbytes for group in groups) == sum(sizes.values())
     assert sorted(member for group in groups for member in group.members) == sorted(sizes)

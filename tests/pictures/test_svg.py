@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memlab.pictures.draw import scale
 from memlab.pictures.draw import text as texts
-from memlab.pictures.draw.label_board import Board
+from memlab.pictures.draw.label_board import LabelBoard
 from memlab.pictures.draw.staircases import Frame
 from memlab.pictures.draw.svg import Box, Svg
 from memlab.pictures.draw.theme import PAINTS, paint
@@ -35,7 +35,7 @@ def test_lines_break_at_spaces_and_keep_every_word():
 
 
 def test_bold_pieces_stay_bold_over_a_break():
-    lines = texts.flow([("refused twice here", True), ("fits", False)], 70, 12)
+    lines = texts.flow_lines([("refused twice here", True), ("fits", False)], 70, 12)
     assert [bold for line in lines for _, bold in line] == [True, True, False]
 
 
@@ -210,7 +210,7 @@ def test_what_leaves_the_frame_is_cut_off():
 
 def test_a_place_is_free_and_between_the_curves():
     low, high = np.zeros(10), np.array([5.0, 5, 5, 60, 80, 80, 60, 5, 5, 5])
-    board = Board([Box(57, 0, 62, 100)])
+    board = LabelBoard([Box(57, 0, 62, 100)])
     box = board.widest(frame(), low, high, 8, 10)
     assert box is not None
     assert not box.meets(Box(57, 0, 62, 100))
@@ -219,7 +219,7 @@ def test_a_place_is_free_and_between_the_curves():
 
 
 def test_where_nothing_fits_there_is_no_place():
-    assert Board().widest(frame(), np.zeros(10), np.full(10, 5.0), 20, 12) is None
+    assert LabelBoard().widest(frame(), np.zeros(10), np.full(10, 5.0), 20, 12) is None
 
 
 @every_row(("x", "y"), [*product((0, 50), (0, 50))])

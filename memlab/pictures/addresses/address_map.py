@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 
 from memlab import strings
-from memlab.pictures.addresses.packing import Packing, Placed, shortly, text_of
+from memlab.pictures.addresses.packing import Packing, Placed, short_bytes, text_of
 from memlab.pictures.draw import marks as draw
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Axis, Chart
@@ -51,7 +51,7 @@ LEFT, RIGHT, TALL, STRIP = 72, 6, 221, 40
 """Pixels left and right of a map, its height, and the height of the live bytes above it."""
 
 
-def paint(kind: str) -> Paint:
+def block_paint(kind: str) -> Paint:
     """Return the fill of a kind of block: ``"kept"``, ``"short"``, ``"small"`` or the name of a
     role."""
     return {"kept": KEPT, "short": SHORT, "small": SMALL}.get(kind) or PAINTS[Role(kind)]
@@ -90,7 +90,7 @@ class MapMoment:
 
 
 @lru_cache(maxsize=8)
-def facts(packing: Packing) -> dict[str, Fact]:
+def block_facts(packing: Packing) -> dict[str, Fact]:
     """Return the facts of the blocks that are drawn one by one, by name."""
     return {placed.name: _fact(packing, placed) for placed in packing.large}
 
@@ -122,7 +122,7 @@ def block_marks(
     yield Rects([place for kind, place in places if kind != "small"], "page", inset)
     for kind in dict.fromkeys(kind for kind, _ in places):
         here = [place for other, place in places if other == kind]
-        yield Rects(here, paint(kind), inset, 0 if kind == "small" else edge)
+        yield Rects(here, block_paint(kind), inset, 0 if kind == "small" else edge)
         if kind == "kept":
             yield Rects(here, Paint(KEPT.colour, 1), inset, 0, BAR)
 
@@ -263,7 +263,7 @@ class AddressChart:
         """Bytes alive at the cursor, and the name of the operation where it has one."""
         packing, nbytes = self.packing, self.packing.live_bytes[self.moment.at]
         most = self.moment.at == packing.placement.busiest
-        amount = text_of("busiest") if most else text_of("alive_here", amount=shortly(nbytes))
+        amount = text_of("busiest") if most else text_of("alive_here", amount=short_bytes(nbytes))
         return " · ".join(filter(None, [amount, packing.subject.operation(self.moment.at)]))
 
     # -- blocks at their addresses ------------------------------------------------------------
@@ -309,7 +309,7 @@ class AddressChart:
         """Yield the blocks from before the step, stacked below address 0, each as long as it is
         needed, and their sum in words."""
         packing, level = self.packing, self.scale.first
-        for role, stop, nbytes in outside(packing) if level < 0 else ():
+        for role, stop, nbytes in blocks_before_step(packing) if level < 0 else ():
             place, name = (0, stop, level, level + nbytes), strings.get(f"role.{role.value}.one")
             fact = Fact(name, nbytes=nbytes, more=text_of("outside_more"))
             yield Rect(*place, PAINTS[role], edge=0.4, fact=fact)
@@ -320,7 +320,7 @@ class AddressChart:
     def _outside_text(self) -> str:
         """Bytes from before the step in words; empty where there are none."""
         nbytes = self.packing.subject.before(self.packing.batch)
-        return text_of("outside", amount=shortly(nbytes)) if nbytes else ""
+        return text_of("outside", amount=short_bytes(nbytes)) if nbytes else ""
 
     @property
     def _foot(self) -> int:
@@ -366,7 +366,7 @@ class AddressChart:
         for placed in self.large_placed:
             yield Rect(*placed.place, look="target", inset=float(self.toy),
                        solid=self.toy and placed.name not in self.faulty,
-                       fact=facts(self.packing)[placed.name],
+                       fact=block_facts(self.packing)[placed.name],
                        send=("choose", placed.name))  # fmt: skip
             if self.moment.now.moving:
                 send = ("choose", placed.name)
@@ -419,7 +419,7 @@ class AddressChart:
         ends and the next one takes its bytes."""
         tenants = placed.entry.tenants if placed.entry else ()
         name = " → ".join(tenant.name for tenant in tenants) or placed.name
-        (wide, tall), chip = self.size(placed.place), bool(paint(placed.kind).pattern)
+        (wide, tall), chip = self.size(placed.place), bool(block_paint(placed.kind).pattern)
         if tall >= 13 and texts.width(name, 11) <= wide - 2 * BAR - 4:
             yield from self._stacked(placed.place, [(name, 11)], chip)
         for tenant in tenants[1:]:
@@ -456,13 +456,13 @@ class AddressChart:
         top, last = self.top, self.scale.last
         key = "top_equal" if top == self.packing.placement.lower_bound else "top"
         yield Rule(y=top, look="limit", below=4, above=6)
-        yield ChartText(0, top, shortly(top), 11, "end", -12, 4, bold=True)
+        yield ChartText(0, top, short_bytes(top), 11, "end", -12, 4, bold=True)
         yield self._level_name(text_of(key if self.done else "top_now"), top, bold=True)
         for bound in self._separate_bound:
             apart = self.size((0, 0, min(bound, top), max(bound, top)))[1]
             yield self._level_name(text_of("bound"), top if apart < 16 else bound, right=apart < 16)
             if apart > 12 and len(self.moment.maps) == 1:
-                yield ChartText(0, bound, shortly(bound), 11, "end", -12, 4)
+                yield ChartText(0, bound, short_bytes(bound), 11, "end", -12, 4)
         yield ChartText(0, self.scale.first, text_of("axis_x"), 11, dy=self._foot, dim=True)
         sides = [(0, last * part, "end", -8, 4) for part in (0.6, 0.5, 0.4, 0.7)]
         yield Label(text_of("axis_y"), sides, 11, dim=True)
@@ -476,7 +476,7 @@ class AddressChart:
         return Label(name, places if free >= 0 else [], 12, bold, chip=True, kept=True, apart=1)
 
 
-def outside(packing: Packing) -> Iterator[tuple[Role, int, int]]:
+def blocks_before_step(packing: Packing) -> Iterator[tuple[Role, int, int]]:
     """Yield the blocks from before the step: role, index after the last operation that needs them,
     and bytes. The blocks that are needed longest come first."""
     sums: dict[tuple[Role, int], int] = {}

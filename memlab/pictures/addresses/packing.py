@@ -41,7 +41,7 @@ NAMED = 2
 """Number of overlaps that are named; the others are counted."""
 
 
-def shortly(nbytes: int) -> str:
+def short_bytes(nbytes: int) -> str:
     """Return bytes with three digits in a binary unit: ``'13 MiB'``, ``'1.28 GiB'``, ``'40 B'``."""
     fits = (u for u in ("TiB", "GiB", "MiB", "KiB") if nbytes * 1024 >= units.UNITS[u] * 1000)
     size = units.UNITS[unit := next(fits, "B")]
@@ -59,7 +59,7 @@ def text_of(key: str, /, **values: object) -> str:
     return strings.get(f"addresses.{key}", **values)
 
 
-def say_how(name: str) -> str:
+def placing_name(name: str) -> str:
     """Return the display name of a placing, such as ``"best fit"``."""
     return text_of(f"how.{name.replace(' ', '_')}")
 
@@ -442,7 +442,7 @@ class Packing:
         """Title of the map: ``'ResNet-50 v1.5, batch 32, in place, best known'``."""
         subject, inside = self.subject, self.subject.step is not self.subject.plain
         batch = "" if subject.toy else text_of("batch", batch=f"{self.batch:,}")
-        how = say_how(self.placement.how)
+        how = placing_name(self.placement.how)
         about = [subject.label, batch, text_of("in_place") if inside else "", how]
         return ", ".join(filter(None, about))
 
@@ -452,12 +452,12 @@ class Packing:
         map_, blocks = self.placement, f"{len(self.blocks):,}"
         if count is not None and count < len(self.blocks):
             top = max((placed.top for placed in self.turns[:count]), default=0)
-            return text_of("finding.now", count=f"{count:,}", all=blocks, arena=shortly(top))
+            return text_of("finding.now", count=f"{count:,}", all=blocks, arena=short_bytes(top))
         key = "alone" if map_.arena == map_.total else "above"
         key = "faulty" if self.overlaps else key if map_.waste else "proved"
         amounts = {"arena": map_.arena, "bound": map_.lower_bound, "total": map_.total}
         amounts |= {"waste": abs(map_.waste)}
-        return text_of(f"finding.{key}", **{name: shortly(n) for name, n in amounts.items()})
+        return text_of(f"finding.{key}", **{name: short_bytes(n) for name, n in amounts.items()})
 
     @property
     def sentences(self) -> list[str]:

@@ -14,9 +14,9 @@ from memlab.pictures.addresses.address_map import (
     RIGHT,
     AddressChart,
     MapMoment,
-    facts,
-    outside,
-    paint,
+    block_facts,
+    block_paint,
+    blocks_before_step,
 )
 from memlab.pictures.addresses.packing import (
     OFFERED,
@@ -25,8 +25,8 @@ from memlab.pictures.addresses.packing import (
     Packing,
     PackingSubject,
     Placed,
-    say_how,
-    shortly,
+    placing_name,
+    short_bytes,
     subject_of,
     text_of,
 )
@@ -55,16 +55,16 @@ LISTED = 12
 # -- settings -------------------------------------------------------------------------------------
 
 
-def subject(now: State) -> PackingSubject:
+def state_subject(now: State) -> PackingSubject:
     """Return the subject of a state, in place if the state says so."""
     chosen: PackingSubject = now.what.in_place if now.in_place else now.what
     return chosen
 
 
-def packing(now: State, how: str = "") -> Packing:
+def state_map(now: State, how: str = "") -> Packing:
     """Return the map of a state, or with ``how`` the map of another placing."""
     chosen, moves = (how, ()) if how else now.hand or (now.how, ())
-    return _packing(subject(now), now.batch, chosen, moves)
+    return _packing(state_subject(now), now.batch, chosen, moves)
 
 
 @lru_cache(maxsize=32)
@@ -82,7 +82,7 @@ def has_step(now: State) -> bool:
     return not now.what.toy
 
 
-class What(Select[Any]):
+class SubjectSelect(Select[Any]):
     """Choice of the subject: one of those offered, or the one that the view was made for."""
 
     def value(self, now: State) -> str:
@@ -103,7 +103,7 @@ class What(Select[Any]):
         return repr(now.what.name) if now.what.named else "subject"
 
 
-class Placing(Select[str]):
+class PlacingSelect(Select[str]):
     """Choice of the placing; ``"by hand"`` once a block was moved."""
 
     def allowed(self, given: Any, now: State) -> str:
@@ -112,7 +112,7 @@ class Placing(Select[str]):
     def labelled(self, now: State, labels: Any) -> dict[str, str]:
         left_out = "best" if now.what.toy else "exact"  # "exact" is for few blocks
         hows = dict.fromkeys([*(how for how in HOWS if how != left_out), now.how])
-        return {how: say_how(how) for how in hows}
+        return {how: placing_name(how) for how in hows}
 
     def as_code(self, now: State) -> str:
         return f"how={now.hand[0] if now.hand else now.how!r}"
@@ -128,7 +128,7 @@ def _with_moved_blocks(now: State, given: Any) -> Mapping[str, Any]:
     how, moves = now.hand or (now.how, ())
     addresses = {name: units.parse(address, bare=True) for name, address in given.items()}
     for name, address in addresses.items():
-        packing(now).placement.moved(name, address)  # refuses a wrong name or address
+        state_map(now).placement.moved(name, address)  # refuses a wrong name or address
     hand = how, tuple((dict(moves) | addresses).items())
     return {"hand": hand, "how": BY_HAND} if given else {}
 
@@ -157,13 +157,13 @@ class AddressMap(View[MapMoment]):
     picture_keys = ("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Enter", "Escape", "KeyM",
                     "KeyP", "KeyR")  # fmt: skip
 
-    what = What(
+    what = SubjectSelect(
         (),
         default=lambda now: subject_of(TOY_NAME),
         doc='``"toy"``, six made-up tensors; a name of ``memlab.zoo``; a network or a step',
         code="plain",
     )
-    how = Placing(
+    how = PlacingSelect(
         (),
         default="no reuse",
         doc='a placing: ``"no reuse"``, ``"birth"``, ``"biggest"``, ``"best fit"``, ``"exact"`` '
@@ -178,18 +178,18 @@ class AddressMap(View[MapMoment]):
     )
     cursor = Range(
         1,
-        lambda now: subject(now).operations,
+        lambda now: state_subject(now).operations,
         default=None,
-        at=lambda now: packing(now).placement.busiest + 1,
+        at=lambda now: state_map(now).placement.busiest + 1,
         follows=("what", "in_place"),
         doc="the operation to cut, counted from 1; None for the busiest",
     )
     numbers = Checkbox(doc="every number: the largest blocks, of all or at the cursor", key="KeyN")
     packed = Range(
         0,
-        lambda now: len(packing(now).blocks),
+        lambda now: len(state_map(now).blocks),
         default=None,
-        at=lambda now: len(packing(now).blocks),
+        at=lambda now: len(state_map(now).blocks),
         follows=MAP,
         place="more",
         doc="how many blocks lie already, in the placer's order; None for all",
@@ -223,7 +223,7 @@ class AddressMap(View[MapMoment]):
     moved = Setting(
         doc='addresses given by hand to some blocks, in bytes or as ``"3 MiB"``',
         default=lambda now: {},
-        get=lambda now: {placed.name: placed.address for placed, _ in packing(now).moved},
+        get=lambda now: {placed.name: placed.address for placed, _ in state_map(now).moved},
         put=_with_moved_blocks,
         code=lambda now: now.hand is not None,
     )
@@ -245,16 +245,16 @@ class AddressMap(View[MapMoment]):
             raise InputError(_("only the toy is shown twice, side by side; leave beside out."))
         if new.hand is None:
             known("placing", new.how, HOWS)
-        map_ = packing(new)
+        map_ = state_map(new)
         known("block", new.chosen, ["", *map_.by_name])
         return new.replace(packed=None) if new.packed == len(map_.blocks) else new
 
     def study(self, now: State) -> MapMoment:
-        first = packing(now)
-        return MapMoment(now, (first, *([packing(now, now.beside)] if now.beside else [])))
+        first = state_map(now)
+        return MapMoment(now, (first, *([state_map(now, now.beside)] if now.beside else [])))
 
     def test_state(self, now: State) -> str:
-        placement = packing(now).placement
+        placement = state_map(now).placement
         return f"{now.what.name}|{placement.how}|{placement.arena}"
 
     def outline_key(self, now: State) -> object:
@@ -296,7 +296,7 @@ class AddressMap(View[MapMoment]):
 
     def _run(self, now: State) -> ArenaRun:
         """Run the map of a state, keep the outcome, and return it."""
-        ran = packing(now)
+        ran = state_map(now)
         self._ran = ran, run_map(ran.subject, ran.placement, ran.batch)
         return self._ran[1]
 
@@ -311,7 +311,9 @@ class AddressMap(View[MapMoment]):
         if name == "key":
             return self._after_key(now, str(value))
         if name == "at":
-            return now.replace(cursor=stop("operation", value, 0, subject(now).operations - 1) + 1)
+            return now.replace(
+                cursor=stop("operation", value, 0, state_subject(now).operations - 1) + 1
+            )
         if name == "choose":
             return self.changed(now, chosen=str(value))
         if name == "put":
@@ -327,7 +329,7 @@ class AddressMap(View[MapMoment]):
         """Return the state after a block was dragged: ``"A 3145728"`` moves A, within the axis of
         the picture."""
         name, _, address = value.rpartition(" ")
-        map_ = packing(self._origin.now if self._origin else now)
+        map_ = state_map(self._origin.now if self._origin else now)
         focus = map_.by_name[known("block", name, map_.by_name)]
         high = map_.placement.total if map_.subject.toy else map_.placement.arena
         place = stop("address", address, 0, max(high - focus.size, 0)) + map_.unit // 2
@@ -358,7 +360,7 @@ class AddressMap(View[MapMoment]):
         addresses."""
         plain: dict[str, Any] = {"batch": None, "packed": None}
         correct = self.changed(now, what=SMALL, how="best", **plain)
-        wrong, address = packing(correct).silent_fault()
+        wrong, address = state_map(correct).silent_fault()
         cursor, moved = wrong.block.birth + 1, {wrong.name: address}
         state = self.changed(correct, moved=moved, chosen=wrong.name, cursor=cursor)
         self._run(state)
@@ -374,11 +376,11 @@ class AddressMap(View[MapMoment]):
         return " ".join([turn.text() if turn else _headline(moment), *_sentences(moment)])
 
     def fact(self, scene: PageState) -> str:
-        return str(facts(self.rows_of(scene.now).packing).get(scene.now.chosen, ""))
+        return str(block_facts(self.rows_of(scene.now).packing).get(scene.now.chosen, ""))
 
     def lines(self, scene: PageState) -> Sequence[Paragraph]:
         """Return the outcome of the last run, if it ran the map on display."""
-        (ran_map, ran), now = self._ran or (None, None), packing(scene.now)
+        (ran_map, ran), now = self._ran or (None, None), state_map(scene.now)
         same = ran_map and ran_map.subject is now.subject and ran_map.placement == now.placement
         return [Paragraph(line) for line in ran.sentences()] if ran and same and scene.live else []
 
@@ -393,7 +395,7 @@ class AddressMap(View[MapMoment]):
             *chain.from_iterable(_detail_blocks(chart, scene.width >= TABLE) for chart in charts),
             Paragraphs(lambda: list(_phases(map_.subject)), drawn=False),
         ]
-        others = [say_how(other.placement.how) for other in moment.maps[1:]]
+        others = [placing_name(other.placement.how) for other in moment.maps[1:]]
         return Page(", ".join([map_.title, *others]), blocks, scene.width)
 
     def _charts(self, scene: PageState) -> list[AddressChart]:
@@ -405,7 +407,7 @@ class AddressMap(View[MapMoment]):
         moment, now, before = self.rows_of(scene.now), scene.now, scene.previous
         map_, pair = moment.packing, len(moment.maps) > 1
         alike = scene.live and not pair and before and not before.beside
-        old = packing(before) if before and alike and before.what is now.what else None
+        old = state_map(before) if before and alike and before.what is now.what else None
         changed = old is not None and old.placement != map_.placement
         slides = changed and scene.news and now.hand is None and not map_.overlaps
         top = old.placement.arena if old and old.placement.arena != map_.placement.arena else None
@@ -451,7 +453,7 @@ def _headline(moment: MapMoment) -> str:
     """Return the result of one map, or of two, as a sentence."""
     if len(moment.maps) == 1:
         return moment.packing.headline(moment.count)
-    first, second = (shortly(map_.placement.arena) for map_ in moment.maps)
+    first, second = (short_bytes(map_.placement.arena) for map_ in moment.maps)
     return text_of("finding.pair", first=first, second=second)
 
 
@@ -470,7 +472,7 @@ def _sentences(moment: MapMoment) -> list[str]:
 def _maps(charts: Sequence[AddressChart], width: float) -> Sequence[PageBlock]:
     """Return the maps side by side or, on a narrow page, one below the other; two have their names
     above."""
-    names = [say_how(chart.packing.placement.how) for chart in charts] if charts[1:] else [""]
+    names = [placing_name(chart.packing.placement.how) for chart in charts] if charts[1:] else [""]
     columns = [
         Below([Paragraphs(name, 13, bold=True, left=LEFT), chart.strip(), chart.map()], gap=6)
         for name, chart in zip(names, charts, strict=True)
@@ -493,7 +495,7 @@ def _detail_blocks(chart: AddressChart, wide: bool) -> Iterator[PageBlock]:
     largest = sorted(here, key=lambda placed: -placed.size)[:LISTED]
     rows = [placed for placed in here if placed in largest]
     title = text_of("cut" if cut else "largest", index=f"{moment.at + 1:,}")
-    looks, drawn = [paint(block.kind) for block in rows], moment.now.numbers and wide
+    looks, drawn = [block_paint(block.kind) for block in rows], moment.now.numbers and wide
     yield Table(text_of("heads").split("|"), [*map(map_.row, rows)], "<>>>>><", title,
                 looks=looks,
                 drawn=drawn, gap=8 * drawn)  # fmt: skip
@@ -512,11 +514,13 @@ def _key(chart: AddressChart) -> Key:
     """Return the legend of the fills: kinds of blocks, roles outside the arena that are tall enough
     to see, and free bytes."""
     map_, table = chart.packing, "toy_kind" if chart.toy else "key"
-    outer = [role for role, _, nbytes in outside(map_) if chart.size((0, 0, 0, nbytes))[1] > 3]
+    outer = [
+        role for role, _, nbytes in blocks_before_step(map_) if chart.size((0, 0, 0, nbytes))[1] > 3
+    ]
     kinds = dict.fromkeys([*(block.kind for block in map_.large), *(role.value for role in outer)])
     if len(map_.large) < len(map_.blocks):
         kinds["small"] = None
     names = {kind: f"addresses.{table}.{kind}" for kind in kinds}
-    entries = [(paint(kind), strings.get(name if strings.has(name) else f"role.{kind}.one"))
+    entries = [(block_paint(kind), strings.get(name if strings.has(name) else f"role.{kind}.one"))
                for kind, name in names.items()]  # fmt: skip
     return Key([*entries, (FREE, text_of("key.free"))], 11, gap=6)

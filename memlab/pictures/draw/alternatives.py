@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw import theme
 from memlab.pictures.draw.chart import Axis, Chart
-from memlab.pictures.draw.label_board import spread
+from memlab.pictures.draw.label_board import spread_heights
 from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Fact, Line, Mark, Pen, Point, Points, Rect, Rule, symbol
 from memlab.pictures.draw.scale import Scale
@@ -75,7 +75,7 @@ class Names(Mark):
 
     def heights(self, wanted: Sequence[float], top: float, bottom: float) -> list[float]:
         """Return the y of each name in pixels, near the wanted one and clear of the other names."""
-        return spread(wanted, self.pitch, top + self.inset, bottom - self.inset)
+        return spread_heights(wanted, self.pitch, top + self.inset, bottom - self.inset)
 
     def draw(self, pen: Pen) -> None:
         left = self.away < 0
@@ -93,7 +93,8 @@ class Names(Mark):
         dashed = len(named.facts) == 1
         long = SAMPLE if dashed else 2 * GAP
         if dashed:
-            colour, dashes = theme.symbol(index)[1], theme.DASHES[index % len(theme.DASHES)]
+            colour = theme.alternative_symbol(index)[1]
+            dashes = theme.DASHES[index % len(theme.DASHES)]
             pen.svg.line(edge, y, edge + side * long, y, stroke=colour, stroke_width=1.8,
                          stroke_dasharray=dashes or None)  # fmt: skip
         symbol(pen.svg, index, edge + side * long / 2, y)
@@ -114,7 +115,7 @@ class Names(Mark):
                 "\n".join(map(texts.plain, self.lines[index].name)), end, (x, 1 - y / tall),
                 textcoords="axes fraction", fontsize=11, va="center", annotation_clip=False,
                 ha="right" if self.away < 0 else "left",
-                arrowprops={"arrowstyle": "-", "color": theme.symbol(index)[1]},
+                arrowprops={"arrowstyle": "-", "color": theme.alternative_symbol(index)[1]},
             )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memlab.pictures.draw import text as texts
-from memlab.pictures.draw.label_board import Board
+from memlab.pictures.draw.label_board import LabelBoard
 from memlab.pictures.draw.marks import Mark, Pen
 from memlab.pictures.draw.scale import Scale, Tick
 from memlab.pictures.draw.svg import Box, Svg, text_box
@@ -167,7 +167,7 @@ def _draw_x_axis(pen: Pen, axis: Axis, end: float) -> None:
     svg, box = pen.svg, pen.box
     on_top = axis.side == "top"
     edge, y = (box.top, box.top - 8) if on_top else (box.bottom, box.bottom + 16)
-    ticks, board = list(axis.marks(pen.across)), Board()
+    ticks, board = list(axis.marks(pen.across)), LabelBoard()
     for value, label in (*ticks[-1:], *ticks[:-1]):
         x = pen.x(value)
         if axis.grid:

@@ -20,7 +20,7 @@ MARGIN = 8
 
 
 @dataclass
-class Board:
+class LabelBoard:
     """The rectangles of a chart that no further label may cover."""
 
     taken: list[Box] = field(default_factory=list)
@@ -123,7 +123,7 @@ def _boxes_between(
     return boxes
 
 
-def spread(wanted: Sequence[float], pitch: float, top: float, bottom: float) -> list[float]:
+def spread_heights(wanted: Sequence[float], pitch: float, top: float, bottom: float) -> list[float]:
     """Return heights near the wanted ones, at least ``pitch`` apart, and between ``top`` and
     ``bottom`` where there is room: the names at the ends of lines.
 

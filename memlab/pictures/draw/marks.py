@@ -18,7 +18,7 @@ import numpy as np
 from memlab import strings, units
 from memlab.arrays import Floats
 from memlab.pictures.draw import theme
-from memlab.pictures.draw.label_board import Board
+from memlab.pictures.draw.label_board import LabelBoard
 from memlab.pictures.draw.scale import Scale
 from memlab.pictures.draw.staircases import Frame
 from memlab.pictures.draw.svg import Box, Svg, box_path
@@ -58,7 +58,7 @@ class Pen:
     box: Box
     across: Scale
     up: Scale
-    board: Board = field(default_factory=Board)
+    board: LabelBoard = field(default_factory=LabelBoard)
 
     def x(self, value: Any) -> Any:
         """Return the x of a value, or of an array of values, in pixels."""
@@ -196,7 +196,7 @@ class Line(Mark):
         if isinstance(look, str):
             pen.svg.path(d, class_=look, fill="none", stroke_width=self.width)
             return
-        pen.svg.path(d, stroke=theme.symbol(look)[1], stroke_width=self.width or 1.8,
+        pen.svg.path(d, stroke=theme.alternative_symbol(look)[1], stroke_width=self.width or 1.8,
                      stroke_dasharray=self._dashes or None, fill="none")  # fmt: skip
 
     @property
@@ -263,7 +263,7 @@ def symbol(svg: Svg, look: str | int, x: float, y: float, size: float = 7.2) -> 
         size: diameter of a dot or a ring; symbols of alternatives have one size.
     """
     if isinstance(look, int):
-        shape, colour, full = theme.symbol(look)
+        shape, colour, full = theme.alternative_symbol(look)
         place = f"translate({x:.1f} {y:.1f})"
         fill = {"fill": colour} if full else {"class_": "hollow"}
         svg.path(theme.SHAPES[shape], stroke=colour, stroke_width=1.6, transform=place, **fill)

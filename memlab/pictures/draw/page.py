@@ -13,7 +13,7 @@ from memlab.pictures.draw import text as texts
 from memlab.pictures.draw import theme
 from memlab.pictures.draw.marks import Glyph
 from memlab.pictures.draw.svg import MARGIN, DrawnText, Svg
-from memlab.pictures.draw.table import PageBlock, Paragraphs, paragraphs
+from memlab.pictures.draw.table import PageBlock, Paragraphs, paragraph_lines
 from memlab.pictures.draw.theme import Paint
 from memlab.pictures.values.study import Study
 
@@ -63,7 +63,7 @@ class Page:
 
     def text(self) -> str:
         """Return the text twin of the picture: the title and the text of every block."""
-        lines = paragraphs(self.blocks)
+        lines = paragraph_lines(self.blocks)
         if self.titled:
             head = self.title if self.title[-1:] in ".!?:。" else f"{self.title}."
             apart = [""] if self.blocks and self.blocks[0].alone else []

@@ -229,7 +229,9 @@ class Svg:
         size = f' width="{width:g}" height="{height:g}"' if standalone else ""
         sheet = f'x="-{margin}" y="-{margin}" width="{width:g}" height="{height:g}"'
         page = f'<rect class="page" {sheet}/>' if standalone else ""
-        hatches = "".join(theme.pattern(name, paint) for paint, name in self.patterns.items())
+        hatches = "".join(
+            theme.pattern_element(name, paint) for paint, name in self.patterns.items()
+        )
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="memlab-svg" role="img"{size} '
             f'viewBox="{-margin} {-margin} {width:g} {height:g}"><title>{_safe(title)}</title>'

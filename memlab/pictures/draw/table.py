@@ -100,7 +100,7 @@ class Paragraphs(PageBlock):
                 lines.append(texts.shortened(paragraph, width, self.size, self.bold))
                 continue
             runs = [(paragraph, self.bold)] if isinstance(paragraph, str) else paragraph
-            lines += texts.flow(runs, min(width, READ), self.size)
+            lines += texts.flow_lines(runs, min(width, READ), self.size)
         return lines[: self.most]
 
     def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
@@ -109,7 +109,7 @@ class Paragraphs(PageBlock):
         x, width = x + self.left, width - self.left
         pitch, base = LINES[self.size], y + self.size
         if self.mark is not None:
-            sample(svg, self.mark, x, base)
+            draw_sample(svg, self.mark, x, base)
         inset = 0 if self.mark is None else SWATCH
         lines = self.lines(width - inset)
         for index, line in enumerate(lines):
@@ -193,7 +193,7 @@ class Table(PageBlock):
             if fact or send:
                 svg.rect(Box(x, y - 12.5, x + width, y + 4), fill="transparent")
             if (look := _item_at(self.looks, index)) is not None:
-                sample(svg, look, x, y)
+                draw_sample(svg, look, x, y)
             bold, dim = index in self.bold, index in self.dim
             y = self._cells(svg, x + inset, y, self.rows[index], spans, bold, dim, self.size)
         if index in self.rules:
@@ -285,7 +285,7 @@ class Key(PageBlock):
             wide = SWATCH + texts.width(name, self.size)
             if left > x and left + wide > x + width:
                 left, base = x, base + pitch
-            sample(svg, look, left, base)
+            draw_sample(svg, look, left, base)
             svg.text(left + SWATCH, base, name, self.size)
             left += wide + 18
         return base + 6 if self.entries else y
@@ -342,10 +342,10 @@ class Below(PageBlock):
         return y
 
     def text(self) -> list[str]:
-        return paragraphs(self.blocks)
+        return paragraph_lines(self.blocks)
 
 
-def paragraphs(blocks: Sequence[PageBlock]) -> list[str]:
+def paragraph_lines(blocks: Sequence[PageBlock]) -> list[str]:
     """Return the lines of text of blocks, with an empty line where a paragraph begins."""
     text: list[str] = []
     alone = False
@@ -359,7 +359,7 @@ def paragraphs(blocks: Sequence[PageBlock]) -> list[str]:
     return text
 
 
-def sample(svg: Svg, look: int | Paint | str | marks.Glyph, x: float, base: float) -> None:
+def draw_sample(svg: Svg, look: int | Paint | str | marks.Glyph, x: float, base: float) -> None:
     """Draw a small sample of a look, to the left of a text.
 
     Args:

@@ -95,10 +95,10 @@ def plain(content: Runs) -> str:
 
 def wrap(text: str, room: float, size: float = 12, bold: bool = False) -> list[str]:
     """Return the text in lines of at most ``room`` pixels; a longer word has a line of its own."""
-    return [plain(line) for line in flow([(text, bold)], room, size)]
+    return [plain(line) for line in flow_lines([(text, bold)], room, size)]
 
 
-def flow(sentences: Sequence[tuple[str, bool]], room: float, size: float) -> list[Line]:
+def flow_lines(sentences: Sequence[tuple[str, bool]], room: float, size: float) -> list[Line]:
     """Return sentences, one after the other with a space between them, in lines of at most ``room``
     pixels.
 

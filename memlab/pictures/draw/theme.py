@@ -100,7 +100,7 @@ DASHES = ("", "7 3", "2 2.5", "10 3 2 3", "4 2")
 """Dashes of the lines of alternatives, where these differ by more than their symbols."""
 
 
-def symbol(index: int) -> tuple[str, str, bool]:
+def alternative_symbol(index: int) -> tuple[str, str, bool]:
     """Return shape, colour and True if filled, for the alternative with that number; they repeat
     after the last of ``SYMBOLS``."""
     return SYMBOLS[index % len(SYMBOLS)]
@@ -161,7 +161,7 @@ LINES: dict[str, dict[str, object]] = {
 """The CSS classes of lines as keyword arguments of matplotlib."""
 
 
-def pattern(name: str, paint: Paint) -> str:
+def pattern_element(name: str, paint: Paint) -> str:
     """Return the SVG ``<pattern>`` element with the id ``name``: the lines or dots of a paint, in
     its colour."""
     tile, turn, marks = _PATTERNS[paint.pattern]
@@ -254,7 +254,8 @@ def line_style(look: str | int, dashes: str = "") -> dict[str, Any]:
         look: CSS classes of the line, or the number of an alternative.
         dashes: lengths of dashes and gaps in pixels, separated by spaces.
     """
-    style: dict[str, Any] = {"color": ink() if isinstance(look, str) else symbol(look)[1]}
+    tone = ink() if isinstance(look, str) else alternative_symbol(look)[1]
+    style: dict[str, Any] = {"color": tone}
     for name in look.split() if isinstance(look, str) else ():
         style |= LINES.get(name, {})
     if dashes:
@@ -272,6 +273,6 @@ def point_style(look: str | int, size: float) -> dict[str, Any]:
     if isinstance(look, str):
         face = ink() if look == "dot" else "none"
         return {"marker": "o", "s": size**2, "facecolors": face, "edgecolors": ink()}
-    shape, name, full = symbol(look)
+    shape, name, full = alternative_symbol(look)
     return {"marker": _MARKERS[shape], "s": 50, "facecolors": name if full else "none",
             "edgecolors": name}  # fmt: skip

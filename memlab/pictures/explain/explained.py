@@ -18,7 +18,12 @@ from memlab import optimizers, strings, units
 from memlab.clocks import roofline
 from memlab.ledger.ledger import Entry, Peak
 from memlab.pictures.explain import modules
-from memlab.pictures.explain.explained_changes import ExplainedStep, Planned, StepChange, text_of
+from memlab.pictures.explain.explained_changes import (
+    ExplainedStep,
+    PlannedStep,
+    StepChange,
+    text_of,
+)
 from memlab.pictures.explain.explained_time import ModuleRun, PlanColumns
 from memlab.pictures.explain.modules import ModuleGroup
 from memlab.pictures.memory.step_memory import phases
@@ -74,7 +79,7 @@ class Explained:
         """Changes that are enough to make the batch fit."""
         return tuple(change for change in self.changes if self.fitting(change))
 
-    def fitting(self, planned: Planned) -> bool:
+    def fitting(self, planned: PlannedStep) -> bool:
         """Return True if the card holds a plan and all bytes beside it."""
         return planned.total(self.batch) <= self.memory
 
@@ -94,7 +99,7 @@ class Explained:
         return next(iter(self.helping), None)
 
     @property
-    def now(self) -> Planned:
+    def now(self) -> PlannedStep:
         """The step on display, with the change that is on."""
         return self.chosen or self.subject.plain
 
@@ -158,7 +163,7 @@ class Explained:
             if entry.role in MAPS:
                 path = self.path(entry)
                 sizes[path] = sizes.get(path, 0) + entry.size.at(micro_batch)
-        return modules.rows(sizes)
+        return modules.module_groups(sizes)
 
     def path(self, entry: Entry) -> str:
         """Return the path of the module that made a block."""
@@ -197,7 +202,7 @@ class Explained:
         change is needed, they are the maps of the row with the most bytes.
         """
         if gone := self.removed(columns):
-            blocks = [modules.block(self.path(entry)) for entry in gone]
+            blocks = [modules.innermost_block(self.path(entry)) for entry in gone]
             return _entries_by_name(gone, blocks)
         named = [row for row in self.rows if row.name]
         if not named:
@@ -231,7 +236,7 @@ class Explained:
             if row.phase is Phase.UPDATE:
                 break
             last = self.subject.path(row.layer) or last
-            where.append((modules.family(last), row.phase is Phase.BACKWARD, last))
+            where.append((modules.block_family(last), row.phase is Phase.BACKWARD, last))
         runs, index = list[ModuleRun](), 0
         for (_, back), run in groupby(where, lambda place: place[:2]):
             layers = [layer for *_, layer in run]
@@ -264,7 +269,7 @@ class Explained:
         ledger = self.subject.plain.ledger
         batch, memory = (
             text_of("batch", batch=f"{self.batch:,}"),
-            text_of("of", memory=amount(self.memory)),
+            text_of("of", memory=memory_text(self.memory)),
         )
         optimizer = optimizers.title(ledger.optimizer)
         words = [self.subject.label, batch, ledger.format, optimizer, memory]
@@ -302,7 +307,7 @@ class Explained:
     @property
     def fit_sentence(self) -> str:
         """Sentence on the largest batch that the card holds."""
-        memory, batch, largest = amount(self.memory), f"{self.batch:,}", self.largest
+        memory, batch, largest = memory_text(self.memory), f"{self.batch:,}", self.largest
         if self.chosen and self.now.ledger.batches is not None:
             return text_of("fits.holds" if self.fitting(self.chosen) else "fits.over",
                        memory=memory, batch=batch, total=three_digits(self.total))  # fmt: skip
@@ -346,7 +351,7 @@ class Explained:
         needs."""
         tried = [self.subject.plain, *changes]
         least = min(tried, key=lambda planned: planned.total(batch))
-        values = {"batch": f"{batch:,}", "memory": amount(self.memory),
+        values = {"batch": f"{batch:,}", "memory": memory_text(self.memory),
                 "least": three_digits(least.total(batch))}  # fmt: skip
         if isinstance(least, StepChange):
             return text_of(f"{key}_over", how=least.title, **values)
@@ -488,7 +493,7 @@ class Explained:
         }  # fmt: skip
 
 
-def amount(nbytes: int) -> str:
+def memory_text(nbytes: int) -> str:
     """Return a memory in a decimal unit with four digits: ``'12 GB'``, ``'1.5 GB'``."""
     for unit in ("TB", "GB", "MB", "kB"):
         if nbytes >= units.DECIMAL[unit]:

@@ -43,7 +43,7 @@ def text_of(key: str, /, **values: object) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Planned:
+class PlannedStep:
     """A step with its plan.
 
     ``parts`` is the number of micro-batches that a batch is taken in. The plan is that of one
@@ -130,7 +130,7 @@ def largest_batch(ledger: Ledger, nbytes: int) -> int | None:
 
 
 @dataclass(frozen=True, eq=False)
-class StepChange(Planned):
+class StepChange(PlannedStep):
     """A step with one change, and its plan.
 
     ``key`` is the name of the change and of its texts, ``names`` are the modules that it is about.
@@ -189,7 +189,7 @@ class ExplainedStep:
 
     def __init__(self, step: Step, code: str = "step") -> None:
         self.step, self.code = step, code
-        self.plain = Planned(step)
+        self.plain = PlannedStep(step)
         self._changes = RecentResults(KEPT)
 
     @property
@@ -266,7 +266,7 @@ class ExplainedStep:
             code: lines to paste.
             more: other fields of ``StepChange``.
         """
-        seconds = Planned(step, more.get("parts", 1)).seconds(batch)
+        seconds = PlannedStep(step, more.get("parts", 1)).seconds(batch)
         extra = seconds / self.plain.seconds(batch) - 1
         return StepChange(step, key=key, code=code, extra=extra, **more)
 
@@ -285,7 +285,7 @@ class ExplainedStep:
         """Return the smallest number of micro-batches that fits, or the largest that is tried.
         ``step`` writes out two."""
         few = [count for count in PARTS if count <= batch] or [1]
-        fits = (count for count in few if Planned(step, count).total(batch) <= nbytes)
+        fits = (count for count in few if PlannedStep(step, count).total(batch) <= nbytes)
         return int(next(fits, few[-1]))
 
     def _recompute_change(self, batch: int, nbytes: int) -> StepChange | None:
@@ -308,7 +308,7 @@ class ExplainedStep:
             return None
 
 
-def budget(given: int | str) -> int:
+def memory_bytes(given: int | str) -> int:
     """Return the bytes of a memory that is given as a number or as ``'12 GB'``.
 
     Raises:

@@ -11,7 +11,7 @@ import numpy as np
 
 from memlab.arrays import Column, bytes_by_part, column
 from memlab.ledger.ledger import Entry
-from memlab.pictures.explain.explained_changes import Planned
+from memlab.pictures.explain.explained_changes import PlannedStep
 from memlab.pictures.mountain.layers import Curve, MountainLayer, columns, over_time, pile
 from memlab.pictures.mountain.stack_parts import ROLES
 from memlab.step.op import Phase
@@ -41,7 +41,7 @@ class ModuleSlab(NamedTuple):
 class PlanColumns:
     """A plan at a batch over ``count`` columns of time, which last ``longest`` seconds together."""
 
-    planned: Planned
+    planned: PlannedStep
     batch: int
     longest: float
     count: int

@@ -98,7 +98,7 @@ def _shared_path(layer: str, several: Collection[str]) -> str:
     return f"{parent}.{ANY}" if last.isdigit() and parent in several else layer
 
 
-def rows(sizes: Mapping[str, int], most: int = ROWS) -> tuple[ModuleGroup, ...]:
+def module_groups(sizes: Mapping[str, int], most: int = ROWS) -> tuple[ModuleGroup, ...]:
     """Return the bytes of layers in at most ``most`` rows, the largest first.
 
     A row is taken apart into the modules below it while it is large and there is room; then small
@@ -171,10 +171,10 @@ def _children(name: str, layers: Sequence[str], paths: Mapping[str, str]) -> dic
     return children
 
 
-def span(layers: Sequence[str]) -> str:
+def span_name(layers: Sequence[str]) -> str:
     """Return the modules of some layers, in their order, as one name or two: ``"h.0 → h.11"``.
 
-    >>> span(["h.0.mlp", "h.0.attn", "h.1.mlp"]), span(["head"])
+    >>> span_name(["h.0.mlp", "h.0.attn", "h.1.mlp"]), span_name(["head"])
     ('h.0 → h.1', 'head')
     """
     first, last = layers[0], layers[-1]
@@ -185,10 +185,10 @@ def span(layers: Sequence[str]) -> str:
     return a if a == b else f"{a} → {b}"
 
 
-def family(layer: str) -> str:
+def block_family(layer: str) -> str:
     """Return the path before the first number in a layer's path; without a number, its first part.
 
-    >>> family("h.3.mlp"), family("lm_head")
+    >>> block_family("h.3.mlp"), block_family("lm_head")
     ('h', 'lm_head')
     """
     parts = layer.split(".")
@@ -196,10 +196,10 @@ def family(layer: str) -> str:
     return ".".join(parts[: numbers[0]]) if numbers else parts[0]
 
 
-def block(layer: str) -> str:
+def innermost_block(layer: str) -> str:
     """Return the path of the innermost numbered block of a layer, or the layer itself.
 
-    >>> block("h.3.mlp.fc"), block("lm_head")
+    >>> innermost_block("h.3.mlp.fc"), innermost_block("lm_head")
     ('h.3', 'lm_head')
     """
     parts = layer.split(".")

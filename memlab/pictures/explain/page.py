@@ -38,11 +38,11 @@ from memlab.pictures.draw.scale import LinearScale, Operations, Scale, Steady, b
 from memlab.pictures.draw.svg import Box, Svg
 from memlab.pictures.draw.table import PageBlock, Paragraphs, SideBySide, Table, Unnamed
 from memlab.pictures.draw.theme import FREE, PAINTS, Paint
-from memlab.pictures.explain.explained import FLOOR, Explained, amount
+from memlab.pictures.explain.explained import FLOOR, Explained, memory_text
 from memlab.pictures.explain.explained_changes import text_of
 from memlab.pictures.explain.explained_time import ModuleRun, ModuleSlab
 from memlab.pictures.explain.explained_time import PlanColumns as Plan
-from memlab.pictures.explain.modules import span
+from memlab.pictures.explain.modules import span_name
 from memlab.pictures.mountain.layers import MountainLayer
 from memlab.pictures.mountain.picture import DrawnLayer, Mountain
 from memlab.pictures.values.number_text import percent, three_digits
@@ -173,7 +173,7 @@ class OverTime:
     def _card(self) -> Iterator[Mark]:
         """Yield the line of the card's memory, or a label where it is above the axis."""
         memory = self.explained.memory
-        name = text_of("card_label", memory=amount(memory))
+        name = text_of("card_label", memory=memory_text(memory))
         if memory > self.y.last:
             yield Label(f"↑ {name}", [(COLUMNS, self.y.last, "end", -2, 14)], 12, bold=True)
             return
@@ -193,10 +193,10 @@ class OverTime:
         spot = [(x, memory, "end", 0.0, 0.0)]
         sky = [flank(top, ground, self.mountain.at(top))]
         one_line, finders = self.explained.cross_in("error_one"), [near(x, memory, curves)]
-        near_by = Pointed(one_line, spot, 12, chip=True, finders=finders)
+        near_by = PointedName(one_line, spot, 12, chip=True, finders=finders)
         tall = self.explained.cross_in("error_tall")
-        narrow = Pointed(tall, spot, 12, chip=True, finders=sky, instead=near_by)
-        yield Pointed(lines, spot, 12, chip=True, finders=sky, instead=narrow)
+        narrow = PointedName(tall, spot, 12, chip=True, finders=sky, instead=near_by)
+        yield PointedName(lines, spot, 12, chip=True, finders=sky, instead=narrow)
 
     def _names(self) -> Iterator[Mark]:
         """Yield the name of all slabs together, where there is room."""
@@ -218,7 +218,7 @@ class OverTime:
 
 
 @dataclass(frozen=True, eq=False)
-class Pointed(Name):
+class PointedName(Name):
     """A name with a thin line to its place."""
 
     def _write_at(self, pen: Pen, box: Box, lines: list[str]) -> None:
@@ -257,12 +257,12 @@ class Brackets(Mark):
             else:
                 merged.append(bracket)
             small = not fits
-        return [(span([run.first, run.last]), first, stop) for run, first, stop in merged]
+        return [(span_name([run.first, run.last]), first, stop) for run, first, stop in merged]
 
     def _fits(self, pen: Pen, bracket: tuple[ModuleRun, float, float]) -> bool:
         """True if the names of a bracket have room over it."""
         run, first, stop = bracket
-        return self._has_room(pen, span([run.first, run.last]), first, stop)
+        return self._has_room(pen, span_name([run.first, run.last]), first, stop)
 
     def _has_room(self, pen: Pen, name: str, first: float, stop: float) -> bool:
         """True if a name is narrower than the columns from ``first`` to ``stop``."""
@@ -286,7 +286,9 @@ LINES = 6
 """Largest number of lines of code that are drawn; all are in the text."""
 
 
-def page(explained: Explained, room: tuple[int, ...], width: float, numbers: bool) -> Page:
+def explained_page(
+    explained: Explained, room: tuple[int, ...], width: float, numbers: bool
+) -> Page:
     """Return the whole page.
 
     Args:
@@ -318,10 +320,10 @@ def _sentence_blocks(explained: Explained) -> Iterator[PageBlock]:
     for number, sentence in enumerate(explained.sentences):
         yield Paragraphs(sentence, 14, bold=number == 0, gap=2)
     if explained.code:
-        yield Code(explained.code)
+        yield CodeLines(explained.code)
 
 
-class Code(PageBlock):
+class CodeLines(PageBlock):
     """Lines of code to paste, beside a bar; a picture has at most 6 of them."""
 
     gap = 6
@@ -347,7 +349,7 @@ class Code(PageBlock):
 # -- by module -------------------------------------------------------------------------------------
 
 
-def needs(explained: Explained) -> tuple[int, int]:
+def axis_bytes(explained: Explained) -> tuple[int, int]:
     """Return the bytes that the axes have to hold: over time, and by module."""
     plain = explained.subject.plain.total(explained.batch)
     return max(explained.total, plain), max(sum(parts.values()) for _, parts in _rows(explained))

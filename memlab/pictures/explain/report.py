@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from memlab.errors import InputError, shorten, whole_number
 from memlab.pictures.draw.page import WIDTH
 from memlab.pictures.explain.explained import MOST, Explained
-from memlab.pictures.explain.explained_changes import budget
+from memlab.pictures.explain.explained_changes import memory_bytes
 from memlab.pictures.explain.own_model import OwnModel
-from memlab.pictures.explain.page import needs, page
+from memlab.pictures.explain.page import axis_bytes, explained_page
 
 if TYPE_CHECKING:
     from torch import nn
@@ -76,8 +76,8 @@ def told(
     """Return the figures of ``memlab.explain`` and its text, without loading a widget; arguments as
     there."""
     model = OwnModel(build, make_batch, loss_fn, optimizer, options, progress)
-    explained = Explained(model, whole_number("batch", batch, most=MOST), budget(memory))
-    return explained, page(explained, needs(explained), WIDTH, numbers=False).text()
+    explained = Explained(model, whole_number("batch", batch, most=MOST), memory_bytes(memory))
+    return explained, explained_page(explained, axis_bytes(explained), WIDTH, numbers=False).text()
 
 
 def given_by(place: str) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from memlab.assemble.step import training_step
 from memlab.errors import InputError, shorten
 from memlab.networks.graph import Network
 from memlab.pictures.draw.page import Page
-from memlab.pictures.explain.explained import MOST, Explained, amount
-from memlab.pictures.explain.explained_changes import ExplainedStep, budget, text_of
-from memlab.pictures.explain.page import needs, page
+from memlab.pictures.explain.explained import MOST, Explained, memory_text
+from memlab.pictures.explain.explained_changes import ExplainedStep, memory_bytes, text_of
+from memlab.pictures.explain.page import axis_bytes, explained_page
 from memlab.pictures.live.fixed_axes import Needs, SteadyView
 from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State, TextBox
 from memlab.pictures.live.view import PageState, maker
@@ -73,8 +73,9 @@ class ExplainedModel(SteadyView[Explained]):
     batch = Range(1, MOST, doc="the mini-batch size", default=8, stops=STOPS, box=True,
                   code="always")  # fmt: skip
     memory = TextBox(
-        doc='of the card, in bytes or as ``"12 GB"``', default="12 GB", check=budget, show=amount,
-        write=lambda nbytes: repr(exact_text(amount(nbytes), nbytes)), code="always",
+        doc='of the card, in bytes or as ``"12 GB"``', default="12 GB", check=memory_bytes,
+        show=memory_text, code="always",
+        write=lambda nbytes: repr(exact_text(memory_text(nbytes), nbytes)),
     )  # fmt: skip
     changed_by = Select(
         lambda now: (
@@ -100,7 +101,7 @@ class ExplainedModel(SteadyView[Explained]):
         return new if new.changed_by in keys else new.replace(changed_by="")
 
     def needs(self, now: State, rows: Explained) -> Needs:
-        return needs(rows)
+        return axis_bytes(rows)
 
     def most(self, now: State) -> Needs:
         return (now.what.plain.peak(max(now.batch, STOPS[-1])),)
@@ -125,7 +126,7 @@ class ExplainedModel(SteadyView[Explained]):
 
     def code(self) -> str:
         now = self.state
-        memory = exact_text(amount(now.memory), now.memory)
+        memory = exact_text(memory_text(now.memory), now.memory)
         return now.what.call(now.batch, memory) or super().code()
 
     def test_state(self, now: State) -> str:
@@ -143,7 +144,7 @@ class ExplainedModel(SteadyView[Explained]):
 
     def compose(self, scene: PageState) -> Page:
         now = scene.now
-        return page(self.rows_of(now), now.room, scene.width, now.numbers)
+        return explained_page(self.rows_of(now), now.room, scene.width, now.numbers)
 
 
 explain = maker(ExplainedModel)
