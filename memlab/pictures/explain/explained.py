@@ -2,8 +2,8 @@
 evidence.
 
 The sentences name the peak, the largest batch that fits, and the cheapest change that makes the
-batch fit. The evidence is the bytes of every module at the peak, the bytes that a card holds beside
-the plan, and the bytes over time.
+batch fit. The evidence is the bytes of every module at the peak, the bytes that CUDA and the
+allocator add to the plan, and the bytes over time.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Explained:
         return tuple(change for change in self.changes if self.fitting(change))
 
     def fitting(self, planned: PlannedStep) -> bool:
-        """Return True if the card holds a plan and all bytes beside it."""
+        """Return True if the card holds a plan and the bytes that CUDA and the allocator add."""
         return planned.total(self.batch) <= self.memory
 
     @cached_property
@@ -115,13 +115,13 @@ class Explained:
 
     @property
     def total(self) -> int:
-        """Bytes that the card shows: the plan and all beside it."""
+        """Bytes that the card shows: the plan, and the bytes that CUDA and the allocator add."""
         return self.now.total(self.batch)
 
     @cached_property
     def largest(self) -> int | None:
-        """The largest batch that the card holds, with all bytes beside the plan; None where it
-        holds every batch."""
+        """The largest batch that the card holds, with the bytes that CUDA and the allocator add to
+        the plan; None where it holds every batch."""
         return self.now.fit(self.memory)
 
     @cached_property
@@ -439,8 +439,8 @@ class Explained:
         return [[name, f"{n:,}", percent(n, self.peak.nbytes) + " %"] for name, n in cells]
 
     def sums(self) -> list[list[str]]:
-        """Return rows of the plan and of the bytes beside it: name, bytes, MiB (as nvidia-smi
-        counts) and origin; the last one is the sum."""
+        """Return rows of the plan and of the bytes that CUDA and the allocator add: name, bytes,
+        MiB (as nvidia-smi counts) and origin; the last one is the sum."""
         plan = self.now.ledger.peak(self.now.micro_batch(self.batch), workspace=False)
         inside = self.peak.nbytes - plan
         workspace = [("workspace", inside, "measured")] if inside else []

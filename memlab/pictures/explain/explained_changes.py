@@ -25,7 +25,7 @@ from memlab.techniques import application_order
 from memlab.techniques.registry import Applied, applied
 
 TRIES = 4
-"""Number of schedules that are made, each with less room, until plan and all beside it fit."""
+"""Number of schedules that are tried, each with less room, until the card holds one."""
 NAMED = 4
 """Largest number of modules that are named; of more, one less is named."""
 KEPT = 24
@@ -67,13 +67,14 @@ class PlannedStep:
         return self.ledger.peak(self.micro_batch(batch))
 
     def card_estimates(self, batch: int) -> tuple[CardEstimate, ...]:
-        """Return the bytes that a card holds beside the plan, simulated, or recorded on another
-        machine."""
+        """Return the bytes that CUDA and the allocator add to the plan on a card, simulated, or
+        recorded on another machine."""
         micro_batch = self.micro_batch(batch)
         return self._cache.of(("beside", micro_batch), lambda: estimates(self.ledger, micro_batch))
 
     def total(self, batch: int) -> int:
-        """Return the bytes that the card shows: the plan and all beside it."""
+        """Return the bytes that the card shows: the plan, and the bytes that CUDA and the allocator
+        add."""
         return self.peak(batch) + sum(row.nbytes for row in self.card_estimates(batch))
 
     def fit(self, nbytes: int) -> int | None:
@@ -105,8 +106,8 @@ class PlannedStep:
 
 
 def largest_batch(ledger: Ledger, nbytes: int) -> int | None:
-    """Return the largest batch whose plan and all bytes beside it fit ``nbytes``: 0 where not one
-    sample fits, None where every batch does.
+    """Return the largest batch whose plan, with the bytes that CUDA and the allocator add, fits
+    ``nbytes``: 0 where not one sample fits, None where every batch does.
 
     Fragments do not grow evenly with the batch: a smaller one may not fit.
     """
@@ -161,7 +162,7 @@ class StepChange(PlannedStep):
 
     @property
     def asks(self) -> str:
-        """Sentence on effects beside bytes and time; empty where there are none."""
+        """Sentence on effects other than bytes and time; empty where there are none."""
         if self.same:
             return ""
         norms = self.key == "parts" and any("batch_norm" in op.kind for op in self.step.ops)

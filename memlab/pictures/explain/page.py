@@ -281,7 +281,7 @@ PITCH, BAR = 44, 18
 """Pixels from one bar of a module to the next, and height of a bar."""
 GREY = Paint("#777777", 0.55)
 BESIDE = {"cublas": PAINTS[Role.WORKSPACE], "rounding": FREE, "fragments": FREE, "context": GREY}
-"""Fills of the bytes that a card holds beside the plan, by the name of the estimate."""
+"""Fills of the bytes that CUDA and the allocator add to a plan, by the name of the estimate."""
 LINES = 6
 """Largest number of lines of code that are drawn; all are in the text."""
 
@@ -402,8 +402,8 @@ def _module_bar(
 
 
 def _card(explained: Explained, room: int) -> Chart:
-    """Return the chart of the plan and the bytes beside it up to the line of the card's memory;
-    below it the bytes beside the plan, enlarged."""
+    """Return the chart of the plan and the bytes that CUDA and the allocator add, up to the line of
+    the card's memory; below it the added bytes, enlarged."""
     memory, total, peak = explained.memory, explained.total, explained.peak.nbytes
     most = max(memory, room) * 1.02
     marks: list[Mark] = [ChartText(0, 100, explained.card, 13, dy=-8, bold=True)]
@@ -435,7 +435,8 @@ def _card(explained: Explained, room: int) -> Chart:
 def _enlarged_estimates(
     explained: Explained, start: int, total: int, most: float
 ) -> Iterator[Mark]:
-    """Yield the bytes beside the plan at their place, and enlarged below."""
+    """Yield the bytes that CUDA and the allocator add: at their place on the card, and enlarged
+    below."""
     rows = [row for row in explained.now.card_estimates(explained.batch) if row.nbytes]
     beside, end = total - start, most * 0.62
     at, here = 0.0, float(start)
