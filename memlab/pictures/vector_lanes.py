@@ -21,44 +21,47 @@ from memlab.pictures.values.recordable import Recordable
 
 _SIDES = ("start", 10), ("end", -10)
 LEAST = 16
-"""Lanes that are drawn at least; where the gain ends later, twice as many as up to there."""
+"""Least number of lanes to which the chart reaches; where the gain ends later, it reaches twice as
+far."""
 
 
 @dataclass(frozen=True, repr=False)
 class VectorLanes(Recordable):
-    """Operations per second against the lanes of a vector, and from where on more bring nothing."""
+    """Operations per second by the lanes of a vector, and the number of lanes above which more
+    bring nothing."""
 
     measured: LaneMeasurement
 
     @property
     def lines(self) -> list[timing.BenchmarkLine]:
         return [
-            timings.rate(f"{curve.format}, {each.lanes} lanes", each.operations, each.samples)
+            timings.rate(f"{curve.format}, {loop.lanes} lanes", loop.operations, loop.samples)
             for curve in self.measured.curves
-            for each in curve.points
+            for loop in curve.points
         ]
 
     @property
     def curve(self) -> LaneCurve:
-        """The format that is drawn: the first."""
+        """The curve that is drawn: that of the first format."""
         return self.measured.curves[0]
 
     @property
     def points(self) -> list[LoopSamples]:
-        """The loops that are drawn: those around the end of the gain."""
+        """Loops that are drawn: up to 16 lanes, or to twice the lanes at which the gain ends."""
         last = max(LEAST, 2 * self.curve.knee.lanes)
         return [point for point in self.curve.points if point.lanes <= last]
 
     @property
     def title(self) -> str:
-        found = self.measured
-        key = "lanes.title_forced" if found.target else "lanes.title"
-        values = {"format": self.curve.format, "processor": found.machine.processor}
-        return strings.get(key, **values, target=found.target)
+        measured = self.measured
+        key = "lanes.title_forced" if measured.target else "lanes.title"
+        values = {"format": self.curve.format, "processor": measured.machine.processor}
+        return strings.get(key, **values, target=measured.target)
 
     @property
     def sentences(self) -> list[str]:
-        """How far more lanes bring more; what the registers hold, and how that is known."""
+        """Sentences on the lanes up to which more bring more, and on the lanes of the registers and
+        their source."""
         curve = self.curve
         key = "lanes.measured" if curve.ends else "lanes.unbroken"
         first = strings.get(key, lanes=curve.knee.lanes, bits=curve.width)
@@ -66,15 +69,16 @@ class VectorLanes(Recordable):
 
     @property
     def _registers(self) -> str:
-        found = self.measured
-        kind = "_forced" if found.target else "" if found.feature else "_plain"
-        count = found.bits // self.curve.bits
-        return strings.get(f"lanes.registers{kind}", bits=found.bits, lanes=count,
-                           feature=found.feature)  # fmt: skip
+        """Sentence on the bits and lanes of the registers."""
+        measured = self.measured
+        kind = "_forced" if measured.target else "" if measured.feature else "_plain"
+        count = measured.bits // self.curve.bits
+        return strings.get(f"lanes.registers{kind}", bits=measured.bits, lanes=count,
+                           feature=measured.feature)  # fmt: skip
 
     @property
     def _agreement(self) -> str:
-        """The measured width beside that of the registers."""
+        """Sentence that compares the measured width with the width of the registers."""
         bits, width = self.measured.bits, self.curve.width
         if not self.curve.ends:
             return ""
@@ -86,21 +90,22 @@ class VectorLanes(Recordable):
 
     @property
     def details(self) -> list[str]:
-        """How exact the curve is, and what the compiler does by itself."""
-        curve, found = self.curve, self.measured
+        """Sentences on the deviation of the curve from a straight line, and on the vectors that the
+        compiler chooses by itself."""
+        curve, measured = self.curve, self.measured
         values = {"deviation": share(curve.deviation), "gain": share(curve.gain)}
         lines = [strings.get("lanes.off" if curve.ends else "lanes.off_unbroken", **values)]
         if curve.falls:
             wider = (point for point in curve.points if point.lanes > curve.knee.lanes)
-            low = min(wider, key=lambda each: each.rate)
+            low = min(wider, key=lambda loop: loop.rate)
             part = ratio(low.rate / curve.knee.rate)
             lines.append(strings.get("lanes.fall", lanes=low.lanes, part=part,
-                                     registers=found.registers))  # fmt: skip
+                                     registers=measured.registers))  # fmt: skip
         counts = [strings.get("lanes.register_count", kind=kind, count=count)
-                  for kind, count in found.chosen.items()]  # fmt: skip
-        key = "lanes.chosen" if found.chosen_bits else "lanes.chosen_none"
-        lines.append(strings.get(key, bits=found.chosen_bits, counts=", ".join(counts)))
-        count, clock = len(curve.points[0].samples), strings.get(f"lanes.{found.clock}")
+                  for kind, count in measured.chosen.items()]  # fmt: skip
+        key = "lanes.chosen" if measured.chosen_bits else "lanes.chosen_none"
+        lines.append(strings.get(key, bits=measured.chosen_bits, counts=", ".join(counts)))
+        count, clock = len(curve.points[0].samples), strings.get(f"lanes.{measured.clock}")
         return [*lines, strings.get("lanes.samples", count=count, clock=clock)]
 
     @property
@@ -108,24 +113,24 @@ class VectorLanes(Recordable):
         return [timings.where(self.measured.machine)]
 
     def page(self) -> Page:
-        rows = [[str(each.lanes), billions(each.rate)] for each in self.curve.points]
+        rows = [[str(loop.lanes), billions(loop.rate)] for loop in self.curve.points]
         heads = [strings.get("lanes.lanes"), strings.get("lanes.rate")]
-        told = Table(heads, rows, drawn=False), Paragraphs(self.details, drawn=False)
-        return report(self, _rates(self), *told)
+        blocks = Table(heads, rows, drawn=False), Paragraphs(self.details, drawn=False)
+        return report(self, _rates(self), *blocks)
 
 
-def _rates(found: VectorLanes) -> Chart:
-    """A point for each loop, and a ring where more lanes stop to bring more."""
-    curve, points = found.curve, found.points
+def _rates(lanes: VectorLanes) -> Chart:
+    """Return the chart: a point for each loop, and a ring where more lanes bring nothing more."""
+    curve, points = lanes.curve, lanes.points
     last, first = points[-1].lanes, points[0]
     top = ceil(1.1 * max(point.rate for point in points) / 1e9)
-    marks: list[Mark] = [*_each_lane(found, counts_over(top).last)]
-    marks.append(Line([(each.lanes, each.rate / 1e9) for each in points], width=1.8))
-    for each in points:
-        said = strings.get("lanes.operations", rate=billions(each.rate))
-        fact = Fact(f"{each.lanes} {strings.get('lanes.lanes')}", said,
-                    more=timings.origin(each.samples, found.measured.machine))  # fmt: skip
-        marks.append(Points([(each.lanes, each.rate / 1e9)], "dot", 8, fact))
+    marks: list[Mark] = [*_linear_gain(lanes, counts_over(top).last)]
+    marks.append(Line([(loop.lanes, loop.rate / 1e9) for loop in points], width=1.8))
+    for loop in points:
+        rate = strings.get("lanes.operations", rate=billions(loop.rate))
+        fact = Fact(f"{loop.lanes} {strings.get('lanes.lanes')}", rate,
+                    more=timings.origin(loop.samples, lanes.measured.machine))  # fmt: skip
+        marks.append(Points([(loop.lanes, loop.rate / 1e9)], "dot", 8, fact))
     if curve.ends:
         place = curve.knee.lanes, curve.knee.rate / 1e9
         label = strings.get("lanes.ring", lanes=place[0])
@@ -134,7 +139,7 @@ def _rates(found: VectorLanes) -> Chart:
             Points([place], "ring", 22),
             Label(label, near, 14, bold=True, chip=True, kept=True),
         ]
-    ticks = [(each.lanes, str(each.lanes)) for each in points if each.lanes >= last / 16]
+    ticks = [(loop.lanes, str(loop.lanes)) for loop in points if loop.lanes >= last / 16]
     return Chart(
         LinearScale(0, 1.04 * last, first.lanes), counts_over(top), marks, 250,
         Axis(strings.get("lanes.lanes"), ticks=ticks, grid=False),
@@ -142,31 +147,35 @@ def _rates(found: VectorLanes) -> Chart:
     )  # fmt: skip
 
 
-def _each_lane(found: VectorLanes, top: float) -> list[Mark]:
-    """A line as if each lane brought as much as the first."""
-    each = found.curve.linear(1) / 1e9
-    end = min(found.points[-1].lanes, top / each)
+def _linear_gain(lanes: VectorLanes, top: float) -> list[Mark]:
+    """Return a line, with its name, as if each lane brought as much as the first."""
+    per_lane = lanes.curve.linear(1) / 1e9
+    end = min(lanes.points[-1].lanes, top / per_lane)
     label = strings.get("lanes.linear")
-    at = [(part * end, part * end * each) for part in (0.55, 0.9, 0.7)]
+    at = [(part * end, part * end * per_lane) for part in (0.55, 0.9, 0.7)]
     places = [
         (*place, side, dx, dy) for place in at for dy in (-4, 12) for side, dx in _SIDES[::-1]
     ]
-    return [Line([(0, 0), (end, each * end)], "rule faint"), Label(label, places, 11, dim=True)]
+    return [Line([(0, 0), (end, per_lane * end)], "rule faint"), Label(label, places, 11, dim=True)]
 
 
 def vector_lanes(
     format: str = "fp32", target: str | None = None, *, progress: bool = True
 ) -> VectorLanes:
-    """Time multiply-adds in vectors of 1 to 64 lanes, here and now: some seconds.
+    """Time multiply-adds in vectors of 1 to 64 lanes on this machine, which takes some seconds.
+
+    >>> view = memlab.views.vector_lanes(progress=False)
+    >>> view.curve.format
+    'fp32'
 
     Args:
         format: ``"fp64"``, ``"fp32"``, ``"bf16"`` or ``"int8"``; the last two where the processor
             has dot products for them.
         target: ``"avx2"`` or ``"sse2"`` compiles for an older x86-64 processor, in a new process.
-        progress: show what is timed, where it takes more than a second.
+        progress: True for a progress bar, where it takes more than a second.
 
     Raises:
-        InputError: a value that is not allowed, or nothing that this processor computes.
+        InputError: a value that is not allowed, or a format that this processor cannot compute.
     """
     if target is not None:
         return VectorLanes(experiment.forced(target, [format]))

@@ -1,8 +1,9 @@
-"""Vectors filled like glasses: the lanes that a layer fills at a batch, and what the batch costs.
+"""Vectors filled like glasses: the lanes that a layer fills at a batch, and the bytes of that
+batch.
 
-Lowered, a convolution multiplies a matrix with a column for each output place of each image:
-B Ho Wo of them (claim A6). A linear layer has B. A vector takes as many columns side by side as it
-has lanes; or as many output channels, which are the rows of the product, of one column.
+Lowered, a convolution is a matrix product with a column for each output place of each image: B Ho
+Wo columns (claim A6). A linear layer has B columns. The lanes of a vector hold columns side by
+side, or output channels, which are the rows of the product, of one column.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import floor, prod
+from operator import attrgetter
 from typing import Any, ClassVar
 
 from memlab import formats, strings, units
@@ -40,29 +42,30 @@ from memlab.pictures.values.step_recipe import (
 from memlab.step.tensor import Role
 
 COLUMNS, CHANNELS = SOURCES = "columns", "channels"
-"""Sources that fill the lanes."""
+"""Values of a layer that fill the lanes."""
 WIDTHS = (128, 256, 512, 1024)
 """Bits of a vector: those of processors, and 32 threads of a GPU with 32 bits each."""
 FORMATS = ("fp64", "fp32", "bf16", "fp16", "int8")
 FP32 = "fp32"
 _WORDS = {Fraction(1): "all", Fraction(1, 2): "half"}
 STOPS = (1, 2, 4, 8, 16, 32, 64)
-"""Batches of the curves."""
+"""Batches of the curves and of the slider."""
 OFFERED = ("mnist_cnn", "alexnet", "vgg16", "googlenet", "resnet18", "resnet50", "resnet152")
 MOST = 1_000_000
-"""The largest batch that is drawn."""
+"""Largest batch that is drawn."""
 TALL, HEAD, FOOT = 208, 74, 34
-"""Pixels: a vector, and what stands above and below it."""
+"""Pixels: height of a vector, room above and room below it."""
 WIDE, GAP, SHOWN = 58, 5, 49
-"""A vector where there is room, what is free between two; more of them than that are not drawn."""
+"""Pixels: largest width of a vector, gap between two. Largest number of vectors that are drawn."""
 APART, CELL, SIDE = 20, 8, 7
-"""Between the parts of the picture; a place of the map, and how many of them are drawn."""
+"""Pixels between the parts of the picture, and of a place of the map; largest number of places
+that are drawn in a row."""
 BRACKET = 96
-"""Room for what a vector is, beside those of the linear layer."""
+"""Pixels for the words that explain a vector, right of the linear layer."""
 NARROW = 740
-"""Below it the curves stand below the vectors."""
+"""Width in pixels of a page below which the curves stand below the vectors."""
 LABEL, BAR, THIN = 100, 24, 1.5
-"""Room behind the price, how tall it is, and a cell in it at least, in pixels."""
+"""Pixels: room behind the bar of bytes, its height, and least width of a cell in it."""
 MAP = PAINTS[Role.FEATURE_MAP]
 SQUARE = SHAPES["square"]
 LARGE = "M-6-6h12v12h-12Z"
@@ -70,8 +73,8 @@ LARGE = "M-6-6h12v12h-12Z"
 
 @dataclass(frozen=True)
 class LayerInLanes:
-    """A layer as the lanes get it: ``columns`` for each image, ``channels`` for each column.
-    ``size`` is its output map, empty for a linear layer: ``'7x7'``."""
+    """A layer as a matrix product: ``columns`` for each image, ``channels`` for each column.
+    ``size`` is the size of its output map, ``'7x7'``; empty for a linear layer."""
 
     name: str
     size: str
@@ -80,13 +83,13 @@ class LayerInLanes:
 
     @property
     def kind(self) -> str:
-        """Its name for people: ``'linear layer'``."""
+        """Kind of the layer in words: ``'linear layer'``."""
         return text_of("convolution" if self.size else "linear")
 
 
 @dataclass(frozen=True)
 class FilledLanes:
-    """``count`` values of a layer side by side in vectors of so many lanes."""
+    """``count`` values of a layer side by side in vectors of ``lanes`` lanes."""
 
     layer: LayerInLanes
     count: int
@@ -94,22 +97,22 @@ class FilledLanes:
 
     @property
     def vectors(self) -> int:
-        """How many vectors hold them."""
+        """Number of vectors that hold the values."""
         return -(-self.count // self.lanes)
 
     @property
     def idle(self) -> int:
-        """The lanes that hold none, all in the last vector."""
+        """Number of lanes without a value, all in the last vector."""
         return self.vectors * self.lanes - self.count
 
     @property
     def part(self) -> Fraction:
-        """The share of lanes that are filled."""
+        """Share of the lanes that are filled."""
         return Fraction(self.count, self.vectors * self.lanes)
 
     @property
     def share(self) -> str:
-        """The idle ones of all lanes, rounded half up: ``'23 %'``."""
+        """Idle lanes in percent of all lanes, rounded half up: ``'23 %'``."""
         share = 100 * (1 - self.part)
         return (
             text_of("little")
@@ -119,7 +122,7 @@ class FilledLanes:
 
     @property
     def words(self) -> str:
-        """How many of the lanes: ``'most lanes'``."""
+        """Filled share in words: ``'most lanes'``."""
         if self.count == 1 < self.lanes:
             return text_of("lanes.one")
         if self.part in _WORDS:
@@ -128,31 +131,34 @@ class FilledLanes:
         return text_of("lanes.nearly" if nearly else "lanes.most" if most else "lanes.few")
 
     def inside(self, vector: int) -> int:
-        """How many values one of the vectors holds, counted from 0."""
+        """Return the number of values in a vector, which is counted from 0."""
         return min(self.lanes, self.count - vector * self.lanes)
 
 
 @lru_cache(maxsize=16)
 def layers_of(network: Network) -> dict[str, LayerInLanes]:
-    """The linear layer with the fewest columns, by ``""``, and by the size of its output the
-    convolution of that size with the fewest channels, from the smallest map to the largest.
+    """Return the layers to show: a linear layer by ``""``, and a convolution by each size of an
+    output map, from the smallest map to the largest.
+
+    The linear layer is the one with the fewest columns, the convolution of a size the one with the
+    fewest channels.
 
     Raises:
-        InputError: it lacks one of them.
+        InputError: the network has no linear layer or no convolution.
     """
-    found: dict[str, LayerInLanes] = {}
-    for layer in sorted(map(_layer, network.nodes), key=lambda each: (each.columns, each.channels)):
+    layers: dict[str, LayerInLanes] = {}
+    for layer in sorted(map(_layer, network.nodes), key=attrgetter("columns", "channels")):
         if layer.channels:
-            found.setdefault(layer.size, layer)
-    for kind, there in (("linear layer", "" in found), ("convolution", any(found))):
+            layers.setdefault(layer.size, layer)
+    for kind, there in (("linear layer", "" in layers), ("convolution", any(layers))):
         if not there:
             raise InputError(f"{network.label} has no {kind} to put beside the other; "
                              "try 'resnet50'.")  # fmt: skip
-    return found
+    return layers
 
 
 def _layer(node: Node) -> LayerInLanes:
-    """Without channels where it is no matrix product."""
+    """Return a node as a matrix product; without channels where it is none."""
     if node.kind == "conv2d":
         return LayerInLanes(node.name, text(node.shape[1:]), prod(node.shape[1:]), node.shape[0])
     channels = node.shape[-1] if node.kind == "linear" else 0
@@ -160,7 +166,8 @@ def _layer(node: Node) -> LayerInLanes:
 
 
 def sizes(network: Network) -> list[str]:
-    """The output maps of its convolutions, from the smallest to the largest."""
+    """Return the sizes of the output maps of a network's convolutions, from the smallest to the
+    largest."""
     return [size for size in layers_of(network) if size]
 
 
@@ -168,8 +175,16 @@ def sizes(network: Network) -> list[str]:
 class Vectors:
     """A linear layer and a convolution of a network, at a batch, in vectors of some bits.
 
+    Args:
+        network: the network.
+        batch: number of samples.
+        bits: bits of a vector.
+        format: number format of a value.
+        size: size of the convolution's output map, such as ``"7x7"``.
+        source: ``"columns"`` or ``"channels"``, the values that lie side by side.
+
     Raises:
-        InputError: a format, or a number of bits, that no vector has.
+        InputError: a format or a number of bits that no vector has.
     """
 
     network: Network
@@ -183,54 +198,57 @@ class Vectors:
 
     @cached_property
     def lanes(self) -> int:
-        """How many values a vector holds."""
+        """Number of values in a vector."""
         return formats.find(self.format).lanes(self.bits)
 
     @cached_property
     def both(self) -> tuple[FilledLanes, FilledLanes]:
-        """The linear layer, and the convolution."""
+        """Filled lanes of the linear layer, and of the convolution."""
         return self.at(self.batch)
 
     def at(self, batch: int) -> tuple[FilledLanes, FilledLanes]:
-        """The same at another batch. Of channels, those of one column, at every batch."""
-        found = layers_of(self.network)
-        linear, convolution = (self._filled(found[size], batch) for size in ("", self.size))
+        """Return the filled lanes of both layers at another batch. Channels are those of one
+        column, the same at every batch."""
+        layers = layers_of(self.network)
+        linear, convolution = (self._filled(layers[size], batch) for size in ("", self.size))
         return linear, convolution
 
     def _filled(self, layer: LayerInLanes, batch: int) -> FilledLanes:
+        """Return the filled lanes of a layer at a batch."""
         count = layer.channels if self.source == CHANNELS else batch * layer.columns
         return FilledLanes(layer, count, self.lanes)
 
     @property
     def priced(self) -> bool:
-        """Whether a training step can keep its maps in the format."""
+        """True if a training step can keep its feature maps in the format."""
         return self.format in WHOLE
 
     @cached_property
     def nbytes(self) -> int:
-        """The most bytes of feature maps inside one operation of a training step; 0 where it has
-        no price."""
+        """Largest bytes of feature maps in any operation of a training step; 0 where no step can
+        keep maps in the format."""
         if not self.priced:
             return 0
         lines = memory_of(StepRecipe(self.network, format=self.format)).lines
         stays, grows = (lines[StackPart(Role.FEATURE_MAP, grows)] for grows in (False, True))
         return int((stays + self.batch * grows).max())
 
-    def said(self, found: FilledLanes, vector: int) -> str:
-        """``'vector 2: columns 33 to 49 of image 1, 15 lanes idle'``."""
-        first, inside = vector * found.lanes, found.inside(vector)
-        (image, start), (last, end) = (divmod(n, found.layer.columns)
+    def vector_text(self, filled: FilledLanes, vector: int) -> str:
+        """Return the content of one vector in words: ``'vector 2: columns 33 to 49 of image 1, 15
+        lanes idle'``."""
+        first, inside = vector * filled.lanes, filled.inside(vector)
+        (image, start), (last, end) = (divmod(n, filled.layer.columns)
                                        for n in (first, first + inside - 1))  # fmt: skip
         key = "one" if image == last else "several"
-        if found.layer.columns == 1:
+        if filled.layer.columns == 1:
             key = "image" if image == last else "images"
         if self.source == CHANNELS:
             key, start, end = "channels", first, first + inside - 1
         values = text_of(f"holds.{key}", image=f"{image + 1:,}", last=f"{last + 1:,}",
                      first=f"{start + 1:,}", end=f"{end + 1:,}")  # fmt: skip
-        idle = found.lanes - inside
+        idle = filled.lanes - inside
         left = text_of("idle_one" if idle == 1 else "idle_several", count=idle or text_of("none"))
-        return text_of("vector", layer=found.layer.kind, number=f"{vector + 1:,}", values=values,
+        return text_of("vector", layer=filled.layer.kind, number=f"{vector + 1:,}", values=values,
                    idle=left)  # fmt: skip
 
     # -- in words ---------------------------------------------------------------------------
@@ -242,16 +260,16 @@ class Vectors:
 
     @property
     def headline(self) -> str:
-        """The finding; what it stresses is between stars."""
+        """The finding in a sentence; its stressed part stands between asterisks."""
         linear, convolution = self.both
         images = text_of("image") if self.batch == 1 else text_of("images", count=f"{self.batch:,}")
         values = {"images": images, "format": self.format, "linear": linear.words,
                   "convolution": convolution.words, "first": self.at(1)[1].words}  # fmt: skip
-        return text_of(f"headline.{self._case}", **values)
+        return text_of(f"headline.{self._finding}", **values)
 
     @property
-    def _case(self) -> str:
-        """Which finding it is."""
+    def _finding(self) -> str:
+        """Key of the finding."""
         linear, _ = self.both
         if self.source == CHANNELS:
             return "channels"
@@ -263,58 +281,59 @@ class Vectors:
 
     @cached_property
     def halved(self) -> Vectors | None:
-        """The same with half the batch in fp32, where that costs as much: within 1 in 100."""
+        """The vectors with half the batch in fp32, if that has the same bytes within 1 in 100, else
+        None."""
         if self.batch % 2 or not self.nbytes or formats.find(self.format).bits != 16:
             return None
-        found = replace(self, batch=self.batch // 2, format=FP32)
-        return found if abs(found.nbytes - self.nbytes) < self.nbytes / 100 else None
+        half = replace(self, batch=self.batch // 2, format=FP32)
+        return half if abs(half.nbytes - self.nbytes) < self.nbytes / 100 else None
 
     def sentence(self, before: Vectors | None = None) -> str:
-        """A hint at what there is to see, or the change."""
-        if self._case == "halved":
+        """Return a hint what to see, or the change since the previous state."""
+        if self._finding == "halved":
             return text_of("halved", count=f"{self.batch // 2:,}")
-        if before is None or not self._beside(before):
+        if before is None or not self._only_batch_changed(before):
             return text_of(f"see.{self.source}")
         less, more = sorted((before.nbytes, self.nbytes))
         key = "changed.more" if self.nbytes == more else "changed.less"
         return text_of(key, share=before.both[1].share, ratio=ratio(more / less))
 
-    def _beside(self, before: Vectors) -> bool:
-        """Whether only the batch has changed, and with it the price."""
+    def _only_batch_changed(self, before: Vectors) -> bool:
+        """True if only the batch differs from the previous state, and with it the bytes."""
         same = replace(self, batch=before.batch) == before
         return same and 0 != self.nbytes != before.nbytes and self.source == COLUMNS
 
     @property
     def price(self) -> str:
-        """``'80,293,376 B'``."""
+        """Exact bytes of the feature maps: ``'80,293,376 B'``."""
         return units.exact(self.nbytes) if self.priced else text_of("unpriced", format=self.format)
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """Heads and rows: what each layer gives, and the lanes that it leaves."""
+        """Return heads and rows of a table: values, vectors and idle lanes of each layer."""
         keys = ("layer", f"each_{self.source}", self.source, "vectors", "lanes", "share")
         rows = []
-        for found in self.both:
-            layer = found.layer
-            each = layer.columns if self.source == COLUMNS else layer.channels
-            rows.append([layer_name(layer), f"{each:,}", f"{found.count:,}", f"{found.vectors:,}",
-                         f"{found.idle:,}", found.share])  # fmt: skip
+        for filled in self.both:
+            layer = filled.layer
+            count = layer.columns if self.source == COLUMNS else layer.channels
+            counts = (count, filled.count, filled.vectors, filled.idle)
+            rows.append([layer_name(layer), *(f"{n:,}" for n in counts), filled.share])  # fmt: skip
         return [text_of(f"head.{key}") for key in keys], rows
 
     def by_batch(self) -> tuple[list[str], list[list[str]]]:
-        """Heads and rows: the idle share of each layer at every stop."""
+        """Return heads and rows of a table: idle share of each layer at batches from 1 to 64."""
         at = [self.at(batch) for batch in STOPS]
-        rows = [[layer_name(self.both[i].layer), *(found[i].share for found in at)] for i in (0, 1)]
+        rows = [[layer_name(self.both[i].layer), *(pair[i].share for pair in at)] for i in (0, 1)]
         return [text_of("head.batch"), *map(str, STOPS)], rows
 
 
 def layer_name(layer: LayerInLanes) -> str:
-    """``'convolution 4.0.conv2, 7x7 outputs'``."""
+    """Return the display name of a layer: ``'convolution 4.0.conv2, 7x7 outputs'``."""
     outputs = text_of("outputs", size=layer.size) if layer.size else ""
     return ", ".join(filter(None, (f"{layer.kind} {layer.name}", outputs)))
 
 
 def text_of(key: str, /, **values: object) -> str:
-    """A text about vectors."""
+    """Return a text about vectors from the language files."""
     return strings.get(f"vectors.{key}", **values)
 
 
@@ -322,13 +341,21 @@ def text_of(key: str, /, **values: object) -> str:
 
 
 def _networks(now: State) -> dict[str, str]:
-    """The titles to choose from by name, and that of what is shown."""
+    """Return the titles of the networks to choose from, by name, with that of the network on
+    display."""
     titles = {name: network_of(name).title for name in OFFERED}
     return titles | {now.network.name: now.network.title}
 
 
 class FilledVectors(View[Vectors]):
-    """The lanes that a linear layer and a convolution fill, and what the batch costs."""
+    """The lanes that a linear layer and a convolution fill at a batch, and the bytes of that batch.
+
+    >>> view = memlab.views.vectors("resnet50", batch=32)
+    >>> print(view.rows.headline)
+    32 images fill the linear layer. *The convolution had little to gain*
+    >>> view.rows.at(batch=1)[0].share
+    '97 %'
+    """
 
     name, made_by = "vectors", "vectors"
     positional = ("network", "batch")
@@ -372,23 +399,23 @@ class FilledVectors(View[Vectors]):
         return now.replace(numbers=False, chosen="")
 
     def test_state(self, now: State) -> str:
-        found = self.rows_of(now)
-        idle = (each.idle for each in found.both)
+        vectors = self.rows_of(now)
+        idle = (filled.idle for filled in vectors.both)
         return "|".join(map(str, (now.batch, now.bits, now.format, now.convolution, now.source,
-                                  *idle, found.nbytes)))  # fmt: skip
+                                  *idle, vectors.nbytes)))  # fmt: skip
 
     def says(self, scene: PageState) -> str:
-        found = self.rows_of(scene.now)
-        finding = found.headline.replace("*", "")
-        return self.fact(scene) or f"{finding}. {found.sentence(self._old(scene))}"
+        vectors = self.rows_of(scene.now)
+        finding = vectors.headline.replace("*", "")
+        return self.fact(scene) or f"{finding}. {vectors.sentence(self._previous(scene))}"
 
     def fact(self, scene: PageState) -> str:
         index, _, vector = scene.now.chosen.partition(":")
         if not vector:
             return ""
-        found = self.rows_of(scene.now)
-        layer = found.both[int(index)]
-        return found.said(layer, min(int(vector), layer.vectors - 1))
+        vectors = self.rows_of(scene.now)
+        layer = vectors.both[int(index)]
+        return vectors.vector_text(layer, min(int(vector), layer.vectors - 1))
 
     def on_action(self, now: State, name: str, value: Any) -> State | None:
         if name != "key":
@@ -405,23 +432,24 @@ class FilledVectors(View[Vectors]):
             return now.replace(chosen=f"{index}:{(int(vector) + 1) % count}")
         return now.replace(chosen="") if value == "Escape" else None
 
-    def _old(self, scene: PageState) -> Vectors | None:
+    def _previous(self, scene: PageState) -> Vectors | None:
+        """Return the vectors of the previous state, or None."""
         return self.rows_of(scene.previous) if scene.previous else None
 
     def compose(self, scene: PageState) -> Page:
-        found, old = self.rows_of(scene.now), self._old(scene)
-        runs = [(part, bool(at % 2)) for at, part in enumerate(found.headline.split("*")) if part]
+        vectors, old = self.rows_of(scene.now), self._previous(scene)
+        runs = [(part, bool(at % 2)) for at, part in enumerate(vectors.headline.split("*")) if part]
         blocks: list[PageBlock] = [
-            Paragraphs([found.title], drawn=False),
+            Paragraphs([vectors.title], drawn=False),
             Paragraphs([runs], 16, gap=3),
-            Paragraphs(found.sentence(old), 13),
-            *_lanes(found, old, scene.width),
-            *_price(found, old, scene.width),
-            Paragraphs(text_of("told", price=found.price), drawn=scene.now.numbers, gap=6),
-            Table(*found.table(), drawn=scene.now.numbers, gap=6),
-            Table(*found.by_batch(), drawn=scene.now.numbers, gap=6),
+            Paragraphs(vectors.sentence(old), 13),
+            *_layer_blocks(vectors, old, scene.width),
+            *_price(vectors, old, scene.width),
+            Paragraphs(text_of("told", price=vectors.price), drawn=scene.now.numbers, gap=6),
+            Table(*vectors.table(), drawn=scene.now.numbers, gap=6),
+            Table(*vectors.by_batch(), drawn=scene.now.numbers, gap=6),
         ]
-        return Page(found.title, blocks, scene.width, self.says(scene), titled=False)
+        return Page(vectors.title, blocks, scene.width, self.says(scene), titled=False)
 
 
 vectors = maker(FilledVectors)
@@ -432,8 +460,7 @@ vectors = maker(FilledVectors)
 
 @dataclass(frozen=True)
 class VectorCells(Mark):
-    """``across`` bars side by side, ``gap`` pixels apart, each with a line between the ``up`` cells
-    that it is made of."""
+    """``across`` bars side by side, ``gap`` pixels apart; lines divide each into ``up`` cells."""
 
     x0: float
     x1: float
@@ -466,79 +493,85 @@ class VectorCells(Mark):
                         linewidth=0.4, color=colour(self.look.colour))  # fmt: skip
 
 
-def _lanes(found: Vectors, old: Vectors | None, width: float) -> Iterator[PageBlock]:
-    """A linear layer, a convolution, and both at any batch."""
+def _layer_blocks(vectors: Vectors, old: Vectors | None, width: float) -> Iterator[PageBlock]:
+    """Yield the vectors of the linear layer and of the convolution, and the curves of both at any
+    batch."""
     narrow = width < NARROW
     room = width - APART * (1 if narrow else 2)
     shares = (0.36, 0.64) if narrow else (0.24, 0.50)
     rooms = [share * room for share in shares]
-    linear, convolution = found.both
+    linear, convolution = vectors.both
     pitch = min(WIDE + GAP, rooms[1] / min(convolution.vectors, SHOWN),
                 (rooms[0] - BRACKET) / min(linear.vectors, 12))  # fmt: skip
-    same = old is not None and (old.lanes, old.source) == (found.lanes, found.source)
+    same = old is not None and (old.lanes, old.source) == (vectors.lanes, vectors.source)
     before = old.both if old and same else (None, None)
-    glasses: list[tuple[PageBlock, float]] = [
-        (_glasses(found, each, was, pitch, wide), wide)
-        for each, was, wide in zip(found.both, before, rooms, strict=True)
+    layers: list[tuple[PageBlock, float]] = [
+        (_layer_chart(vectors, filled, previous, pitch, wide), wide)
+        for filled, previous, wide in zip(vectors.both, before, rooms, strict=True)
     ]
     if narrow:
-        yield SideBySide(glasses, APART, gap=12)
-        yield _curves(found, 120)
+        yield SideBySide(layers, APART, gap=12)
+        yield _curves(vectors, 120)
     else:
-        yield SideBySide([*glasses, (_curves(found, TALL), room - sum(rooms))], APART, gap=12)
+        yield SideBySide([*layers, (_curves(vectors, TALL), room - sum(rooms))], APART, gap=12)
 
 
-def _glasses(
-    found: Vectors, each: FilledLanes, was: FilledLanes | None, pitch: float, room: float
+def _layer_chart(
+    vectors: Vectors, filled: FilledLanes, previous: FilledLanes | None, pitch: float, room: float
 ) -> Chart:
-    """The vectors of a layer; at most as many as there is room for, and the last one."""
-    linear = each is found.both[0]
+    """Return the chart of a layer's vectors; where there is no room for all, the first ones and the
+    last."""
+    linear = filled is vectors.both[0]
     gap = min(GAP, 0.2 * pitch)
     fits = int((room - BRACKET * linear + gap + 0.01) / pitch)
-    cut = each.vectors > fits
-    shown = fits - 3 if cut else each.vectors - 1
-    last = pitch * (fits - 1 if cut else shown)
+    cut = filled.vectors > fits
+    count = fits - 3 if cut else filled.vectors - 1
+    last = pitch * (fits - 1 if cut else count)
     wide = pitch - gap
-    full = (
-        [VectorCells(0, pitch * shown - gap, 0, TALL, shown, each.lanes, gap)] if shown > 0 else []
-    )
-    marks = [*_head(found, each), *full, *_last(each, last, wide)]
+    cells = VectorCells(0, pitch * count - gap, 0, TALL, count, filled.lanes, gap)
+    full = [cells] if count > 0 else []
+    marks = [*_layer_head(vectors, filled), *full, *_last_vector(filled, last, wide)]
     if cut:
         marks.append(ChartText(last - pitch - gap / 2, TALL / 2, "…", 12, "middle"))
-    places = {**{i: pitch * i for i in range(shown)}, each.vectors - 1: last}
+    places = {**{i: pitch * i for i in range(count)}, filled.vectors - 1: last}
     for index, x in places.items():
-        fact = Fact(found.said(each, index))
+        fact = Fact(vectors.vector_text(filled, index))
         marks.append(Rect(x, x + wide, 0, TALL, "target", fact=fact))
     if linear:
-        marks += _bracket(found, last + wide + 5)
-    old = list(_outlines(was, pitch, gap, fits)) if was and was != each else []
+        marks += _bracket(vectors, last + wide + 5)
+    old: list[Mark] = []
+    if previous and previous != filled:
+        old = list(_previous_outlines(previous, pitch, gap, fits))
     return Chart(Scale(0, room), Scale(0, TALL), marks, TALL, left=0, right=0, above=HEAD,
                  below=FOOT, previous=old)  # fmt: skip
 
 
-def _outlines(was: FilledLanes, pitch: float, gap: float, fits: int) -> Iterator[Mark]:
-    """Outlines of what the state before filled, as far as there is room for it."""
-    full = min(was.count // was.lanes, fits)
+def _previous_outlines(
+    previous: FilledLanes, pitch: float, gap: float, fits: int
+) -> Iterator[Mark]:
+    """Yield outlines of the lanes that the previous state filled, as far as there is room."""
+    full = min(previous.count // previous.lanes, fits)
     if full:
         yield Rect(0, pitch * full - gap, 0, TALL)
-    if was.idle and full < fits:
-        level = TALL * was.inside(was.vectors - 1) / was.lanes
+    if previous.idle and full < fits:
+        level = TALL * previous.inside(previous.vectors - 1) / previous.lanes
         yield Rect(pitch * full, pitch * (full + 1) - gap, 0, level)
 
 
-def _last(each: FilledLanes, x: float, wide: float) -> Iterator[Mark]:
-    """The only one that can have idle lanes."""
-    inside = each.inside(each.vectors - 1)
-    level = TALL * inside / each.lanes
+def _last_vector(filled: FilledLanes, x: float, wide: float) -> Iterator[Mark]:
+    """Yield the last vector, the only one that can have idle lanes."""
+    inside = filled.inside(filled.vectors - 1)
+    level = TALL * inside / filled.lanes
     yield VectorCells(x, x + wide, 0, level, 1, inside)
-    if inside < each.lanes:
-        yield VectorCells(x, x + wide, level, TALL, 1, each.lanes - inside, look=FREE)
+    if inside < filled.lanes:
+        yield VectorCells(x, x + wide, level, TALL, 1, filled.lanes - inside, look=FREE)
 
 
-def _head(found: Vectors, each: FilledLanes) -> Iterator[Mark]:
-    """Values that one image gives, as places of its map; idle lanes and vectors below."""
-    layer, top = each.layer, TALL + HEAD
-    channels = found.source == CHANNELS
+def _layer_head(vectors: Vectors, filled: FilledLanes) -> Iterator[Mark]:
+    """Yield the values of one image, as places of its map, and the name of the layer; below the
+    vectors, the idle share and the number of vectors."""
+    layer, top = filled.layer, TALL + HEAD
+    channels = vectors.source == CHANNELS
     count = layer.channels if channels else layer.columns
     places = "1x1" if channels or not layer.size else layer.size
     rows, wide = (min(int(side), SIDE) for side in places.split("x"))
@@ -549,34 +582,35 @@ def _head(found: Vectors, each: FilledLanes) -> Iterator[Mark]:
     key = "channels" if channels else "columns_one" if count == 1 else "columns"
     yield ChartText(right + 10, top, layer.kind.capitalize(), 13, dy=11, bold=True)
     yield ChartText(right + 10, top, text_of(f"gives.{key}", count=f"{count:,}"), 12, dy=29)
-    idle = [(each.share, True), (f" {text_of('idle')}", False)]
-    key = "vectors_one" if each.vectors == 1 else "vectors"
+    idle = [(filled.share, True), (f" {text_of('idle')}", False)]
+    key = "vectors_one" if filled.vectors == 1 else "vectors"
     yield ChartText(0, 0, idle, 16, dy=24)
-    yield ChartText(92, 0, text_of(f"gives.{key}", count=f"{each.vectors:,}"), 12, dy=24)
+    yield ChartText(92, 0, text_of(f"gives.{key}", count=f"{filled.vectors:,}"), 12, dy=24)
 
 
-def _bracket(found: Vectors, x: float) -> Iterator[Mark]:
-    """A bracket that says what one bar is."""
+def _bracket(vectors: Vectors, x: float) -> Iterator[Mark]:
+    """Yield a bracket that says that one bar is one vector."""
     yield Path([(x, 0), (x + 5, 0), (x + 5, TALL), (x, TALL)], "rule", closed=False)
     yield ChartText(x + 12, TALL / 2, text_of("one_vector"), 12, bold=True)
-    yield ChartText(x + 12, TALL / 2, text_of("lanes.count", count=found.lanes), 12, dy=16)
+    yield ChartText(x + 12, TALL / 2, text_of("lanes.count", count=vectors.lanes), 12, dy=16)
 
 
 # -- at any batch ---------------------------------------------------------------------------------
 
 
-def _curves(found: Vectors, tall: float) -> Chart:
-    """How far the lanes are filled, on the scale of the bars."""
-    batches = sorted({*STOPS, min(found.batch, STOPS[-1])})
-    at = {batch: found.at(batch) for batch in batches}
-    marks: list[Mark] = list(_legend(found, tall))
-    if found.batch <= STOPS[-1]:
-        marks.append(Rule(found.batch, look="rule", opacity=0.5))
+def _curves(vectors: Vectors, tall: float) -> Chart:
+    """Return the chart of the filled share of both layers by batch, with the vertical scale of the
+    bars."""
+    batches = sorted({*STOPS, min(vectors.batch, STOPS[-1])})
+    at = {batch: vectors.at(batch) for batch in batches}
+    marks: list[Mark] = list(_legend(vectors, tall))
+    if vectors.batch <= STOPS[-1]:
+        marks.append(Rule(vectors.batch, look="rule", opacity=0.5))
     for index in (0, 1):
         marks.append(Line([(b, float(at[b][index].part)) for b in batches], width=1.6))
     for batch in batches:
         for index in (1, 0):
-            marks.append(_point(at[batch][index], batch, batch == found.batch, index))
+            marks.append(_point(at[batch][index], batch, batch == vectors.batch, index))
     ticks = [(1, "1"), (8, text_of("batch")), (64, "64")]
     edge = 2**0.4
     return Chart(LogScale(1 / edge, 64 * edge), Scale(0, 1), marks, tall, Axis(grid=False,
@@ -584,24 +618,25 @@ def _curves(found: Vectors, tall: float) -> Chart:
                  left=0, right=0, above=HEAD)  # fmt: skip
 
 
-def _point(each: FilledLanes, batch: int, here: bool, index: int) -> Mark:
+def _point(filled: FilledLanes, batch: int, here: bool, index: int) -> Mark:
+    """Return the point of a layer at a batch; it is larger at the batch on display."""
     fact = Fact(
-        f"{each.layer.kind}, {text_of('batch')} {batch:,}", f"{each.share} {text_of('idle')}"
+        f"{filled.layer.kind}, {text_of('batch')} {batch:,}", f"{filled.share} {text_of('idle')}"
     )
-    y = float(each.part)
+    y = float(filled.part)
     if index:
         return Glyph(batch, y, LARGE if here else SQUARE, marker="s", fact=fact)
     return Points([(batch, y)], "hollow", 11 if here else 7.2, fact)
 
 
-def _legend(found: Vectors, tall: float) -> Iterator[Mark]:
-    """The legend of the curves."""
+def _legend(vectors: Vectors, tall: float) -> Iterator[Mark]:
+    """Yield the legend of the curves."""
     left, top = 2**-0.4, 1 + HEAD / tall
     yield Rule(y=1)
     yield ChartText(left, top, text_of("any"), 13, dy=11, bold=True)
     yield ChartText(left, top, text_of("any_note"), 12, dy=29)
     yield ChartText(left, 1, text_of("all"), 11, dy=-11, dim=True)
-    linear, convolution = found.both
+    linear, convolution = vectors.both
     key = top - 42 / tall
     yield Glyph(left * 2**0.15, key, SQUARE, marker="s")
     yield ChartText(left * 2**0.15, key, convolution.layer.kind, 12, dx=9, dy=4)
@@ -612,25 +647,26 @@ def _legend(found: Vectors, tall: float) -> Iterator[Mark]:
 # -- the price ------------------------------------------------------------------------------------
 
 
-def _price(found: Vectors, old: Vectors | None, width: float) -> Iterator[PageBlock]:
-    """The feature maps of a training step, an image a cell: 64 in fp32 reach to the end."""
+def _price(vectors: Vectors, old: Vectors | None, width: float) -> Iterator[PageBlock]:
+    """Yield the feature maps of a training step as a bar, a cell for each image. The axis ends at
+    64 images in fp32."""
     room = width - LABEL
-    most = replace(found, batch=STOPS[-1], format=FP32).nbytes
-    long, before = (room * each.nbytes / most if each else 0 for each in (found, old))
-    cells = found.batch if min(long, room) / found.batch > THIN else 1
+    most = replace(vectors, batch=STOPS[-1], format=FP32).nbytes
+    long, before = (room * shown.nbytes / most if shown else 0 for shown in (vectors, old))
+    cells = vectors.batch if min(long, room) / vectors.batch > THIN else 1
     notes = [
-        text_of("price_note", network=found.network.title),
-        text_of("cell") * (cells == found.batch),
+        text_of("price_note", network=vectors.network.title),
+        text_of("cell") * (cells == vectors.batch),
     ]
     head = [(text_of("price"), True), *((note, False) for note in notes if note)]
-    label = text_of("unpriced", format=found.format)
-    if found.priced:
-        label = "… " * (long > room) + three_digits(found.nbytes)
-    bar = [VectorCells(0, min(long, room), 0, BAR, cells)] if found.priced else []
+    label = text_of("unpriced", format=vectors.format)
+    if vectors.priced:
+        label = "… " * (long > room) + three_digits(vectors.nbytes)
+    bar = [VectorCells(0, min(long, room), 0, BAR, cells)] if vectors.priced else []
     text = ChartText(
-        min(long, room) + 8 * found.priced, BAR / 2, label, 14, dy=5, bold=found.priced
+        min(long, room) + 8 * vectors.priced, BAR / 2, label, 14, dy=5, bold=vectors.priced
     )
     outline = [Rect(0, min(before, room), -3, BAR + 3)] if before else []
-    yield Paragraphs([head] if found.priced else [head[:1]], 12, gap=8)
+    yield Paragraphs([head] if vectors.priced else [head[:1]], 12, gap=8)
     yield Chart(Scale(0, width), Scale(0, BAR), [*bar, text], BAR, left=0, right=0, below=2,
                 previous=outline, told=[label], gap=6)  # fmt: skip

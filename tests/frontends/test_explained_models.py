@@ -91,7 +91,7 @@ def test_a_peak_in_the_optimizer_is_not_mended_by_modules() -> None:
         return torch.randn(count, 4096), torch.randint(10, (count,))
 
     found = explained(OwnModel(wide, vectors, progress=False), 4, 1_000_000)
-    assert "in the optimizer" in found.where
+    assert "in the optimizer" in found.peak_sentence
     assert "again" not in {each.key for each in found.changes}
     assert found.best is not None
 

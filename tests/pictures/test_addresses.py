@@ -13,7 +13,7 @@ import memlab
 from lessons import stored
 from memlab import strings
 from memlab.errors import InputError
-from memlab.pictures.addresses.address_map import SMALL, TALL, paint
+from memlab.pictures.addresses.address_map import SMALL, TALL, block_paint
 from memlab.pictures.addresses.packing import (
     MOST,
     OFFERED,
@@ -21,8 +21,8 @@ from memlab.pictures.addresses.packing import (
     TOY_NAME,
     Packing,
     PackingSubject,
-    say_how,
-    shortly,
+    placing_name,
+    short_bytes,
     subject_of,
 )
 from memlab.pictures.addresses.running import ArenaRun, differences, run_map
@@ -44,16 +44,16 @@ TINY = memlab.training_step(
 
 
 def packing(subject: PackingSubject | str = TOY_NAME, how="birth", batch=1):
-    found = subject_of(subject) if isinstance(subject, str) else subject
-    return Packing(found, batch, found.placement(batch, how))
+    chosen = subject_of(subject) if isinstance(subject, str) else subject
+    return Packing(chosen, batch, chosen.placement(batch, how))
 
 
 def by_hand(addresses=None, **moved):
-    made = arrange(TOY, "birth")
-    hand = replace(made, addresses=addresses, how="by hand") if addresses else made
+    placement = arrange(TOY, "birth")
+    hand = replace(placement, addresses=addresses, how="by hand") if addresses else placement
     for name, address in moved.items():
         hand = hand.moved(name, address)
-    return Packing(subject_of(TOY_NAME), 1, hand, made=made)
+    return Packing(subject_of(TOY_NAME), 1, hand, automatic=placement)
 
 
 def several():
@@ -81,75 +81,75 @@ def test_the_toy_lies_where_the_facts_say(how, arena, wanted):
     map_ = found.placement
     assert map_.arena == arena * MIB
     assert (map_.lower_bound, map_.busiest + 1, map_.total) == (8 * MIB, 5, 13 * MIB)
-    assert [n // MIB for n in found.true] == [1, 3, 4, 4, 8, 7, 6, 4]
+    assert [n // MIB for n in found.live_bytes] == [1, 3, 4, 4, 8, 7, 6, 4]
     assert {name: found.by_name[name].address // MIB for name in wanted} == wanted
 
 
 def test_live_bytes_are_those_of_the_plan_and_no_arena_is_below_them():
-    for found in several():
-        map_ = found.placement
-        operations = range(found.subject.operations)
-        alive = [sum(each.size for each in found.at(operation)) for operation in operations]
+    for packed in several():
+        map_ = packed.placement
+        operations = range(packed.subject.operations)
+        alive = [sum(block.size for block in packed.at(operation)) for operation in operations]
         assert max(alive) == map_.lower_bound
         assert alive.index(map_.lower_bound) == map_.busiest
-        assert map_.arena == max(each.top for each in found.blocks)
-        if found.made is None:
+        assert map_.arena == max(block.top for block in packed.blocks)
+        if packed.automatic is None:
             assert map_.arena >= map_.lower_bound
-            assert found.overlaps == ()
+            assert packed.overlaps == ()
         for nbytes in (map_.arena, map_.lower_bound, map_.total):
-            assert f"{nbytes:,} B" in found.sentences[0]
+            assert f"{nbytes:,} B" in packed.sentences[0]
 
 
 @pytest.mark.parametrize("step", [TINY, memlab.in_place(STEP)])
 def test_what_lies_outside_is_what_the_plan_has_before_the_step(step):
-    found, ledger = packing(subject_of(step), "best", 8), memlab.plan(step)
+    map_, ledger = packing(subject_of(step), "best", 8), memlab.plan(step)
     there = sum(tensor.storage.size.at(8) for tensor in step.live_in)
-    assert found.subject.before(8) == ledger.before(8)[0] == there
-    assert {entry.name for entry in found.subject.outside}.isdisjoint(found.by_name)
-    deaths = [entry.death for entry in found.subject.outside]
+    assert map_.subject.before(8) == ledger.before(8)[0] == there
+    assert {entry.name for entry in map_.subject.outside}.isdisjoint(map_.by_name)
+    deaths = [entry.death for entry in map_.subject.outside]
     assert deaths == sorted(deaths, reverse=True)
-    assert figures.in_binary(there) in " ".join(found.sentences)
+    assert figures.in_binary(there) in " ".join(map_.sentences)
     for operation, nbytes in enumerate(ledger.timeline(8)):
-        there = [e for e in found.subject.outside if e.death >= operation]
-        assert found.true[operation] + sum(e.size.at(8) for e in there) == nbytes
+        there = [e for e in map_.subject.outside if e.death >= operation]
+        assert map_.live_bytes[operation] + sum(e.size.at(8) for e in there) == nbytes
 
 
 def test_true_bytes_and_rounded_ones_are_told_apart():
-    found = packing(subject_of(TINY), "birth", 8)
-    alive = [block for block in found.placement.blocks
-             if block.birth <= found.placement.busiest <= block.death]  # fmt: skip
+    map_ = packing(subject_of(TINY), "birth", 8)
+    alive = [block for block in map_.placement.blocks
+             if block.birth <= map_.placement.busiest <= block.death]  # fmt: skip
     true, rounded = sum(b.nbytes for b in alive), sum(-(-b.nbytes // 64) * 64 for b in alive)
     assert (true, rounded) == (428, 576)
-    said = f"{true} B together. Each is rounded up to a multiple of 64 B: {rounded} B"
-    assert said in found.sentences[1]
-    assert found.true[found.placement.busiest] == true
-    assert found.rounds
+    sentence = f"{true} B together. Each is rounded up to a multiple of 64 B: {rounded} B"
+    assert sentence in map_.sentences[1]
+    assert map_.live_bytes[map_.placement.busiest] == true
+    assert map_.rounds
     assert not packing().rounds
     assert "rounded" not in packing().sentences[1]
-    loss = found.by_name["loss"]
+    loss = map_.by_name["loss"]
     assert (loss.block.nbytes, loss.size) == (4, 64)
 
 
 def test_blocks_stand_for_themselves_from_half_a_percent_on():
-    found = packing("resnet50", "best", 32)
-    large = {each.name for each in found.large}
-    for each in found.blocks:
-        assert (each.name in large) is (each.size * SHARE >= found.placement.arena)
-    assert 20 < len(found.large) <= MOST
+    map_ = packing("resnet50", "best", 32)
+    large = {block.name for block in map_.large}
+    for block in map_.blocks:
+        assert (block.name in large) is (block.size * SHARE >= map_.placement.arena)
+    assert 20 < len(map_.large) <= MOST
 
 
 def test_who_shares_addresses_is_never_alive_at_the_same_time():
-    found = packing("mnist_cnn", "best", 32)
-    shared = {each.name: found.sharing(each) for each in found.blocks}
+    map_ = packing("mnist_cnn", "best", 32)
+    shared = {block.name: map_.sharing(block) for block in map_.blocks}
     assert any(shared.values())
-    for each in found.blocks:
-        for other in shared[each.name]:
-            assert not each.lives_with(other)
-            assert each in shared[other.name]
+    for block in map_.blocks:
+        for other in shared[block.name]:
+            assert not block.lives_with(other)
+            assert block in shared[other.name]
 
 
 def test_kept_for_backward_is_born_before_backward_and_read_in_it():
-    kinds = {each.name: each.kind for each in packing(SUBJECT, "best", 2).blocks}
+    kinds = {block.name: block.kind for block in packing(SUBJECT, "best", 2).blocks}
     assert kinds["conv1"] == "short"
     assert kinds["relu1"] == "kept"
     assert kinds["gradient of conv1"] == "gradient_map"
@@ -161,12 +161,12 @@ def test_kept_for_backward_is_born_before_backward_and_read_in_it():
 
 def test_a_subject_is_made_once_by_name_and_once_in_place():
     for name in OFFERED:
-        found = subject_of(name)
-        assert found is subject_of(name)
-        assert found.name == name
-        if not found.toy:
-            assert found.in_place is found.in_place
-            assert found.in_place.label == found.label
+        subject = subject_of(name)
+        assert subject is subject_of(name)
+        assert subject.name == name
+        if not subject.toy:
+            assert subject.in_place is subject.in_place
+            assert subject.in_place.label == subject.label
     assert subject_of(small_network()).name == SUBJECT.name == "small"
 
 
@@ -187,7 +187,7 @@ def test_what_cannot_be_packed_gets_one_sentence(wrong, says):
 def test_every_way_to_place_has_a_name():
     assert set(HOWS) == {*ORDERS, "best"}
     assert all(strings.has(f"addresses.how.{how.replace(' ', '_')}") for how in HOWS)
-    assert say_how("best fit") == "best fit"
+    assert placing_name("best fit") == "best fit"
 
 
 # -- how it was packed --------------------------------------------------------------------------
@@ -195,28 +195,28 @@ def test_every_way_to_place_has_a_name():
 
 @pytest.mark.parametrize("how", ["birth", "best fit"])
 def test_the_story_tells_free_places_that_are_free(how):
-    found = packing(how=how)
+    map_ = packing(how=how)
     for count in range(1, 7):
-        told = found.turn(count)
-        before = [each for each in found.turns[: count - 1] if each.lives_with(told.placed)]
-        for low, high in told.holes:
-            assert all(each.top <= low or each.address >= high for each in before)
-        if told.refused:
-            assert told.refused == told.holes
-            assert all(high - low < told.placed.size for low, high in told.holes)
-            assert told.placed.address == max(each.top for each in before)
-            assert "on top" in told.text()
+        turn = map_.turn(count)
+        before = [block for block in map_.turns[: count - 1] if block.lives_with(turn.placed)]
+        for low, high in turn.holes:
+            assert all(block.top <= low or block.address >= high for block in before)
+        if turn.refused:
+            assert turn.refused == turn.holes
+            assert all(high - low < turn.placed.size for low, high in turn.holes)
+            assert turn.placed.address == max(block.top for block in before)
+            assert "on top" in turn.text()
 
 
 def test_the_toy_in_order_of_birth_shows_why_nothing_is_saved():
-    found = packing()
-    assert found.story(6) == [
+    map_ = packing()
+    assert map_.story(6) == [
         "A at 0, B at 1, C at 3, D at 4, E at 7, F at 9",
         "F needs 4 MiB. Free while it lives: 3 MiB and 3 MiB. Too small, so it goes on top, "
         "to 9 MiB.",
     ]
-    assert found.story(0) == ["", "The arena is empty."]
-    assert [(low // MIB, high // MIB) for low, high in found.turn(6).refused] == [(0, 3), (4, 7)]
+    assert map_.story(0) == ["", "The arena is empty."]
+    assert [(low // MIB, high // MIB) for low, high in map_.turn(6).refused] == [(0, 3), (4, 7)]
     assert packing(how="biggest").story(6) == [
         "F at 0, D at 0, B at 3, E at 5, A at 0, C at 7",
         "F and D share addresses: they never live at the same time.",
@@ -238,7 +238,7 @@ def test_the_headline_is_what_the_placing_gives(how, says):
 def test_three_digits():
     digits = {0: "0 B", 1: "1 B", 1000: "0.98 KiB", 13 * MIB: "13 MiB", 214_302_656: "204 MiB",
               1_377_881_600: "1.28 GiB", 2**80: "1,099,511,627,776 TiB"}  # fmt: skip
-    assert {nbytes: shortly(nbytes) for nbytes in digits} == digits
+    assert {nbytes: short_bytes(nbytes) for nbytes in digits} == digits
 
 
 def test_what_was_moved_by_hand_is_said():
@@ -254,18 +254,18 @@ def test_what_was_moved_by_hand_is_said():
 
 
 def test_an_overlap_is_said():
-    found = by_hand(D=0)
-    (fault,) = found.overlaps
+    map_ = by_hand(D=0)
+    (fault,) = map_.overlaps
     assert (fault.one.name, fault.other.name) == ("B", "D")
     assert (fault.first, fault.last, fault.low, fault.high) == (4, 4, MIB, 3 * MIB)
-    assert found.faults() == ["B and D both live at operation 5."]
-    assert found.faults()[0] in found.sentences
-    assert found.score().endswith("This map does not count: blocks overlap.")
-    told = {name: found.about(found.by_name[name])[3:] for name in "BDE"}
-    assert told["B"][0] == "lies over D at a time when both live: a fault"
-    assert told["D"][0] == "lies over B at a time when both live: a fault"
-    assert not any("fault" in each for each in told["E"])
-    assert "no other block uses these addresses" not in told["B"] + told["D"]
+    assert map_.faults() == ["B and D both live at operation 5."]
+    assert map_.faults()[0] in map_.sentences
+    assert map_.score().endswith("This map does not count: blocks overlap.")
+    company = {name: map_.about(map_.by_name[name])[3:] for name in "BDE"}
+    assert company["B"][0] == "lies over D at a time when both live: a fault"
+    assert company["D"][0] == "lies over B at a time when both live: a fault"
+    assert not any("fault" in line for line in company["E"])
+    assert "no other block uses these addresses" not in company["B"] + company["D"]
     many = by_hand((0,) * 6)
     assert len(many.faults()) == 3
     assert many.faults()[-1] == f"{len(many.overlaps) - 2} more pairs overlap."
@@ -279,16 +279,16 @@ def test_an_overlap_is_said():
     ],
 )
 def test_the_score_is_held_to_the_exact_optimum(how, says):
-    found = packing(how=how)
-    assert found.best == (arrange(TOY, "exact").arena, True)
-    assert found.score() == says.format("Lower bound: 8 MiB. Exact optimum: 8 MiB.")
+    map_ = packing(how=how)
+    assert map_.best == (arrange(TOY, "exact").arena, True)
+    assert map_.score() == says.format("Lower bound: 8 MiB. Exact optimum: 8 MiB.")
 
 
 def test_the_optimum_of_a_step_is_the_best_known_unless_it_is_the_bound():
-    found = packing("mnist_cnn", "birth", 32)
-    best = found.subject.placement(32, "best")
-    assert found.best == (best.arena, best.arena == best.lower_bound)
-    assert ("Best known" in found.score()) is (best.arena > best.lower_bound)
+    map_ = packing("mnist_cnn", "birth", 32)
+    best = map_.subject.placement(32, "best")
+    assert map_.best == (best.arena, best.arena == best.lower_bound)
+    assert ("Best known" in map_.score()) is (best.arena > best.lower_bound)
 
 
 # -- running ------------------------------------------------------------------------------------
@@ -301,9 +301,9 @@ def test_the_toy_does_not_run_and_a_long_step_is_refused():
         (TOY_NAME, "no arithmetic"),
         ("vgg16", "GFLOP"),
     ):
-        found = packing(name, batch=32)
+        map_ = packing(name, batch=32)
         with pytest.raises(InputError, match=says):
-            run_map(found.subject, found.placement, found.batch)
+            run_map(map_.subject, map_.placement, map_.batch)
 
 
 @pytest.mark.measures
@@ -316,7 +316,7 @@ def test_the_step_runs_at_these_addresses_with_the_same_gradients():
     assert ran.same_loss
     assert ran.what == "gradients"
     assert ran.wrong == ()
-    assert {found.name for found in ran.differences} == set(memlab.run(STEP, 2).gradients)
+    assert {difference.name for difference in ran.differences} == set(memlab.run(STEP, 2).gradients)
     assert ran.nan == ()
     assert "all the same" in str(ran)
     assert "no operation read it" in str(ran)
@@ -332,9 +332,9 @@ def test_an_inference_has_predictions_and_no_loss():
 
 
 def test_nan_that_may_be_of_the_training_is_not_said_to_be_read():
-    said = str(replace(RAN, unclear=("backward of fc3",)))
-    assert "these operations wrote NaN: backward of fc3. Too little memory is free" in said
-    assert "read it" not in said
+    text = str(replace(RAN, unclear=("backward of fc3",)))
+    assert "these operations wrote NaN: backward of fc3. Too little memory is free" in text
+    assert "read it" not in text
 
 
 def test_a_loss_that_is_nan_in_both_runs_is_the_same():
@@ -347,10 +347,10 @@ def test_a_loss_that_is_nan_in_both_runs_is_the_same():
 
 @pytest.mark.measures
 def test_a_fault_is_silent_the_same_loss_and_wrong_gradients():
-    found = packing(SUBJECT, "best", 2)
-    passing, address = found.broken()
-    hand = found.placement.moved(passing.name, address)
-    assert len(replace(found, placement=hand, made=found.placement).overlaps) == 1
+    map_ = packing(SUBJECT, "best", 2)
+    passing, address = map_.silent_fault()
+    hand = map_.placement.moved(passing.name, address)
+    assert len(replace(map_, placement=hand, made=map_.placement).overlaps) == 1
     ran = run_map(SUBJECT, hand, 2)
     assert ran.same_loss
     assert ran.faults == 1
@@ -375,13 +375,13 @@ def labels(view):
 
 def test_the_toy_in_characters_is_the_map():
     view = addresses(how="biggest")
-    text, found = view.text(), view.rows.packing
+    text, map_ = view.text(), view.rows.packing
     levels = [line.split() for line in text.splitlines() if re.match(r" +\d+  [.A-F]", line)]
     assert "      1 2 3 4 5 6 7 8\n" in text
-    assert len(levels) == found.placement.arena // MIB
+    assert len(levels) == map_.placement.arena // MIB
     for level, *cells in levels:
         for at, cell in enumerate(cells):
-            here = [p.name for p in found.at(at) if p.address <= int(level) * MIB < p.top]
+            here = [p.name for p in map_.at(at) if p.address <= int(level) * MIB < p.top]
             assert here == ([] if cell == "." else [cell])
 
 
@@ -404,12 +404,12 @@ def test_the_rectangles_of_the_map_are_the_addresses():
 
 def test_every_block_says_its_facts():
     view = addresses("mnist_cnn", how="best")
-    svg, found = view.now_["shown"]["svg"], view.rows.packing
+    svg, map_ = view.now_["shown"]["svg"], view.rows.packing
     facts = dict(re.findall(r'data-fact="([^"]*)" data-send="choose" data-value="([^"]*)"', svg))
-    said = {name: fact for fact, name in facts.items()}
-    assert set(said) == {placed.name for placed in found.large}
-    pool1 = found.by_name["pool1"]
-    assert said["pool1"].startswith(
+    fact_of = {name: fact for fact, name in facts.items()}
+    assert set(fact_of) == {placed.name for placed in map_.large}
+    pool1 = map_.by_name["pool1"]
+    assert fact_of["pool1"].startswith(
         "pool1: B·C·H·W·4 B = 1,605,632 B; made by pool1; last read by backward of conv2; "
         f"feature map, kept for backward; born at operation {pool1.block.birth + 1}, "
         f"freed after {pool1.block.death + 1}; address {pool1.address:,} to {pool1.top:,}; "
@@ -434,9 +434,9 @@ FIRST: list[dict[str, Any]] = [
 @pytest.mark.parametrize("given", FIRST)
 def test_a_first_level_has_few_numerals_of_three_digits_and_no_table(given):
     view = addresses(**given)
-    found = [text for label in labels(view) for text in NUMERAL.findall(label)]
-    assert len(found) <= 12
-    assert all(len(re.sub(r"\D", "", text)) <= 3 for text in found)
+    numerals = [text for label in labels(view) for text in NUMERAL.findall(label)]
+    assert len(numerals) <= 12
+    assert all(len(re.sub(r"\D", "", text)) <= 3 for text in numerals)
     assert view.page(960).svg().height <= 480
     view.numbers = True
     exact = f"{view.placement.arena:,} B"
@@ -445,7 +445,7 @@ def test_a_first_level_has_few_numerals_of_three_digits_and_no_table(given):
 
 
 def rects(view):
-    """What is filled, by its look: the rectangles of the map."""
+    """Rectangles of the map, by their look."""
     (chart,) = (c for c, _ in view.page(960).svg().charts if c.height == TALL)
     return chart.y, [mark for mark in chart.marks if isinstance(mark, Rect | Rects)]
 
@@ -474,16 +474,16 @@ def test_a_block_is_as_tall_as_its_true_bytes():
 
 def test_an_overlap_is_crossed_and_said():
     view = addresses(how="birth", moved={"D": 0}, chosen="D")
-    said = "B and D both live at operation 5."
-    assert said in view.text()
-    assert said in labels(view)
+    sentence = "B and D both live at operation 5."
+    assert sentence in view.text()
+    assert sentence in labels(view)
     assert view.svg().count('stroke-width="2.2"') == 1
     assert addresses(how="birth").svg().count('stroke-width="2.2"') == 0
 
 
 def test_nothing_is_told_by_colour_alone():
     kinds = ("kept", "short", "gradient_map", "parameter_gradient", "workspace")
-    looks = [(look.tint, look.pattern) for look in (*map(paint, kinds), SMALL)]
+    looks = [(look.tint, look.pattern) for look in (*map(block_paint, kinds), SMALL)]
     assert len(set(looks)) == len(looks)
 
 
@@ -635,8 +635,8 @@ def test_a_learner_packs_the_toy_and_is_scored():
     for name, wanted in {"F": 0, "D": 0, "B": 3, "E": 5, "A": 0, "C": 7}.items():
         send(view, ("choose", name))
         placed = view.rows.packing.by_name[name]
-        way = "ArrowUp" if wanted * MIB > placed.address else "ArrowDown"
-        press(view, *[way] * (abs(wanted * MIB - placed.address) // MIB))
+        key = "ArrowUp" if wanted * MIB > placed.address else "ArrowDown"
+        press(view, *[key] * (abs(wanted * MIB - placed.address) // MIB))
         assert view.rows.packing.by_name[name].address == wanted * MIB
     assert view.how == "by hand"
     assert view.rows.packing.overlaps == ()
@@ -666,8 +666,8 @@ def test_overlaps_are_said_and_do_not_count():
 def test_a_moved_block_slides_and_the_top_before_stays_as_an_outline():
     view = addresses(how="birth")
     svg = send(view, ("how", "biggest"))["svg"]
-    moved = [each for each in TOY if arrange(TOY, "birth").address(each.name)
-             != arrange(TOY, "biggest").address(each.name)]  # fmt: skip
+    moved = [block for block in TOY if arrange(TOY, "birth").address(block.name)
+             != arrange(TOY, "biggest").address(block.name)]  # fmt: skip
     assert svg.count('class="slides"') == len(moved)
     assert svg.count('class="before"') == 2
     svg = send(view, ("cursor", 2))["svg"]
@@ -715,7 +715,7 @@ def test_two_tensors_in_one_place_have_both_names_and_a_notch():
 @pytest.mark.measures
 def test_a_recomputed_step_is_placed_and_runs():
     view = addresses(memlab.recompute(STEP, "cheap"), 2, how="best", in_place=True)
-    assert any("again" in each.name for each in view.rows.packing.blocks)
+    assert any("again" in block.name for block in view.rows.packing.blocks)
     assert "recompute (cheap)" in view.text()
     ran = view.run()
     assert ran.arena == view.placement.arena

@@ -9,12 +9,12 @@ import pytest
 
 from memlab.pictures.draw import scale, theme
 from memlab.pictures.draw.chart import Axis, Chart
-from memlab.pictures.draw.label_board import spread
+from memlab.pictures.draw.label_board import spread_heights
 from memlab.pictures.draw.labels import ChartText, Label
 from memlab.pictures.draw.marks import Area, Fact, Line, Points, Rect, Rule, Stairs
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.table import Key, Paragraphs, SideBySide, Table
-from memlab.pictures.draw.text import flow, plain, width, wrap
+from memlab.pictures.draw.text import flow_lines, plain, width, wrap
 from memlab.step.tensor import Role
 from tests.rows import every_row
 
@@ -53,7 +53,7 @@ def test_chinese_and_japanese_wrap_between_characters_but_before_no_full_stop() 
 
 
 def test_bold_pieces_keep_their_weight_and_a_space_between() -> None:
-    (line,) = flow([("bold", True), ("plain words", False)], 500, 12)
+    (line,) = flow_lines([("bold", True), ("plain words", False)], 500, 12)
     assert line == [("bold ", True), ("plain words", False)]
     assert plain(line) == "bold plain words"
 
@@ -62,7 +62,7 @@ def test_bold_pieces_keep_their_weight_and_a_space_between() -> None:
 
 
 @every_row(
-    ("found", "ticks"),
+    ("axis_scale", "ticks"),
     [
         (scale.bytes_over(2_200_000_000), ["0", "0.5", "1", "1.5", "2", "2.5 GB"]),
         (scale.bytes_over(1_250, scale.TIGHT), ["0", "250", "500", "750", "1,000", "1,250 B"]),
@@ -74,19 +74,19 @@ def test_bold_pieces_keep_their_weight_and_a_space_between() -> None:
         (scale.seconds_over([0.0021]), ["0", "0.5", "1", "1.5", "2", "2.5 ms"]),
     ],
 )
-def test_an_axis_has_round_ends_and_few_labels(found: scale.Scale, ticks: list[str]) -> None:
-    assert [label for _, label in found.ticks] == ticks
-    assert all(0 <= found.at(value) <= 1 for value, _ in found.ticks)
+def test_an_axis_has_round_ends_and_few_labels(axis_scale: scale.Scale, ticks: list[str]) -> None:
+    assert [label for _, label in axis_scale.ticks] == ticks
+    assert all(0 <= axis_scale.at(value) <= 1 for value, _ in axis_scale.ticks)
 
 
 def test_a_logarithmic_scale_takes_arrays_and_holds_what_is_too_small() -> None:
-    found = scale.powers_around([1.0, 16.0])
-    assert found.at(np.array([0.0, 1.0, 4.0, 16.0])).tolist() == [0.0, 0.0, 0.5, 1.0]
-    assert found.at(4) == 0.5
+    powers = scale.powers_around([1.0, 16.0])
+    assert powers.at(np.array([0.0, 1.0, 4.0, 16.0])).tolist() == [0.0, 0.0, 0.5, 1.0]
+    assert powers.at(4) == 0.5
 
 
 def test_labels_spread_apart_in_order_and_stay_inside() -> None:
-    places = spread([10, 11, 12, 90], 15, 0, 100)
+    places = spread_heights([10, 11, 12, 90], 15, 0, 100)
     assert places == sorted(places)
     assert min(b - a for a, b in pairwise(places)) >= 15
     assert places[-1] <= 100
@@ -126,9 +126,9 @@ def test_a_label_moves_clear_of_marks_or_is_left_out() -> None:
         label = Label("name", places, kept=kept)
         marks = [covered, label]
         svg = Page("t", [Chart(scale.operations(4), scale.counts_over(5), marks, 120)]).svg()
-        found = [each for each in svg.labels if each.content == "name"]
-        assert len(found) == count
-        assert found[0].box.bottom < svg.charts[0][1].bottom - 120 * 3 / 8
+        names = [each for each in svg.labels if each.content == "name"]
+        assert len(names) == count
+        assert names[0].box.bottom < svg.charts[0][1].bottom - 120 * 3 / 8
     assert not [each for each in free.labels if each.content == "name"]
     blocked = Label("name", places[:1])
     svg = Page(
@@ -159,7 +159,7 @@ def test_the_text_of_a_page_has_its_blocks_in_paragraphs() -> None:
         "A title.\nOne.\nTwo.\nThree.\n\nAll\nname   bytes\na      1,000\nb         20\n\n"
         "Said only."
     )
-    drawn = [each.content for each in page.svg().labels]
+    drawn = [label.content for label in page.svg().labels]
     assert "Seen only." in drawn
     assert "Said only." not in drawn
 
@@ -196,5 +196,7 @@ def test_a_picture_loads_no_matplotlib() -> None:
         "from memlab.pictures.draw.page import Page; Page('t', [chart()]).render();"
         "print([name for name in sys.modules if name.startswith('matplotlib')])"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout.strip() == "[]"

@@ -11,8 +11,8 @@ import memlab
 from memlab import units, views
 from memlab.errors import InputError
 from memlab.pictures.explain import modules
-from memlab.pictures.explain.explained import Explained, amount
-from memlab.pictures.explain.explained_changes import ExplainedStep, budget
+from memlab.pictures.explain.explained import Explained, memory_text
+from memlab.pictures.explain.explained_changes import ExplainedStep, memory_bytes
 from memlab.placement.caching_allocator import CONTEXT, CUBLAS, estimates, simulate
 from memlab.step.step import Step
 from tests.strange import said
@@ -37,30 +37,30 @@ def explained(batch: int, memory: str, name: str = "gpt2", key: str = "") -> Exp
 
 @pytest.mark.parametrize("batch", [1, 8])
 def test_modules_and_what_they_own_add_up_to_the_peak(batch: int) -> None:
-    found = explained(batch, "12 GB")
-    assert sum(row.nbytes for row in found.rows) + sum(found.floor.values()) == found.peak.nbytes
-    assert found.peak.nbytes == memlab.plan(step()).peak(batch)
+    model = explained(batch, "12 GB")
+    assert sum(row.nbytes for row in model.rows) + sum(model.floor.values()) == model.peak.nbytes
+    assert model.peak.nbytes == memlab.plan(step()).peak(batch)
 
 
 def test_the_total_is_what_the_allocator_reserves_and_what_lies_beside_it() -> None:
-    found, held = explained(8, "12 GB"), simulate(memlab.plan(step()), 8)
-    assert found.total == held.reserved + CUBLAS + CONTEXT
-    assert [int(row[1].replace(",", "")) for row in found.sums()][-1] == found.total
-    assert sum(int(row[1].replace(",", "")) for row in found.sums()[:-1]) == found.total
+    model, held = explained(8, "12 GB"), simulate(memlab.plan(step()), 8)
+    assert model.total == held.reserved + CUBLAS + CONTEXT
+    assert [int(row[1].replace(",", "")) for row in model.sums()][-1] == model.total
+    assert sum(int(row[1].replace(",", "")) for row in model.sums()[:-1]) == model.total
 
 
 @pytest.mark.parametrize("memory", ["3 GB", "12 GB"])
 def test_the_largest_batch_fits_and_the_next_one_does_not(memory: str) -> None:
-    found, room = explained(8, memory), units.parse(memory)
-    largest, plain = found.largest, subject().plain
+    model, room = explained(8, memory), units.parse(memory)
+    largest, plain = model.largest, subject().plain
     assert largest is not None
     assert largest == 0 or plain.total(largest) <= room
     assert plain.total(largest + 1) > room
 
 
 def test_the_error_comes_where_the_first_step_no_longer_fits() -> None:
-    found = explained(8, "12 GB")
-    error, ledger = found.error, memlab.plan(step())
+    model = explained(8, "12 GB")
+    error, ledger = model.error, memlab.plan(step())
     assert error is not None
     assert error.step == 1
     assert error.layer == "block.9.fc2.drop"
@@ -72,11 +72,11 @@ def test_the_error_comes_where_the_first_step_no_longer_fits() -> None:
 
 
 def test_what_fits_has_no_error_and_no_change() -> None:
-    found = explained(2, "12 GB")
-    assert found.error is None
-    assert found.changes == ()
-    assert found.code == ()
-    assert found.cross == ""
+    model = explained(2, "12 GB")
+    assert model.error is None
+    assert model.changes == ()
+    assert model.code == ()
+    assert model.cross == ""
 
 
 # -- what helps ----------------------------------------------------------------------------------
@@ -84,30 +84,30 @@ def test_what_fits_has_no_error_and_no_change() -> None:
 
 @pytest.mark.parametrize("key", ["recompute", "parts"])
 def test_a_change_that_helps_fits_the_card(key: str) -> None:
-    found = explained(8, "12 GB", key=key)
-    assert found.chosen is not None
-    assert found.total <= 12 * 10**9
-    assert key in [each.key for each in found.helping]
+    model = explained(8, "12 GB", key=key)
+    assert model.chosen is not None
+    assert model.total <= 12 * 10**9
+    assert key in [helping.key for helping in model.helping]
 
 
 def test_what_computes_the_same_numbers_comes_first() -> None:
-    found = explained(8, "12 GB")
-    assert [each.key for each in found.changes] == ["recompute", "parts", "eight_bits"]
-    assert found.best is found.changes[0]
-    assert [found.fitting(each) for each in found.changes] == [True, True, False]
+    model = explained(8, "12 GB")
+    assert [change.key for change in model.changes] == ["recompute", "parts", "eight_bits"]
+    assert model.best is model.changes[0]
+    assert [model.fitting(change) for change in model.changes] == [True, True, False]
 
 
 def test_the_line_makes_the_step_of_the_change() -> None:
-    found = explained(8, "12 GB")
-    for change in found.changes:
-        made: dict[str, Any] = {"memlab": memlab, "step": step()}
-        exec("\n".join(change.code), made)  # the line to paste
-        assert memlab.plan(made["step"]).peak(change.held(8)) == change.peak(8)
+    model = explained(8, "12 GB")
+    for change in model.changes:
+        names: dict[str, Any] = {"memlab": memlab, "step": step()}
+        exec("\n".join(change.code), names)  # the line to paste
+        assert memlab.plan(names["step"]).peak(change.micro_batch(8)) == change.peak(8)
 
 
 def test_parts_that_are_not_written_out_take_their_time() -> None:
-    plain, found = subject().plain, explained(64, "12 GB")
-    parts = next(each for each in found.changes if each.key == "parts")
+    plain, model = subject().plain, explained(64, "12 GB")
+    parts = next(change for change in model.changes if change.key == "parts")
     written = ExplainedStep(memlab.accumulate(step(), parts.parts)).plain
     assert parts.parts == 16
     assert parts.seconds(64) == pytest.approx(written.seconds(4), rel=1e-3)
@@ -115,18 +115,18 @@ def test_parts_that_are_not_written_out_take_their_time() -> None:
 
 
 def test_a_peak_that_modules_own_is_not_mended_by_recompute() -> None:
-    found = explained(1, "2.2 GB", "vgg16")
-    assert found.best is not None
-    assert found.best.key == "eight_bits"
-    assert "optimizer state" in found.where
+    model = explained(1, "2.2 GB", "vgg16")
+    assert model.best is not None
+    assert model.best.key == "eight_bits"
+    assert "optimizer state" in model.peak_sentence
 
 
 def test_maps_that_go_with_the_change_lie_on_top() -> None:
-    found = explained(8, "12 GB")
-    now, plain = found.shown(100)
-    gone = {entry.name for entry in found.removed(plain)}
+    model = explained(8, "12 GB")
+    now, plain = model.plan_columns(100)
+    gone = {entry.name for entry in model.removed(plain)}
     assert gone
-    after = memlab.plan(found.best.step if found.best else step())
+    after = memlab.plan(model.best.step if model.best else step())
     backward = next(i for i, row in enumerate(after.rows) if row.phase.value == "backward")
     kept = {e.name for e in after.entries if e.birth < backward <= e.death}
     assert not gone & kept
@@ -142,14 +142,14 @@ def test_each_sentence_is_about_its_own_batch(network: str, batch: int) -> None:
     one; of a batch that does not fit nothing else is said."""
     plain = explained(batch, "80 GB", network)
     for share in (20, 70, 95, 99, 100, 101, 130, 300, 1000):
-        found = explained(batch, f"{plain.total * share // 100} B", network)
-        held, advice = found.held, found.advice
-        assert not any(f"{text} ".count("  ") or "{" in text for text in found.sentences)
-        if found.fits:
+        model = explained(batch, f"{plain.total * share // 100} B", network)
+        held, advice = model.fit_sentence, model.advice
+        assert not any(f"{text} ".count("  ") or "{" in text for text in model.sentences)
+        if model.fits:
             assert f"holds batch {batch}," in held
             assert advice.startswith("Nothing has to change.")
             assert "No change" not in advice
-            assert found.larger is None or f"atch {found.larger:,}" in advice
+            assert model.larger is None or f"atch {model.larger:,}" in advice
         else:
             assert held.startswith("Not one sample") or held.endswith(f", not {batch}.")
             assert advice.startswith(("It fits with", f"No change makes batch {batch} fit"))
@@ -162,35 +162,35 @@ def test_a_larger_batch_that_no_change_helps_is_named_as_one(
     batch = explained(32, memory, "mnist_cnn").largest
     assert batch
     every = subject("mnist_cnn").changes(2 * batch, units.parse(memory))
-    over = tuple(each for each in every if each.total(2 * batch) > units.parse(memory))
+    over = tuple(change for change in every if change.total(2 * batch) > units.parse(memory))
     assert over
     for changes, end in (((), "and no change lowers that."), (over, "in all.")):
         monkeypatch.setattr(ExplainedStep, "changes", lambda *_, made=changes: made)
-        found = explained(batch, memory, "mnist_cnn")
-        assert found.held.endswith(f"holds batch {batch}, and no larger one.")
-        said = f"Nothing has to change. Batch {2 * batch} would not fit"
-        assert found.advice.startswith(said)
-        assert found.advice.endswith(end)
+        model = explained(batch, memory, "mnist_cnn")
+        assert model.fit_sentence.endswith(f"holds batch {batch}, and no larger one.")
+        begin = f"Nothing has to change. Batch {2 * batch} would not fit"
+        assert model.advice.startswith(begin)
+        assert model.advice.endswith(end)
 
 
 def test_every_figure_is_in_the_dict() -> None:
-    found = explained(8, "12 GB")
-    told = found.as_dict()
-    assert told["peak"]["bytes"] == found.peak.nbytes
-    assert told["total_bytes"] == found.total
-    assert told["largest_batch"] == 4
-    assert told["error"] == {"step": 1, "module": "block.9.fc2.drop"}
-    assert [each["fits"] for each in told["changes"]] == [True, True, False]
+    model = explained(8, "12 GB")
+    data = model.as_dict()
+    assert data["peak"]["bytes"] == model.peak.nbytes
+    assert data["total_bytes"] == model.total
+    assert data["largest_batch"] == 4
+    assert data["error"] == {"step": 1, "module": "block.9.fc2.drop"}
+    assert [change["fits"] for change in data["changes"]] == [True, True, False]
 
 
 @pytest.mark.parametrize(("nbytes", "said"), [(12 * 10**9, "12 GB"), (1_500_000, "1.5 MB")])
 def test_an_amount_as_it_was_asked_for(nbytes: int, said: str) -> None:
-    assert amount(nbytes) == said
+    assert memory_text(nbytes) == said
 
 
 def test_a_card_holds_something() -> None:
     with pytest.raises(InputError, match="memory must be more than 0 B"):
-        budget(0)
+        memory_bytes(0)
 
 
 # -- modules -------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ def test_only_blocks_with_modules_of_their_own_are_folded() -> None:
         "0.conv",
         "1.conv",
     ]
-    assert modules.folded(layers) == {
+    assert modules.shared_paths(layers) == {
         "h.0.attn": "h.*.attn", "h.1.attn": "h.*.attn", "h.1.mlp": "h.*.mlp", "h.1": "h.*",
         "features.0": "features.0", "features.1": "features.1",
         "0.conv": "0.conv", "1.conv": "1.conv",
@@ -217,12 +217,12 @@ def test_only_blocks_with_modules_of_their_own_are_folded() -> None:
 def test_rows_are_few_and_lose_no_byte() -> None:
     sizes = {f"h.{i}.{part}": n for i in range(12) for part, n in (("attn", 90), ("mlp", 30))}
     sizes |= {"head": 50, "norm": 1, "drop": 2}
-    found = modules.rows(sizes)
-    assert [group.name for group in found] == ["h.*.attn", "h.*.mlp", "head", ""]
-    assert sum(group.nbytes for group in found) == sum(sizes.values())
-    assert sorted(each for group in found for each in group.members) == sorted(sizes)
-    assert found[0].instance("h.3.attn.proj") == "h.3.attn"
-    assert found[-1].others == 2
+    groups = modules.module_groups(sizes)
+    assert [group.name for group in groups] == ["h.*.attn", "h.*.mlp", "head", ""]
+    assert sum(group.nbytes for group in groups) == sum(sizes.values())
+    assert sorted(member for group in groups for member in group.members) == sorted(sizes)
+    assert groups[0].instance("h.3.attn.proj") == "h.3.attn"
+    assert groups[-1].others == 2
 
 
 def test_the_last_line_of_a_cell_is_a_picture_and_a_text() -> None:

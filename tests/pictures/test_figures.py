@@ -31,11 +31,11 @@ def no_window(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def said(figure: Any) -> str:
     """All texts of a figure, and the labels of its ticks."""
-    found = [text.get_text() for text in figure.findobj(Text)]
+    texts = [text.get_text() for text in figure.findobj(Text)]
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
-            found += getattr(axis.get_major_formatter(), "seq", [])
-    return "\n".join(found).replace(r"\$", "$")
+            texts += getattr(axis.get_major_formatter(), "seq", [])
+    return "\n".join(texts).replace(r"\$", "$")
 
 
 def charts(svg: Svg, figure: Any) -> list[tuple[Chart, Any]]:
@@ -44,7 +44,7 @@ def charts(svg: Svg, figure: Any) -> list[tuple[Chart, Any]]:
 
 
 def labels(chart: Chart) -> Iterator[str]:
-    """What a chart has to say at values; other labels are among the words of the picture."""
+    """Texts of a chart that stand at values; other labels are among the words of the picture."""
     for scale, axis in ((chart.x, chart.x_axis), (chart.y, chart.y_axis)):
         if axis:
             yield from (axis.title, axis.note)
@@ -53,7 +53,7 @@ def labels(chart: Chart) -> Iterator[str]:
         if isinstance(mark, written.ChartText):
             yield plain(mark.content)
         if isinstance(mark, Names):
-            yield from (plain(line) for way in mark.ways for line in way.name)
+            yield from (plain(line) for named in mark.lines for line in named.name)
 
 
 @pytest.mark.measures

@@ -19,7 +19,7 @@ from tests.pictures.trainings import COUNTED, MANY, NAN, SPREAD
 
 @cache
 def run() -> Run:
-    """Of a step, in fp32, with its gradients."""
+    """A step run in fp32 that keeps its gradients."""
     x = memlab.network("small", image=(3, 8, 8)).conv(8, 3, name="first").relu()
     step = memlab.training_step(x.flatten().linear(10).cross_entropy())
     return memlab.run(step, 8, keep="gradients")
@@ -40,11 +40,11 @@ def test_the_counts_are_those_of_numpys_fp16(scale: float) -> None:
 
 @pytest.mark.measures
 def test_the_gradients_of_a_run_are_counted_together() -> None:
-    found = views.gradient_histogram(run(), "fp16", 1.0)
-    values = np.concatenate([each.reshape(-1) for each in run().gradients.values()])
-    assert sum(found.tallies[0].counts.values()) == len(values)
-    assert found.tallies == views.gradient_histogram(values, "fp16", 1.0).tallies
-    assert found.title.startswith("Gradients of the parameters of small, fp32")
+    histogram = views.gradient_histogram(run(), "fp16", 1.0)
+    values = np.concatenate([gradient.reshape(-1) for gradient in run().gradients.values()])
+    assert sum(histogram.tallies[0].counts.values()) == len(values)
+    assert histogram.tallies == views.gradient_histogram(values, "fp16", 1.0).tallies
+    assert histogram.title.startswith("Gradients of the parameters of small, fp32")
 
 
 @pytest.mark.parametrize("name", ["spread", "fp8", "zeros"])

@@ -19,13 +19,13 @@ from tests.pictures.trainings import SUMMED
 @pytest.mark.parametrize(("format", "value"), [("fp16", 1.0), ("fp16", 0.1), ("fp16", 100.0),
                                                ("fp32", 0.1)])  # fmt: skip
 def test_sums_are_those_of_numpy(format: str, value: float) -> None:
-    found = views.running_sum(format, 1000, value)
+    running = views.running_sum(format, 1000, value)
     given = np.full(1000, value, np.float16 if format == "fp16" else np.float32)
     wide = np.float32 if format == "fp16" else np.float64
     with np.errstate(over="ignore"):
-        assert np.array_equal(found.ways[0].sums, np.add.accumulate(given))
-    assert np.array_equal(found.ways[1].sums, np.add.accumulate(given.astype(wide)))
-    assert found.exact == math.fsum(given.tolist())
+        assert np.array_equal(running.methods[0].sums, np.add.accumulate(given))
+    assert np.array_equal(running.methods[1].sums, np.add.accumulate(given.astype(wide)))
+    assert running.exact == math.fsum(given.tolist())
 
 
 def test_pairs_are_added_half_by_half() -> None:
@@ -35,19 +35,19 @@ def test_pairs_are_added_half_by_half() -> None:
         half = len(values) // 2
         return pairs(values[:half]) + pairs(values[half:]) if half else values[0]
 
-    sums = views.running_sum("fp16", 1000, 0.1).ways[2].sums
+    sums = views.running_sum("fp16", 1000, 0.1).methods[2].sums
     assert all(pairs(given[:count]) == sums[count - 1] for count in (1, 2, 3, 7, 64, 999, 1000))
 
 
 def test_the_sum_of_ones_stays_at_2048_and_of_tenths_at_256() -> None:
     ones, tenths = SUMMED["ones"](), SUMMED["tenths"]()
-    assert [way.end for way in ones.ways] == [2048, 4096, 4096]
+    assert [method.end for method in ones.methods] == [2048, 4096, 4096]
     assert ones.sentences == [
         "One by one in fp16, the sum stays at 2,048 from 2,048 values on. Exact: 4,096.",
         "The next number after 2,048 is 2 away, and 1 is at most half of that: "
         "the sum rounds back.",
     ]
-    assert [way.end for way in tenths.ways] == [256, 409.5, 409.5]
+    assert [method.end for method in tenths.methods] == [256, 409.5, 409.5]
     assert tenths.sentences[1].startswith("The next number after 256 is 0.25 away")
     assert "which is 0.0999755859375 in fp16" in tenths.text()
 
@@ -58,13 +58,13 @@ def test_sums_end_alike_in_picture_and_text(name: str) -> None:
     labels, text = drawn(view), view.text()
     (chart,) = charts(view)
     points = [mark for mark in chart.marks if isinstance(mark, Points)]
-    for way, mark in zip(view.ways, points, strict=True):
-        said = total(way.end)
-        assert {way.name, said} <= {*labels}
-        ends = [line for line in text.split("\n") if line.startswith(f"{way.name}  ")]
-        assert any(re.search(rf"  {re.escape(said)}( |$)", line) for line in ends)
-        if math.isfinite(way.end):
-            assert mark.points == [(view.count, way.end)]
+    for method, mark in zip(view.methods, points, strict=True):
+        end = total(method.end)
+        assert {method.name, end} <= {*labels}
+        ends = [line for line in text.split("\n") if line.startswith(f"{method.name}  ")]
+        assert any(re.search(rf"  {re.escape(end)}( |$)", line) for line in ends)
+        if math.isfinite(method.end):
+            assert mark.points == [(view.count, method.end)]
 
 
 @pytest.mark.parametrize(

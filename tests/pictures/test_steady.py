@@ -45,10 +45,10 @@ UNITS = ("B", " s", " ms", " µs")
 
 def sliders(view: Any) -> list[Range]:
     """The sliders that the view offers, the first one first."""
-    found = [each for each in view.settings.values()
-             if isinstance(each, Range) and view._offers(each)]  # fmt: skip
+    sliders_ = [setting for setting in view.settings.values()
+             if isinstance(setting, Range) and view._offers(setting)]  # fmt: skip
     order = {name: at for at, name in enumerate(getattr(view.state, "control", ()))}
-    return sorted(found, key=lambda each: order.get(each.name, len(order)))
+    return sorted(sliders_, key=lambda setting: order.get(setting.name, len(order)))
 
 
 def places(view: Any, slider: Range) -> list[int]:
@@ -65,34 +65,34 @@ def charts(view: Any) -> list[tuple[Chart, Box]]:
 def labelled(view: Any) -> list[tuple[str, float, float]]:
     """The labels of all axes of bytes and seconds: the text, where it stands from 0 to 1, and how
     long the axis is in pixels."""
-    found = []
+    places_ = []
     for chart, box in charts(view):
         for scale, axis, pixels in ((chart.x, chart.x_axis, box.right - box.left),
                                     (chart.y, chart.y_axis, box.bottom - box.top)):  # fmt: skip
             marks = axis.marks(scale) if axis is not None and axis.labels else ()
             if any(label.endswith(UNITS) for _, label in marks):
-                found += [(label, round(float(scale.at(value)), 6), round(pixels, 3))
+                places_ += [(label, round(float(scale.at(value)), 6), round(pixels, 3))
                           for value, label in marks]  # fmt: skip
-    return found
+    return places_
 
 
 def floor(view: Any) -> set[float]:
     """How many pixels what has the same bytes at every batch, the parameters, takes: of an area
     its height, of a bar both sides."""
-    found: list[float] = []
+    heights: list[float] = []
     for chart, box in charts(view):
         wide, tall = box.right - box.left, box.bottom - box.top
         for mark in chart.marks:
             if isinstance(mark, Area) and mark.paint == PARAMETERS:
                 edges = [float(edge.max()) for edge in (mark.low, mark.high)]
-                found.append(tall * (chart.y.at(edges[1]) - chart.y.at(edges[0])))
+                heights.append(tall * (chart.y.at(edges[1]) - chart.y.at(edges[0])))
             elif isinstance(mark, Path) and mark.look == PARAMETERS:
                 levels = [y for _, y in mark.points]
-                found.append(tall * (chart.y.at(max(levels)) - chart.y.at(min(levels))))
+                heights.append(tall * (chart.y.at(max(levels)) - chart.y.at(min(levels))))
             elif isinstance(mark, Rect) and mark.look == PARAMETERS:
-                found.append(wide * (chart.x.at(mark.x1) - chart.x.at(mark.x0)))
-                found.append(mark.thick or tall * (chart.y.at(mark.y1) - chart.y.at(mark.y0)))
-    return {round(pixels, 1) for pixels in found}
+                heights.append(wide * (chart.x.at(mark.x1) - chart.x.at(mark.x0)))
+                heights.append(mark.thick or tall * (chart.y.at(mark.y1) - chart.y.at(mark.y0)))
+    return {round(pixels, 1) for pixels in heights}
 
 
 @pytest.mark.parametrize("name", CASES)

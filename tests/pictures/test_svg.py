@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memlab.pictures.draw import scale
 from memlab.pictures.draw import text as texts
-from memlab.pictures.draw.label_board import Board
+from memlab.pictures.draw.label_board import LabelBoard
 from memlab.pictures.draw.staircases import Frame
 from memlab.pictures.draw.svg import Box, Svg
 from memlab.pictures.draw.theme import PAINTS, paint
@@ -35,7 +35,7 @@ def test_lines_break_at_spaces_and_keep_every_word():
 
 
 def test_bold_pieces_stay_bold_over_a_break():
-    lines = texts.flow([("refused twice here", True), ("fits", False)], 70, 12)
+    lines = texts.flow_lines([("refused twice here", True), ("fits", False)], 70, 12)
     assert [bold for line in lines for _, bold in line] == [True, True, False]
 
 
@@ -51,7 +51,7 @@ def test_a_long_name_is_cut_in_one_pass(cut, monkeypatch):
 def test_as_much_stays_as_fits(text, room, size):
     kept = [text[:count] for count in range(len(text) + 1)]
     if texts.width(text, size) > room:
-        most = max((each for each in kept if texts.width(f"{each}…", size) <= room), key=len,
+        most = max((part for part in kept if texts.width(f"{part}…", size) <= room), key=len,
                    default="")  # fmt: skip
         assert texts.shortened(text, room, size) == f"{most.rstrip()}…"
         widest = max(room, texts.width("…", size))
@@ -105,12 +105,12 @@ def test_what_is_written_is_escaped():
 
 def test_every_paint_is_drawn_and_patterns_are_defined_once():
     svg = Svg(300, 40, "key")
-    for index, each in enumerate(PAINTS.values()):
-        svg.swatch(20 * index, 20, each)
-        svg.swatch(20 * index, 36, each)
+    for index, fill in enumerate(PAINTS.values()):
+        svg.swatch(20 * index, 20, fill)
+        svg.swatch(20 * index, 36, fill)
     text = svg.render()
     ET.fromstring(text)
-    patterned = [each for each in PAINTS.values() if each.pattern]
+    patterned = [fill for fill in PAINTS.values() if fill.pattern]
     assert text.count("<pattern ") == len(patterned)
     assert 'id="key-p0"' in text
 
@@ -120,7 +120,7 @@ def test_neighbours_in_a_stack_differ():
         paints = [paint(part) for part in side if part.usual]
         assert all(a != b for a, b in pairwise(paints))
     grey = {
-        (each.pattern, round(luminance(each.colour) * each.tint, 2)) for each in PAINTS.values()
+        (fill.pattern, round(luminance(fill.colour) * fill.tint, 2)) for fill in PAINTS.values()
     }
     assert len(grey) == len(PAINTS), "two roles look alike in grey"
 
@@ -137,10 +137,10 @@ def luminance(colour):
 def test_an_equation_adds_up_as_written(seed):
     draw = np.random.default_rng(seed)
     parts = [int(10 ** draw.uniform(3, 12)) for _ in range(2)]
-    total, shown = figures.sum_of(sum(parts), parts)
+    total, texts_ = figures.sum_of(sum(parts), parts)
     digits = len(total.split()[0].partition(".")[2])
     values = [
-        round(float(text.replace(",", "")) * 10**digits) for text in (*shown, total.split()[0])
+        round(float(text.replace(",", "")) * 10**digits) for text in (*texts_, total.split()[0])
     ]
     assert sum(values[:2]) == values[2]
 
@@ -149,12 +149,12 @@ def test_a_peak_has_always_three_digits_and_its_parts_round_to_it():
     """As the batch of a view grows, so that the peak goes through every magnitude."""
     for batch in (1.37**n for n in range(60)):
         floor, mountain = 411_400_000, int(batch * 102_440)
-        total, shown = figures.three_digits_of_sum(floor + mountain, [floor, mountain])
+        total, texts_ = figures.three_digits_of_sum(floor + mountain, [floor, mountain])
         number, unit = total.split()
         assert sum(char.isdigit() for char in number) == 3 or unit == "TB"
         more = len(number.partition(".")[2]) + 1
-        assert {len(part.partition(".")[2]) for part in shown} == {more}
-        written = sum(float(part.replace(",", "")) for part in shown)
+        assert {len(part.partition(".")[2]) for part in texts_} == {more}
+        written = sum(float(part.replace(",", "")) for part in texts_)
         assert abs(written - float(number.replace(",", ""))) <= 0.6 * 10 ** (1 - more)
 
 
@@ -168,13 +168,13 @@ def test_three_digits_are_three(nbytes, text):
 
 @every_row("nbytes", [1, 84, 999, 12_345, 99_046_012, 2_935_804_128, 8 * 10**13])
 def test_an_axis_is_round_and_just_long_enough(nbytes):
-    found = scale.bytes_over(nbytes)
-    ticks = [n for n, _ in found.ticks]
-    assert nbytes * 1.04 <= found.last <= max(nbytes * 1.04 * 1.34, 8)
+    axis_scale = scale.bytes_over(nbytes)
+    ticks = [n for n, _ in axis_scale.ticks]
+    assert nbytes * 1.04 <= axis_scale.last <= max(nbytes * 1.04 * 1.34, 8)
     assert ticks[0] == 0
-    assert ticks[-1] == found.last
+    assert ticks[-1] == axis_scale.last
     assert 3 <= len(ticks) <= 7
-    assert found.ticks[-1][1].endswith(found.unit)
+    assert axis_scale.ticks[-1][1].endswith(axis_scale.unit)
 
 
 @every_row("total", [1, 2, 7, 24, 94, 388, 1136])
@@ -210,7 +210,7 @@ def test_what_leaves_the_frame_is_cut_off():
 
 def test_a_place_is_free_and_between_the_curves():
     low, high = np.zeros(10), np.array([5.0, 5, 5, 60, 80, 80, 60, 5, 5, 5])
-    board = Board([Box(57, 0, 62, 100)])
+    board = LabelBoard([Box(57, 0, 62, 100)])
     box = board.widest(frame(), low, high, 8, 10)
     assert box is not None
     assert not box.meets(Box(57, 0, 62, 100))
@@ -219,7 +219,7 @@ def test_a_place_is_free_and_between_the_curves():
 
 
 def test_where_nothing_fits_there_is_no_place():
-    assert Board().widest(frame(), np.zeros(10), np.full(10, 5.0), 20, 12) is None
+    assert LabelBoard().widest(frame(), np.zeros(10), np.full(10, 5.0), 20, 12) is None
 
 
 @every_row(("x", "y"), [*product((0, 50), (0, 50))])

@@ -18,14 +18,14 @@ from tests.pictures.trainings import HISTORIES, NAN, history
 def test_curves_and_text_show_every_training_with_its_error(name: str) -> None:
     view = views.training_curves(HISTORIES[name])
     labels, text = drawn(view), view.text()
-    for way in view.ways:
-        error = share(way.history.error)
-        assert any(way.name.startswith(label.rstrip("…")) for label in labels)
+    for curve in view.curves:
+        error = share(curve.history.error)
+        assert any(curve.name.startswith(label.rstrip("…")) for label in labels)
         assert error in labels
-        (line,) = (line for line in text.split("\n") if line.startswith(f"{way.name}  "))
+        (line,) = (line for line in text.split("\n") if line.startswith(f"{curve.name}  "))
         assert error in line
-        assert way.state in " ".join(labels)
-        assert f"{way.name}: {way.state}." in text or figure(way.level) in line
+        assert curve.state in " ".join(labels)
+        assert f"{curve.name}: {curve.state}." in text or figure(curve.level) in line
 
 
 def test_a_name_stands_beside_its_error() -> None:
@@ -53,7 +53,7 @@ def test_a_loss_that_is_no_number_is_told_and_marked() -> None:
 
 def test_a_point_is_the_mean_of_steps_and_none_where_one_is_no_number() -> None:
     fine, broken = (
-        views.training_curves({"a": history(*losses)}).ways[0]
+        views.training_curves({"a": history(*losses)}).curves[0]
         for losses in (range(1, 241), (*range(1, 7), NAN, *range(8, 241)))
     )
     assert fine.window == 4
@@ -62,9 +62,9 @@ def test_a_point_is_the_mean_of_steps_and_none_where_one_is_no_number() -> None:
 
 
 def test_an_error_at_the_end_is_the_mean_of_the_last_third() -> None:
-    found = history(1.0, errors=(0.9, 0.8, 0.7, 0.6, 0.2, 0.1))
-    assert found.error == pytest.approx(0.15)
-    view = views.training_curves({"a": found})
+    training = history(1.0, errors=(0.9, 0.8, 0.7, 0.6, 0.2, 0.1))
+    assert training.error == pytest.approx(0.15)
+    view = views.training_curves({"a": training})
     assert "15.0 %" in drawn(view)
     assert "Test error at the end: mean of the last epochs, 2 of 6." in drawn(view)
 
@@ -79,11 +79,11 @@ def test_only_trainings_are_drawn(given: Any) -> None:
 
 @pytest.mark.parametrize("ends", [(0.013, 2.9), (1.0, 1.0), (1e-30, 1e30)])
 def test_an_axis_of_ratios_has_a_few_lines_around_its_values(ends: tuple[float, float]) -> None:
-    found = ratios_around(ends, figure)
-    assert isinstance(found, LogScale)
-    assert 0 < found.at(ends[0]) <= found.at(ends[1]) < 1
-    assert 2 <= len(found.ticks) <= 9
-    assert found.at(0.0) == 0
+    ratios = ratios_around(ends, figure)
+    assert isinstance(ratios, LogScale)
+    assert 0 < ratios.at(ends[0]) <= ratios.at(ends[1]) < 1
+    assert 2 <= len(ratios.ticks) <= 9
+    assert ratios.at(0.0) == 0
 
 
 def test_a_notebook_gets_picture_and_text() -> None:

@@ -26,13 +26,13 @@ def test_every_loop_is_in_the_text_and_those_around_the_end_of_the_gain_are_poin
     view, (curve,) = VectorLanes(LANES[name]), LANES[name].curves
     (chart,) = charts(view)
     lines = [line.split() for line in view.text().split("\n")]
-    for each in curve.points:
-        assert [str(each.lanes), billions(each.rate)] in lines
+    for loop in curve.points:
+        assert [str(loop.lanes), billions(loop.rate)] in lines
     points = [mark.points[0] for mark in chart.marks if isinstance(mark, Points) and mark.fact]
-    assert [x for x, _ in points] == [each.lanes for each in view.points]
+    assert [x for x, _ in points] == [loop.lanes for loop in view.points]
     assert points[-1][0] <= max(16, 2 * curve.knee.lanes)
-    for (x, y), each in zip(points, view.points, strict=True):
-        assert y == each.rate / 1e9
+    for (x, y), loop in zip(points, view.points, strict=True):
+        assert y == loop.rate / 1e9
         assert 0 < chart.x.at(x) <= 1
         assert 0 < chart.y.at(y) <= 1
     assert chart.x.at(8) == 2 * chart.x.at(4)  # linear, from 0
@@ -50,8 +50,8 @@ def test_one_ring_stands_where_the_gain_ends(name: str) -> None:
 
 
 def test_a_point_says_its_figures() -> None:
-    said = "1 lanes of the vector: 14.0 billion operations per second; 3 samples, measured here: "
-    assert str(facts(VectorLanes(FP32))[0]) == f"{said}a processor, 2026-01-31"
+    fact = "1 lanes of the vector: 14.0 billion operations per second; 3 samples, measured here: "
+    assert str(facts(VectorLanes(FP32))[0]) == f"{fact}a processor, 2026-01-31"
 
 
 @pytest.mark.parametrize(

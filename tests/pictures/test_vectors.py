@@ -44,15 +44,15 @@ def made(batch=1, bits=1024, format="fp32", size="7x7", **others):
 @pytest.mark.parametrize("name", ["resnet18", "vit_s"])
 def test_columns_are_the_places_of_the_outputs(name):
     network = zoo.build(name)
-    found = layers_of(network)
+    layers = layers_of(network)
     maps = {n.shape[1:] for n in network.nodes if n.kind == "conv2d"}
-    assert {(each.columns, size) for size, each in found.items() if size} == {
+    assert {(layer.columns, size) for size, layer in layers.items() if size} == {
         (high * wide, f"{high}x{wide}") for high, wide in maps
     }
-    assert found[""].columns == 1
-    for size, each in found.items():
-        node = network.by_name[each.name]
-        assert each.channels == (node.shape[0] if size else node.shape[-1])
+    assert layers[""].columns == 1
+    for size, layer in layers.items():
+        node = network.by_name[layer.name]
+        assert layer.channels == (node.shape[0] if size else node.shape[-1])
         assert (node.kind == "conv2d") is bool(size)
 
 
@@ -71,17 +71,17 @@ def test_the_convolution_is_the_hardest_of_its_size():
     source=st.sampled_from(SOURCES),
 )
 def test_every_value_has_one_lane_of_one_vector(batch, bits, format, source):
-    found = made(batch, bits, format, "14x14", source=source)
-    assert found.lanes == bits // FORMATS[format].bits
+    vectors = made(batch, bits, format, "14x14", source=source)
+    assert vectors.lanes == bits // FORMATS[format].bits
     counts = (batch, 196 * batch) if source == "columns" else (1000, 256)
-    for each, count in zip(found.both, counts, strict=True):
-        assert each.count == count
-        assert each.vectors == ceil(count / found.lanes)
-        inside = [each.inside(vector) for vector in range(each.vectors)]
+    for filled, count in zip(vectors.both, counts, strict=True):
+        assert filled.count == count
+        assert filled.vectors == ceil(count / vectors.lanes)
+        inside = [filled.inside(vector) for vector in range(filled.vectors)]
         assert sum(inside) == count
-        assert {*inside[:-1]} <= {found.lanes}
-        assert each.idle == found.lanes * each.vectors - count < found.lanes
-        assert each.part == Fraction(count, count + each.idle)
+        assert {*inside[:-1]} <= {vectors.lanes}
+        assert filled.idle == vectors.lanes * filled.vectors - count < vectors.lanes
+        assert filled.part == Fraction(count, count + filled.idle)
 
 
 @pytest.mark.parametrize(
@@ -91,27 +91,27 @@ def test_every_value_has_one_lane_of_one_vector(batch, bits, format, source):
 )  # fmt: skip
 def test_idle_lanes_of_resnet50_in_1024_bits(batch, linear, convolution):
     """4 times 49 = 196 columns leave 28 of 224 lanes: 12.5 %, and half is rounded up."""
-    assert [each.share for each in made(batch).both] == [linear, convolution]
+    assert [filled.share for filled in made(batch).both] == [linear, convolution]
 
 
 def test_idle_is_0_only_where_none_is():
-    found = made(1000).both[1]
-    assert (found.idle, found.share) == (24, "<1 %")
+    filled = made(1000).both[1]
+    assert (filled.idle, filled.share) == (24, "<1 %")
     assert made(32).both[1].idle == 0
 
 
 def test_a_vector_says_what_it_holds():
     one, two = made(1).both, made(2)
-    assert made().said(one[0], 0) == "linear layer, vector 1: image 1, 31 lanes idle"
-    assert made().said(one[1], 1) == (
+    assert made().vector_text(one[0], 0) == "linear layer, vector 1: image 1, 31 lanes idle"
+    assert made().vector_text(one[1], 1) == (
         "convolution, vector 2: columns 33 to 49 of image 1, 15 lanes idle"
     )
-    assert two.said(two.both[1], 1) == (
+    assert two.vector_text(two.both[1], 1) == (
         "convolution, vector 2: column 33 of image 1 to column 15 of image 2, no lanes idle"
     )
-    assert made(31).said(made(31).both[0], 0).endswith("images 1 to 31, 1 lane idle")
+    assert made(31).vector_text(made(31).both[0], 0).endswith("images 1 to 31, 1 lane idle")
     channels = made(source="channels")
-    assert channels.said(channels.both[0], 31) == (
+    assert channels.vector_text(channels.both[0], 31) == (
         "linear layer, vector 32: channels 993 to 1,000 of one column, 24 lanes idle"
     )
 
@@ -122,7 +122,7 @@ def test_a_vector_says_what_it_holds():
 @pytest.mark.parametrize("format", ["fp32", "bf16"])
 def test_the_price_is_the_most_feature_maps_alive(format):
     ledger = memlab.plan(memlab.training_step(RESNET, format=format))
-    maps = [each for each in ledger.entries if each.role is Role.FEATURE_MAP]
+    maps = [entry for entry in ledger.entries if entry.role is Role.FEATURE_MAP]
     for batch in (1, 7, 64):
         inside = [
             sum(e.size.at(batch) for e in maps if e.birth <= at <= e.death)
@@ -174,11 +174,11 @@ def test_what_has_changed_is_said_beside_the_state_before():
 
 
 def test_nobody_must_double_the_batch():
-    found = made(64, format="fp16")
-    assert found.halved is not None
-    assert found.halved.nbytes == made(32).nbytes
-    assert found.sentence().endswith("with 32 images the price is half.")
-    assert round(found.nbytes / made(32, format="fp16").nbytes, 2) == 2
+    vectors = made(64, format="fp16")
+    assert vectors.halved is not None
+    assert vectors.halved.nbytes == made(32).nbytes
+    assert vectors.sentence().endswith("with 32 images the price is half.")
+    assert round(vectors.nbytes / made(32, format="fp16").nbytes, 2) == 2
 
 
 @pytest.mark.parametrize("name", ["linear1", "lstm"])
@@ -224,13 +224,13 @@ def press(view, key):
 @pytest.mark.parametrize(("batch", "bits"), [(5, 1024), (32, 128)])
 def test_a_bar_is_filled_as_far_as_its_vector_and_has_a_cell_for_each_lane(batch, bits):
     view = views.vectors("resnet50", batch, bits=bits)
-    for chart, each in zip(charts(view)[:2], view.rows.both, strict=True):
+    for chart, filled in zip(charts(view)[:2], view.rows.both, strict=True):
         *full, last = (b for b in glasses(chart) if b.look is MAP)
         assert [bar.up for bar in full] == [view.rows.lanes] * len(full)
-        assert last.up == each.inside(each.vectors - 1)
+        assert last.up == filled.inside(filled.vectors - 1)
         assert last.y1 == pytest.approx(TALL * last.up / view.rows.lanes)
         idle = [bar.up for bar in glasses(chart) if bar.look is not MAP]
-        assert sum(idle) == each.idle
+        assert sum(idle) == filled.idle
 
 
 def test_the_level_of_one_vector_is_the_height_of_its_point():
@@ -253,12 +253,12 @@ def test_curves_have_a_point_for_each_stop_and_for_the_batch_of_now():
 
 def test_many_vectors_are_cut_before_the_last_one():
     view = views.vectors(batch=100)
-    chart, each = charts(view)[1], view.rows.both[1]
-    assert each.vectors == 154 > SHOWN
-    said = facts(chart)
-    assert len(said) < SHOWN
-    assert "convolution, vector 1:" in said[0]
-    assert said[-1] == view.rows.said(each, 153)
+    chart, filled = charts(view)[1], view.rows.both[1]
+    assert filled.vectors == 154 > SHOWN
+    texts_ = facts(chart)
+    assert len(texts_) < SHOWN
+    assert "convolution, vector 1:" in texts_[0]
+    assert texts_[-1] == view.rows.vector_text(filled, 153)
     assert "in 154 vectors" in view.svg()
 
 
@@ -305,7 +305,7 @@ def test_keys_change_the_batch_walk_the_vectors_and_show_all_numbers():
     assert press(press(view, "ArrowLeft"), "ArrowLeft").batch == 1
     assert press(view, "ArrowLeft").batch == 1
     press(view, "ArrowDown")
-    assert view.fact(view.scene()) == view.rows.said(view.rows.both[1], 0)
+    assert view.fact(view.scene()) == view.rows.vector_text(view.rows.both[1], 0)
     press(view, "Enter")
     fact = view.fact(view.scene())
     assert fact == "convolution, vector 2: columns 33 to 49 of image 1, 15 lanes idle"
@@ -382,7 +382,7 @@ def test_a_network_of_ones_own():
     net = memlab.network("mine", image=(3, 9, 6)).conv(2, 3).flatten().linear(5).cross_entropy()
     view = views.vectors(net, 2)
     assert view.convolution == "7x4"
-    assert [each.count for each in view.rows.both] == [2, 2 * 28]
+    assert [filled.count for filled in view.rows.both] == [2, 2 * 28]
     assert view.network is net
     assert zoo.ZOO.keys().isdisjoint({net.name})
     view.on_event("surprise", None, False)

@@ -1,5 +1,5 @@
-"""A placement told: what is packed into one arena, what lies where, how each block came to its
-address, which blocks overlap, and how far the arena is from the smallest one.
+"""A placement in words and figures: the blocks in one arena and their addresses, the order in which
+they were placed, the blocks that overlap, and the distance to the smallest arena.
 
 Operations are numbered from 0 here; sentences number them from 1, as people do.
 """
@@ -31,46 +31,50 @@ from memlab.techniques.in_place import in_place
 
 TOY_NAME = "toy"
 SMALL = "mnist_cnn"
-"""The network that runs here in a moment; its gradients are kept, so that a run compares them."""
+"""A network that runs in a moment; its gradients are kept, so that a run can compare them."""
 OFFERED = (TOY_NAME, SMALL, "vgg16", "resnet50")
 SHARE = 200
-"""A block stands for itself from this part of the arena on: 0.5 %."""
+"""A block is drawn alone if it takes at least this fraction of the arena: 1/200, 0.5 %."""
 MOST = 400
-"""Blocks that stand for themselves."""
+"""Largest number of blocks that are drawn one by one."""
 NAMED = 2
-"""Overlaps that are named; the others are counted."""
+"""Number of overlaps that are named; the others are counted."""
 
 
-def shortly(nbytes: int) -> str:
-    """Three digits in a binary unit: ``'13 MiB'``, ``'1.28 GiB'``, ``'40 B'``."""
+def short_bytes(nbytes: int) -> str:
+    """Return bytes with three digits in a binary unit: ``'13 MiB'``, ``'1.28 GiB'``, ``'40 B'``."""
     fits = (u for u in ("TiB", "GiB", "MiB", "KiB") if nbytes * 1024 >= units.UNITS[u] * 1000)
     size = units.UNITS[unit := next(fits, "B")]
     return f"{ratio(nbytes / size) if nbytes % size else f'{nbytes // size:,}'} {unit}"
 
 
-def _both(nbytes: int) -> str:
-    """Rounded, and every digit."""
+def _both_forms(nbytes: int) -> str:
+    """Return bytes rounded in a binary unit, and every digit in brackets where these differ."""
     short, exact = in_binary(nbytes), units.exact(nbytes)
     return exact if short == exact else f"{short} ({exact})"
 
 
 def text_of(key: str, /, **values: object) -> str:
-    """A text of the address map."""
+    """Return a text of the address map from the language files."""
     return strings.get(f"addresses.{key}", **values)
 
 
-def say_how(name: str) -> str:
-    """A way to place as people say it."""
+def placing_name(name: str) -> str:
+    """Return the display name of a placing, such as ``"best fit"``."""
     return text_of(f"how.{name.replace(' ', '_')}")
 
 
-# -- what is packed -------------------------------------------------------------------------------
+# -- the subject ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class PackingSubject:
-    """Tensors to pack: six made-up ones where ``step`` is None, else a step, and ``plain``, the
-    one before it ran in place. ``named`` says that its name makes it again."""
+    """Tensors to pack into an arena: six made-up ones (the toy) where ``step`` is None, else those
+    of a step.
+
+    ``plain`` is the step before it ran in place. ``named`` is True if ``name`` is enough to make
+    the subject again.
+    """
 
     name: str
     label: str
@@ -80,15 +84,15 @@ class PackingSubject:
 
     @property
     def toy(self) -> bool:
-        """Six tensors without a network."""
+        """True for the six made-up tensors without a network."""
         return self.step is None
 
     @cached_property
     def in_place(self) -> PackingSubject:
-        """The same with outputs that overwrite inputs which nobody needs any more.
+        """The subject with a step in which outputs overwrite inputs that no later operation needs.
 
         Raises:
-            InputError: the toy, or a step that cannot run so.
+            InputError: the toy, or a step that cannot run in place.
         """
         if self.plain is None:
             raise InputError("the toy has no operations that run in place; leave in_place out.")
@@ -96,7 +100,7 @@ class PackingSubject:
 
     @cached_property
     def ledger(self) -> Ledger | None:
-        """The plan of the step."""
+        """Ledger of the step; None for the toy."""
         return None if self.step is None else plan(self.step)
 
     @cached_property
@@ -106,17 +110,26 @@ class PackingSubject:
 
     @cached_property
     def entries(self) -> dict[str, Entry]:
-        """Entries of the plan by name: more than bytes and life of a block."""
+        """Entries of the ledger by name; none for the toy."""
         return {} if self.ledger is None else {entry.name: entry for entry in self.ledger.entries}
 
     @cached_property
     def phases(self) -> tuple[tuple[Phase, int, int], ...]:
-        """The parts of the step with their first and last operation; none for the toy."""
+        """The phases of the step, each with its first and last operation; none for the toy."""
         return phases(self.ledger.rows) if self.ledger else ()
 
     def kind(self, entry: Entry | None, birth: int, death: int) -> str:
-        """``"kept"`` or ``"short"`` for a feature map and in the toy, else the name of a role. What
-        is kept for backward is born before backward and ends in it."""
+        """Return the kind of a block: the name of its role, but for a feature map and in the toy
+        ``"kept"`` or ``"short"``.
+
+        A kept feature map is born before backward and ends in it. In the toy a block of more than
+        one operation is kept.
+
+        Args:
+            entry: entry in the ledger; None in the toy.
+            birth: index of the block's first operation.
+            death: index of its last operation.
+        """
         if entry is None:
             return "kept" if death > birth else "short"
         if entry.role is not Role.FEATURE_MAP:
@@ -125,70 +138,79 @@ class PackingSubject:
 
     @cached_property
     def _backward(self) -> int:
+        """Index of the first operation of backward; without backward, the number of operations."""
         starts = (first for phase, first, _ in self.phases if phase is Phase.BACKWARD)
         return next(starts, self.operations)
 
     @cached_property
     def outside(self) -> tuple[Entry, ...]:
-        """Blocks from before the step, beside the arena; needed longest first."""
-        found = (e for e in self.entries.values() if e.birth == BEFORE and e.memory == DEVICE)
-        return tuple(sorted(found, key=lambda entry: -entry.death))
+        """Entries from before the step, which do not lie in the arena; those that are needed
+        longest come first."""
+        entries = (e for e in self.entries.values() if e.birth == BEFORE and e.memory == DEVICE)
+        return tuple(sorted(entries, key=lambda entry: -entry.death))
 
     def before(self, batch: int) -> int:
-        """Its bytes."""
+        """Return the bytes allocated before the step, which do not lie in the arena."""
         return sum(entry.size.at(batch) for entry in self.outside)
 
     def operation(self, index: int) -> str:
-        """The name of an operation; the toy's have none."""
+        """Return the name of an operation; empty for the toy."""
         return "" if self.ledger is None else self.ledger.rows[index].name
 
     def placement(self, batch: int, how: str) -> Placement:
-        """The addresses; the last few placements are kept.
+        """Return the placement of the subject; the last 24 placements are cached.
+
+        Args:
+            batch: number of samples.
+            how: placing, such as ``"biggest"``.
 
         Raises:
-            InputError: an unknown way to place, or one that takes too long for so many blocks.
+            InputError: an unknown placing, or one that takes too long for so many blocks.
         """
-        return _placed(self, batch, known("placing", how, HOWS))
+        return _cached_placement(self, batch, known("placing", how, HOWS))
 
 
 @lru_cache(maxsize=24)
-def _placed(subject: PackingSubject, batch: int, how: str) -> Placement:
+def _cached_placement(subject: PackingSubject, batch: int, how: str) -> Placement:
+    """Return a placement of a subject; the last 24 are cached."""
     return arrange(TOY, how) if subject.step is None else place(subject.step, batch, how)
 
 
 def subject_of(given: str | Network | Step) -> PackingSubject:
-    """Subject made from ``"toy"``, a name of ``memlab.zoo``, a network or a step.
+    """Return the subject of ``"toy"``, a name of ``memlab.zoo``, a network or a step.
 
     Raises:
         InputError: none of these.
     """
     if isinstance(given, str):
-        return _of_name(given)
+        return _named_subject(given)
     if isinstance(given, Network):
-        kept = given.name == SMALL
-        given = training_step(given, "sgd").keep("gradients") if kept else training_step(given)
+        small = given.name == SMALL
+        given = training_step(given, "sgd").keep("gradients") if small else training_step(given)
     if not isinstance(given, Step):
-        said = shorten(given)
-        raise InputError(f"give the toy, a network or a step, got {said}; try 'resnet50'.")
+        text = shorten(given)
+        raise InputError(f"give the toy, a network or a step, got {text}; try 'resnet50'.")
     label = ", ".join((given.label or given.network, *given.notes))
     return PackingSubject(given.network or "step", label, given, given)
 
 
 @lru_cache(maxsize=8)
-def _of_name(name: str) -> PackingSubject:
+def _named_subject(name: str) -> PackingSubject:
+    """Return the subject of a name; the last 8 are cached."""
     if name == TOY_NAME:
         return PackingSubject(TOY_NAME, text_of("toy"), named=True)
     network = network_of(name)
     return replace(subject_of(network), name=name_of(network), named=True)
 
 
-# -- what lies where ------------------------------------------------------------------------------
+# -- the map --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """One block at its address. ``size`` is rounded to the alignment, ``turn`` counts from 1.
+    """One block at its address.
 
+    ``size`` is rounded up to the alignment, ``turn`` its number in the order of placing, from 1.
     ``kind`` is ``"kept"`` or ``"short"`` for a feature map, else the name of a role.
     """
 
@@ -201,28 +223,29 @@ class Placed:
 
     @property
     def name(self) -> str:
-        """The name of the block."""
+        """Name of the block."""
         return self.block.name
 
     @property
     def top(self) -> int:
-        """The first address behind it."""
+        """First address behind the block."""
         return self.address + self.size
 
     @property
     def place(self) -> tuple[int, int, int, int]:
-        """Its rectangle: from operation to operation, from address to address."""
+        """Rectangle of the block: its first operation, the one after its last, its address, its
+        top."""
         return self.block.birth, self.block.death + 1, self.address, self.top
 
     def lives_with(self, other: Placed) -> bool:
-        """Whether there is an operation in which both are alive."""
+        """True if both blocks are alive in one operation."""
         a, b = self.block, other.block
         return a.birth <= b.death and b.birth <= a.death
 
 
 class Overlap(NamedTuple):
-    """Two blocks that live together and share bytes, a fault: in the operations ``first`` to
-    ``last``, at the addresses from ``low`` up to ``high``."""
+    """A fault: two blocks that share bytes while both are alive, in the operations ``first`` to
+    ``last`` at the addresses from ``low`` up to ``high``."""
 
     one: Placed
     other: Placed
@@ -233,16 +256,20 @@ class Overlap(NamedTuple):
 
 
 class PackingTurn(NamedTuple):
-    """One block is placed. ``holes`` are free during its life below the blocks placed before it,
-    each from which address to which; ``refused`` are those holes where all were too small, so that
-    it went on top."""
+    """The placing of one block.
+
+    ``holes`` are the free ranges of addresses, during the life of the block, below blocks that were
+    placed before it. ``refused`` are the same holes where all were too small and the block went on
+    top, else empty.
+    """
 
     placed: Placed
     holes: tuple[tuple[int, int], ...]
     refused: tuple[tuple[int, int], ...]
 
     def text(self) -> str:
-        """``'E needs 2 MiB. Free while it lives: 3 MiB. It goes to 4 MiB.'``"""
+        """Return the turn as a sentence: ``'E needs 2 MiB. Free while it lives: 3 MiB. It goes to 4
+        MiB.'``"""
         sizes = sorted((high - low for low, high in self.holes), reverse=True)
         holes = f" {text_of('and')} ".join(map(in_binary, sizes[:3]))
         if len(sizes) > 3:
@@ -254,27 +281,27 @@ class PackingTurn(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """A placement of a subject at a batch, with everything that is said of it.
+    """A placement of a subject at a batch, and all figures and texts about it.
 
-    ``made`` is the placement from which blocks were moved by hand, where they were.
+    ``automatic`` is the placement before blocks were moved by hand.
     """
 
     subject: PackingSubject
     batch: int
     placement: Placement
-    made: Placement | None = None
+    automatic: Placement | None = None
 
     @cached_property
     def blocks(self) -> tuple[Placed, ...]:
-        """Every block, in order of birth."""
+        """All blocks, in order of birth."""
         map_, subject = self.placement, self.subject
         turns = {index: turn for turn, index in enumerate(map_.order, 1)}
-        found = []
+        blocks = []
         for index, block in enumerate(map_.blocks):
             entry, size = subject.entries.get(block.name), map_.load.sizes[index]
             kind = subject.kind(entry, block.birth, block.death)
-            found.append(Placed(block, map_.addresses[index], size, turns[index], kind, entry))
-        return tuple(sorted(found, key=lambda placed: placed.block.birth))
+            blocks.append(Placed(block, map_.addresses[index], size, turns[index], kind, entry))
+        return tuple(sorted(blocks, key=lambda placed: placed.block.birth))
 
     @cached_property
     def by_name(self) -> dict[str, Placed]:
@@ -287,8 +314,8 @@ class Packing:
         return tuple(sorted(self.blocks, key=lambda placed: placed.turn))
 
     @cached_property
-    def true(self) -> list[int]:
-        """Bytes alive inside every operation, not rounded."""
+    def live_bytes(self) -> list[int]:
+        """True bytes alive in every operation, not rounded to the alignment."""
         change = [0] * (self.subject.operations + 1)
         for block in self.placement.blocks:
             change[block.birth] += block.nbytes
@@ -297,59 +324,67 @@ class Packing:
 
     @property
     def rounds(self) -> bool:
-        """Whether rounding takes more than a hundredth of what the blocks take."""
-        true = sum(each.block.nbytes for each in self.blocks)
+        """True if the alignment adds more than a hundredth to the bytes of all blocks."""
+        true = sum(placed.block.nbytes for placed in self.blocks)
         return 100 * true < 99 * self.placement.total
 
     @cached_property
     def overlaps(self) -> tuple[Overlap, ...]:
-        """The faults of this map."""
-        found = []
+        """The faults of the map: pairs of blocks that share bytes while both are alive."""
+        overlaps = []
         for a, b in self.placement.overlaps():
             one, other = self.by_name[a.name], self.by_name[b.name]
             first, last, low, high = zip(one.place, other.place, strict=True)
-            found.append(Overlap(one, other, max(first), min(last) - 1, max(low), min(high)))
-        return tuple(found)
+            overlaps.append(Overlap(one, other, max(first), min(last) - 1, max(low), min(high)))
+        return tuple(overlaps)
 
     @cached_property
     def large(self) -> tuple[Placed, ...]:
-        """The blocks that stand for themselves, and what overlaps; the others are small."""
-        faults = {each.name for fault in self.overlaps for each in (fault.one, fault.other)}
-        least = min(-(-self.placement.arena // SHARE), max(each.size for each in self.blocks))
-        found = [each for each in self.blocks if each.size >= least or each.name in faults]
-        chosen = {placed.name for placed in sorted(found, key=lambda each: -each.size)[:MOST]}
+        """Blocks that are drawn one by one: those of at least 0.5 % of the arena and those that
+        overlap, at most the 400 largest."""
+        faults = {placed.name for fault in self.overlaps for placed in (fault.one, fault.other)}
+        least = min(-(-self.placement.arena // SHARE), max(placed.size for placed in self.blocks))
+        large = [placed for placed in self.blocks if placed.size >= least or placed.name in faults]
+        by_size = sorted(large, key=lambda placed: -placed.size)
+        chosen = {placed.name for placed in by_size[:MOST]}
         return tuple(placed for placed in self.blocks if placed.name in chosen)
 
     @property
     def unit(self) -> int:
-        """Bytes by which a block is moved by hand: 1 MiB of the toy, else 1 % of the arena."""
+        """Bytes by which a block is moved by hand: 1 MiB in the toy, else 1 % of the arena."""
         map_ = self.placement
         rest = max(map_.arena // 100 // map_.alignment, 1) * map_.alignment
         return units.UNITS["MiB"] if self.subject.toy else rest
 
     def at(self, operation: int, turn: int | None = None) -> list[Placed]:
-        """The blocks that lie after so many turns and are alive inside an operation, from address
-        0 up."""
+        """Return the blocks that are alive in an operation, from address 0 upwards.
+
+        Args:
+            operation: index of the operation.
+            turn: number of blocks that are placed already; None for all.
+        """
         alive = (p for p in self.blocks if p.block.birth <= operation <= p.block.death)
         lie = (placed for placed in alive if turn is None or placed.turn <= turn)
         return sorted(lie, key=lambda placed: placed.address)
 
     def sharing(self, placed: Placed) -> list[Placed]:
-        """The blocks that use some of its addresses at another time, in order of birth."""
+        """Return the blocks at some of a block's addresses at another time, in order of birth."""
         return self._sharing.get(placed.name, [])
 
     @cached_property
     def _sharing(self) -> dict[str, list[Placed]]:
-        found: dict[str, list[Placed]] = {}
+        """Blocks at some of each block's addresses at another time, by its name."""
+        sharing: dict[str, list[Placed]] = {}
         names = [block.name for block in self.placement.blocks]
         for one, other in self.placement.sharing(together=False):
-            found.setdefault(names[one], []).append(self.by_name[names[other]])
-        return found
+            sharing.setdefault(names[one], []).append(self.by_name[names[other]])
+        return sharing
 
     # -- how it was packed --------------------------------------------------------------------
 
     def turn(self, count: int) -> PackingTurn:
-        """The block that was placed as number so many, from 1."""
+        """Return the turn with a number, counted from 1: a block and the holes that were free for
+        it."""
         placed = self.turns[count - 1]
         before = [other for other in self.turns[: count - 1] if other.lives_with(placed)]
         holes, top = [], 0
@@ -361,82 +396,88 @@ class Packing:
         fits = placed.address != top or any(high - low >= placed.size for low, high in holes)
         return PackingTurn(placed, small if looked else (), small if looked and not fits else ())
 
-    def told(self, count: int) -> PackingTurn | None:
-        """The turn to tell after so many: the last one; at the end the one that reached the top."""
+    def decisive_turn(self, count: int) -> PackingTurn | None:
+        """Return the turn to describe after ``count`` blocks: the last one, or after all blocks the
+        one that reached the top. None before the first."""
         if count < len(self.blocks):
             return self.turn(count) if count else None
-        return self.turn(min(self.large, key=lambda each: (-each.top, each.turn)).turn)
+        return self.turn(min(self.large, key=lambda placed: (-placed.top, placed.turn)).turn)
 
     @cached_property
     def best(self) -> tuple[int, bool]:
-        """The smallest arena that is known, and whether it is proved to be the smallest."""
+        """Bytes of the smallest arena that is known, and True if no smaller one is possible."""
         toy = self.subject.toy
-        found = self.subject.placement(self.batch, "exact" if toy else "best")
-        return found.arena, toy or found.arena == found.lower_bound
+        placement = self.subject.placement(self.batch, "exact" if toy else "best")
+        return placement.arena, toy or placement.arena == placement.lower_bound
 
     @cached_property
     def moved(self) -> tuple[tuple[Placed, int], ...]:
-        """The blocks that were moved by hand, each with the address that it had."""
-        if self.made is None:
+        """Blocks that were moved by hand, each with its former address."""
+        if self.automatic is None:
             return ()
-        pairs = ((placed, self.made.address(placed.name)) for placed in self.blocks)
+        pairs = ((placed, self.automatic.address(placed.name)) for placed in self.blocks)
         return tuple((placed, was) for placed, was in pairs if placed.address != was)
 
-    def broken(self) -> tuple[Placed, int]:
-        """A fault that no message reports: the block to move, and the address to move it to. A
-        gradient map that comes and goes in backward lies on a feature map that is read once more
-        after that; the loss is there already. The first layer's: its error reaches the fewest."""
+    def silent_fault(self) -> tuple[Placed, int]:
+        """Return a fault that no message reports: a block to move, and the address to move it to.
+
+        The block is a gradient map that comes and goes in backward. The address is that of a kept
+        feature map that is read once more after that; the loss exists already. It is the earliest
+        such feature map: an error there reaches the fewest gradients.
+        """
         kept = [p for p in self.blocks if p.kind == "kept" and not (p.entry and p.entry.tenants)]
-        large = sorted(self.blocks, key=lambda each: -each.size)
-        passing = [each for each in large if each.kind == Role.GRADIENT_MAP]
-        pairs = ((each, still) for still in kept for each in passing if each.lives_with(still))
+        large = sorted(self.blocks, key=lambda placed: -placed.size)
+        gradients = [placed for placed in large if placed.kind == Role.GRADIENT_MAP]
+        pairs = ((brief, long) for long in kept for brief in gradients if brief.lives_with(long))
         return next(
-            (each, still.address)
-            for each, still in pairs
-            if each.block.death < still.block.death and each.size <= still.size
+            (brief, long.address)
+            for brief, long in pairs
+            if brief.block.death < long.block.death and brief.size <= long.size
         )
 
     # -- in words -----------------------------------------------------------------------------
 
     @property
     def title(self) -> str:
-        """``'ResNet-50 v1.5, batch 32, in place, best known'``."""
+        """Title of the map: ``'ResNet-50 v1.5, batch 32, in place, best known'``."""
         subject, inside = self.subject, self.subject.step is not self.subject.plain
         batch = "" if subject.toy else text_of("batch", batch=f"{self.batch:,}")
-        how = say_how(self.placement.how)
+        how = placing_name(self.placement.how)
         about = [subject.label, batch, text_of("in_place") if inside else "", how]
         return ", ".join(filter(None, about))
 
     def headline(self, count: int | None = None) -> str:
-        """Result in three digits; after so many turns, how far it is."""
+        """Return the result as a sentence with three digits; after ``count`` of the blocks, the top
+        so far."""
         map_, blocks = self.placement, f"{len(self.blocks):,}"
         if count is not None and count < len(self.blocks):
-            top = max((each.top for each in self.turns[:count]), default=0)
-            return text_of("finding.now", count=f"{count:,}", all=blocks, arena=shortly(top))
+            top = max((placed.top for placed in self.turns[:count]), default=0)
+            return text_of("finding.now", count=f"{count:,}", all=blocks, arena=short_bytes(top))
         key = "alone" if map_.arena == map_.total else "above"
         key = "faulty" if self.overlaps else key if map_.waste else "proved"
         amounts = {"arena": map_.arena, "bound": map_.lower_bound, "total": map_.total}
         amounts |= {"waste": abs(map_.waste)}
-        return text_of(f"finding.{key}", **{name: shortly(n) for name, n in amounts.items()})
+        return text_of(f"finding.{key}", **{name: short_bytes(n) for name, n in amounts.items()})
 
     @property
     def sentences(self) -> list[str]:
-        """Arena, lower bound and waste, rounded and exactly; what is alive at once; what lies
-        beside the arena; what is wrong."""
+        """Sentences with exact figures: arena, lower bound and waste; the bytes alive at once; the
+        bytes outside the arena; the faults."""
         map_, name = self.placement, self.subject.operation(self.placement.busiest)
         amounts = {"arena": map_.arena, "bound": map_.lower_bound, "total": map_.total}
         amounts |= {"waste": map_.waste} if map_.waste >= 0 else {}
         figures = text_of("figures" if "waste" in amounts else "too_small",
-                      **{key: _both(nbytes) for key, nbytes in amounts.items()})  # fmt: skip
+                      **{key: _both_forms(nbytes) for key, nbytes in amounts.items()})  # fmt: skip
         index = f"{map_.busiest + 1:,}" + (name and f", {name}")
-        true = self.true[map_.busiest]
+        true = self.live_bytes[map_.busiest]
         alive = text_of("alive_rounded" if true < map_.lower_bound else "alive", index=index,
                     true=units.exact(true), bound=units.exact(map_.lower_bound),
                     count=f"{len(self.at(map_.busiest)):,}", align=map_.alignment)  # fmt: skip
         return [*filter(None, [figures, alive, self._outside(), *self.faults()])]
 
     def _outside(self) -> str:
-        """Bytes from before the step, by role, and with the arena."""
+        """Return a sentence on the bytes from before the step, by role, and their sum with the
+        arena."""
         roles = Counter[str]()
         for entry in self.subject.outside:
             role = strings.get(f"role.{entry.role.value}.one")
@@ -448,39 +489,41 @@ class Packing:
         return text_of("before", parts=parts, before=in_binary(there), sum=total)
 
     def story(self, count: int) -> list[str]:
-        """Story of the packing after so many turns: the order of a few blocks with their addresses,
-        and the turn that decides; or what was moved by hand."""
+        """Return the story of the packing after ``count`` blocks: the addresses in order (toy only)
+        and the turn that decides, or the blocks that were moved by hand."""
         if self.placement.how == BY_HAND:
             names = ", ".join(placed.name for placed, _ in self.moved)
             return [text_of("by_hand", names=names or text_of("nobody"))]
-        told = self.told(count)
-        last = told.text() if told else text_of("nothing_yet")
-        if told and not told.refused and count == len(self.blocks):
-            last = self._shared() or last
+        turn = self.decisive_turn(count)
+        last = turn.text() if turn else text_of("nothing_yet")
+        if turn and not turn.refused and count == len(self.blocks):
+            last = self._sharing_sentence() or last
         if not self.subject.toy:
             return [last]
-        order = [text_of("at", name=each.name, address=number(each.address, "MiB"))
-                 for each in self.turns[:count]]  # fmt: skip
+        order = [text_of("at", name=block.name, address=number(block.address, "MiB"))
+                 for block in self.turns[:count]]  # fmt: skip
         return [", ".join(order), last]
 
-    def _shared(self) -> str:
-        """The two that were placed first of those that share addresses; empty where none do."""
+    def _sharing_sentence(self) -> str:
+        """Return a sentence on the first pair of blocks, in order of placing, that share addresses
+        at different times; empty without one."""
         for one in self.turns:
             if others := self.sharing(one):
-                other = min(others, key=lambda each: each.turn)
+                other = min(others, key=lambda placed: placed.turn)
                 return text_of("share", first=one.name, second=other.name)
         return ""
 
     def faults(self) -> list[str]:
-        """The blocks that live together and share bytes."""
+        """Return sentences on the blocks that share bytes while both are alive."""
         more, named = len(self.overlaps) - NAMED, self.overlaps[:NAMED]
         counted = [text_of("more_faults", count=f"{more:,}")] if more > 0 else []
-        values = ((f"{each.first + 1:,}", each.one.name, each.other.name) for each in named)
-        told = [text_of("fault", index=at, first=one, second=other) for at, one, other in values]
-        return [*told, *counted]
+        values = ((f"{fault.first + 1:,}", fault.one.name, fault.other.name) for fault in named)
+        sentences = [text_of("fault", index=at, first=a, second=b) for at, a, b in values]
+        return [*sentences, *counted]
 
     def score(self) -> str:
-        """The arena beside the lower bound and the smallest one that is known."""
+        """Return a sentence that compares the arena with the lower bound and with the smallest one
+        that is known."""
         best, proved = self.best
         arena, more = self.placement.arena, self.placement.arena - best
         amounts = {"top": arena, "bound": self.placement.lower_bound, "best": best}
@@ -491,7 +534,8 @@ class Packing:
         return f"{text} {text_of(f'score.{key}', amount=in_binary(abs(more)))}"
 
     def about(self, placed: Placed) -> list[str]:
-        """One block: what it is, its life, its addresses, who else uses them."""
+        """Return sentences on one block: its role and kind, its life, its addresses, the other
+        blocks there."""
         entry, (birth, stop, first, end) = placed.entry, placed.place
         tenants = [text_of("tenant", name=t.name, first=f"{t.first + 1:,}", last=f"{t.last + 1:,}")
                    for t in (entry.tenants if entry else ())]  # fmt: skip
@@ -503,36 +547,40 @@ class Packing:
             text_of("life", birth=f"{birth + 1:,}", death=f"{stop:,}"),
             text_of("address", first=f"{first:,}", end=f"{end:,}"),
             *([text_of("tenants", names=", ".join(tenants))] if tenants else []),
-            *(self._company(placed) or [text_of("shares_none")]),
+            *(self._sharing_sentences(placed) or [text_of("shares_none")]),
         ]
 
-    def _company(self, placed: Placed) -> list[str]:
-        """Other users of the addresses of a block: at the same time, which is a fault, or never."""
+    def _sharing_sentences(self, placed: Placed) -> list[str]:
+        """Return sentences on other users of a block's addresses: at the same time, which is a
+        fault, and at another time."""
         pairs = [(fault.one.name, fault.other.name) for fault in self.overlaps]
         over = ", ".join(one if other == placed.name else other for one, other in pairs
                          if placed.name in (one, other))  # fmt: skip
-        said = {"lies_over": over, "shares": self._partners(placed)}
-        return [text_of(key, names=names) for key, names in said.items() if names]
+        names_by_key = {"lies_over": over, "shares": self._sharing_names(placed)}
+        return [text_of(key, names=names) for key, names in names_by_key.items() if names]
 
-    def _partners(self, placed: Placed) -> str:
+    def _sharing_names(self, placed: Placed) -> str:
+        """Return the names of the first three blocks that use some addresses of a block at another
+        time."""
         others = self.sharing(placed)
         return ", ".join([*(other.name for other in others[:3]), *"…"[: len(others) > 3]])
 
     def row(self, placed: Placed) -> list[str]:
-        """Cells of a block: name, bytes, the same rounded, the operations that it lives from and
-        to, address, and who shares it."""
+        """Return the table row of a block: name, bytes, rounded bytes, first and last operation,
+        address, and the blocks that share its addresses."""
         block = placed.block
         figures = (block.nbytes, placed.size, block.birth + 1, block.death + 1, placed.address)
-        shared = self._partners(placed) or text_of("nobody")
+        shared = self._sharing_names(placed) or text_of("nobody")
         return [placed.name, *(f"{figure:,}" for figure in figures), shared]
 
     def letters(self, count: int) -> list[str]:
-        """The toy after so many turns, a letter for every unit and operation; an X is a fault."""
+        """Return the map of the toy as lines of text: a letter for each MiB and operation; X is a
+        fault."""
         size, operations = units.UNITS["MiB"], range(self.subject.operations)
         grid = [["."] * len(operations) for _ in range(self.placement.arena // size)]
-        for each in self.turns[:count]:
-            for level in range(each.address // size, each.top // size):
-                for at in range(each.block.birth, each.block.death + 1):
-                    grid[level][at] = each.name if grid[level][at] == "." else "X"
+        for placed in self.turns[:count]:
+            for level in range(placed.address // size, placed.top // size):
+                for at in range(placed.block.birth, placed.block.death + 1):
+                    grid[level][at] = placed.name if grid[level][at] == "." else "X"
         lines = [f"{level:4d}  {' '.join(line)}" for level, line in enumerate(grid)]
         return [*reversed(lines), f"{'':6}{' '.join(str(at + 1) for at in operations)}"]

@@ -1,4 +1,4 @@
-"""A step that runs at the addresses of a map, held to the same step without an arena."""
+"""A run of a step at the addresses of a map, compared with a run of the step without an arena."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 GFLOP = 10**9
 PATIENCE = 150 * GFLOP
-"""The work of one step that is worth waiting for."""
+"""Largest work of a step that is run here, in operations."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayDifference:
-    """Values of one array that differ in any bit, and all that it has."""
+    """Number of an array's values that differ in any bit, and number of all its values."""
 
     name: str
     values: int
@@ -31,12 +31,16 @@ class ArrayDifference:
 
 @dataclass(frozen=True, repr=False)
 class ArenaRun:
-    """Outcome of a run. ``what`` is compared: ``"gradients"``, ``"parameters"`` after the update
-    where the step frees its gradients, or ``"predictions"`` of an inference, which has no loss.
-    ``placement`` is what the run reports, ``arena`` its measured bytes; ``faults`` are the pairs of
-    blocks that overlap. Without a fault, what is free was filled with NaN: ``nan`` names the
-    operations that read one, and ``unclear`` those that wrote one where there was no room to run
-    the same step without an arena."""
+    """Outcome of a run at planned addresses, compared with a run without an arena.
+
+    ``what`` names the arrays that are compared: ``"gradients"``, or ``"parameters"`` after the
+    update where the step frees its gradients, or ``"predictions"`` of an inference, which has no
+    loss. ``placement`` is the one that the run reports, ``arena`` its measured bytes. ``faults`` is
+    the number of pairs of blocks that overlap.
+
+    Without a fault, free bytes were filled with NaN: ``nan`` names the operations that read one,
+    ``unclear`` those that wrote one where there was no room to run the same step without an arena.
+    """
 
     placement: Placement
     arena: int
@@ -50,16 +54,17 @@ class ArenaRun:
 
     @property
     def same_loss(self) -> bool:
-        """The loss is the same, bit for bit; NaN is the same as NaN."""
+        """True if both losses are the same, bit for bit; NaN is the same as NaN."""
         return repr(self.loss) == repr(self.expected)
 
     @property
     def wrong(self) -> tuple[ArrayDifference, ...]:
         """The arrays that differ."""
-        return tuple(each for each in self.differences if each.values)
+        return tuple(difference for difference in self.differences if difference.values)
 
     def sentences(self) -> list[str]:
-        """Arena, loss, arrays; who read what is free; one line for every array that differs."""
+        """Return the outcome in sentences: arena, loss, arrays, operations that read free bytes,
+        and a line for every array that differs."""
         planned = self.placement.arena
         amounts = {"measured": self.arena, "planned": planned, "residual": self.arena - planned}
         count, what = len(self.differences), text_of(f"run.what.{self.what}")
@@ -69,18 +74,20 @@ class ArenaRun:
             text_of("run.some_differ" if self.wrong else "run.none_differ", count=count, what=what,
                 wrong=len(self.wrong)),
             *self._faults(),
-            *(text_of("run.differ", name=found.name, values=f"{found.values:,}", of=f"{found.of:,}")
-              for found in self.wrong),
+            *(text_of("run.differ", name=array.name, values=f"{array.values:,}", of=f"{array.of:,}")
+              for array in self.wrong),
         ]  # fmt: skip
 
     def _losses(self) -> list[str]:
+        """Return a sentence on both losses; none without a loss."""
         if self.loss is None or self.expected is None:
             return []
         key = "same_loss" if self.same_loss else "other_loss"
         return [text_of(f"run.{key}", loss=f"{self.loss:.6f}", expected=f"{self.expected:.6f}")]
 
     def _faults(self) -> list[str]:
-        """Sentence on a silent fault; without one, on who read what is free."""
+        """Return a sentence about a fault that the loss does not show; without a fault, about the
+        operations that read free bytes."""
         if self.faults:
             silent = self.loss is not None and self.same_loss and self.wrong
             return [text_of("run.silent")] if silent else []
@@ -88,17 +95,25 @@ class ArenaRun:
         return [text_of(f"run.{key}", names=", ".join((self.unclear or self.nan)[:3]))]
 
     def text(self) -> str:
-        """The sentences, one in a line."""
+        """Return the sentences, one in a line."""
         return "\n".join(self.sentences())
 
     __str__ = __repr__ = text
 
 
 def run_map(subject: PackingSubject, placement: Placement, batch: int) -> ArenaRun:
-    """Run it twice: at these addresses, and as it was before, without an arena.
+    """Run a step twice, at the addresses of a placement and without an arena, and compare the
+    results.
+
+    The run without an arena takes the step as it was before it ran in place.
+
+    Args:
+        subject: the step.
+        placement: addresses of its blocks.
+        batch: number of samples.
 
     Raises:
-        InputError: the toy, or a step that takes long here.
+        InputError: the toy, which has no operations, or a step of more than 150 billion operations.
     """
     from memlab.runtime.run import run
 
@@ -122,6 +137,7 @@ def run_map(subject: PackingSubject, placement: Placement, batch: int) -> ArenaR
 
 
 def _arrays(run: Run, what: str) -> Mapping[str, Array]:
+    """Return the arrays of a run that are compared, by name."""
     if what == "predictions":
         return {} if run.output is None else {"prediction": run.output}
     return run.gradients if what == "gradients" else run.parameters
@@ -130,7 +146,8 @@ def _arrays(run: Run, what: str) -> Mapping[str, Array]:
 def differences(
     wanted: Mapping[str, Array], got: Mapping[str, Array]
 ) -> tuple[ArrayDifference, ...]:
-    """Every array compared bit for bit: NaN equals NaN, and 0 is not -0."""
+    """Return the comparison of every wanted array with the one of the same name, bit for bit: NaN
+    equals NaN, and 0 is not -0."""
     return tuple(
         ArrayDifference(name, int((_bits(array) != _bits(got[name])).sum()), array.size)
         for name, array in wanted.items()
@@ -138,6 +155,7 @@ def differences(
 
 
 def _bits(array: Array) -> Array:
-    import numpy as np  # who runs nothing needs none
+    """Return the bits of an array's values as unsigned integers."""
+    import numpy as np  # only a run needs it
 
     return np.ascontiguousarray(array).view(f"u{array.itemsize}")

@@ -17,7 +17,7 @@ from memlab.pictures.live.view import PageState, View
 from memlab.pictures.live.widget import Labels
 
 DOTS = 200
-"""Of a png, to an inch."""
+"""Pixels of a png per inch."""
 
 HTML = Template("""<!doctype html>
 <html lang="$language">
@@ -59,10 +59,15 @@ if (slider) { slider.addEventListener("input", show); show(); }
 
 
 def drawn(view: View[Any], kind: str) -> bytes:
-    """A view as a file of that kind: ``"svg"``, ``"png"``, ``"pdf"``, or ``"html"``, where its
-    first slider moves through pictures that were drawn before."""
+    """Return a view as the bytes of a file.
+
+    Args:
+        view: the view, in its present state.
+        kind: ``"svg"``, ``"png"`` or ``"pdf"``, a picture, or ``"html"``, a page whose slider
+            moves through pictures of the view that are stored in it.
+    """
     if kind == "html":
-        return _page(view).encode()
+        return _html_page(view).encode()
     if kind == "svg":
         return f"{view.page().alone()}\n".encode()
     file = BytesIO()
@@ -71,45 +76,49 @@ def drawn(view: View[Any], kind: str) -> bytes:
     return file.getvalue()
 
 
-def _page(view: View[Any]) -> str:
-    """Every frame, of which the slider shows one. Without a script it is the state of now."""
-    slider = next(each for each in view.settings.values() if isinstance(each, Range))
-    found = list(_frames(view, slider))
+def _html_page(view: View[Any]) -> str:
+    """Return the HTML page with all pictures of a view's first slider; without a script it shows
+    the present state."""
+    slider = next(setting for setting in view.settings.values() if isinstance(setting, Range))
+    pages = list(_frames(view, slider))
     labels = Labels(view.name, view.values(view.state))
-    here = [state for state, _ in found].index(view.state)
+    here = [state for state, _ in pages].index(view.state)
     frames = [
         f'<div data-says="{escape(slider.value_text(state, labels))}"'
         f"{'' if at == here else ' hidden'}>"
         f"{page.alone(f'f{at}')}<details><summary>{escape(strings.get('widget.text'))}</summary>"
         f"<pre>{escape(page.text())}</pre></details></div>"
-        for at, (state, page) in enumerate(found)
+        for at, (state, page) in enumerate(pages)
     ]
     control = (
         f'<label>{escape(labels(slider.name))}<input type="range" min="0" '
-        f'max="{len(found) - 1}" value="{here}"><output></output></label>'
+        f'max="{len(pages) - 1}" value="{here}"><output></output></label>'
     )
     return HTML.substitute(
         language=strings.language(), title=escape(view.page().title), width=view.widest + 24,
-        control=control if len(found) > 1 else "", frames="\n".join(frames),
+        control=control if len(pages) > 1 else "", frames="\n".join(frames),
     )  # fmt: skip
 
 
 def _frames(view: View[Any], slider: Range) -> Iterator[tuple[State, Page]]:
-    """The states of a slider up to twice its value of now, each with its page beside the stop
-    before it."""
+    """Yield the stops of a slider up to twice its present value: each state, and its page with the
+    stop before as the previous state."""
     states = list(_states(view, slider))
     for at, state in enumerate(states):
-        beside = states[at - 1] if at else states[1] if states[1:] else None
-        scene = PageState(state, beside, states[-1], dragging=beside is not None, width=view.widest)
+        previous = states[at - 1] if at else states[1] if states[1:] else None
+        dragging = previous is not None
+        scene = PageState(state, previous, states[-1], dragging=dragging, width=view.widest)
         yield state, view.compose(scene)
 
 
 def _states(view: View[Any], slider: Range) -> Iterator[State]:
+    """Yield the states of a view for the stops of a slider up to twice its present value, without
+    those that the view refuses."""
     own = slider.standing(view.state)
     for stop in sorted(
-        {own, *(each for each in resolve(slider.stops, view.state) if each <= 2 * own)}
+        {own, *(value for value in resolve(slider.stops, view.state) if value <= 2 * own)}
     ):
-        with suppress(InputError):  # a step that was made for some batches alone
+        with suppress(InputError):  # a step may be valid for some batches only
             state = view.changed(view.state, **{slider.name: stop})
             view.rows_of(state)
             yield state

@@ -1,4 +1,4 @@
-"""Where a label may stand: clear of curves, lines and of the labels before it."""
+"""Places for labels that are clear of curves, of lines and of earlier labels."""
 
 from __future__ import annotations
 
@@ -13,38 +13,47 @@ from memlab.pictures.draw.staircases import Frame
 from memlab.pictures.draw.svg import Box
 
 Place = tuple[float, float, float]
-"""What a place costs, and the left and the upper edge of a label there."""
+"""Cost of a place, and left and upper edge in pixels of a label there."""
 
 MARGIN = 8
-"""What a label keeps clear to its left and right."""
+"""Pixels that a label between curves keeps clear to its left and right."""
 
 
 @dataclass
-class Board:
-    """What is taken."""
+class LabelBoard:
+    """The rectangles of a chart that no further label may cover."""
 
     taken: list[Box] = field(default_factory=list)
 
     def free(self, box: Box, margin: float = 3) -> bool:
-        """Whether a label could stand there."""
+        """True if the box keeps ``margin`` pixels from every rectangle that is taken."""
         return not any(box.meets(other, margin) for other in self.taken)
 
     def take(self, box: Box) -> Box:
-        """Nothing else may stand there from now on."""
+        """Mark a box as taken, and return it."""
         self.taken.append(box)
         return box
 
     def first(self, boxes: Iterable[Box], margin: float = 3) -> Box | None:
-        """The first of several places that is free; it is taken."""
-        found = next((box for box in boxes if self.free(box, margin)), None)
-        return self.take(found) if found else None
+        """Take and return the first of several boxes that is free, or return None."""
+        first = next((box for box in boxes if self.free(box, margin)), None)
+        return self.take(first) if first else None
 
     def widest(
         self, frame: Frame, low: Floats, high: Floats, wide: float, tall: float
     ) -> Box | None:
-        """The place between two curves with the most room above and below; it is taken."""
-        found = sorted(_places(frame, low, high, wide, tall), key=lambda place: -place[0])
-        return self.first(box for _, box in found)
+        """Take and return the free box between two curves with the most room above and below it, or
+        return None.
+
+        Args:
+            frame: rectangle of the chart.
+            low: lower curve, bytes at every moment.
+            high: upper curve, bytes at every moment.
+            wide: width of the label in pixels.
+            tall: height of the label in pixels.
+        """
+        places = sorted(_boxes_between(frame, low, high, wide, tall), key=lambda place: -place[0])
+        return self.first(box for _, box in places)
 
     def cheapest(
         self,
@@ -54,16 +63,21 @@ class Board:
         curves: Sequence[Floats] = (),
         margin: float = 3,
     ) -> Box | None:
-        """The free place of the least cost, of those that no curve crosses if there is one; it is
-        taken.
+        """Take and return the cheapest free box, or return None. Boxes that a curve crosses come
+        last.
 
-        ``size`` is how wide and how tall.
+        Args:
+            frame: rectangle of the chart.
+            places: cost, left edge and upper edge of each possible label.
+            size: width and height of the label in pixels.
+            curves: bytes at every moment; the label should cross none of them.
+            margin: pixels between the label and everything that is taken.
         """
         (wide, tall), crossed = size, list[Place]()
         ordered = sorted(places, key=itemgetter(0))
         if not ordered:
             return None
-        heights = _heights(frame, curves, dict.fromkeys(left for _, left, _ in ordered), wide)
+        heights = _curve_spans(frame, curves, dict.fromkeys(left for _, left, _ in ordered), wide)
         for place in ordered:
             _, left, top = place
             if any(low > top - 2 and high < top + tall + 2 for low, high in heights[left]):
@@ -73,24 +87,26 @@ class Board:
         return self.first((Box(x, y, x + wide, y + tall) for _, x, y in crossed), margin)
 
 
-def _heights(
+def _curve_spans(
     frame: Frame, curves: Sequence[Floats], lefts: Iterable[float], wide: float
 ) -> dict[float, list[tuple[float, float]]]:
-    """The lowest and the highest pixel of each curve under labels with these left edges."""
-    found: dict[float, list[tuple[float, float]]] = {left: [] for left in lefts}
+    """Return the least and the greatest y of each curve under labels with these left edges, by left
+    edge."""
+    spans: dict[float, list[tuple[float, float]]] = {left: [] for left in lefts}
     for ys in map(frame.columns, curves):
         span = min(int(wide) + 6, len(ys))
-        at = [min(max(int(x - frame.box.left - 3), 0), len(ys) - span) for x in found]
+        at = [min(max(int(x - frame.box.left - 3), 0), len(ys) - span) for x in spans]
         low, high = (best(ys, span, np.array(at)).tolist() for best in (most, least))
-        for each, pair in zip(found.values(), zip(low, high, strict=True), strict=True):
-            each.append(pair)
-    return found
+        for pairs, pair in zip(spans.values(), zip(low, high, strict=True), strict=True):
+            pairs.append(pair)
+    return spans
 
 
-def _places(
+def _boxes_between(
     frame: Frame, low: Floats, high: Floats, wide: float, tall: float, stride: int = 7
 ) -> list[tuple[float, Box]]:
-    """Boxes that fit between two curves, each with the room that it leaves."""
+    """Return boxes of a size that fit between two curves, each with the pixels of room that it
+    leaves."""
     span = int(wide) + 2 * MARGIN
     tops, bottoms = frame.columns(high), frame.columns(low)
     if span >= len(tops):
@@ -107,14 +123,21 @@ def _places(
     return boxes
 
 
-def spread(wanted: Sequence[float], pitch: float, top: float, bottom: float) -> list[float]:
-    """Heights near to those wanted, which ascend, at least ``pitch`` apart, and between ``top``
-    and ``bottom`` where there is room: names at the ends of lines."""
-    found: list[float] = []
+def spread_heights(wanted: Sequence[float], pitch: float, top: float, bottom: float) -> list[float]:
+    """Return heights near the wanted ones, at least ``pitch`` apart, and between ``top`` and
+    ``bottom`` where there is room: the names at the ends of lines.
+
+    Args:
+        wanted: heights in pixels, in ascending order.
+        pitch: least distance of two heights in pixels.
+        top: least height in pixels.
+        bottom: greatest height in pixels; it is kept where not all fit.
+    """
+    heights: list[float] = []
     for y in wanted:
-        found.append(max([y, top, *(each + pitch for each in found[-1:])]))
+        heights.append(max([y, top, *(height + pitch for height in heights[-1:])]))
     low = bottom
-    for index in reversed(range(len(found))):
-        found[index] = min(found[index], low)
-        low = found[index] - pitch
-    return found
+    for index in reversed(range(len(heights))):
+        heights[index] = min(heights[index], low)
+        low = heights[index] - pitch
+    return heights

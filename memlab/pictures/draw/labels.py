@@ -1,7 +1,7 @@
-"""Texts on a chart: where they stand, or where there is room for them.
+"""Texts on a chart: at a fixed place, or where there is room for them.
 
-A label has places, and stands at the first that is free. A name on curves has finders: each knows a
-kind of place, such as the thickest part of a slice, and takes the best one that is free.
+A label has places, and stands at the first that is free. A name on curves has finders: each
+searches one kind of place, such as the thickest part of a slice, and takes the best free one.
 """
 
 from __future__ import annotations
@@ -20,24 +20,26 @@ from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.marks import Fact, Mark, Pen
 from memlab.pictures.draw.svg import Box, text_box
 from memlab.pictures.draw.text import Runs
-from memlab.pictures.draw.theme import HA, lined
+from memlab.pictures.draw.theme import HA, line_style
 from memlab.pictures.values.number_text import three_digits
 
 LINE = 14
-"""From line to line of a name."""
+"""Pixels from one line of a name to the next."""
 
 Spot = tuple[float, float, str, float, float]
-"""An operation, an amount, the end of a text that is there, and pixels to the right and down."""
+"""Place of a text: values of x and y, its anchor, and pixels to the right and down."""
 
 Finder = Callable[[Pen, float, float], Box | None]
-"""Takes a free place for a name so many pixels wide and tall."""
+"""Takes a free place for a name, of a width and height in pixels, or returns None."""
 
 
 @dataclass(frozen=True)
 class ChartText(Mark):
-    """A text at a value, moved by ``dx`` and ``dy`` pixels; its baseline is there, and the end
-    that ``anchor`` names: start, middle, end. ``held`` keeps it inside the picture; it is shortened
-    to ``room``, in values of x."""
+    """A text at a value, moved by ``dx`` and ``dy`` pixels.
+
+    Its baseline is there, and the part of the text that ``anchor`` names: start, middle or end.
+    ``held`` keeps it inside the picture. It is shortened to ``room``, in values of x.
+    """
 
     x: float
     y: float
@@ -54,7 +56,7 @@ class ChartText(Mark):
     fact: Fact | None = None
 
     def runs(self, pen: Pen) -> Runs:
-        """The text with its weight."""
+        """Return the text, shortened to its room, in pieces with their weight."""
         if not isinstance(self.content, str):
             return self.content
         if not self.room:
@@ -63,7 +65,7 @@ class ChartText(Mark):
         return [(texts.shortened(self.content, room, self.size, self.bold), self.bold)]
 
     def box(self, pen: Pen) -> Box:
-        """Its pixels."""
+        """Return the rectangle of the text in pixels."""
         x, y = pen.x(self.x) + self.dx, pen.y(self.y) + self.dy
         box = text_box(x, y, self.runs(pen), self.size, self.anchor)
         if not self.held:
@@ -93,10 +95,12 @@ class ChartText(Mark):
 
 @dataclass(frozen=True)
 class Label(Mark):
-    """A text at the first of several places that is free: ``(x, y, anchor, dx, dy)``, clear of
-    others by ``apart`` pixels. Where none is free it is left out, or, ``kept``, stands at the
-    first. With ``leader`` it stays inside the frame, and a thin line leads to it where it stands
-    so many pixels higher or lower."""
+    """A text at the first of several places that is free: ``(x, y, anchor, dx, dy)``.
+
+    It keeps ``apart`` pixels from other labels. Where no place is free it is left out, or with
+    ``kept`` stands at the first place. With ``leader`` it stays inside the frame, and a thin line
+    leads to it where it stands more than so many pixels higher or lower than its point.
+    """
 
     content: Runs
     places: Sequence[tuple[float, float, str, float, float]]
@@ -111,7 +115,7 @@ class Label(Mark):
     late: ClassVar[bool] = True
 
     def texts(self) -> list[ChartText]:
-        """One for each of its places."""
+        """Return the label at each of its places."""
         return [
             ChartText(x, y, self.content, self.size, anchor, dx, dy, self.bold, self.dim, self.chip)
             for x, y, anchor, dx, dy in self.places
@@ -119,49 +123,57 @@ class Label(Mark):
 
     def draw(self, pen: Pen) -> None:
         tries = self.texts()
-        for each in tries:
-            box = each.box(pen)
+        for text in tries:
+            box = text.box(pen)
             if self._fits(pen, box) and pen.board.free(box, self.apart):
                 pen.board.take(box)
-                self._lead(pen, each, box)
-                each.draw(pen)
+                self._draw_leader(pen, text, box)
+                text.draw(pen)
                 return
         if self.kept and tries:
             pen.board.take(tries[0].box(pen))
             tries[0].draw(pen)
 
     def _fits(self, pen: Pen, box: Box) -> bool:
+        """True if a box lies inside the picture and, with a leader, inside the frame."""
         if self.leader and not (pen.box.top <= box.top and box.bottom <= pen.box.bottom):
             return False
         return box.left >= 0 and box.right <= pen.svg.width
 
-    def _lead(self, pen: Pen, text: ChartText, box: Box) -> None:
+    def _draw_leader(self, pen: Pen, text: ChartText, box: Box) -> None:
+        """Draw the thin line from the point to a label that stands far from it."""
         if self.leader and abs(text.dy) > self.leader:
             x, edge = pen.x(text.x), box.bottom if text.dy < 0 else box.top
             end = min(max(x, box.left), box.right)
             pen.svg.line(x, pen.y(text.y), end, edge, class_="rule faint")
 
     def lower(self, pen: Pen) -> None:
-        pen.svg.charting = False  # where it stands is found here: a figure has it at that place
+        pen.svg.charting = False  # its place is found now: a figure writes it there
         super().lower(pen)
         pen.svg.charting = True
 
     def on(self, axes: Any) -> None:
-        """Nothing: the page writes it, as it writes its words."""
+        """Draw nothing: the page writes the label, together with its words."""
 
 
 def beyond(x: float, end: float, nbytes: int) -> Label:
-    """Label of what goes on above the end of an axis."""
-    said = strings.get("draw.beyond", amount=three_digits(nbytes))
+    """Return the label of an amount that goes on above the end of an axis.
+
+    Args:
+        x: value of x at the middle of the label.
+        end: value at the end of the axis; the label stands below it.
+        nbytes: the amount in bytes, which the label names.
+    """
+    content = strings.get("draw.beyond", amount=three_digits(nbytes))
     spots = (("middle", 0.0), ("start", 6.0), ("end", -6.0))
     places = [(x, end, anchor, dx, dy) for dy in (22.0, 38.0) for anchor, dx in spots]
-    return Label(said, places, 13, bold=True, chip=True, kept=True)
+    return Label(content, places, 13, bold=True, chip=True, kept=True)
 
 
 @dataclass(frozen=True)
 class PhaseBracket(Mark):
-    """A bracket above the chart over some operations, with its name where there is room, and a
-    line where it begins."""
+    """A bracket above the chart from the operation boundary ``first`` to ``stop``, with its name
+    where there is room, and a line over the chart where it begins."""
 
     name: str
     first: float
@@ -184,7 +196,7 @@ class PhaseBracket(Mark):
     def on(self, axes: Any) -> None:
         top = axes.get_ylim()[1]
         if self.first:
-            axes.axvline(self.first, **lined("grid"))
+            axes.axvline(self.first, **line_style("grid"))
         axes.annotate(
             self.name, ((self.first + self.stop) / 2, top), (0, -self.dy - 10), ha="center",
             textcoords="offset points", fontsize=11, annotation_clip=False,
@@ -196,8 +208,8 @@ class PhaseBracket(Mark):
 
 @dataclass(frozen=True, eq=False)
 class Name(Label):
-    """A text of one or more lines at the first place that its finders have for it, or ``instead``
-    another one; ``places`` is where a figure has it. Lines are flush left, or ``right``."""
+    """A text of one or more lines at the first place that one of its ``finders`` returns; without a
+    place the name ``instead`` is tried. Lines are flush left, or with ``right`` flush right."""
 
     finders: Sequence[Finder] = ()
     instead: Name | None = None
@@ -209,14 +221,15 @@ class Name(Label):
         tall = LINE * len(lines) if len(lines) > 1 else self.size + 4
         box = next((box for find in self.finders if (box := find(pen, wide, tall))), None)
         if box is not None:
-            self._write(pen, box, lines)
+            self._write_at(pen, box, lines)
         elif self.instead:
             self.instead.draw(pen)
 
-    def _write(self, pen: Pen, box: Box, lines: list[str]) -> None:
+    def _write_at(self, pen: Pen, box: Box, lines: list[str]) -> None:
+        """Write the lines of the name into a box."""
         x, anchor = (box.right, "end") if self.right else (box.left, "start")
-        one = len(lines) == 1
-        y = (box.top + box.bottom) / 2 + 0.36 * self.size if one else box.top + self.size - 1
+        single = len(lines) == 1
+        y = (box.top + box.bottom) / 2 + 0.36 * self.size if single else box.top + self.size - 1
         for index, line in enumerate(lines):
             base = y + LINE * index
             pen.svg.text(x, base, line, self.size, anchor, self.bold, self.dim, self.chip)
@@ -226,14 +239,15 @@ class Name(Label):
 
 
 def middle(low: Floats, high: Floats, step: float = 1) -> Spot:
-    """The middle of a slice, where that is thickest; a moment takes ``step`` on the axis."""
+    """Return the spot in the middle of a slice between two curves, at the moment where it is
+    thickest; a moment is ``step`` wide on the axis."""
     at = int((high - low).argmax())
     return (at + 0.5) * step, float(low[at] + high[at]) / 2, "middle", 0.0, 0.0
 
 
 def thickest(low: Floats, high: Floats, lines: Sequence[Floats] = ()) -> Finder:
-    """Between two curves, where there is the most room; where lines cut the slice apart, in one of
-    its layers, from the top."""
+    """Return a finder of the place between two curves with the most room. Where ``lines`` cut the
+    slice into layers, it tries one layer after the other from the top."""
 
     def find(pen: Pen, wide: float, tall: float) -> Box | None:
         frame = pen.frame
@@ -248,7 +262,7 @@ def thickest(low: Floats, high: Floats, lines: Sequence[Floats] = ()) -> Finder:
 
 
 def near(x: float, y: float, curves: Sequence[Floats]) -> Finder:
-    """Around a point, across no curve where that can be."""
+    """Return a finder of places around the point ``x``, ``y``; they cross no curve if possible."""
 
     def find(pen: Pen, wide: float, tall: float) -> Box | None:
         box, at, level = pen.box, pen.x(x), pen.y(y)
@@ -267,7 +281,8 @@ def near(x: float, y: float, curves: Sequence[Floats]) -> Finder:
 
 
 def beside(y: float, curves: Sequence[Floats]) -> Finder:
-    """Above or below a level, at its ends or between them, across no curve where that can be."""
+    """Return a finder of places above or below the level ``y``, at its ends or between them, which
+    cross no curve where possible."""
 
     def find(pen: Pen, wide: float, tall: float) -> Box | None:
         box, inner = pen.box, pen.box.right - pen.box.left - wide
@@ -286,7 +301,8 @@ def beside(y: float, curves: Sequence[Floats]) -> Finder:
 
 
 def aside(x: float, dy: float) -> Finder:
-    """Above the frame by ``dy`` pixels: at its right end, beside a pole, or at its left end."""
+    """Return a finder of places above the frame, moved by ``dy`` pixels: at its right end, beside
+    the value ``x``, or at its left end."""
 
     def find(pen: Pen, wide: float, tall: float) -> Box | None:
         left, top, right, _ = pen.box
@@ -298,7 +314,8 @@ def aside(x: float, dy: float) -> Finder:
 
 
 def flank(sky: Floats, ground: Floats, peak: float) -> Finder:
-    """Over a curve where it stands well above the ground, best before its peak."""
+    """Return a finder of places on the curve ``sky`` where it stands well above ``ground``, first
+    those left of the moment ``peak``."""
 
     def find(pen: Pen, wide: float, tall: float) -> Box | None:
         lefts, bottoms, least, _ = _ledges(pen, sky, ground, wide)
@@ -310,7 +327,8 @@ def flank(sky: Floats, ground: Floats, peak: float) -> Finder:
 
 
 def shore(sky: Floats, ground: Floats) -> Finder:
-    """Over the ground near the right edge, where nothing else stands on it."""
+    """Return a finder of places on ``sky`` near the right edge, where the curve is close to
+    ``ground``."""
 
     def find(pen: Pen, wide: float, tall: float) -> Box | None:
         lefts, bottoms, _, most = _ledges(pen, sky, ground, wide, last=12)
@@ -323,8 +341,9 @@ def shore(sky: Floats, ground: Floats) -> Finder:
 def _ledges(
     pen: Pen, sky: Floats, ground: Floats, wide: float, last: int | None = None
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Where names could stand on a curve: left and lower edges, and the least and the most that
-    the curve is above the ground there, in pixels. Only the ``last`` ones are asked for, or all."""
+    """Return the places of names on the curve ``sky``: left and lower edges in pixels, and the
+    least and the greatest height of the curve above ``ground`` there. ``last`` is the number of
+    places at the right end that are wanted; None returns all."""
     highest, span = pen.frame.columns(sky), int(wide) + 11
     if span > len(highest):
         nothing = np.zeros(0)
@@ -337,6 +356,7 @@ def _ledges(
 
 
 def _boxes(lefts: Floats, bottoms: Floats, wide: float, tall: float) -> list[Box]:
+    """Return rectangles of one size with these left and lower edges."""
     corners = zip(lefts.tolist(), bottoms.tolist(), strict=True)
     return [Box(left, bottom - tall, left + wide, bottom) for left, bottom in corners]
 

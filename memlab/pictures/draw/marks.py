@@ -1,8 +1,8 @@
-"""Marks: what a chart is made of, in the values of its scales.
+"""Marks: the parts of a chart, in the values of its scales.
 
-A mark lowers itself twice: ``draw`` onto a pen (SVG), ``on`` onto matplotlib's Axes; ``outline``
-is the mark that shows it where it is the state before. A view may add a mark of its own by the
-same methods.
+A mark lowers itself twice: ``draw`` onto a pen (SVG), ``on`` onto matplotlib's Axes. ``outline`` is
+the mark that shows it as part of the previous state. A view may add a mark of its own by the same
+methods.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ import numpy as np
 from memlab import strings, units
 from memlab.arrays import Floats
 from memlab.pictures.draw import theme
-from memlab.pictures.draw.label_board import Board
+from memlab.pictures.draw.label_board import LabelBoard
 from memlab.pictures.draw.scale import Scale
 from memlab.pictures.draw.staircases import Frame
 from memlab.pictures.draw.svg import Box, Svg, box_path
-from memlab.pictures.draw.theme import Paint, filled, hollow, ink, lined, marked
+from memlab.pictures.draw.theme import Paint, area_style, edge_style, ink, line_style, point_style
 
 Send = tuple[str, object]
-"""What a press sends to Python: a name and a value."""
+"""Message of a press to Python: a name and a value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What a mark says on hover and focus: its name, formula, bytes, maker and last reader; what
-    is empty is left out. ``more`` are further sentences."""
+    """Text of a mark on hover and focus: its name, formula, bytes, maker and last reader; empty
+    fields are left out. ``more`` are further sentences."""
 
     name: str
     formula: str = ""
@@ -51,59 +51,60 @@ class Fact:
 
 @dataclass
 class Pen:
-    """A chart under construction: where values lie in pixels, and what is taken."""
+    """A chart under construction: its picture, its frame in pixels, its two scales, and the board
+    of places that are taken."""
 
     svg: Svg
     box: Box
     across: Scale
     up: Scale
-    board: Board = field(default_factory=Board)
+    board: LabelBoard = field(default_factory=LabelBoard)
 
     def x(self, value: Any) -> Any:
-        """Where a value stands."""
+        """Return the x of a value, or of an array of values, in pixels."""
         return self.box.left + (self.box.right - self.box.left) * self.across.at(value)
 
     def y(self, value: Any) -> Any:
-        """How high a value stands."""
+        """Return the y of a value, or of an array of values, in pixels."""
         return self.box.bottom - (self.box.bottom - self.box.top) * self.up.at(value)
 
     @cached_property
     def frame(self) -> Frame:
-        """The same rectangle for staircases."""
+        """The chart's rectangle as a frame of staircases."""
         return Frame(self.box, self.up.last, self.up.first)
 
     def place(self, x0: float, x1: float, y0: float, y1: float) -> Box:
-        """The pixels of a rectangle of values."""
+        """Return the rectangle in pixels between two values of x and two values of y."""
         left, right = sorted((self.x(x0), self.x(x1)))
         top, bottom = sorted((self.y(y0), self.y(y1)))
         return Box(left, top, right, bottom)
 
 
 class Mark:
-    """The base of all marks. A ``late`` one is drawn when all others are, clear of them."""
+    """The base of all marks. A ``late`` one is drawn after all others, clear of them."""
 
     fact: Fact | None = None
     send: Send | None = None
     late: ClassVar[bool] = False
 
     def draw(self, pen: Pen) -> None:
-        """Write it to the pen's picture."""
+        """Write the mark to the pen's picture."""
         raise NotImplementedError
 
     def on(self, axes: Any) -> None:
-        """Draw it on matplotlib's Axes, in the values of the scales."""
+        """Draw the mark on matplotlib's Axes, in the values of the scales."""
         raise NotImplementedError
 
     def takes(self, pen: Pen) -> Iterable[Box]:
-        """The pixels that no label may cover."""
+        """Return the rectangles in pixels that no label may cover."""
         return ()
 
     def outline(self) -> Mark:
-        """What shows it where it is the state before: its edge, dashed."""
+        """Return the mark that shows this one as part of the previous state: its dashed edge."""
         return replace(self, look="before", fact=None)  # type: ignore[type-var]  # every mark is a dataclass
 
     def lower(self, pen: Pen) -> None:
-        """Draw it with its fact and what a press on it sends."""
+        """Draw the mark, in a group that shows its fact and sends its name and value on a press."""
         if self.fact is None and self.send is None:
             self.draw(pen)
             return
@@ -112,6 +113,7 @@ class Mark:
 
 
 Point = tuple[float, float]
+"""A value of x and a value of y."""
 
 
 # -- staircases over the moments of a step ------------------------------------------------------
@@ -119,7 +121,8 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class Area(Mark):
-    """The area between two curves, a value for each moment: an operation, or a span of time."""
+    """The area between two curves, which have a value for each moment: an operation, or a span of
+    time."""
 
     low: Floats
     high: Floats
@@ -138,13 +141,13 @@ class Area(Mark):
     def on(self, axes: Any) -> None:
         edges = _boundaries(axes, len(self.high))
         low, high = (np.append(curve, curve[-1]) for curve in (self.low, self.high))
-        axes.fill_between(edges, low, high, step="post", **filled(self.paint))
+        axes.fill_between(edges, low, high, step="post", **area_style(self.paint))
 
 
 @dataclass(frozen=True, eq=False)
 class Stairs(Mark):
-    """The edge of a curve, a value for each moment, by the class of its line. With a ``ridge``
-    it is drawn only where it leaves the ground, at that height."""
+    """The edge of a curve that has a value for each moment; ``look`` is the CSS class of the line.
+    With a ``ridge`` it is drawn only where the curve is above that value."""
 
     curve: Floats
     look: str = "rule"
@@ -163,11 +166,11 @@ class Stairs(Mark):
 
     def on(self, axes: Any) -> None:
         edges = _boundaries(axes, len(self.curve))
-        axes.stairs(self.curve, edges, baseline=None, **lined(self.look))
+        axes.stairs(self.curve, edges, baseline=None, **line_style(self.look))
 
 
 def _boundaries(axes: Any, moments: int) -> Floats:
-    """The values between moments, of which the whole axis is made."""
+    """Return the values of x at the boundaries between moments, which fill the whole axis."""
     first, last = axes.get_xlim()
     return np.linspace(float(first), float(last), moments + 1)
 
@@ -177,8 +180,8 @@ def _boundaries(axes: Any, moments: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Line(Mark):
-    """Straight pieces from point to point, by the class of the line or in the colour of a way;
-    ``dashed`` also by the dashes of the way."""
+    """Straight pieces from point to point. ``look`` is the CSS class of the line, or the number of
+    an alternative for its colour; ``dashed`` gives it the dashes of that alternative too."""
 
     points: Sequence[Point]
     look: str | int = "rule"
@@ -193,11 +196,12 @@ class Line(Mark):
         if isinstance(look, str):
             pen.svg.path(d, class_=look, fill="none", stroke_width=self.width)
             return
-        pen.svg.path(d, stroke=theme.symbol(look)[1], stroke_width=self.width or 1.8,
+        pen.svg.path(d, stroke=theme.alternative_symbol(look)[1], stroke_width=self.width or 1.8,
                      stroke_dasharray=self._dashes or None, fill="none")  # fmt: skip
 
     @property
     def _dashes(self) -> str:
+        """The dashes of the alternative; empty for a solid line."""
         index = self.look if isinstance(self.look, int) and self.dashed else 0
         return theme.DASHES[index % len(theme.DASHES)]
 
@@ -211,13 +215,14 @@ class Line(Mark):
 
     def on(self, axes: Any) -> None:
         xs, ys = zip(*self.points, strict=True)
-        axes.plot(xs, ys, **lined(self.look, self._dashes))
+        axes.plot(xs, ys, **line_style(self.look, self._dashes))
 
 
 @dataclass(frozen=True, eq=False)
 class Points(Mark):
-    """Points in the mark of a way, or ``"dot"``, ``"hollow"`` or ``"ring"``, with ``size`` as
-    their diameter in pixels. Many dots are one path: a picture of hundreds stays small."""
+    """Points with one look: the number of an alternative, ``"dot"``, ``"hollow"`` or ``"ring"``;
+    ``size`` is their diameter in pixels. Many dots are one path: a picture of hundreds stays
+    small."""
 
     points: Sequence[Point]
     look: str | int = "dot"
@@ -244,13 +249,21 @@ class Points(Mark):
 
     def on(self, axes: Any) -> None:
         xs, ys = zip(*self.points, strict=True)
-        axes.scatter(xs, ys, zorder=3, clip_on=False, **marked(self.look, self.size))
+        axes.scatter(xs, ys, zorder=3, clip_on=False, **point_style(self.look, self.size))
 
 
 def symbol(svg: Svg, look: str | int, x: float, y: float, size: float = 7.2) -> None:
-    """The mark of a way, a dot, a hollow dot or a ring, at a place of the picture."""
+    """Draw one point at a place of the picture, in pixels.
+
+    Args:
+        svg: picture.
+        look: number of an alternative, ``"dot"``, ``"hollow"`` or ``"ring"``.
+        x: middle of the point.
+        y: middle of the point.
+        size: diameter of a dot or a ring; symbols of alternatives have one size.
+    """
     if isinstance(look, int):
-        shape, colour, full = theme.symbol(look)
+        shape, colour, full = theme.alternative_symbol(look)
         place = f"translate({x:.1f} {y:.1f})"
         fill = {"fill": colour} if full else {"class_": "hollow"}
         svg.path(theme.SHAPES[shape], stroke=colour, stroke_width=1.6, transform=place, **fill)
@@ -268,10 +281,12 @@ def symbol(svg: Svg, look: str | int, x: float, y: float, size: float = 7.2) -> 
 
 @dataclass(frozen=True)
 class Rect(Mark):
-    """A rectangle from ``x0`` to ``x1`` and from ``y0`` to ``y1``: a bar, a block, a cell. It is
-    filled by a paint, or has an edge by its class. ``inset`` pixels are kept free on each side;
-    ``thick`` pixels are its height in place of ``y0`` to ``y1``, around their middle. No label may
-    cover a ``solid`` one."""
+    """A rectangle from ``x0`` to ``x1`` and from ``y0`` to ``y1``: a bar, a block, a cell.
+
+    ``look`` is a paint that fills it, or the CSS class of its edge. ``inset`` pixels are kept free
+    on each side. ``thick`` is its height in pixels, around the middle of ``y0`` and ``y1``. No
+    label may cover a ``solid`` one.
+    """
 
     x0: float
     x1: float
@@ -287,7 +302,7 @@ class Rect(Mark):
     send: Send | None = None
 
     def box(self, pen: Pen) -> Box:
-        """Its pixels."""
+        """Return the rectangle in pixels."""
         left, top, right, bottom = pen.place(self.x0, self.x1, self.y0, self.y1)
         if self.thick is not None:
             middle = (top + bottom) / 2
@@ -299,7 +314,7 @@ class Rect(Mark):
         box = self.box(pen)
         if isinstance(self.look, Paint):
             pen.svg.fill(box_path(box), self.look, self.edge)
-        elif self.look == "target":  # it only takes the pointer
+        elif self.look == "target":  # invisible: only the pointer finds it
             pen.svg.rect(box, fill="transparent")
         else:
             pen.svg.rect(box, class_=self.look, rx=self.radius)
@@ -313,7 +328,7 @@ class Rect(Mark):
 
         if self.look == "target":
             return
-        style = filled(self.look) if isinstance(self.look, Paint) else hollow(self.look)
+        style = area_style(self.look) if isinstance(self.look, Paint) else edge_style(self.look)
         tall = abs(self.y1 - self.y0) * (1 if self.thick is None else 0.7)
         low = min(self.x0, self.x1), (self.y0 + self.y1 - tall) / 2
         axes.add_patch(Rectangle(low, abs(self.x1 - self.x0), tall, **style))
@@ -321,8 +336,8 @@ class Rect(Mark):
 
 @dataclass(frozen=True, eq=False)
 class Rects(Mark):
-    """Many rectangles of one look as one shape; each is ``(x0, x1, y0, y1)``. A ``bar`` is so many
-    pixels of each at its left edge, at most a third."""
+    """Many rectangles of one look as one shape; each is ``(x0, x1, y0, y1)``. With ``bar`` only a
+    strip at the left edge of each is drawn, so many pixels wide, at most a third of it."""
 
     places: Sequence[tuple[float, float, float, float]]
     look: Paint | str = "rule"
@@ -343,15 +358,15 @@ class Rects(Mark):
             pen.svg.path(d, class_=self.look)
 
     def _boxes(self, pen: Pen) -> list[tuple[float, float, float, float]]:
-        """The pixels of all of them at once: left, top, right, bottom."""
-        ends = [np.array(each, np.float64) for each in zip(*self.places, strict=True)]
+        """Return left, top, right and bottom of every rectangle in pixels, computed as arrays."""
+        ends = [np.array(values, np.float64) for values in zip(*self.places, strict=True)]
         (x0, x1), (y0, y1), gap = map(pen.x, ends[:2]), map(pen.y, ends[2:]), self.inset
         left, top = np.minimum(x0, x1) + gap, np.minimum(y0, y1) + gap
         right, bottom = np.maximum(x0, x1) - gap, np.maximum(y0, y1) - gap
         if self.bar is not None:
             right = left + np.minimum(self.bar, (right - left) / 3)
         edges = (left, top, right, bottom)
-        return list(zip(*(each.tolist() for each in edges), strict=True))
+        return list(zip(*(values.tolist() for values in edges), strict=True))
 
     def on(self, axes: Any) -> None:
         for place in self.places if self.bar is None else ():
@@ -364,8 +379,11 @@ class Rects(Mark):
 @dataclass(frozen=True)
 class Rule(Mark):
     """A line at one value of ``x`` or of ``y``, over the whole chart or over a ``span`` of the
-    other scale; it reaches ``above`` and ``below`` the frame by so many pixels. Labels may stand
-    on it where it is ``crossed``."""
+    other scale.
+
+    It reaches ``above`` and ``below`` the frame by so many pixels. Labels may stand on it where it
+    is ``crossed``.
+    """
 
     x: float | None = None
     y: float | None = None
@@ -380,7 +398,7 @@ class Rule(Mark):
     fact: Fact | None = None
 
     def ends(self, pen: Pen) -> tuple[float, float, float, float]:
-        """Its two ends in pixels."""
+        """Return x and y of its two ends in pixels."""
         if self.x is not None:
             low, high = (
                 (pen.y(end) for end in self.span) if self.span else (pen.box.bottom, pen.box.top)
@@ -408,7 +426,7 @@ class Rule(Mark):
             yield Box(left - 1, min(top, bottom) - 1, right + 1, max(top, bottom) + 1)
 
     def on(self, axes: Any) -> None:
-        style = lined(self.look, self.dashes or "")
+        style = line_style(self.look, self.dashes or "")
         if self.x is not None:
             low, high = self.span or axes.get_ylim()
             axes.plot([self.x, self.x], [low, high], **style)
@@ -433,15 +451,15 @@ class Path(Mark):
     def on(self, axes: Any) -> None:
         xs, ys = zip(*[*self.points, *self.points[: self.closed]], strict=True)
         if isinstance(self.look, Paint):
-            axes.fill(xs, ys, **filled(self.look))
+            axes.fill(xs, ys, **area_style(self.look))
         else:
-            axes.plot(xs, ys, **lined(self.look))
+            axes.plot(xs, ys, **line_style(self.look))
 
 
 @dataclass(frozen=True)
 class Glyph(Mark):
-    """A shape of pixels at a value: ``d`` is its SVG path around the origin, ``marker`` what
-    stands for it in matplotlib. It is solid where no class says otherwise."""
+    """A shape of fixed size at a value: ``d`` is its SVG path around the origin, in pixels;
+    ``marker`` is the matplotlib marker instead of it. Without a class in ``look`` it is filled."""
 
     x: float
     y: float
@@ -462,14 +480,17 @@ class Glyph(Mark):
 
 
 TOOTH = 8
-"""Pixels of a tooth of an open edge."""
+"""Width in pixels of a tooth of an open edge."""
 
 
 @dataclass(frozen=True)
 class OpenEdge(Mark):
-    """Teeth along the top or the bottom of the frame from one value of x to another, or along its
-    right side from one value of y to another: what ends there goes on beyond the axis. ``at`` is
-    where that is no side of the frame."""
+    """Teeth along a side of the frame, the sign that something goes on beyond the axis.
+
+    They reach from the value ``first`` to ``last``: values of x along the ``"top"`` or
+    ``"bottom"``, of y along the ``"right"`` side. ``at`` is the value of the other scale at which
+    they stand if not at the side.
+    """
 
     first: float
     last: float
@@ -494,7 +515,7 @@ class OpenEdge(Mark):
         pen.svg.path(d, class_="rule thin")
 
     def on(self, axes: Any) -> None:
-        """Nothing: matplotlib cuts at the end of its axis."""
+        """Draw nothing: matplotlib cuts at the end of its axis."""
 
 
 CROSS = "M-8-8L8 8M-8 8L8-8"
@@ -504,8 +525,9 @@ DOWN, UP = "M-5-8h10l-5 8Z", "M-5 8h10l-5-8Z"
 
 @dataclass(frozen=True)
 class Press(Mark):
-    """Where a pointer chooses: a press sends ``name`` and which of ``steps`` equal parts of the
-    rectangle, from left to right, it was in. It covers the chart where no rectangle is given."""
+    """An invisible rectangle that takes presses: a press sends ``name`` and the index of the one of
+    ``steps`` equal parts, from left to right, that was pressed. Without a ``place`` it covers
+    the chart."""
 
     name: str
     steps: int
@@ -518,12 +540,12 @@ class Press(Mark):
         pen.svg.rect(box, fill="transparent", data_send=self.name, data_steps=self.steps)
 
     def on(self, axes: Any) -> None:
-        """Nothing: a figure takes no presses."""
+        """Draw nothing: a figure takes no presses."""
 
 
 @dataclass(frozen=True, eq=False)
 class Group(Mark):
-    """Marks that are drawn together; a subclass says in what."""
+    """Several marks that are one mark; a subclass draws them together."""
 
     marks: Sequence[Mark]
 
@@ -538,8 +560,8 @@ class Group(Mark):
 
 @dataclass(frozen=True)
 class Lift(Mark):
-    """Where a pointer takes hold of what lies at ``at`` and moves it up or down: each move sends
-    ``name`` and, in one text, the ``value`` with the place where it is now."""
+    """An invisible rectangle by which a pointer drags something up or down from the level ``at``.
+    Each move sends ``name`` and, in one text, ``value`` with the new level."""
 
     name: str
     value: str
@@ -553,4 +575,4 @@ class Lift(Mark):
                      data_value=self.value, data_at=self.at, data_per=f"{per:.6g}")  # fmt: skip
 
     def on(self, axes: Any) -> None:
-        """Nothing: a figure takes no presses."""
+        """Draw nothing: a figure takes no presses."""

@@ -13,18 +13,21 @@ from memlab.pictures.draw import text as texts
 from memlab.pictures.draw import theme
 from memlab.pictures.draw.marks import Glyph
 from memlab.pictures.draw.svg import MARGIN, DrawnText, Svg
-from memlab.pictures.draw.table import PageBlock, Paragraphs, paragraphs
+from memlab.pictures.draw.table import PageBlock, Paragraphs, paragraph_lines
 from memlab.pictures.draw.theme import Paint
 from memlab.pictures.values.study import Study
 
 WIDTH = 820
-"""Of a picture that stands still."""
+"""Width in pixels of a picture without controls."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """What is shown. The title is the first line of picture and text, unless it is not
-    ``titled``; ``says`` is what a screen reader hears of the picture."""
+    """Content of one picture: a title and blocks, one below the other.
+
+    The title is the first line of picture and text, unless ``titled`` is False. A screen reader
+    hears ``says``, or else the title. ``width`` is in pixels.
+    """
 
     title: str
     blocks: Sequence[PageBlock]
@@ -33,8 +36,11 @@ class Page:
     titled: bool = True
 
     def svg(self, key: str = "") -> Svg:
-        """The picture. Ids come from ``key``, or from what the page says, so that a stored picture
-        is the same each time."""
+        """Return the drawn picture.
+
+        The ids of its elements begin with ``key``, or with a checksum of the page's text, so that a
+        stored picture is the same each time.
+        """
         svg = Svg(self.width, 0, key or f"p{crc32(self.text().encode()):08x}")
         y = 0.0
         if self.titled:
@@ -46,16 +52,18 @@ class Page:
         return svg
 
     def render(self, key: str = "", standalone: bool = True) -> str:
-        """The picture as an SVG element."""
+        """Return the picture as the text of an SVG element. ``standalone`` adds its size, a
+        background and a margin."""
         return self.svg(key).render(self.says or self.title, standalone)
 
     def alone(self, key: str = "") -> str:
-        """The picture as a file: what marks say on hover, the browser itself shows."""
-        return _FACT.sub(_titled, self.render(key))
+        """Return the picture as SVG for a file: each mark's fact is an SVG ``<title>``, which a
+        browser shows on hover without a script."""
+        return _FACT.sub(_fact_as_title, self.render(key))
 
     def text(self) -> str:
-        """The same in words."""
-        lines = paragraphs(self.blocks)
+        """Return the text twin of the picture: the title and the text of every block."""
+        lines = paragraph_lines(self.blocks)
         if self.titled:
             head = self.title if self.title[-1:] in ".!?:。" else f"{self.title}."
             apart = [""] if self.blocks and self.blocks[0].alone else []
@@ -63,8 +71,8 @@ class Page:
         return visible("\n".join(lines), "\n")
 
     def figure(self) -> Any:
-        """The same as a matplotlib ``Figure``: its charts are Axes in the values of their scales,
-        its words and swatches stand where they stand in the picture. A pixel is a point.
+        """Return the page as a matplotlib ``Figure``: its charts are Axes in the values of their
+        scales, its words and swatches stand at their places in the picture. A pixel is a point.
 
         Raises:
             InputError: matplotlib cannot be loaded.
@@ -79,9 +87,9 @@ class Page:
         sheet.set_axis_off()
         sheet.set(xlim=(-MARGIN, wide - MARGIN), ylim=(tall - MARGIN, -MARGIN))
         for label in svg.words:
-            _write(sheet, label)
+            _write_label(sheet, label)
         for look, x, base in svg.samples:
-            _sample(sheet, look, x, base)
+            _draw_sample(sheet, look, x, base)
         for chart, box in svg.charts:
             left, bottom = (box.left + MARGIN) / wide, (svg.height + MARGIN - box.bottom) / tall
             size = (box.right - box.left) / wide, (box.bottom - box.top) / tall
@@ -91,55 +99,62 @@ class Page:
         return figure
 
 
-def _write(sheet: Any, label: DrawnText) -> None:
-    """A text as wide as it is in the picture: matplotlib's own font is wider than Arial."""
+def _write_label(sheet: Any, label: DrawnText) -> None:
+    """Write a text no wider than in the picture: matplotlib's own font is wider than Arial."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextPath
 
     weight = "bold" if label.bold else "normal"
     text = label.content.replace("$", r"\$")
-    found = TextPath((0, 0), text, label.size, FontProperties(weight=weight)).get_extents().width
-    size = label.size * min(1.0, (label.box.right - label.box.left) / max(found, 1))
+    natural = TextPath((0, 0), text, label.size, FontProperties(weight=weight)).get_extents().width
+    size = label.size * min(1.0, (label.box.right - label.box.left) / max(natural, 1))
     base = label.box.bottom - 0.22 * label.size
     sheet.text(label.box.left, base, text, fontsize=size, fontweight=weight, va="baseline")
 
 
-def _sample(sheet: Any, look: Any, x: float, base: float) -> None:
+def _draw_sample(sheet: Any, look: Any, x: float, base: float) -> None:
+    """Draw the sample that stands beside a text, its left end at ``x`` and its baseline at
+    ``base``."""
     from matplotlib.patches import Rectangle
 
     if isinstance(look, Paint):
-        sheet.add_patch(Rectangle((x, base - 9.5), 14, 11, **theme.filled(look)))
+        sheet.add_patch(Rectangle((x, base - 9.5), 14, 11, **theme.area_style(look)))
     elif isinstance(look, Glyph):
         sheet.scatter([x + 7], [base - 4], marker=look.marker, color=theme.ink())
     elif isinstance(look, int) or look in ("dot", "hollow", "ring"):
-        sheet.scatter([x + 7], [base - 4], **theme.marked(look, 7.2))
+        sheet.scatter([x + 7], [base - 4], **theme.point_style(look, 7.2))
     else:
-        sheet.plot([x, x + 15], [base - 4, base - 4], **theme.lined(look))
+        sheet.plot([x, x + 15], [base - 4, base - 4], **theme.line_style(look))
 
 
-# -- views that stand still -----------------------------------------------------------------------
+# -- pictures without controls ------------------------------------------------------------------
 
 _FACT = re.compile(r"""<g data-fact=(?:"([^"]*)"|'([^']*)')([^>]*)>""")
 
 
 class Still:
-    """A notebook shows the picture, ``print`` the text, ``figure`` is for slides and papers. A
-    subclass gives the page."""
+    """Picture without controls: a notebook shows it, ``print`` gives its text, ``figure`` is for
+    slides and papers. A subclass defines ``page``."""
 
     def page(self) -> Page:
-        """What is shown."""
+        """Return the page that is shown."""
         raise NotImplementedError
 
     def svg(self) -> str:
-        """The picture, which stands alone."""
+        """Return the picture as SVG for a file."""
         return self.page().alone()
 
     def text(self) -> str:
-        """The same in words."""
+        """Return the text twin of the picture."""
         return self.page().text()
 
     def figure(self) -> Any:
-        """The same as a matplotlib ``Figure``, whose Axes can be changed before it is saved."""
+        """Return the picture as a matplotlib ``Figure``, whose Axes can be changed before it is
+        saved.
+
+        Raises:
+            InputError: matplotlib cannot be loaded.
+        """
         return self.page().figure()
 
     def __str__(self) -> str:
@@ -152,21 +167,29 @@ class Still:
         return {"image/svg+xml": page.alone(), "text/plain": page.text()}
 
 
-def _titled(group: re.Match[str]) -> str:
+def _fact_as_title(group: re.Match[str]) -> str:
+    """Replace the opening tag of a group that has a fact by a group with an SVG ``<title>``."""
     return f"<g{group[3]}><title>{group[1] or group[2]}</title>"
 
 
 def report(
     study: Study, *blocks: PageBlock, size: int = 13, bold: int = 1, marked: bool = False
 ) -> Page:
-    """The first sentences in bold and the others of a study, some blocks, and its notes.
+    """Return the page of a study: its sentences, some blocks, and its notes.
 
-    Where it is ``marked``, each sentence says of one way what its marks are.
+    Args:
+        study: title, sentences and notes.
+        blocks: charts and tables between the sentences and the notes.
+        size: size of the bold sentences in pixels; the others have at most 13.
+        bold: number of sentences at the beginning that are bold.
+        marked: True where sentence i belongs to alternative i, and its symbol stands before it.
     """
     first, others = study.sentences[:bold], study.sentences[bold:]
-    said = [Paragraphs(first, size, bold=True), Paragraphs(others, min(size, 13))]
+    sentences = [Paragraphs(first, size, bold=True), Paragraphs(others, min(size, 13))]
     if marked:
-        said = [Paragraphs(each, 12, mark=index) for index, each in enumerate(study.sentences)]
+        sentences = [
+            Paragraphs(sentence, 12, mark=index) for index, sentence in enumerate(study.sentences)
+        ]
     notes = Paragraphs(study.notes, 11, dim=True, gap=8)
     says = " ".join([f"{study.title}.", *study.sentences])
-    return Page(study.title, [*said, *blocks, notes], says=says)
+    return Page(study.title, [*sentences, *blocks, notes], says=says)

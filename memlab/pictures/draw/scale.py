@@ -1,6 +1,6 @@
-"""Scales: where a value stands between 0 and 1, and the round values that an axis names.
+"""Scales: the position of a value between 0 and 1, and the round values that an axis names.
 
-Round ends, few ticks, one unit. A scale takes numbers and arrays alike.
+An axis has round ends, few ticks and one unit. A scale takes numbers and arrays alike.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ from memlab.pictures.values.number_text import SECONDS, unit_of
 Tick = tuple[float, str]
 """A value and its label."""
 TIGHT, SKY = Fraction(1), Fraction(26, 25)
-"""An axis ends at what it shows, or at least this far above it: room for a flag."""
+"""Least ratio of the end of an axis to its largest value: no room above, or room for a flag."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """From ``first`` to ``last``: equal differences are equally far apart. ``first`` may be the
-    larger one, for pixels that are counted downwards. No ticks."""
+    """A linear scale from ``first`` to ``last`` without ticks. ``first`` may be the larger one, for
+    pixels that are counted downwards."""
 
     first: float
     last: float
 
     def at(self, value: Any) -> Any:
-        """Where a value, or every value of an array, lies from 0 to 1."""
+        """Return the position of a value, or of every value of an array: 0 at the first end, 1 at
+        the last."""
         return (value - self.first) / (self.last - self.first)
 
     @property
@@ -42,14 +43,15 @@ class Scale:
         return []
 
     def on(self, axis: Any, which: str) -> None:
-        """Give the axis ``"x"`` or ``"y"`` of matplotlib's ``Axes`` these ends and ticks."""
+        """Give the axis ``"x"`` or ``"y"`` of matplotlib's ``Axes`` the ends of this scale, and
+        where it is not linear its kind."""
         getattr(axis, f"set_{which}lim")(self.first, self.last)
 
 
 @dataclass(frozen=True)
 class LinearScale(Scale):
-    """A tick at every ``step`` values; labels are in units of ``per``, the last one names
-    ``unit``."""
+    """A linear scale with a tick at every ``step`` values. Labels are values divided by ``per``;
+    the last label has the ``unit`` after it."""
 
     step: float
     unit: str = ""
@@ -64,19 +66,20 @@ class LinearScale(Scale):
         return list(zip(values, labels, strict=True))
 
     def label(self, value: float) -> str:
-        """A value in the unit of the axis, without it."""
+        """Return a value in the unit of the axis, as text without the unit."""
         exact = isinstance(value, int) and isinstance(self.per, int)
         return f"{float(Fraction(int(value), int(self.per)) if exact else value / self.per):,.10g}"
 
     @property
     def end(self) -> str:
-        """The last value with its unit: ``'1.25 GB'``."""
+        """Text of the last value with its unit: ``'1.25 GB'``."""
         return f"{self.label(self.last)} {self.unit}".rstrip()
 
 
 @dataclass(frozen=True)
 class Steady(LinearScale):
-    """One that a view keeps: what lies beyond it stands at its end."""
+    """A linear scale that a view keeps while its values change: a value beyond an end stands at
+    that end."""
 
     def at(self, value: Any) -> Any:
         place = super().at(value)
@@ -87,8 +90,9 @@ class Steady(LinearScale):
 
 @dataclass(frozen=True)
 class LogScale(Scale):
-    """Powers of ``base`` from ``first`` to ``last``: equal ratios are equally far apart. What lies
-    below the first stands at 0. ``label`` writes a tick, ``marked`` are the ticks."""
+    """A logarithmic scale from ``first`` to ``last``: equal ratios are equally far apart. A value
+    below ``first`` stands at 0. ``label`` writes a tick; ticks are ``marked``, or the powers of
+    ``base``."""
 
     base: float = 2
     label: Callable[[float], str] = "{:,g}".format
@@ -96,8 +100,8 @@ class LogScale(Scale):
 
     def at(self, value: Any) -> Any:
         least = np.maximum(value, self.first)
-        found = np.log(least / self.first) / log(self.last / self.first)
-        return found if hasattr(value, "tolist") else float(found)
+        position = np.log(least / self.first) / log(self.last / self.first)
+        return position if hasattr(value, "tolist") else float(position)
 
     @property
     def ticks(self) -> list[Tick]:
@@ -105,7 +109,7 @@ class LogScale(Scale):
 
     @property
     def values(self) -> tuple[float, ...]:
-        """Of the ticks: those given, or the powers of the base."""
+        """Values of the ticks: ``marked``, or the powers of the base."""
         if self.marked is not None:
             return self.marked
         low, high = (round(log(end, self.base)) for end in (self.first, self.last))
@@ -118,8 +122,9 @@ class LogScale(Scale):
 
 @dataclass(frozen=True)
 class Operations(Scale):
-    """The operations of a step: the first begins at 0, the middle of the one with index i is at
-    i + 0.5. Ticks are their numbers, at most 6 beside the first and the last."""
+    """The operations of a step: the first begins at 0, the middle of the operation with index i is
+    at i + 0.5. Ticks are numbers of operations: all up to 12, else the first, the last and round
+    ones."""
 
     first: float = 0
     last: float = 1
@@ -133,7 +138,7 @@ class Operations(Scale):
 
 @dataclass(frozen=True)
 class Band(Scale):
-    """Equal places for names: the middle of the one with index i is at i + 0.5."""
+    """Equal places for names: the middle of the name with index i is at i + 0.5."""
 
     first: float = 0
     last: float = 1
@@ -145,12 +150,12 @@ class Band(Scale):
 
 
 def operations(count: int) -> Operations:
-    """The scale of so many operations."""
+    """Return the scale of ``count`` operations."""
     return Operations(0, count)
 
 
 def band(names: Sequence[str]) -> Band:
-    """The scale of some names."""
+    """Return the scale of some names, in their order."""
     return Band(0, len(names), tuple(names))
 
 
@@ -160,12 +165,13 @@ _ENDS = (
     ("1", "0.2"), ("1.25", "0.25"), ("1.5", "0.5"), ("2", "0.5"), ("2.5", "0.5"), ("3", "1"),
     ("4", "1"), ("5", "1"), ("6", "2"), ("8", "2"),
 )  # fmt: skip
-"""The ends of an axis up to a power of ten, and the distance of its ticks."""
+"""Round ends of an axis up to a power of ten, each with the distance of its ticks."""
 
 
 @lru_cache(maxsize=64)
 def over(amount: int, room: Fraction = TIGHT) -> tuple[int, int]:
-    """The least round end that is ``room`` times above a whole amount, and its step."""
+    """Return the least round end that is at least ``room`` times a whole amount, and the step of
+    its ticks."""
     least = max(amount * room, Fraction(8))
     power = 10 ** (len(str(int(least))) - 1)
     for factor in (power, 10 * power):
@@ -176,26 +182,29 @@ def over(amount: int, room: Fraction = TIGHT) -> tuple[int, int]:
 
 
 def bytes_over(nbytes: int, room: Fraction = SKY) -> LinearScale:
-    """From 0 bytes to a round end above an amount, in one decimal unit."""
+    """Return the scale from 0 bytes to a round end at least ``room`` times an amount, in one
+    decimal unit."""
     end, step = over(nbytes, room)
     unit = unit_of(end)
     return LinearScale(0, end, step, unit, units.UNITS[unit])
 
 
 def counts_over(count: int, unit: str = "", per: float = 1) -> LinearScale:
-    """From 0 to a round end that holds a count."""
+    """Return the scale from 0 to the least round end that holds ``count``; its labels are values
+    divided by ``per``, in that unit."""
     return LinearScale(0, *over(count), unit, per)
 
 
 def seconds_over(seconds: Iterable[float]) -> LinearScale:
-    """From 0 s to the least round end that holds every time, in one unit."""
+    """Return the scale from 0 s to the least round end that holds every time, in one unit."""
     end, step = over(max(1, ceil(1e9 * max(seconds))))
     unit = next(unit for unit, size in SECONDS.items() if end >= 1e9 * size)
     return LinearScale(0, end / 1e9, step / 1e9, unit, SECONDS[unit])
 
 
 def steady(scale: LinearScale) -> Steady:
-    """The same scale, kept while what it shows changes."""
+    """Return a copy of a scale that stays while its values change: values beyond its ends stand at
+    the ends."""
     return Steady(scale.first, scale.last, scale.step, scale.unit, scale.per)
 
 
@@ -204,33 +213,36 @@ def powers_around(
     base: float = 2,
     label: Callable[[float], str] = "{:,g}".format,
 ) -> LogScale:
-    """The powers of a base around some values above 0, at least two of them."""
-    found = [log(value, base) for value in values if value > 0] or [0.0]
-    first = floor(min(found) + 1e-9)
-    last = max(ceil(max(found) - 1e-9), first + 1)
+    """Return the logarithmic scale between the powers of ``base`` around some values; values of 0
+    or less are left out. It spans at least one power."""
+    powers = [log(value, base) for value in values if value > 0] or [0.0]
+    first = floor(min(powers) + 1e-9)
+    last = max(ceil(max(powers) - 1e-9), first + 1)
     return LogScale(float(base) ** first, float(base) ** last, base, label)
 
 
 def ratios_around(values: Iterable[float], label: Callable[[float], str]) -> LogScale:
-    """Between 1, 2 or 5 times powers of 10 around some values above 0; lines at the powers, where
-    these are few at 2 and 5 times too."""
-    found = [value for value in values if value > 0] or [1.0]
-    first = max(each for each in _near(min(found)) if each < min(found))
-    last = min(each for each in _near(max(found)) if each > max(found))
+    """Return the logarithmic scale around some values, its ends 1, 2 or 5 times a power of 10
+    outside of them; values of 0 or less are left out. Ticks stand at powers of 10, and at 2 and
+    5 times these where the scale is short."""
+    positive = [value for value in values if value > 0] or [1.0]
+    first = max(end for end in _round_values_near(min(positive)) if end < min(positive))
+    last = min(end for end in _round_values_near(max(positive)) if end > max(positive))
     reach, low, high = log10(last / first), floor(log10(first)), ceil(log10(last))
     powers = range(low, high + 1, max(1, ceil(reach / 7)))
     lines = [digit * 10.0**p for p in powers for digit in ((1, 2, 5) if reach < 2.1 else (1,))]
-    inside = tuple(each for each in lines if 0.999 * first <= each <= 1.001 * last)
+    inside = tuple(end for end in lines if 0.999 * first <= end <= 1.001 * last)
     return LogScale(first, last, 10, label, inside)
 
 
-def _near(value: float) -> list[float]:
+def _round_values_near(value: float) -> list[float]:
+    """Return 1, 2 and 5 times the powers of 10 around a value."""
     power = floor(log10(value))
     return [digit * 10.0**p for p in (power - 1, power, power + 1) for digit in (1, 2, 5)]
 
 
 def counts(total: int) -> list[int]:
-    """Round numbers up to ``total``, at most 6, with 1 and the total itself."""
+    """Return round numbers up to ``total``, at most 6, with 1 and the total itself."""
     step = next(
         factor * 10**power
         for power in range(18)

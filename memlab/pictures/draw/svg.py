@@ -1,4 +1,4 @@
-"""A small SVG writer that knows where its texts are, so that a test can see them collide."""
+"""A small SVG writer that records the place of every text, so that a test can see texts collide."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _SHIFT = {"start": 0.0, "middle": 0.5, "end": 1.0}
 _SPECIAL = re.compile(r"""[&<>"\n\r\t]""")
 _ENTITIES = {'"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 MARGIN = 12
-"""Around a picture that stands alone."""
+"""Pixels around a picture in a file."""
 
 
 class Box(NamedTuple):
-    """A rectangle, y downwards."""
+    """A rectangle in pixels; y grows downwards."""
 
     left: float
     top: float
@@ -33,7 +33,7 @@ class Box(NamedTuple):
     bottom: float
 
     def meets(self, other: Box, margin: float = 0) -> bool:
-        """Whether the two overlap, or come closer than ``margin``."""
+        """True if the two rectangles overlap, or come closer than ``margin`` pixels."""
         return (
             self.left < other.right + margin
             and other.left < self.right + margin
@@ -43,7 +43,8 @@ class Box(NamedTuple):
 
 
 class DrawnText(NamedTuple):
-    """A text that was drawn, and the rectangle that it fills."""
+    """A text in a picture and the rectangle that it fills. ``chart`` is True for a text at a value
+    of a chart."""
 
     content: str
     box: Box
@@ -55,7 +56,17 @@ class DrawnText(NamedTuple):
 def text_box(
     x: float, y: float, content: Runs, size: float, anchor: str = "start", bold: bool = False
 ) -> Box:
-    """Where a line of text stands whose baseline is ``y``; digits and capitals fill its height."""
+    """Return the rectangle of a line of text with the baseline ``y``; its height is that of digits
+    and capitals.
+
+    Args:
+        x: the text's left end, middle or right end, in pixels.
+        y: baseline in pixels.
+        content: the text.
+        size: size of the type in pixels.
+        anchor: ``"start"``, ``"middle"`` or ``"end"``: the part of the text that stands at ``x``.
+        bold: True for bold type; of pieces, each has its own weight.
+    """
     wide = texts.measure(content, size, bold)
     left = x - wide * _SHIFT[anchor]
     return Box(left, y - 0.75 * size, left + wide, y + 0.22 * size)
@@ -63,7 +74,8 @@ def text_box(
 
 @dataclass
 class Svg:
-    """A picture under construction. ``key`` keeps the ids of several pictures on a page apart."""
+    """A picture under construction, ``width`` by ``height`` pixels. The ids of its elements begin
+    with ``key``, which keeps several pictures on a page apart."""
 
     width: float
     height: float
@@ -71,38 +83,39 @@ class Svg:
     parts: list[str] = field(default_factory=list)
     labels: list[DrawnText] = field(default_factory=list)
     charts: list[tuple[Any, Box]] = field(default_factory=list)
-    """The charts of the page, each with its frame."""
+    """Charts of the page, each with its frame."""
     samples: list[tuple[Any, float, float]] = field(default_factory=list)
-    """The marks beside texts: what each is of, its left end and its baseline."""
+    """Samples beside texts: look, left end and baseline of each."""
     charting: bool = False
-    """A chart is being drawn: the texts are its own, and stand at values."""
+    """True while a chart is drawn, whose texts stand at values."""
     patterns: dict[Paint, str] = field(default_factory=dict)
     shapes: int = 0
 
     def add(self, tag: str, body: str | None = None, /, **attributes: Any) -> None:
-        """An element; ``stroke_width=2`` becomes ``stroke-width="2"``, None is left out."""
+        """Write an element. An attribute ``stroke_width=2`` becomes ``stroke-width="2"``; None is
+        left out."""
         closing = "/>" if body is None else f">{body}</{tag}>"
         self.parts.append(f"<{tag}{_attributes(attributes)}{closing}")
 
     @contextmanager
     def group(self, **attributes: Any) -> Iterator[None]:
-        """Elements written inside belong together."""
+        """Put the elements that are written inside the ``with`` block into one group."""
         self.parts.append(f"<g{_attributes(attributes)}>")
         yield
         self.parts.append("</g>")
 
     def line(self, x1: float, y1: float, x2: float, y2: float, **attributes: Any) -> None:
-        """A straight line."""
+        """Write a straight line between two points."""
         ends = f'x1="{_value(x1)}" y1="{_value(y1)}" x2="{_value(x2)}" y2="{_value(y2)}"'
         self.parts.append(f"<line {ends}{_attributes(attributes)}/>")
 
     def rect(self, box: Box, **attributes: Any) -> None:
-        """A rectangle."""
+        """Write a rectangle."""
         left, top, right, bottom = box
         self.add("rect", x=left, y=top, width=right - left, height=bottom - top, **attributes)
 
     def path(self, d: str, **attributes: Any) -> None:
-        """A path."""
+        """Write a path; ``d`` is its data in the syntax of SVG."""
         self.parts.append(f'<path d="{d}"{_attributes(attributes)}/>')
 
     def text(
@@ -116,9 +129,11 @@ class Svg:
         dim: bool = False,
         chip: bool = False,
     ) -> Box:
-        """One line of text on the baseline ``y``; ``chip`` puts the page's colour behind it.
+        """Write one line of text on the baseline ``y`` and return the rectangle that it fills.
+        ``chip`` puts the page's colour behind it.
 
-        The width that it was given is written down: in another font it fits too.
+        The width that the layout counts on is written as ``textLength``: in another font the text
+        fits too.
         """
         if not isinstance(content, str) and len(content) == 1:
             ((content, bold),) = content
@@ -140,7 +155,8 @@ class Svg:
         return box
 
     def fill(self, d: str, paint: Paint, edge: float = 0.8) -> None:
-        """A closed path in the colour, tint and pattern of a role, with a thin edge."""
+        """Write a closed path in the colour, opacity and pattern of a paint, its edge ``edge``
+        pixels wide."""
         look: dict[str, Any] = {"fill": paint.colour, "fill_opacity": paint.tint}
         if edge:
             look |= {"stroke": paint.colour, "stroke_width": edge}
@@ -154,7 +170,8 @@ class Svg:
         self.add("use", href=f"#{name}", fill=f"url(#{self._pattern(paint)})")
 
     def style(self, look: Paint | str, d: str) -> None:
-        """A closed path as a role is filled, or with the edge of a class: ``"before"``."""
+        """Write a closed path, filled by a paint, or with the CSS class ``look``, such as
+        ``"before"``."""
         if isinstance(look, Paint):
             self.fill(d, look)
         else:
@@ -162,7 +179,9 @@ class Svg:
 
     @contextmanager
     def told(self, fact: str, send: tuple[str, object] | None = None) -> Iterator[None]:
-        """What is written inside says a fact on hover and focus, and sends a press to Python."""
+        """Put the elements that are written inside the ``with`` block into a group that shows
+        ``fact`` on hover and focus, and sends ``send``, a name and a value, to Python when it is
+        pressed."""
         if not fact and send is None:
             yield
             return
@@ -173,19 +192,20 @@ class Svg:
         self.parts.append("</g>")
 
     def swatch(self, x: float, y: float, paint: Paint) -> None:
-        """A small sample of a role, as tall as a line of text with the baseline ``y``."""
+        """Write a small sample of a paint, as tall as a line of text with the baseline ``y``."""
         self.fill(box_path(Box(x, y - 9.5, x + 14, y + 1.5)), paint)
 
     def _pattern(self, paint: Paint) -> str:
+        """Return the id of a paint's pattern, which is added to the picture at the first use."""
         return self.patterns.setdefault(paint, f"{self.key}-p{len(self.patterns)}")
 
     def collisions(self) -> list[tuple[str, str]]:
-        """Pairs of texts that overlap."""
+        """Return the pairs of texts that overlap."""
         pairs = combinations(self.labels, 2)
         return [(a.content, b.content) for a, b in pairs if a.box.meets(b.box, -0.5)]
 
     def outside(self) -> list[str]:
-        """Texts that reach over the edge of the picture."""
+        """Return the texts that reach over an edge of the picture."""
         return [
             label.content
             for label in self.labels
@@ -197,17 +217,21 @@ class Svg:
 
     @property
     def words(self) -> list[DrawnText]:
-        """The texts that stand at no value of a chart."""
+        """Texts that stand at no fixed value of a chart: words of the page, and labels that took a
+        free place. A matplotlib figure writes them at their place in the picture."""
         return [label for label in self.labels if not label.chart]
 
     def render(self, title: str = "", standalone: bool = True) -> str:
-        """The whole picture. Standing alone it brings its size, a page to stand on and a margin."""
+        """Return the whole picture as SVG text. ``standalone`` adds its size, a background and a
+        margin."""
         margin = MARGIN if standalone else 0
         width, height = self.width + 2 * margin, self.height + 2 * margin
         size = f' width="{width:g}" height="{height:g}"' if standalone else ""
         sheet = f'x="-{margin}" y="-{margin}" width="{width:g}" height="{height:g}"'
         page = f'<rect class="page" {sheet}/>' if standalone else ""
-        hatches = "".join(theme.pattern(name, paint) for paint, name in self.patterns.items())
+        hatches = "".join(
+            theme.pattern_element(name, paint) for paint, name in self.patterns.items()
+        )
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="memlab-svg" role="img"{size} '
             f'viewBox="{-margin} {-margin} {width:g} {height:g}"><title>{_safe(title)}</title>'
@@ -216,19 +240,19 @@ class Svg:
 
 
 def box_path(box: Box) -> str:
-    """A rectangle as a closed path."""
+    """Return a rectangle as the data of a closed SVG path."""
     left, top, right, bottom = (_value(value) for value in box)
     return f"M{left} {top}H{right}V{bottom}H{left}Z"
 
 
-def _attributes(given: dict[str, Any]) -> str:
-    """Attributes as they stand in an element, after a space each."""
-    return _written(tuple(given.items()))
+def _attributes(attributes: dict[str, Any]) -> str:
+    """Return attributes as they are written in an element, with a space before each."""
+    return _attribute_text(tuple(attributes.items()))
 
 
 @lru_cache(maxsize=1 << 14)
-def _written(attributes: tuple[tuple[str, Any], ...]) -> str:
-    """The same, kept for the next picture, where most of it is what it was."""
+def _attribute_text(attributes: tuple[tuple[str, Any], ...]) -> str:
+    """Return attributes as text; cached, since most attributes are the same in the next picture."""
     return "".join(
         [
             f' {_attribute(name)}="{_escaped(value) if isinstance(value, str) else _value(value)}"'
@@ -240,21 +264,25 @@ def _written(attributes: tuple[tuple[str, Any], ...]) -> str:
 
 @cache
 def _attribute(name: str) -> str:
+    """Return the SVG name of a keyword: ``class_`` is ``class``, ``stroke_width`` is
+    ``stroke-width``."""
     return name.rstrip("_").replace("_", "-")
 
 
 @lru_cache(maxsize=1 << 12)
 def _safe(text: str) -> str:
-    """A text as it stands in an element."""
+    """Return a text escaped for the content of an element."""
     return escape(visible(text))
 
 
 def _escaped(value: str) -> str:
+    """Return a text escaped for the value of an attribute."""
     value = visible(value, "\n\r\t")
     return escape(value, _ENTITIES) if _SPECIAL.search(value) else value
 
 
 def _value(value: object) -> str:
+    """Return a value as text; a float has at most two decimals."""
     return _number(value) if isinstance(value, float) else str(value)
 
 

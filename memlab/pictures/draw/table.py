@@ -16,50 +16,54 @@ from memlab.pictures.draw.theme import Paint
 from memlab.pictures.values.number_text import columns
 
 READ = 960
-"""Pixels of the longest line of words, on a page that is wider."""
+"""Largest width of a line of words in pixels, also on a wider page."""
 LINES = {11: 16, 12: 17, 13: 18, 14: 19, 16: 22, 20: 27}
-"""From one line of type to the next, by its size."""
+"""Pixels from one baseline to the next, by the size of the type."""
 ROW, APART, SWATCH = 17, 24, 20
-"""Of a table: its lines, what is free between columns, room for a swatch."""
+"""Pixels of a table: from row to row, between columns, and for a swatch."""
 NEAR, LAST, FIRST = 10, 90, 30
-"""Where a table has no room: what is free between columns, the least of the last and the first."""
+"""Pixels of a table without room: between columns, least widths of the last and first column."""
 
 
 T = TypeVar("T")
 
 
 Span = tuple[float, float]
-"""The left and the right end of a column."""
+"""Left and right end of a column in pixels."""
 
 
 class PageBlock:
-    """A part of a page: it draws itself at a place and tells itself in lines.
+    """A part of a page, which can be drawn at a place and written as lines of text.
 
-    ``gap`` pixels are free above it; with a gap its text begins a paragraph.
+    ``gap`` pixels are free above it.
     """
 
     gap: float = 0
 
     def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
-        """Draw it from ``y`` downwards; returns where it ends."""
+        """Draw the block from ``y`` downwards, ``width`` pixels wide, and return the y at which it
+        ends."""
         raise NotImplementedError
 
     def text(self) -> list[str]:
-        """The same in lines of text."""
+        """Return the lines of the block's text twin."""
         raise NotImplementedError
 
     @property
     def alone(self) -> bool:
-        """Whether its text is a paragraph of its own."""
+        """True if the block's text is a paragraph of its own, after an empty line."""
         return True
 
 
 @dataclass(frozen=True)
 class Paragraphs(PageBlock):
-    """A paragraph, or several: each begins a line; a function gives them once they are needed. A
-    ``mark``, the number of a way or a paint, stands before the first. ``cut`` shortens each to one
-    line, ``most`` is how many lines are drawn at most, ``left`` how far it stands in. What is not
-    ``told`` is in the picture alone; not ``drawn``, in the text alone.
+    """One paragraph or several, each on a new line.
+
+    ``content`` may be a function, which is called when the paragraphs are needed. ``mark``, the
+    number of an alternative, a paint or a class of lines, stands before the first. ``cut`` shortens
+    each paragraph to one line, ``most`` is the largest number of lines that are drawn, ``left`` the
+    indent in pixels. With ``told`` False the paragraphs are in the picture only, with ``drawn``
+    False in the text only. With a ``gap`` the text begins a paragraph.
     """
 
     content: str | Sequence[Runs] | Callable[[], Sequence[Runs]]
@@ -76,24 +80,28 @@ class Paragraphs(PageBlock):
 
     @property
     def paragraphs(self) -> Sequence[Runs]:
-        """Each as it was given; an empty one is none."""
-        given = self.content() if callable(self.content) else self.content
-        return [each for each in ([given] if isinstance(given, str) else given) if each]
+        """The paragraphs that are not empty."""
+        content = self.content() if callable(self.content) else self.content
+        return [
+            paragraph
+            for paragraph in ([content] if isinstance(content, str) else content)
+            if paragraph
+        ]
 
     @property
     def alone(self) -> bool:
         return self.gap > 0
 
     def lines(self, width: float) -> list[Runs]:
-        """As they are broken for a width."""
-        found: list[Runs] = []
-        for each in self.paragraphs:
-            if self.cut and isinstance(each, str):
-                found.append(texts.shortened(each, width, self.size, self.bold))
+        """Return the lines of the paragraphs, broken for a width in pixels."""
+        lines: list[Runs] = []
+        for paragraph in self.paragraphs:
+            if self.cut and isinstance(paragraph, str):
+                lines.append(texts.shortened(paragraph, width, self.size, self.bold))
                 continue
-            runs = [(each, self.bold)] if isinstance(each, str) else each
-            found += texts.flow(runs, min(width, READ), self.size)
-        return found[: self.most]
+            runs = [(paragraph, self.bold)] if isinstance(paragraph, str) else paragraph
+            lines += texts.flow_lines(runs, min(width, READ), self.size)
+        return lines[: self.most]
 
     def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
         if not self.drawn:
@@ -101,7 +109,7 @@ class Paragraphs(PageBlock):
         x, width = x + self.left, width - self.left
         pitch, base = LINES[self.size], y + self.size
         if self.mark is not None:
-            sample(svg, self.mark, x, base)
+            draw_sample(svg, self.mark, x, base)
         inset = 0 if self.mark is None else SWATCH
         lines = self.lines(width - inset)
         for index, line in enumerate(lines):
@@ -109,17 +117,23 @@ class Paragraphs(PageBlock):
         return y + pitch * len(lines)
 
     def text(self) -> list[str]:
-        return [_one(each) for each in self.paragraphs] if self.told else []
+        return [_joined(paragraph) for paragraph in self.paragraphs] if self.told else []
 
 
 @dataclass(frozen=True)
 class Table(PageBlock):
-    """Rows of cells below their heads. ``align`` says column by column ``<`` or ``>``; ``looks``
-    are a swatch for each row, ``facts`` what each says on hover, ``sends`` what a press sends;
-    ``rules`` are the rows below which a line is drawn, or the classes of these lines. Rows in
-    ``hidden`` are in the text alone.
+    """Rows of cells below their heads.
+
+    ``align`` has ``<`` or ``>`` for each column. ``looks`` are the swatches of the rows, ``facts``
+    the texts that rows say on hover, ``sends`` the name and the value that a press on a row sends.
+    ``rules`` are the rows below which a line is drawn, or map these rows to the class of the line.
+    Rows in ``bold`` are bold, rows in ``dim`` pale, ``lead`` makes the first column bold. Rows in
+    ``hidden``, and a table that is not ``drawn``, are in the text only; a table that is not
+    ``told`` is in the picture only.
+
     ``wide`` spreads the columns over the whole width. Where there is no room, columns come nearer,
-    a last one that is flush left is broken into lines, and the first one is shortened."""
+    a last column that is flush left is broken into lines, and the first column is shortened.
+    """
 
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -157,6 +171,7 @@ class Table(PageBlock):
         return y + 5
 
     def _title(self, svg: Svg, x: float, y: float, width: float) -> float:
+        """Draw the title and the note, and return the y at which they end."""
         if not self.title:
             return y
         title = texts.shortened(self.title, width, 13, True)
@@ -169,14 +184,16 @@ class Table(PageBlock):
     def _row(
         self, svg: Svg, place: tuple[float, float, float], index: int, spans: list[Span]
     ) -> float:
+        """Draw one row with its swatch, fact and line below, and return the baseline of its last
+        line."""
         x, y, width = place
-        said, send = _at(self.facts, index), _at(self.sends, index)
-        fact, inset = str(said or ""), SWATCH if self.looks else 0
+        text, send = _item_at(self.facts, index), _item_at(self.sends, index)
+        fact, inset = str(text or ""), SWATCH if self.looks else 0
         with svg.told(fact, send):
             if fact or send:
                 svg.rect(Box(x, y - 12.5, x + width, y + 4), fill="transparent")
-            if (look := _at(self.looks, index)) is not None:
-                sample(svg, look, x, y)
+            if (look := _item_at(self.looks, index)) is not None:
+                draw_sample(svg, look, x, y)
             bold, dim = index in self.bold, index in self.dim
             y = self._cells(svg, x + inset, y, self.rows[index], spans, bold, dim, self.size)
         if index in self.rules:
@@ -195,7 +212,7 @@ class Table(PageBlock):
         dim: bool = False,
         size: int = 12,
     ) -> float:
-        """One row from the baseline ``y``; returns the baseline of its last line."""
+        """Draw one row from the baseline ``y``, and return the baseline of its last line."""
         most = 1
         for index, (cell, (left, right)) in enumerate(zip(cells, spans, strict=True)):
             room, flush = right - left + 0.1, self._right(index)
@@ -211,11 +228,12 @@ class Table(PageBlock):
         return y + ROW * (most - 1)
 
     def _right(self, index: int) -> bool:
+        """True if the column with that index is flush right."""
         align = self.align or "<"
         return (align[index] if index < len(align) else ">") == ">"
 
     def _spans(self, width: float) -> list[Span]:
-        """The left and the right end of each column."""
+        """Return the left and the right end of each column in pixels."""
         widest = [max(column) for column in zip(*self._widths(), strict=True)]
         apart, count = APART, len(widest) - 1
         spare = width - 0.1 - sum(widest) - apart * count
@@ -227,11 +245,11 @@ class Table(PageBlock):
                 widest[-1], spare = least, spare + widest[-1] - least
         if spare < 0 or self.wide:
             widest[0] = max(widest[0] + spare, FIRST)
-        lefts = accumulate((each + apart for each in widest[:-1]), initial=0.0)
-        return [(left, left + each) for left, each in zip(lefts, widest, strict=False)]
+        lefts = accumulate((wide + apart for wide in widest[:-1]), initial=0.0)
+        return [(left, left + wide) for left, wide in zip(lefts, widest, strict=False)]
 
     def _widths(self) -> Iterator[list[float]]:
-        """Of the cells of the heads and of every row."""
+        """Yield the widths of the cells, for the heads and for every row that is drawn."""
         if any(self.heads):
             yield [texts.width(cell, 11) for cell in self.heads]
         for index, row in enumerate(self.rows):
@@ -255,7 +273,7 @@ class Table(PageBlock):
 
 @dataclass(frozen=True)
 class Key(PageBlock):
-    """What marks mean: a sample of each, and its name. The text has no marks, and no key."""
+    """A legend: a sample of each mark and its name. A text has no marks, and so no legend."""
 
     entries: Sequence[tuple[int | Paint | str | marks.Glyph, str]]
     size: int = 12
@@ -267,7 +285,7 @@ class Key(PageBlock):
             wide = SWATCH + texts.width(name, self.size)
             if left > x and left + wide > x + width:
                 left, base = x, base + pitch
-            sample(svg, look, left, base)
+            draw_sample(svg, look, left, base)
             svg.text(left + SWATCH, base, name, self.size)
             left += wide + 18
         return base + 6 if self.entries else y
@@ -278,7 +296,7 @@ class Key(PageBlock):
 
 @dataclass(frozen=True)
 class Unnamed(Key):
-    """The key of what has no name in the picture above it."""
+    """A legend of the marks whose names are not yet written in the picture above it."""
 
     def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
         named = {label.content for label in svg.labels}
@@ -288,7 +306,7 @@ class Unnamed(Key):
 
 @dataclass(frozen=True)
 class SideBySide(PageBlock):
-    """Blocks side by side, each with its share of the width."""
+    """Blocks side by side, ``apart`` pixels between them, each with its share of the width."""
 
     parts: Sequence[tuple[PageBlock, float]]
     apart: float = 20
@@ -304,16 +322,16 @@ class SideBySide(PageBlock):
         return bottom
 
     def text(self) -> list[str]:
-        found: list[str] = []
+        text: list[str] = []
         for block, _ in self.parts:
             lines = block.text()
-            found += ["", *lines] if found and lines else lines
-        return found
+            text += ["", *lines] if text and lines else lines
+        return text
 
 
 @dataclass(frozen=True)
 class Below(PageBlock):
-    """Blocks one below the other, as one part of what stands side by side."""
+    """Blocks one below the other, as one part of blocks side by side."""
 
     blocks: Sequence[PageBlock]
     gap: float = 0
@@ -324,25 +342,34 @@ class Below(PageBlock):
         return y
 
     def text(self) -> list[str]:
-        return paragraphs(self.blocks)
+        return paragraph_lines(self.blocks)
 
 
-def paragraphs(blocks: Sequence[PageBlock]) -> list[str]:
-    """The lines of blocks, with an empty one where a paragraph begins."""
-    found: list[str] = []
+def paragraph_lines(blocks: Sequence[PageBlock]) -> list[str]:
+    """Return the lines of text of blocks, with an empty line where a paragraph begins."""
+    text: list[str] = []
     alone = False
     for block in blocks:
         lines = block.text()
-        if lines and found and (alone or block.alone):
-            found.append("")
+        if lines and text and (alone or block.alone):
+            text.append("")
         if lines:
-            found += lines
+            text += lines
             alone = block.alone and not isinstance(block, Paragraphs)
-    return found
+    return text
 
 
-def sample(svg: Svg, look: int | Paint | str | marks.Glyph, x: float, base: float) -> None:
-    """A mark beside a text with that baseline: of a way, a paint, a glyph, or a line."""
+def draw_sample(svg: Svg, look: int | Paint | str | marks.Glyph, x: float, base: float) -> None:
+    """Draw a small sample of a look, to the left of a text.
+
+    Args:
+        svg: picture.
+        look: number of an alternative, a paint, a glyph, the name of a point (``"dot"``,
+            ``"hollow"``, ``"ring"``), ``"edge"`` and a class for a rectangle, or the class of a
+            line.
+        x: left end of the sample in pixels.
+        base: baseline of the text in pixels.
+    """
     svg.samples.append((look, x, base))
     if isinstance(look, Paint):
         svg.swatch(x, base, look)
@@ -358,13 +385,14 @@ def sample(svg: Svg, look: int | Paint | str | marks.Glyph, x: float, base: floa
         svg.line(x, base - 4, x + 15, base - 4, class_=look)
 
 
-def _one(runs: Runs) -> str:
-    """Runs as they are drawn, a space between them."""
+def _joined(runs: Runs) -> str:
+    """Return the pieces of a line as one text, a space between them."""
     return runs if isinstance(runs, str) else " ".join(piece.strip() for piece, _ in runs)
 
 
-def _at(found: Sequence[T], index: int) -> T | None:
-    return found[index] if index < len(found) else None
+def _item_at(items: Sequence[T], index: int) -> T | None:
+    """Return the item with that index, or None behind the end."""
+    return items[index] if index < len(items) else None
 
 
 if not TYPE_CHECKING:  # a checker of types sees the new names only

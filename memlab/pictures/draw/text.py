@@ -1,4 +1,4 @@
-"""Text before any browser sees it: how wide it is, where its lines break.
+"""Text layout before any browser sees the text: widths of lines and line breaks.
 
 Widths are the advance widths of Arial, which Helvetica and Liberation Sans share. A picture tells
 the browser the width that it counted on, so that another font fits too.
@@ -39,7 +39,7 @@ _OTHERS = {
 }
 _UNKNOWN = 600
 PART = re.compile(r"[^ ._/]+[ ._/]*|[ ._/]+")
-"""A part of a name, with what stands between it and the next one."""
+"""A part of a name, with the separators after it."""
 
 
 # ruff: noqa: RUF001 - what looks like Latin signs are those of Chinese and Japanese
@@ -51,41 +51,42 @@ _WIDE = (
 _ATOM = re.compile(
     rf" ?[{_OPENING}]*(?:(?![{_OPENING}{_CLOSING}])[{_WIDE}]|[^ {_WIDE}]+)?[{_CLOSING}]*"
 )
-"""What no line breaks: a word, or one Chinese or Japanese character, with the marks that may not
-begin or end a line; a space before it is part of it."""
+"""A piece of text that no line breaks: a word, or one Chinese or Japanese character, with the
+punctuation that may not begin or end a line, and the space before it."""
 
 Line = list[tuple[str, bool]]
-"""Pieces of text, True for bold."""
+"""Pieces of one line of text, each with True for bold."""
 Runs = str | Sequence[tuple[str, bool]]
 """A line of text: plain, or pieces of which some are bold."""
 
 
 @lru_cache(maxsize=8192)
 def width(text: str, size: float = 12, bold: bool = False) -> float:
-    """The width of one line of text in the unit of ``size``, the height of the type.
+    """Return the width of one line of text in the unit of ``size``, the height of the type.
 
     >>> width("12 GB", 10)
-    30.57
+    28.35
     """
     table = _BOLD if bold else _REGULAR
     return sum(_advance(char, table) for char in text) * size / 1000
 
 
 def measure(content: Runs, size: float = 12, bold: bool = False) -> float:
-    """The width of one line, plain or of pieces."""
+    """Return the width of one line, a plain text or pieces with their own weight, in the unit of
+    ``size``."""
     if isinstance(content, str):
         return width(content, size, bold)
     return sum(width(piece, size, heavy) for piece, heavy in content)
 
 
 def emphasized(title: str) -> Runs:
-    """What stands between asterisks is bold."""
+    """Return a title as pieces; those between asterisks are bold."""
     parts = enumerate(map(str.strip, title.split("*")))
     return [(part, index % 2 == 1) for index, part in parts if part]
 
 
 def plain(content: Runs) -> str:
-    """A line without its bold."""
+    """Return the text of a line without its weights."""
     return content if isinstance(content, str) else "".join(piece for piece, _ in content)
 
 
@@ -93,14 +94,20 @@ def plain(content: Runs) -> str:
 
 
 def wrap(text: str, room: float, size: float = 12, bold: bool = False) -> list[str]:
-    """The text in lines of at most ``room``; a word that is longer stands alone."""
-    return [plain(line) for line in flow([(text, bold)], room, size)]
+    """Return the text in lines of at most ``room`` pixels; a longer word has a line of its own."""
+    return [plain(line) for line in flow_lines([(text, bold)], room, size)]
 
 
-def flow(sentences: Sequence[tuple[str, bool]], room: float, size: float) -> list[Line]:
-    """Sentences one after the other, a space between them, in lines of at most ``room``.
+def flow_lines(sentences: Sequence[tuple[str, bool]], room: float, size: float) -> list[Line]:
+    """Return sentences, one after the other with a space between them, in lines of at most ``room``
+    pixels.
 
     A line breaks at a space, and between Chinese or Japanese characters.
+
+    Args:
+        sentences: texts, each with True for bold.
+        room: width of a line in pixels.
+        size: size of the type in pixels.
     """
     lines: list[Line] = []
     left = 0.0
@@ -117,12 +124,14 @@ def flow(sentences: Sequence[tuple[str, bool]], room: float, size: float) -> lis
 
 
 def _atoms(sentences: Sequence[tuple[str, bool]]) -> Iterator[tuple[str, bool]]:
+    """Yield the pieces of all sentences that no line breaks, each with True for bold."""
     for index, (text, bold) in enumerate(sentences):
         atoms = filter(None, _ATOM.findall(f" {text}" if index else text))
         yield from ((atom, bold) for atom in atoms)
 
 
 def _append(line: Line, atom: str, bold: bool) -> None:
+    """Add a piece to a line, to its last piece where both have one weight."""
     last, heavy = line[-1]
     if heavy is bold:
         line[-1] = (last + atom, bold)
@@ -133,28 +142,28 @@ def _append(line: Line, atom: str, bold: bool) -> None:
 
 
 def fitted(text: str, room: float, size: float = 12) -> str:
-    """The text, or as many of its last parts as fit behind an ellipsis: names differ at their end.
-    A part that is too long alone is cut at its own end."""
+    """Return the text, or an ellipsis and as many of its last parts as fit in ``room`` pixels:
+    names differ at their end. A single part that is too long is cut at its end."""
     if width(text, size) <= room:
         return text
     first, *others = PART.findall(text) or [text]
-    kept = ""
+    end = ""
     for part in reversed(others):
-        if width(f"…{part}{kept}", size) > room:
+        if width(f"…{part}{end}", size) > room:
             break
-        kept = f"{part}{kept}"
-    return f"…{kept}" if kept else shortened(f"…{others[-1]}" if others else first, room, size)
+        end = f"{part}{end}"
+    return f"…{end}" if end else shortened(f"…{others[-1]}" if others else first, room, size)
 
 
 def shortened(text: str, room: float, size: float = 12, bold: bool = False) -> str:
-    """The text, or as much of its beginning as fits before an ellipsis."""
+    """Return the text, or as much of its beginning as fits in ``room`` pixels, and an ellipsis."""
     if width(text, size, bold) <= room:
         return text
     return f"{text[: _fitting(text, room, size, bold)].rstrip()}…"
 
 
 def _fitting(text: str, room: float, size: float, bold: bool = False) -> int:
-    """Number of first characters that have room beside an ellipsis."""
+    """Return the number of first characters that fit in ``room`` pixels beside an ellipsis."""
     table = _BOLD if bold else _REGULAR
     ends = accumulate((_advance(char, table) for char in text), initial=_advance("…", table))
     fits = takewhile(lambda end: end * size / 1000 <= room, ends)
@@ -162,6 +171,7 @@ def _fitting(text: str, room: float, size: float, bold: bool = False) -> int:
 
 
 def _advance(char: str, table: tuple[int, ...]) -> int:
+    """Return the width of a character in thousandths of the size of the type."""
     index = ord(char) - 32
     if 0 <= index < len(table):
         return table[index]

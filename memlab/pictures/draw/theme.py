@@ -1,8 +1,9 @@
-"""One palette for every view: a role, a way or an origin is told by colour, pattern and shape.
+"""One palette for every view: colour, pattern and shape tell a role, an alternative or an origin.
 
-Solid is a value that is kept, diagonal is a gradient; the floor is cool, the mountain green and
-orange. Neighbours in a stack differ in grey too. Pictures follow the page: its colours in
-JupyterLab, the reader's theme anywhere else.
+A solid area is a value that is kept, a diagonal pattern is a gradient. The floor of the stack
+(parameters, optimizer state) has cool colours, the mountain above it is green and orange.
+Neighbours in a stack differ in grey too. Pictures follow the page: its colours in JupyterLab, the
+reader's theme anywhere else.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from memlab.step.tensor import Role
 
 @dataclass(frozen=True, slots=True)
 class Paint:
-    """How an area is filled: a colour, how much of it covers the page, a pattern over it."""
+    """Fill of an area: its colour, its opacity from 0 to 1, and the name of the pattern over it."""
 
     colour: str
     tint: float
@@ -40,20 +41,21 @@ PAINTS: dict[Role, Paint] = {
 """The colours of Okabe and Ito, which people with any colour vision can tell apart."""
 
 STATISTICS = Paint("#009E73", 0.16, "level")
-"""Kept values that do not grow: means and deviations of batch norm, the loss."""
+"""Kept values whose bytes do not grow with the batch: statistics of batch norm, the loss."""
 
 
 def paint(part: StackPart) -> Paint:
-    """How a slice of the stack is filled."""
+    """Return the fill of one slice of the stack: by its role, or ``STATISTICS`` for feature-map
+    bytes that do not grow with the batch."""
     odd = part.role is Role.FEATURE_MAP and not part.grows
     return STATISTICS if odd else PAINTS[part.role]
 
 
 FREE = Paint("currentColor", 0.0, "free")
-"""What no block takes."""
+"""Free bytes, which no block takes."""
 
 IDLE = Paint("#009E73", 0.0, "idle")
-"""A map that nothing reads or writes meanwhile."""
+"""A feature map while nothing reads or writes it."""
 WAIT = Paint("currentColor", 0.0, "wait")
 """Time in which nothing is computed."""
 
@@ -68,16 +70,17 @@ ORIGINS: dict[str, Paint | str] = {
     "guess": "before",
     "": "rule",
 }
-"""Filled where a plan stands behind it, patterned where a run does; hollow, by the class of its
-edge, where neither does: a guess, and what a question gives."""
+"""Looks by origin: a planned figure is filled, one of a run has a pattern; a guess, and a figure
+that a question gives, have an edge only."""
 
 
 def origin(name: str) -> Paint | str:
-    """The look of a figure by where it comes from; what is no plan and no guess was measured."""
+    """Return the look of a figure by its origin, a paint or the class of an edge. A name that is
+    not in ``ORIGINS`` looks like ``"measured"``."""
     return ORIGINS.get(name, ORIGINS["measured"])
 
 
-# -- several ways -------------------------------------------------------------------------------
+# -- several alternatives -----------------------------------------------------------------------
 
 SHAPES = {
     "circle": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0Z",
@@ -92,13 +95,14 @@ SYMBOLS = (
     ("triangle", "#999999", False), ("diamond", "#0072B2", False), ("wedge", "#D55E00", True),
     ("wedge", "#009E73", False),
 )  # fmt: skip
-"""A mark for each of several ways: shape, colour, whether it is filled. None needs its colour."""
+"""Symbols of alternatives: shape, colour, True if filled. Any two differ without colour too."""
 DASHES = ("", "7 3", "2 2.5", "10 3 2 3", "4 2")
-"""Of the lines of several ways, where they are told apart by more than their marks."""
+"""Dashes of the lines of alternatives, where these differ by more than their symbols."""
 
 
-def symbol(index: int) -> tuple[str, str, bool]:
-    """Shape, colour and filling of the way with that number."""
+def alternative_symbol(index: int) -> tuple[str, str, bool]:
+    """Return shape, colour and True if filled, for the alternative with that number; they repeat
+    after the last of ``SYMBOLS``."""
     return SYMBOLS[index % len(SYMBOLS)]
 
 
@@ -126,7 +130,7 @@ _RULES = (
     *(f".memlab-svg .s{size}{{font-size:{size}px}}" for size in _SIZES),
 )
 STYLE = "".join(_RULES)
-"""Every rule begins with the class of the picture: a style inside a page holds for all of it."""
+"""CSS rules, each for elements inside a picture only: a style element holds for its whole page."""
 
 GRID_INK = "#7a6f00"
 
@@ -140,10 +144,10 @@ _PATTERNS: dict[str, tuple[int, int, str]] = {
     "wait": (7, 45, '<path d="M3.5 0V7" stroke="{ink}" stroke-width="2.8"/>'),
     "dots": (5, 0, '<circle cx="2.5" cy="2.5" r="1" fill="{ink}"/>'),
 }
-"""Tile in pixels, turn in degrees, marks."""
+"""Size of a pattern's tile in pixels, its rotation in degrees, the elements in it."""
 HATCHES = {"level": "---", "rising": "///", "falling": "\\\\\\", "grid": "+++", "dots": "...",
            "free": "/", "idle": "/", "wait": "////"}  # fmt: skip
-"""The same patterns in matplotlib."""
+"""The patterns as matplotlib's hatches."""
 LINES: dict[str, dict[str, object]] = {
     "rule": {"linewidth": 1.0},
     "grid": {"linewidth": 0.8, "alpha": 0.16},
@@ -154,11 +158,12 @@ LINES: dict[str, dict[str, object]] = {
     "faint": {"alpha": 0.5},
     "chosen": {"linewidth": 2.2, "linestyle": (0, (6, 3))},
 }
-"""The classes of lines above, in matplotlib."""
+"""The CSS classes of lines as keyword arguments of matplotlib."""
 
 
-def pattern(name: str, paint: Paint) -> str:
-    """The definition of a pattern, lines or dots over a tint."""
+def pattern_element(name: str, paint: Paint) -> str:
+    """Return the SVG ``<pattern>`` element with the id ``name``: the lines or dots of a paint, in
+    its colour."""
     tile, turn, marks = _PATTERNS[paint.pattern]
     ink = GRID_INK if paint.pattern == "grid" else paint.colour
     turned = f' patternTransform="rotate({turn})"' if turn else ""
@@ -178,7 +183,7 @@ BACKEND = "MPLBACKEND"
 
 
 def load_matplotlib() -> None:
-    """Load matplotlib, which reads a variable of the environment then.
+    """Load matplotlib, which reads the environment variable ``MPLBACKEND`` as it loads.
 
     Raises:
         InputError: it is not installed, or that variable names no backend.
@@ -198,28 +203,29 @@ def load_matplotlib() -> None:
 
 
 def ink() -> Any:
-    """The colour of texts, by the style that the reader has chosen."""
+    """Return matplotlib's colour of texts, from the style that the reader has chosen."""
     import matplotlib as mpl
 
     return mpl.rcParams["text.color"]
 
 
-def sheet() -> Any:
-    """The colour behind a chart, by the same style."""
+def background() -> Any:
+    """Return matplotlib's colour behind a chart, from the style that the reader has chosen."""
     import matplotlib as mpl
 
     return mpl.rcParams["axes.facecolor"]
 
 
 def colour(name: str) -> Any:
-    """A colour of ours; the page's own where it is the current one, and what stands for a variable
-    of a style: ``"var(--copy-on,#0072B2)"``."""
+    """Return the matplotlib colour of a CSS colour of ours: the colour of texts for
+    ``"currentColor"``, the fallback for a CSS variable such as ``"var(--copy-on,#0072B2)"``,
+    else the name itself."""
     name = name.removeprefix("var(").removesuffix(")").rpartition(",")[2]
     return ink() if name == "currentColor" else name
 
 
-def filled(paint: Paint) -> dict[str, Any]:
-    """How an area is filled."""
+def area_style(paint: Paint) -> dict[str, Any]:
+    """Return the matplotlib keyword arguments that fill an area like a paint."""
     from matplotlib.colors import to_rgba
 
     known = colour(paint.colour)
@@ -229,19 +235,27 @@ def filled(paint: Paint) -> dict[str, Any]:
             "linewidth": 0.6}  # fmt: skip
 
 
-def hollow(look: str) -> dict[str, Any]:
-    """How a rectangle is drawn of which there is only the edge."""
+def edge_style(look: str) -> dict[str, Any]:
+    """Return the matplotlib keyword arguments of a rectangle that is drawn by the name of a CSS
+    class: an edge without a fill, for ``"page"`` a fill without an edge, for ``"chip"`` and
+    ``"hollow"`` neither."""
     if look in ("chip", "hollow"):
         return {"facecolor": "none", "edgecolor": "none"}
     if look == "page":
-        return {"facecolor": sheet(), "edgecolor": "none"}
-    style = lined(look)
+        return {"facecolor": background(), "edgecolor": "none"}
+    style = line_style(look)
     return {"facecolor": "none", "edgecolor": style.pop("color"), **style}
 
 
-def lined(look: str | int, dashes: str = "") -> dict[str, Any]:
-    """How a line is drawn."""
-    style: dict[str, Any] = {"color": ink() if isinstance(look, str) else symbol(look)[1]}
+def line_style(look: str | int, dashes: str = "") -> dict[str, Any]:
+    """Return the matplotlib keyword arguments of a line.
+
+    Args:
+        look: CSS classes of the line, or the number of an alternative.
+        dashes: lengths of dashes and gaps in pixels, separated by spaces.
+    """
+    tone = ink() if isinstance(look, str) else alternative_symbol(look)[1]
+    style: dict[str, Any] = {"color": tone}
     for name in look.split() if isinstance(look, str) else ():
         style |= LINES.get(name, {})
     if dashes:
@@ -249,11 +263,16 @@ def lined(look: str | int, dashes: str = "") -> dict[str, Any]:
     return style
 
 
-def marked(look: str | int, size: float) -> dict[str, Any]:
-    """How points are drawn."""
+def point_style(look: str | int, size: float) -> dict[str, Any]:
+    """Return the keyword arguments of matplotlib's ``scatter`` for points.
+
+    Args:
+        look: ``"dot"``, another name for an empty circle, or the number of an alternative.
+        size: diameter of a circle in pixels; symbols of alternatives have one size.
+    """
     if isinstance(look, str):
         face = ink() if look == "dot" else "none"
         return {"marker": "o", "s": size**2, "facecolors": face, "edgecolors": ink()}
-    shape, name, full = symbol(look)
+    shape, name, full = alternative_symbol(look)
     return {"marker": _MARKERS[shape], "s": 50, "facecolors": name if full else "none",
             "edgecolors": name}  # fmt: skip

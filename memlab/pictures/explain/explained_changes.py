@@ -1,7 +1,7 @@
 """Changes that make a step fit a memory: each planned, with its cost and its lines of code.
 
-``ExplainedStep`` is what is explained: a step of memlab and the techniques that it allows.
-``memlab.pictures.explain.own_model`` has the changes of a model of PyTorch.
+``ExplainedStep`` is the subject: a step of memlab and the techniques that it allows.
+``memlab.pictures.explain.own_model`` has the changes of a PyTorch model.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from memlab.clocks import roofline
 from memlab.errors import InputError
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
-from memlab.pictures.explain.modules import ending
+from memlab.pictures.explain.modules import shortened_path
 from memlab.pictures.values.cache import RecentResults
 from memlab.placement.caching_allocator import CONTEXT, CardEstimate, estimates
 from memlab.step.op import Phase
@@ -25,17 +25,17 @@ from memlab.techniques import application_order
 from memlab.techniques.registry import Applied, applied
 
 TRIES = 4
-"""How often a schedule is made with less room, where what lies beside it took more."""
+"""Number of schedules that are tried, each with less room, until the card holds one."""
 NAMED = 4
-"""So many modules are named; of more, one less."""
+"""Largest number of modules that are named; of more, one less is named."""
 KEPT = 24
-"""So many sets of changes are kept."""
+"""Number of results that are cached."""
 PARTS = tuple(2**power for power in range(1, 7))
-"""In so many parts a batch is taken, tried from the fewest on."""
+"""Numbers of micro-batches that are tried, from the fewest on."""
 
 
 def text_of(key: str, /, **values: object) -> str:
-    """A text about a model that is explained."""
+    """Return a text about an explained model from the language files."""
     return strings.get(f"explain.{key}", **values)
 
 
@@ -43,50 +43,56 @@ def text_of(key: str, /, **values: object) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Planned:
-    """A step with its plan. ``parts`` is into how many parts a batch is taken: the plan is of one
-    of them, and the step writes out two or more."""
+class PlannedStep:
+    """A step with its plan.
+
+    ``parts`` is the number of micro-batches that a batch is taken in. The plan is that of one
+    micro-batch; the step writes out at least two of them where ``parts`` is above 1.
+    """
 
     step: Step
     parts: int = 1
 
     @cached_property
     def ledger(self) -> Ledger:
-        """Its blocks."""
+        """Ledger of the step."""
         return plan(self.step)
 
-    def held(self, batch: int) -> int:
-        """The batch that its plan is asked for: that of one part."""
+    def micro_batch(self, batch: int) -> int:
+        """Return the samples of one micro-batch, for which the plan is evaluated."""
         return -(-batch // self.parts)
 
     def peak(self, batch: int) -> int:
-        """The bytes of its plan at the peak."""
-        return self.ledger.peak(self.held(batch))
+        """Return the bytes of the plan at its peak."""
+        return self.ledger.peak(self.micro_batch(batch))
 
-    def beside(self, batch: int) -> tuple[CardEstimate, ...]:
-        """Bytes that the card holds beside these, simulated, and recorded elsewhere."""
-        held = self.held(batch)
-        return self._kept.of(("beside", held), lambda: estimates(self.ledger, held))
+    def card_estimates(self, batch: int) -> tuple[CardEstimate, ...]:
+        """Return the bytes that CUDA and the allocator add to the plan on a card, simulated, or
+        recorded on another machine."""
+        micro_batch = self.micro_batch(batch)
+        return self._cache.of(("beside", micro_batch), lambda: estimates(self.ledger, micro_batch))
 
     def total(self, batch: int) -> int:
-        """Bytes that the card shows: the plan and all beside it."""
-        return self.peak(batch) + sum(row.nbytes for row in self.beside(batch))
+        """Return the bytes that the card shows: the plan, and the bytes that CUDA and the allocator
+        add."""
+        return self.peak(batch) + sum(row.nbytes for row in self.card_estimates(batch))
 
     def fit(self, nbytes: int) -> int | None:
-        """The largest batch whose total is at most so many bytes; None where every batch is."""
-        found = self._kept.of(("fit", nbytes), lambda: largest_batch(self.ledger, nbytes))
-        return None if found is None else found * self.parts
+        """Return the largest batch whose total is at most ``nbytes``; None where all do."""
+        largest = self._cache.of(("fit", nbytes), lambda: largest_batch(self.ledger, nbytes))
+        return None if largest is None else largest * self.parts
 
     def times(self, batch: int) -> tuple[float, ...]:
-        """The seconds of every operation by the clock."""
-        held, machine = self.held(batch), roofline.rates()
-        return self._kept.of(
-            ("times", held),
-            lambda: tuple(roofline.seconds(op, held, machine) for op in self.step.ops),
+        """Return the planned seconds of every operation, by the roofline clock."""
+        micro_batch, machine = self.micro_batch(batch), roofline.rates()
+        return self._cache.of(
+            ("times", micro_batch),
+            lambda: tuple(roofline.seconds(op, micro_batch, machine) for op in self.step.ops),
         )
 
     def seconds(self, batch: int) -> float:
-        """Seconds of one step, with the parts that the step does not write out."""
+        """Return the planned seconds of one step, including the micro-batches that the step does
+        not write out."""
         times = {True: 0.0, False: 0.0}
         for op, seconds in zip(self.step.ops, self.times(batch), strict=True):
             times[op.phase is Phase.UPDATE] += seconds
@@ -94,21 +100,24 @@ class Planned:
         return times[True] + times[False] * self.parts / written
 
     @cached_property
-    def _kept(self) -> RecentResults:
+    def _cache(self) -> RecentResults:
+        """Results that were computed for this step."""
         return RecentResults(KEPT)
 
 
 def largest_batch(ledger: Ledger, nbytes: int) -> int | None:
-    """The largest batch whose plan fits so many bytes with all that lies beside it: 0 where not
-    one sample does, None where every batch does. Fragments do not grow evenly with the batch: a
-    smaller one may not fit."""
+    """Return the largest batch whose plan, with the bytes that CUDA and the allocator add, fits
+    ``nbytes``: 0 where not one sample fits, None where every batch does.
+
+    Fragments do not grow evenly with the batch: a smaller one may not fit.
+    """
     if nbytes <= CONTEXT:
         return 0
-    found = ledger.fit(nbytes - CONTEXT)
-    if found.batch is None:
+    answer = ledger.fit(nbytes - CONTEXT)
+    if answer.batch is None:
         return None
-    least = found.valid.start if found.valid else 1
-    fits, over = least - 1, found.batch + 1
+    least = answer.valid.start if answer.valid else 1
+    fits, over = least - 1, answer.batch + 1
     while over - fits > 1:
         batch = (fits + over) // 2
         if ledger.peak(batch) + sum(row.nbytes for row in estimates(ledger, batch)) <= nbytes:
@@ -122,12 +131,13 @@ def largest_batch(ledger: Ledger, nbytes: int) -> int | None:
 
 
 @dataclass(frozen=True, eq=False)
-class StepChange(Planned):
-    """One change of a step.
+class StepChange(PlannedStep):
+    """A step with one change, and its plan.
 
-    ``key`` names its text, ``names`` are the modules that it is about. ``code`` are the lines to
-    paste, ``alone`` those that do the same without memlab. ``extra`` is the share of a step's time
-    that it adds, planned; ``same`` says that it computes the same numbers, bit for bit.
+    ``key`` is the name of the change and of its texts, ``names`` are the modules that it is about.
+    ``code`` are the lines to paste, ``alone`` lines with the same effect without memlab. ``extra``
+    is the planned share of a step's time that it adds. ``same`` is True if it computes the same
+    numbers, bit for bit.
     """
 
     key: str = ""
@@ -139,12 +149,12 @@ class StepChange(Planned):
 
     @property
     def title(self) -> str:
-        """Name in a few words."""
-        return text_of(f"change.{self.key}", parts=self.parts, names=_listed(self.names))
+        """Name of the change in a few words."""
+        return text_of(f"change.{self.key}", parts=self.parts, names=_listed_names(self.names))
 
     @property
     def cost(self) -> str:
-        """Cost in time."""
+        """Cost of the change in time, as text."""
         percent = round(100 * self.extra)
         if percent <= 0:
             return text_of("cost.none" if percent == 0 else "cost.less", percent=-percent)
@@ -152,15 +162,16 @@ class StepChange(Planned):
 
     @property
     def asks(self) -> str:
-        """Changes beside bytes and time; empty where there are none."""
+        """Sentence on effects other than bytes and time; empty where there are none."""
         if self.same:
             return ""
         norms = self.key == "parts" and any("batch_norm" in op.kind for op in self.step.ops)
         return text_of("asks.parts_norm" if norms else f"asks.{self.key}", parts=self.parts)
 
 
-def _listed(names: tuple[str, ...]) -> str:
-    names = tuple(map(ending, names))
+def _listed_names(names: tuple[str, ...]) -> str:
+    """Return names of modules in a row; of many, the first three and the number of the others."""
+    names = tuple(map(shortened_path, names))
     if len(names) > NAMED:
         return text_of(
             "and_more", names=", ".join(names[: NAMED - 1]), count=len(names) - NAMED + 1
@@ -170,37 +181,47 @@ def _listed(names: tuple[str, ...]) -> str:
     )
 
 
-# -- what is explained ---------------------------------------------------------------------------
+# -- the subject ---------------------------------------------------------------------------------
 
 
 class ExplainedStep:
-    """A step that is explained, and what may make it fit. ``code`` is what makes it in Python."""
+    """A step that is explained, and the changes that may make it fit. ``code`` is the Python
+    expression that makes it."""
 
     def __init__(self, step: Step, code: str = "step") -> None:
         self.step, self.code = step, code
-        self.plain = Planned(step)
+        self.plain = PlannedStep(step)
         self._changes = RecentResults(KEPT)
 
     @property
     def label(self) -> str:
-        """The model, for people."""
+        """Display name of the model."""
         return self.step.label or self.step.network
 
     def module_name(self, path: str) -> str:
-        """A module, for people."""
+        """Return the display name of a module."""
         return path
 
     def call(self, batch: int, memory: str) -> str:
-        """The line that explains it again; empty where that of the view does."""
+        """Return the line of Python that explains the subject again; empty where the view's own
+        line does."""
         return ""
 
     def path(self, layer: str) -> str:
-        """The module of a layer: blocks of memlab's own networks are numbers alone."""
+        """Return the module of a layer. Blocks of memlab's own networks are numbers alone:
+        ``"3.fc1"`` becomes ``"block.3.fc1"``."""
         return f"block.{layer}" if layer[:1].isdigit() else layer
 
     def changes(self, batch: int, nbytes: int) -> tuple[StepChange, ...]:
-        """Changes that make a batch fit so many bytes, the cheapest first: what computes the same
-        numbers before what does not, then by time. Behind them what saves bytes, and not enough."""
+        """Return the changes that make a batch fit a memory, the cheapest first.
+
+        Changes that compute the same numbers come before those that do not, then less time comes
+        first. Changes that save bytes but are not enough come last.
+
+        Args:
+            batch: samples of a step.
+            nbytes: bytes of the memory.
+        """
 
         def rank(change: StepChange) -> tuple[bool, bool, float, int]:
             over = change.total(batch) > nbytes
@@ -208,78 +229,91 @@ class ExplainedStep:
             return over, over or not change.same, extra, change.peak(batch)
 
         return self._changes.of(
-            (batch, nbytes), lambda: tuple(sorted(self._made(batch, nbytes), key=rank))
+            (batch, nbytes), lambda: tuple(sorted(self._planned_changes(batch, nbytes), key=rank))
         )
 
-    def _made(self, batch: int, nbytes: int) -> Iterator[StepChange]:
-        """All that save bytes at the peak; what this step does not allow is left out."""
+    def _planned_changes(self, batch: int, nbytes: int) -> Iterator[StepChange]:
+        """Yield the changes that save bytes at the peak, without those that this step does not
+        allow."""
         plain = self.plain.peak(batch)
-        for make in self._ways(batch, nbytes):
+        for make_change in self._change_makers(batch, nbytes):
             try:
-                found = make()
-                if found and found.peak(batch) < plain:
-                    yield found
+                change = make_change()
+                if change and change.peak(batch) < plain:
+                    yield change
             except InputError:
                 continue
 
-    def _ways(self, batch: int, nbytes: int) -> list[Callable[[], StepChange | None]]:
+    def _change_makers(self, batch: int, nbytes: int) -> list[Callable[[], StepChange | None]]:
+        """Return a function for each change that returns the planned change, or None."""
         late = self.plain.ledger.peak_at(batch).row.phase is Phase.UPDATE
-        ways: list[Callable[[], StepChange | None]] = [
-            partial(self._used, batch, "in_place", applied("in_place")),
-            partial(self._used, batch, "eight_bits", applied("eight_bit_states"), same=False),
-            partial(self._parts, batch, nbytes),
+        planned = partial(self._technique_change, batch)
+        makers: list[Callable[[], StepChange | None]] = [
+            partial(planned, "in_place", applied("in_place")),
+            partial(planned, "eight_bits", applied("eight_bit_states"), same=False),
+            partial(self._parts_change, batch, nbytes),
         ]
         if not late:
-            ways.append(partial(self._recompute, batch, nbytes))
-        return ways
+            makers.append(partial(self._recompute_change, batch, nbytes))
+        return makers
 
     def change(self, step: Step, batch: int, key: str, *code: str, **more: Any) -> StepChange:
-        """A change as its step is planned."""
-        seconds = Planned(step, more.get("parts", 1)).seconds(batch)
+        """Return a change with its planned cost in time.
+
+        Args:
+            step: the step with the change.
+            batch: samples of a step.
+            key: name of the change.
+            code: lines to paste.
+            more: other fields of ``StepChange``.
+        """
+        seconds = PlannedStep(step, more.get("parts", 1)).seconds(batch)
         extra = seconds / self.plain.seconds(batch) - 1
         return StepChange(step, key=key, code=code, extra=extra, **more)
 
-    def _used(self, batch: int, key: str, by: Applied, **more: Any) -> StepChange:
-        """Change by a technique."""
+    def _technique_change(self, batch: int, key: str, by: Applied, **more: Any) -> StepChange:
+        """Return the change that a technique makes."""
         return self.change(by(self.step), batch, key, f"step = {by.line()}", **more)
 
-    def _parts(self, batch: int, nbytes: int) -> StepChange:
+    def _parts_change(self, batch: int, nbytes: int) -> StepChange:
+        """Return the change that takes the batch in the fewest micro-batches that fit."""
         step = applied("accumulate", 2)(self.step)
-        count = self._fewest(step, batch, nbytes)
+        count = self._fewest_parts(step, batch, nbytes)
         code = f"step = {applied('accumulate', count).line()}"
         return self.change(step, batch, "parts", code, parts=count, same=False)
 
-    def _fewest(self, step: Step, batch: int, nbytes: int) -> int:
-        """The fewest parts that fit, or the most that there are, of a step that writes out two."""
+    def _fewest_parts(self, step: Step, batch: int, nbytes: int) -> int:
+        """Return the smallest number of micro-batches that fits, or the largest that is tried.
+        ``step`` writes out two."""
         few = [count for count in PARTS if count <= batch] or [1]
-        fits = (count for count in few if Planned(step, count).total(batch) <= nbytes)
+        fits = (count for count in few if PlannedStep(step, count).total(batch) <= nbytes)
         return int(next(fits, few[-1]))
 
-    def _recompute(self, batch: int, nbytes: int) -> StepChange | None:
-        """The fastest schedule that fits, or the least of all."""
-        room, found = nbytes - sum(row.nbytes for row in self.plain.beside(batch)), None
+    def _recompute_change(self, batch: int, nbytes: int) -> StepChange | None:
+        """Return the fastest recompute schedule that fits, or the one with the least peak."""
+        room, change = nbytes - sum(row.nbytes for row in self.plain.card_estimates(batch)), None
         for _ in range(TRIES):
-            found = self._chain(room, batch) if room > 0 else None
-            if found is None or found.total(batch) <= nbytes:
+            change = self._chain_change(room, batch) if room > 0 else None
+            if change is None or change.total(batch) <= nbytes:
                 break
-            room -= found.total(batch) - nbytes
-        return found or self._chain(None, batch)
+            room -= change.total(batch) - nbytes
+        return change or self._chain_change(None, batch)
 
-    def _chain(self, room: int | None, batch: int) -> StepChange | None:
-        """The fastest schedule whose plan stays within the room, if there is one; without a room
-        that with the least peak."""
+    def _chain_change(self, room: int | None, batch: int) -> StepChange | None:
+        """Return the fastest recompute schedule whose plan stays within ``room`` bytes, or None.
+        Without a room, return the one with the least peak."""
         chain = applied("recompute", "chain", batch=batch, budget=room)
         try:
-            return self._used(batch, "recompute", chain)
+            return self._technique_change(batch, "recompute", chain)
         except InputError:
             return None
 
 
-def budget(given: int | str) -> int:
-    """The bytes of a memory, or of ``'12 GB'``.
+def memory_bytes(given: int | str) -> int:
+    """Return the bytes of a memory that is given as a number or as ``'12 GB'``.
 
     Raises:
-        InputError: no amount, or none at all.
+        InputError: no amount, or less than 1 byte.
     """
     nbytes = units.parse(given)
     if nbytes < 1:

@@ -1,4 +1,4 @@
-"""A model of PyTorch that is explained: it is recorded, and so is every change that may help.
+"""A PyTorch model that is explained: its step is recorded, and so is the step of every change.
 
 PyTorch is loaded when a model is recorded, not before.
 """
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from memlab.frontends.torch.observed_model import Observed
     from memlab.frontends.torch.recording import Recording
 
-ASKED = "explain(lambda: MyModel(), lambda B: (inputs(B), targets(B)), batch=32)"
-"""Example of a call, for sentences about what was given."""
+EXAMPLE = "explain(lambda: MyModel(), lambda B: (inputs(B), targets(B)), batch=32)"
+"""Example of a call, for error sentences."""
 LEANER = {"adam": ("momentum", "sgd"), "adamw": ("momentum", "sgd"), "momentum": ("sgd",)}
-"""Optimizers that keep less, by the name of one."""
+"""Optimizers that keep less state, by the name of the optimizer in use."""
 LINES = {
     "adam": "optimizer = torch.optim.Adam(model.parameters(), lr)",
     "adamw": "optimizer = torch.optim.AdamW(model.parameters(), lr)",
@@ -37,25 +37,26 @@ LINES = {
     "sgd": "optimizer = torch.optim.SGD(model.parameters(), lr)",
 }
 MARGIN = 200
-"""Of the room this part is left free at first: a wrapped model takes a little more than planned."""
+"""One part in so many of the room is left free at first: a wrapped model takes a little more
+bytes than planned."""
 TRACES = 3
-"""So many steps are recorded of a model as it is."""
+"""Number of steps that are recorded of an unchanged model."""
 TRIES = 4
-"""How often modules are chosen with less room, where the recording of them took more."""
+"""Number of times that modules are chosen, each with less room, until the recorded step fits."""
 CLASSES = {"adam": "Adam", "adamw": "AdamW", "momentum": "SGD", "sgd": "SGD"}
 
 
 class OwnModel(TorchModel):
-    """A model with its batches, its loss and its optimizer.
+    """A PyTorch model with its batches, its loss and its optimizer, recorded as a step.
 
     Args:
-        build: gives the model, an ``nn.Module``; or the module itself.
-        make_batch: gives an input and a target for so many samples.
-        loss_fn: the loss of the output and the target; cross entropy where none is given and the
-            targets are whole numbers.
+        build: the model, an ``nn.Module``, or a function that returns one.
+        make_batch: function that returns an input and a target for a number of samples.
+        loss_fn: function of output and target that returns the loss; left out, it is cross entropy,
+            and the targets are whole numbers.
         optimizer: as in ``memlab.frontends.torch.record``.
         options: those of ``memlab.frontends.torch.observe``.
-        progress: whether a bar shows what is being recorded.
+        progress: True for a progress bar.
 
     Raises:
         InputError: as ``memlab.frontends.torch.record``, or ``make_batch`` is no function; and what
@@ -73,48 +74,50 @@ class OwnModel(TorchModel):
     ) -> None:
         if not callable(make_batch):
             raise InputError(
-                f"make_batch must be a function, got {shorten(make_batch)}; try {ASKED}."
+                f"make_batch must be a function, got {shorten(make_batch)}; try {EXAMPLE}."
             )
         self.build, self._make_batch = builder(build), make_batch
         self.loss_fn = loss_fn or usual_loss
         self.optimizer, self.options, self.progress = optimizer, options or {}, progress
         self._steps: dict[str, Step] = {}
-        with self._bar(text_of("recording"), TRACES):
-            step = self._plain()
+        with self._progress_bar(text_of("recording"), TRACES):
+            step = self._record_plain()
         classes = self.recording.modules.items()
         super().__init__(step, {visible(path): visible(name) for path, name in classes})
 
     # -- recording --------------------------------------------------------------------------
 
     def _record(self, key: str, record: Callable[[], Recording]) -> Step:
-        """The step with something changed; each is recorded once."""
+        """Return the step of a recording; each key is recorded once."""
         if key not in self._steps:
             from memlab.frontends.torch.recording_to_step import step_of
 
             self._steps[key] = step_of(record())
         return self._steps[key]
 
-    def _observed(self, build: Callable[[], Any], optimizer: Any) -> Observed:
-        """The model, recorded from nothing."""
+    def _observe(self, build: Callable[[], Any], optimizer: Any) -> Observed:
+        """Return a new recording of a model with an optimizer."""
         from memlab.frontends.torch import observed
 
         return observed(build, self.make_batch, self.loss_fn, optimizer, **self.options)
 
     @contextmanager
-    def _bar(self, said: str, total: int | None = None) -> Iterator[None]:
-        """A bar that says what is being done, and moves with every step that is recorded."""
+    def _progress_bar(self, description: str, total: int | None = None) -> Iterator[None]:
+        """Show a progress bar that moves with every recorded step."""
         form = "{desc} {n_fmt} steps, {elapsed}" if total is None else None
-        with tqdm(total=total, desc=said, leave=False, disable=not self.progress,
-                  bar_format=form) as self._tracing:  # fmt: skip
+        with tqdm(total=total, desc=description, leave=False, disable=not self.progress,
+                  bar_format=form) as self._progress:  # fmt: skip
             yield
 
     def make_batch(self, batch: int) -> Any:
-        """An input and a target; each step that is recorded asks for them once."""
-        self._tracing.update()
+        """Return an input and a target. Each recorded step calls this once, and the progress bar
+        moves."""
+        self._progress.update()
         return self._make_batch(batch)
 
-    def _plain(self) -> Step:
-        """The step as it is, whose modules are watched: any of them could run again.
+    def _record_plain(self) -> Step:
+        """Return the step of the unchanged model. The calls of all its modules are watched: any of
+        them could be recomputed.
 
         Raises:
             InputError: PyTorch is not installed.
@@ -125,51 +128,53 @@ class OwnModel(TorchModel):
         from memlab.frontends.torch.fitting.module_calls import Watched
 
         self._watched = Watched()
-        self._model = self._observed(self._watched.build(self.build), self.optimizer)
+        self._model = self._observe(self._watched.build(self.build), self.optimizer)
         self._watched.close()
         self.recording = self._model.recording
         return self._record("plain", lambda: self.recording)
 
-    # -- what helps -------------------------------------------------------------------------
+    # -- changes ----------------------------------------------------------------------------
 
     def call(self, batch: int, memory: str) -> str:
-        """The line that explains it again."""
+        """Return the line of Python that explains the model again."""
         optimizer = self.optimizer if isinstance(self.optimizer, str) else None
-        said = f", optimizer={optimizer!r}" if optimizer else ", optimizer=optimizer"
-        return f"memlab.explain(build, make_batch, batch={batch}{said}, memory={memory!r})"
+        argument = f", optimizer={optimizer!r}" if optimizer else ", optimizer=optimizer"
+        return f"memlab.explain(build, make_batch, batch={batch}{argument}, memory={memory!r})"
 
-    def _made(self, batch: int, nbytes: int) -> Iterator[StepChange]:
-        """One after the other until one is enough: each is a recording of its own."""
+    def _planned_changes(self, batch: int, nbytes: int) -> Iterator[StepChange]:
+        """Yield the changes that save bytes at the peak, until one is enough: each needs a
+        recording."""
         plain = self.plain.peak(batch)
-        for number, way in enumerate(self._ways(batch, nbytes)):
+        for number, make_change in enumerate(self._change_makers(batch, nbytes)):
             try:
-                with self._bar(text_of("trying", number=number + 1)):
-                    found = way()
+                with self._progress_bar(text_of("trying", number=number + 1)):
+                    change = make_change()
             except InputError:
                 continue
-            if found and found.peak(batch) < plain:
-                yield found
-                if found.total(batch) <= nbytes:
+            if change and change.peak(batch) < plain:
+                yield change
+                if change.total(batch) <= nbytes:
                     return
 
-    def _ways(self, batch: int, nbytes: int) -> list[Callable[[], StepChange | None]]:
-        """By the phase of the peak: an optimizer is not mended by what is done to maps."""
+    def _change_makers(self, batch: int, nbytes: int) -> list[Callable[[], StepChange | None]]:
+        """Return the functions that record a change: of the optimizer for a peak in the update,
+        else recompute and micro-batches."""
         if self.plain.ledger.peak_at(batch).row.phase is not Phase.UPDATE:
-            parts = [partial(self._in_parts, batch, nbytes)] if batch > 1 else []
-            return [partial(self._run_again, batch, nbytes), *parts]
+            parts = [partial(self._recorded_parts_change, batch, nbytes)] if batch > 1 else []
+            return [partial(self._checkpoint_change, batch, nbytes), *parts]
         names = LEANER.get(self.optimizer, ()) if isinstance(self.optimizer, str) else ()
         return [
-            partial(self._one_by_one, batch),
-            partial(self._fused, batch),
-            *(partial(self._updated, batch, name, name, LINES[name]) for name in names),
+            partial(self._update_in_backward_change, batch),
+            partial(self._fused_change, batch),
+            *(partial(self._optimizer_change, batch, name, name, LINES[name]) for name in names),
         ]
 
-    def _run_again(self, batch: int, nbytes: int) -> StepChange | None:
-        """The modules that take the least time of those that are enough, or those that leave the
-        least; the model in which they run again is recorded."""
+    def _checkpoint_change(self, batch: int, nbytes: int) -> StepChange | None:
+        """Record the model with recomputed modules: the fastest choice that is enough, or the one
+        with the least peak; None where no module helps."""
         from memlab.frontends.torch.fitting import wrapping
 
-        room = nbytes - sum(row.nbytes for row in self.plain.beside(batch))
+        room = nbytes - sum(row.nbytes for row in self.plain.card_estimates(batch))
         room -= room // MARGIN
         program = self._program(batch)
         for _ in range(TRIES):
@@ -179,18 +184,18 @@ class OwnModel(TorchModel):
                 return None
             wrap = partial(wrapping.wrap, names=names)
             step = self._record(f"again {names}", partial(self._model.again, wrap))
-            found = self.change(step, batch, "again", *_wrapped(names),
+            change = self.change(step, batch, "again", *_wrap_lines(names),
                                 names=tuple(map(visible, names)),
                                 alone=tuple(wrapping.code(names).splitlines()))  # fmt: skip
-            over = found.total(batch) - nbytes
+            over = change.total(batch) - nbytes
             if over <= 0 or choice is None:
-                return found
+                return change
             room -= over
-        return found
+        return change
 
     def _program(self, batch: int) -> ModuleProgram:
-        """The choice of modules as a mixed-integer program, without workspace: that is measured on
-        a processor, and a card has kernels of its own."""
+        """Return the choice of modules as a mixed-integer program, without workspace: that is
+        measured on a processor, and a card has other kernels."""
         from memlab.frontends.torch.fitting.checkpointed_peak import model_of
         from memlab.frontends.torch.fitting.module_calls import candidates
         from memlab.frontends.torch.fitting.module_milp import ModuleProgram
@@ -203,10 +208,10 @@ class OwnModel(TorchModel):
         spans = candidates(recording, watched)
         return ModuleProgram(model_of(recording, nothing, spans, watched.norms, batch))
 
-    def _in_parts(self, batch: int, nbytes: int) -> StepChange:
-        """The fewest parts that fit."""
+    def _recorded_parts_change(self, batch: int, nbytes: int) -> StepChange:
+        """Record the model with the fewest micro-batches that fit."""
         step = self._record("parts", partial(self._model.again, parts=2))
-        parts = self._fewest(step, batch, nbytes)
+        parts = self._fewest_parts(step, batch, nbytes)
         code = (
             f"for x, y in zip(inputs.chunk({parts}), targets.chunk({parts})):",
             f"    (loss_fn(model(x), y) / {parts}).backward()",
@@ -215,8 +220,9 @@ class OwnModel(TorchModel):
         )
         return self.change(step, batch, "parts", *code, parts=parts, same=False)
 
-    def _one_by_one(self, batch: int) -> StepChange | None:
-        """Gradients are let go inside the update, the largest one last."""
+    def _update_in_backward_change(self, batch: int) -> StepChange | None:
+        """Record an update of each parameter during backward, which frees its gradient at once;
+        None for an optimizer that is a function."""
         if not isinstance(self.optimizer, str):
             return None
         from memlab.frontends.torch.fitting.update_in_backward import CODE, OneByOne
@@ -225,10 +231,11 @@ class OwnModel(TorchModel):
         line = LINES[self.optimizer].partition("torch.optim.")[2]
         code = CODE.format(line=line.replace("model.parameters()", "[p]")).splitlines()
         make = partial(OneByOne, OPTIMIZERS[self.optimizer])
-        return self._updated(batch, "one_by_one", make, *code, same=True)
+        return self._optimizer_change(batch, "one_by_one", make, *code, same=True)
 
-    def _fused(self, batch: int) -> StepChange | None:
-        """The optimizer in one kernel, without temporaries of its own."""
+    def _fused_change(self, batch: int) -> StepChange | None:
+        """Record the optimizer as one fused kernel, without temporaries; None for an optimizer that
+        is a function."""
         if not isinstance(self.optimizer, str):
             return None
         import torch
@@ -237,21 +244,22 @@ class OwnModel(TorchModel):
         more = {"momentum": 0.9} if self.optimizer == "momentum" else {}
         make = partial(getattr(torch.optim, cls), lr=1e-3, fused=True, **more)
         code = LINES["fused"].format(cls=cls)
-        return self._updated(batch, "fused", make, code)
+        return self._optimizer_change(batch, "fused", make, code)
 
-    def _updated(
+    def _optimizer_change(
         self, batch: int, key: str, optimizer: Any, *code: str, same: bool = False
     ) -> StepChange:
-        """Another optimizer for the same model."""
-        step = self._record(key, lambda: self._observed(self.build, optimizer).recording)
+        """Record the model with another optimizer."""
+        step = self._record(key, lambda: self._observe(self.build, optimizer).recording)
         return self.change(step, batch, key, *code, same=same)
 
 
 def usual_loss(output: Any, target: Any) -> Any:
-    """Cross entropy of scores, for every class or for every word, and whole numbers.
+    """Return the cross entropy of scores and targets of whole numbers, one target for each sample
+    or for each word.
 
     Raises:
-        InputError: the target is none of whole numbers, or the output no tensor of scores for it.
+        InputError: the target is not of whole numbers, or the output is no tensor.
     """
     import torch
     from torch.nn import functional
@@ -269,38 +277,38 @@ def usual_loss(output: Any, target: Any) -> Any:
 
 
 def builder(given: Any) -> Callable[[], Any]:
-    """A function that gives the model; a module itself is built again with values of its own.
+    """Return a function that returns the model; a module is copied with new values.
 
     Raises:
         InputError: neither a module nor a function.
     """
     if hasattr(given, "named_parameters") and not isinstance(given, type):
-        return partial(_again, given)
+        return partial(_fresh_copy, given)
     if not callable(given):
         raise InputError(
             f"build must be a model or a function that gives one, got {shorten(given)}; "
-            f"try {ASKED}."
+            f"try {EXAMPLE}."
         )
-    made: Callable[[], Any] = given
-    return made
+    build: Callable[[], Any] = given
+    return build
 
 
-def _again(model: Any) -> Any:
-    """The same module with parameters and buffers of the same shapes, on the processor: those of
-    the model itself are not touched."""
+def _fresh_copy(model: Any) -> Any:
+    """Return a copy of a module with new parameters and buffers of the same shapes, on the
+    processor; the model itself is not touched."""
     import torch
 
     memo: dict[int, Any] = {}
-    for each in model.parameters():
-        fresh = torch.empty(each.shape, dtype=each.dtype)
-        memo[id(each)] = torch.nn.Parameter(fresh, requires_grad=each.requires_grad)
-    for each in model.buffers():
-        memo[id(each)] = torch.zeros(each.shape, dtype=each.dtype)
+    for tensor in model.parameters():
+        fresh = torch.empty(tensor.shape, dtype=tensor.dtype)
+        memo[id(tensor)] = torch.nn.Parameter(fresh, requires_grad=tensor.requires_grad)
+    for tensor in model.buffers():
+        memo[id(tensor)] = torch.zeros(tensor.shape, dtype=tensor.dtype)
     return copy.deepcopy(model, memo)
 
 
-def _wrapped(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The lines that let modules run again."""
+def _wrap_lines(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the lines of code that let some modules be recomputed."""
     listed = ", ".join(map(json.dumps, names))
     return (
         "from memlab.frontends.torch.fitting.wrapping import wrap",

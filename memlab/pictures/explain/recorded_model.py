@@ -1,6 +1,5 @@
-"""A model of PyTorch that was explained elsewhere, as a file: its step, and the changes that were
-recorded for a batch. Where PyTorch is not installed it is looked at as if it were.
-"""
+"""A PyTorch model that was explained on another machine, as a file: its step, and the changes that
+were recorded for a batch. A reader needs no PyTorch to see it explained."""
 
 from __future__ import annotations
 
@@ -14,36 +13,36 @@ from memlab.frontends import step_files
 from memlab.ledger import files
 from memlab.ledger.file_fields import Check, What, count, each, fields, text, truth
 from memlab.pictures.explain.explained_changes import ExplainedStep, StepChange
-from memlab.pictures.explain.modules import named
+from memlab.pictures.explain.modules import with_class
 from memlab.step.step import Step
 
 SCHEMA = "memlab.model/1"
-_SAYS = ("key", "code", "names", "alone", "parts", "same")
-"""Fields of a change beside its step."""
+_CHANGE_FIELDS = ("key", "code", "names", "alone", "parts", "same")
+"""Fields of a change in a file, without its step."""
 
 
 class TorchModel(ExplainedStep):
-    """A step that was recorded from PyTorch; ``modules`` has the class of each module by its
-    path."""
+    """A step recorded from PyTorch. ``modules`` has the class of each module by its path."""
 
     def __init__(self, step: Step, modules: Mapping[str, str]) -> None:
         super().__init__(step, "model")
         self.modules = modules
 
     def path(self, layer: str) -> str:
-        """The module, as ``named_modules`` says it."""
+        """Return the module of a layer: its path in ``named_modules``."""
         return layer
 
     def module_name(self, path: str) -> str:
-        """A module that is a number alone with its class: ``'features.3 (ReLU)'``."""
-        return named(path, self.modules)
+        """Return the display name of a module; a name that is only a number has its class:
+        ``'features.3 (ReLU)'``."""
+        return with_class(path, self.modules)
 
 
 class RecordedModel(TorchModel):
-    """A model as it was recorded, with what was found to make it fit.
+    """A model from a file, with the changes that were recorded for it.
 
-    ``where`` says when and with which version; ``changes`` are those that were recorded, whatever
-    the batch: of another one they are planned anew.
+    ``where`` is the date and the version of the recording. ``changes`` are those that were recorded
+    for one batch; for another batch the same ones are planned again.
     """
 
     def __init__(
@@ -53,38 +52,49 @@ class RecordedModel(TorchModel):
         super().__init__(step, modules)
         self.where, self._recorded = where, changes
 
-    def _ways(self, batch: int, nbytes: int) -> list[Callable[[], StepChange | None]]:
-        return [partial(self._as_recorded, batch, each) for each in self._recorded]
+    def _change_makers(self, batch: int, nbytes: int) -> list[Callable[[], StepChange | None]]:
+        """Return functions that plan the recorded changes at a batch."""
+        return [partial(self._recorded_change, batch, change) for change in self._recorded]
 
-    def _as_recorded(self, batch: int, given: Mapping[str, Any]) -> StepChange:
-        said = {name: given[name] for name in _SAYS}
-        return self.change(given["step"], batch, said.pop("key"), *said.pop("code"), **said)
+    def _recorded_change(self, batch: int, given: Mapping[str, Any]) -> StepChange:
+        """Return a recorded change, planned at a batch."""
+        values = {name: given[name] for name in _CHANGE_FIELDS}
+        return self.change(given["step"], batch, values.pop("key"), *values.pop("code"), **values)
 
     def __repr__(self) -> str:
         return f"<{self.label}, {self.where}>"
 
 
 def save(model: TorchModel, changes: Sequence[StepChange], path: str | Path, where: str) -> None:
-    """Write a model of ``memlab.explain`` with what was found for it, all of it or nothing.
+    """Write a model of ``memlab.explain`` and its changes to a file, all of it or nothing.
+
+    Args:
+        model: the model.
+        changes: changes that were recorded for it.
+        path: file to write.
+        where: date and version of the recording.
 
     Raises:
-        InputError: a place that cannot be written to.
+        InputError: the file cannot be written.
     """
-    told = {
+    data = {
         "schema": SCHEMA,
         "where": where,
         "modules": dict(model.modules),
         "changes": [
-            {**{name: getattr(each, name) for name in _SAYS}, "step": step_files.to_dict(each.step)}
-            for each in changes
+            {
+                **{name: getattr(change, name) for name in _CHANGE_FIELDS},
+                "step": step_files.to_dict(change.step),
+            }
+            for change in changes
         ],
         "step": step_files.to_dict(model.step),
     }
-    files.write(path, step_files.written(told))
+    files.write(path, step_files.written(data))
 
 
 def load(path: str | Path) -> RecordedModel:
-    """Read what ``save`` wrote.
+    """Read a file that ``save`` wrote.
 
     Raises:
         InputError: the file is not there, or holds no model.
@@ -93,11 +103,12 @@ def load(path: str | Path) -> RecordedModel:
 
 
 def _model(data: Any) -> RecordedModel:
+    """Return the model of checked data of a file."""
     schema = data.get("schema") if isinstance(data, dict) else None
     if schema != SCHEMA:
         raise InputError(f"this is no model of schema {SCHEMA} (schema: {shorten(schema)}).")
-    found = fields((), data, _MODEL)
-    return RecordedModel(found["step"], found["modules"], found["changes"], found["where"])
+    values = fields((), data, _MODEL)
+    return RecordedModel(values["step"], values["modules"], values["changes"], values["where"])
 
 
 def _step(what: What, given: Any) -> Step:
@@ -105,7 +116,7 @@ def _step(what: What, given: Any) -> Step:
 
 
 def _modules(what: What, given: Any) -> Mapping[str, str]:
-    """Classes by path."""
+    """Return the checked classes of modules by their paths."""
     if not isinstance(given, dict):
         raise InputError(f"{what[0]} is {shorten(given)}.")
     return {text(("a path", *what), path): text((path, *what), of) for path, of in given.items()}

@@ -1,4 +1,4 @@
-"""``memlab.explain``: a model of PyTorch and its card, for a person who reads no lesson."""
+"""``memlab.explain``: the memory of a PyTorch model on a card, for people who read no lesson."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from memlab.errors import InputError, shorten, whole_number
 from memlab.pictures.draw.page import WIDTH
 from memlab.pictures.explain.explained import MOST, Explained
-from memlab.pictures.explain.explained_changes import budget
+from memlab.pictures.explain.explained_changes import memory_bytes
 from memlab.pictures.explain.own_model import OwnModel
-from memlab.pictures.explain.page import needs, page
+from memlab.pictures.explain.page import axis_bytes, explained_page
 
 if TYPE_CHECKING:
     from torch import nn
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memlab.pictures.explain.view import ExplainedModel
 
 BATCH, MEMORY = 32, "12 GB"
-"""Batch and memory, where none is given."""
+"""Default batch and memory."""
 TRY = "try memlab explain train:model, where model() of train.py gives (build, make_batch)"
 
 
@@ -34,7 +34,8 @@ def explain(
     progress: bool = True,
     **options: Any,
 ) -> ExplainedModel:
-    """Where one training step of a PyTorch model has its peak, what fits, and what makes it fit.
+    """Explain the peak of a PyTorch model's training step: the peak, the largest batch that fits,
+    and the cheapest change that makes the batch fit.
 
     >>> memlab.explain(model, lambda B: (torch.randn(B, 3, 224, 224), torch.randint(1000, (B,))))
 
@@ -43,21 +44,21 @@ def explain(
     ``print`` shows the same in words, and ``rows`` has the exact figures.
 
     Args:
-        build: the model, or a function that gives one.
-        make_batch: gives an input and a target for so many samples.
-        loss_fn: the loss of the model's output and the target. Left out, it is cross entropy,
-            where the targets are whole numbers.
-        optimizer: ``"sgd"``, ``"momentum"``, ``"adam"``, ``"adamw"``, or a function that makes one
-            of parameters.
+        build: the model, or a function that returns one.
+        make_batch: function that returns an input and a target for a number of samples.
+        loss_fn: function of output and target that returns the loss. Left out, it is cross entropy,
+            and the targets are whole numbers.
+        optimizer: ``"sgd"``, ``"momentum"``, ``"adam"``, ``"adamw"``, or a function that returns an
+            optimizer of parameters.
         batch: samples of a step.
-        memory: of the card, in bytes or as ``"12 GB"``; fewer than 1 MB need a unit.
-        progress: whether a bar shows what is being done.
+        memory: memory of the card, in bytes or as ``"12 GB"``; fewer than 1 MB need a unit.
+        progress: True for a progress bar.
         options: ``autocast="bf16"``, ``accumulate=4`` and the others of
             ``memlab.frontends.torch.observe``.
 
     Raises:
-        InputError: PyTorch is not installed; something is given that no step can be recorded of.
-            What the model itself raises comes through as it is.
+        InputError: PyTorch is not installed, or no step can be recorded of the arguments. Errors of
+            the model itself are raised unchanged.
     """
     from memlab.pictures.explain.view import ExplainedModel  # it loads anywidget
 
@@ -72,22 +73,25 @@ def told(
     build: Any, make_batch: Any, loss_fn: Any = None, optimizer: Any = "adam", *,
     batch: int = BATCH, memory: int | str = MEMORY, progress: bool = True, **options: Any,
 ) -> tuple[Explained, str]:  # fmt: skip
-    """The figures of ``explain`` and its text, without the view: no widget is loaded for them."""
+    """Return the figures of ``memlab.explain`` and its text, without loading a widget; arguments as
+    there."""
     model = OwnModel(build, make_batch, loss_fn, optimizer, options, progress)
-    found = Explained(model, whole_number("batch", batch, most=MOST), budget(memory))
-    return found, page(found, needs(found), WIDTH, numbers=False).text()
+    explained = Explained(model, whole_number("batch", batch, most=MOST), memory_bytes(memory))
+    return explained, explained_page(explained, axis_bytes(explained), WIDTH, numbers=False).text()
 
 
 def given_by(place: str) -> dict[str, Any]:
-    """The arguments of ``explain`` that a function gives, which is named as
-    ``package.module:function``.
+    """Call a function and return the arguments of ``memlab.explain`` that it gives.
 
-    It is called without arguments and gives ``(build, make_batch)`` or ``(build, make_batch,
+    It is called without arguments and returns ``(build, make_batch)`` or ``(build, make_batch,
     loss_fn)``, a dict of the arguments of ``memlab.explain``, or a model that has a method
-    ``make_batch``. What it raises itself comes through as it is.
+    ``make_batch``. Its own errors are raised unchanged.
+
+    Args:
+        place: the function, as ``package.module:function``.
 
     Raises:
-        InputError: no such module or function, or it gives something else.
+        InputError: no such module or function, or it returns something else.
     """
     module, colon, name = place.partition(":")
     if not (module and colon and name):
@@ -101,10 +105,10 @@ def given_by(place: str) -> dict[str, Any]:
 
 
 def _module(name: str) -> Any:
-    """The module of that name.
+    """Import and return the module of that name.
 
     Raises:
-        InputError: there is none; what its own imports miss is an error of its own.
+        InputError: there is none. A module that its own imports miss is raised unchanged.
     """
     try:
         return import_module(name)
@@ -119,18 +123,18 @@ def _module(name: str) -> Any:
         raise InputError(f"{shorten(name)} is no name of a module; {TRY}.") from None
 
 
-def _arguments(made: Any, place: str) -> dict[str, Any]:
-    """Arguments that a function gave."""
-    if isinstance(made, Mapping):
-        if lacking := [each for each in ("build", "make_batch") if each not in made]:
+def _arguments(returned: Any, place: str) -> dict[str, Any]:
+    """Return the arguments of ``memlab.explain`` from the value that a function returned."""
+    if isinstance(returned, Mapping):
+        if lacking := [name for name in ("build", "make_batch") if name not in returned]:
             raise InputError(f"the dict of {place} has no {lacking[0]!r}; it is an argument of "
                              "memlab.explain.")  # fmt: skip
-        return dict(made)
-    if isinstance(made, tuple) and len(made) in (2, 3):
-        return dict(zip(("build", "make_batch", "loss_fn"), made, strict=False))
-    if callable(getattr(made, "make_batch", None)):
-        return {"build": made, "make_batch": made.make_batch}
+        return dict(returned)
+    if isinstance(returned, tuple) and len(returned) in (2, 3):
+        return dict(zip(("build", "make_batch", "loss_fn"), returned, strict=False))
+    if callable(getattr(returned, "make_batch", None)):
+        return {"build": returned, "make_batch": returned.make_batch}
     raise InputError(
         f"{place} must give (build, make_batch), a dict of arguments of memlab.explain, or a model "
-        f"with a method make_batch, got {shorten(made)}."
+        f"with a method make_batch, got {shorten(returned)}."
     )

@@ -1,4 +1,4 @@
-"""The view of a model that may not fit its card: its settings, its keys, what it says."""
+"""The view of a model that may not fit its card: its settings, its keys, its page."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from memlab.assemble.step import training_step
 from memlab.errors import InputError, shorten
 from memlab.networks.graph import Network
 from memlab.pictures.draw.page import Page
-from memlab.pictures.explain.explained import MOST, Explained, amount
-from memlab.pictures.explain.explained_changes import ExplainedStep, budget, text_of
-from memlab.pictures.explain.page import needs, page
+from memlab.pictures.explain.explained import MOST, Explained, memory_text
+from memlab.pictures.explain.explained_changes import ExplainedStep, memory_bytes, text_of
+from memlab.pictures.explain.page import axis_bytes, explained_page
 from memlab.pictures.live.fixed_axes import Needs, SteadyView
 from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State, TextBox
 from memlab.pictures.live.view import PageState, maker
@@ -26,16 +26,16 @@ STOPS = tuple(2**power for power in range(11))
 
 
 def subject_of(given: object) -> ExplainedStep:
-    """What is explained: a step or a network as they are, or a network of the zoo by its name, with
-    Adam.
+    """Return the subject of a view: a step, a network, or a network of the zoo by its name; a
+    network is trained with Adam.
 
     Raises:
-        InputError: none of these.
+        InputError: none of these, or a step of inference.
     """
     if isinstance(given, ExplainedStep):
         return given
     if isinstance(given, str):
-        return _named(given)
+        return _zoo_step(given)
     step = training_step(given, "adam") if isinstance(given, Network) else given
     if not isinstance(step, Step):
         raise InputError(_("give a step, a network or its name, got {given}; for a model of "
@@ -47,14 +47,19 @@ def subject_of(given: object) -> ExplainedStep:
 
 
 @lru_cache(maxsize=8)
-def _named(name: str) -> ExplainedStep:
+def _zoo_step(name: str) -> ExplainedStep:
+    """Return the subject of a network of the zoo, trained with Adam; the last 8 are cached."""
     return ExplainedStep(training_step(network_of(name), "adam"), repr(name))
 
 
 class ExplainedModel(SteadyView[Explained]):
-    """Where a training step's peak is, what fits the card, and what makes the batch fit.
+    """Peak of a training step, the largest batch that fits a card, the change that makes one fit.
 
-    ``view.rows`` has the exact figures; ``view.change`` puts a change on.
+    ``view.rows`` has the exact figures; ``view.changed_by`` names the change that is on.
+
+    >>> view = memlab.views.explain("resnet18", batch=64, memory="4 GB")
+    >>> print(view.rows.fit_sentence)
+    A card of 4 GB holds batch 64, and at most 115.
     """
 
     name, made_by = "explain", "explain"
@@ -63,18 +68,22 @@ class ExplainedModel(SteadyView[Explained]):
 
     what = Setting[ExplainedStep](
         doc="a step, a network, or a name of ``memlab.zoo``", default="gpt2", check=subject_of,
-        code="plain", fixed=True, write=lambda found: found.code,
+        code="plain", fixed=True, write=lambda subject: subject.code,
     )  # fmt: skip
     batch = Range(1, MOST, doc="the mini-batch size", default=8, stops=STOPS, box=True,
                   code="always")  # fmt: skip
     memory = TextBox(
-        doc='of the card, in bytes or as ``"12 GB"``', default="12 GB", check=budget, show=amount,
-        write=lambda nbytes: repr(exact_text(amount(nbytes), nbytes)), code="always",
+        doc='of the card, in bytes or as ``"12 GB"``', default="12 GB", check=memory_bytes,
+        show=memory_text, code="always",
+        write=lambda nbytes: repr(exact_text(memory_text(nbytes), nbytes)),
     )  # fmt: skip
     changed_by = Select(
-        lambda now: {"": text_of("none")} | {each.key: each.title for each in _found(now).helping},
+        lambda now: (
+            {"": text_of("none")}
+            | {change.key: change.title for change in _unchanged(now).helping}
+        ),
         doc="the change that is on: a key of ``view.rows.helping``", default="",
-        what="change", when=lambda now: bool(_found(now).helping),
+        what="change", when=lambda now: bool(_unchanged(now).helping),
     )  # fmt: skip
     numbers = Checkbox(doc="whether every number is shown", argument=False, stays=True, key="KeyN")
     picture_keys = ("KeyC",)
@@ -88,11 +97,11 @@ class ExplainedModel(SteadyView[Explained]):
         return Explained(now.what, now.batch, now.memory, now.changed_by)
 
     def reconcile(self, new: State, was: State | None) -> State:
-        keys = [each.key for each in _found(new.replace(changed_by="")).helping]
+        keys = [change.key for change in _unchanged(new.replace(changed_by="")).helping]
         return new if new.changed_by in keys else new.replace(changed_by="")
 
     def needs(self, now: State, rows: Explained) -> Needs:
-        return needs(rows)
+        return axis_bytes(rows)
 
     def most(self, now: State) -> Needs:
         return (now.what.plain.peak(max(now.batch, STOPS[-1])),)
@@ -117,16 +126,16 @@ class ExplainedModel(SteadyView[Explained]):
 
     def code(self) -> str:
         now = self.state
-        memory = exact_text(amount(now.memory), now.memory)
+        memory = exact_text(memory_text(now.memory), now.memory)
         return now.what.call(now.batch, memory) or super().code()
 
     def test_state(self, now: State) -> str:
-        found = self.rows_of(now)
-        largest = "" if found.largest is None else found.largest
-        return f"{found.peak.nbytes}|{found.total}|{largest}|{now.changed_by}"
+        explained = self.rows_of(now)
+        largest = "" if explained.largest is None else explained.largest
+        return f"{explained.peak.nbytes}|{explained.total}|{largest}|{now.changed_by}"
 
     def after(self, scene: PageState) -> tuple[Paragraph, ...]:
-        """The lines to paste, to be copied: in the picture they are cut where they are long."""
+        """Return the lines to paste as text that can be copied: the picture cuts long lines."""
         code = self.rows_of(scene.now).code
         return (Paragraph("\n".join(code), code=True),) if code else ()
 
@@ -135,11 +144,12 @@ class ExplainedModel(SteadyView[Explained]):
 
     def compose(self, scene: PageState) -> Page:
         now = scene.now
-        return page(self.rows_of(now), now.room, scene.width, now.numbers)
+        return explained_page(self.rows_of(now), now.room, scene.width, now.numbers)
 
 
 explain = maker(ExplainedModel)
 
 
-def _found(now: State) -> Explained:
+def _unchanged(now: State) -> Explained:
+    """Return the subject at a batch and a memory without a change."""
     return Explained(now.what, now.batch, now.memory)

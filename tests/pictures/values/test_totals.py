@@ -14,10 +14,10 @@ def test_each_total_is_that_of_its_source():
     vgg = zoo.vgg16()
     rule = counting.find("vdnn").total_bytes(vgg, 128)
     ledger = memlab.plan(memlab.training_step(vgg, "momentum"))
-    found = {total.name: total.nbytes for total in VGG.totals}
+    nbytes_of = {total.name: total.nbytes for total in VGG.totals}
     inside = ledger.timeline(128)
     at = [row.name for row in ledger.rows].index("backward of conv1_2.relu")
-    assert found == {
+    assert nbytes_of == {
         "said": 14 * 10**9,
         "counted": sum(rule.values()),
         "peak": max(inside),
@@ -30,9 +30,9 @@ def test_gradient_maps_are_largest_where_fewer_maps_are_left():
     pair, maps = Role.GRADIENT_MAP, Role.FEATURE_MAP
     assert VGG.widest.parts[pair] == VGG.counted.parts[pair] > VGG.peak.parts[pair]
     assert VGG.widest.parts[maps] < VGG.peak.parts[maps] < VGG.counted.parts[maps]
-    said = VGG.text()
-    assert "14 GB in the text, 12.197 GB by its counting, 9.799 GB planned." in said
-    assert "other 1.803 GB" in said
+    text = VGG.text()
+    assert "14 GB in the text, 12.197 GB by its counting, 9.799 GB planned." in text
+    assert "other 1.803 GB" in text
 
 
 def test_where_both_are_one_operation_there_is_one_bar_and_no_reason():
