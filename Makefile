@@ -24,7 +24,7 @@ TOOLKIT = cuda-bindings cuda-toolkit $(addprefix nvidia-,cuda-cccl cuda-nvrtc cu
 # What draws at random, in the numbers that find the rare case.
 LONG = MEMLAB_MUTANT_SEEDS=200 MEMLAB_GRAPHS=10000 MEMLAB_FUZZ_SECONDS=3600
 
-.PHONY: help lab check test full gpu lessons record messages format constraints clean
+.PHONY: help lab check test full gpu lessons record messages docs format constraints clean
 .DELETE_ON_ERROR:
 
 help:  ## show this list
@@ -62,6 +62,9 @@ record: .venv/test  ## measure again what the lessons show as recorded (ARGS=03)
 
 messages: .venv/test  ## write what is to be translated into the files of messages (ARGS=zh)
 	@$(RUN) lessons/messages.py $(ARGS)
+
+docs: .venv/test  ## write the reference and the pages of docs/ as HTML to build/docs
+	@$(RUN) docs/build.py
 
 format: .venv/test  ## format the code
 	@$(RUN) -m ruff check --fix .

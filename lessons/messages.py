@@ -48,7 +48,7 @@ MARKED = "strings import gettext as _"
 """What a file imports whose sentences are drawn out."""
 FOR_TOOLS = ("fmt:", "noqa", "type:")
 """How a comment begins that is no sentence."""
-HEADER = "# The texts of memlab in another language: CONTRIBUTING.md, A translation."
+HEADER = "# The texts of memlab in another language: docs/translate.md."
 NOTE = "Run this cell: what it shows depends on your machine, which it names with the date."
 UNREAD = "A machine made this translation. It waits for a reader who speaks the language."
 AGAIN = "In a terminal, `memlab claims {claim}` says what a text claims, and computes it again."

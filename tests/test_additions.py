@@ -1,4 +1,4 @@
-"""The examples of CONTRIBUTING work: a layer takes 2 files of the library, a format 1, a way to
+"""The examples of docs/ work: a layer takes 2 files of the library, a format 1, a way to
 convolve 2 and its rates, a device its row and its folders, a technique its file and its line in the
 façade, a picture, still or live, its module and its texts.
 
@@ -23,7 +23,7 @@ from filelock import FileLock
 pytestmark = pytest.mark.measures
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "CONTRIBUTING.md"
+PAGES_OF_EXAMPLES = sorted((ROOT / "docs").glob("add_*.md"))
 BLOCK = re.compile(
     r"```(?:python|toml)\n# ((?:memlab|tests)/\S+?)(, added|, after \S+)?\n(.*?)```", re.DOTALL
 )
@@ -67,8 +67,8 @@ OF_A_DEVICE = ("kernels/test_contract.py",)
 
 def files(heading: str) -> list[Written]:
     """What an example writes."""
-    section = PAGE.read_text(encoding="utf-8").split(f"\n### {heading}\n")[1]
-    section = re.split(r"\n##+ ", section)[0]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES_OF_EXAMPLES)
+    section = re.split(r"\n##? ", text.split(f"\n## {heading}\n")[1])[0]
     return [(path, how, text) for path, how, text in BLOCK.findall(section)]
 
 

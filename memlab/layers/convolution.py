@@ -7,7 +7,7 @@ from math import prod
 from typing import ClassVar, Literal
 
 from memlab.axes import Shape
-from memlab.errors import InputError, true_or_false
+from memlab.errors import InputError, shorten, true_or_false
 from memlab.layers import algorithms
 from memlab.layers.layer import (
     Layer,
@@ -52,6 +52,11 @@ class Conv2d(Layer):
                     "try pad as a number."
                 )
             object.__setattr__(self, "pad", reach // 2)
+        if isinstance(self.pad, str):
+            raise InputError(
+                f"convolution: pad must be a whole number or 'same', got {shorten(self.pad)}; try "
+                "pad='same'."
+            )
         validate(self, "convolution", "pad", least=0)
         if self.out_channels % self.groups:
             raise InputError(

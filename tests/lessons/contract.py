@@ -1,6 +1,6 @@
 """The lesson contract: each rule takes a lesson and returns what breaks it, as sentences.
 
-CONTRIBUTING.md has the contract in words.
+docs/add_a_lesson.md has the contract in words.
 """
 
 from tests.lessons import asked, form, lock, minutes, outputs, structure
