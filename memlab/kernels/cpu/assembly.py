@@ -1,7 +1,7 @@
-"""What a compiler made of a loop: the vector registers that its assembly names.
+"""Vector registers in the machine code that a compiler made of a loop.
 
-x86 has xmm, ymm and zmm of 128, 256 and 512 bits; ARM has v of 128 bits (NEON), and z, whose width
-the processor decides (SVE).
+x86 has xmm, ymm and zmm registers of 128, 256 and 512 bits; ARM has v of 128 bits (NEON), and z,
+whose width depends on the processor (SVE).
 """
 
 from __future__ import annotations
@@ -28,10 +28,13 @@ _FUNCTION = re.compile(r"^(_+ZN\S*):", re.MULTILINE)
 
 
 def registers(code: Any) -> dict[str, int]:
-    """How often each kind of vector register is named in instructions on whole vectors.
+    """Number of times that each kind of vector register is named, by kind.
 
-    ``code`` is a text of assembly, or a function that Numba has compiled, whose loops are counted
-    for the first types that it was called with.
+    Only instructions on whole vectors count, not those on a single value.
+
+    Args:
+        code: assembly as text, or a function that Numba has compiled, whose loops are counted as
+            compiled for the first types that it was called with.
 
     >>> registers("vaddps (%rdi), %ymm1, %ymm0")
     {'ymm': 2}
@@ -44,15 +47,16 @@ def registers(code: Any) -> dict[str, int]:
 
 
 def width(found: dict[str, int]) -> int:
-    """Bits in the widest register that is named; 0 for none, or where only the processor knows."""
+    """Bits of the widest register among the counts of ``registers``; 0 for none, or where the width
+    depends on the processor."""
     return max((BITS.get(kind, 0) for kind in found), default=0)
 
 
 def assembly(function: Any) -> str:
-    """What Numba made of a compiled function for the first types that it was called with, without
-    what turns Python's arguments into machine values.
+    """Assembly of a function that Numba has compiled, for the first types that it was called with.
 
-    It is compiled again: of code that was kept on disk there is no assembly.
+    Code that only converts Python's arguments to machine values is left out. The function is
+    compiled again, because a function that was loaded from Numba's cache on disk has no assembly.
     """
     options = {**OPTIONS.of(function)}
     options.pop("nopython", None)
@@ -65,7 +69,7 @@ def assembly(function: Any) -> str:
 
 
 def _named(line: str) -> list[str]:
-    """The vector registers of one line of assembly."""
+    """Vector registers that one line of assembly names."""
     mnemonic, *operands = line.partition("#")[0].split(None, 1)[:2] or [""]
     if not operands or mnemonic.startswith("."):
         return []

@@ -1,7 +1,7 @@
-"""Blocks of values inside compiled code: the C library's memcpy and memset.
+"""The C library's memcpy and memset, for use in compiled code.
 
-They are quicker than a loop on blocks of every length, and never check whether two arrays overlap:
-the caller knows that they do not.
+They are faster than a loop on blocks of every length. They never check whether two arrays overlap:
+the caller makes sure that they do not.
 """
 
 from __future__ import annotations
@@ -19,19 +19,22 @@ _BYTES = ir.IntType(8).as_pointer()
 
 
 def _array(context: Any, builder: Any, kind: Any, value: Any) -> tuple[Any, Any]:
-    """Where an array's values begin, and the bytes of one."""
+    """Pointer to the first value of an array, and the bytes of one value, in the code that is being
+    compiled."""
     size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
     return data(context, builder, kind, value), context.get_constant(_INT, size)
 
 
 def _call(builder: Any, name: str, to: Any, given: Any, nbytes: Any) -> None:
-    """One of LLVM's own functions, that write so many bytes from an address or from a byte."""
+    """Write a call of LLVM's memcpy (from a pointer) or memset (of a byte) for ``nbytes`` bytes."""
     pointers = [each.type for each in (to, given) if each.type == _BYTES]
     function = builder.module.declare_intrinsic(name, [*pointers, nbytes.type])
     builder.call(function, [to, given, nbytes, ir.Constant(ir.IntType(1), 0)])
 
 
 def _copy(typing: Any, source: Any, start: Any, target: Any, at: Any, count: Any) -> Any:
+    """Signature and code of ``copy``."""
+
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         reads, size = _array(context, builder, source, values[0])
         writes, _ = _array(context, builder, target, values[2])
@@ -44,6 +47,8 @@ def _copy(typing: Any, source: Any, start: Any, target: Any, at: Any, count: Any
 
 
 def _clear(typing: Any, target: Any, at: Any, count: Any) -> Any:
+    """Signature and code of ``clear``."""
+
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         writes, size = _array(context, builder, target, values[0])
         writes = builder.bitcast(builder.gep(writes, [values[1]]), _BYTES)

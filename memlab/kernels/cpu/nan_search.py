@@ -1,4 +1,4 @@
-"""Whether NaN is among values, and where, read from their bits: nothing is allocated."""
+"""Search for NaN among the values of an array, by their bits; nothing is allocated."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ _PRIME = 1099511628211
 
 
 def nan_places(array: Array) -> int:
-    """Where NaN stands, as one number: 0 for nowhere; different places give different numbers,
-    except with a chance of 1 in 2^64. Integers, packed bits and formats without NaN hold none."""
+    """Hash of the positions of all NaN in an array; 0 if there is none.
+
+    Different positions give different numbers, except with a chance of 1 in 2^64. Integers, packed
+    bits and formats without NaN contain none.
+    """
     bound = _BOUNDS.get(array.dtype.name)
     if bound is None:
         return 0
@@ -37,6 +40,7 @@ def nan_places(array: Array) -> int:
 
 @compiled
 def _beyond(values: Array, magnitude: int, bound: int) -> bool:
+    """Return whether any magnitude in a line is above ``bound``."""
     found = False
     for i in range(values.size):
         found |= (values[i] & magnitude) > bound
@@ -45,6 +49,8 @@ def _beyond(values: Array, magnitude: int, bound: int) -> bool:
 
 @compiled
 def _hash(values: Array, magnitude: int, bound: int, start: int, found: int) -> int:
+    """Continue the hash with the indices, counted from ``start``, of all magnitudes above
+    ``bound``."""
     for i in range(values.size):
         if (values[i] & magnitude) > bound:
             found = (found ^ (start + i)) * _PRIME

@@ -1,7 +1,7 @@
-"""Code with vectors of explicit width, written instruction by instruction.
+"""Machine code with vectors of explicit width, written instruction by instruction.
 
-A compiler that vectorises a loop decides by itself how wide. Here the width stands in the code.
-Indices count values in flat arrays, and nothing is checked.
+A compiler that vectorises a loop chooses the width by itself; here the code says it. Indices count
+values in flat arrays, and nothing is checked.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Value = Any
 
 
 class Width(NamedTuple):
-    """Bits in a vector, how many vectors the registers hold, and the feature of the processor that
-    says so; empty where none does."""
+    """Bits in a vector, number of vector registers, and the processor's feature that has them
+    (empty if no feature is needed)."""
 
     bits: int
     registers: int
@@ -36,8 +36,11 @@ WIDTHS = (AVX512, AVX2, AVX, NEON, SSE2, OTHER)
 
 
 def features() -> frozenset[str]:
-    """What the processor can do that Numba compiles for: this one, but for AVX where
-    ``NUMBA_ENABLE_AVX=0`` says so, unless ``NUMBA_CPU_FEATURES`` names another."""
+    """Features of the processor that Numba compiles for.
+
+    This is the present processor, without AVX if ``NUMBA_ENABLE_AVX=0``, unless
+    ``NUMBA_CPU_FEATURES`` names another.
+    """
     config: Any = numba.config
     if (chosen := getattr(config, "CPU_FEATURES", None)) is not None:
         return frozenset(name[1:] for name in chosen.split(",") if name.startswith("+"))
@@ -50,8 +53,8 @@ def features() -> frozenset[str]:
 
 
 def width(features: Set[str], triple: str) -> Width:
-    """The widest vectors of a processor with those features; ``triple`` is LLVM's name of its
-    kind."""
+    """Widest vectors of a processor with these features; ``triple`` is LLVM's name of its
+    architecture."""
     if "avx512f" in features:
         return AVX512
     if "avx" in features:
@@ -68,33 +71,36 @@ BITS, REGISTERS = WIDTH.bits, WIDTH.registers
 
 
 def written(function: Callable[..., Any]) -> Any:
-    """What compiled code calls, and gets the code that the function writes instead."""
+    """Make an intrinsic of a function: compiled code that calls it gets the instructions that the
+    function writes."""
     return numba.extending.intrinsic(prefer_literal=True)(function)
 
 
 def word(value: Value | int) -> Value:
-    """A constant in the code, or what is a value of the code already."""
+    """Number as a 64-bit constant in the code; a value that is in the code already is returned
+    unchanged."""
     return ir.Constant(ir.IntType(64), value) if isinstance(value, int) else value
 
 
 def datas(context: Any, builder: Any, *arrays: tuple[Any, Value]) -> list[Value]:
-    """Where the values of some arrays begin, each given by its type and itself."""
+    """Pointers to the first values of several arrays, each given as Numba's type and the array in
+    the code."""
     return [data(context, builder, kind, value) for kind, value in arrays]
 
 
 def unpacked(builder: Any, values: Value) -> list[Value]:
-    """The values of a tuple."""
+    """Elements of a tuple in the code."""
     return [builder.extract_value(values, index) for index in range(len(values.type.elements))]
 
 
 def declared(builder: Any, name: str, kind: Any) -> Any:
-    """A function of another module, by its name and LLVM's type of it."""
+    """Function of another module, declared in the code by its name and LLVM's type of it."""
     module = builder.module
     return module.globals.get(name) or ir.Function(module, kind, name)
 
 
 class Writer:
-    """Writes vector code of one format and width."""
+    """Writer of vector instructions for one number format and one vector width."""
 
     def __init__(self, builder: Any, real: Any, bits: int) -> None:
         self.builder, self.bytes = builder, real.bitwidth // 8
@@ -108,7 +114,7 @@ class Writer:
         self.word = ir.IntType(64)
 
     def call(self, name: str, result: Any, *operands: Value) -> Value:
-        """One of LLVM's own functions."""
+        """Write a call of one of LLVM's own vector functions."""
         kind = ir.FunctionType(result, [operand.type for operand in operands])
         full = f"{name}.{self.suffix}"
         full += ".p0" if "masked" in name else ""
@@ -116,13 +122,14 @@ class Writer:
         return self.builder.call(function, operands)
 
     def sum(self, *terms: Value | int) -> Value:
+        """Write the sum of whole numbers."""
         total, *rest = (word(term) for term in terms)
         for term in rest:
             total = self.builder.add(total, term)
         return total
 
     def spread(self, value: Value, type: Any = None) -> Value:
-        """One value in every lane."""
+        """Write a vector that holds one value in every lane."""
         type = type or self.vector
         first = ir.Constant(ir.IntType(32), 0)
         one = self.builder.insert_element(ir.Constant(type, ir.Undefined), value, first)
@@ -130,16 +137,17 @@ class Writer:
         return self.builder.shuffle_vector(one, one, order)
 
     def fused(self, one: Value, other: Value, total: Value) -> Value:
-        """``one * other + total``: llvm.fma would call a library where no instruction does it."""
+        """Write ``a * b + total``. LLVM's fmuladd is used, because its fma would call a library
+        where the processor has no such instruction."""
         return self.call("llvm.fmuladd", self.vector, one, other, total)
 
     def added(self, one: Value, other: Value) -> Value:
-        """``one + other`` in each lane; whole numbers wrap around."""
+        """Write ``a + b`` in each lane; whole numbers wrap around."""
         add = self.builder.add if self.whole else self.builder.fadd
         return add(one, other)
 
     def total(self, vector: Value) -> Value:
-        """The sum of its lanes, in any order."""
+        """Write the sum of the lanes of a vector, in any order."""
         start = () if self.whole else (ir.Constant(self.real, 0),)
         kind = ir.FunctionType(self.real, [each.type for each in (*start, vector)])
         name = f"llvm.vector.reduce.{'add' if self.whole else 'fadd'}.{self.suffix}"
@@ -148,11 +156,12 @@ class Writer:
         return self.builder.call(function, [*start, vector], fastmath=liberties)
 
     def least(self, one: Value, other: Value) -> Value:
-        """The smaller of two whole numbers."""
+        """Write the smaller of two whole numbers."""
         return self.builder.select(self.builder.icmp_signed("<", one, other), one, other)
 
     def load(self, data: Value, index: Value, mask: Value = None) -> Value:
-        """A vector from ``index`` on. Where the mask is off, nothing is read and 0 is taken."""
+        """Write the load of a vector from ``index`` on. Lanes whose mask is off are not read and
+        become 0."""
         place = self._place(data, index)
         if mask is None:
             return self.builder.load(place, align=self.bytes)
@@ -160,13 +169,13 @@ class Writer:
         return self.call("llvm.masked.load", self.vector, place, self._align(), mask, zero)
 
     def every(self, step: int, vectors: list[Value]) -> Value:
-        """The lanes 0, ``step``, 2 ``step`` ... of one or two vectors."""
+        """Write a vector of the lanes 0, ``step``, 2 ``step`` ... of one vector or of two together."""
         order = list(range(0, step * self.lanes, step))
         places = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), order)
         return self.builder.shuffle_vector(vectors[0], vectors[-1], places)
 
     def store(self, value: Value, data: Value, index: Value, mask: Value = None) -> None:
-        """Write a vector, or its lanes where the mask is on."""
+        """Write the store of a vector, or only of those lanes whose mask is on."""
         place = self._place(data, index)
         if mask is None:
             self.builder.store(value, place, align=self.bytes)
@@ -174,12 +183,15 @@ class Writer:
             self.call("llvm.masked.store", ir.VoidType(), value, place, self._align(), mask)
 
     def before(self, count: Value, vector: int) -> Value:
-        """A mask of the lanes before ``count``, where this is one vector of several."""
+        """Write a mask of the lanes before ``count``, for vector number ``vector`` of several."""
         return self.within(word(0), count, vector)
 
     def within(self, left: Value, length: Value, vector: int) -> Value:
-        """A mask of the lanes whose place, ``left`` and counted on, is from 0 to before
-        ``length``."""
+        """Write a mask of the lanes whose place lies in a row: 0 <= place < ``length``.
+
+        The lanes of all vectors together have the places ``left``, ``left + 1``, ...; ``vector`` is
+        the number of this vector.
+        """
         small = ir.IntType(32)
         wide = ir.VectorType(small, self.lanes)
         lanes = [vector * self.lanes + lane for lane in range(self.lanes)]
@@ -188,13 +200,16 @@ class Writer:
         return self.builder.icmp_unsigned("<", places, length)
 
     def chosen(self, bits: Value, vector: int) -> Value:
-        """A mask from a word that has a bit for every lane of several vectors."""
+        """Write a mask for vector number ``vector`` from a word with a bit for every lane of
+        several vectors."""
         moved = self.builder.lshr(bits, word(vector * self.lanes))
         narrow = self.builder.trunc(moved, ir.IntType(self.lanes)) if self.lanes < 64 else moved
         return self.builder.bitcast(narrow, self.mask)
 
     def _place(self, data: Value, index: Value) -> Value:
+        """Write the pointer to the vector that begins at ``index``."""
         return self.builder.bitcast(self.builder.gep(data, [index]), self.vector.as_pointer())
 
     def _align(self) -> Value:
+        """Alignment of vectors in memory, in bytes: that of a single value."""
         return ir.Constant(ir.IntType(32), self.bytes)

@@ -1,8 +1,9 @@
-"""Loops of lesson 05, in vectors of explicit width: arithmetic in registers, and reading an array.
+"""Loops of lesson 05 in vectors of explicit width: arithmetic in registers, and one pass over an
+array.
 
-A vector of so many lanes multiplies and adds, again and again. Many sums that do not wait for each
-other keep the processor busy. Nothing is read or written in the loop, so that its time is that of
-the arithmetic.
+In the first loop, vectors of a given number of lanes multiply and add, again and again. Many sums
+that do not depend on each other keep the processor busy. The loop reads and writes no memory, so
+its time is that of the arithmetic.
 """
 
 from __future__ import annotations
@@ -39,8 +40,11 @@ NARROWEST = 128
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """What is added up and what is multiplied, as NumPy stores it. ``needs`` are features of a
-    processor, of which one group must be there."""
+    """NumPy types of the sum and of the factors of one instruction.
+
+    ``needs`` are groups of processor features; the instruction exists if the processor has all
+    features of one group.
+    """
 
     sum: np.dtype[Any]
     factors: tuple[np.dtype[Any], ...]
@@ -48,26 +52,27 @@ class Arithmetic:
 
     @property
     def products(self) -> int:
-        """How many are added to one sum by one instruction."""
+        """Number of products that one instruction adds to a sum."""
         return self.sum.itemsize // self.factors[0].itemsize
 
     @property
     def bits(self) -> int:
-        """Of a value that is multiplied."""
+        """Bits of a factor."""
         return 8 * self.factors[0].itemsize
 
     @property
     def least(self) -> int:
-        """The fewest lanes."""
+        """Smallest number of lanes."""
         return 1 if self.products == 1 else NARROWEST // self.bits
 
     @property
     def here(self) -> bool:
-        """Whether the processor that the code is compiled for has the instruction."""
+        """True if the processor that the code is compiled for has the instruction."""
         return any(group <= FEATURES for group in self.needs)
 
 
 def _arithmetic(total: str, factors: str, *needs: set[str]) -> Arithmetic:
+    """Arithmetic from names of NumPy types and groups of processor features."""
     groups = tuple(map(frozenset, needs)) or (frozenset[str](),)
     return Arithmetic(np.dtype(total), tuple(map(np.dtype, factors.split())), groups)
 
@@ -82,13 +87,13 @@ ARITHMETIC = {
 
 
 def available() -> tuple[str, ...]:
-    """The formats that the processor computes in vectors."""
+    """Names of the formats that this processor computes in vectors."""
     return tuple(name for name, each in ARITHMETIC.items() if each.here)
 
 
 @dataclass(frozen=True)
 class MicroKernel:
-    """A loop over ``sums`` vectors of ``lanes`` values that do not wait for each other."""
+    """Loop over ``sums`` vectors of ``lanes`` values each, which do not depend on each other."""
 
     format: str
     lanes: int
@@ -97,17 +102,23 @@ class MicroKernel:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of the sums: vectors by lanes, of which a dot product fills fewer."""
+        """Shape of the array of sums: number of vectors by values in each. A dot product has fewer
+        sums than lanes."""
         return self.sums, self.lanes // ARITHMETIC[self.format].products
 
     def __call__(self, start: Array, factors: Sequence[Array], steps: int) -> Array:
-        """The sums after so many steps, from ``start``.
+        """Return the sums after ``steps`` steps.
 
-        A step is ``sum + sum * x`` in fp64 and fp32, with one value x; it is ``sum + x . y`` with
-        2 values each in bf16 (their bits as uint16), and with 4 in int8 (uint8 by int8).
+        A step is ``sum + sum * x`` in fp64 and fp32, with one value x. It is ``sum + x . y`` with 2
+        values each in bf16 (their bits as uint16), and with 4 in int8 (uint8 by int8).
+
+        Args:
+            start: initial sums, of the loop's ``shape``.
+            factors: the arrays x and, for a dot product, y.
+            steps: number of steps, from 1 on.
 
         Raises:
-            InputError: other shapes or types, or no step.
+            InputError: an array has another shape or type, or there is no step.
         """
         kind, steps = ARITHMETIC[self.format], whole_number("steps", steps)
         wanted = [(self.shape, kind.sum), *(((kind.products,), dtype) for dtype in kind.factors)]
@@ -123,7 +134,8 @@ class MicroKernel:
         return out
 
     def run(self, steps: int) -> int:
-        """Operations done in so many steps: a product and an addition for each lane."""
+        """Run ``steps`` steps on prepared values and return the number of operations: a product and
+        an addition per lane."""
         kind = ARITHMETIC[self.format]
         # factors of 0: the sums stay far from infinity and from what is slow below normal
         factors = [np.zeros(kind.products, dtype) for dtype in kind.factors]
@@ -132,12 +144,18 @@ class MicroKernel:
 
 
 def micro_kernel(format: str, lanes: int) -> MicroKernel:
-    """The loop for vectors of so many lanes; wider ones than the processor has become several.
+    """Return the loop for vectors of ``lanes`` values of a format.
 
-    It is compiled at its first call, and kept.
+    Vectors that are wider than those of the processor become several. The loop is compiled at its
+    first call, and kept.
+
+    Args:
+        format: ``"fp64"``, ``"fp32"``, ``"bf16"`` or ``"int8"``.
+        lanes: a power of two, at most 64.
 
     Raises:
-        InputError: no such format, none on this processor, or no such number of lanes.
+        InputError: there is no such format, this processor does not compute it, or the number of
+            lanes is not allowed.
     """
     kind = one_option("format of vectors", format, ARITHMETIC)
     if not kind.here:
@@ -153,6 +171,7 @@ def micro_kernel(format: str, lanes: int) -> MicroKernel:
 
 @cache
 def _compiled(format: str, lanes: int) -> MicroKernel:
+    """Loop for a format and a number of lanes that are known to be allowed."""
     kind = ARITHMETIC[format]
     # the operands, and what the compiler needs, take the other registers
     sums = max(1, 3 * REGISTERS // 4 // max(1, lanes * kind.bits // BITS))
@@ -169,7 +188,8 @@ def _repeat(
     typing: Any, products: Any, lanes: Any, sums: Any, start: Any, out: Any, factors: Any,
     steps: Any,
 ) -> Any:  # fmt: skip
-    """``sums`` vectors through so many steps; at least one step."""
+    """Write the code that takes ``sums`` vectors through ``steps`` steps; there is at least one
+    step."""
     real, each = start.dtype, products.literal_value
     bits = lanes.literal_value // each * real.bitwidth
     # a dot product is an instruction, and there is none for more than a vector
@@ -191,13 +211,15 @@ def _repeat(
 
 
 def _fused(write: Writer, factors: list[Value]) -> Callable[[Value], Value]:
-    """What changes is factor and addend: ARM adds in place, and no product can be kept."""
+    """Step ``total * factor + total``. The changing value is both factor and addend, because ARM
+    adds in place, and so that no product can be kept from one step to the next."""
     factor = write.spread(factors[0])
     return lambda total: write.fused(total, factor, total)
 
 
 def _dot(write: Writer, factors: list[Value]) -> Callable[[Value], Value]:
-    """A processor's own instruction, whose operands are words of 32 bits in each lane."""
+    """Step that is one dot-product instruction of the processor, whose operands are words of 32
+    bits in each lane."""
     words = ir.VectorType(ir.IntType(32), write.lanes)
     pair = [write.spread(each, words) for each in factors]
     name = "avx512.vpdpbusd" if write.whole else "avx512bf16.dpbf16ps"
@@ -210,7 +232,7 @@ def _dot(write: Writer, factors: list[Value]) -> Callable[[Value], Value]:
 def _loop(
     write: Writer, first: list[Value], steps: Value, step: Callable[[Value], Value]
 ) -> list[Value]:
-    """Every sum, changed by so many steps."""
+    """Write a loop of ``steps`` steps, and return the changed sums."""
     builder, before = write.builder, write.builder.block
     body, end = builder.append_basic_block("step"), builder.append_basic_block("done")
     builder.branch(body)
@@ -237,10 +259,10 @@ BLOCK = VECTORS * BITS // 8
 
 
 def total(values: Array) -> Any:
-    """The sum of an array in its own format, in any order; whole numbers wrap around.
+    """Return the sum of an array in its own format, added in any order; whole numbers wrap around.
 
     Raises:
-        InputError: the array has gaps, is empty or no multiple of ``BLOCK`` bytes.
+        InputError: the array has gaps, is empty, or is no multiple of ``BLOCK`` bytes.
     """
     fits = values.flags.c_contiguous and values.nbytes and values.nbytes % BLOCK == 0
     if not fits:
@@ -253,12 +275,14 @@ def total(values: Array) -> Any:
 
 @numba.njit(nogil=True)
 def _total(values: Array) -> Any:
+    """Sum of the values of a line of whole blocks, compiled."""
     return _add_lanes(BITS, VECTORS, values, np.int64(values.size))
 
 
 @written
 def _add_lanes(typing: Any, bits: Any, vectors: Any, values: Any, count: Any) -> Any:
-    """The sum of ``count`` values, whole blocks of them; at least one block."""
+    """Write the code for the sum of ``count`` values, which fill at least one block and only whole
+    blocks."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
         _, _, values_, count_ = args

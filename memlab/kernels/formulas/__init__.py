@@ -1,5 +1,5 @@
-"""Formulas, index maps and random numbers in plain Python: they stand once, and the kernels of
-every device compile them."""
+"""Formulas, index maps and random numbers in plain Python, written once and compiled by the kernels
+of every device."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def called(function: Callable[..., Any]) -> dict[str, FunctionType]:
-    """The functions of this folder that a function calls, by the names that they have there."""
+    """Functions of this package that a function calls, by the names that it calls them by."""
     assert isinstance(function, FunctionType)
     loads = (each for each in get_instructions(function) if each.opname == "LOAD_GLOBAL")
     names = {each.argval: function.__globals__.get(each.argval) for each in loads}

@@ -1,9 +1,9 @@
-"""The inner loops of matrix products, made of vectors.
+"""Inner loops of matrix products, written in vectors.
 
 A block of sums, some rows by some vectors, stays in the processor's registers while the loop walks
-along the inner extent, so that each value that is loaded takes part in several products. So does a
-block of dot products, some rows by some rows, which are sums along the lanes. ``bits`` is the width
-of a vector. Indices count values in flat arrays, and nothing is checked.
+along the inner extent, so that each value that is loaded takes part in several products. A block of
+dot products works alike: some rows by some rows, summed along the lanes. ``bits`` is the width of a
+vector. Indices count values in flat arrays, and nothing is checked.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ VECTORS = 3
 
 
 def block(registers: int) -> tuple[int, tuple[int, int]]:
-    """How many rows of ``VECTORS`` sums, and how many by how many dot products, fill that many
-    registers and leave some for what they are made of."""
+    """Rows of ``VECTORS`` sums, and rows by rows of dot products, that fill so many registers and
+    leave some for the factors."""
     return (8, (4, 6)) if registers == 32 else (4, (3, 3))
 
 
@@ -51,12 +51,15 @@ def multiply_panel(
     typing: Any, bits: Any, rows: Any, vectors: Any, a: Any, a_at: Any, out: Any, out_at: Any,
     extent: Any, start: Any, bias: Any, panel: Any, panel_at: Any,
 ) -> Any:  # fmt: skip
-    """``out = a panel``, a block of some rows and vectors.
+    """Compute ``out = a panel`` for a block of ``rows`` rows and ``vectors`` vectors.
 
-    ``a_at`` = (first index, from row to row, from step to step), ``out_at`` = (first index, from
-    row to row), ``panel_at`` = (first index, from step to step). ``extent`` = (rows, lanes, steps):
-    rows and lanes beyond it are not written; at least one row and one step. ``start`` = (ZERO, BIAS
-    or ADD, index of the bias of the first row).
+    Args:
+        a_at: (first index, distance from row to row, from step to step) in ``a``.
+        out_at: (first index, distance from row to row) in ``out``.
+        extent: (rows, lanes, steps); rows and lanes beyond it are not written. At least one row and
+            one step.
+        start: (ZERO, BIAS or ADD, index of the bias of the first row).
+        panel_at: (first index, distance from step to step) in ``panel``.
     """
 
     def step(write: Writer, data: list[Value], at: list[Value], state: list[Value]) -> Step:
@@ -75,11 +78,16 @@ def multiply_offsets(
     typing: Any, bits: Any, rows: Any, vectors: Any, a: Any, a_at: Any, out: Any, out_at: Any,
     extent: Any, start: Any, bias: Any, image: Any, table: Any, image_at: Any,
 ) -> Any:  # fmt: skip
-    """The same, where the lanes of a step lie in an image.
+    """Compute ``out = a lowered`` for a block of rows and vectors, with the lowered values read
+    from an image.
 
-    ``table`` has two numbers for each of the taps that every channel is read at: how far its lanes
-    are from the block's first place in that channel, and a bit for every lane that is inside the
-    image. ``image_at`` = (first place, from channel to channel, taps).
+    Other arguments are as for ``multiply_panel``.
+
+    Args:
+        table: two numbers for each tap at which every channel is read: the distance of its lanes
+            from the block's first place in that channel, and a bit for every lane that is inside
+            the image.
+        image_at: (first place, distance from channel to channel, number of taps).
     """
 
     def step(write: Writer, data: list[Value], at: list[Value], state: list[Value]) -> Step:
@@ -107,7 +115,7 @@ def _product(
     sizes: tuple[Any, Any, Any], arrays: tuple[Any, Any, Any], operands: tuple[Any, ...],
     numbers: int, initial: Callable[[list[Value]], list[Value]], step: Stepper,
 ) -> Any:  # fmt: skip
-    """Signature and code of a block of sums, whose vectors ``step`` loads."""
+    """Signature and code of a block of sums, whose vectors are loaded by ``step``."""
     a, out, bias = arrays
     bits, rows, vectors = (size.literal_value for size in sizes)
     several = [types.UniTuple(types.int64, count) for count in (3, 2, 3, 2, numbers)]
@@ -134,7 +142,7 @@ Sums = list[list[Value]]
 
 
 class _SumBlock:
-    """Writes the code of a block of sums: how it starts, its loop, what becomes of it."""
+    """Writer of the code of a block of sums: initial values, loop, and store of the results."""
 
     def __init__(self, write: Writer, rows: int, vectors: int, extent: list[Value]) -> None:
         self.write, self.rows, self.vectors = write, rows, vectors
@@ -145,7 +153,8 @@ class _SumBlock:
         self.masks = [write.before(extent[1], vector) for vector in range(vectors)]
 
     def starts(self, out: Value, at: list[Value], start: list[Value], bias: Value) -> Sums:
-        """What the sums start from."""
+        """Write the initial values of the sums: 0, the bias of each row, or the values of the
+        output."""
         write, builder = self.write, self.write.builder
         kind, first = start
         biased = builder.icmp_signed("==", kind, word(BIAS))
@@ -175,6 +184,7 @@ class _SumBlock:
         self, sums: Sums, a: Value, at: list[Value], initial: list[Value],
         step: Callable[[list[Value]], Step],
     ) -> Sums:  # fmt: skip
+        """Write the loop over all steps, and return the sums after it."""
         write, builder = self.write, self.write.builder
         first, between, apart = at
         rows = [builder.gep(a, [write.sum(first, builder.mul(row, between))]) for row in self.row]
@@ -204,7 +214,7 @@ class _SumBlock:
         return following
 
     def finish(self, sums: Sums, out: Value, at: list[Value]) -> None:
-        """Write the sums."""
+        """Write the store of the sums into the output."""
         write, builder = self.write, self.write.builder
         whole = builder.icmp_signed(">=", self.lanes, word(self.vectors * write.lanes))
         # a store with a mask takes several cycles, even where all lanes are on
@@ -216,7 +226,7 @@ class _SumBlock:
                             write.store(total, out, place, None if all_lanes else mask)
 
     def _places(self, row: Value, at: list[Value]) -> list[tuple[Value, Value]]:
-        """Where the vectors of a row of the output begin, and which lanes there are."""
+        """First index of each vector in a row of the output, with the mask of its valid lanes."""
         write = self.write
         first = write.sum(at[0], write.builder.mul(row, at[1]))
         return [
@@ -229,10 +239,13 @@ def dot_rows(
     typing: Any, bits: Any, rows: Any, columns: Any, a: Any, a_at: Any, b: Any, b_at: Any,
     out: Any, out_at: Any, extent: Any, add: Any,
 ) -> Any:  # fmt: skip
-    """``out = a b^T``, or added to it, for a block of some rows of ``a`` and of ``b``.
+    """Compute ``out = a b^T``, or add it to ``out``, for a block of rows of ``a`` and of ``b``.
 
-    All ``.._at`` = (first index, from row to row). ``extent`` = (rows of a, rows of b, lanes): at
-    least one row of each; what is beyond is neither read nor written.
+    Args:
+        a_at: (first index, distance from row to row) in ``a``; ``b_at`` and ``out_at`` likewise.
+        extent: (rows of a, rows of b, lanes), with at least one row of each. Whatever is beyond is
+            neither read nor written.
+        add: True to add to ``out``.
     """
     sizes = bits.literal_value, rows.literal_value, columns.literal_value
     pair, triple = (types.UniTuple(types.int64, count) for count in (2, 3))
@@ -273,7 +286,7 @@ def _dots(
     write: Writer, ours: tuple[Value, list[Value]], theirs: tuple[Value, list[Value]],
     count: Value,
 ) -> list[Value]:  # fmt: skip
-    """Vectors whose lanes add up to the product of each row with each."""
+    """Vectors whose lanes add up to the inner products of all pairs of rows."""
     builder, before = write.builder, write.builder.block
     pairs = len(ours[1]) * len(theirs[1])
     whole = builder.and_(count, word(-write.lanes))
