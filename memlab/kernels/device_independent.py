@@ -139,7 +139,7 @@ def load() -> None:
 
 
 def register(device: str, loops: Loops) -> None:
-    """Register, for a device, all kernels that are listed here, bound to the loops of that device."""
+    """Register, for a device, all kernels that are listed here, bound to its loops."""
     load()
     for kind, compute in EVERYWHERE.items():
         layer = LAYERS.get(kind.removesuffix(".backward"))

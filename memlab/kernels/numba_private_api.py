@@ -89,7 +89,7 @@ def _cache_class() -> Any:
             FILE_OF_CACHE.replace(self, file(self.cache_path, place.filename_base, stamp))
 
         def _guard_against_spurious_io_errors(self) -> Any:
-            """Context of every load and save, in which errors of reading and writing are ignored."""
+            """Context of each load and save that ignores errors of reading and writing."""
             return suppress(*UNREADABLE)
 
     return KernelCache

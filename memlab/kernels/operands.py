@@ -1,4 +1,4 @@
-"""Operands of a call in order, and settings of its layer, as the kernels of every device read them."""
+"""Operands of a call and settings of its layer, as the kernels of every device read them."""
 
 from __future__ import annotations
 

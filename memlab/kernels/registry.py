@@ -59,7 +59,7 @@ class KernelCall:
 
     @property
     def accumulate_weights(self) -> bool:
-        """True if the gradients of the parameters hold something already, to which the kernel adds."""
+        """True if the kernel adds to gradients of parameters that are there already."""
         return "dweight" in self.updates
 
     def adds(self, name: str) -> bool:

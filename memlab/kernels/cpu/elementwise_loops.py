@@ -96,5 +96,5 @@ def each(
 
 
 def update(formula: Callable[..., None], arrays: Iterable[Array], settings: Extra) -> None:
-    """Apply the formula of an optimizer to every value of a parameter, its gradient and its states."""
+    """Apply an optimizer's formula to every value of a parameter, its gradient and its states."""
     LOOPS[formula](tuple(array.reshape(-1) for array in arrays), settings)

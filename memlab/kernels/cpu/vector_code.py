@@ -169,7 +169,7 @@ class Writer:
         return self.call("llvm.masked.load", self.vector, place, self._align(), mask, zero)
 
     def every(self, step: int, vectors: list[Value]) -> Value:
-        """Write a vector of the lanes 0, ``step``, 2 ``step`` ... of one vector or of two together."""
+        """Write a vector of the lanes 0, ``step``, 2 ``step`` ... of one or two vectors."""
         order = list(range(0, step * self.lanes, step))
         places = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), order)
         return self.builder.shuffle_vector(vectors[0], vectors[-1], places)

@@ -2,12 +2,12 @@
 
 A matrix product packs its operand into panels that fit the cache, and lowering can be that packing:
 the lowered values of some neighbouring output places are written where the product reads them, and
-nowhere else. The panel is the workspace; where it does not hold all channels, they take turns and
-the output adds up.
+nowhere else. The panel is the workspace. Where it does not hold all channels, some channels are
+lowered at a time, and the output adds up.
 
 The gradient ``dW = dY L^T`` is made of dot products along the places: a few channels are lowered
-for many places at once. ``dL = W^T dY`` is made for a few rows of one tile, which col2im adds to
-the image while they are in the cache.
+for many places at once. ``dL = W^T dY`` is computed for a few rows of one tile, which col2im adds
+to the image while they are in the cache.
 """
 
 from __future__ import annotations
@@ -42,7 +42,11 @@ from memlab.kernels.registry import Array, KernelCall, kernel
 
 @kernel("conv2d", "im2col-tile")
 def conv2d(call: KernelCall) -> None:
-    """``Y = W L``, tile by tile of ``L``; each thread has its own tiles and its own panel."""
+    """Compute ``Y = W L`` plus the bias, tile by tile of ``L``; each thread has its own tiles and
+    its own panel.
+
+    Shapes: x (B, C, H, W), weight (K, C/g, k, k), bias (K,), y (B, K, Ho, Wo).
+    """
     x, y, weight, bias = call["x"], call["y"], call["weight"], call.arrays.get("bias")
     at, groups, panels = window(call), convolution(call).groups, own(call["workspace"], 2)
     check(panels[0])
@@ -61,7 +65,7 @@ def _forward(
     groups: int,
     tiles: tuple[int, int],
 ) -> None:  # fmt: skip
-    """Some tiles of an image, counted from the first to before the second."""
+    """Compute the tiles of an image from the first to before the second number of ``tiles``."""
     outer, inner = len(weight) // groups, weight.shape[1]
     taps, places, (steps, tile) = at.kernel * at.kernel, at.rows * at.columns, panel.shape
     together, image, lowered = steps // taps, x.reshape(-1), panel.reshape(-1)
@@ -81,7 +85,7 @@ def _multiply(
     weight: Array, maps: tuple[int, int], depth: tuple[int, int], bias: Array | None,
     panel: Array, tile: int, y: Array, first: int, count: int,
 ) -> None:  # fmt: skip
-    """Some output maps at ``count`` places, from some rows of the lowered matrix."""
+    """Compute some output maps at ``count`` places from some rows of the lowered matrix."""
     a, out, inner, places = weight.reshape(-1), y.reshape(-1), weight[0].size, y[0].size
     begin, steps = depth
     initial, start = (a, ZERO) if bias is None else (bias, BIAS)
@@ -97,8 +101,11 @@ def _multiply(
 
 @kernel("conv2d.backward", "im2col-tile")
 def conv2d_backward(call: KernelCall) -> None:
-    """``dW`` adds up over the images, each thread some columns or rows of it; ``dX`` is made image
-    by image, each thread some images or channels. So the order of every sum is that of one thread.
+    """Compute ``dW``, summed over the images, ``dX`` image by image, and the gradient of the bias.
+
+    A thread computes some columns or rows of ``dW``, and some images or channels of ``dX``, so the
+    order of every sum is that of a single thread. Shapes are those of ``conv2d``; each gradient has
+    the shape of its tensor.
     """
     _weight_gradients(call)
     if "dx" in call.arrays:
@@ -108,6 +115,7 @@ def conv2d_backward(call: KernelCall) -> None:
 
 
 def _weight_gradients(call: KernelCall) -> None:
+    """Compute ``dW`` over all images, on several threads."""
     x, dy, dweight = call["x"], call["dy"], call["dweight"]
     at, groups, workspaces = window(call), convolution(call).groups, own(call["lowered"], 2)
     check(workspaces[0])
@@ -125,6 +133,7 @@ def _weight_gradients(call: KernelCall) -> None:
 
 
 def _input_gradients(call: KernelCall) -> None:
+    """Compute ``dX`` of all images, on several threads."""
     dx, dy, weight, add = call["dx"], call["dy"], call["weight"], call.accumulate
     at, groups = window(call), convolution(call).groups
     panels, tables = own(call["panel"], 2), own(call["table"], 3)
@@ -142,13 +151,15 @@ def _input_gradients(call: KernelCall) -> None:
 
 
 def _parts(units: int, threads: int) -> int:
-    """Into how many parts each unit is cut, so that the threads have about as much to do."""
+    """Number of parts that each unit of work is cut into, so that the threads have about as much to
+    do."""
     return 1 if units % threads == 0 or units >= 4 * threads else threads
 
 
 @compiled
 def _some(count: int, block: int, part: int, parts: int) -> tuple[int, int]:
-    """One of some parts of ``count``, in whole blocks: the first and the one after the last."""
+    """Range of part number ``part`` of ``count`` values, cut into ``parts`` parts of whole blocks:
+    the first value and the one after the last."""
     blocks = -(-count // block)
     return blocks * part // parts * block, min(count, blocks * (part + 1) // parts * block)
 
@@ -158,7 +169,8 @@ def _weight_gradient(
     x: Array, dweight: Array, dy: Array, lowered: Array, at: ConvWindow, groups: int,
     unit: int, parts: int, add: bool,
 ) -> None:  # fmt: skip
-    """What an image adds for the channels that are lowered together, and some of the maps."""
+    """Add, to the gradient of some maps' weights, one image's sums for the channels that are
+    lowered together."""
     outer, inner = len(dweight) // groups, dweight.shape[1]
     taps, places, (rows, tile) = at.kernel * at.kernel, at.rows * at.columns, lowered.shape
     image, panel, together = x.reshape(-1), lowered.reshape(-1), rows // taps
@@ -178,7 +190,8 @@ def _dot(
     dy: Array, maps: tuple[int, int], depth: tuple[int, int], panel: Array, tile: int,
     dweight: Array, first: int, count: int, add: bool,
 ) -> None:  # fmt: skip
-    """Some maps of ``dY`` with some rows of the lowered matrix, at ``count`` places."""
+    """Multiply some maps of ``dY`` with some rows of the lowered matrix, at ``count`` places, into
+    ``dW``."""
     a, out, inner, places = dy.reshape(-1), dweight.reshape(-1), dweight[0].size, dy[0].size
     begin, rows = depth
     for row in range(0, rows, DOTS[1]):
@@ -195,7 +208,8 @@ def _input_gradient(
     dx: Array, weight: Array, dy: Array, panel: Array, table: Array, at: ConvWindow, groups: int,
     part: tuple[int, int], add: bool,
 ) -> None:  # fmt: skip
-    """A part (which, of how many) of the channels of an image."""
+    """Compute the gradient of some channels of an image; ``part`` is (number of the part, number of
+    parts)."""
     outer, places, lanes = len(weight) // groups, at.rows * at.columns, block_lanes(dy)
     together = len(panel) - ROWS  # the last rows are for the product
     source, flat, inner = dy.reshape(-1), panel.reshape(-1), weight.shape[1]
@@ -218,7 +232,7 @@ def _input_gradient(
 
 @compiled
 def _clear(dx: Array, first: int, stop: int) -> None:
-    """Zeros into some channels."""
+    """Write 0 into the channels from ``first`` to before ``stop``."""
     plane = dx[0].size
     clear(dx, first * plane, (stop - first) * plane)
 
@@ -228,10 +242,10 @@ def _spread(
     dx: Array, weight: Array, maps: tuple[int, int, int], channels: tuple[int, int], panel: Array,
     table: Array, at: ConvWindow, first: int, count: int,
 ) -> None:  # fmt: skip
-    """What some maps of ``dY`` at ``count`` places add to some channels of the image.
+    """Add, to some channels of the image, the terms of some maps of ``dY`` at ``count`` places.
 
-    The rows of a block are different channels at one tap: taps of one channel meet in the image, so
-    that one would wait for what the other stores.
+    The rows of a block are different channels at one tap. Taps of one channel would meet in the
+    image, so that one would wait for the other's store.
     """
     a, image, depth, lanes = weight.reshape(-1), dx.reshape(-1), weight[0].size, block_lanes(dx)
     (k, steps, group), product = maps, panel.size - ROWS * lanes
