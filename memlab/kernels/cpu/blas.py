@@ -67,6 +67,8 @@ def gemm(
 ) -> None:
     """Multiply two matrices: ``out = scale a b``, or ``out += scale a b``.
 
+    The rows of each matrix are contiguous; between rows there may be a gap.
+
     Args:
         a: (rows, inner), or (inner, rows) if it is transposed; fp32 or fp64.
         b: (inner, columns), or (columns, inner) if it is transposed; of the same format.
@@ -75,8 +77,6 @@ def gemm(
         transpose_a: True to multiply by the transpose of ``a``.
         transpose_b: True to multiply by the transpose of ``b``.
         scale: factor of the product.
-
-    The rows of each matrix are contiguous; between rows there may be a gap.
     """
     inner = a.shape[0 if transpose_a else 1]
     rows, columns = out.shape

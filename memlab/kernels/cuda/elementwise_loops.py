@@ -1,6 +1,7 @@
-"""Kernels that are made of formulas (``memlab.kernels.device_independent``).
+"""Kernels over values, made from the formulas of ``memlab.kernels.device_independent``.
 
-A thread takes every so many values of a sample, so that neighbours read neighbours.
+A thread takes values of a sample at regular distances, so that neighbouring threads read
+neighbouring values.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Formula = Callable[..., Any]
 
 
 def of_one(function: Formula) -> Any:
-    """A kernel for ``y = f(x)``, or ``y += f(x)``."""
+    """Kernel for ``y = f(x)``, or ``y += f(x)``."""
     f = inlined(function)
     value = f if takes(function, SETTING) else inlined(lambda x, setting: f(x))
 
@@ -45,7 +46,7 @@ def of_one(function: Formula) -> Any:
 
 
 def of_two(function: Formula) -> Any:
-    """A kernel for ``y = f(one, other)``, or ``y += f(one, other)``."""
+    """Kernel for ``y = f(x, other)``, or ``y += f(x, other)``."""
     f = inlined(function)
     value = f if takes(function, SETTING) else inlined(lambda one, other, setting: f(one, other))
 
@@ -68,7 +69,8 @@ def of_two(function: Formula) -> Any:
 
 
 def of_arrays(kind: str, of: Update) -> Any:
-    """A kernel for a formula that changes value ``i`` of a parameter and of its states."""
+    """Kernel for the formula of an optimizer, which changes value ``i`` of a parameter and of its
+    states."""
     f = inlined(of.formula)
 
     def each(arrays: Any, settings: Any, count: int) -> None:
@@ -90,20 +92,36 @@ UPDATES = {of.formula: of_arrays(kind, of) for kind, of in device_independent.UP
 
 
 def each(formula: Formula, *arrays: Array, add: bool = False, setting: float = 0) -> None:
-    """Put a formula of the values of all arrays but the last into, or onto, those of the last."""
+    """Apply a formula to the values of all arrays but the last, and put the results into the last.
+
+    Args:
+        formula: function of one value or two, and of a ``setting`` if it takes one.
+        arrays: inputs, then the output, all of one shape.
+        add: True to add the results to the output.
+        setting: the formula's last argument, the same for all values.
+    """
     launch_on_values(EACH[formula], list(arrays), setting, add)
 
 
 def update(formula: Formula, arrays: Iterable[Array], settings: Iterable[float]) -> None:
-    """Change every value of a parameter and of its states, with settings in its format."""
+    """Apply an optimizer's formula to every value of a parameter, its gradient and its states.
+
+    The settings are converted to the format of the parameter.
+    """
     lines = tuple(line(array) for array in arrays)
     number, count = lines[0].dtype.type, lines[0].size
     launch(UPDATES[formula], values(count), lines, tuple(map(number, settings)), count)
 
 
 def at_every_place(operands: type) -> Callable[[Callable[..., None]], Any]:
-    """Make a kernel of a function of an image, a channel, a row, a column, and the operands, which
-    are a named tuple with annotations; it is called for every place."""
+    """Return a decorator that makes a kernel of a function and calls it for every place of some
+    maps.
+
+    The function takes an image, a channel, a row, a column, and the operands.
+
+    Args:
+        operands: class of the operands: a named tuple with annotations.
+    """
 
     def lift(function: Callable[..., None]) -> Any:
         f = inlined(function)
@@ -129,6 +147,7 @@ def at_every_place(operands: type) -> Callable[[Callable[..., None]], Any]:
 
 
 def every_place(maps: Any) -> tuple[Any, ...]:
-    """The launch of such a kernel for every place of some maps, and their extents."""
+    """Launch shape for every place of maps (B, C, H, W), followed by their extents, as arguments of
+    ``launch``."""
     batch, channels, rows, columns = maps.shape
     return planes(columns, rows, batch * channels), *maps.shape

@@ -1,8 +1,8 @@
-"""Numba's simulator of a GPU, from inside: what kernels need of it beside what it does.
+"""Parts of Numba's simulator of a GPU that are not public, which kernels need.
 
-Shared arrays are to be shared, threads are to take short turns, and an operand is to be seen as a
-line of values. The simulator's public face is that of ``numba.cuda``, which tells nothing of its
-arrays and threads. Where a version is made in another way, only runs on a simulated GPU are
+Shared arrays must really be shared, threads must take short turns, and an operand must be visible
+as a line of values. The simulator's public names are those of ``numba.cuda``, which tell nothing of
+its arrays and threads. Where a version works in another way, only runs on a simulated GPU are
 refused.
 """
 
@@ -50,24 +50,24 @@ ones are the host's, too."""
 
 @cache
 def share() -> None:
-    """Put shared arrays that are shared into the simulator.
+    """Replace the simulator's shared arrays by arrays that all threads of a block share.
 
     Raises:
-        InternalError: its own work in another way.
+        InternalError: the simulator's own shared arrays work in another way.
     """
     base: Any = SHARED()
     ALLOCATIONS.of(base(0))
 
     class SharedArrays(base):  # type: ignore[misc]  # Numba's
-        """The shared arrays of a block, each made once."""
+        """Shared arrays of a block, each allocated once."""
 
         def __init__(self, size: int) -> None:
             super().__init__(size)
             self._lock = Lock()
 
         def array(self, shape: Any, dtype: Any, alignment: int | None = None) -> Any:
-            """The array of the line that asks for it; of shape 0, the one that the launch
-            brings."""
+            """Shared array of the source line that asks for it; with shape 0, the one that the
+            launch provides."""
             if shape == 0:
                 return super().array(shape, dtype)
             caller = sys._getframe(1)
@@ -84,8 +84,10 @@ def share() -> None:
 
 @contextmanager
 def simulation() -> Iterator[None]:
-    """Let threads take short turns, since they wait for each other; and warn of no number that
-    leaves its range, as a GPU does not.
+    """Context in which a simulated kernel runs.
+
+    Its threads take short turns, since they wait for each other, and numbers that leave their range
+    cause no warning, as on a GPU.
 
     Raises:
         InternalError: this simulator works in another way.
@@ -102,12 +104,12 @@ def simulation() -> Iterator[None]:
 
 
 def device_array(values: np.ndarray[Any, Any]) -> Any:
-    """An array of the simulated device that has these values, and no copy of them."""
+    """Array of the simulated device over the memory of a NumPy array, without a copy."""
     return _array_class()(values)
 
 
 def values_of(array: Any) -> Any:
-    """NumPy's array inside one of the simulated device."""
+    """NumPy array inside an array of the simulated device."""
     try:
         return array._ary
     except AttributeError:
@@ -115,13 +117,14 @@ def values_of(array: Any) -> Any:
 
 
 def made_by_device(frame: FrameType) -> bool:
-    """Whether a function that allocates stands for the device's memory."""
+    """Return whether the function of a frame allocates on behalf of the simulated device."""
     module = str(frame.f_globals.get("__name__", ""))
     return module.startswith(DEVICE) and frame.f_code.co_name not in HOST
 
 
 def stop_threads(patience: float) -> None:
-    """End the simulated threads, which may wait for each other for ever; so many seconds each."""
+    """End all simulated threads, which may wait for each other for ever; wait at most ``patience``
+    seconds for each."""
     kind = THREAD()
     left = [thread for thread in threading.enumerate() if isinstance(thread, kind)]
     for thread in left:

@@ -129,7 +129,7 @@ def _squared_error_factor(call: KernelCall) -> float:
 
 @value_by_value("squared_error.backward", "x", "labels", "dx", setting=_squared_error_factor)
 def squared_error_backward(x: Any, target: Any, setting: Any) -> Any:
-    """Gradient of the mean squared error, ``setting (x - target)``; ``setting`` is ``2 / batch``."""
+    """Gradient of the mean squared error, ``setting (x - target)``; setting is ``2 / batch``."""
     return setting * (x - target)
 
 

@@ -168,7 +168,7 @@ def _planes(images: Array) -> Array:
 
 
 def _images(source: Array, target: Array) -> Iterator[tuple[Array, Array]]:
-    """Yield source and target as they are, or image by image where the source must be copied first."""
+    """Yield source and target as they are, or image by image where the source must be copied."""
     if source.flags.carray:  # what the loops are compiled for
         yield source, target
     else:

@@ -36,7 +36,7 @@ def conv2d(call: KernelCall, together: int = 1) -> None:
 
 @kernel("conv2d", "im2col-batch")
 def conv2d_batch(call: KernelCall) -> None:
-    """Compute ``Y = W L`` plus the bias, with all images lowered first; shapes as for ``conv2d``."""
+    """Compute ``Y = W L`` plus the bias, with all images lowered first."""
     conv2d(call, len(call["x"]))
 
 
@@ -107,6 +107,6 @@ def _groups(groups: int, weight: Array, lowered: Array, out: Array) -> list[tupl
 
 
 def _workspace(call: KernelCall) -> Array | None:
-    """Workspace for lowered images, as (images, C, k, k, Ho, Wo); None for a pointwise convolution."""
+    """Workspace for lowered images, (images, C, k, k, Ho, Wo); None for a pointwise convolution."""
     workspace = call.arrays.get("workspace")
     return workspace if workspace is None or workspace.ndim == 6 else workspace[None]

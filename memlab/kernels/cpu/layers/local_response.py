@@ -1,4 +1,4 @@
-"""Local response normalisation by the formulas of ``maps.normalization``, channel by channel."""
+"""Local response normalisation by the formulas of ``formulas.normalization``, channel by channel."""
 
 from __future__ import annotations
 
@@ -17,20 +17,27 @@ Settings = tuple[int, float, float, float]
 
 @kernel("local_response_norm")
 def local_response_norm(call: KernelCall) -> None:
-    """``y = x s^-beta``; y holds ``s`` first."""
+    """Compute ``y = x s^-beta``; y holds ``s`` at first.
+
+    Shapes: x and y (B, C, H, W).
+    """
     for x, y in zip(call["x"], call["y"], strict=True):
         _forward(matrix(x), matrix(y), _settings(call))
 
 
 @kernel("local_response_norm.backward")
 def local_response_norm_backward(call: KernelCall) -> None:
-    """``dx`` of one image at a time; the workspace holds ``s``, then ``t``."""
+    """Compute ``dx`` one image at a time; the workspace holds ``s``, then ``t``.
+
+    Shapes: x, dy and dx (B, C, H, W), workspace (C, H, W).
+    """
     buffer = matrix(own(call["workspace"], 3)[0])
     for x, dy, dx in zip(call["x"], call["dy"], call["dx"], strict=True):
         _backward(matrix(x), matrix(dy), matrix(dx), buffer, _settings(call), call.accumulate)
 
 
 def _settings(call: KernelCall) -> Settings:
+    """Size, alpha, beta and k of the layer."""
     layer = call.layer
     assert isinstance(layer, LocalResponseNorm)
     return layer.size, layer.alpha, layer.beta, layer.k
@@ -38,6 +45,7 @@ def _settings(call: KernelCall) -> Settings:
 
 @compiled
 def _forward(x: Array, y: Array, settings: Settings) -> None:
+    """Normalise one image, (C, values of a map)."""
     beta = settings[2]
     for c in range(len(x)):
         _denominator(x, c, y[c], settings)
@@ -50,6 +58,7 @@ def _forward(x: Array, y: Array, settings: Settings) -> None:
 def _backward(
     x: Array, dy: Array, dx: Array, t: Array, settings: Settings, accumulate: bool
 ) -> None:
+    """Write, or add, the gradient of one image, (C, values of a map)."""
     size, alpha, beta, _ = settings
     for c in range(len(x)):
         _denominator(x, c, t[c], settings)
@@ -62,7 +71,7 @@ def _backward(
 
 @compiled
 def _denominator(x: Array, c: int, s: Array, settings: Settings) -> None:
-    """``s`` of one channel."""
+    """Write ``s`` of channel ``c``."""
     size, alpha, _, k = settings
     s[:] = k
     first, stop = around(c, len(x), size)
@@ -74,7 +83,7 @@ def _denominator(x: Array, c: int, s: Array, settings: Settings) -> None:
 
 @compiled
 def _spread(x: Array, dy: Array, dx: Array, s: Array, beta: float, accumulate: bool) -> None:
-    """The first term of ``dx``; ``t`` takes the place of ``s``."""
+    """Write, or add, the first term of ``dx`` of one channel, and replace ``s`` by ``t``."""
     for i in range(x.size):
         through = weakened(dy[i], s[i], beta)
         s[i] = through * x[i] / s[i]
@@ -83,5 +92,6 @@ def _spread(x: Array, dy: Array, dx: Array, s: Array, beta: float, accumulate: b
 
 @compiled
 def _subtract(t: Array, x: Array, factor: float, dx: Array) -> None:
+    """Subtract ``factor x t`` from ``dx``."""
     for i in range(t.size):
         dx[i] -= factor * x[i] * t[i]

@@ -1,5 +1,8 @@
-"""Batch and layer normalisation: statistics of a channel over batch and map, or of a token over its
-features, their sums in fp64."""
+"""Batch and layer normalisation, with sums in fp64.
+
+Batch normalisation takes mean and variance of a channel over batch and map; layer normalisation
+takes those of a token over its features.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +24,13 @@ _input_gradient = of_two(callable_in_loops(normalized_backward))
 
 @kernel("batch_norm")
 def batch_norm(call: KernelCall) -> None:
-    """``y = (x - mean) / sqrt(variance + epsilon) * weight + bias``, per channel.
+    """Compute ``y = (x - mean) / sqrt(variance + epsilon) * weight + bias``, per channel.
 
-    Training takes mean and variance of the batch, keeps them for backward and moves the running
-    ones; where it runs again, it takes the kept ones. Inference takes the running ones.
+    Training computes mean and variance of the batch, keeps them for backward, and moves the running
+    mean and variance. A recomputation reads the kept ones. Inference reads the running ones.
+
+    Shapes: x and y (B, C, H, W); weight, bias, mean, inverse_deviation, running_mean and
+    running_var (C,).
     """
     layer, x, y = call.layer, span(call["x"]), span(call["y"])
     assert isinstance(layer, BatchNorm)
@@ -43,8 +49,12 @@ def batch_norm(call: KernelCall) -> None:
 
 @kernel("batch_norm.backward")
 def batch_norm_backward(call: KernelCall) -> None:
-    """With ``n`` the normalised x: ``db`` sums dy, ``dw`` sums dy n, and
-    ``dx = weight / deviation (dy - mean of dy - n mean of dy n)``."""
+    """Compute the gradients of batch normalisation.
+
+    With ``n`` the normalised x, ``db`` is the sum of dy, ``dw`` is the sum of dy n, and ``dx =
+    weight / deviation (dy - mean of dy - n mean of dy n)``. Shapes are those of ``batch_norm``;
+    each gradient has the shape of its tensor.
+    """
     dx = span(call["dx"]) if "dx" in call.arrays else None
     kept, gradients = (call["mean"], call["inverse_deviation"]), (call["dweight"], call["dbias"])
     shape, x, dy = _shape(call["x"]), span(call["x"]), span(call["dy"])
@@ -54,8 +64,11 @@ def batch_norm_backward(call: KernelCall) -> None:
 
 @kernel("layer_norm")
 def layer_norm(call: KernelCall) -> None:
-    """``y = (x - mean) / sqrt(variance + epsilon) * weight + bias``, per token; mean and inverse
-    deviation where a backward will read them."""
+    """Compute ``y = (x - mean) / sqrt(variance + epsilon) * weight + bias``, per token.
+
+    Mean and inverse deviation are kept where a backward will read them. Shapes: x and y (B, T, F),
+    weight and bias (F,), mean and inverse_deviation (B, T).
+    """
     layer, weight = call.layer, call["weight"]
     assert isinstance(layer, LayerNorm)
     x, y = (call[name].reshape(-1, weight.size) for name in "xy")
@@ -65,8 +78,12 @@ def layer_norm(call: KernelCall) -> None:
 
 @kernel("layer_norm.backward")
 def layer_norm_backward(call: KernelCall) -> None:
-    """With ``n`` the normalised x and ``g = dy weight``: ``db`` sums dy, ``dw`` sums dy n, and
-    ``dx = (g - mean of g - n mean of g n) / deviation``."""
+    """Compute the gradients of layer normalisation.
+
+    With ``n`` the normalised x and ``g = dy weight``, ``db`` is the sum of dy, ``dw`` is the sum of
+    dy n, and ``dx = (g - mean of g - n mean of g n) / deviation``. Shapes are those of
+    ``layer_norm``; each gradient has the shape of its tensor.
+    """
     dweight, kept, dy = call["dweight"], _kept_of_tokens(call), span(call["dy"])
     x = call["x"].reshape(-1, dweight.size)
     tokens = len(x) // len(call["x"])
@@ -77,12 +94,12 @@ def layer_norm_backward(call: KernelCall) -> None:
 
 
 def _kept_of_tokens(call: KernelCall) -> Pair:
-    """Mean and inverse deviation of all tokens, each in one line."""
+    """Mean and inverse deviation of all tokens, each as one line."""
     return call["mean"].reshape(-1), call["inverse_deviation"].reshape(-1)
 
 
 def _shape(x: Array) -> tuple[int, int, int]:
-    """Batch, channels, values of a map."""
+    """Samples, channels, and values of a map."""
     return len(x), x.shape[1], x[0, 0].size
 
 
@@ -97,6 +114,7 @@ def _normalize(
     epsilon: float,
     momentum: float,
 ) -> None:
+    """Compute the statistics of every channel, keep them, move the running ones, and normalise."""
     (batch, channels, plane), (x, pitch), (mean, inverse) = shape, x_span, kept
     for c in range(channels):
         total = 0.0
@@ -119,6 +137,7 @@ def _normalize(
 def _normalize_by_kept(
     x: Span, y: Span, shape: tuple[int, int, int], learned: Pair, kept: Pair
 ) -> None:
+    """Normalise every channel with the statistics that an earlier forward kept."""
     batch, channels, plane = shape
     for c in range(channels):
         scale = kept[1][c] * learned[0][c]
@@ -129,6 +148,7 @@ def _normalize_by_kept(
 def _normalize_by_running(
     x: Span, y: Span, shape: tuple[int, int, int], learned: Pair, running: Pair, epsilon: float
 ) -> None:
+    """Normalise every channel with the running statistics."""
     batch, channels, plane = shape
     for c in range(channels):
         scale = learned[0][c] / np.sqrt(running[1][c] + epsilon)
@@ -147,6 +167,7 @@ def _scale_channel(
     scale: float,
     shift: float,
 ) -> None:
+    """Write ``(x - centre) scale + shift`` for channel ``c`` of all samples."""
     (x, x_pitch), (y, y_pitch) = x_span, y_span
     for b in range(batch):
         source, target = x[b * x_pitch + c * plane :], y[b * y_pitch + c * plane :]
@@ -165,6 +186,7 @@ def _backward(
     gradients: Pair,
     adds: tuple[bool, bool],
 ) -> None:
+    """Write, or add, the gradients of weight and bias, and of the input if ``dx_span`` is given."""
     (batch, channels, plane), (x, x_pitch), (dy, dy_pitch) = shape, x_span, dy_span
     for c in range(channels):
         mean, inverse = kept[0][c], kept[1][c]
@@ -191,6 +213,7 @@ def _backward(
 def _normalize_tokens(
     x: Array, y: Array, weight: Array, bias: Array, kept: Pair | None, epsilon: float
 ) -> None:
+    """Normalise every token; keep mean and inverse deviation if there is room for them."""
     number = y.dtype.type
     for r in range(len(x)):
         row, out = x[r], y[r]
@@ -207,6 +230,7 @@ def _normalize_tokens(
 def _sum_tokens(
     x: Array, dy_span: Span, tokens: int, kept: Pair, gradients: Pair, accumulate: bool
 ) -> None:
+    """Write, or add, the gradients of weight and bias: sums over all tokens."""
     (dy, pitch), features = dy_span, x.shape[1]
     for i in range(features):
         straight = beginning(gradients[1], i, accumulate)
@@ -223,6 +247,7 @@ def _sum_tokens(
 def _token_gradients(
     x: Array, dy_span: Span, dx_span: Span, tokens: int, weight: Array, kept: Pair, accumulate: bool
 ) -> None:
+    """Write, or add, the gradient of every token's input."""
     (dy, dy_pitch), (dx, dx_pitch), features = dy_span, dx_span, x.shape[1]
     number = weight.dtype.type
     for r in range(len(x)):
@@ -239,6 +264,7 @@ def _token_gradients(
 
 @summing
 def _products(x: Array, mean: float, dy: Array, weight: Array) -> float:
+    """Sum of ``(x - mean) dy weight`` over the features of a token."""
     total = 0.0
     for i in range(weight.size):
         total += (x[i] - mean) * np.float64(dy[i]) * weight[i]

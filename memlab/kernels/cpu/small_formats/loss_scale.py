@@ -1,6 +1,7 @@
-"""The loss scale: whether a gradient overflowed, and what becomes of the scale then.
+"""Loss scale: the check whether a gradient overflowed, and the adjustment of the scale.
 
-Numbers as in PyTorch's ``GradScaler``: halved after an overflow, doubled after a while without one.
+As in PyTorch's ``GradScaler``, the scale is halved after an overflow and doubled after a number of
+steps without one.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ LEAST, MOST = np.float32(2.0**-126), np.float32(2.0**127)
 
 @kernel(CHECK)
 def check_finite(call: KernelCall) -> None:
-    """Whether infinity or NaN is in any gradient."""
+    """Set the overflow flag if any gradient contains infinity or NaN, else clear it.
+
+    Shapes: overflow (); gradients of any shape.
+    """
     found = call[OVERFLOW].reshape(-1)
     _forget(found)
     for name, array in call.arrays.items():
@@ -33,8 +37,11 @@ def check_finite(call: KernelCall) -> None:
 
 @kernel(ADJUST)
 def adjust_scale(call: KernelCall) -> None:
-    """Half the scale after an overflow; twice after ``scale_interval`` steps without one. An update
-    was taken where nothing overflowed."""
+    """Halve the scale after an overflow; double it after ``scale_interval`` steps without one.
+
+    An update counts as taken if nothing overflowed. Shapes: scale, steps, updates taken and
+    overflow ().
+    """
     names = SCALE, STEPS, TAKEN, OVERFLOW
     scale, steps, taken, overflow = (call[name].reshape(-1) for name in names)
     _adjust(scale, steps, taken, overflow, call.settings["scale_interval"])
@@ -42,11 +49,13 @@ def adjust_scale(call: KernelCall) -> None:
 
 @compiled
 def _forget(found: Array) -> None:
+    """Clear the overflow flag."""
     found[0] = False
 
 
 @compiled
 def _look(bits: Array, mask: int, found: Array) -> None:
+    """Set the overflow flag if all bits of ``mask`` are set in any value."""
     seen = False
     for i in range(bits.size):
         seen |= bits[i] & mask == mask
@@ -55,6 +64,7 @@ def _look(bits: Array, mask: int, found: Array) -> None:
 
 @compiled
 def _adjust(scale: Array, steps: Array, taken: Array, overflow: Array, interval: float) -> None:
+    """Adjust scale and counters after a step."""
     if overflow[0]:
         scale[0] = max(scale[0] / 2, LEAST)
         steps[0] = 0

@@ -1,12 +1,12 @@
-"""The fast matrix product, whose right operand may also be an image.
+"""Fast matrix product, whose right operand may also be an image.
 
-A block of threads makes a tile of the result. Step by step it copies a few columns of the left
-operand and rows of the right one to shared memory; each thread then multiplies ``EACH x EACH`` of
-them, so that a value that was read takes part in several products.
+A block of threads computes a tile of the result. Step by step it copies a few columns of the left
+operand and rows of the right one to shared memory. Each thread then multiplies ``EACH x EACH``
+pairs of them, so that a value that was read takes part in several products.
 
-Where the right operand lies is told by an **index map**: from a column to where its values begin,
-and which of them there are. A matrix in memory has a simple one. An image that is never lowered has
-another, and so the same kernel computes a convolution.
+An **index map** tells where the right operand lies: for a column, where its values begin, and which
+of them exist. A matrix in memory has a simple map. An image that is never lowered has another, and
+so the same kernel computes a convolution.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ PADDED = TILE + 8
 
 
 class ProductLayout(NamedTuple):
-    """Of a product: sizes, and how far apart things lie, in values.
+    """Sizes of a product, and distances in its operands, in values.
 
-    There is a product for each group of each image. It sums over ``turns`` of ``inner`` products
-    each; ``lines`` of these turns lie ``a_line`` apart, and such groups of turns ``a_turn``.
+    There is a product for each group of each image. It sums over ``turns`` turns of ``inner``
+    products each. In the left operand, ``lines`` of these turns lie ``a_line`` apart, and such
+    groups of turns ``a_turn`` apart.
     """
 
     rows: int
@@ -70,9 +71,10 @@ which of them are not 0."""
 
 @inlined
 def _own_part(thread: int, inwards: bool) -> tuple[int, int]:
-    """The row (or column) of a tile that a thread fills, and the first of its values there.
+    """Row (or column) of a tile that a thread fills, and the first of its values there.
 
-    Neighbours read neighbouring values: these lie ``inwards`` along the sum, or across.
+    Neighbouring threads read neighbouring values: these lie along the sum if ``inwards``, else
+    across it.
     """
     if inwards:
         return thread // SPLIT, thread % SPLIT
@@ -80,7 +82,7 @@ def _own_part(thread: int, inwards: bool) -> tuple[int, int]:
 
 
 def tiled(where: IndexMap) -> Any:
-    """A kernel for ``out = a b`` or ``out += a b``, with the right operand where the map says."""
+    """Kernel for ``out = a b`` or ``out += a b``, with the right operand where the index map says."""
     locate = inlined(where)
 
     def product(
@@ -141,6 +143,16 @@ def tiled(where: IndexMap) -> Any:
 def launch_tiles(
     kernel: Any, a: Any, b: Any, out: Any, at: ProductLayout, window: ConvWindow, accumulate: bool
 ) -> None:
-    """Run such a kernel on lines of values: a block for each tile."""
+    """Run a kernel of ``tiled`` on lines of values, with a block for each tile.
+
+    Args:
+        kernel: a kernel of ``tiled``.
+        a: the left operand, as a line.
+        b: the right operand, as a line.
+        out: the result, as a line.
+        at: sizes and distances.
+        window: sizes and settings of the convolution, for the index map.
+        accumulate: True to add to ``out``.
+    """
     tiles = -(-at.columns // TILE), -(-at.rows // TILE), min(at.images * at.groups, HIGH)
     launch(kernel, (tiles, (SIDE, SIDE)), a, b, out, at, window, accumulate)

@@ -1,5 +1,7 @@
-"""Value by value: what is special on a GPU beside the formulas of ``maps.pointwise``: concat, which
-copies, and dropout, with the numbers that the CPU draws: each depends on its index alone."""
+"""Kernels of pointwise layers that need more on a GPU than the formulas of ``formulas.pointwise``.
+
+concat copies. dropout uses the random numbers that the CPU draws: each depends on its index alone.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ device_independent.register("cuda", device_independent.Loops(each, update))
 
 @kernel("concat", device="cuda")
 def concat(call: KernelCall) -> None:
-    """Each input into its channels of y."""
+    """Copy each input (B, C_i, ...) into its channels of y (B, sum of C_i, ...)."""
     y, start = call["y"], 0
     for x in inputs(call):
         batch, count = len(x), x.size // len(x)
@@ -35,13 +37,19 @@ def concat(call: KernelCall) -> None:
 
 @kernel("dropout", device="cuda")
 def dropout(call: KernelCall) -> None:
-    """0 with probability p, else ``x / (1 - p)``."""
+    """Compute dropout: 0 with probability p, else ``x / (1 - p)``.
+
+    Shapes: x and y (B, ...).
+    """
     launch_on_values(_dropout, [call["x"], call["y"]], *dropout_settings(call), False)
 
 
 @kernel("dropout.backward", device="cuda")
 def dropout_backward(call: KernelCall) -> None:
-    """The same places are 0, the same are scaled."""
+    """Compute the gradient of dropout: ``dy / (1 - p)`` where forward kept the value, else 0.
+
+    Shapes: dy and dx (B, ...).
+    """
     settings = dropout_settings(call)
     launch_on_values(_dropout, [call["dy"], call["dx"]], *settings, call.accumulate)
 
@@ -51,6 +59,7 @@ def _dropout(
     x: Values, x_pitch: int, y: Values, y_pitch: int, batch: int, count: int, key: int, least: int,
     factor: float, add: bool,
 ) -> None:  # fmt: skip
+    """Apply dropout to every value, with the random numbers of its index."""
     scale, seed = y.dtype.type(factor), mix(_U(key))
     b = cuda.blockIdx.y
     while b < batch:
