@@ -15,7 +15,7 @@ Shape = tuple[int, ...]
 
 FORMATS = frozenset(np.dtype(dtype) for dtype in DTYPES.values())
 LARGEST = 2**31 - 1
-"""Of a setting, so that no index overflows."""
+"""Largest value of a setting, so that no index overflows."""
 
 
 class Sizes(NamedTuple):

@@ -22,8 +22,8 @@ from memlab.optimizers import OPTIMIZERS
 Formula = TypeVar("Formula", bound=Callable[..., Any])
 Each = Callable[..., None]
 """``each(formula, a, y)`` puts ``formula(a)`` into y for every value; ``each(formula, a, b, y)``
-takes two. With ``add=True`` it adds to what is there, and ``setting`` is the formula's last
-argument where it has one: a number that is the same for all values."""
+puts ``formula(a, b)``. With ``add=True`` the result is added to y. ``setting`` is the formula's
+last argument where it takes one: a number that is the same for all values."""
 
 Settings = Callable[[Mapping[str, float]], tuple[float, ...]]
 
@@ -52,7 +52,7 @@ FORMULAS: list[Callable[..., Any]] = []
 EVERYWHERE: dict[str, Callable[[KernelCall, Each], None]] = {}
 UPDATES: dict[str, Update] = {}
 SETTING = "setting"
-"""What a formula calls the argument that is no value."""
+"""Name of a formula's argument that is the same for all values."""
 
 
 def formula(function: Formula) -> Formula:

@@ -28,24 +28,26 @@ GUARD_OF_CACHE = Internal(
     NUMBA, "numba.core.caching.FunctionCache", "_guard_against_spurious_io_errors", KEEP
 )
 CACHE_OF_FUNCTION = Internal(NUMBA, "numba.core.dispatcher.Dispatcher", "_cache", KEEP)
-"""Without them, or where no folder can be written, kernels are compiled in every session."""
+"""Cache of a compiled function. Without these parts, or where no folder can be written, kernels are
+compiled in every session."""
 
 OPTIONS = Internal(
     NUMBA, "numba.core.dispatcher.Dispatcher", "targetoptions", "show a kernel's machine code"
 )
-"""With what a function was compiled. Without it no vector registers are shown."""
+"""Options that a function was compiled with. Without them no vector registers are shown."""
 
 ARRAY = Internal(
     NUMBA, "numba.core.base.BaseContext", "make_array", "write kernels instruction by instruction"
 )
-"""An array in code that is being compiled. Without it nothing runs on the processor."""
+"""Array in code that is being compiled. Without it nothing runs on the processor."""
 
 LISTENER = Internal(NUMBA, "numba.core.event", "Listener", "part compiling from running")
 INSTALL = Internal(NUMBA, "numba.core.event", "install_listener", "part compiling from running")
-"""Without them nothing runs: the time of a first step would say nothing."""
+"""Function that installs a listener to the compiler. Without both nothing runs, because the time of
+a first step would be that of compiling."""
 
 FOLDERS = Internal(NUMBA, "numba.misc.appdirs", "AppDirs", "find the folder of Numba's cache")
-"""Without it ``memlab doctor`` looks at Numba's other folders."""
+"""Folders of Numba's cache. Without them ``memlab doctor`` looks at Numba's other folders."""
 
 UNREADABLE = (OSError, EOFError, pickle.UnpicklingError)
 

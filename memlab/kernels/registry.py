@@ -76,7 +76,7 @@ Own = TypeVar("Own", bound=Kernel)
 KERNELS: dict[Key, Kernel] = {}
 
 DTYPES = {name: each.stored_as for name, each in sorted(FORMATS.items()) if each.computed}
-"""The formats that every device computes in, and what NumPy calls them."""
+"""NumPy's names of the formats that every device computes in, by memlab's name."""
 
 
 def kernel(kind: str, algorithm: str = "", device: str = "") -> Callable[[Own], Own]:

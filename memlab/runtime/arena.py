@@ -12,7 +12,7 @@ from memlab.step.step import Step
 from memlab.step.storage import Size, Storage
 
 POISON = 0xFF
-"""Every byte of what is free. As a float it is NaN in every format."""
+"""Value of every free byte. As a float it is NaN in every format."""
 
 
 class Arena(RunMemory):

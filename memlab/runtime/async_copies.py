@@ -26,9 +26,9 @@ from memlab.step.op import Op
 
 RAM = "ram"
 SECTOR = 512
-"""What the file system counts a file's blocks in, in bytes (POSIX, ``st_blocks``)."""
+"""Bytes of the unit in which the file system counts a file's blocks (POSIX, ``st_blocks``)."""
 TELLS = hasattr(os, "statvfs")
-"""Whether the system says how many bytes a file takes; Windows does not."""
+"""True if the system says how many bytes a file takes; Windows does not."""
 PIECE = 2**20
 """Bytes of a file that are written at once."""
 

@@ -16,9 +16,9 @@ from memlab.step.tensor import Tensor
 
 Given = Mapping[str, npt.ArrayLike]
 PIECE = 2**18
-"""Values that are drawn at once."""
+"""Number of values that are drawn at once."""
 MORE = {"labels": "more classes", "tokens": "a larger vocabulary"}
-"""What a network needs to take larger ones."""
+"""Change of the network that lets it take larger labels or tokens."""
 
 
 def fill(

@@ -17,7 +17,7 @@ from types import FrameType
 from memlab.runtime.metering import numpy_hook
 
 SOON = 0.005
-"""Seconds."""
+"""Seconds after which a postponed interrupt is sent again."""
 
 
 @contextmanager

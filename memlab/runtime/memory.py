@@ -25,7 +25,7 @@ class Piece(NamedTuple):
 
 
 Operand = tuple[str, ArrayPart]
-"""The name of a storage, and what is seen of its block."""
+"""Name of a storage, and the part of its block that an operand is."""
 
 
 def part_of(tensor: Tensor, batch: int) -> ArrayPart:

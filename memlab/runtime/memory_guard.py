@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 MINUTE = 60 * 10**9
 PATIENCE = 5 * MINUTE
 OPERATION, BYTE = 10_000, 2_500
-"""Nanoseconds that the simulator takes for an arithmetic operation, and for a byte that is moved:
-a rule of thumb, within a factor of 3 for layers of some size."""
+"""Nanoseconds that the simulator takes for an arithmetic operation, and for a byte that is moved: a
+rule of thumb, within a factor of 3 for layers of some size."""
 
 SWAY = 2**20
-"""By how many bytes what a process takes beside its arrays differs from run to run, at most."""
+"""Bytes by which a process's memory beside its arrays differs from run to run, at most."""
 
 WAITING = {MEMORIES: "with what waits in RAM", (HOST,): "what waits in RAM"}
-"""What is said of a plan that is looked at in these memories."""
+"""Note on a plan that counts these memories as the device's."""
 
 
 class DoesNotFitError(InputError):

@@ -31,7 +31,7 @@ from memlab.step.storage import HOST, Size
 from memlab.step.tensor import Role
 
 NAMED = 3
-"""How many of the operations that wrote NaN the text of a run names."""
+"""Number of operations that wrote NaN which the text of a run names."""
 
 
 @dataclass(frozen=True)

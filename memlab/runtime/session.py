@@ -29,16 +29,17 @@ SETTINGS = {
     "loss_scale": 2.0**16,
     "scale_interval": 2000,
 }
-"""Every setting: of the optimizers, where a step takes those of its own, and of a loss scale: where
-it starts, and after how many steps without overflow it doubles."""
+"""Default of every setting: those of all optimizers (a step uses its own optimizer's defaults), and
+of the loss scale: its first value, and the number of steps without overflow after which it
+doubles."""
 BOUNDS = {
     "alpha": (0.0, 1.0),
     "beta1": (0.0, 1.0),
     "beta2": (0.0, 1.0),
     "loss_scale": (2.0**-126, 2.0**128),
 }
-"""The least of some of them, and what they stay below: Adam divides by 1 - beta, RMSProp's mean
-moves by 1 - alpha, and a loss scale is a normal fp32. The others are at least 0."""
+"""Least value of some settings, and the bound that they stay below: Adam divides by 1 - beta,
+RMSProp's mean moves by 1 - alpha, and a loss scale is a normal fp32. All others are at least 0."""
 
 
 class Session:

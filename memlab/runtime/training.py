@@ -25,7 +25,7 @@ from memlab.step.tensor import Role
 from memlab.techniques import application_order
 
 Rewrite = Callable[[Step], Step]
-"""A technique with its arguments filled in."""
+"""Technique with its arguments filled in: a function from a step to a step."""
 
 
 class Data(Protocol):

@@ -15,15 +15,16 @@ import numba
 from memlab.kernels.numba_private_api import OPTIONS
 
 BITS = {"v": 128, "xmm": 128, "ymm": 256, "zmm": 512}
-"""In a register of each kind."""
+"""Bits in a register of each kind."""
 
 _X86 = re.compile(r"\b([xyz]mm)\d+\b")
 _SCALAR = re.compile(r"v?(\w+s[sd]|mov[dq]|cvts[sdi]2\w+)$")
-"""Instructions that take one value of an xmm register."""
+"""Instructions that use a single value of an xmm register."""
 _SVE = re.compile(r"\b(z)\d+\.[bhsdq]\b")
 _NEON = re.compile(r"\b(v)\d+\.\d+[bhsdq]\b")
 _APPLE, _V = re.compile(r"\.\d+[bhsdq]$"), re.compile(r"\b(v)\d+\b")
-"""The same on a Mac, where the instruction says how many: ``fadd.4s v0, v1, v2``."""
+"""NEON instructions and registers as macOS writes them, with the number of values in the
+instruction: ``fadd.4s v0, v1, v2``."""
 _FUNCTION = re.compile(r"^(_+ZN\S*):", re.MULTILINE)
 
 

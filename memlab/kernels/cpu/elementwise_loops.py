@@ -11,7 +11,7 @@ from memlab.kernels.device_independent import values_of
 from memlab.kernels.registry import Array
 
 Extra = tuple[Any, ...]
-"""What a formula takes beside the values."""
+"""Arguments of a formula after the values."""
 
 
 def of_one(f: Callable[..., Any]) -> Callable[..., None]:

@@ -60,7 +60,8 @@ def _clear(typing: Any, target: Any, at: Any, count: Any) -> Any:
 
 
 copy: Any = intrinsic(_copy)
-"""``copy(source, start, target, at, count)``: values of one contiguous array into another of the
-same format, counted from where each begins, whatever its shape."""
+"""``copy(source, start, target, at, count)`` copies ``count`` values between contiguous arrays of
+one format. ``start`` and ``at`` count from the first value of each, whatever its shape."""
 clear: Any = intrinsic(_clear)
-"""``clear(target, at, count)``: zeros into a contiguous array."""
+"""``clear(target, at, count)`` writes ``count`` zeros into a contiguous array, from value ``at``
+on."""

@@ -12,11 +12,11 @@ _BOUNDS = {
     for each in FLOATS.values()
     if each.nan
 }
-"""By type, the bits of the largest value that is a number, without the sign: infinity, where there
-is one; whatever lies beyond is NaN."""
+"""Bits, without the sign, of the largest value that is no NaN (infinity where there is one), by
+type. A magnitude beyond it is NaN."""
 
 _PRIME = 1099511628211
-"""That of the hash FNV-1a in 64 bits."""
+"""Prime of the 64-bit hash FNV-1a."""
 
 
 def nan_places(array: Array) -> int:

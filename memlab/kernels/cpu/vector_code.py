@@ -17,7 +17,7 @@ from llvmlite import ir
 from memlab.kernels.numba_private_api import data
 
 Value = Any
-"""A value in the code that is being written."""
+"""Value in the code that is being written."""
 
 
 class Width(NamedTuple):
@@ -32,7 +32,7 @@ class Width(NamedTuple):
 AVX512, AVX2, AVX = Width(512, 32, "avx512f"), Width(256, 16, "avx2"), Width(256, 16, "avx")
 NEON, SSE2, OTHER = Width(128, 32, "neon"), Width(128, 16, "sse2"), Width(128, 16, "")
 WIDTHS = (AVX512, AVX2, AVX, NEON, SSE2, OTHER)
-"""All that the kernels can be compiled for."""
+"""All vector widths that the kernels can be compiled for."""
 
 
 def features() -> frozenset[str]:
@@ -67,7 +67,7 @@ def width(features: Set[str], triple: str) -> Width:
 FEATURES = features()
 WIDTH = width(FEATURES, llvm.get_process_triple())
 BITS, REGISTERS = WIDTH.bits, WIDTH.registers
-"""Of the processor that the code is compiled for."""
+"""Bits of a vector, and number of vector registers, of the processor that the code is compiled for."""
 
 
 def written(function: Callable[..., Any]) -> Any:

@@ -35,7 +35,7 @@ from memlab.kernels.registry import Array
 types: Any = numba.types
 
 NARROWEST = 128
-"""Bits in the narrowest vector that a dot product is made for."""
+"""Bits of the narrowest vector that a dot product exists for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,8 @@ ARITHMETIC = {
     "bf16": _arithmetic("float32", "uint16 uint16", {"avx512bf16", "avx512vl"}),
     "int8": _arithmetic("int32", "uint8 int8", {"avx512vnni", "avx512vl"}, {"avxvnni"}),
 }
-"""By format. bf16 and int8 are dot products: of 2 values to an fp32 sum, of 4 to an int32 sum."""
+"""Arithmetic by format. bf16 and int8 are dot products: of 2 values to an fp32 sum, of 4 to an
+int32 sum."""
 
 
 def available() -> tuple[str, ...]:
@@ -253,7 +254,7 @@ def _loop(
 
 
 VECTORS = 8
-"""Sums that do not wait for each other."""
+"""Number of sums that do not depend on each other."""
 BLOCK = VECTORS * BITS // 8
 """Bytes that are read at a time."""
 

@@ -21,14 +21,14 @@ from memlab.kernels.registry import DTYPES, Array
 
 Function = Callable[..., Any]
 Shape = tuple[tuple[int, ...], tuple[int, ...]]
-"""Of a launch: blocks in the grid, threads in a block."""
+"""Shape of a launch: blocks in the grid, threads in a block."""
 
 Values = Annotated[Array, "values"]
-"""A line of values in the format of the step."""
+"""Line of values in the format of the step."""
 Bytes = Annotated[Array, "bytes"]
 Labels = Annotated[Array, "labels"]
 Places = Annotated[Array, "places"]
-"""Indices into a window, in the narrowest format that holds them."""
+"""Line of places in a window, in the narrowest format that holds them."""
 
 ELEMENTS = {
     "values": tuple(getattr(types, each) for each in DTYPES.values()),
@@ -50,7 +50,7 @@ class Compiled(NamedTuple):
 
 
 FUNCTIONS: dict[str, Function] = {}
-"""Every kernel, by the names of its file and itself."""
+"""Every kernel, by ``file.name``."""
 
 
 def compiled(function: Function, of: Function | None = None) -> Any:
@@ -143,13 +143,14 @@ def launch(kernel: Any, shape: Shape, *arguments: Any) -> None:
 
 
 THREADS = 4 if SIMULATED else 256
-"""In a block."""
+"""Threads in a block."""
 BLOCKS = 2 if SIMULATED else 2**11
-"""At most, where a thread goes on to another value: several for every multiprocessor there is."""
+"""Largest number of blocks whose threads go on to another value; a GPU gets several for each of its
+multiprocessors."""
 WIDE, HIGH = (2, 2) if SIMULATED else (2**31 - 1, 2**16 - 1)
-"""Blocks along the first axis of a grid, and along the two others, at most: CUDA's limits."""
+"""Largest number of blocks along the first axis of a grid, and along the two others: CUDA's limits."""
 DEEP = 2 if SIMULATED else 8
-"""Threads of a block along its third axis, at most."""
+"""Largest number of threads of a block along its third axis."""
 
 
 def values(count: int, batch: int = 1) -> Shape:

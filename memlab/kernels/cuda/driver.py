@@ -20,18 +20,18 @@ MEASURE, RUN = "measure on a GPU", "run on a GPU"
 HOME = "numba.cuda.cudadrv"
 
 DRIVER = Internal(NUMBA_CUDA, f"{HOME}.driver", "driver", RUN)
-"""The driver's own functions: ``cuMemAlloc``, ``cuStreamCreate`` ..."""
+"""Functions of the driver: ``cuMemAlloc``, ``cuStreamCreate`` ..."""
 ERROR = Internal(NUMBA_CUDA, f"{HOME}.driver", "CudaAPIError", RUN)
 PINNED = Internal(NUMBA_CUDA, f"{HOME}.driver", "PinnedMemory", MEASURE)
-"""Page-locked bytes of the host, as a manager of memory returns them."""
+"""Page-locked bytes of the host, as a memory manager returns them."""
 MANAGER = Internal(NUMBA_CUDA, f"{HOME}.driver.Context", "memory_manager", MEASURE)
-"""What allocates in a context."""
+"""Memory manager of a context, which allocates in it."""
 PENDING = Internal(NUMBA_CUDA, f"{HOME}.driver.HostOnlyCUDAMemoryManager", "deallocations", RUN)
-"""What Numba's own manager holds back to free it later."""
+"""Memory that Numba's own manager holds back to free it later."""
 BYTES = Internal(NUMBA_CUDA, f"{HOME}.devicearray.DeviceNDArray", "gpu_data", RUN)
-"""Where the values of a device array lie."""
+"""Memory of a device array."""
 WHOSE = Internal(NUMBA_CUDA, "numba.cuda", "implementation", RUN)
-"""Whether ``numba.cuda`` is the old one that Numba brings."""
+"""Name that tells whether ``numba.cuda`` is the old one inside Numba."""
 MEMSET = Internal(
     NUMBA_CUDA, f"{HOME}.driver", "device_memset", "time how the driver clears memory"
 )

@@ -25,15 +25,15 @@ from memlab.private_api import Internal
 
 USE = "simulate a GPU"
 SHARED = Internal(NUMBA, "numba.cuda.simulator.kernelapi", "FakeCUDAShared", USE)
-"""The shared arrays of a block: two threads that ask for one at the same moment can each get
-their own, so memlab's take their place."""
+"""Shared arrays of a block. Two threads that ask for one at the same moment can each get their own,
+so memlab replaces the class."""
 ALLOCATIONS = Internal(NUMBA, "numba.cuda.simulator.kernelapi.FakeCUDAShared", "_allocations", USE)
 ARRAY = Internal(NUMBA, "numba.cuda.simulator.cudadrv.devicearray", "FakeCUDAArray", USE)
-"""A device array, which is made of one of NumPy's."""
+"""Device array, which wraps a NumPy array."""
 VALUES = Internal(NUMBA, "numba.cuda.simulator.cudadrv.devicearray.FakeCUDAArray", "_ary", USE)
 END = "end a simulated kernel"
 THREAD = Internal(NUMBA, "numba.cuda.simulator.kernel", "BlockThread", END)
-"""A thread of a kernel, which may wait for another one for ever."""
+"""Thread of a kernel, which may wait for another one for ever."""
 ABORT = Internal(NUMBA, "numba.cuda.simulator.kernel.BlockThread", "abort", END)
 WAITING = Internal(NUMBA, "numba.cuda.simulator.kernel.BlockThread", "syncthreads_event", END)
 
@@ -42,10 +42,11 @@ _array_class = cache(ARRAY)
 TURN = 1e-4
 """Seconds after which a thread lets another one run."""
 DEVICE = "numba.cuda.simulator.cudadrv."
-"""The modules that stand for the driver. What any of them allocates lies on the device, ..."""
+"""Modules that stand for the driver. Arrays that they allocate lie on the device, except those of
+``HOST``."""
 HOST = ("copy_to_host", "copy_to_device")
-"""... but for these functions, which make arrays of the host. The meter is told that page-locked
-ones are the host's, too."""
+"""Functions of those modules that allocate on the host. Page-locked arrays, too, are reported to
+the meter as the host's."""
 
 
 @cache

@@ -19,11 +19,11 @@ import numba
 from memlab.errors import InputError
 
 SWITCH = "NUMBA_ENABLE_CUDASIM"
-"""The variable by which a user decides: 1 for the simulator, 0 for the real package."""
+"""Environment variable by which a user decides: 1 for the simulator, 0 for the real package."""
 EXTRAS = "try pip install 'memlab[cuda13]', or 'memlab[cuda12]' for an older driver"
 CONFIG: Any = numba.config
 MAJOR, MINOR = 75, 76
-"""The driver's numbers for the two parts of a compute capability."""
+"""Numbers of the driver's attributes for the two parts of a compute capability."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ _U = np.uint64
 ZERO, ONE = np.float32(0), np.float32(1)  # widened where they meet fp64
 _ROOT_HALF, _DENSITY = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)
 _ROOT, _CUBE = math.sqrt(2 / math.pi), 0.044715
-"""``tanh(_ROOT (x + _CUBE x^3))`` takes the place of ``erf(x / sqrt(2))``."""
+"""Constants of GELU's tanh approximation: ``tanh(_ROOT (x + _CUBE x^3))`` replaces ``erf(x /
+sqrt(2))``."""
 
 
 @formula

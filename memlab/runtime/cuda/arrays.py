@@ -23,10 +23,10 @@ from memlab.runtime.metering import meter
 from memlab.step.op import Op
 
 OUT_OF_MEMORY = 2
-"""The driver's code for it, ``CUDA_ERROR_OUT_OF_MEMORY``."""
+"""Code by which the driver reports that no memory is left, ``CUDA_ERROR_OUT_OF_MEMORY``."""
 NON_BLOCKING = 1
-"""The driver's flag for a stream that does not wait for the default one, in which kernels run, nor
-lets it wait: ``CU_STREAM_NON_BLOCKING``. What must wait says so by an event."""
+"""Flag of the driver, ``CU_STREAM_NON_BLOCKING``, for a stream that neither waits for the default
+stream, in which kernels run, nor makes it wait. Work that must wait says so by an event."""
 
 
 class DeviceArrays(Backend):

@@ -20,7 +20,7 @@ from memlab.runtime.metering import meter, numpy_hook
 from memlab.runtime.metering.numpy_hook import Hook, Report
 
 SOON = 5.0
-"""Seconds within which a simulated thread that was told to stop should have."""
+"""Seconds within which a simulated thread that was told to stop should have ended."""
 
 
 class SimulatorHook:

@@ -48,7 +48,7 @@ from memlab.step.storage import DEVICE, HOST
 from memlab.step.tensor import Tensor
 
 FORMATS = ("fp32", "fp64")
-"""What images are converted to."""
+"""Formats that images can be converted to."""
 
 
 @dataclass(frozen=True)

@@ -28,19 +28,20 @@ from memlab.errors import InputError, library, shorten
 Bytes = npt.NDArray[np.uint8]
 Shape = tuple[int, int, int]
 Drawn = Iterator[tuple[Bytes, int]]
-"""Images and their labels."""
+"""Images, each with its label."""
 
 RAW, NPY, PNG = KINDS = ("raw", "npy", "png")
-"""The kinds of files, which are the ends of their names."""
+"""Kinds of image files, which are their name extensions."""
 REFUSE, SKIP = WHEN_BAD = ("refuse", "skip")
-"""What becomes of a file that holds no image of the size that is asked for."""
+"""Ways to handle a file that holds no image of the wanted size."""
 SPARE = 2**16
-"""Bytes that a file may have beyond twice those of its image: more is no image of this size."""
+"""Bytes that a file may have beyond twice those of its image; a larger file cannot hold an image of
+this size."""
 HEADER = 10_000
-"""Bytes of the head of an ``.npy`` file, at most."""
+"""Largest header of an ``.npy`` file, in bytes."""
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 COLOURS = {1: 0, 3: 2}
-"""PNG's number for grey and for RGB, by channels."""
+"""PNG's number of the colour type, by channels: grey or RGB."""
 _LABEL = re.compile(r"-(\d{1,9})$")
 
 

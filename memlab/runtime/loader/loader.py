@@ -30,7 +30,7 @@ from memlab.step.storage import HOST
 from memlab.step.tensor import Tensor
 
 POLL = 0.2
-"""Seconds after which one who waits looks again, and may be interrupted on any system."""
+"""Seconds after which a waiting thread looks again, so that it can be interrupted on any system."""
 
 
 class LoaderFinished(Exception):  # noqa: N818  # it is the end, and no error

@@ -28,10 +28,11 @@ from memlab.runtime.metering.numpy_private_api import (
 )
 
 Report = Callable[[int, int, int], None]
-"""Called with the address that is freed, the address that is new, and its bytes; 0 for none."""
+"""Function that is called with the address that is freed, the new address, and its bytes; 0 for
+none."""
 
 NOTED = 2**16
-"""The addresses that there is room for at first."""
+"""Number of addresses that there is room for at first."""
 
 
 class HookError(InputError):
@@ -57,8 +58,8 @@ class Hook:
 
     def __init__(self) -> None:
         self.report: Report | None = None
-        """What is new is reported at once; what was freed, before the next new block or at
-        ``settle``."""
+        """Function that gets the reports. A new block is reported at once; a freed one before the
+        next new block, or at ``settle``."""
         self.set_handler = handler_setter()
         libc = c_library()
         self._freed = _Freed()

@@ -20,10 +20,10 @@ NUMPY = Package("numpy", "2.0.0", "2.5.5")
 TABLE = Internal(
     NUMPY, "numpy._core._multiarray_umath", "_ARRAY_API", "see what arrays are allocated"
 )
-"""A capsule with the table, which every extension imports from there."""
+"""Capsule with NumPy's table of C functions, which every extension imports from there."""
 
 SET, ABI, FEATURES = 304, 0, 211
-"""Slots: ``PyDataMem_SetHandler``, and the versions of the table and of its features."""
+"""Slots of ``PyDataMem_SetHandler``, and of the versions of the table and of its features."""
 KNOWN_ABI = {0x01000009, 0x02000000}
 SINCE = 0x0000000F
 

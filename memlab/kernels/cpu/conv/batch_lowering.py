@@ -27,7 +27,7 @@ from memlab.kernels.cpu.conv import im2col as one_image
 from memlab.kernels.registry import Array
 
 LARGE = 2**30
-"""Bytes from which on a new result is held against the free memory."""
+"""Bytes from which on a new result is checked against the free memory."""
 
 
 def im2col(

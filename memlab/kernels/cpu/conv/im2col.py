@@ -34,15 +34,15 @@ _U = np.uint64
 Settings = tuple[int, int, int]
 """Stride, padding, dilation."""
 Sizes = tuple[int, int, int, int]
-"""Rows and columns of the image's planes, and of the lowered ones."""
+"""Rows and columns of a plane of the image, then of a lowered plane."""
 Range = tuple[int, int]
-"""From the first to before the last."""
+"""First place, and the one after the last."""
 
 SHORT = 16
-"""A row with fewer values is added one by one: vectors take longer to begin."""
+"""Values in a row below which they are added one by one, since vectors take longer to start."""
 BITS = 40
-"""``i * (2**40 // n + 1) >> 40`` is ``i // n`` as long as ``i * n < 2**40``; the product fits
-into 64 bits as long as ``i < 2**24 * n``."""
+"""Bits of a fixed-point inverse: ``i * (2**40 // n + 1) >> 40`` is ``i // n`` as long as ``i * n <
+2**40``; the product fits into 64 bits as long as ``i < 2**24 * n``."""
 
 
 @compiled

@@ -27,7 +27,7 @@ from memlab.kernels.cpu.vector_code import (
 types: Any = numba.types
 
 ZERO, BIAS, ADD = 0, 1, 2
-"""What a sum starts from: nothing, a number per row, what the output holds."""
+"""Initial value of a sum: 0, a bias per row, or the value of the output."""
 
 VECTORS = 3
 
@@ -41,9 +41,10 @@ def block(registers: int) -> tuple[int, tuple[int, int]]:
 ROWS, DOTS = block(REGISTERS)
 
 Step = tuple[list[Value], list[Value]]
-"""The vectors of a step, and the state of the next one."""
+"""Vectors of a step, and the state of the next step."""
 Stepper = Callable[[Writer, list[Value], list[Value], list[Value]], Step]
-"""Makes a step from the data and numbers that a product is given for it, and its state."""
+"""Function that writes a step, from the arrays and numbers of the product and the state of the
+step."""
 
 
 @written

@@ -21,7 +21,7 @@ from memlab.kernels.registry import Array
 _U = np.uint64
 types: Any = numba.types
 PLACES = 62
-"""The most lanes whose bits ``chosen`` can hold in a whole number with a sign."""
+"""Largest number of lanes whose bits ``chosen`` can return in a signed integer."""
 
 
 def check(panel: Array, rows: int = 0) -> None:

@@ -22,7 +22,7 @@ from memlab.kernels.formulas.random_numbers import mix, number
 from memlab.kernels.registry import Array
 
 WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32}
-"""What the codes of a format are seen as, by their bytes."""
+"""Unsigned type of a code, by its bytes."""
 
 _F, _U, _U64 = np.float32, np.uint32, np.uint64
 _1, _31 = _U(1), _U(31)
@@ -140,23 +140,22 @@ class FormatLayout(NamedTuple):
     """Differences between a format and fp32."""
 
     dropped: int
-    """By how many mantissa bits it is shorter."""
+    """Mantissa bits that fp32 has beyond those of the format."""
     rebias: int
-    """By how much the magnitude of a normal value is less than the upper bits of its fp32."""
+    """Difference of a normal value's magnitude from the upper bits of its fp32."""
     normal: int
-    """The smallest normal value, as fp32 bits; 0 where subnormals are those of fp32, cut off."""
+    """Smallest normal value, as fp32 bits; 0 where subnormals are those of fp32, cut off."""
     unit: float
-    """The smallest subnormal value; 0 in the same case."""
+    """Smallest subnormal value; 0 where subnormals are those of fp32, cut off."""
     beyond: int
-    """The magnitude after the largest finite one: infinity, or NaN where there is none."""
+    """Magnitude after the largest finite one: infinity, or NaN where there is none."""
     most: int
-    """The largest magnitude that a value is rounded to: the same, or what is largest where nothing
-    comes after it."""
+    """Largest magnitude that a value is rounded to: ``beyond``, or the largest finite one in a
+    format that has neither infinity nor NaN."""
     length: int
-    """How many bits a magnitude has, below the sign. All of them set is NaN in every format that
-    has one."""
+    """Bits of a magnitude, below the sign. All of them set is NaN in every format that has one."""
     place: int
-    """By how many bits a code is shifted up where it is stored: tf32 is the top of an fp32."""
+    """Bits by which a stored code is shifted up: tf32 is the top of an fp32."""
 
 
 @cache

@@ -29,7 +29,7 @@ from memlab.step.op import GRADIENT, PARAMETER, Op, UpdateSlot
 from memlab.step.rewrite_traits import SplitAxis
 
 Arrays = dict[str, Array]
-"""Parts of operands by name, or the buffers that they are widened into."""
+"""Parts of operands, or buffers of widened values, by the names of the operands."""
 
 
 class Staged:

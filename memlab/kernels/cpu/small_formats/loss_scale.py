@@ -14,11 +14,11 @@ from memlab.kernels.registry import Array, KernelCall, kernel
 from memlab.step.fp32_tiles import ADJUST, CHECK, OVERFLOW, SCALE, STEPS, TAKEN
 
 _MASKS = {each.type_name: each.top + 1 << each.padding for each in FLOATS.values() if each.nan}
-"""By type, the bits that infinity and NaN have all set, or NaN alone. A format without them is not
-there: in it nothing overflows."""
+"""Bits that are all set in infinity and NaN, or in NaN alone, by type. A format with neither is
+missing: in it nothing overflows."""
 
 LEAST, MOST = np.float32(2.0**-126), np.float32(2.0**127)
-"""The scale stays within the normal values of fp32, or its inverse would be no number."""
+"""Bounds of the scale: it stays within the normal values of fp32, or its inverse would be infinite."""
 
 
 @kernel(CHECK)

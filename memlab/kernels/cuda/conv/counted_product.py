@@ -19,7 +19,7 @@ from memlab.kernels.cuda.compile import Function, launch
 from memlab.kernels.registry import Array
 
 MOST = 32
-"""Of a tile's side: CUDA allows 32·32 threads in a block."""
+"""Largest side of a tile: CUDA allows 32·32 threads in a block."""
 
 
 def tiled(T: int) -> Function:

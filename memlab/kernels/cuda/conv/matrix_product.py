@@ -21,7 +21,7 @@ from memlab.kernels.operands import ConvWindow
 
 _U = np.uint64
 SQUARE = 4 if SIMULATED else 16
-"""Rows and columns of what a block of the simple kernel copies."""
+"""Rows and columns of the square that a block of the simple kernel copies."""
 NO_WINDOW = ConvWindow(0, 0, 0, 0, 0, 0, 0, 0)
 
 

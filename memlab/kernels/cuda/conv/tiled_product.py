@@ -24,7 +24,8 @@ from memlab.kernels.operands import ConvWindow
 _U = np.uint64
 
 SIDE, EACH, DEPTH = (3, 3, 8) if SIMULATED else (16, 4, 8)
-"""A block has SIDE x SIDE threads, a thread makes EACH x EACH values, DEPTH products at a step."""
+"""A block has SIDE x SIDE threads; a thread computes EACH x EACH values, from DEPTH products at a
+step."""
 TILE = SIDE * EACH
 """Rows and columns of a tile of the result."""
 SPLIT = SIDE // EACH
@@ -65,8 +66,8 @@ class ProductLayout(NamedTuple):
 
 
 IndexMap = Callable[[int, int, ProductLayout, ConvWindow], tuple[int, int, int]]
-"""From a column of the right operand and a turn: where its values begin, and from which to before
-which of them are not 0."""
+"""Function from a column of the right operand and a turn to the index at which its values begin,
+the first of them that is not 0, and the one after the last."""
 
 
 @inlined
