@@ -67,7 +67,7 @@ def width(features: Set[str], triple: str) -> Width:
 FEATURES = features()
 WIDTH = width(FEATURES, llvm.get_process_triple())
 BITS, REGISTERS = WIDTH.bits, WIDTH.registers
-"""Bits of a vector, and number of vector registers, of the processor that the code is compiled for."""
+"""Bits of a vector, and number of vector registers, of the processor compiled for."""
 
 
 def written(function: Callable[..., Any]) -> Any:

@@ -148,13 +148,13 @@ BLOCKS = 2 if SIMULATED else 2**11
 """Largest number of blocks whose threads go on to another value; a GPU gets several for each of its
 multiprocessors."""
 WIDE, HIGH = (2, 2) if SIMULATED else (2**31 - 1, 2**16 - 1)
-"""Largest number of blocks along the first axis of a grid, and along the two others: CUDA's limits."""
+"""Most blocks along the first axis of a grid, and along the two others: CUDA's limits."""
 DEEP = 2 if SIMULATED else 8
 """Largest number of threads of a block along its third axis."""
 
 
 def values(count: int, batch: int = 1) -> Shape:
-    """Launch shape in which threads take the ``count`` values of each sample of a batch in turns."""
+    """Launch shape in which threads take the ``count`` values of each sample in turns."""
     high = min(batch, HIGH)
     wide = min(-(-count // THREADS), max(1, BLOCKS // high))
     return (wide, high), (THREADS, 1)

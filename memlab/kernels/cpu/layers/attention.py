@@ -293,7 +293,7 @@ def _keep(kept: Array, largest: Array, total: Array) -> None:
 
 @compiled
 def _gradients(p: Array, ds: Array, y: Array, dy: Array, kept: Array, first: int) -> None:
-    """Replace scores by probabilities, and the gradient of the probabilities by that of the scores."""
+    """Replace scores by probabilities, and the probabilities' gradient by that of the scores."""
     rows, width = p.shape
     for r in range(rows):
         seen, mean = min(first + r, width), p.dtype.type(inner(y[r], dy[r]))

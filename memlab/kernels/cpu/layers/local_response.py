@@ -1,4 +1,4 @@
-"""Local response normalisation by the formulas of ``formulas.normalization``, channel by channel."""
+"""Local response normalisation, channel by channel, by ``formulas.normalization``."""
 
 from __future__ import annotations
 

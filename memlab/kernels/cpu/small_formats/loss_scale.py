@@ -18,7 +18,7 @@ _MASKS = {each.type_name: each.top + 1 << each.padding for each in FLOATS.values
 missing: in it nothing overflows."""
 
 LEAST, MOST = np.float32(2.0**-126), np.float32(2.0**127)
-"""Bounds of the scale: it stays within the normal values of fp32, or its inverse would be infinite."""
+"""Bounds of the scale: the normal values of fp32, or its inverse would be infinite."""
 
 
 @kernel(CHECK)

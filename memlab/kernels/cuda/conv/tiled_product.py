@@ -83,7 +83,7 @@ def _own_part(thread: int, inwards: bool) -> tuple[int, int]:
 
 
 def tiled(where: IndexMap) -> Any:
-    """Kernel for ``out = a b`` or ``out += a b``, with the right operand where the index map says."""
+    """Kernel for ``out = a b`` or ``out += a b``, with b where the index map says."""
     locate = inlined(where)
 
     def product(

@@ -48,7 +48,7 @@ def add_bias(call: KernelCall, y: Any) -> None:
 
 
 def sum_bias(call: KernelCall, dy: Any) -> None:
-    """Compute the gradient of the bias, if the call has one: the sum of ``dy`` over batch and map."""
+    """Compute the gradient of the bias, if there is one: the sum of ``dy`` over batch and map."""
     if "dbias" in call.arrays:
         sum_values(dy, call["dbias"], accumulate=call.accumulate_weights)
 
