@@ -1,7 +1,7 @@
-"""What a step takes from outside: the input and the labels, given or drawn, part by part.
+"""Inputs of a step, images or tokens and labels, given or drawn, for each part of the batch.
 
-Who brings them has memory of its own, on the host: what is allocated here is none of the step's,
-and a meter does not see it.
+They belong to the user and lie in memory on the host: allocations here do not count as the step's,
+and no meter sees them.
 """
 
 from __future__ import annotations
@@ -24,8 +24,11 @@ T = TypeVar("T")
 
 
 class Wanted(NamedTuple):
-    """An input of a step, and how it is drawn. Its whole numbers are ``"tokens"`` or ``"labels"``
-    and lie ``below`` a limit; other numbers have none."""
+    """Input of a step, and how it is drawn if none is given.
+
+    ``what`` is ``"tokens"`` or ``"labels"`` for whole numbers, which lie below ``below``. For other
+    inputs both are empty.
+    """
 
     tensor: Tensor
     start: InitialValue
@@ -34,8 +37,11 @@ class Wanted(NamedTuple):
 
 
 def wanted(step: Step) -> list[Wanted]:
-    """The inputs of a step. Tokens name a row of the table that is read with them, labels one of
-    the scores that the loss compares them with."""
+    """Inputs that a step needs.
+
+    Tokens must be below the number of rows of the table that is read with them, labels below the
+    number of scores that the loss compares them with.
+    """
     scores = [r["x"] for r in (op.reads for op in step.ops) if "labels" in r and "x" in r]
     found = []
     for tensor in step.live_in:
@@ -55,12 +61,20 @@ def wanted(step: Step) -> list[Wanted]:
 
 
 class Inputs:
-    """The inputs of one step at a batch: ``x`` and ``labels`` hold the samples of all parts, one
-    after the other; what is ``None`` is drawn. The parts together are drawn as a batch as large as
-    all of them would be.
+    """Inputs of one step at a batch, part by part.
+
+    Several parts together get the same drawn values as one batch of their size.
+
+    Args:
+        inputs: inputs that the step needs.
+        batch: samples in a part.
+        parts: number of parts (micro-batches).
+        seed: seed of drawn inputs.
+        x: samples of all parts, one part after the other; None to draw them.
+        labels: labels of all parts; None to draw them.
 
     Raises:
-        InputError: as many samples as are given do not fill the parts, or no numbers.
+        InputError: given samples are no numbers, or do not fill the parts.
     """
 
     def __init__(
@@ -77,11 +91,16 @@ class Inputs:
         self.given: Mapping[str, npt.ArrayLike | None] = given
 
     def write(self, name: str, tensor: Tensor, part: int, values: Array) -> None:
-        """Set the values of an input in one part, counted from 1; ``name`` is its name in the
-        first.
+        """Set the values of an input in one part.
+
+        Args:
+            name: name of the input in the first part.
+            tensor: the input's tensor in this part.
+            part: number of the part, from 1 on.
+            values: array of the tensor, which is written.
 
         Raises:
-            InputError: what is given has another shape or kind, holds NaN or infinity, or names no
+            InputError: given values have another shape or kind, hold NaN or infinity, or name no
                 class or no token.
         """
         given, (_, starts, what, below) = self.given[name], self.wanted[name]
@@ -93,7 +112,7 @@ class Inputs:
             initial_values.check_numbers(what, values, below)
 
     def _checked(self, wanted: Wanted, given: npt.ArrayLike | None) -> Array | None:
-        """The samples of all parts as an array."""
+        """Given samples of all parts, as a checked array; None if none were given."""
         if given is None:
             return None
         tensor, _, what, below = wanted
@@ -110,5 +129,5 @@ class Inputs:
 
 
 def aside(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call a function whose allocations no meter of this context sees."""
+    """Call a function whose allocations no meter of this context sees, and return its result."""
     return Context().run(function, *args, **kwargs)

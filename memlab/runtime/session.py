@@ -1,4 +1,4 @@
-"""A session: a step whose parameters stay alive, run as often as wanted."""
+"""Session: a step whose parameters stay alive, run as often as wanted."""
 
 from __future__ import annotations
 
@@ -43,16 +43,25 @@ RMSProp's mean moves by 1 - alpha, and a loss scale is a normal fp32. All others
 
 
 class Session:
-    """Holds the parameters, buffers and optimizer state of a program.
+    """Memory of a program with its parameters, buffers and optimizer state, to run its step
+    repeatedly.
 
-    Use it in a ``with`` block, or call ``close``: then all that it held is free. ``poison`` fills
-    what is free in an arena with NaN, and lets ``nan`` tell which operations wrote one in the last
-    step, and where: a number for each array, 0 for none.
+    Use it in a ``with`` block, or call ``close``: then all of its memory is free.
+
+    Args:
+        program: the step at a batch on a device.
+        seed: seed of everything that is drawn.
+        parameters: initial values by name; others are drawn.
+        settings: settings of the optimizer, such as ``{"rate": 0.01}``.
+        meter: the meter that measures, if any.
+        poison: True to fill free bytes of an arena with NaN. ``nan`` then holds, for each operation
+            that wrote NaN in the last step, a number for the places of NaN in each of its arrays, 0
+            for none.
 
     Raises:
-        InputError: no kernel for an operation, an unknown name or a wrong shape of a given array,
-            NaN or infinity in one; a seed that is no whole number from 0 on; a setting that is no
-            number from 0 on.
+        InputError: an operation has no kernel; a given array has an unknown name or a wrong shape,
+            or holds NaN or infinity; the seed is no whole number from 0 on; or a setting is unknown
+            or out of range.
     """
 
     def __init__(
@@ -106,14 +115,21 @@ class Session:
         labels: npt.ArrayLike | None = None,
         progress: bool = False,
     ) -> list[tuple[int, int, int]]:
-        """Run every operation once; inputs that are not given are drawn. A ``Piece`` is a place on
-        the device where ``x`` lies already, which belongs to who lends it.
+        """Run every operation once, and return the measured bytes of each.
 
-        Returns, where there is a meter, the bytes before, at most inside and after each operation.
+        Args:
+            x: inputs of the whole batch; None to draw them. A ``Piece`` is a place on the device
+                where they are already; it stays its owner's.
+            labels: labels of the whole batch; None to draw them.
+            progress: True to show a progress bar.
+
+        Returns:
+            For each operation, the bytes before it, the most inside it, and those after it; zeros
+            without a meter.
 
         Raises:
-            InputError: an input of another shape or kind, or with NaN or infinity; the session is
-                closed.
+            InputError: an input has another shape or kind, or holds NaN or infinity; or the session
+                is closed.
         """
         if self.closed:
             raise InputError("this session is closed and holds nothing; open another one.")
@@ -150,6 +166,8 @@ class Session:
             self.place.fill(self.memory.view(tensor), write)
 
     def _operate(self, index: int, turn: OperationTurn) -> tuple[int, int, int]:
+        """Run one operation with its allocations and releases; return the bytes before, at most
+        inside, and after it."""
         meter, memory, op = self.meter, self.memory, turn.op
         for name in op.after:
             self.copies.wait(name)
@@ -171,7 +189,7 @@ class Session:
         return (before, meter.peak, meter.live) if meter is not None else (0, 0, 0)
 
     def _copy(self, turn: OperationTurn) -> None:
-        """Begin a copy that did not begin beside an operation before it."""
+        """Begin the copy of an operation, if it did not begin beside an earlier operation."""
         if self.copies.started(turn.op.name):
             return
         for tensor in turn.births:
@@ -180,14 +198,14 @@ class Session:
         self.copies.start(turn.op, partial(self.memory.copy, source.storage, target.storage))
 
     def _load(self, op: Op) -> None:
-        """The inputs of another part of the batch."""
+        """Copy in the inputs of another part of the batch."""
         for name, tensor in op.writes.items():
             write = partial(self.inputs.write, name, tensor, op.attributes[PART])
             self.place.fill(self.memory.view(tensor), partial(aside, write))
 
     def _begin_beside(self, index: int, turn: OperationTurn) -> None:
-        """Begin the copies to the host that run beside an operation; what they allocate is
-        theirs."""
+        """Begin the copies to the host that run beside an operation; their allocations are recorded
+        under their own numbers."""
         for number in turn.beside:
             if self.meter is not None:
                 self.meter.op = number
@@ -196,6 +214,7 @@ class Session:
             self.meter.op = index
 
     def _look_for_nan(self, op: Op) -> None:
+        """Record the places of NaN in everything that an operation wrote."""
         from memlab.kernels.cpu.nan_search import nan_places
 
         written = (*op.writes.values(), *op.updates.values())
@@ -204,6 +223,7 @@ class Session:
             self.nan[op.name] = places
 
     def _compute(self, turn: OperationTurn) -> None:
+        """Call the kernel of an operation."""
         op, arrays = turn.op, self.memory.views(turn.operands)
         addend = op.reads.get("addend")
         if addend is not None:
@@ -226,18 +246,18 @@ class Session:
             self._look_for_nan(op)
 
     def value(self, tensor: Tensor) -> Array:
-        """The values of a tensor that is alive now: themselves on the processor, a copy from
-        elsewhere."""
+        """Values of a tensor that is alive now: the array itself on the processor, a copy from
+        other devices."""
         return self.place.read(self.memory.view(tensor))
 
     @property
     def output(self) -> Array:
-        """The loss of the last step, or what an inference predicts."""
+        """Loss of the last training step, or output of the last inference."""
         outputs = (each for each in self.program.step.live_out if each.role is Role.FEATURE_MAP)
         return self.value(next(outputs))
 
     def close(self) -> None:
-        """Free everything; copies under way have ended."""
+        """Free all memory, after the copies under way have ended."""
         self.closed = True
         try:
             self.copies.close()
@@ -252,7 +272,7 @@ class Session:
 
 
 def _settings(optimizer: str, settings: Mapping[str, float]) -> dict[str, float]:
-    """All settings of a step: those that are given, and what the others are by themselves."""
+    """All settings of a step: those that are given, and the defaults of the others."""
     if not isinstance(settings, Mapping):
         raise InputError(f"settings are numbers by name, got {shorten(settings)}; "
                          "try {'rate': 0.01}.")  # fmt: skip

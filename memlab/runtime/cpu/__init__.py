@@ -1,4 +1,4 @@
-"""NumPy arrays in this machine's memory."""
+"""Backend of the processor: NumPy arrays in this machine's memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from memlab.runtime.metering.meter import Reporting, the_hook
 
 
 class Cpu(Backend):
-    """The processor: an array is where it is read and written."""
+    """Backend of the processor, where device and host are one memory."""
 
     outside = ("panels that BLAS packs", "Python's own objects", "compiled code")
     one_memory = True
@@ -63,11 +63,12 @@ class Cpu(Backend):
 
 
 def backend() -> Backend:
-    """That of this machine."""
+    """New backend of this machine's processor."""
     return Cpu("cpu")
 
 
 @cache
 def blas() -> ThreadpoolController:
-    """The BLAS libraries that the kernels use; ``registry.load`` must have loaded them."""
+    """Control of the BLAS libraries that the kernels use; ``registry.load`` must have loaded them
+    before."""
     return ThreadpoolController()
