@@ -20,10 +20,11 @@ from memlab.layers.layer import LAYERS
 from memlab.optimizers import OPTIMIZERS
 
 Formula = TypeVar("Formula", bound=Callable[..., Any])
-Each = Callable[..., None]
-"""``each(formula, a, y)`` puts ``formula(a)`` into y for every value; ``each(formula, a, b, y)``
-puts ``formula(a, b)``. With ``add=True`` the result is added to y. ``setting`` is the formula's
-last argument where it takes one: a number that is the same for all values."""
+ApplyFormula = Callable[..., None]
+"""``apply_formula(formula, a, y)`` puts ``formula(a)`` into y for every value, and
+``apply_formula(formula, a, b, y)`` puts ``formula(a, b)``. With ``add=True`` the result is added to
+y. ``setting`` is the formula's last argument where it takes one: a number that is the same for all
+values."""
 
 Settings = Callable[[Mapping[str, float]], tuple[float, ...]]
 
@@ -31,11 +32,11 @@ Settings = Callable[[Mapping[str, float]], tuple[float, ...]]
 class Loops(NamedTuple):
     """Two functions of a device that apply formulas to arrays.
 
-    ``each`` is described at ``Each``. ``update(formula, arrays, settings)`` calls ``formula(i,
-    arrays, settings)`` for every index ``i`` of the arrays.
+    ``apply_formula`` is described at ``ApplyFormula``. ``update(formula, arrays, settings)`` calls
+    ``formula(i, arrays, settings)`` for every index ``i`` of the arrays.
     """
 
-    each: Each
+    apply_formula: ApplyFormula
     update: Callable[..., None]
 
 
@@ -49,7 +50,7 @@ class Update(NamedTuple):
 
 
 FORMULAS: list[Callable[..., Any]] = []
-EVERYWHERE: dict[str, Callable[[KernelCall, Each], None]] = {}
+EVERYWHERE: dict[str, Callable[[KernelCall, ApplyFormula], None]] = {}
 UPDATES: dict[str, Update] = {}
 SETTING = "setting"
 """Name of a formula's argument that is the same for all values."""
@@ -103,10 +104,10 @@ def value_by_value(
 
     def register(function: Formula) -> Formula:
         @everywhere(kind)
-        def compute(call: KernelCall, each: Each) -> None:
+        def compute(call: KernelCall, apply_formula: ApplyFormula) -> None:
             extra = {} if setting is None else {SETTING: setting(call)}
             arrays = (call[name] for name in operands)
-            each(function, *arrays, add=call.adds(target), **extra)
+            apply_formula(function, *arrays, add=call.adds(target), **extra)
 
         return formula(function)
 
@@ -144,17 +145,19 @@ def register(device: str, loops: Loops) -> None:
     for kind, compute in EVERYWHERE.items():
         layer = LAYERS.get(kind.removesuffix(".backward"))
         if layer is None or device in layer.row.devices:
-            kernel(kind, device=device)(_computed(compute, loops.each))
+            kernel(kind, device=device)(_kernel_with_loops(compute, loops.apply_formula))
     for kind, formula in UPDATES.items():
-        kernel(kind, device=device)(_updated(formula, OPTIMIZERS[kind].states, loops.update))
+        kernel(kind, device=device)(_update_kernel(formula, OPTIMIZERS[kind].states, loops.update))
 
 
-def _computed(compute: Callable[[KernelCall, Each], None], each: Each) -> Kernel:
+def _kernel_with_loops(
+    compute: Callable[[KernelCall, ApplyFormula], None], apply_formula: ApplyFormula
+) -> Kernel:
     """Kernel that calls a listed function with the loops of a device."""
-    return lambda call: compute(call, each)
+    return lambda call: compute(call, apply_formula)
 
 
-def _updated(of: Update, states: tuple[str, ...], change: Callable[..., None]) -> Kernel:
+def _update_kernel(of: Update, states: tuple[str, ...], change: Callable[..., None]) -> Kernel:
     """Kernel that applies the formula of an optimizer to every parameter of a call."""
 
     def compute(call: KernelCall) -> None:

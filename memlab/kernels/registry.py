@@ -75,7 +75,7 @@ Kernel = Callable[[KernelCall], None]
 Own = TypeVar("Own", bound=Kernel)
 KERNELS: dict[Key, Kernel] = {}
 
-DTYPES = {name: each.stored_as for name, each in sorted(FORMATS.items()) if each.computed}
+DTYPES = {name: row.stored_as for name, row in sorted(FORMATS.items()) if row.computed}
 """NumPy's names of the formats that every device computes in, by memlab's name."""
 
 
@@ -147,7 +147,7 @@ def modules(device: str) -> list[str]:
     Raises:
         InputError: no such device.
     """
-    return [each.module for each in devices.kernels(device)]
+    return [row.module for row in devices.kernels(device)]
 
 
 @cache
@@ -160,9 +160,9 @@ def load(device: str = "cpu") -> None:
         InputError: no such device, Numba's CUDA package cannot be imported, or too little memory is
             free for Numba itself.
     """
-    found = modules(device)
+    names = modules(device)
     free_memory.require_kernels()
-    for name in found:
+    for name in names:
         import_module(name)
     if not devices.find(device).own_memory:
         import_module("memlab.kernels.cpu.compile").nothing(0)

@@ -93,10 +93,10 @@ def check(placement: Placement, step: Step, batch: int, overlapping: bool) -> No
         )
     both = placement.overlaps()
     if both and not overlapping:
-        one, other = both[0]
+        first, second = both[0]
         raise InputError(
-            f"{one.name} and {other.name} share bytes while both are alive; move one of them, or "
-            "pass overlapping=True to see what becomes of the results."
+            f"{first.name} and {second.name} share bytes while both are alive; move one of them, "
+            "or pass overlapping=True to see what becomes of the results."
         )
     _only_floats(both, step)
 

@@ -120,14 +120,14 @@ class Host:
         try:
             with tempfile.TemporaryFile(dir=self.folder) as file:
                 _reserve(file.fileno(), nbytes)
-                taken = os.fstat(file.fileno()).st_blocks * SECTOR if TELLS else nbytes
+                disk_bytes = os.fstat(file.fileno()).st_blocks * SECTOR if TELLS else nbytes
                 mapped = mmap.mmap(file.fileno(), nbytes)
         except OSError as error:
             raise InputError(
                 f"{self.folder} has no {units.both(nbytes)} left for a map to wait in: "
                 f"{error.strerror}; nothing was kept. Try another folder, or a smaller batch."
             ) from None
-        return np.frombuffer(mapped, np.uint8), taken
+        return np.frombuffer(mapped, np.uint8), disk_bytes
 
 
 def _reserve(file: int, nbytes: int) -> None:

@@ -125,5 +125,5 @@ def find(device: str) -> Backend:
 @cache
 def _made(device: str) -> Backend:
     """Backend of a device, made at the first use."""
-    made: Backend = import_module(f"memlab.runtime.{device}").backend()
-    return made
+    backend: Backend = import_module(f"memlab.runtime.{device}").backend()
+    return backend

@@ -43,21 +43,21 @@ def wanted(step: Step) -> list[Wanted]:
     number of scores that the loss compares them with.
     """
     scores = [r["x"] for r in (op.reads for op in step.ops) if "labels" in r and "x" in r]
-    found = []
+    inputs = []
     for tensor in step.live_in:
         if tensor.role is not Role.INPUT:
             continue
         if tensor.format.kind != "int":
-            found.append(Wanted(tensor, InitialValue(deviation=1.0)))
+            inputs.append(Wanted(tensor, InitialValue(deviation=1.0)))
             continue
         reads = (op.reads for op in step.ops)
         tables = [r["weight"] for r in reads if "weight" in r and r.get("x") == tensor]
         if tables:
             rows = tables[0].axes[0][1]
-            found.append(Wanted(tensor, InitialValue(below=rows), "tokens", rows))
+            inputs.append(Wanted(tensor, InitialValue(below=rows), "tokens", rows))
         else:
-            found.append(Wanted(tensor, InitialValue(below=2), "labels", scores[0].axes[-1][1]))
-    return found
+            inputs.append(Wanted(tensor, InitialValue(below=2), "labels", scores[0].axes[-1][1]))
+    return inputs
 
 
 class Inputs:
@@ -81,13 +81,13 @@ class Inputs:
         self, inputs: Sequence[Wanted], batch: int, parts: int, seed: int,
         x: npt.ArrayLike | None, labels: npt.ArrayLike | None,
     ) -> None:  # fmt: skip
-        self.wanted = {each.tensor.name: each for each in inputs}
+        self.wanted = {wanted_input.tensor.name: wanted_input for wanted_input in inputs}
         self.batch, self.parts = batch, parts
         given: dict[str, npt.ArrayLike | None] = dict(zip(self.wanted, (x, labels), strict=False))
         self.draws = {name: aside(initial_values.generator, seed, name) for name in self.wanted}
         if self.parts > 1:
-            given = {name: aside(self._checked, each, given[name])
-                     for name, each in self.wanted.items()}  # fmt: skip
+            given = {name: aside(self._checked, wanted_input, given[name])
+                     for name, wanted_input in self.wanted.items()}  # fmt: skip
         self.given: Mapping[str, npt.ArrayLike | None] = given
 
     def write(self, name: str, tensor: Tensor, part: int, values: Array) -> None:

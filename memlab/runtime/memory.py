@@ -102,11 +102,11 @@ class RunMemory:
             self.blocks[name] = Piece(spare.pop() if spare else self.backend.waiting(nbytes))
             self._locked |= set() if self.backend.one_memory else {name}
             return
-        array, taken = self.host.file(nbytes)
+        array, disk_bytes = self.host.file(nbytes)
         self.blocks[name] = Piece(array)
         if self.meter is not None:
             address = self._counted[name] = array.ctypes.data
-            self.meter.report(0, address, taken)
+            self.meter.report(0, address, disk_bytes)
 
     def free(self, name: str) -> None:
         """Drop the block of a storage; its bytes are free once no view of it is left."""
@@ -134,11 +134,11 @@ class RunMemory:
 
     def views(self, operands: Mapping[str, Operand]) -> dict[str, Array]:
         """Arrays of several operands, by their names, without a copy."""
-        found = {}
+        arrays = {}
         for name, (storage, part) in operands.items():
             block, start = self.blocks[storage]
-            found[name] = self.backend.view(block, part, start)
-        return found
+            arrays[name] = self.backend.view(block, part, start)
+        return arrays
 
     def bytes_of(self, storage: Storage) -> Any:
         """Array of all bytes of a storage, in the memory that it is in."""

@@ -206,16 +206,16 @@ def kernels_of(step: Step, device: str = "cpu") -> list[Kernel]:
     registry.load(device)
     row = DEVICES[device]
     if not row.staged and any(is_staged(op) or "mask" in op.writes for op in step.ops):
-        able = " or ".join(each.name for each in DEVICES.values() if each.staged)
+        able = " or ".join(other.name for other in DEVICES.values() if other.staged)
         raise InputError(
             f"a step that is stored in other formats than it is computed in runs on {able}, got "
             f"{device}; plan it instead of running it there."
         )
     layered = [op for op in step.ops if "layer" in op.attributes and op.phase is not Phase.UPDATE]
     by_step = (op for op in layered if op.attributes["layer"].row.by_step)
-    of_sequences = any("T" in dict(each.axes) for op in by_step for each in op.touched())
+    of_sequences = any("T" in dict(t.axes) for op in by_step for t in op.touched())
     if of_sequences and not row.sequences:
-        able = " or ".join(each.name for each in DEVICES.values() if each.sequences)
+        able = " or ".join(other.name for other in DEVICES.values() if other.sequences)
         raise InputError(
             f"linear layers and losses on sequences run on {able}, got {device}; plan this step "
             "instead of running it there."
@@ -231,7 +231,7 @@ def _kernel(op: Op, device: str) -> Kernel:
     """Kernel of an operation, in the format that it computes in."""
     if op.phase is Phase.COPY or op.kind == LOAD:
         return _none
-    formats = [each.format.name for each in op.touched() if each.format.kind == "float"]
+    formats = [tensor.format.name for tensor in op.touched() if tensor.format.kind == "float"]
     any_format = op.traits.as_stored or op.traits.moves
     format = COMPUTED.name if is_staged(op) or any_format or not formats else formats[0]
     kernel = registry.find(op.kind, op.algorithm, device, format)

@@ -97,8 +97,8 @@ class Run:
     @property
     def arena(self) -> int | None:
         """Measured bytes of the arena; None if there was none."""
-        found = [entry for entry in self.measured.entries if entry.name == ARENA]
-        return found[0].size.at(self.batch) if found and self.placement is not None else None
+        entries = [entry for entry in self.measured.entries if entry.name == ARENA]
+        return entries[0].size.at(self.batch) if entries and self.placement is not None else None
 
     @property
     def residuals(self) -> list[int]:
@@ -397,17 +397,17 @@ def _poisoned(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Operations that wrote NaN in an arena but not, or at other places, without it; and all that
     wrote NaN, if there is no room to run without it."""
-    found, placed = session.nan, session.program
-    if not found:
+    nan, placed = session.nan, session.program
+    if not nan:
         return (), ()
     program = Program(placed.step, placed.batch, placed.device, host=placed.host)
     try:
         memory_guard.admit(program)
     except memory_guard.DoesNotFitError:
-        return (), tuple(found)
+        return (), tuple(nan)
     with again(program) as plain:
         plain.step(x, labels, progress)
-        return tuple(name for name in found if plain.nan.get(name) != found[name]), ()
+        return tuple(name for name in nan if plain.nan.get(name) != nan[name]), ()
 
 
 def _some(names: Sequence[str]) -> str:

@@ -25,7 +25,7 @@ from memlab.techniques.application_order import PART, PARTS
 
 SETTINGS = {
     "rate": 0.01,
-    **{name: value for each in OPTIMIZERS.values() for name, value in each.settings.items()},
+    **{name: value for row in OPTIMIZERS.values() for name, value in row.settings.items()},
     "loss_scale": 2.0**16,
     "scale_interval": 2000,
 }
@@ -150,8 +150,8 @@ class Session:
 
     def _feed(self, x: npt.ArrayLike | Piece | None, labels: npt.ArrayLike | None) -> None:
         """Drop what the last step left, then copy the inputs in."""
-        kept = {tensor.storage.name for tensor in self.residents}
-        for name in [name for name in self.memory.blocks if name not in kept]:
+        resident_names = {tensor.storage.name for tensor in self.residents}
+        for name in [name for name in self.memory.blocks if name not in resident_names]:
             self.memory.free(name)
         lent = x if isinstance(x, Piece) else None
         given = None if isinstance(x, Piece) else x
@@ -253,8 +253,8 @@ class Session:
     @property
     def output(self) -> Array:
         """Loss of the last training step, or output of the last inference."""
-        outputs = (each for each in self.program.step.live_out if each.role is Role.FEATURE_MAP)
-        return self.value(next(outputs))
+        live_out = self.program.step.live_out
+        return self.value(next(t for t in live_out if t.role is Role.FEATURE_MAP))
 
     def close(self) -> None:
         """Free all memory, after the copies under way have ended."""
@@ -276,9 +276,9 @@ def _settings(optimizer: str, settings: Mapping[str, float]) -> dict[str, float]
     if not isinstance(settings, Mapping):
         raise InputError(f"settings are numbers by name, got {shorten(settings)}; "
                          "try {'rate': 0.01}.")  # fmt: skip
-    found = SETTINGS | dict(OPTIMIZERS[optimizer].settings if optimizer in OPTIMIZERS else {})
+    merged = SETTINGS | dict(OPTIMIZERS[optimizer].settings if optimizer in OPTIMIZERS else {})
     for name, value in settings.items():
         known("setting", name, SETTINGS)
         least, below = BOUNDS.get(name, (0.0, inf))
-        found[name] = real_number(name, value, usual=found[name], least=least, below=below)
-    return found
+        merged[name] = real_number(name, value, usual=merged[name], least=least, below=below)
+    return merged

@@ -235,17 +235,17 @@ def _rewritten(step: Step, rewrite: object) -> Step:
         raise InputError(
             f"rewrite must be a function of a step, got {shorten(rewrite)}; try memlab.in_place."
         )
-    found = rewrite(step)
-    if not isinstance(found, Step):
+    rewritten = rewrite(step)
+    if not isinstance(rewritten, Step):
         raise InputError(
-            f"rewrite must make a step of a step, got {shorten(found)}; try memlab.in_place."
+            f"rewrite must make a step of a step, got {shorten(rewritten)}; try memlab.in_place."
         )
-    if (found.network, found.training) != (step.network, step.training):
+    if (rewritten.network, rewritten.training) != (step.network, step.training):
         raise InputError(
-            f"rewrite must change the step that it gets, {step!r}, got {found!r}; "
+            f"rewrite must change the step that it gets, {step!r}, got {rewritten!r}; "
             "try memlab.in_place."
         )
-    return found
+    return rewritten
 
 
 def _check_rooms(*programs: Program) -> None:

@@ -41,10 +41,10 @@ def registers(code: Any) -> dict[str, int]:
     {'ymm': 2}
     """
     text = code if isinstance(code, str) else assembly(code)
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for line in text.splitlines():
-        found.update(_named(line))
-    return dict(found)
+        counts.update(_named(line))
+    return dict(counts)
 
 
 def width(found: dict[str, int]) -> int:

@@ -36,12 +36,12 @@ class _Routines(dict[str, tuple[Any, Any]]):
         """
         name, real = ("sgemm", c.c_float) if format == "f" else ("dgemm", c.c_double)
         capsule = TABLE().get(name)
-        shown = _capsule("PyCapsule_GetName", c.c_char_p, c.py_object)
-        signature = shown(capsule) if capsule else b""
+        name_of = _capsule("PyCapsule_GetName", c.c_char_p, c.py_object)
+        signature = name_of(capsule) if capsule else b""
         if signature.count(b" int *") != 6:
             raise SCIPY.lacks(f"{name} that counts in 32 bits in {TABLE.home}.{TABLE.name}", USE)
-        found = self[format] = _called(capsule, signature, real), lambda n: c.byref(real(n))
-        return found
+        routine = self[format] = _called(capsule, signature, real), lambda n: c.byref(real(n))
+        return routine
 
 
 def _called(capsule: Any, signature: bytes, real: Any) -> Any:

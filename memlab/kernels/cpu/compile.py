@@ -41,8 +41,8 @@ def summing(function: F) -> F:
 def _compile(function: F, liberties: set[str]) -> F:
     """Compile a function with some of LLVM's fast-math flags, and keep it on disk where that is
     possible."""
-    for each in called(function).values():
-        callable_in_loops(each)
+    for formula in called(function).values():
+        callable_in_loops(formula)
     kernel: Any = numba.njit(nogil=True, error_model="numpy", fastmath=liberties)(function)
     try:
         keep(kernel, function, sources())
@@ -58,8 +58,8 @@ def _compile(function: F, liberties: set[str]) -> F:
 def callable_in_loops(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let compiled code call a plain function, which is then compiled with the fast-math flags of
     its caller."""
-    for each in called(function).values():
-        callable_in_loops(each)
+    for formula in called(function).values():
+        callable_in_loops(formula)
     numba.extending.register_jitable(function)
     return function
 

@@ -71,15 +71,15 @@ class _Loops(dict[Callable[..., Any], Callable[..., None]]):
     """Compiled loops by formula, made at the first use of each."""
 
     def __missing__(self, formula: Callable[..., Any]) -> Callable[..., None]:
-        way = {0: of_arrays, 1: of_one, 2: of_two}[values_of(formula)]
-        made = self[formula] = way(callable_in_loops(formula))
-        return made
+        make_loop = {0: of_arrays, 1: of_one, 2: of_two}[values_of(formula)]
+        loop = self[formula] = make_loop(callable_in_loops(formula))
+        return loop
 
 
 LOOPS = _Loops()
 
 
-def each(
+def apply_formula(
     formula: Callable[..., Any], *arrays: Array, add: bool = False, setting: float | None = None
 ) -> None:
     """Apply a formula to the values of all arrays but the last, and put the results into the last.

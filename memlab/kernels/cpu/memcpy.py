@@ -25,11 +25,11 @@ def _array(context: Any, builder: Any, kind: Any, value: Any) -> tuple[Any, Any]
     return data(context, builder, kind, value), context.get_constant(_INT, size)
 
 
-def _call(builder: Any, name: str, to: Any, given: Any, nbytes: Any) -> None:
+def _call(builder: Any, name: str, to: Any, source: Any, nbytes: Any) -> None:
     """Write a call of LLVM's memcpy (from a pointer) or memset (of a byte) for ``nbytes`` bytes."""
-    pointers = [each.type for each in (to, given) if each.type == _BYTES]
+    pointers = [operand.type for operand in (to, source) if operand.type == _BYTES]
     function = builder.module.declare_intrinsic(name, [*pointers, nbytes.type])
-    builder.call(function, [to, given, nbytes, ir.Constant(ir.IntType(1), 0)])
+    builder.call(function, [to, source, nbytes, ir.Constant(ir.IntType(1), 0)])
 
 
 def _copy(typing: Any, source: Any, start: Any, target: Any, at: Any, count: Any) -> Any:
@@ -39,7 +39,7 @@ def _copy(typing: Any, source: Any, start: Any, target: Any, at: Any, count: Any
         reads, size = _array(context, builder, source, values[0])
         writes, _ = _array(context, builder, target, values[2])
         reads, writes = builder.gep(reads, [values[1]]), builder.gep(writes, [values[3]])
-        reads, writes = (builder.bitcast(each, _BYTES) for each in (reads, writes))
+        reads, writes = (builder.bitcast(pointer, _BYTES) for pointer in (reads, writes))
         _call(builder, "llvm.memcpy", writes, reads, builder.mul(values[4], size))
         return context.get_dummy_value()
 

@@ -8,9 +8,9 @@ from memlab.kernels.cpu.flat_arrays import bits, lines
 from memlab.kernels.registry import Array
 
 _BOUNDS = {
-    each.type_name: each.top + each.infinities << each.padding
-    for each in FLOATS.values()
-    if each.nan
+    format.type_name: format.top + format.infinities << format.padding
+    for format in FLOATS.values()
+    if format.nan
 }
 """Bits, without the sign, of the largest value that is no NaN (infinity where there is one), by
 type. A magnitude beyond it is NaN."""
@@ -31,27 +31,27 @@ def nan_places(array: Array) -> int:
     values, magnitude = bits(array), (1 << (8 * array.itemsize - 1)) - 1
     if not any(_beyond(line, magnitude, bound) for (line,) in lines(values)):
         return 0
-    start, found = 1, 0
+    start, places = 1, 0
     for (line,) in lines(values):
-        found = _hash(line, magnitude, bound, start, found)
+        places = _hash(line, magnitude, bound, start, places)
         start += line.size
-    return found
+    return places
 
 
 @compiled
 def _beyond(values: Array, magnitude: int, bound: int) -> bool:
     """Return whether any magnitude in a line is above ``bound``."""
-    found = False
+    beyond = False
     for i in range(values.size):
-        found |= (values[i] & magnitude) > bound
-    return found
+        beyond |= (values[i] & magnitude) > bound
+    return beyond
 
 
 @compiled
-def _hash(values: Array, magnitude: int, bound: int, start: int, found: int) -> int:
+def _hash(values: Array, magnitude: int, bound: int, start: int, places: int) -> int:
     """Continue the hash with the indices, counted from ``start``, of all magnitudes above
     ``bound``."""
     for i in range(values.size):
         if (values[i] & magnitude) > bound:
-            found = (found ^ (start + i)) * _PRIME
-    return found
+            places = (places ^ (start + i)) * _PRIME
+    return places

@@ -62,12 +62,13 @@ def shares(units: int, count: int) -> list[range]:
     return [range(ends[index], ends[index + 1]) for index in range(count)]
 
 
-def pieces(units: range, each: int) -> Iterator[tuple[int, int, int]]:
+def pieces(units: range, per_image: int) -> Iterator[tuple[int, int, int]]:
     """Yield a range of units image by image, as (image, first, stop) counted within the image.
 
     Args:
         units: range over the units of all images, one image after the other.
-        each: number of units in an image.
+        per_image: number of units in an image.
     """
-    for image in range(units.start // each, -(-units.stop // each)):
-        yield image, max(units.start - image * each, 0), min(units.stop - image * each, each)
+    for image in range(units.start // per_image, -(-units.stop // per_image)):
+        start = image * per_image
+        yield image, max(units.start - start, 0), min(units.stop - start, per_image)

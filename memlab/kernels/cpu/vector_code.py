@@ -132,32 +132,32 @@ class Writer:
         """Write a vector that holds one value in every lane."""
         type = type or self.vector
         first = ir.Constant(ir.IntType(32), 0)
-        one = self.builder.insert_element(ir.Constant(type, ir.Undefined), value, first)
+        start = self.builder.insert_element(ir.Constant(type, ir.Undefined), value, first)
         order = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), None)
-        return self.builder.shuffle_vector(one, one, order)
+        return self.builder.shuffle_vector(start, start, order)
 
-    def fused(self, one: Value, other: Value, total: Value) -> Value:
+    def fused(self, a: Value, b: Value, total: Value) -> Value:
         """Write ``a * b + total``. LLVM's fmuladd is used, because its fma would call a library
         where the processor has no such instruction."""
-        return self.call("llvm.fmuladd", self.vector, one, other, total)
+        return self.call("llvm.fmuladd", self.vector, a, b, total)
 
-    def added(self, one: Value, other: Value) -> Value:
+    def added(self, a: Value, b: Value) -> Value:
         """Write ``a + b`` in each lane; whole numbers wrap around."""
         add = self.builder.add if self.whole else self.builder.fadd
-        return add(one, other)
+        return add(a, b)
 
     def total(self, vector: Value) -> Value:
         """Write the sum of the lanes of a vector, in any order."""
         start = () if self.whole else (ir.Constant(self.real, 0),)
-        kind = ir.FunctionType(self.real, [each.type for each in (*start, vector)])
+        kind = ir.FunctionType(self.real, [operand.type for operand in (*start, vector)])
         name = f"llvm.vector.reduce.{'add' if self.whole else 'fadd'}.{self.suffix}"
         function = declared(self.builder, name, kind)
         liberties = () if self.whole else ("reassoc",)
         return self.builder.call(function, [*start, vector], fastmath=liberties)
 
-    def least(self, one: Value, other: Value) -> Value:
+    def least(self, a: Value, b: Value) -> Value:
         """Write the smaller of two whole numbers."""
-        return self.builder.select(self.builder.icmp_signed("<", one, other), one, other)
+        return self.builder.select(self.builder.icmp_signed("<", a, b), a, b)
 
     def load(self, data: Value, index: Value, mask: Value = None) -> Value:
         """Write the load of a vector from ``index`` on. Lanes whose mask is off are not read and

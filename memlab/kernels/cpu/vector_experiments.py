@@ -89,7 +89,7 @@ int32 sum."""
 
 def available() -> tuple[str, ...]:
     """Names of the formats that this processor computes in vectors."""
-    return tuple(name for name, each in ARITHMETIC.items() if each.here)
+    return tuple(name for name, arithmetic in ARITHMETIC.items() if arithmetic.here)
 
 
 @dataclass(frozen=True)
@@ -123,14 +123,14 @@ class MicroKernel:
         """
         kind, steps = ARITHMETIC[self.format], whole_number("steps", steps)
         wanted = [(self.shape, kind.sum), *(((kind.products,), dtype) for dtype in kind.factors)]
-        given = [(each.shape, each.dtype) for each in (start, *factors)]
+        given = [(array.shape, array.dtype) for array in (start, *factors)]
         if given != wanted:
             listed = ", ".join(f"{dtype} {shape}" for shape, dtype in wanted)
             raise InputError(f"{self.format} in {self.lanes} lanes takes arrays {listed}, got "
                              f"{shorten(given)}; try run(steps).")  # fmt: skip
         out = np.empty(self.shape, kind.sum)
         as_one = kind.sum if kind.products == 1 else np.dtype("int32")
-        words = tuple(np.ascontiguousarray(each).view(as_one)[0] for each in factors)
+        words = tuple(np.ascontiguousarray(array).view(as_one)[0] for array in factors)
         self.code(np.ascontiguousarray(start).reshape(-1), out.reshape(-1), words, steps)
         return out
 
@@ -191,17 +191,17 @@ def _repeat(
 ) -> Any:  # fmt: skip
     """Write the code that takes ``sums`` vectors through ``steps`` steps; there is at least one
     step."""
-    real, each = start.dtype, products.literal_value
-    bits = lanes.literal_value // each * real.bitwidth
+    real, per_sum = start.dtype, products.literal_value
+    bits = lanes.literal_value // per_sum * real.bitwidth
     # a dot product is an instruction, and there is none for more than a vector
-    pieces = 1 if each == 1 else max(1, bits // BITS)
+    pieces = 1 if per_sum == 1 else max(1, bits // BITS)
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
         *_, start_, out_, factors_, steps_ = args
         start_, out_ = datas(context, builder, (start, start_), (out, out_))
         write = Writer(builder, real, bits // pieces)
         places = [word(n * write.lanes) for n in range(sums.literal_value * pieces)]
-        step = (_fused if each == 1 else _dot)(write, unpacked(builder, factors_))
+        step = (_fused if per_sum == 1 else _dot)(write, unpacked(builder, factors_))
         first = [write.load(start_, place) for place in places]
         for place, total in zip(places, _loop(write, first, steps_, step), strict=True):
             write.store(total, out_, place)
@@ -222,7 +222,7 @@ def _dot(write: Writer, factors: list[Value]) -> Callable[[Value], Value]:
     """Step that is one dot-product instruction of the processor, whose operands are words of 32
     bits in each lane."""
     words = ir.VectorType(ir.IntType(32), write.lanes)
-    pair = [write.spread(each, words) for each in factors]
+    pair = [write.spread(factor, words) for factor in factors]
     name = "avx512.vpdpbusd" if write.whole else "avx512bf16.dpbf16ps"
     kind = ir.FunctionType(write.vector, [write.vector, words, words])
     full = f"llvm.x86.{name}.{32 * write.lanes}"
@@ -308,8 +308,8 @@ def _add_lanes(typing: Any, bits: Any, vectors: Any, values: Any, count: Any) ->
         builder.cbranch(builder.icmp_signed("<", onward, count_), body, end)
         builder.position_at_end(end)
         first, *rest = following
-        for each in rest:
-            first = write.added(first, each)
+        for vector in rest:
+            first = write.added(first, vector)
         return write.total(first)
 
     return values.dtype(bits, vectors, values, types.int64), code

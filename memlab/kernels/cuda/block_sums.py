@@ -44,7 +44,7 @@ def summed(term: Callable[[Any, Any, Any, Any], Any]) -> Any:
     """
     value = inlined(term)
 
-    def each(
+    def loop(
         x: Values, x_pitch: int, y: Values, y_pitch: int, a: Values, b: Values, out: Values,
         batch: int, plane: int, scale: float, accumulate: bool,
     ) -> None:  # fmt: skip
@@ -55,8 +55,8 @@ def summed(term: Callable[[Any, Any, Any, Any], Any]) -> Any:
             i = cuda.threadIdx.x
             while i < plane:
                 at = c * plane + i
-                one, other = x[_U(n * x_pitch + at)], y[_U(n * y_pitch + at)]
-                total += value(_F(one), _F(other), _F(a[c]), _F(b[c]))
+                x_value, y_value = x[_U(n * x_pitch + at)], y[_U(n * y_pitch + at)]
+                total += value(_F(x_value), _F(y_value), _F(a[c]), _F(b[c]))
                 i += cuda.blockDim.x
             n += cuda.blockDim.y
         thread = cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x
@@ -66,7 +66,7 @@ def summed(term: Callable[[Any, Any, Any, Any], Any]) -> Any:
             total = sums[0] * scale
             write_or_add(out, c, total, accumulate)
 
-    return compiled(each, term)
+    return compiled(loop, term)
 
 
 @summed

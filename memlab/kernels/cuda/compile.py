@@ -31,7 +31,7 @@ Places = Annotated[Array, "places"]
 """Line of places in a window, in the narrowest format that holds them."""
 
 ELEMENTS = {
-    "values": tuple(getattr(types, each) for each in DTYPES.values()),
+    "values": tuple(getattr(types, dtype) for dtype in DTYPES.values()),
     "bytes": (types.uint8,),
     "labels": (types.int64,),
     "places": (types.uint8, types.int32),
@@ -62,10 +62,10 @@ def compiled(function: Function, of: Function | None = None) -> Any:
         function: the kernel in Python.
         of: the function that the kernel was made from, if it is listed under that function's name.
     """
-    named, whole = of or function, _with_maps(function)
+    named, expanded = of or function, _with_formulas_inlined(function)
     file = named.__module__.rpartition(".")[2]
-    FUNCTIONS[f"{file}.{named.__name__.lstrip('_')}"] = whole
-    return cuda.jit(whole)
+    FUNCTIONS[f"{file}.{named.__name__.lstrip('_')}"] = expanded
+    return cuda.jit(expanded)
 
 
 def inlined(function: Function, here: dict[str, Any] | None = None) -> Any:
@@ -77,11 +77,11 @@ def inlined(function: Function, here: dict[str, Any] | None = None) -> Any:
             other global. The simulator replaces ``cuda`` only in the globals of the kernels' file.
     """
     if not SIMULATED:
-        return cuda.jit(device=True, inline="always")(_with_maps(function))
+        return cuda.jit(device=True, inline="always")(_with_formulas_inlined(function))
     return function if here is None else FunctionType(function.__code__, here)
 
 
-def _with_maps(function: Function) -> Function:
+def _with_formulas_inlined(function: Function) -> Function:
     """Copy of a function in which the functions of ``memlab.kernels.formulas`` that it calls are
     inlined.
 
@@ -91,9 +91,9 @@ def _with_maps(function: Function) -> Function:
     if not maps:
         return function
     assert isinstance(function, FunctionType)
-    names = function.__globals__ | {name: inlined(each) for name, each in maps.items()}
-    whole = FunctionType(function.__code__, names, closure=function.__closure__)
-    return update_wrapper(whole, function)
+    names = function.__globals__ | {name: inlined(formula) for name, formula in maps.items()}
+    copy = FunctionType(function.__code__, names, closure=function.__closure__)
+    return update_wrapper(copy, function)
 
 
 def all_kernels() -> list[Compiled]:
@@ -110,8 +110,8 @@ def signatures(function: Function) -> list[tuple[Any, ...]]:
     hints = get_type_hints(function, include_extras=True)
     del hints["return"]
     chosen = [dict(zip(ELEMENTS, choice, strict=True)) for choice in product(*ELEMENTS.values())]
-    found = [tuple(_type(hint, elements) for hint in hints.values()) for elements in chosen]
-    return list(dict.fromkeys(found))
+    choices = [tuple(_type(hint, elements) for hint in hints.values()) for elements in chosen]
+    return list(dict.fromkeys(choices))
 
 
 def _type(hint: Any, elements: dict[str, Any]) -> Any:
@@ -123,7 +123,7 @@ def _type(hint: Any, elements: dict[str, Any]) -> Any:
         return types.UniTuple(kind, *count) if count else kind
     if hasattr(hint, "_fields"):
         own = get_type_hints(hint, include_extras=True).values()
-        kinds = [_type(each, elements) for each in own]
+        kinds = [_type(field, elements) for field in own]
         if len(set(kinds)) == 1:
             return types.NamedUniTuple(kinds[0], len(kinds), hint)
         return types.NamedTuple(kinds, hint)

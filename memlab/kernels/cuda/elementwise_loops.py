@@ -29,7 +29,7 @@ def of_one(function: Formula) -> Any:
     f = inlined(function)
     value = f if takes(function, SETTING) else inlined(lambda x, setting: f(x))
 
-    def each(
+    def loop(
         x: Values, x_pitch: int, y: Values, y_pitch: int, batch: int, count: int, setting: float,
         add: bool,
     ) -> None:  # fmt: skip
@@ -42,7 +42,7 @@ def of_one(function: Formula) -> Any:
                 i += cuda.gridsize(1)
             b += cuda.gridDim.y
 
-    return compiled(each, function)
+    return compiled(loop, function)
 
 
 def of_two(function: Formula) -> Any:
@@ -50,7 +50,7 @@ def of_two(function: Formula) -> Any:
     f = inlined(function)
     value = f if takes(function, SETTING) else inlined(lambda one, other, setting: f(one, other))
 
-    def each(
+    def loop(
         one: Values, one_pitch: int, other: Values, other_pitch: int, y: Values, y_pitch: int,
         batch: int, count: int, setting: float, add: bool,
     ) -> None:  # fmt: skip
@@ -65,7 +65,7 @@ def of_two(function: Formula) -> Any:
                 i += cuda.gridsize(1)
             b += cuda.gridDim.y
 
-    return compiled(each, function)
+    return compiled(loop, function)
 
 
 def of_arrays(kind: str, of: Update) -> Any:
@@ -73,25 +73,27 @@ def of_arrays(kind: str, of: Update) -> Any:
     states."""
     f = inlined(of.formula)
 
-    def each(arrays: Any, settings: Any, count: int) -> None:
+    def loop(arrays: Any, settings: Any, count: int) -> None:
         i = cuda.grid(1)
         while i < count:
             f(i, arrays, settings)
             i += cuda.gridsize(1)
 
-    each.__annotations__ |= {
+    loop.__annotations__ |= {
         "arrays": Annotated[Array, "values", OPTIMIZERS[kind].arrays],
         "settings": Annotated[float, "values", of.settings_count],
     }
-    return compiled(each, of.formula)
+    return compiled(loop, of.formula)
 
 
 device_independent.load()
-EACH = {f: (of_one if values_of(f) == 1 else of_two)(f) for f in device_independent.FORMULAS}
+FORMULA_KERNELS = {
+    f: (of_one if values_of(f) == 1 else of_two)(f) for f in device_independent.FORMULAS
+}
 UPDATES = {of.formula: of_arrays(kind, of) for kind, of in device_independent.UPDATES.items()}
 
 
-def each(formula: Formula, *arrays: Array, add: bool = False, setting: float = 0) -> None:
+def apply_formula(formula: Formula, *arrays: Array, add: bool = False, setting: float = 0) -> None:
     """Apply a formula to the values of all arrays but the last, and put the results into the last.
 
     Args:
@@ -100,7 +102,7 @@ def each(formula: Formula, *arrays: Array, add: bool = False, setting: float = 0
         add: True to add the results to the output.
         setting: the formula's last argument, the same for all values.
     """
-    launch_on_values(EACH[formula], list(arrays), setting, add)
+    launch_on_values(FORMULA_KERNELS[formula], list(arrays), setting, add)
 
 
 def update(formula: Formula, arrays: Iterable[Array], settings: Iterable[float]) -> None:
@@ -126,7 +128,7 @@ def at_every_place(operands: type) -> Callable[[Callable[..., None]], Any]:
     def lift(function: Callable[..., None]) -> Any:
         f = inlined(function)
 
-        def each(batch: int, channels: int, rows: int, columns: int, of: Any) -> None:
+        def loop(batch: int, channels: int, rows: int, columns: int, of: Any) -> None:
             left, top, plane = cuda.grid(3)
             across, down, along = cuda.gridsize(3)
             while plane < batch * channels:
@@ -140,8 +142,8 @@ def at_every_place(operands: type) -> Callable[[Callable[..., None]], Any]:
                     row += down
                 plane += along
 
-        each.__annotations__["of"] = operands
-        return compiled(each, function)
+        loop.__annotations__["of"] = operands
+        return compiled(loop, function)
 
     return lift
 

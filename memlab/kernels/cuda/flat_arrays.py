@@ -62,8 +62,8 @@ def by_channel(maps: Any) -> tuple[Shape, tuple[int, int, int]]:
     return planes(plane, channels, batch), (batch, channels, plane)
 
 
-def overlap(one: Any, other: Any) -> bool:
+def overlap(a: Any, b: Any) -> bool:
     """Return whether two contiguous arrays share memory."""
     name = "__array_interface__" if SIMULATED else "__cuda_array_interface__"
-    first, second = (getattr(array, name)["data"][0] for array in (one, other))
-    return bool(first < second + other.nbytes and second < first + one.nbytes)
+    first, second = (getattr(array, name)["data"][0] for array in (a, b))
+    return bool(first < second + b.nbytes and second < first + a.nbytes)

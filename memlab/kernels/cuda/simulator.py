@@ -76,8 +76,8 @@ def share() -> None:
             with self._lock:
                 if place not in self._allocations:
                     plain = isinstance(dtype, np.dtype | type)  # else Numba's, of the same name
-                    made = np.empty(shape, dtype if plain else str(dtype))
-                    self._allocations[place] = made
+                    array = np.empty(shape, dtype if plain else str(dtype))
+                    self._allocations[place] = array
                 return self._allocations[place]
 
     setattr(sys.modules[SHARED.home], SHARED.name, SharedArrays)

@@ -48,15 +48,17 @@ def target() -> CudaTarget:
     """
     if simulated():
         return SIMULATOR
-    found = gpu()
-    if found is None:
+    device = gpu()
+    if device is None:
         raise InputError(
             "there is no GPU, and numba.cuda was imported without its simulator; set "
             f"{SWITCH}=1 and start Python again."
         )
     if not usable():
-        raise InputError(f"Numba cannot use the {found.name}: a part of CUDA is missing; {EXTRAS}.")
-    return found
+        raise InputError(
+            f"Numba cannot use the {device.name}: a part of CUDA is missing; {EXTRAS}."
+        )
+    return device
 
 
 def simulated() -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from memlab.kernels.device_independent import Each, everywhere, formula, value_by_value
+from memlab.kernels.device_independent import ApplyFormula, everywhere, formula, value_by_value
 from memlab.kernels.formulas.random_numbers import number
 from memlab.kernels.operands import inputs
 from memlab.kernels.registry import KernelCall
@@ -38,18 +38,18 @@ def plus(x: Any, other: Any) -> Any:
 
 
 @everywhere("add")
-def add(call: KernelCall, each: Each) -> None:
+def add(call: KernelCall, apply_formula: ApplyFormula) -> None:
     """Write ``y = x0 + x1 + ...``."""
     first, second, *rest = inputs(call)
-    each(plus, first, second, call["y"])
+    apply_formula(plus, first, second, call["y"])
     for x in rest:
-        each(same, x, call["y"], add=True)
+        apply_formula(same, x, call["y"], add=True)
 
 
 @everywhere("accumulate")
-def accumulate(call: KernelCall, each: Each) -> None:
+def accumulate(call: KernelCall, apply_formula: ApplyFormula) -> None:
     """Add a gradient to another one, ``dx += dy``: backward of a fork."""
-    each(same, call["dy"], call["dx"], add=True)
+    apply_formula(same, call["dy"], call["dx"], add=True)
 
 
 @value_by_value("relu", "x", "y")
@@ -77,16 +77,16 @@ def tanh_backward(dy: Any, y: Any) -> Any:
 
 
 @everywhere("gelu")
-def gelu(call: KernelCall, each: Each) -> None:
+def gelu(call: KernelCall, apply_formula: ApplyFormula) -> None:
     """Write GELU, ``y = x Phi(x)``, with Phi by the error function or by its tanh approximation."""
-    each(gelu_exact if _is_exact(call) else gelu_tanh, call["x"], call["y"])
+    apply_formula(gelu_exact if _is_exact(call) else gelu_tanh, call["x"], call["y"])
 
 
 @everywhere("gelu.backward")
-def gelu_backward(call: KernelCall, each: Each) -> None:
+def gelu_backward(call: KernelCall, apply_formula: ApplyFormula) -> None:
     """Write or add the gradient of GELU: ``dy`` times the derivative at x."""
     backward = gelu_exact_backward if _is_exact(call) else gelu_tanh_backward
-    each(backward, call["dy"], call["x"], call["dx"], add=call.accumulate)
+    apply_formula(backward, call["dy"], call["x"], call["dx"], add=call.accumulate)
 
 
 def _is_exact(call: KernelCall) -> bool:

@@ -17,5 +17,5 @@ def backend() -> Backend:
     from memlab.runtime.cuda.arrays import Gpu
     from memlab.runtime.cuda.simulator import Simulator
 
-    found = target()
-    return Simulator("CUDA simulator") if found.simulated else Gpu(found.name)
+    device = target()
+    return Simulator("CUDA simulator") if device.simulated else Gpu(device.name)

@@ -67,8 +67,8 @@ class DeviceArrays(Backend):
     def waiting(self, nbytes: int) -> Array:
         """Allocate page-locked bytes of the host: a copy from or to other memory of the host runs
         beside no kernel."""
-        found: Array = self.cuda.pinned_array(nbytes, np.uint8)
-        return found
+        array: Array = self.cuda.pinned_array(nbytes, np.uint8)
+        return array
 
     def copies(self) -> PendingCopies:
         return Streams(self.cuda, self.stream, self.end)

@@ -110,10 +110,10 @@ class Fed(Paced):
     def parts(self) -> dict[str, float]:
         """Mean seconds of each part of the data path, by name (``clocks.buffer_ring.PARTS``);
         without the first batch if there are others."""
-        found: dict[str, list[float]] = {}
+        seconds: dict[str, list[float]] = {}
         for slot in self.schedule.slots:
-            found.setdefault(slot.op.name.split()[0], []).append(slot.seconds)
-        return {name: fmean(each[1:] or each) for name, each in found.items()}
+            seconds.setdefault(slot.op.name.split()[0], []).append(slot.seconds)
+        return {name: fmean(times[1:] or times) for name, times in seconds.items()}
 
     @property
     def compute(self) -> float:
@@ -133,14 +133,14 @@ class Fed(Paced):
         )  # fmt: skip
 
     def __str__(self) -> str:
-        held = ", ".join(f"{name} {units.exact(size)}" for name, size in self.peaks.items())
+        peaks = ", ".join(f"{name} {units.exact(size)}" for name, size in self.peaks.items())
         rows = [
             f"{self.step.describe()}, batch {self.batch}, {counted(self.buffers)}, augmented on "
             f"the {self.augment}, measured on {self.device}",
             f"{self.images_per_second:,.1f} images/s over {self.batches:,} batches; compute waited "
             f"{self.waits:.1%} of the time after the first",
             "seconds a batch: " + ", ".join(f"{n} {s:.4g}" for n, s in self.parts.items()),
-            f"buffers   {held}",
+            f"buffers   {peaks}",
             f"residual  {units.exact(self.residual)}",
             f"moved     disk {units.short(self.moved.disk)}, RAM {units.short(self.moved.ram)}, "
             f"link {units.short(self.moved.link)}",
@@ -228,7 +228,7 @@ def feed(
     """
     x, count = images_of(step), step.held(batch)
     _check(step, x)
-    asked = {
+    augmentation = {
         "crop": float(whole_number("crop", x.axes[2][1] // 8 if crop is None else crop, 0, 2**15)),
         "flip": float(true_or_false("flip", flip)),
         "mean": 255 * real_number("mean", mean, 0.5, 0.0, below=1.0),
@@ -236,20 +236,21 @@ def feed(
     }
     known("answer to a bad image", bad, WHEN_BAD)
     pace = None if disk is None else speed("disk", disk, "0.15 GB/s")
-    found = source(images, (x.axes[1][1], x.axes[2][1], x.axes[3][1]))
-    ring = operations(step, count, buffers, augment, _batches(found, count, batches))
+    folder = source(images, (x.axes[1][1], x.axes[2][1], x.axes[3][1]))
+    ring = operations(step, count, buffers, augment, _batches(folder, count, batches))
     program = Program(step, count, device)
     program.lend(ring.live_in)
     memory_guard.admit(program)
     program.load()
     place, planned = program.place, program.planned
     convert = kernel(x.format.name, device if augment != HOST_SIDE else "cpu")
-    draws = Draws(zlib.crc32(f"{whole_number('seed', seed, 0)} images".encode()), asked)
+    draws = Draws(zlib.crc32(f"{whole_number('seed', seed, 0)} images".encode()), augmentation)
     due = list(zip(planned.before(count), planned.timeline(count), planned.after(count),
                    strict=True))  # fmt: skip
-    classes = next((each.below for each in program.inputs if each.what == "labels"), 0)
+    limits = (limit.below for limit in program.inputs if limit.what == "labels")
+    classes = next(limits, 0)
     with outside_the_hook(), Meter(hook=place.hook()) as meter:
-        loader = Loader(ring, count, int(buffers), place, meter, found, convert, draws)
+        loader = Loader(ring, count, int(buffers), place, meter, folder, convert, draws)
         loader.skip, loader.pace, loader.classes = bad != REFUSE, pace, classes
         return _epoch(program, loader, due, augment, seed, settings)
 
@@ -263,13 +264,13 @@ def _check(step: Step, x: Tensor) -> None:
         )
 
 
-def _batches(found: Source, batch: int, most: int | None) -> int:
+def _batches(folder: Source, batch: int, most: int | None) -> int:
     """Number of full batches in a folder, at most ``most``."""
-    full = len(found.files) // batch
+    full = len(folder.files) // batch
     if not full:
         raise InputError(
-            f"{shorten(str(found.folder))} holds {len(found.files):,} images, fewer than a batch "
-            f"of {batch}; try batch={len(found.files)}."
+            f"{shorten(str(folder.folder))} holds {len(folder.files):,} images, fewer than a batch "
+            f"of {batch}; try batch={len(folder.files)}."
         )
     return full if most is None else min(full, whole_number("batches", most))
 
@@ -282,9 +283,9 @@ def _epoch(
     step, batch = program.step, program.batch
     losses, residual, peak = [], 0, 0
     with loader, Session(program, seed, settings=settings, meter=loader.meter) as session:
-        with closing(loader.batches()) as given:
-            for each in given:
-                counts = session.step(each.x, each.labels)
+        with closing(loader.batches()) as filled_batches:
+            for filled_batch in filled_batches:
+                counts = session.step(filled_batch.x, filled_batch.labels)
                 losses.append(float(np.mean(session.output)))
                 gaps = (m - p for got, want in zip(counts, due, strict=True)
                         for m, p in zip(got, want, strict=True))  # fmt: skip
@@ -303,11 +304,11 @@ def _epoch(
 
 def kernel(format: str, device: str) -> Kernel:
     """Kernel that converts images, compiled here, before anything is measured."""
-    found = registry.find(AUGMENT, "", device, format)
+    convert = registry.find(AUGMENT, "", device, format)
     if not devices.find(device).own_memory:
         small = {
             "x": np.zeros((1, 1, 1, 1), np.uint8),
             "y": np.zeros((1, 1, 1, 1), registry.DTYPES[format]),
         }
-        found(KernelCall(small, settings={"crop": 0.0, "flip": 0.0, "mean": 0.0, "scale": 1.0}))
-    return found
+        convert(KernelCall(small, settings={"crop": 0.0, "flip": 0.0, "mean": 0.0, "scale": 1.0}))
+    return convert

@@ -113,8 +113,8 @@ class Source:
     def label(self, name: str, classes: int) -> int:
         """Class that the name of a file says, below ``classes``; without one, a number that depends
         on the name only."""
-        found = _LABEL.search(name.rpartition(".")[0])
-        number = int(found[1]) if found else zlib.crc32(name.encode(errors="replace"))
+        match = _LABEL.search(name.rpartition(".")[0])
+        number = int(match[1]) if match else zlib.crc32(name.encode(errors="replace"))
         return number % classes
 
 
@@ -131,7 +131,7 @@ def source(folder: object, shape: Shape) -> Source:
     place = path(folder)
     try:
         with os.scandir(place) as entries:
-            found = [(e.name, _is_image(e)) for e in entries]
+            kinds = [(e.name, _is_image(e)) for e in entries]
     except FileNotFoundError:
         raise InputError(
             f"there is no folder {shorten(str(place))}; make one with "
@@ -142,13 +142,13 @@ def source(folder: object, shape: Shape) -> Source:
             f"{shorten(str(place))} is no folder that can be read ({error.strerror}); try one of "
             f"images, as memlab.images makes it."
         ) from None
-    files = tuple(sorted(name for name, is_image in found if is_image))
+    files = tuple(sorted(name for name, is_image in kinds if is_image))
     if not files:
         raise InputError(
             f"{shorten(str(place))} holds no file that ends in {', '.join(KINDS)}; make images "
             "with memlab.images(folder, count=1000)."
         )
-    return Source(place, files, shape, len(found) - len(files))
+    return Source(place, files, shape, len(kinds) - len(files))
 
 
 def _is_image(entry: os.DirEntry[str]) -> bool:
@@ -265,7 +265,7 @@ def write(place: Path, kind: str, made: Callable[[], Drawn], nbytes: int) -> int
         if shutil.disk_usage(place.parent).free < nbytes:
             raise OSError(ENOSPC, "full")
         part.mkdir()
-        total = sum(_written(part, kind, *each) for each in enumerate(made()))
+        total = sum(_written(part, kind, *numbered) for numbered in enumerate(made()))
         if place.exists():
             place.rmdir()
         part.rename(place)
@@ -293,8 +293,8 @@ def _encoded(image: Bytes, kind: str) -> bytes:
         np.save(stream, image, allow_pickle=False)
     else:
         pillow: Any = library("PIL.Image", "a PNG")
-        shown = image[0] if len(image) == 1 else np.ascontiguousarray(image.transpose(1, 2, 0))
-        pillow.fromarray(shown).save(stream, "PNG")
+        pixels = image[0] if len(image) == 1 else np.ascontiguousarray(image.transpose(1, 2, 0))
+        pillow.fromarray(pixels).save(stream, "PNG")
     return stream.getvalue()
 
 

@@ -207,8 +207,8 @@ class Loader:
         self.read = 0
         self.lanes: Lanes | None = None
         try:
-            for each in ring.live_in:
-                self.memory.allocate(each.storage, each.name)
+            for buffer in ring.live_in:
+                self.memory.allocate(buffer.storage, buffer.name)
         except BaseException:
             self.close()
             raise
@@ -327,7 +327,7 @@ class Loader:
 
     def held(self, memory: str) -> int:
         """Measured bytes of all buffers in a memory that are allocated now."""
-        names = {each.name for each in self.ring.live_in}
+        names = {buffer.name for buffer in self.ring.live_in}
         seen = self.meter.seen if self.meter is not None else []
         return sum(b.nbytes for b in seen
                    if b.label in names and b.memory == memory and b.death is None)  # fmt: skip

@@ -68,7 +68,7 @@ def as_large_as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """The simulator reads these numbers when a kernel runs."""
     if not target().simulated:
         pytest.skip("on a GPU, they always are")
-    sizes = {"SIDE": 16, "EACH": 4, "DEPTH": 8, "TILE": 64, "SPLIT": 4, "PADDED": 72}
+    sizes = {"SIDE": 16, "PER_THREAD": 4, "DEPTH": 8, "TILE": 64, "SPLIT": 4, "PADDED": 72}
     for name, size in sizes.items():
         monkeypatch.setattr(tiled_product, name, size)
     monkeypatch.setattr(module, "SQUARE", 16)

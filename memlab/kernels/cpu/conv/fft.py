@@ -81,16 +81,16 @@ def _spectra(call: KernelCall) -> list[Array]:
 def _transform(arrays: Array, spectra: Array, planes: Array, pad: int) -> None:
     """Write the spectra of maps (samples, maps, height, width), which begin at row and column
     ``pad``."""
-    for maps, found in zip(arrays, spectra, strict=True):
-        _transform_maps(maps, found, planes, pad)
+    for maps, spectrum in zip(arrays, spectra, strict=True):
+        _transform_maps(maps, spectrum, planes, pad)
 
 
 def _restore(
     spectra: Array, arrays: Array, planes: Array, pad: int, accumulate: bool = False
 ) -> None:
     """Transform spectra back, and write or add the values from row and column ``pad`` on."""
-    for found, maps in zip(spectra, arrays, strict=True):
-        _restore_maps(found, maps, planes, pad, accumulate)
+    for spectrum, maps in zip(spectra, arrays, strict=True):
+        _restore_maps(spectrum, maps, planes, pad, accumulate)
 
 
 @compiled

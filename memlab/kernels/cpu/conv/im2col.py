@@ -252,12 +252,12 @@ def _add_rows(
         for kx in range(0, kernel, 2 if pairs else 1):
             left = source(0, kx, *settings)
             places = inside(width, columns, stride, left)
-            beside = inside(width, columns, stride, left + 1)
+            next_places = inside(width, columns, stride, left + 1)
             plane = at + (ky * kernel + kx) * size
             for oy in range(upper, lower):
                 row = to + source(oy, ky, *settings) * width + left
                 if pairs and kx + 1 < kernel:
-                    _add_pair(line, plane + oy * columns, size, out, row, places, beside)
+                    _add_pair(line, plane + oy * columns, size, out, row, places, next_places)
                 else:
                     _add_row(line, plane + oy * columns, out, row, places, stride)
 
@@ -283,14 +283,14 @@ def _add_row(line: Array, at: int, out: Array, to: int, places: Range, stride: i
 
 @compiled
 def _add_pair(
-    line: Array, at: int, size: int, out: Array, to: int, places: Range, beside: Range
+    line: Array, at: int, size: int, out: Array, to: int, places: Range, next_places: Range
 ) -> None:
     """Add, at stride 2, a row of one lowered plane and the same row of the next, ``size`` values
     further on.
 
     The first fills the even columns from index ``to`` on, the second the odd ones.
     """
-    (start, stop), (first, last) = places, beside
+    (start, stop), (first, last) = places, next_places
     if first < start:
         out[_U(to + 2 * first + 1)] += line[_U(at + size + first)]
     even, odd, target = _U(at + start), _U(at + size + start), _U(to + 2 * start)

@@ -98,10 +98,10 @@ def _lower(call: KernelCall, x: Array, images: range) -> list[tuple[int, Array]]
 
 def _groups(groups: int, weight: Array, lowered: Array, out: Array) -> list[tuple[Array, ...]]:
     """Kernels, lowered rows and output maps of each group, as matrices."""
-    whole = (matrix(weight), lowered.reshape(-1, out[0].size), matrix(out))
-    parts = [[len(array) // groups * g for g in range(groups + 1)] for array in whole]
+    matrices = (matrix(weight), lowered.reshape(-1, out[0].size), matrix(out))
+    parts = [[len(array) // groups * g for g in range(groups + 1)] for array in matrices]
     return [
-        tuple(array[cut[g] : cut[g + 1]] for array, cut in zip(whole, parts, strict=True))
+        tuple(array[cut[g] : cut[g + 1]] for array, cut in zip(matrices, parts, strict=True))
         for g in range(groups)
     ]
 

@@ -174,8 +174,8 @@ def _weight_gradient(
     outer, inner = len(dweight) // groups, dweight.shape[1]
     taps, places, (rows, tile) = at.kernel * at.kernel, at.rows * at.columns, lowered.shape
     image, panel, together = x.reshape(-1), lowered.reshape(-1), rows // taps
-    chunk, each = unit // parts, -(-inner // together)
-    g, c = chunk // each, chunk % each * together
+    chunk, chunks_per_group = unit // parts, -(-inner // together)
+    g, c = chunk // chunks_per_group, chunk % chunks_per_group * together
     channels = min(together, inner - c)
     start, stop = _some(outer, DOTS[0], unit % parts, parts)
     for first in range(0, places, tile):

@@ -33,8 +33,8 @@ def conv2d(call: KernelCall) -> None:
     """
     x, y, weight, bias = call["x"], call["y"], call["weight"], call.arrays.get("bias")
     at, groups = window(call), convolution(call).groups
-    line, each = _line(at, block_lanes(weight))
-    blocks = at.rows * at.columns // line * each
+    line, line_blocks = _line(at, block_lanes(weight))
+    blocks = at.rows * at.columns // line * line_blocks
 
     def some(table: Array, units: range) -> None:
         for b, first, stop in pieces(units, blocks):
@@ -51,9 +51,9 @@ def _forward(
 ) -> None:  # fmt: skip
     """Compute the blocks of an image from the first to before the second number of ``blocks``."""
     lanes = block_lanes(x)
-    line, each = _line(at, lanes)
+    line, line_blocks = _line(at, lanes)
     for block in range(blocks[0], blocks[1]):
-        row, first = block // each * line, block % each * lanes
+        row, first = block // line_blocks * line, block % line_blocks * lanes
         count = min(lanes, line - first)
         fill_table(table, at, row + first, count)
         for g in range(groups):

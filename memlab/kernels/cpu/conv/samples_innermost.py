@@ -141,11 +141,11 @@ def _loops(x: Array, weight: Array, y: Array, at: ConvWindow, one_lane: bool) ->
                 for c in range(len(x)):
                     for ky in range(upper, lower):
                         for kx in range(begin, end):
-                            one, samples = weight[k, c, ky, kx], x[c, up + ky, left + kx]
+                            w, samples = weight[k, c, ky, kx], x[c, up + ky, left + kx]
                             if one_lane:
-                                add_in_one_lane(out, one, samples)
+                                add_in_one_lane(out, w, samples)
                             else:
-                                add(out, one, samples)
+                                add(out, w, samples)
 
 
 @compiled
@@ -168,10 +168,10 @@ def _add_vector(typing: Any, bits: Any, out: Any, at: Any, weight: Any, samples:
     least one lane."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
-        _, there, place, one, here = args
+        _, there, place, w, here = args
         there, here = datas(context, builder, (out, there), (samples, here))
         write = Writer(builder, out.dtype, bits.literal_value)
-        total = write.fused(write.spread(one), write.load(here, place), write.load(there, place))
+        total = write.fused(write.spread(w), write.load(here, place), write.load(there, place))
         write.store(total, there, place)
         return context.get_dummy_value()
 

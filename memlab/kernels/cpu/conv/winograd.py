@@ -282,13 +282,13 @@ def spread_output(dy: Array, row: Array, m: Array, first: int, down: int, across
     The rows of A are (1, 0), (1, 1), (1, -1), (0, -1). Shapes: dy (K, Ho, Wo), m (16, K, tiles).
     """
     for i in range(4):
-        one, other = (0 if i == 3 else 1), (0 if i == 0 else 1 if i == 1 else -1)
+        upper, lower = (0 if i == 3 else 1), (0 if i == 0 else 1 if i == 1 else -1)
         for k in range(m.shape[1]):
             m0, m1, m2, m3 = m[4 * i, k], m[4 * i + 1, k], m[4 * i + 2, k], m[4 * i + 3, k]
             for ty in range(down):
                 row[:] = 0
-                _add_row(dy[k], 2 * (first + ty), one, 0, row)
-                _add_row(dy[k], 2 * (first + ty) + 1, other, 0, row)
+                _add_row(dy[k], 2 * (first + ty), upper, 0, row)
+                _add_row(dy[k], 2 * (first + ty) + 1, lower, 0, row)
                 for tx in range(across):
                     t = _U(ty * across + tx)
                     a, b = row[_U(2 * tx)], row[_U(2 * tx + 1)]

@@ -127,7 +127,7 @@ def _product(
         kinds = (*arrays, *operands)
         data = datas(context, builder, *zip(kinds, (a_, out_, bias_, *rest), strict=True))
         a_at, out_at, extent, start, at = (
-            unpacked(builder, each) for each in (a_at, out_at, extent, start, at)
+            unpacked(builder, numbers) for numbers in (a_at, out_at, extent, start, at)
         )
         write = Writer(builder, a.dtype, bits)
         block = _SumBlock(write, rows, vectors, extent)
@@ -159,12 +159,12 @@ class _SumBlock:
         write, builder = self.write, self.write.builder
         kind, first = start
         biased = builder.icmp_signed("==", kind, word(BIAS))
-        given = []
+        initial = []
         for row in self.row:
             index = builder.select(biased, write.sum(first, row), word(0))
             value = builder.load(builder.gep(bias, [index]))
             value = builder.select(biased, value, ir.Constant(write.real, 0))
-            given.append(write.spread(value))
+            initial.append(write.spread(value))
         before = builder.block
         # a load whose mask is off waits for the memory too
         with builder.if_then(builder.icmp_signed("==", kind, word(ADD))):
@@ -174,7 +174,7 @@ class _SumBlock:
             ]
             adding = builder.block
         sums = []
-        for value, row in zip(given, there, strict=True):
+        for value, row in zip(initial, there, strict=True):
             sums.append([builder.phi(write.vector) for _ in row])
             for phi, old in zip(sums[-1], row, strict=True):
                 phi.add_incoming(value, before)
@@ -217,9 +217,9 @@ class _SumBlock:
     def finish(self, sums: Sums, out: Value, at: list[Value]) -> None:
         """Write the store of the sums into the output."""
         write, builder = self.write, self.write.builder
-        whole = builder.icmp_signed(">=", self.lanes, word(self.vectors * write.lanes))
+        full = builder.icmp_signed(">=", self.lanes, word(self.vectors * write.lanes))
         # a store with a mask takes several cycles, even where all lanes are on
-        with builder.if_else(whole) as (plain, masked):
+        with builder.if_else(full) as (plain, masked):
             for branch, all_lanes in ((plain, True), (masked, False)):
                 with branch:
                     for row, totals in zip(self.row, sums, strict=True):
@@ -255,7 +255,7 @@ def dot_rows(
         _, _, _, a_, a_at, b_, b_at, out_, out_at, extent, add = args
         a_, b_, out_ = datas(context, builder, (a, a_), (b, b_), (out, out_))
         a_at, b_at, out_at, extent = (
-            unpacked(builder, each) for each in (a_at, b_at, out_at, extent)
+            unpacked(builder, numbers) for numbers in (a_at, b_at, out_at, extent)
         )
         write = Writer(builder, a.dtype, sizes[0])
         ours, theirs = (
@@ -290,18 +290,18 @@ def _dots(
     """Vectors whose lanes add up to the inner products of all pairs of rows."""
     builder, before = write.builder, write.builder.block
     pairs = len(ours[1]) * len(theirs[1])
-    whole = builder.and_(count, word(-write.lanes))
+    full = builder.and_(count, word(-write.lanes))
     zeros = [ir.Constant(write.vector, None)] * pairs
     body, end = builder.append_basic_block("dot"), builder.append_basic_block("rest")
-    builder.cbranch(builder.icmp_signed(">", whole, word(0)), body, end)
+    builder.cbranch(builder.icmp_signed(">", full, word(0)), body, end)
 
     def products(place: Value, totals: list[Value], mask: Value = None) -> list[Value]:
         a, b = (
             [write.load(data, write.sum(row, place), mask) for row in rows]
             for data, rows in (ours, theirs)
         )
-        each = iter(totals)
-        return [write.fused(x, y, next(each)) for x in a for y in b]
+        totals_left = iter(totals)
+        return [write.fused(x, y, next(totals_left)) for x in a for y in b]
 
     builder.position_at_end(body)
     place = builder.phi(write.word)
@@ -310,10 +310,10 @@ def _dots(
     for phi, first, then in zip((place, *running), (word(0), *zeros), (onward, *sums), strict=True):
         phi.add_incoming(first, before)
         phi.add_incoming(then, body)
-    builder.cbranch(builder.icmp_signed("<", onward, whole), body, end)
+    builder.cbranch(builder.icmp_signed("<", onward, full), body, end)
     builder.position_at_end(end)
     merged = [builder.phi(write.vector) for _ in zeros]
     for phi, first, then in zip(merged, zeros, sums, strict=True):
         phi.add_incoming(first, before)
         phi.add_incoming(then, body)
-    return products(whole, merged, write.before(builder.sub(count, whole), 0))
+    return products(full, merged, write.before(builder.sub(count, full), 0))

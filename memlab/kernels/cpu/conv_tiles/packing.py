@@ -235,8 +235,8 @@ def copy_lanes(
             write.store(lanes, here, write.sum(place, v * write.lanes))
         return context.get_dummy_value()
 
-    whole = types.int64
-    return types.void(bits, vectors, source, whole, whole, target, whole), code
+    int64 = types.int64
+    return types.void(bits, vectors, source, int64, int64, target, int64), code
 
 
 @written
@@ -264,9 +264,9 @@ def copy_run(
             write.store(lanes, here, write.sum(place, v * write.lanes), write.before(count, v))
         return context.get_dummy_value()
 
-    whole = types.int64
-    at = types.UniTuple(whole, 3)
-    return types.void(bits, vectors, apart, source, at, target, whole, whole), code
+    int64 = types.int64
+    at = types.UniTuple(int64, 3)
+    return types.void(bits, vectors, apart, source, at, target, int64, int64), code
 
 
 @written
@@ -285,5 +285,5 @@ def add_lanes(
             write.store(builder.fadd(lanes, write.load(here, where, chosen)), here, where, chosen)
         return context.get_dummy_value()
 
-    whole = types.int64
-    return types.void(bits, vectors, source, whole, target, whole, whole), code
+    int64 = types.int64
+    return types.void(bits, vectors, source, int64, target, int64, int64), code

@@ -225,7 +225,7 @@ def _backward(call: KernelCall, workspace: Array, units: range) -> None:
         q, k, v = parts(call["x"][b], head, layer.heads)
         dq, dk, dv = parts(call["dx"][b], head, layer.heads)
         y, dy = (columns(call[name][b], head, layer.heads) for name in ("y", "dy"))
-        kept, scale = call["log_sum_exp"][b, head], q.shape[1] ** -0.5
+        log_sum_exp, scale = call["log_sum_exp"][b, head], q.shape[1] ** -0.5
         if not call.accumulate:
             for gradient in (dq, dk, dv):
                 clear(gradient)
@@ -234,7 +234,7 @@ def _backward(call: KernelCall, workspace: Array, units: range) -> None:
                 p, ds = workspace[:, : rows.stop - rows.start, : keys.stop - keys.start]
                 gemm(q[rows], k[keys], p, transpose_b=True, scale=scale)
                 gemm(dy[rows], v[keys], ds, transpose_b=True)
-                _gradients(p, ds, y[rows], dy[rows], kept[rows], _seen(layer, rows, keys))
+                _gradients(p, ds, y[rows], dy[rows], log_sum_exp[rows], _seen(layer, rows, keys))
                 gemm(p, dy[rows], dv[keys], accumulate=True, transpose_a=True)
                 gemm(ds, k[keys], dq[rows], accumulate=True, scale=scale)
                 gemm(ds, q[rows], dk[keys], accumulate=True, transpose_a=True, scale=scale)
@@ -285,18 +285,18 @@ def _divide(y: Array, total: Array) -> None:
 
 
 @compiled
-def _keep(kept: Array, largest: Array, total: Array) -> None:
+def _keep(log_sum_exp: Array, largest: Array, total: Array) -> None:
     """Write ``m + log l`` of every row, for backward."""
-    for r in range(kept.size):
-        kept[r] = largest[r] + np.log(total[r])
+    for r in range(log_sum_exp.size):
+        log_sum_exp[r] = largest[r] + np.log(total[r])
 
 
 @compiled
-def _gradients(p: Array, ds: Array, y: Array, dy: Array, kept: Array, first: int) -> None:
+def _gradients(p: Array, ds: Array, y: Array, dy: Array, log_sum_exp: Array, first: int) -> None:
     """Replace scores by probabilities, and the probabilities' gradient by that of the scores."""
     rows, width = p.shape
     for r in range(rows):
         seen, mean = min(first + r, width), p.dtype.type(inner(y[r], dy[r]))
         for i in range(width):
-            p[r, i] = np.exp(p[r, i] - kept[r]) if i < seen else 0
+            p[r, i] = np.exp(p[r, i] - log_sum_exp[r]) if i < seen else 0
             ds[r, i] = p[r, i] * (ds[r, i] - mean)

@@ -43,8 +43,8 @@ def softmax_cross_entropy_backward(call: KernelCall) -> None:
     if dx.ndim == 2:
         _cross_entropy_backward(labels, probabilities, dx, count, call.accumulate)
         return
-    for one in zip(labels, probabilities, dx, strict=True):
-        _cross_entropy_backward(*one, count, call.accumulate)
+    for sample in zip(labels, probabilities, dx, strict=True):
+        _cross_entropy_backward(*sample, count, call.accumulate)
 
 
 @kernel("squared_error")

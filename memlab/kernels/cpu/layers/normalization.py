@@ -39,12 +39,12 @@ def batch_norm(call: KernelCall) -> None:
         running = call["running_mean"], call["running_var"]
         _normalize_by_running(x, y, shape, learned, running, layer.epsilon)
         return
-    kept = call["mean"], call["inverse_deviation"]
+    statistics = call["mean"], call["inverse_deviation"]
     if "running_mean" in call.arrays:
         running = call["running_mean"], call["running_var"]
-        _normalize(x, y, shape, learned, kept, running, layer.epsilon, layer.momentum)
+        _normalize(x, y, shape, learned, statistics, running, layer.epsilon, layer.momentum)
     else:
-        _normalize_by_kept(x, y, shape, learned, kept)
+        _normalize_by_kept(x, y, shape, learned, statistics)
 
 
 @kernel("batch_norm.backward")
@@ -56,10 +56,11 @@ def batch_norm_backward(call: KernelCall) -> None:
     each gradient has the shape of its tensor.
     """
     dx = span(call["dx"]) if "dx" in call.arrays else None
-    kept, gradients = (call["mean"], call["inverse_deviation"]), (call["dweight"], call["dbias"])
+    statistics = call["mean"], call["inverse_deviation"]
+    gradients = call["dweight"], call["dbias"]
     shape, x, dy = _shape(call["x"]), span(call["x"]), span(call["dy"])
     adds = call.accumulate, call.accumulate_weights
-    _backward(x, dy, dx, shape, call["weight"], kept, gradients, adds)
+    _backward(x, dy, dx, shape, call["weight"], statistics, gradients, adds)
 
 
 @kernel("layer_norm")
@@ -72,8 +73,8 @@ def layer_norm(call: KernelCall) -> None:
     layer, weight = call.layer, call["weight"]
     assert isinstance(layer, LayerNorm)
     x, y = (call[name].reshape(-1, weight.size) for name in "xy")
-    kept = _kept_of_tokens(call) if "mean" in call.arrays else None
-    _normalize_tokens(x, y, weight, call["bias"], kept, layer.epsilon)
+    statistics = _token_statistics(call) if "mean" in call.arrays else None
+    _normalize_tokens(x, y, weight, call["bias"], statistics, layer.epsilon)
 
 
 @kernel("layer_norm.backward")
@@ -84,16 +85,16 @@ def layer_norm_backward(call: KernelCall) -> None:
     dy n, and ``dx = (g - mean of g - n mean of g n) / deviation``. Shapes are those of
     ``layer_norm``; each gradient has the shape of its tensor.
     """
-    dweight, kept, dy = call["dweight"], _kept_of_tokens(call), span(call["dy"])
+    dweight, statistics, dy = call["dweight"], _token_statistics(call), span(call["dy"])
     x = call["x"].reshape(-1, dweight.size)
     tokens = len(x) // len(call["x"])
-    _sum_tokens(x, dy, tokens, kept, (dweight, call["dbias"]), call.accumulate_weights)
+    _sum_tokens(x, dy, tokens, statistics, (dweight, call["dbias"]), call.accumulate_weights)
     if "dx" in call.arrays:
         dx = span(call["dx"])
-        _token_gradients(x, dy, dx, tokens, call["weight"], kept, call.accumulate)
+        _token_gradients(x, dy, dx, tokens, call["weight"], statistics, call.accumulate)
 
 
-def _kept_of_tokens(call: KernelCall) -> Pair:
+def _token_statistics(call: KernelCall) -> Pair:
     """Mean and inverse deviation of all tokens, each as one line."""
     return call["mean"].reshape(-1), call["inverse_deviation"].reshape(-1)
 
@@ -109,13 +110,13 @@ def _normalize(
     y_span: Span,
     shape: tuple[int, int, int],
     learned: Pair,
-    kept: Pair,
+    statistics: Pair,
     running: Pair,
     epsilon: float,
     momentum: float,
 ) -> None:
     """Compute the statistics of every channel, keep them, move the running ones, and normalise."""
-    (batch, channels, plane), (x, pitch), (mean, inverse) = shape, x_span, kept
+    (batch, channels, plane), (x, pitch), (mean, inverse) = shape, x_span, statistics
     for c in range(channels):
         total = 0.0
         for b in range(batch):
@@ -135,13 +136,13 @@ def _normalize(
 
 @compiled
 def _normalize_by_kept(
-    x: Span, y: Span, shape: tuple[int, int, int], learned: Pair, kept: Pair
+    x: Span, y: Span, shape: tuple[int, int, int], learned: Pair, statistics: Pair
 ) -> None:
     """Normalise every channel with the statistics that an earlier forward kept."""
     batch, channels, plane = shape
     for c in range(channels):
-        scale = kept[1][c] * learned[0][c]
-        _scale_channel(x, y, batch, plane, c, kept[0][c], scale, learned[1][c])
+        scale = statistics[1][c] * learned[0][c]
+        _scale_channel(x, y, batch, plane, c, statistics[0][c], scale, learned[1][c])
 
 
 @compiled
@@ -182,14 +183,14 @@ def _backward(
     dx_span: Span | None,
     shape: tuple[int, int, int],
     weight: Array,
-    kept: Pair,
+    statistics: Pair,
     gradients: Pair,
     adds: tuple[bool, bool],
 ) -> None:
     """Write, or add, the gradients of weight and bias, and of the input if ``dx_span`` is given."""
     (batch, channels, plane), (x, x_pitch), (dy, dy_pitch) = shape, x_span, dy_span
     for c in range(channels):
-        mean, inverse = kept[0][c], kept[1][c]
+        mean, inverse = statistics[0][c], statistics[1][c]
         straight = products = 0.0
         for b in range(batch):
             values = dy[b * dy_pitch + c * plane :][:plane]
@@ -211,7 +212,7 @@ def _backward(
 
 @compiled
 def _normalize_tokens(
-    x: Array, y: Array, weight: Array, bias: Array, kept: Pair | None, epsilon: float
+    x: Array, y: Array, weight: Array, bias: Array, statistics: Pair | None, epsilon: float
 ) -> None:
     """Normalise every token; keep mean and inverse deviation if there is room for them."""
     number = y.dtype.type
@@ -219,8 +220,8 @@ def _normalize_tokens(
         row, out = x[r], y[r]
         centre = sum_values(row) / row.size
         inverse = 1 / np.sqrt(sum_squares(row, centre) / row.size + epsilon)
-        if kept is not None:
-            kept[0][r], kept[1][r] = centre, inverse
+        if statistics is not None:
+            statistics[0][r], statistics[1][r] = centre, inverse
         mean, scale = number(centre), number(inverse)
         for i in range(row.size):
             out[i] = (row[i] - mean) * scale * weight[i] + bias[i]
@@ -228,7 +229,7 @@ def _normalize_tokens(
 
 @compiled
 def _sum_tokens(
-    x: Array, dy_span: Span, tokens: int, kept: Pair, gradients: Pair, accumulate: bool
+    x: Array, dy_span: Span, tokens: int, statistics: Pair, gradients: Pair, accumulate: bool
 ) -> None:
     """Write, or add, the gradients of weight and bias: sums over all tokens."""
     (dy, pitch), features = dy_span, x.shape[1]
@@ -238,14 +239,20 @@ def _sum_tokens(
         for r in range(len(x)):
             gradient = np.float64(dy[r // tokens * pitch + r % tokens * features + i])
             straight += gradient
-            products += gradient * (x[r, i] - kept[0][r]) * kept[1][r]
+            products += gradient * (x[r, i] - statistics[0][r]) * statistics[1][r]
         gradients[0][i] = products
         gradients[1][i] = straight
 
 
 @compiled
 def _token_gradients(
-    x: Array, dy_span: Span, dx_span: Span, tokens: int, weight: Array, kept: Pair, accumulate: bool
+    x: Array,
+    dy_span: Span,
+    dx_span: Span,
+    tokens: int,
+    weight: Array,
+    statistics: Pair,
+    accumulate: bool,
 ) -> None:
     """Write, or add, the gradient of every token's input."""
     (dy, dy_pitch), (dx, dx_pitch), features = dy_span, dx_span, x.shape[1]
@@ -253,7 +260,7 @@ def _token_gradients(
     for r in range(len(x)):
         b, start = r // tokens, r % tokens * features
         source, target = dy[b * dy_pitch + start :], dx[b * dx_pitch + start :][:features]
-        mean, inverse = kept[0][r], kept[1][r]
+        mean, inverse = statistics[0][r], statistics[1][r]
         offset = number(inner(weight, source) / features)
         products = _products(x[r], mean, source, weight)
         lean = number(products * inverse * inverse / features)

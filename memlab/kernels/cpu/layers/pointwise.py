@@ -9,7 +9,7 @@ import numpy as np
 
 from memlab.kernels import device_independent
 from memlab.kernels.cpu.compile import compiled
-from memlab.kernels.cpu.elementwise_loops import each, update
+from memlab.kernels.cpu.elementwise_loops import apply_formula, update
 from memlab.kernels.cpu.flat_arrays import bits, lines, start
 from memlab.kernels.cpu.small_formats.bitmask import pack_positive, relu_backward_masked
 from memlab.kernels.formulas import pointwise
@@ -19,7 +19,7 @@ from memlab.kernels.formulas.random_numbers import mix
 from memlab.kernels.operands import dropout_settings, inputs
 from memlab.kernels.registry import Array, KernelCall, kernel
 
-device_independent.register("cpu", device_independent.Loops(each, update))
+device_independent.register("cpu", device_independent.Loops(apply_formula, update))
 
 
 @kernel("relu")
@@ -29,7 +29,7 @@ def relu(call: KernelCall) -> None:
 
     Shapes: x and y (B, ...), mask (B, values of a sample / 8, rounded up) in uint8.
     """
-    each(pointwise.relu, call["x"], call["y"])
+    apply_formula(pointwise.relu, call["x"], call["y"])
     if "mask" in call.arrays:
         pack_positive(call["y"], call["mask"])
 
@@ -47,7 +47,7 @@ def relu_backward(call: KernelCall) -> None:
         for y, values in lines(call["y"], dx):
             _erase(y, values)
     else:
-        each(pointwise.relu_backward, dy, call["y"], dx, add=add)
+        apply_formula(pointwise.relu_backward, dy, call["y"], dx, add=add)
 
 
 @compiled

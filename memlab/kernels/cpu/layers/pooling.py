@@ -24,8 +24,8 @@ def max_pool2d(call: KernelCall) -> None:
     Shapes: x (B, C, H, W), y and indices (B, C, Ho, Wo).
     """
     x, y, indices = call["x"], call["y"], call.arrays.get("indices")
-    at, kept = geometry(call, x, y), () if indices is None else (indices,)
-    for x_line, y_line, *index in lines(x, y, *kept):
+    at, index_arrays = geometry(call, x, y), () if indices is None else (indices,)
+    for x_line, y_line, *index in lines(x, y, *index_arrays):
         _maximum(x_line, y_line, index[0] if index else None, at)
 
 

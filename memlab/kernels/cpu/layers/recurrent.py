@@ -24,8 +24,8 @@ def lstm_state(call: KernelCall) -> None:
     """
     c = call["y"]
     gates, before = _gates_and_before(call)
-    for gate, last, now in lines(gates, c if before is None else before, c):
-        _state(gate, last, now, c.shape[1], before is None)
+    for gate, last, state in lines(gates, c if before is None else before, c):
+        _state(gate, last, state, c.shape[1], before is None)
 
 
 @kernel("lstm_state.backward")

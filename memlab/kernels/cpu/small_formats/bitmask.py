@@ -88,10 +88,10 @@ def _backward(
             word, four = _0, row[first // 8 :][:4]
             for byte in range(four.size):
                 word = _U(word | _U(_U(four[byte]) << _U(8 * byte)))
-            given, taken = source[first:][:32], target[first:][:32]
+            gradients, results = source[first:][:32], target[first:][:32]
             if accumulate:
-                for i in range(taken.size):
-                    taken[i] += given[i] if _U(word >> _U(i)) & _1 else zero
+                for i in range(results.size):
+                    results[i] += gradients[i] if _U(word >> _U(i)) & _1 else zero
             else:
-                for i in range(taken.size):
-                    taken[i] = given[i] if _U(word >> _U(i)) & _1 else zero
+                for i in range(results.size):
+                    results[i] = gradients[i] if _U(word >> _U(i)) & _1 else zero

@@ -101,9 +101,9 @@ def _widen(format: Format) -> Callable[..., None]:
 
     @compiled
     def loop(stored: Array, scales: Array, values: Array, block: int) -> None:
-        for each in range(scales.size):
-            scale = scales[each]
-            codes, line = stored[each * block :][:block], values[each * block :][:block]
+        for number in range(scales.size):
+            scale = scales[number]
+            codes, line = stored[number * block :][:block], values[number * block :][:block]
             for i in range(line.size):
                 line[i] = _U(widened(codes[i], own)).view(_F) * scale
 
@@ -120,15 +120,15 @@ def _narrow(format: Format) -> Callable[..., None]:
         values: Array, stored: Array, scales: Array, block: int, key: int | None, start: int
     ) -> None:
         most = _F(largest)
-        for each in range(scales.size):
-            codes, line = stored[each * block :][:block], values[each * block :][:block]
+        for number in range(scales.size):
+            codes, line = stored[number * block :][:block], values[number * block :][:block]
             scale = _F(_absmax(line) / most)
-            scales[each] = scale
+            scales[number] = scale
             divisor = scale if scale != 0 else _F(1)
             for i in range(line.size):
                 value = _F(line[i] / divisor)
                 value = most if value > most else -most if value < -most else value
-                codes[i] = rounded(_F(value).view(_U), own, key, start + each * block + i)
+                codes[i] = rounded(_F(value).view(_U), own, key, start + number * block + i)
 
     return loop
 

@@ -40,7 +40,7 @@ class Staged:
         self.cut: SplitAxis = op.attributes["cut"]
         self.tile: int = op.attributes["tile"]
         operands = {**op.reads, **op.writes, **op.updates}
-        self.formats = {name: each.format for name, each in operands.items()}
+        self.formats = {name: operand.format for name, operand in operands.items()}
         self.read = frozenset(op.reads) | frozenset(op.updates)
         self.written = frozenset(op.writes) | frozenset(op.updates)
         everything = {**operands, **op.workspace}
@@ -84,22 +84,22 @@ class Staged:
 
     def samples(self, call: KernelCall, parts: Arrays, buffers: Arrays) -> None:
         """Compute one sample at a time. A result without a batch axis is a sum over the samples."""
-        ones = {name: buffers.pop(name + ONE) for name in parts if name + ONE in buffers}
-        whole = {name: part for name, part in parts.items() if name not in self.batched}
-        widened = {name: buffers.pop(name) for name in whole if name in buffers}
-        self._load(call, whole, widened)
-        whole_now = {**whole, **widened}
+        of_sample = {name: buffers.pop(name + ONE) for name in parts if name + ONE in buffers}
+        unbatched = {name: part for name, part in parts.items() if name not in self.batched}
+        widened = {name: buffers.pop(name) for name in unbatched if name in buffers}
+        self._load(call, unbatched, widened)
+        unbatched_fp32 = {**unbatched, **widened}
         batched = {name: part for name, part in parts.items() if name in self.batched}
         for b in range(len(next(iter(batched.values())))):
             cut = {name: part[b : b + 1] for name, part in batched.items()}
             room = {name: buffer[None] for name, buffer in buffers.items()}
-            adding = ones if b else {}
+            adding = of_sample if b else {}
             self._load(call, cut, room)
-            self.kernel(replace(call, arrays={**whole_now, **adding, **cut, **room}))
+            self.kernel(replace(call, arrays={**unbatched_fp32, **adding, **cut, **room}))
             self._store(cut, room)
-            for name, one in adding.items():
-                _add(whole_now[name].reshape(-1), one.reshape(-1))
-        self._store(whole, widened)
+            for name, gradient in adding.items():
+                _add(unbatched_fp32[name].reshape(-1), gradient.reshape(-1))
+        self._store(unbatched, widened)
 
     def channels(self, call: KernelCall, parts: Arrays, buffers: Arrays) -> None:
         """Compute some channels of all samples at a time."""
@@ -111,17 +111,17 @@ class Staged:
 
     def outputs(self, call: KernelCall, parts: Arrays, buffers: Arrays) -> None:
         """Compute some outputs at a time; the gradient of the input is a sum over them."""
-        whole = {name: parts.pop(name) for name in list(parts) if name in ("x", "dx")}
-        widened = {name: buffers.pop(name) for name in whole if name in buffers}
-        self._load(call, whole, widened)
+        uncut = {name: parts.pop(name) for name in list(parts) if name in ("x", "dx")}
+        widened = {name: buffers.pop(name) for name in uncut if name in buffers}
+        self._load(call, uncut, widened)
         for some, room in self._tiles(len(parts["weight" if "weight" in parts else "dweight"])):
             cut, tile = self._across(parts, some), self._across(buffers, room)
             self._load(call, cut, tile)
-            arrays = {**whole, **widened, **cut, **tile}
+            arrays = {**uncut, **widened, **cut, **tile}
             adds = call.accumulate or some.start > 0
             self.kernel(replace(call, arrays=arrays, accumulate=adds))
             self._store(cut, tile)
-        self._store(whole, widened)
+        self._store(uncut, widened)
 
     def _tiles(self, extent: int) -> list[tuple[slice, slice]]:
         """Slices of all tiles of an extent, each with the slice of a buffer that has its size."""
@@ -172,7 +172,7 @@ class StagedUpdate:
         self.tile: int = op.attributes["tile"]
         self.block: int = op.attributes.get("block", 0)
         self.operands = {**op.reads, **op.writes, **op.updates}
-        _prepare((each.format for each in self.operands.values()), blocks=self.block > 0)
+        _prepare((operand.format for operand in self.operands.values()), blocks=self.block > 0)
         self.stochastic: frozenset[str] = op.attributes.get("stochastic", frozenset())
 
     def __call__(self, call: KernelCall) -> None:
@@ -211,10 +211,10 @@ class StagedUpdate:
             drawn = key if part in self.stochastic else None
             self._store(parts[part], buffer, some[part], scales.get(part), drawn, first)
 
-    def _some(self, values: Array, first: int, each: int = 1) -> Array:
+    def _some(self, values: Array, first: int, per: int = 1) -> Array:
         """Values of the tile that begins at value ``first``, in an array with one entry for
-        ``each`` values."""
-        return values.reshape(-1)[first // each : -(-(first + self.tile) // each)]
+        ``per`` values."""
+        return values.reshape(-1)[first // per : -(-(first + self.tile) // per)]
 
     def _load(self, name: str, values: Array, scales: Array | None, buffer: Array) -> None:
         """Widen a tile of an operand into a buffer, with its scales if it has any."""
@@ -283,10 +283,10 @@ def _multiply(values: Array, factor: float) -> None:
 
 
 @compiled
-def _add(total: Array, one: Array) -> None:
+def _add(total: Array, values: Array) -> None:
     """Add a line of values to another one."""
     for i in range(total.size):
-        total[i] += one[i]
+        total[i] += values[i]
 
 
 @compiled

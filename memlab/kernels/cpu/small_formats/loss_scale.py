@@ -13,7 +13,7 @@ from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.registry import Array, KernelCall, kernel
 from memlab.step.fp32_tiles import ADJUST, CHECK, OVERFLOW, SCALE, STEPS, TAKEN
 
-_MASKS = {each.type_name: each.top + 1 << each.padding for each in FLOATS.values() if each.nan}
+_MASKS = {f.type_name: f.top + 1 << f.padding for f in FLOATS.values() if f.nan}
 """Bits that are all set in infinity and NaN, or in NaN alone, by type. A format with neither is
 missing: in it nothing overflows."""
 
@@ -27,12 +27,12 @@ def check_finite(call: KernelCall) -> None:
 
     Shapes: overflow (); gradients of any shape.
     """
-    found = call[OVERFLOW].reshape(-1)
-    _forget(found)
+    overflow = call[OVERFLOW].reshape(-1)
+    _clear_flag(overflow)
     for name, array in call.arrays.items():
         if name != OVERFLOW and array.dtype.name in _MASKS:
             bits = array.reshape(-1).view(f"uint{8 * array.itemsize}")
-            _look(bits, _MASKS[array.dtype.name], found)
+            _flag_overflow(bits, _MASKS[array.dtype.name], overflow)
 
 
 @kernel(ADJUST)
@@ -48,18 +48,18 @@ def adjust_scale(call: KernelCall) -> None:
 
 
 @compiled
-def _forget(found: Array) -> None:
+def _clear_flag(overflow: Array) -> None:
     """Clear the overflow flag."""
-    found[0] = False
+    overflow[0] = False
 
 
 @compiled
-def _look(bits: Array, mask: int, found: Array) -> None:
+def _flag_overflow(bits: Array, mask: int, overflow: Array) -> None:
     """Set the overflow flag if all bits of ``mask`` are set in any value."""
     seen = False
     for i in range(bits.size):
         seen |= bits[i] & mask == mask
-    found[0] |= seen
+    overflow[0] |= seen
 
 
 @compiled

@@ -76,5 +76,5 @@ def _one(out: Any, due: Any, counts: Any) -> int:
     """Number of loads, which is the same for every value, after a check of the product."""
     if not np.allclose(out.copy_to_host(), due):
         raise AssertionError("the product is not that of NumPy")
-    (found,) = np.unique(counts.copy_to_host())
-    return int(found)
+    (count,) = np.unique(counts.copy_to_host())
+    return int(count)

@@ -1,8 +1,8 @@
 """Fast matrix product, whose right operand may also be an image.
 
 A block of threads computes a tile of the result. Step by step it copies a few columns of the left
-operand and rows of the right one to shared memory. Each thread then multiplies ``EACH x EACH``
-pairs of them, so that a value that was read takes part in several products.
+operand and rows of the right one to shared memory. Each thread then multiplies ``PER_THREAD`` rows
+by as many columns, so that a value that was read takes part in several products.
 
 An **index map** tells where the right operand lies: for a column, where its values begin, and which
 of them exist. A matrix in memory has a simple map. An image that is never lowered has another, and
@@ -23,12 +23,12 @@ from memlab.kernels.operands import ConvWindow
 
 _U = np.uint64
 
-SIDE, EACH, DEPTH = (3, 3, 8) if SIMULATED else (16, 4, 8)
-"""A block has SIDE x SIDE threads; a thread computes EACH x EACH values, from DEPTH products at a
-step."""
-TILE = SIDE * EACH
+SIDE, PER_THREAD, DEPTH = (3, 3, 8) if SIMULATED else (16, 4, 8)
+"""A block has SIDE x SIDE threads; a thread computes PER_THREAD x PER_THREAD values, from DEPTH
+products at a step."""
+TILE = SIDE * PER_THREAD
 """Rows and columns of a tile of the result."""
-SPLIT = SIDE // EACH
+SPLIT = SIDE // PER_THREAD
 """Threads that share a row of the left tile, or a column of the right one, when they fill it."""
 PADDED = TILE + 8
 """Values in a row of shared memory, so that threads that write side by side use all its banks."""
@@ -91,7 +91,7 @@ def tiled(where: IndexMap) -> Any:
     ) -> None:
         a_tile = cuda.shared.array((DEPTH, PADDED), a.dtype)
         b_tile = cuda.shared.array((DEPTH, PADDED), a.dtype)
-        sums = cuda.local.array((EACH, EACH), a.dtype)
+        sums = cuda.local.array((PER_THREAD, PER_THREAD), a.dtype)
         zero, x, y = a.dtype.type(0), cuda.threadIdx.x, cuda.threadIdx.y
         i, a_k = _own_part(y * SIDE + x, at.a_inner == 1)
         j, b_k = _own_part(y * SIDE + x, at.b_inner == 1 and at.b_column != 1)
@@ -99,8 +99,8 @@ def tiled(where: IndexMap) -> Any:
         z = cuda.blockIdx.z
         while z < at.images * at.groups:
             image, group = z // at.groups, z % at.groups
-            for p in range(EACH):
-                for q in range(EACH):
+            for p in range(PER_THREAD):
+                for q in range(PER_THREAD):
                     sums[p, q] = zero
             turn = 0
             while turn < at.turns:
@@ -120,8 +120,8 @@ def tiled(where: IndexMap) -> Any:
                     cuda.syncthreads()  # now the tiles are whole
                     step = _U(0)
                     while step < DEPTH:
-                        for p in range(EACH):
-                            for q in range(EACH):
+                        for p in range(PER_THREAD):
+                            for q in range(PER_THREAD):
                                 left, right = _U(y + SIDE * p), _U(x + SIDE * q)
                                 sums[p, q] += a_tile[step, left] * b_tile[step, right]
                         step += _U(1)
@@ -129,8 +129,8 @@ def tiled(where: IndexMap) -> Any:
                     first += DEPTH
                 turn += 1
             start = image * at.out_image + group * at.out_group
-            for p in range(EACH):
-                for q in range(EACH):
+            for p in range(PER_THREAD):
+                for q in range(PER_THREAD):
                     own_row = cuda.blockIdx.y * TILE + y + SIDE * p
                     own_column = cuda.blockIdx.x * TILE + x + SIDE * q
                     if own_row < at.rows and own_column < at.columns:

@@ -11,7 +11,7 @@ from numba import cuda
 
 from memlab.kernels.cuda.block_sums import sum_products, sum_squares, sum_values
 from memlab.kernels.cuda.compile import Values, compiled, inlined, launch, values
-from memlab.kernels.cuda.elementwise_loops import each
+from memlab.kernels.cuda.elementwise_loops import apply_formula
 from memlab.kernels.cuda.flat_arrays import by_channel, line, pitch
 from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.formulas.normalization import normalized, normalized_backward
@@ -41,9 +41,9 @@ def batch_norm(call: KernelCall) -> None:
     mean, spread = (call[name] for name in names)
     x, y, learned = call["x"], call["y"], (call["weight"], call["bias"])
     lines = (line(array) for array in (mean, spread, *learned))
-    way, (shape, extents) = _by_batch if call.training else _by_running, by_channel(x)
+    normalize, (shape, extents) = _by_batch if call.training else _by_running, by_channel(x)
     spans = line(x), pitch(x), line(y), pitch(y)
-    launch(way, shape, *spans, *lines, *extents, layer.epsilon)
+    launch(normalize, shape, *spans, *lines, *extents, layer.epsilon)
 
 
 def _take_statistics(call: KernelCall, layer: BatchNorm) -> None:
@@ -82,7 +82,7 @@ def batch_norm_backward(call: KernelCall) -> None:
         launch(_backward, shape, *spans, *lines, *extents, call.accumulate)
     if call.accumulate_weights:
         for sums_of_part, name in zip(own, ("dweight", "dbias"), strict=True):
-            each(same, sums_of_part, call[name], add=True)
+            apply_formula(same, sums_of_part, call[name], add=True)
 
 
 @compiled
@@ -104,7 +104,7 @@ def normalizing(inverse: Callable[[Any, Any], Any]) -> Any:
     """Kernel for ``y = (x - mean) inverse(spread, epsilon) weight + bias``, per channel."""
     of = inlined(inverse)
 
-    def each(
+    def loop(
         x: Values, x_pitch: int, y: Values, y_pitch: int, mean: Values, spread: Values,
         weight: Values, bias: Values, batch: int, channels: int, plane: int, epsilon: float,
     ) -> None:  # fmt: skip
@@ -125,7 +125,7 @@ def normalizing(inverse: Callable[[Any, Any], Any]) -> Any:
                 c += down
             b += along
 
-    return compiled(each, inverse)
+    return compiled(loop, inverse)
 
 
 @normalizing

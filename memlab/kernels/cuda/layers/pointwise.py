@@ -10,7 +10,7 @@ from numba import cuda
 
 from memlab.kernels import device_independent
 from memlab.kernels.cuda.compile import Values, compiled, launch, values
-from memlab.kernels.cuda.elementwise_loops import EACH, each, update
+from memlab.kernels.cuda.elementwise_loops import FORMULA_KERNELS, apply_formula, update
 from memlab.kernels.cuda.flat_arrays import launch_on_values, line, pitch
 from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.formulas.pointwise import dropped, same
@@ -20,7 +20,7 @@ from memlab.kernels.registry import KernelCall, kernel
 
 _U = np.uint64
 
-device_independent.register("cuda", device_independent.Loops(each, update))
+device_independent.register("cuda", device_independent.Loops(apply_formula, update))
 
 
 @kernel("concat", device="cuda")
@@ -31,7 +31,7 @@ def concat(call: KernelCall) -> None:
         batch, count = len(x), x.size // len(x)
         # a slice of a line: one of a larger device array takes Numba as long as it has rows
         spans = line(x), pitch(x), line(y)[start:], pitch(y)
-        launch(EACH[same], values(count, batch), *spans, batch, count, 0.0, False)
+        launch(FORMULA_KERNELS[same], values(count, batch), *spans, batch, count, 0.0, False)
         start += count
 
 
@@ -65,7 +65,7 @@ def _dropout(
     while b < batch:
         i = cuda.grid(1)
         while i < count:
-            kept = dropped(x[_U(b * x_pitch + i)], seed, b * count + i, least, scale)
-            write_or_add(y, _U(b * y_pitch + i), kept, add)
+            value = dropped(x[_U(b * x_pitch + i)], seed, b * count + i, least, scale)
+            write_or_add(y, _U(b * y_pitch + i), value, add)
             i += cuda.gridsize(1)
         b += cuda.gridDim.y

@@ -65,8 +65,8 @@ def max_pool2d_backward(call: KernelCall) -> None:
     Shapes: dy and indices (B, C, Ho, Wo), dx (B, C, H, W).
     """
     indices = call["indices"]
-    kept = MapsWithIndices(_maps(call, call["dx"], call["dy"]), line(indices), pitch(indices))
-    launch(_maximum_backward, *every_place(call["dx"]), kept)
+    operands = MapsWithIndices(_maps(call, call["dx"], call["dy"]), line(indices), pitch(indices))
+    launch(_maximum_backward, *every_place(call["dx"]), operands)
 
 
 @kernel("avg_pool2d", device="cuda")
@@ -128,25 +128,25 @@ def _maximum(b: int, c: int, oy: int, ox: int, of: PoolMaps) -> None:
 
 
 @at_every_place(MapsWithIndices)
-def _maximum_and_place(b: int, c: int, oy: int, ox: int, kept: MapsWithIndices) -> None:
+def _maximum_and_place(b: int, c: int, oy: int, ox: int, operands: MapsWithIndices) -> None:
     """Write the largest value of one window, and its place."""
-    of = kept.maps
+    of = operands.maps
     best, place = _largest(of.x, _of_x(b, c, 0, 0, of), oy, ox, of.at)
     of.y[_U(_of_y(b, c, oy, ox, of.y_pitch, of))] = best
-    kept.indices[_U(_of_y(b, c, oy, ox, kept.indices_pitch, of))] = place
+    operands.indices[_U(_of_y(b, c, oy, ox, operands.indices_pitch, of))] = place
 
 
 @at_every_place(MapsWithIndices)
-def _maximum_backward(b: int, c: int, iy: int, ix: int, kept: MapsWithIndices) -> None:
+def _maximum_backward(b: int, c: int, iy: int, ix: int, operands: MapsWithIndices) -> None:
     """Compute one value of ``dx``: the sum of ``dy`` over the windows that took it."""
-    of, at = kept.maps, kept.maps.at
+    of, at = operands.maps, operands.maps.at
     first_row, last_row = covering(iy, at.high, at.rows, at)
     first, last = covering(ix, at.wide, at.columns, at)
     total = of.y.dtype.type(0)
     for oy in range(first_row, last_row):
         row = (iy + at.pad - oy * at.stride) * at.wide + ix + at.pad
         for ox in range(first, last):
-            index = kept.indices[_U(_of_y(b, c, oy, ox, kept.indices_pitch, of))]
+            index = operands.indices[_U(_of_y(b, c, oy, ox, operands.indices_pitch, of))]
             if index == row - ox * at.stride:
                 total += of.y[_U(_of_y(b, c, oy, ox, of.y_pitch, of))]
     write_or_add(of.x, _U(_of_x(b, c, iy, ix, of)), total, of.add)
