@@ -88,7 +88,7 @@ def image_shape(given: Any) -> Shape:
     """
     if not isinstance(given, Sequence) or len(given) != 4:
         raise InputError(f"shape must be (N, C, H, W), got {shorten(given)}; try x.shape.")
-    return tuple(_number("shape", n, 0) for n in given)
+    return tuple(_setting("shape", n, 0) for n in given)
 
 
 def lowered_sizes(
@@ -108,8 +108,8 @@ def lowered_sizes(
     Raises:
         InputError: a setting is out of range, or the kernel is wider than the padded image.
     """
-    k, groups = _number("k", k), _number("groups", groups)
-    settings = _number("stride", stride), _number("pad", pad, 0), _number("dilation", dilation)
+    k, groups = _setting("k", k), _setting("groups", groups)
+    settings = _setting("stride", stride), _setting("pad", pad, 0), _setting("dilation", dilation)
     batch, channels, height, width = shape
     if channels % groups:
         raise InputError(f"{groups} groups do not divide {channels} channels; try a divisor.")
@@ -119,7 +119,7 @@ def lowered_sizes(
     return Sizes(lowered, (-1, k, k, rows, columns), settings)
 
 
-def _number(name: str, given: Any, least: int = 1) -> int:
+def _setting(name: str, given: Any, least: int = 1) -> int:
     """Return a setting as a whole number from ``least`` to ``LARGEST``, or raise InputError."""
     if type(given) is int and least <= given <= LARGEST:  # as nearly always
         return given

@@ -62,15 +62,15 @@ def formula(function: Formula) -> Formula:
     return function
 
 
-def takes(function: Callable[..., Any], name: str) -> bool:
+def has_parameter(function: Callable[..., Any], name: str) -> bool:
     """Return whether a function has a parameter of that name."""
     return name in signature(function).parameters
 
 
-def values_of(function: Callable[..., Any]) -> int:
+def value_count(function: Callable[..., Any]) -> int:
     """Number of values that a formula takes, its ``setting`` not counted; 0 for a formula that
     changes arrays in place."""
-    if takes(function, "arrays"):
+    if has_parameter(function, "arrays"):
         return 0
     return len([name for name in signature(function).parameters if name != SETTING])
 

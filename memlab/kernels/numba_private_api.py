@@ -52,7 +52,7 @@ FOLDERS = Internal(NUMBA, "numba.misc.appdirs", "AppDirs", "find the folder of N
 UNREADABLE = (OSError, EOFError, pickle.UnpicklingError)
 
 
-def keep(kernel: Any, function: Callable[..., Any], digest: str) -> None:
+def keep_on_disk(kernel: Any, function: Callable[..., Any], digest: str) -> None:
     """Let Numba keep a compiled function on disk between sessions, until its file or the digest
     changes.
 
@@ -97,7 +97,7 @@ def _cache_class() -> Any:
     return KernelCache
 
 
-def data(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+def data_pointer(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     """Pointer to the first value of an array, as a value in the code that is being compiled.
 
     Args:

@@ -24,7 +24,7 @@ class ConvWindow(NamedTuple):
     dilation: int
 
 
-class Geometry(NamedTuple):
+class PoolWindow(NamedTuple):
     """Sizes of a pooling: height and width of the input, rows and columns of the output, height
     (``high``) and width (``wide``) of the window, then stride and padding."""
 
@@ -75,7 +75,7 @@ def weight_shape(call: KernelCall) -> tuple[int, ...]:
     return tuple(call["weight" if "weight" in call.arrays else "dweight"].shape)
 
 
-def window(call: KernelCall) -> ConvWindow:
+def conv_window(call: KernelCall) -> ConvWindow:
     """Sizes and settings of the convolution that a call computes."""
     layer, output = convolution(call), "y" if "y" in call.arrays else "dy"
     (height, width), (rows, columns) = call["x"].shape[2:], call[output].shape[2:]
@@ -83,7 +83,7 @@ def window(call: KernelCall) -> ConvWindow:
     return ConvWindow(height, width, rows, columns, *settings)
 
 
-def geometry(call: KernelCall, x: Array, y: Array) -> Geometry:
+def pool_window(call: KernelCall, x: Array, y: Array) -> PoolWindow:
     """Sizes and settings of the pooling that a call computes.
 
     Args:
@@ -94,4 +94,4 @@ def geometry(call: KernelCall, x: Array, y: Array) -> Geometry:
     assert isinstance(call.layer, MaxPool2d | AvgPool2d)
     _, channels, height, width = x.shape
     pool = call.layer.geometry((channels, height, width))
-    return Geometry(height, width, y.shape[2], y.shape[3], *pool)
+    return PoolWindow(height, width, y.shape[2], y.shape[3], *pool)

@@ -86,7 +86,7 @@ def check(placement: Placement, step: Step, batch: int, overlapping: bool) -> No
         raise InputError(
             f"a placement is needed, got {shorten(placement)}; try memlab.place(step, batch)."
         )
-    if sorted(placement.blocks, key=_name) != sorted(blocks(step, batch), key=_name):
+    if sorted(placement.blocks, key=_block_name) != sorted(blocks(step, batch), key=_block_name):
         raise InputError(
             "this placement is of another step, another batch, or one that keeps other tensors; "
             "try memlab.place(step, batch)."
@@ -117,6 +117,6 @@ def _only_floats(both: tuple[tuple[Block, Block], ...], step: Step) -> None:
             )
 
 
-def _name(block: Block) -> str:
+def _block_name(block: Block) -> str:
     """Name of a block."""
     return block.name

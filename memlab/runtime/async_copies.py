@@ -28,7 +28,7 @@ from memlab.step.op import Op
 RAM = "ram"
 SECTOR = 512
 """Bytes of the unit in which the file system counts a file's blocks (POSIX, ``st_blocks``)."""
-TELLS = hasattr(os, "statvfs")
+TELLS_FILE_SIZE = hasattr(os, "statvfs")
 """True if the system says how many bytes a file takes; Windows does not."""
 PIECE = 2**20
 """Bytes of a file that are written at once."""
@@ -120,7 +120,9 @@ class Host:
         try:
             with tempfile.TemporaryFile(dir=self.folder) as file:
                 _reserve(file.fileno(), nbytes)
-                disk_bytes = os.fstat(file.fileno()).st_blocks * SECTOR if TELLS else nbytes
+                disk_bytes = (
+                    os.fstat(file.fileno()).st_blocks * SECTOR if TELLS_FILE_SIZE else nbytes
+                )
                 mapped = mmap.mmap(file.fileno(), nbytes)
         except OSError as error:
             raise InputError(
@@ -157,4 +159,4 @@ def host(given: object) -> Host:
         raise InputError(
             f"{shorten(str(given))} is no folder for maps to wait in; try '/tmp', or 'ram'."
         )
-    return Host(folder, os.statvfs(folder).f_frsize if TELLS else 1)
+    return Host(folder, os.statvfs(folder).f_frsize if TELLS_FILE_SIZE else 1)

@@ -119,11 +119,11 @@ def find(device: str) -> Backend:
     Raises:
         InputError: no such device, or neither GPU nor simulator can be used in this process.
     """
-    return _made(known("device", device, DEVICES))
+    return _new_backend(known("device", device, DEVICES))
 
 
 @cache
-def _made(device: str) -> Backend:
+def _new_backend(device: str) -> Backend:
     """Backend of a device, made at the first use."""
     backend: Backend = import_module(f"memlab.runtime.{device}").backend()
     return backend

@@ -14,7 +14,7 @@ from memlab.kernels.registry import Array
 from memlab.step.initial_values import InitialValue
 from memlab.step.tensor import Tensor
 
-Given = Mapping[str, npt.ArrayLike]
+GivenArrays = Mapping[str, npt.ArrayLike]
 PIECE = 2**18
 """Number of values that are drawn at once."""
 MORE = {"labels": "more classes", "tokens": "a larger vocabulary"}
@@ -64,7 +64,7 @@ def generator(seed: int, name: str) -> np.random.Generator:
     return np.random.default_rng([seed, zlib.crc32(name.encode())])
 
 
-def check_names(given: Given, residents: Iterable[Tensor]) -> None:
+def check_names(given: GivenArrays, residents: Iterable[Tensor]) -> None:
     """Refuse a given array whose name is not that of a tensor of the step.
 
     A master copy is given under the name of its parameter.
@@ -116,7 +116,7 @@ def _draw(values: Array, draws: np.random.Generator, deviation: float = 1.0) -> 
         part[...] = wide
 
 
-def numbers(tensor: Tensor, name: str, given: npt.ArrayLike) -> Array:
+def as_numbers(tensor: Tensor, name: str, given: npt.ArrayLike) -> Array:
     """Given values of a tensor, as an array of numbers of the right kind.
 
     Args:
@@ -137,7 +137,7 @@ def numbers(tensor: Tensor, name: str, given: npt.ArrayLike) -> Array:
     wanted = "iu" if tensor.format.kind == "int" else "fiu"
     if array.dtype.kind not in wanted:
         raise InputError(
-            f"{name} must hold {'numbers' if 'f' in wanted else 'whole numbers'}, got "
+            f"{name} must hold {'numbers' if 'f' in wanted else 'whole as_numbers'}, got "
             f"{array.dtype}; try .astype({tensor.format.stored_as!r})."
         )
     if array.dtype.kind == "f" and not np.isfinite(array).all():

@@ -23,7 +23,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Wanted(NamedTuple):
+class InputSpec(NamedTuple):
     """Input of a step, and how it is drawn if none is given.
 
     ``what`` is ``"tokens"`` or ``"labels"`` for whole numbers, which lie below ``below``. For other
@@ -36,7 +36,7 @@ class Wanted(NamedTuple):
     below: int = 0
 
 
-def wanted(step: Step) -> list[Wanted]:
+def input_specs(step: Step) -> list[InputSpec]:
     """Inputs that a step needs.
 
     Tokens must be below the number of rows of the table that is read with them, labels below the
@@ -48,15 +48,15 @@ def wanted(step: Step) -> list[Wanted]:
         if tensor.role is not Role.INPUT:
             continue
         if tensor.format.kind != "int":
-            inputs.append(Wanted(tensor, InitialValue(deviation=1.0)))
+            inputs.append(InputSpec(tensor, InitialValue(deviation=1.0)))
             continue
         reads = (op.reads for op in step.ops)
         tables = [r["weight"] for r in reads if "weight" in r and r.get("x") == tensor]
         if tables:
             rows = tables[0].axes[0][1]
-            inputs.append(Wanted(tensor, InitialValue(below=rows), "tokens", rows))
+            inputs.append(InputSpec(tensor, InitialValue(below=rows), "tokens", rows))
         else:
-            inputs.append(Wanted(tensor, InitialValue(below=2), "labels", scores[0].axes[-1][1]))
+            inputs.append(InputSpec(tensor, InitialValue(below=2), "labels", scores[0].axes[-1][1]))
     return inputs
 
 
@@ -78,16 +78,16 @@ class Inputs:
     """
 
     def __init__(
-        self, inputs: Sequence[Wanted], batch: int, parts: int, seed: int,
+        self, inputs: Sequence[InputSpec], batch: int, parts: int, seed: int,
         x: npt.ArrayLike | None, labels: npt.ArrayLike | None,
     ) -> None:  # fmt: skip
-        self.wanted = {wanted_input.tensor.name: wanted_input for wanted_input in inputs}
+        self.wanted = {spec.tensor.name: spec for spec in inputs}
         self.batch, self.parts = batch, parts
         given: dict[str, npt.ArrayLike | None] = dict(zip(self.wanted, (x, labels), strict=False))
-        self.draws = {name: aside(initial_values.generator, seed, name) for name in self.wanted}
+        self.draws = {name: unmetered(initial_values.generator, seed, name) for name in self.wanted}
         if self.parts > 1:
-            given = {name: aside(self._checked, wanted_input, given[name])
-                     for name, wanted_input in self.wanted.items()}  # fmt: skip
+            given = {name: unmetered(self._checked, spec, given[name])
+                     for name, spec in self.wanted.items()}  # fmt: skip
         self.given: Mapping[str, npt.ArrayLike | None] = given
 
     def write(self, name: str, tensor: Tensor, part: int, values: Array) -> None:
@@ -104,19 +104,22 @@ class Inputs:
                 class or no token.
         """
         given, (_, starts, what, below) = self.given[name], self.wanted[name]
-        array = None if given is None else initial_values.numbers(tensor, tensor.name, given)
+        array = None if given is None else initial_values.as_numbers(tensor, tensor.name, given)
         if self.parts > 1 and array is not None:
             array = array[(part - 1) * self.batch : part * self.batch]
         initial_values.fill(tensor, values, array, starts, self.draws[name])
         if what:
             initial_values.check_numbers(what, values, below)
 
-    def _checked(self, wanted: Wanted, given: npt.ArrayLike | None) -> Array | None:
+    def _checked(self, spec: InputSpec, given: npt.ArrayLike | None) -> Array | None:
         """Given samples of all parts, as a checked array; None if none were given."""
         if given is None:
             return None
-        tensor, _, what, below = wanted
-        array, samples = initial_values.numbers(tensor, tensor.name, given), self.parts * self.batch
+        tensor, _, what, below = spec
+        array, samples = (
+            initial_values.as_numbers(tensor, tensor.name, given),
+            self.parts * self.batch,
+        )
         if len(array.shape) == 0 or len(array) != samples:
             raise InputError(
                 f"{tensor.name} must hold {samples} samples, {self.batch} for each of "
@@ -128,6 +131,6 @@ class Inputs:
         return array
 
 
-def aside(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+def unmetered(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     """Call a function whose allocations no meter of this context sees, and return its result."""
     return Context().run(function, *args, **kwargs)

@@ -82,7 +82,7 @@ class RunMemory:
         nbytes = storage.size.at(self.batch)
         try:
             if storage.memory == HOST:
-                self._on_host(storage.name, nbytes)
+                self._allocate_on_host(storage.name, nbytes)
             else:
                 self.blocks[storage.name] = Piece(self.backend.block(nbytes))
         except MemoryError:
@@ -94,7 +94,7 @@ class RunMemory:
             if self.meter is not None:
                 self.meter.label, self.meter.memory = "", DEVICE
 
-    def _on_host(self, name: str, nbytes: int) -> None:
+    def _allocate_on_host(self, name: str, nbytes: int) -> None:
         """Allocate a block of the host's memory, or in a file, which is reported to the meter here
         because no hook sees it."""
         if self.host.folder is None:

@@ -100,11 +100,11 @@ def admit(program: Program, beside: int = 0) -> None:
         deaths = np.array([span.death for span in chosen], np.int64)
         line = alive(column([s.nbytes for s in chosen]), births, deaths, len(program.step.ops))
         if max(line) > max(0, room.nbytes - beside):
-            ledger = as_one(program.planned, memories)
+            ledger = as_device_plan(program.planned, memories)
             raise DoesNotFitError(ledger, program.batch, room.beside(beside))
 
 
-def as_one(ledger: Ledger, memories: tuple[str, ...]) -> Ledger:
+def as_device_plan(ledger: Ledger, memories: tuple[str, ...]) -> Ledger:
     """Plan of these memories alone, as if they were the device's."""
     if memories == (DEVICE,):
         return ledger

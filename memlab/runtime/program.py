@@ -23,7 +23,7 @@ from memlab.placement.placement import Placement, arrange, blocks, booked
 from memlab.runtime import arena, backend
 from memlab.runtime.async_copies import RAM, Host
 from memlab.runtime.async_copies import host as host_memory
-from memlab.runtime.inputs import wanted
+from memlab.runtime.inputs import input_specs
 from memlab.runtime.memory import Operand, part_of
 from memlab.step.fp32_tiles import COMPUTED, is_staged
 from memlab.step.lifetimes import BEFORE
@@ -113,7 +113,7 @@ class Program:
         self.step, self.batch, self.device = step, step.held(batch), device
         self.place, self.host = backend.find(device), host_memory(host)
         self.residents = [tensor for tensor in step.live_in if tensor.role is not Role.INPUT]
-        self.inputs, self.parts = wanted(step), application_order.parts(step)
+        self.inputs, self.parts = input_specs(step), application_order.parts(step)
         self.turns: list[OperationTurn] = []
         self.spans = self._resolve_lifetimes()
         if isinstance(placement, str):
@@ -220,17 +220,17 @@ def kernels_of(step: Step, device: str = "cpu") -> list[Kernel]:
             f"linear layers and losses on sequences run on {able}, got {device}; plan this step "
             "instead of running it there."
         )
-    return [_kernel(op, device) for op in step.ops]
+    return [_kernel_of(op, device) for op in step.ops]
 
 
-def _none(call: KernelCall) -> None:
+def _no_kernel(call: KernelCall) -> None:
     """Do nothing: the session itself does the operations that only move bytes."""
 
 
-def _kernel(op: Op, device: str) -> Kernel:
+def _kernel_of(op: Op, device: str) -> Kernel:
     """Kernel of an operation, in the format that it computes in."""
     if op.phase is Phase.COPY or op.kind == LOAD:
-        return _none
+        return _no_kernel
     formats = [tensor.format.name for tensor in op.touched() if tensor.format.kind == "float"]
     any_format = op.traits.as_stored or op.traits.moves
     format = COMPUTED.name if is_staged(op) or any_format or not formats else formats[0]

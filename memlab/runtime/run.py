@@ -119,7 +119,7 @@ class Run:
         Where maps wait in files, each of them is planned in whole blocks of the file system, of
         ``host_grain`` bytes.
         """
-        planned = _in_blocks(self.planned, self.batch, self.host_grain)
+        planned = _in_whole_grains(self.planned, self.batch, self.host_grain)
         seen = self.measured.timeline(self.batch, HOST)
         return [m - p for m, p in zip(seen, planned.timeline(self.batch, HOST), strict=True)]
 
@@ -150,17 +150,17 @@ class Run:
             f"{self.step.describe()}, batch {self.batch}{on}",
             f"planned   {units.exact(planned.nbytes):>20}  {units.both(planned.nbytes)} {where}",
             f"{self.measured.origin:10}{units.exact(self.peak):>20}  {units.both(self.peak)}",
-            *self._on_host(),
+            *self._host_lines(),
             f"residual  {units.exact(self.residual):>20}  over {len(self.inside)} operations: "
             "before, inside, after",
-            *self._placed(),
+            *self._arena_lines(),
             f"seconds   {self.seconds:>18.3f} s{slow}",
             f"outside   {'; '.join(self.outside)}",
-            f"{'':10}{self._beside()}",
+            f"{'':10}{self._other_counter()}",
         ]
         return "\n".join(lines)
 
-    def _on_host(self) -> list[str]:
+    def _host_lines(self) -> list[str]:
         """Line of text about the host's memory, if the plan uses it."""
         planned = self.planned.peak(self.batch, HOST)
         if not planned:
@@ -171,22 +171,22 @@ class Run:
             f"{units.exact(self.host_peak)} {self.measured.origin}{blocks}"
         ]
 
-    def _placed(self) -> list[str]:
+    def _arena_lines(self) -> list[str]:
         """Lines of text about the arena, and about operations that computed with free bytes."""
         if self.placement is None or self.arena is None:
             return []
         bound, waste = units.exact(self.placement.lower_bound), units.exact(self.placement.waste)
         lines = [f"arena     {units.exact(self.arena):>20}  lower bound {bound}, waste {waste}"]
         if self.nan:
-            lines.append(f"NaN       written by {_some(self.nan)}")
+            lines.append(f"NaN       written by {_first_names(self.nan)}")
         if self.unclear:
             lines.append(
-                f"NaN       written by {_some(self.unclear)}; too little is free to run the step "
-                "without the arena and tell why"
+                f"NaN       written by {_first_names(self.unclear)}; too little is free to run the "
+                "step without the arena and tell why"
             )
         return lines
 
-    def _beside(self) -> str:
+    def _other_counter(self) -> str:
         """Text about another counter of bytes, which counts other things too, in larger units."""
         if self.counted is None:
             return f"the operating system counted at most {units.both(self.resident_set)}"
@@ -278,8 +278,8 @@ def run(
     >>> run.peak == memlab.plan(step).peak(batch=2), run.residual
     (True, 0)
     """
-    for name, given in (("progress", progress), ("poison", poison), ("overlapping", overlapping)):
-        true_or_false(name, given)
+    for name, flag in (("progress", progress), ("poison", poison), ("overlapping", overlapping)):
+        true_or_false(name, flag)
     program = Program(step, batch, device, placement, host, overlapping, keep)
     memory_guard.admit(program)
     program.load()  # its modules have arrays of their own, which are no part of the step
@@ -297,12 +297,12 @@ def run(
         begin = time.perf_counter()
         counts = session.step(x, labels, progress)
         seconds = time.perf_counter() - begin - compiling.seconds
-        seen = _measured(program.planned, meter.seen, program.batch, program.place)
+        seen = _measured_ledger(program.planned, meter.seen, program.batch, program.place)
     results = _results(session)
     session.close()
     before, inside, after = (list(column) for column in zip(*counts, strict=True))
     again = partial(Session, seed=seed, parameters=parameters, settings=settings, poison=True)
-    nan, unclear = _poisoned(session, again, x, labels, progress)
+    nan, unclear = _operations_with_nan(session, again, x, labels, progress)
     return Run(
         program.step,
         program.batch,
@@ -326,7 +326,9 @@ def run(
     )
 
 
-def _measured(planned: Ledger, seen: list[MeteredBlock], batch: int, place: Backend) -> Ledger:
+def _measured_ledger(
+    planned: Ledger, seen: list[MeteredBlock], batch: int, place: Backend
+) -> Ledger:
     """Blocks that the meter saw, as a ledger; blocks that memlab asked for have their planned
     names."""
     roles = {entry.name: entry for entry in planned.entries}
@@ -377,7 +379,7 @@ def _results(session: Session) -> dict[str, Any]:
     }
 
 
-def _in_blocks(ledger: Ledger, batch: int, grain: int) -> Ledger:
+def _in_whole_grains(ledger: Ledger, batch: int, grain: int) -> Ledger:
     """Plan at one batch, with each block of the host's memory rounded up to whole grains."""
     if grain == 1:
         return ledger
@@ -388,7 +390,7 @@ def _in_blocks(ledger: Ledger, batch: int, grain: int) -> Ledger:
     return replace(ledger, entries=tuple(entries))
 
 
-def _poisoned(
+def _operations_with_nan(
     session: Session,
     again: Callable[..., Session],
     x: npt.ArrayLike | None,
@@ -410,7 +412,7 @@ def _poisoned(
         return tuple(name for name in nan if plain.nan.get(name) != nan[name]), ()
 
 
-def _some(names: Sequence[str]) -> str:
+def _first_names(names: Sequence[str]) -> str:
     """Text with the first names, and the number of others."""
     others = f" and {len(names) - NAMED} others" if len(names) > NAMED else ""
     return f"{', '.join(names[:NAMED])}{others}"

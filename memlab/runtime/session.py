@@ -15,7 +15,7 @@ from memlab.kernels.registry import Array, KernelCall
 from memlab.optimizers import OPTIMIZERS
 from memlab.runtime import initial_values
 from memlab.runtime.arena import Arena
-from memlab.runtime.inputs import Inputs, aside
+from memlab.runtime.inputs import Inputs, unmetered
 from memlab.runtime.memory import Piece, RunMemory
 from memlab.runtime.metering.meter import Meter
 from memlab.runtime.program import OperationTurn, Program
@@ -68,7 +68,7 @@ class Session:
         self,
         program: Program,
         seed: int = 0,
-        parameters: initial_values.Given | None = None,
+        parameters: initial_values.GivenArrays | None = None,
         settings: Mapping[str, float] | None = None,
         meter: Meter | None = None,
         poison: bool = False,
@@ -94,7 +94,9 @@ class Session:
             for tensor in self.residents:
                 self.memory.allocate(tensor.storage, tensor.name)
                 name, begins = tensor.start.of or tensor.name, tensor.start
-                array = initial_values.numbers(tensor, name, given[name]) if name in given else None
+                array = (
+                    initial_values.as_numbers(tensor, name, given[name]) if name in given else None
+                )
                 draws = initial_values.generator(self.seed, name) if begins.deviation else None
                 write = partial(
                     initial_values.fill,
@@ -201,7 +203,7 @@ class Session:
         """Copy in the inputs of another part of the batch."""
         for name, tensor in op.writes.items():
             write = partial(self.inputs.write, name, tensor, op.attributes[PART])
-            self.place.fill(self.memory.view(tensor), partial(aside, write))
+            self.place.fill(self.memory.view(tensor), partial(unmetered, write))
 
     def _begin_beside(self, index: int, turn: OperationTurn) -> None:
         """Begin the copies to the host that run beside an operation; their allocations are recorded

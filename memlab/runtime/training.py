@@ -113,16 +113,16 @@ class History:
         text."""
         losses, scales, broken = self.losses, self.scales, self.broken
         lines = [
-            _say("head", step=self.step, batch=f"{self.batch:,}"),
-            _say("peak", peak=units.exact(self.peak)),
-            _say("steps", steps=f"{len(losses):,}", epochs=self.epochs, seconds=self.seconds),
-            _say("loss", first=f"{losses[0]:.3g}", last=f"{losses[-1]:.3g}"),
-            _say("errors", errors=self.each_error),
+            _text("head", step=self.step, batch=f"{self.batch:,}"),
+            _text("peak", peak=units.exact(self.peak)),
+            _text("steps", steps=f"{len(losses):,}", epochs=self.epochs, seconds=self.seconds),
+            _text("loss", first=f"{losses[0]:.3g}", last=f"{losses[-1]:.3g}"),
+            _text("errors", errors=self.each_error),
         ]
         if scales:
-            lines.append(_say("scale", first=f"{scales[0]:,g}", last=f"{scales[-1]:,g}"))
+            lines.append(_text("scale", first=f"{scales[0]:,g}", last=f"{scales[-1]:,g}"))
         if broken:
-            lines.append(_say("broken", count=f"{len(broken):,}", first=f"{broken[0]:,}"))
+            lines.append(_text("broken", count=f"{len(broken):,}", first=f"{broken[0]:,}"))
         return "\n".join(lines)
 
     __str__ = text
@@ -182,10 +182,10 @@ def train(
     """
     batch, epochs = whole_number("batch", batch), whole_number("epochs", epochs)
     seed, progress = whole_number("seed", seed, least=0), true_or_false("progress", progress)
-    learning = _rewritten(training_step(network, optimizer), rewrite)
+    learning = _rewritten_step(training_step(network, optimizer), rewrite)
     samples = batch * application_order.parts(learning)
-    _check(data, samples)
-    testing = _rewritten(inference_step(network), rewrite)
+    _check_data(data, samples)
+    testing = _rewritten_step(inference_step(network), rewrite)
     learn, tests = Program(learning, batch), Program(testing, len(data.x_test))
     _check_rooms(learn, tests)
     from memlab.runtime.metering.compile_time import Compilations, install_listener
@@ -203,7 +203,7 @@ def train(
             for chosen in _batches(orders.permutation(len(data.x)), samples):
                 record.step(session, data.x[chosen], data.y[chosen])
                 bar.update()
-            record.errors.append(_error(session, test, data))
+            record.errors.append(_test_error(session, test, data))
         seconds = time.perf_counter() - begin - compiling.seconds
     losses, errors, scales = map(tuple, (record.losses, record.errors, record.scales))
     return History(
@@ -227,7 +227,7 @@ class _Record:
         self.losses.append(float(session.output[()]))
 
 
-def _rewritten(step: Step, rewrite: object) -> Step:
+def _rewritten_step(step: Step, rewrite: object) -> Step:
     """Step after ``rewrite``, which must return a step of the same network and kind."""
     if rewrite is None:
         return step
@@ -265,7 +265,7 @@ def _batches(order: Array, batch: int) -> list[Array]:
     return [order[first : first + batch] for first in range(0, len(order) - batch + 1, batch)]
 
 
-def _error(session: Session, test: Session, data: Data) -> float:
+def _test_error(session: Session, test: Session, data: Data) -> float:
     """Share of the test samples whose largest output is not that of their class, or whose output
     holds NaN or infinity."""
     learned = {tensor.name: tensor for tensor in session.residents}
@@ -284,7 +284,7 @@ def _copy(source: Array, values: Array) -> None:
     values[...] = source
 
 
-def _check(data: Data, batch: int) -> None:
+def _check_data(data: Data, batch: int) -> None:
     """Refuse data without the four arrays, with other numbers of labels than of samples, or with
     fewer samples than a batch."""
     for name in ("x", "y", "x_test", "y_test"):
@@ -305,6 +305,6 @@ def _check(data: Data, batch: int) -> None:
         )
 
 
-def _say(key: str, **values: object) -> str:
+def _text(key: str, **values: object) -> str:
     """Text of a history, from the strings of learners."""
     return strings.get(f"training.history.{key}", **values)

@@ -11,7 +11,7 @@ from memlab.errors import InputError
 from memlab.formats import FORMATS, Format
 from memlab.kernels.cpu.small_formats import blockwise
 from memlab.kernels.cpu.small_formats.blockwise import narrow_blocks, widen_blocks
-from memlab.kernels.cpu.small_formats.conversions import words
+from memlab.kernels.cpu.small_formats.conversions import as_words
 from memlab.kernels.registry import Array, KernelCall
 from tests.kernels.test_contract import allocated, allocates
 
@@ -59,7 +59,7 @@ def test_blocks_are_what_numpy_makes_of_them(block: int, format: Format) -> None
     values = gradients(3, 1001)
     codes, scales = narrowed(values, format, block)
     wanted_codes, wanted_scales = expected(values, format, block)
-    assert (words(codes) == words(wanted_codes)).all()
+    assert (as_words(codes) == as_words(wanted_codes)).all()
     assert (scales == wanted_scales).all()
     found = widened((codes, scales), format, block)
     each = np.repeat(scales, block)[: values.size].reshape(values.shape)
@@ -131,10 +131,12 @@ def test_a_draw_depends_on_the_key_and_the_index_alone(format: Format) -> None:
     whole = narrowed(values, format, block, 6, 30)
     for first, last in ((0, 64), (64, 512), (512, 1000)):
         codes, scales = narrowed(values[first:last], format, block, 6, 30 + first)
-        assert (words(codes) == words(whole[0])[first:last]).all()
+        assert (as_words(codes) == as_words(whole[0])[first:last]).all()
         assert (scales == whole[1][first // block :][: scales.size]).all()
     for key, start in ((7, 30), (6, 31)):
-        assert (words(narrowed(values, format, block, key, start)[0]) != words(whole[0])).any()
+        assert (
+            as_words(narrowed(values, format, block, key, start)[0]) != as_words(whole[0])
+        ).any()
 
 
 def test_no_value_takes_no_scale() -> None:

@@ -13,7 +13,7 @@ from memlab.errors import InputError
 from memlab.formats import FORMATS, STORED, Format
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.small_formats import conversions
-from memlab.kernels.cpu.small_formats.conversions import narrow, widen, words
+from memlab.kernels.cpu.small_formats.conversions import as_words, narrow, widen
 from memlab.kernels.registry import Array, KernelCall
 from tests.kernels.test_contract import allocated, allocates
 
@@ -65,7 +65,7 @@ def assert_same(found: Array, wanted: Array) -> None:
     """The same bits, where a NaN is as good as another."""
     assert found.dtype == wanted.dtype
     both = np.isnan(found.astype(np.float32)) & np.isnan(wanted.astype(np.float32))
-    assert ((words(found) == words(wanted)) | both).all()
+    assert ((as_words(found) == as_words(wanted)) | both).all()
 
 
 def finite(format: Format) -> Array:
@@ -209,7 +209,7 @@ def test_a_draw_depends_on_the_key_and_the_index_alone(format: Format) -> None:
         part = narrowed(values[first:last], format, 2**64 + 3, 40 + first)
         assert_same(part, whole[first:last])
     for key, start in ((4, 40), (2**64 + 3, 41)):
-        assert (words(narrowed(values, format, key, start)) != words(whole)).any()
+        assert (as_words(narrowed(values, format, key, start)) != as_words(whole)).any()
 
 
 def test_draws_of_neighbours_and_of_keys_are_independent() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from memlab.kernels.cpu.conv_tiles import packing
-from memlab.kernels.operands import ConvWindow, window
+from memlab.kernels.operands import ConvWindow, conv_window
 from memlab.layers import Conv2d
 from tests.kernels import plain_tiles as plain
 from tests.kernels_by_case import Case, Trial, distance
@@ -21,7 +21,7 @@ NEAR = 1e-12
 
 
 def of(trial: Trial) -> ConvWindow:
-    return window(trial.prepared(trial.forward_op, trial.values))
+    return conv_window(trial.prepared(trial.forward_op, trial.values))
 
 
 @pytest.mark.parametrize("tile", [1, 5, 48, 1000])

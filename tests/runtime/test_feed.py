@@ -22,7 +22,7 @@ from memlab.runtime import backend
 from memlab.runtime.backend import ArrayPart
 from memlab.runtime.loader.feed import kernel
 from memlab.runtime.loader.images import Source, source
-from memlab.runtime.loader.loader import Draws, Loader
+from memlab.runtime.loader.loader import ImageDraws, Loader
 from memlab.runtime.memory_guard import DoesNotFitError
 from memlab.runtime.metering.meter import Meter
 from memlab.runtime.program import Program
@@ -192,9 +192,9 @@ def converted(x: Array, settings: dict[str, float], device: str, first: int = 0)
 
 def test_crops_and_turns_are_of_all_kinds() -> None:
     drawn = np.random.default_rng(0).integers(0, 2**64, 500, np.uint64)
-    assert {crops.down(each, 2) for each in drawn} == {-2, -1, 0, 1, 2}
-    assert {crops.right(each, 2) for each in drawn} == {-2, -1, 0, 1, 2}
-    assert 200 < sum(crops.turned(each) for each in drawn) < 300
+    assert {crops.row_shift(each, 2) for each in drawn} == {-2, -1, 0, 1, 2}
+    assert {crops.column_shift(each, 2) for each in drawn} == {-2, -1, 0, 1, 2}
+    assert 200 < sum(crops.is_mirrored(each) for each in drawn) < 300
 
 
 def test_on_a_simulated_device(tmp_path: Path) -> None:
@@ -294,7 +294,7 @@ class Failing(Source):
 
 def loader(step: Step, found: Source, buffers: int, meter: Meter) -> Loader:
     ring = operations(step, BATCH, buffers, batches=6)
-    draws = Draws(7, {"crop": 0.0, "flip": 0.0, "mean": 0.0, "scale": 1.0})
+    draws = ImageDraws(7, {"crop": 0.0, "flip": 0.0, "mean": 0.0, "scale": 1.0})
     place = backend.find("cpu")
     return Loader(ring, BATCH, buffers, place, meter, found, kernel("fp32", "cpu"), draws)
 

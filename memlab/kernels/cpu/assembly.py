@@ -43,14 +43,14 @@ def registers(code: Any) -> dict[str, int]:
     text = code if isinstance(code, str) else assembly(code)
     counts: Counter[str] = Counter()
     for line in text.splitlines():
-        counts.update(_named(line))
+        counts.update(_registers_in_line(line))
     return dict(counts)
 
 
-def width(found: dict[str, int]) -> int:
+def width(counts: dict[str, int]) -> int:
     """Bits of the widest register among the counts of ``registers``; 0 for none, or where the width
     depends on the processor."""
-    return max((BITS.get(kind, 0) for kind in found), default=0)
+    return max((BITS.get(kind, 0) for kind in counts), default=0)
 
 
 def assembly(function: Any) -> str:
@@ -69,15 +69,15 @@ def assembly(function: Any) -> str:
     return "".join(body for name, body in named if "7cpython" not in name)
 
 
-def _named(line: str) -> list[str]:
+def _registers_in_line(line: str) -> list[str]:
     """Vector registers that one line of assembly names."""
     mnemonic, *operands = line.partition("#")[0].split(None, 1)[:2] or [""]
     if not operands or mnemonic.startswith("."):
         return []
-    if found := _SVE.findall(operands[0]):
-        return found
-    if found := _X86.findall(operands[0]):
-        return [] if _SCALAR.match(mnemonic) else found
+    if names := _SVE.findall(operands[0]):
+        return names
+    if names := _X86.findall(operands[0]):
+        return [] if _SCALAR.match(mnemonic) else names
     if _APPLE.search(mnemonic):
         return _V.findall(operands[0])
     return _NEON.findall(operands[0])

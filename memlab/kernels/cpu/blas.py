@@ -19,12 +19,12 @@ USE = "multiply matrices"
 TABLE = Internal(SCIPY, "scipy.linalg.cython_blas", "__pyx_capi__", USE)
 
 
-def _capsule(name: str, result: Any, *arguments: Any) -> Any:
+def _capsule_function(name: str, result: Any, *arguments: Any) -> Any:
     """Function ``name`` of Python's C interface, with the given types of result and arguments."""
     return c.PYFUNCTYPE(result, *arguments)((name, c.pythonapi))
 
 
-class _Routines(dict[str, tuple[Any, Any]]):
+class _MatrixProducts(dict[str, tuple[Any, Any]]):
     """Matrix products of BLAS by the character of NumPy's format, each with the function that
     passes it a number; looked up when a format is first computed."""
 
@@ -36,24 +36,27 @@ class _Routines(dict[str, tuple[Any, Any]]):
         """
         name, real = ("sgemm", c.c_float) if format == "f" else ("dgemm", c.c_double)
         capsule = TABLE().get(name)
-        name_of = _capsule("PyCapsule_GetName", c.c_char_p, c.py_object)
+        name_of = _capsule_function("PyCapsule_GetName", c.c_char_p, c.py_object)
         signature = name_of(capsule) if capsule else b""
         if signature.count(b" int *") != 6:
             raise SCIPY.lacks(f"{name} that counts in 32 bits in {TABLE.home}.{TABLE.name}", USE)
-        routine = self[format] = _called(capsule, signature, real), lambda n: c.byref(real(n))
+        routine = self[format] = (
+            _blas_function(capsule, signature, real),
+            lambda n: c.byref(real(n)),
+        )
         return routine
 
 
-def _called(capsule: Any, signature: bytes, real: Any) -> Any:
+def _blas_function(capsule: Any, signature: bytes, real: Any) -> Any:
     """Function of a capsule, with the arguments of BLAS's matrix product."""
-    address = _capsule("PyCapsule_GetPointer", c.c_void_p, c.py_object, c.c_char_p)
+    address = _capsule_function("PyCapsule_GetPointer", c.c_void_p, c.py_object, c.c_char_p)
     text, integer, value = c.c_char_p, c.POINTER(c.c_int), c.POINTER(real)
     types = (text, text, integer, integer, integer, value, c.c_void_p, integer, c.c_void_p,
              integer, value, c.c_void_p, integer)  # fmt: skip
     return c.CFUNCTYPE(None, *types)(address(capsule, signature))
 
 
-_ROUTINES = _Routines()
+_MATRIX_PRODUCTS = _MatrixProducts()
 
 
 def gemm(
@@ -80,7 +83,7 @@ def gemm(
     """
     inner = a.shape[0 if transpose_a else 1]
     rows, columns = out.shape
-    multiply, number = _ROUTINES[out.dtype.char]
+    multiply, number = _MATRIX_PRODUCTS[out.dtype.char]
     # BLAS counts by columns, so it sees each matrix transposed: out' = b' a'
     multiply(
         _flag(transpose_b), _flag(transpose_a), _int(columns), _int(rows), _int(inner),

@@ -14,7 +14,7 @@ import numba
 import numba.extending
 
 from memlab.kernels.formulas import called
-from memlab.kernels.numba_private_api import keep
+from memlab.kernels.numba_private_api import keep_on_disk
 from memlab.private_api import InternalError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -45,7 +45,7 @@ def _compile(function: F, liberties: set[str]) -> F:
         callable_in_loops(formula)
     kernel: Any = numba.njit(nogil=True, error_model="numpy", fastmath=liberties)(function)
     try:
-        keep(kernel, function, sources())
+        keep_on_disk(kernel, function, sources())
     except InternalError as error:
         warnings.warn(f"{error} Until then kernels are compiled in every session.", stacklevel=2)
     except (OSError, RuntimeError):  # no cache folder is writable: compiled in each session

@@ -7,14 +7,14 @@ from typing import Any
 
 from memlab.kernels.cpu.compile import callable_in_loops, compiled
 from memlab.kernels.cpu.flat_arrays import lines
-from memlab.kernels.device_independent import values_of
+from memlab.kernels.device_independent import value_count
 from memlab.kernels.registry import Array
 
 Extra = tuple[Any, ...]
 """Arguments of a formula after the values."""
 
 
-def of_one(f: Callable[..., Any]) -> Callable[..., None]:
+def loop_of_one_value(f: Callable[..., Any]) -> Callable[..., None]:
     """Compiled loop for ``y = f(x)`` and ``y += f(x)``.
 
     There is a loop of its own for x and y in the same memory, so that the compiler knows it and
@@ -36,7 +36,7 @@ def of_one(f: Callable[..., Any]) -> Callable[..., None]:
     return loop
 
 
-def of_two(f: Callable[..., Any]) -> Callable[..., None]:
+def loop_of_two_values(f: Callable[..., Any]) -> Callable[..., None]:
     """Compiled loop for ``y = f(x, other)`` and ``y += f(x, other)``; x and y may be the same
     memory."""
 
@@ -55,7 +55,7 @@ def of_two(f: Callable[..., Any]) -> Callable[..., None]:
     return loop
 
 
-def of_arrays(f: Callable[..., Any]) -> Callable[..., None]:
+def loop_over_arrays(f: Callable[..., Any]) -> Callable[..., None]:
     """Compiled loop that calls a formula for every index ``i`` of several arrays, which it changes
     in place."""
 
@@ -71,7 +71,9 @@ class _Loops(dict[Callable[..., Any], Callable[..., None]]):
     """Compiled loops by formula, made at the first use of each."""
 
     def __missing__(self, formula: Callable[..., Any]) -> Callable[..., None]:
-        make_loop = {0: of_arrays, 1: of_one, 2: of_two}[values_of(formula)]
+        make_loop = {0: loop_over_arrays, 1: loop_of_one_value, 2: loop_of_two_values}[
+            value_count(formula)
+        ]
         loop = self[formula] = make_loop(callable_in_loops(formula))
         return loop
 

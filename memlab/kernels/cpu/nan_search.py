@@ -29,17 +29,17 @@ def nan_places(array: Array) -> int:
     if bound is None:
         return 0
     values, magnitude = bits(array), (1 << (8 * array.itemsize - 1)) - 1
-    if not any(_beyond(line, magnitude, bound) for (line,) in lines(values)):
+    if not any(_any_beyond(line, magnitude, bound) for (line,) in lines(values)):
         return 0
     start, places = 1, 0
     for (line,) in lines(values):
-        places = _hash(line, magnitude, bound, start, places)
+        places = _hash_places(line, magnitude, bound, start, places)
         start += line.size
     return places
 
 
 @compiled
-def _beyond(values: Array, magnitude: int, bound: int) -> bool:
+def _any_beyond(values: Array, magnitude: int, bound: int) -> bool:
     """Return whether any magnitude in a line is above ``bound``."""
     beyond = False
     for i in range(values.size):
@@ -48,7 +48,7 @@ def _beyond(values: Array, magnitude: int, bound: int) -> bool:
 
 
 @compiled
-def _hash(values: Array, magnitude: int, bound: int, start: int, places: int) -> int:
+def _hash_places(values: Array, magnitude: int, bound: int, start: int, places: int) -> int:
     """Continue the hash with the indices, counted from ``start``, of all magnitudes above
     ``bound``."""
     for i in range(values.size):

@@ -17,7 +17,7 @@ from memlab.kernels.registry import Array
 Workspace = TypeVar("Workspace")
 
 
-def spread(
+def run_on_threads(
     work: Callable[[Workspace, range], None], workspaces: Sequence[Workspace], units: int
 ) -> None:
     """Call ``work(workspace, units)`` on one thread per workspace, each with a range of
@@ -45,7 +45,7 @@ def spread(
         end.result()
 
 
-def own(workspace: Array, extents: int) -> list[Array]:
+def thread_workspaces(workspace: Array, extents: int) -> list[Array]:
     """Workspaces of the threads, as a list.
 
     Args:
@@ -62,7 +62,7 @@ def shares(units: int, count: int) -> list[range]:
     return [range(ends[index], ends[index + 1]) for index in range(count)]
 
 
-def pieces(units: range, per_image: int) -> Iterator[tuple[int, int, int]]:
+def image_ranges(units: range, per_image: int) -> Iterator[tuple[int, int, int]]:
     """Yield a range of units image by image, as (image, first, stop) counted within the image.
 
     Args:

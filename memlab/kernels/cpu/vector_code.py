@@ -14,7 +14,7 @@ import numba
 import numba.extending
 from llvmlite import ir
 
-from memlab.kernels.numba_private_api import data
+from memlab.kernels.numba_private_api import data_pointer
 
 Value = Any
 """Value in the code that is being written."""
@@ -70,7 +70,7 @@ BITS, REGISTERS = WIDTH.bits, WIDTH.registers
 """Bits of a vector, and number of vector registers, of the processor compiled for."""
 
 
-def written(function: Callable[..., Any]) -> Any:
+def intrinsic(function: Callable[..., Any]) -> Any:
     """Make an intrinsic of a function: compiled code that calls it gets the instructions that the
     function writes."""
     return numba.extending.intrinsic(prefer_literal=True)(function)
@@ -82,10 +82,10 @@ def word(value: Value | int) -> Value:
     return ir.Constant(ir.IntType(64), value) if isinstance(value, int) else value
 
 
-def datas(context: Any, builder: Any, *arrays: tuple[Any, Value]) -> list[Value]:
+def data_pointers(context: Any, builder: Any, *arrays: tuple[Any, Value]) -> list[Value]:
     """Pointers to the first values of several arrays, each given as Numba's type and the array in
     the code."""
-    return [data(context, builder, kind, value) for kind, value in arrays]
+    return [data_pointer(context, builder, kind, value) for kind, value in arrays]
 
 
 def unpacked(builder: Any, values: Value) -> list[Value]:
@@ -93,7 +93,7 @@ def unpacked(builder: Any, values: Value) -> list[Value]:
     return [builder.extract_value(values, index) for index in range(len(values.type.elements))]
 
 
-def declared(builder: Any, name: str, kind: Any) -> Any:
+def declared_function(builder: Any, name: str, kind: Any) -> Any:
     """Function of another module, declared in the code by its name and LLVM's type of it."""
     module = builder.module
     return module.globals.get(name) or ir.Function(module, kind, name)
@@ -105,10 +105,10 @@ class Writer:
     def __init__(self, builder: Any, real: Any, bits: int) -> None:
         self.builder, self.bytes = builder, real.bitwidth // 8
         self.lanes = max(bits // real.bitwidth, 1)
-        self.whole = real in numba.types.integer_domain
+        self.is_integer = real in numba.types.integer_domain
         floating = ir.FloatType() if self.bytes == 4 else ir.DoubleType()
-        self.real: Any = ir.IntType(real.bitwidth) if self.whole else floating
-        self.suffix = f"v{self.lanes}{'i' if self.whole else 'f'}{real.bitwidth}"
+        self.real: Any = ir.IntType(real.bitwidth) if self.is_integer else floating
+        self.suffix = f"v{self.lanes}{'i' if self.is_integer else 'f'}{real.bitwidth}"
         self.vector = ir.VectorType(self.real, self.lanes)
         self.mask = ir.VectorType(ir.IntType(1), self.lanes)
         self.word = ir.IntType(64)
@@ -118,7 +118,7 @@ class Writer:
         kind = ir.FunctionType(result, [operand.type for operand in operands])
         full = f"{name}.{self.suffix}"
         full += ".p0" if "masked" in name else ""
-        function = declared(self.builder, full, kind)
+        function = declared_function(self.builder, full, kind)
         return self.builder.call(function, operands)
 
     def sum(self, *terms: Value | int) -> Value:
@@ -128,7 +128,7 @@ class Writer:
             total = self.builder.add(total, term)
         return total
 
-    def spread(self, value: Value, type: Any = None) -> Value:
+    def broadcast(self, value: Value, type: Any = None) -> Value:
         """Write a vector that holds one value in every lane."""
         type = type or self.vector
         first = ir.Constant(ir.IntType(32), 0)
@@ -136,26 +136,26 @@ class Writer:
         order = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), None)
         return self.builder.shuffle_vector(start, start, order)
 
-    def fused(self, a: Value, b: Value, total: Value) -> Value:
+    def multiply_add(self, a: Value, b: Value, total: Value) -> Value:
         """Write ``a * b + total``. LLVM's fmuladd is used, because its fma would call a library
         where the processor has no such instruction."""
         return self.call("llvm.fmuladd", self.vector, a, b, total)
 
-    def added(self, a: Value, b: Value) -> Value:
+    def add(self, a: Value, b: Value) -> Value:
         """Write ``a + b`` in each lane; whole numbers wrap around."""
-        add = self.builder.add if self.whole else self.builder.fadd
+        add = self.builder.add if self.is_integer else self.builder.fadd
         return add(a, b)
 
-    def total(self, vector: Value) -> Value:
+    def lane_sum(self, vector: Value) -> Value:
         """Write the sum of the lanes of a vector, in any order."""
-        start = () if self.whole else (ir.Constant(self.real, 0),)
+        start = () if self.is_integer else (ir.Constant(self.real, 0),)
         kind = ir.FunctionType(self.real, [operand.type for operand in (*start, vector)])
-        name = f"llvm.vector.reduce.{'add' if self.whole else 'fadd'}.{self.suffix}"
-        function = declared(self.builder, name, kind)
-        liberties = () if self.whole else ("reassoc",)
+        name = f"llvm.vector.reduce.{'add' if self.is_integer else 'fadd'}.{self.suffix}"
+        function = declared_function(self.builder, name, kind)
+        liberties = () if self.is_integer else ("reassoc",)
         return self.builder.call(function, [*start, vector], fastmath=liberties)
 
-    def least(self, a: Value, b: Value) -> Value:
+    def minimum(self, a: Value, b: Value) -> Value:
         """Write the smaller of two whole numbers."""
         return self.builder.select(self.builder.icmp_signed("<", a, b), a, b)
 
@@ -168,7 +168,7 @@ class Writer:
         zero = ir.Constant(self.vector, None)
         return self.call("llvm.masked.load", self.vector, place, self._align(), mask, zero)
 
-    def every(self, step: int, vectors: list[Value]) -> Value:
+    def strided_lanes(self, step: int, vectors: list[Value]) -> Value:
         """Write a vector of the lanes 0, ``step``, 2 ``step`` ... of one or two vectors."""
         order = list(range(0, step * self.lanes, step))
         places = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), order)
@@ -182,11 +182,11 @@ class Writer:
         else:
             self.call("llvm.masked.store", ir.VoidType(), value, place, self._align(), mask)
 
-    def before(self, count: Value, vector: int) -> Value:
+    def mask_before(self, count: Value, vector: int) -> Value:
         """Write a mask of the lanes before ``count``, for vector number ``vector`` of several."""
-        return self.within(word(0), count, vector)
+        return self.mask_within(word(0), count, vector)
 
-    def within(self, left: Value, length: Value, vector: int) -> Value:
+    def mask_within(self, left: Value, length: Value, vector: int) -> Value:
         """Write a mask of the lanes whose place lies in a row: 0 <= place < ``length``.
 
         The lanes of all vectors together have the places ``left``, ``left + 1``, ...; ``vector`` is
@@ -195,11 +195,11 @@ class Writer:
         small = ir.IntType(32)
         wide = ir.VectorType(small, self.lanes)
         lanes = [vector * self.lanes + lane for lane in range(self.lanes)]
-        left, length = (self.spread(self.builder.trunc(n, small), wide) for n in (left, length))
+        left, length = (self.broadcast(self.builder.trunc(n, small), wide) for n in (left, length))
         places = self.builder.add(left, ir.Constant(wide, lanes))
         return self.builder.icmp_unsigned("<", places, length)
 
-    def chosen(self, bits: Value, vector: int) -> Value:
+    def mask_of_bits(self, bits: Value, vector: int) -> Value:
         """Write a mask for vector number ``vector`` from a word with a bit for every lane of
         several vectors."""
         moved = self.builder.lshr(bits, word(vector * self.lanes))

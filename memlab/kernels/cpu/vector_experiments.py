@@ -24,11 +24,11 @@ from memlab.kernels.cpu.vector_code import (
     REGISTERS,
     Value,
     Writer,
-    datas,
-    declared,
+    data_pointers,
+    declared_function,
+    intrinsic,
     unpacked,
     word,
-    written,
 )
 from memlab.kernels.registry import Array
 
@@ -123,11 +123,11 @@ class MicroKernel:
         """
         kind, steps = ARITHMETIC[self.format], whole_number("steps", steps)
         wanted = [(self.shape, kind.sum), *(((kind.products,), dtype) for dtype in kind.factors)]
-        given = [(array.shape, array.dtype) for array in (start, *factors)]
-        if given != wanted:
+        passed = [(array.shape, array.dtype) for array in (start, *factors)]
+        if passed != wanted:
             listed = ", ".join(f"{dtype} {shape}" for shape, dtype in wanted)
             raise InputError(f"{self.format} in {self.lanes} lanes takes arrays {listed}, got "
-                             f"{shorten(given)}; try run(steps).")  # fmt: skip
+                             f"{shorten(passed)}; try run(steps).")  # fmt: skip
         out = np.empty(self.shape, kind.sum)
         as_one = kind.sum if kind.products == 1 else np.dtype("int32")
         words = tuple(np.ascontiguousarray(array).view(as_one)[0] for array in factors)
@@ -184,7 +184,7 @@ def _compiled(format: str, lanes: int) -> MicroKernel:
     return MicroKernel(format, lanes, sums, numba.njit(nogil=True)(code))
 
 
-@written
+@intrinsic
 def _repeat(
     typing: Any, products: Any, lanes: Any, sums: Any, start: Any, out: Any, factors: Any,
     steps: Any,
@@ -198,10 +198,10 @@ def _repeat(
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
         *_, start_, out_, factors_, steps_ = args
-        start_, out_ = datas(context, builder, (start, start_), (out, out_))
+        start_, out_ = data_pointers(context, builder, (start, start_), (out, out_))
         write = Writer(builder, real, bits // pieces)
         places = [word(n * write.lanes) for n in range(sums.literal_value * pieces)]
-        step = (_fused if per_sum == 1 else _dot)(write, unpacked(builder, factors_))
+        step = (_fused_step if per_sum == 1 else _dot_step)(write, unpacked(builder, factors_))
         first = [write.load(start_, place) for place in places]
         for place, total in zip(places, _loop(write, first, steps_, step), strict=True):
             write.store(total, out_, place)
@@ -211,22 +211,22 @@ def _repeat(
     return signature, code
 
 
-def _fused(write: Writer, factors: list[Value]) -> Callable[[Value], Value]:
+def _fused_step(write: Writer, factors: list[Value]) -> Callable[[Value], Value]:
     """Step ``total * factor + total``. The changing value is both factor and addend, because ARM
     adds in place, and so that no product can be kept from one step to the next."""
-    factor = write.spread(factors[0])
-    return lambda total: write.fused(total, factor, total)
+    factor = write.broadcast(factors[0])
+    return lambda total: write.multiply_add(total, factor, total)
 
 
-def _dot(write: Writer, factors: list[Value]) -> Callable[[Value], Value]:
+def _dot_step(write: Writer, factors: list[Value]) -> Callable[[Value], Value]:
     """Step that is one dot-product instruction of the processor, whose operands are words of 32
     bits in each lane."""
     words = ir.VectorType(ir.IntType(32), write.lanes)
-    pair = [write.spread(factor, words) for factor in factors]
-    name = "avx512.vpdpbusd" if write.whole else "avx512bf16.dpbf16ps"
+    pair = [write.broadcast(factor, words) for factor in factors]
+    name = "avx512.vpdpbusd" if write.is_integer else "avx512bf16.dpbf16ps"
     kind = ir.FunctionType(write.vector, [write.vector, words, words])
     full = f"llvm.x86.{name}.{32 * write.lanes}"
-    function = declared(write.builder, full, kind)
+    function = declared_function(write.builder, full, kind)
     return lambda total: write.builder.call(function, [total, *pair])
 
 
@@ -280,14 +280,14 @@ def _total(values: Array) -> Any:
     return _add_lanes(BITS, VECTORS, values, np.int64(values.size))
 
 
-@written
+@intrinsic
 def _add_lanes(typing: Any, bits: Any, vectors: Any, values: Any, count: Any) -> Any:
     """Write the code for the sum of ``count`` values, which fill at least one block and only whole
     blocks."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
         _, _, values_, count_ = args
-        (data,) = datas(context, builder, (values, values_))
+        (data,) = data_pointers(context, builder, (values, values_))
         write, before = Writer(builder, values.dtype, bits.literal_value), builder.block
         body, end = builder.append_basic_block("add"), builder.append_basic_block("added")
         builder.branch(body)
@@ -295,7 +295,7 @@ def _add_lanes(typing: Any, bits: Any, vectors: Any, values: Any, count: Any) ->
         place = builder.phi(write.word)
         sums = [builder.phi(write.vector) for _ in range(vectors.literal_value)]
         following = [
-            write.added(sum_, write.load(data, write.sum(place, n * write.lanes)))
+            write.add(sum_, write.load(data, write.sum(place, n * write.lanes)))
             for n, sum_ in enumerate(sums)
         ]
         onward = write.sum(place, len(sums) * write.lanes)
@@ -309,7 +309,7 @@ def _add_lanes(typing: Any, bits: Any, vectors: Any, values: Any, count: Any) ->
         builder.position_at_end(end)
         first, *rest = following
         for vector in rest:
-            first = write.added(first, vector)
-        return write.total(first)
+            first = write.add(first, vector)
+        return write.lane_sum(first)
 
     return values.dtype(bits, vectors, values, types.int64), code

@@ -15,7 +15,7 @@ from numba import cuda
 from memlab.kernels import device_independent
 from memlab.kernels.cuda.compile import Values, compiled, inlined, launch, planes, values
 from memlab.kernels.cuda.flat_arrays import launch_on_values, line
-from memlab.kernels.device_independent import SETTING, Update, takes, values_of
+from memlab.kernels.device_independent import SETTING, Update, has_parameter, value_count
 from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.registry import Array
 from memlab.optimizers import OPTIMIZERS
@@ -24,10 +24,10 @@ _U = np.uint64
 Formula = Callable[..., Any]
 
 
-def of_one(function: Formula) -> Any:
+def kernel_of_one_value(function: Formula) -> Any:
     """Kernel for ``y = f(x)``, or ``y += f(x)``."""
     f = inlined(function)
-    value = f if takes(function, SETTING) else inlined(lambda x, setting: f(x))
+    value = f if has_parameter(function, SETTING) else inlined(lambda x, setting: f(x))
 
     def loop(
         x: Values, x_pitch: int, y: Values, y_pitch: int, batch: int, count: int, setting: float,
@@ -45,13 +45,15 @@ def of_one(function: Formula) -> Any:
     return compiled(loop, function)
 
 
-def of_two(function: Formula) -> Any:
+def kernel_of_two_values(function: Formula) -> Any:
     """Kernel for ``y = f(x, other)``, or ``y += f(x, other)``."""
     f = inlined(function)
-    value = f if takes(function, SETTING) else inlined(lambda one, other, setting: f(one, other))
+    value = (
+        f if has_parameter(function, SETTING) else inlined(lambda x, other, setting: f(x, other))
+    )
 
     def loop(
-        one: Values, one_pitch: int, other: Values, other_pitch: int, y: Values, y_pitch: int,
+        x: Values, x_pitch: int, other: Values, other_pitch: int, y: Values, y_pitch: int,
         batch: int, count: int, setting: float, add: bool,
     ) -> None:  # fmt: skip
         number = y.dtype.type(setting)
@@ -59,7 +61,7 @@ def of_two(function: Formula) -> Any:
         while b < batch:
             i = cuda.grid(1)
             while i < count:
-                here = one[_U(b * one_pitch + i)]
+                here = x[_U(b * x_pitch + i)]
                 there = other[_U(b * other_pitch + i)]
                 write_or_add(y, _U(b * y_pitch + i), value(here, there, number), add)
                 i += cuda.gridsize(1)
@@ -68,7 +70,7 @@ def of_two(function: Formula) -> Any:
     return compiled(loop, function)
 
 
-def of_arrays(kind: str, of: Update) -> Any:
+def kernel_over_arrays(kind: str, of: Update) -> Any:
     """Kernel for the formula of an optimizer, which changes value ``i`` of a parameter and of its
     states."""
     f = inlined(of.formula)
@@ -88,9 +90,12 @@ def of_arrays(kind: str, of: Update) -> Any:
 
 device_independent.load()
 FORMULA_KERNELS = {
-    f: (of_one if values_of(f) == 1 else of_two)(f) for f in device_independent.FORMULAS
+    f: (kernel_of_one_value if value_count(f) == 1 else kernel_of_two_values)(f)
+    for f in device_independent.FORMULAS
 }
-UPDATES = {of.formula: of_arrays(kind, of) for kind, of in device_independent.UPDATES.items()}
+UPDATES = {
+    of.formula: kernel_over_arrays(kind, of) for kind, of in device_independent.UPDATES.items()
+}
 
 
 def apply_formula(formula: Formula, *arrays: Array, add: bool = False, setting: float = 0) -> None:

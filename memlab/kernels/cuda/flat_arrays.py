@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from memlab.kernels.cuda import driver
 from memlab.kernels.cuda.compile import SIMULATED, Shape, launch, planes, values
-from memlab.kernels.cuda.simulator import values_of
+from memlab.kernels.cuda.simulator import numpy_values
 
 
 def line(array: Any) -> Any:
@@ -27,7 +27,7 @@ def line(array: Any) -> Any:
         for extent, stride in zip(array.shape, array.strides, strict=True)
     )
     if SIMULATED:
-        return type(array)(as_strided(values_of(array), (length,), (item,)))
+        return type(array)(as_strided(numpy_values(array), (length,), (item,)))
     return driver.flat(array, length)
 
 

@@ -50,7 +50,7 @@ the meter as the host's."""
 
 
 @cache
-def share() -> None:
+def fix_shared_arrays() -> None:
     """Replace the simulator's shared arrays by arrays that all threads of a block share.
 
     Raises:
@@ -93,7 +93,7 @@ def simulation() -> Iterator[None]:
     Raises:
         InternalError: this simulator works in another way.
     """
-    share()
+    fix_shared_arrays()
     before = sys.getswitchinterval()
     sys.setswitchinterval(TURN)
     try:
@@ -109,7 +109,7 @@ def device_array(values: np.ndarray[Any, Any]) -> Any:
     return _array_class()(values)
 
 
-def values_of(array: Any) -> Any:
+def numpy_values(array: Any) -> Any:
     """NumPy array inside an array of the simulated device."""
     try:
         return array._ary
@@ -117,7 +117,7 @@ def values_of(array: Any) -> Any:
         raise VALUES.missing() from None
 
 
-def made_by_device(frame: FrameType) -> bool:
+def is_device_allocation(frame: FrameType) -> bool:
     """Return whether the function of a frame allocates on behalf of the simulated device."""
     module = str(frame.f_globals.get("__name__", ""))
     return module.startswith(DEVICE) and frame.f_code.co_name not in HOST

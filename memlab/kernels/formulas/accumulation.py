@@ -15,7 +15,7 @@ def write_or_add(array: Any, at: Any, value: Any, add: bool) -> None:
         array[at] = value
 
 
-def beginning(array: Any, at: Any, add: bool) -> Any:
+def initial_sum(array: Any, at: Any, add: bool) -> Any:
     """Initial value of a sum: ``array[at]`` where ``add`` is true, else 0. Compiled for a
     processor, the sum is in fp64."""
     return array[at] if add else 0

@@ -16,22 +16,24 @@ _U = np.uint64
 _DOWN, _RIGHT, _TURN = _U(1), _U(31), _U(63)
 
 
-def down(drawn: np.uint64, crop: int) -> np.int64:
+def row_shift(drawn: np.uint64, crop: int) -> np.int64:
     """Rows by which a random number shifts an image, from ``-crop`` to ``crop``."""
     return np.int64((drawn >> _DOWN) % _U(2 * crop + 1)) - crop
 
 
-def right(drawn: np.uint64, crop: int) -> np.int64:
+def column_shift(drawn: np.uint64, crop: int) -> np.int64:
     """Columns by which a random number shifts an image, from ``-crop`` to ``crop``."""
     return np.int64((drawn >> _RIGHT) % _U(2 * crop + 1)) - crop
 
 
-def turned(drawn: np.uint64) -> bool:
+def is_mirrored(drawn: np.uint64) -> bool:
     """True if a random number mirrors an image left to right: for every second number."""
     return bool(drawn >> _TURN)
 
 
-def moved(seed: np.uint64, index: int, crop: int, flip: bool) -> tuple[np.int64, np.int64, bool]:
+def crop_of_image(
+    seed: np.uint64, index: int, crop: int, flip: bool
+) -> tuple[np.int64, np.int64, bool]:
     """Shift of an image by rows and by columns, and whether it is mirrored.
 
     Args:
@@ -41,7 +43,7 @@ def moved(seed: np.uint64, index: int, crop: int, flip: bool) -> tuple[np.int64,
         flip: True if images may be mirrored.
     """
     drawn = number(seed, index)
-    return down(drawn, crop), right(drawn, crop), flip and turned(drawn)
+    return row_shift(drawn, crop), column_shift(drawn, crop), flip and is_mirrored(drawn)
 
 
 def settings(call: KernelCall) -> tuple[int, int, int, bool, float, float]:

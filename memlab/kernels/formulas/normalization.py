@@ -29,11 +29,11 @@ def normalized_backward(dy: Any, x: Any, mean: Any, lean: Any, offset: Any, scal
     return (dy - offset - (x - mean) * lean) * scale
 
 
-def weakened(x: Any, s: Any, beta: Any) -> Any:
+def divided_by_power(x: Any, s: Any, beta: Any) -> Any:
     """Value or gradient divided by a power of its neighbours' squares, ``x s^-beta``."""
     return x * s**-beta
 
 
-def square(x: Any, share: Any) -> Any:
+def square_term(x: Any, share: Any) -> Any:
     """Term ``share x^2`` that a neighbouring value adds to ``s``."""
     return share * x * x

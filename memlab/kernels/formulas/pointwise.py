@@ -26,7 +26,7 @@ sqrt(2))``."""
 
 
 @formula
-def same(x: Any) -> Any:
+def identity(x: Any) -> Any:
     """The value itself."""
     return x
 
@@ -43,13 +43,13 @@ def add(call: KernelCall, apply_formula: ApplyFormula) -> None:
     first, second, *rest = inputs(call)
     apply_formula(plus, first, second, call["y"])
     for x in rest:
-        apply_formula(same, x, call["y"], add=True)
+        apply_formula(identity, x, call["y"], add=True)
 
 
 @everywhere("accumulate")
 def accumulate(call: KernelCall, apply_formula: ApplyFormula) -> None:
     """Add a gradient to another one, ``dx += dy``: backward of a fork."""
-    apply_formula(same, call["dy"], call["dx"], add=True)
+    apply_formula(identity, call["dy"], call["dx"], add=True)
 
 
 @value_by_value("relu", "x", "y")
@@ -140,7 +140,7 @@ def cross_entropy_backward(probability: Any, expected: Any, count: Any) -> Any:
     return (probability - expected) / count
 
 
-def dropped(x: Any, seed: Any, index: Any, least: Any, scale: Any) -> Any:
+def dropout_value(x: Any, seed: Any, index: Any, least: Any, scale: Any) -> Any:
     """Dropout of one value: ``scale x`` if the 63 bits drawn for ``index`` are at least ``least``,
     else 0.
 

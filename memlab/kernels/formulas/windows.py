@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import gcd
 
-from memlab.kernels.operands import Geometry
+from memlab.kernels.operands import PoolWindow
 
 
 def source(place: int, position: int, stride: int, pad: int, dilation: int) -> int:
@@ -66,33 +66,33 @@ def recurrence(stride: int, dilation: int) -> tuple[int, int]:
     return positions, positions * dilation // stride
 
 
-def covered(place: int, kernel: int, size: int, at: Geometry) -> tuple[int, int]:
+def covered_rows(place: int, kernel: int, size: int, at: PoolWindow) -> tuple[int, int]:
     """First row under a pooling window, and the one after the last; columns likewise."""
     start = place * at.stride - at.pad
     return max(0, start), min(start + kernel, size)
 
 
-def counted(place: int, kernel: int, size: int, at: Geometry) -> int:
+def counted_rows(place: int, kernel: int, size: int, at: PoolWindow) -> int:
     """Number of rows (or columns) that average pooling divides by: padding counts, rows beyond the
     padded image do not."""
     start = place * at.stride - at.pad
     return min(start + kernel, size + at.pad) - start
 
 
-def covering(row: int, kernel: int, places: int, at: Geometry) -> tuple[int, int]:
+def covering_windows(row: int, kernel: int, places: int, at: PoolWindow) -> tuple[int, int]:
     """First output place whose pooling window covers a row (or column), and the one after the last:
-    the inverse of ``covered``."""
+    the inverse of ``covered_rows``."""
     first = -((kernel - 1 - at.pad - row) // at.stride)
     return max(0, first), min(places, (row + at.pad) // at.stride + 1)
 
 
-def around(channel: int, channels: int, size: int) -> tuple[int, int]:
+def channels_around(channel: int, channels: int, size: int) -> tuple[int, int]:
     """First channel in the window of local response normalisation around ``channel``, and the one
     after the last."""
     return max(0, channel - size // 2), min(channels, channel + (size - 1) // 2 + 1)
 
 
-def seeing(channel: int, channels: int, size: int) -> tuple[int, int]:
+def channels_seeing(channel: int, channels: int, size: int) -> tuple[int, int]:
     """First channel whose normalisation window contains ``channel``, and the one after the last:
-    the inverse of ``around``."""
+    the inverse of ``channels_around``."""
     return max(0, channel - (size - 1) // 2), min(channels, channel + size // 2 + 1)

@@ -127,7 +127,7 @@ class Gpu(DeviceArrays):
         Raises:
             InputError: the GPU has too few bytes left.
         """
-        with _room_for(nbytes, self.name, "try a smaller batch, or end what else uses it"):
+        with _memory_errors(nbytes, self.name, "try a smaller batch, or end what else uses it"):
             return self.cuda.device_array(nbytes, np.uint8)
 
     def waiting(self, nbytes: int) -> Array:
@@ -137,7 +137,7 @@ class Gpu(DeviceArrays):
             InputError: the driver cannot lock so many bytes more.
         """
         hint = "try host='/tmp', or any other folder"
-        with _room_for(nbytes, "the host's page-locked memory", hint):
+        with _memory_errors(nbytes, "the host's page-locked memory", hint):
             return super().waiting(nbytes)
 
     def stream(self) -> Any:
@@ -180,7 +180,7 @@ class Gpu(DeviceArrays):
 
 
 @contextmanager
-def _room_for(nbytes: int, where: str, hint: str) -> Iterator[None]:
+def _memory_errors(nbytes: int, where: str, hint: str) -> Iterator[None]:
     """Context that turns the driver's error about too little memory into an InputError of one
     sentence."""
     try:

@@ -67,7 +67,7 @@ def _asked_by_device() -> bool:
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
         if module.partition(".")[0] != "numpy" and module not in (__name__, numpy_hook.__name__):
-            return simulator.made_by_device(frame)
+            return simulator.is_device_allocation(frame)
         frame = frame.f_back  # type: ignore[assignment]  # the outermost has none
     return False
 

@@ -39,7 +39,7 @@ from memlab.ledger.ledger import Ledger
 from memlab.runtime import memory_guard
 from memlab.runtime.interrupts import outside_the_hook
 from memlab.runtime.loader.images import REFUSE, WHEN_BAD, ImageFolder, Source, source
-from memlab.runtime.loader.loader import Draws, Loader
+from memlab.runtime.loader.loader import ImageDraws, Loader
 from memlab.runtime.metering.meter import Meter
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
@@ -227,7 +227,7 @@ def feed(
     (8, 4, 0)
     """
     x, count = images_of(step), step.held(batch)
-    _check(step, x)
+    _check_format(step, x)
     augmentation = {
         "crop": float(whole_number("crop", x.axes[2][1] // 8 if crop is None else crop, 0, 2**15)),
         "flip": float(true_or_false("flip", flip)),
@@ -237,14 +237,14 @@ def feed(
     known("answer to a bad image", bad, WHEN_BAD)
     pace = None if disk is None else speed("disk", disk, "0.15 GB/s")
     folder = source(images, (x.axes[1][1], x.axes[2][1], x.axes[3][1]))
-    ring = operations(step, count, buffers, augment, _batches(folder, count, batches))
+    ring = operations(step, count, buffers, augment, _batch_count(folder, count, batches))
     program = Program(step, count, device)
     program.lend(ring.live_in)
     memory_guard.admit(program)
     program.load()
     place, planned = program.place, program.planned
     convert = kernel(x.format.name, device if augment != HOST_SIDE else "cpu")
-    draws = Draws(zlib.crc32(f"{whole_number('seed', seed, 0)} images".encode()), augmentation)
+    draws = ImageDraws(zlib.crc32(f"{whole_number('seed', seed, 0)} images".encode()), augmentation)
     due = list(zip(planned.before(count), planned.timeline(count), planned.after(count),
                    strict=True))  # fmt: skip
     limits = (limit.below for limit in program.inputs if limit.what == "labels")
@@ -252,10 +252,10 @@ def feed(
     with outside_the_hook(), Meter(hook=place.hook()) as meter:
         loader = Loader(ring, count, int(buffers), place, meter, folder, convert, draws)
         loader.skip, loader.pace, loader.classes = bad != REFUSE, pace, classes
-        return _epoch(program, loader, due, augment, seed, settings)
+        return _train_epoch(program, loader, due, augment, seed, settings)
 
 
-def _check(step: Step, x: Tensor) -> None:
+def _check_format(step: Step, x: Tensor) -> None:
     """Refuse a step that takes images in a format that they are not converted to."""
     if x.format.name not in FORMATS:
         raise InputError(
@@ -264,7 +264,7 @@ def _check(step: Step, x: Tensor) -> None:
         )
 
 
-def _batches(folder: Source, batch: int, most: int | None) -> int:
+def _batch_count(folder: Source, batch: int, most: int | None) -> int:
     """Number of full batches in a folder, at most ``most``."""
     full = len(folder.files) // batch
     if not full:
@@ -275,7 +275,7 @@ def _batches(folder: Source, batch: int, most: int | None) -> int:
     return full if most is None else min(full, whole_number("batches", most))
 
 
-def _epoch(
+def _train_epoch(
     program: Program, loader: Loader, due: Sequence[tuple[int, int, int]],
     augment: str, seed: int, settings: Mapping[str, float] | None,
 ) -> Fed:  # fmt: skip
@@ -291,7 +291,7 @@ def _epoch(
                         for m, p in zip(got, want, strict=True))  # fmt: skip
                 residual = max(residual, *map(abs, gaps))
                 peak = max(peak, max(inside for _, inside, _ in counts))
-        peaks = {memory: loader.held(memory) for memory in (HOST, DEVICE)}
+        peaks = {memory: loader.buffer_bytes(memory) for memory in (HOST, DEVICE)}
     places = (p.size.at(batch) for p in loader.ring.live_in if p.storage.memory == HOST)
     name = loader.place.name
     left = len(loader.source.files) - len(loader.skipped) - batch * len(losses)

@@ -215,10 +215,10 @@ def _read_png(file: io.FileIO, target: Bytes) -> None:
     if head[24] != 8 or head[25] != COLOURS.get(channels):
         raise BadImageError(f"it does not hold 8-bit {'grey' if channels == 1 else 'RGB'}")
     file.seek(0)
-    target[...] = _decoded(file, (height, width, channels)).transpose(2, 0, 1)
+    target[...] = _decoded_png(file, (height, width, channels)).transpose(2, 0, 1)
 
 
-def _decoded(file: io.FileIO, shape: tuple[int, int, int]) -> Bytes:
+def _decoded_png(file: io.FileIO, shape: tuple[int, int, int]) -> Bytes:
     """Pixels of a PNG file, (H, W, C)."""
     pillow: Any = library("PIL.Image", "a PNG")
     try:
@@ -243,7 +243,7 @@ def noise(count: int, shape: Shape, classes: int, seed: int) -> Drawn:
         yield draws.integers(0, 256, shape, np.uint8), number % classes
 
 
-def write(place: Path, kind: str, made: Callable[[], Drawn], nbytes: int) -> int:
+def write(place: Path, kind: str, draw: Callable[[], Drawn], nbytes: int) -> int:
     """Write images into a new or empty folder, and return the bytes of their files.
 
     The files are written into a folder beside it, which gets its name once it is complete.
@@ -251,7 +251,7 @@ def write(place: Path, kind: str, made: Callable[[], Drawn], nbytes: int) -> int
     Args:
         place: the folder.
         kind: ``"raw"``, ``"npy"`` or ``"png"``.
-        made: makes the images and their labels.
+        draw: makes the images and their labels.
         nbytes: least number of bytes that they take.
 
     Raises:
@@ -265,26 +265,26 @@ def write(place: Path, kind: str, made: Callable[[], Drawn], nbytes: int) -> int
         if shutil.disk_usage(place.parent).free < nbytes:
             raise OSError(ENOSPC, "full")
         part.mkdir()
-        total = sum(_written(part, kind, *numbered) for numbered in enumerate(made()))
+        total = sum(_write_image(part, kind, *numbered) for numbered in enumerate(draw()))
         if place.exists():
             place.rmdir()
         part.rename(place)
         return total
     except OSError as error:
-        raise InputError(_said(place, nbytes, error)) from None
+        raise InputError(_write_failure(place, nbytes, error)) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _written(folder: Path, kind: str, number: int, drawn: tuple[Bytes, int]) -> int:
+def _write_image(folder: Path, kind: str, number: int, drawn: tuple[Bytes, int]) -> int:
     """Write one image; return the bytes of its file."""
     image, label = drawn
-    data = _encoded(image, kind)
+    data = _encoded_image(image, kind)
     (folder / f"{number:06}-{label}.{kind}").write_bytes(data)
     return len(data)
 
 
-def _encoded(image: Bytes, kind: str) -> bytes:
+def _encoded_image(image: Bytes, kind: str) -> bytes:
     """Bytes of an image file."""
     if kind == RAW:
         return image.tobytes()
@@ -298,7 +298,7 @@ def _encoded(image: Bytes, kind: str) -> bytes:
     return stream.getvalue()
 
 
-def _said(place: Path, nbytes: int, error: OSError) -> str:
+def _write_failure(place: Path, nbytes: int, error: OSError) -> str:
     """Message about a folder that cannot be written."""
     if error.errno in (ENOSPC, EDQUOT):
         return (

@@ -51,7 +51,7 @@ class Lanes:
 
     def __init__(self, ops: Sequence[Op], run: Callable[[Op], None], threads: bool) -> None:
         self.ops, self.run = ops, run
-        self.needs = dict(needed(ops))
+        self.needs = dict(prerequisites(ops))
         self.times: dict[str, tuple[float, float]] = {}
         self.error: BaseException | None = None
         self.last = len(ops)
@@ -60,7 +60,7 @@ class Lanes:
         self.numbers = {op.name: number for number, op in enumerate(ops)}
         names = dict.fromkeys(op.stream for op in ops if op.stream != COMPUTE)
         self.threads = [
-            Thread(target=copy_context().run, args=(self._lane, name), name=f"memlab {name}")
+            Thread(target=copy_context().run, args=(self._run_stream, name), name=f"memlab {name}")
             for name in (names if threads else ())
         ]
         self.begin = 0.0
@@ -71,7 +71,7 @@ class Lanes:
         for thread in self.threads:
             thread.start()
 
-    def _lane(self, stream: str) -> None:
+    def _run_stream(self, stream: str) -> None:
         """Do all operations of a stream, in its thread."""
         with suppress(LoaderFinished):
             for op in self.ops:
@@ -130,7 +130,7 @@ class Lanes:
             if thread.ident is not None:  # it was started
                 thread.join()
 
-    def raised(self) -> None:
+    def raise_error(self) -> None:
         """Raise the error that a thread ended with, if there is one."""
         if self.error is not None:
             raise self.error
@@ -147,7 +147,7 @@ class Lanes:
                 free[op.stream] = end
 
 
-def needed(ops: Sequence[Op]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def prerequisites(ops: Sequence[Op]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield each operation's name with the names of the operations that must have ended before it.
 
     These are the operations that it names, and the last writers of the storages that it touches.
@@ -163,7 +163,7 @@ def needed(ops: Sequence[Op]) -> Iterator[tuple[str, tuple[str, ...]]]:
 # -- the loader ---------------------------------------------------------------------------------
 
 
-class Draws(NamedTuple):
+class ImageDraws(NamedTuple):
     """Seed of the random numbers of images, and the settings of their crops, mirroring and
     normalisation."""
 
@@ -171,7 +171,7 @@ class Draws(NamedTuple):
     settings: Mapping[str, float]
 
 
-class Given(NamedTuple):
+class LoadedBatch(NamedTuple):
     """Batch on the device: the place of its images, and their labels."""
 
     x: Piece
@@ -195,13 +195,13 @@ class Loader:
 
     def __init__(
         self, ring: Step, batch: int, buffers: int, place: Backend, meter: Meter | None,
-        found: Source, convert: Kernel, draws: Draws,
+        images: Source, convert: Kernel, draws: ImageDraws,
     ) -> None:  # fmt: skip
-        self.ring, self.batch, self.buffers, self.source = ring, batch, buffers, found
+        self.ring, self.batch, self.buffers, self.source = ring, batch, buffers, images
         self.place, self.meter, self.convert, self.draws = place, meter, convert, draws
         self.memory = RunMemory(batch, place, meter)
         self.stream: Any = None
-        self.files = iter(found.files)
+        self.files = iter(images.files)
         self.labels: dict[int, list[int]] = {}
         self.skipped: list[str] = []
         self.read = 0
@@ -213,7 +213,7 @@ class Loader:
             self.close()
             raise
 
-    def batches(self) -> Generator[Given]:
+    def batches(self) -> Generator[LoadedBatch]:
         """Yield batches on the device; each stays there until the next one is asked for.
 
         When this ends, in whatever way, the threads have ended.
@@ -228,7 +228,7 @@ class Loader:
                 if op.kind == TRAIN:
                     lanes.wait(op)
                     start = perf_counter()
-                    yield self._given(op)
+                    yield self._loaded_batch(op)
                     lanes.record(op, start, perf_counter())
                 elif op.stream == COMPUTE or not lanes.threads:
                     lanes.perform(op)
@@ -236,7 +236,7 @@ class Loader:
             pass
         finally:
             lanes.close()
-        lanes.raised()
+        lanes.raise_error()
         if f"{TRAIN} 0" not in lanes.times:
             raise InputError(
                 f"{shorten(str(self.source.folder))} holds {len(self.labels.get(0, ())):,} images "
@@ -244,11 +244,11 @@ class Loader:
                 f"skipped, the first because: {self.skipped[0]}"
             )
 
-    def _given(self, op: Op) -> Given:
+    def _loaded_batch(self, op: Op) -> LoadedBatch:
         """Batch that a training operation reads."""
         number = int(op.name.split()[1])
         labels = self.labels.pop(number)
-        return Given(self.memory.blocks[op.reads["x"].storage.name],
+        return LoadedBatch(self.memory.blocks[op.reads["x"].storage.name],
                      labels if self.classes else None)  # fmt: skip
 
     # -- operations -----------------------------------------------------------------------------
@@ -299,10 +299,10 @@ class Loader:
             labels.append(self.source.label(name, self.classes or 1))
             self.read += size
             if self.pace:  # of the whole batch: who wakes up late for an image makes up for it
-                self._slowed(begun + (self.read - before) / self.pace)
+                self._wait_for_disk(begun + (self.read - before) / self.pace)
         self.labels[number] = labels
 
-    def _slowed(self, until: float) -> None:
+    def _wait_for_disk(self, until: float) -> None:
         """Wait until a slower disk would have given an image, or until the loader is stopped."""
         assert self.lanes is not None
         with self.lanes.changed:
@@ -325,7 +325,7 @@ class Loader:
 
     # -- what came of it ------------------------------------------------------------------------
 
-    def held(self, memory: str) -> int:
+    def buffer_bytes(self, memory: str) -> int:
         """Measured bytes of all buffers in a memory that are allocated now."""
         names = {buffer.name for buffer in self.ring.live_in}
         seen = self.meter.seen if self.meter is not None else []

@@ -68,23 +68,25 @@ class Hook:
         self.set_handler = handler_setter()
         libc = c_library()
         self._freed = _Freed()
-        self._callbacks = self._allocating(libc)
-        self._code, free = _freeing(libc)
+        self._callbacks = self._allocation_callbacks(libc)
+        self._code, free = _compiled_free(libc)
         log = c.addressof(self._freed)
         self.handler = Handler(b"memlab", 1, log, *self._callbacks, free)
         self.name = c.create_string_buffer(b"mem_handler")
         self.capsule = capsule(self.handler, self.name)
 
-    def _allocating(self, libc: c.CDLL) -> tuple[Any, ...]:
+    def _allocation_callbacks(self, libc: c.CDLL) -> tuple[Any, ...]:
         """C callbacks for malloc, calloc and realloc that report each call."""
         for name, arguments in (("malloc", 1), ("calloc", 2), ("realloc", 2)):
             function = getattr(libc, name)
             function.restype, function.argtypes = POINTER, [c.c_size_t] * arguments
         libc.realloc.argtypes = [POINTER, c.c_size_t]
 
-        def allocate(function: Any, _: int, *given: Any) -> int | None:
-            new: int | None = function(*given)
-            old, sizes = (given[0], given[1:]) if function is libc.realloc else (None, given)
+        def allocate(function: Any, _: int, *arguments: Any) -> int | None:
+            new: int | None = function(*arguments)
+            old, sizes = (
+                (arguments[0], arguments[1:]) if function is libc.realloc else (None, arguments)
+            )
             self.settle()
             if self.report is not None and (new or not old):  # else the old block stays
                 self.report(old or 0, new or 0, prod(sizes))
@@ -136,7 +138,7 @@ def c_library() -> c.CDLL:
         ) from None
 
 
-def _freeing(libc: c.CDLL) -> tuple[Any, int]:
+def _compiled_free(libc: c.CDLL) -> tuple[Any, int]:
     """Compiler engine of NumPy's ``free`` in machine code, which must be kept, and the address of
     the function."""
     from llvmlite import binding as llvm
@@ -144,12 +146,12 @@ def _freeing(libc: c.CDLL) -> tuple[Any, int]:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_default_triple().create_target_machine()
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(_written(libc)), machine)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(_freeing_code(libc)), machine)
     engine.finalize_object()
     return engine, engine.get_function_address("freed")
 
 
-def _written(libc: c.CDLL) -> str:
+def _freeing_code(libc: c.CDLL) -> str:
     """LLVM code of ``freed(log, old, nbytes)``, which notes ``old`` in a ``_Freed`` and frees it.
 
     The address is not noted if there is no memory for that.

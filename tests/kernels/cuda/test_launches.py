@@ -14,7 +14,7 @@ from numba import cuda, types
 from memlab.kernels import registry
 from memlab.kernels.cuda import all_kernels, compile, target
 from memlab.kernels.cuda.compile import Labels, Places, Values, compiled, launch, signatures
-from memlab.kernels.cuda.simulator import share
+from memlab.kernels.cuda.simulator import fix_shared_arrays
 from memlab.kernels.operands import ConvWindow
 from memlab.kernels.registry import KernelCall
 from memlab.optimizers import OPTIMIZERS
@@ -23,7 +23,7 @@ from memlab.runtime.session import SETTINGS
 from tests.kernels_by_case import OTHERS, Case, Trial, convolutions, slot
 
 if target().simulated:
-    share()  # the first launch of a process looks at the simulator, with an array
+    fix_shared_arrays()  # the first launch of a process looks at the simulator, with an array
 
 SIZES = [(1, 1, 1), (7, 7, 3), (1, 5, 2), (56, 56, 64), (224, 3, 70_000), (1000, 200_000, 2)]
 

@@ -15,9 +15,9 @@ from memlab.kernels.cuda import target
 if not target().simulated:
     pytest.skip("there is a GPU, and so no simulator", allow_module_level=True)
 
-from memlab.kernels.cuda.simulator import SHARED, share
+from memlab.kernels.cuda.simulator import SHARED, fix_shared_arrays
 
-share()
+fix_shared_arrays()
 SharedArrays = SHARED()
 
 

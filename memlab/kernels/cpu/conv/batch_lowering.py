@@ -68,7 +68,7 @@ def im2col(
     """
     _check_numpy("x", x, 4)
     sizes = lowered_sizes("im2col", x.shape, k, stride, pad, dilation, groups)
-    out = _target(out, sizes.lowered, x)
+    out = _result_array(out, sizes.lowered, x)
     if x.size == 0:
         out.fill(0)
     elif out.size:
@@ -117,7 +117,7 @@ def col2im(
     sizes = lowered_sizes("col2im", images, k, stride, pad, dilation, groups)
     _check_numpy("lowered", lowered, len(sizes.lowered))
     check_lowered(lowered, images, sizes)
-    out = _target(out, images, lowered)
+    out = _result_array(out, images, lowered)
     if lowered.size == 0:
         out.fill(0)
     elif out.size:
@@ -134,10 +134,10 @@ def _check_numpy(name: str, array: Any, axes: int) -> None:
     check_array(name, array, axes)
 
 
-def _target(out: Array | None, shape: Shape, like: Array) -> Array:
+def _result_array(out: Array | None, shape: Shape, like: Array) -> Array:
     """New array for a result, or ``out`` once it is checked."""
     if out is None:
-        return _new(shape, like.dtype)
+        return _new_array(shape, like.dtype)
     _check_numpy("out", out, len(shape))
     check_out(out, shape, like)
     if not out.flags.carray:  # contiguous, aligned, writable
@@ -147,7 +147,7 @@ def _target(out: Array | None, shape: Shape, like: Array) -> Array:
     return out
 
 
-def _new(shape: Shape, dtype: np.dtype[Any]) -> Array:
+def _new_array(shape: Shape, dtype: np.dtype[Any]) -> Array:
     """New array of a shape and format; a large one is refused if it does not fit into the free
     memory."""
     nbytes = prod(shape) * dtype.itemsize

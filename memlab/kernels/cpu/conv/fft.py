@@ -20,7 +20,7 @@ import numpy as np
 
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.layers.linear import add_bias, sum_bias
-from memlab.kernels.cpu.threads import own
+from memlab.kernels.cpu.threads import thread_workspaces
 from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.operands import convolution
 from memlab.kernels.registry import Array, KernelCall, kernel
@@ -70,7 +70,7 @@ def conv2d_backward(call: KernelCall) -> None:
 def _planes(call: KernelCall) -> tuple[Array, int]:
     """Workspace of the first thread, two planes each of real and imaginary parts; and the layer's
     padding."""
-    return own(call["planes"], 4)[0], convolution(call).padding
+    return thread_workspaces(call["planes"], 4)[0], convolution(call).padding
 
 
 def _spectra(call: KernelCall) -> list[Array]:

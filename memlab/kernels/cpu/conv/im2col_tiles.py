@@ -29,14 +29,14 @@ from memlab.kernels.cpu.conv_tiles.packing import (
     check,
     copy_run,
     fill_table,
+    is_plane_shift,
     pack,
-    shifted,
 )
 from memlab.kernels.cpu.layers.linear import sum_bias
 from memlab.kernels.cpu.memcpy import clear
-from memlab.kernels.cpu.threads import own, pieces, spread
+from memlab.kernels.cpu.threads import image_ranges, run_on_threads, thread_workspaces
 from memlab.kernels.cpu.vector_code import BITS
-from memlab.kernels.operands import ConvWindow, convolution, window
+from memlab.kernels.operands import ConvWindow, conv_window, convolution
 from memlab.kernels.registry import Array, KernelCall, kernel
 
 
@@ -48,15 +48,19 @@ def conv2d(call: KernelCall) -> None:
     Shapes: x (B, C, H, W), weight (K, C/g, k, k), bias (K,), y (B, K, Ho, Wo).
     """
     x, y, weight, bias = call["x"], call["y"], call["weight"], call.arrays.get("bias")
-    at, groups, panels = window(call), convolution(call).groups, own(call["workspace"], 2)
+    at, groups, panels = (
+        conv_window(call),
+        convolution(call).groups,
+        thread_workspaces(call["workspace"], 2),
+    )
     check(panels[0])
     tiles = -(-at.rows * at.columns // panels[0].shape[1])
 
     def some(panel: Array, units: range) -> None:
-        for b, first, stop in pieces(units, tiles):
+        for b, first, stop in image_ranges(units, tiles):
             _forward(x[b], weight, bias, y[b], panel, at, groups, (first, stop))
 
-    spread(some, panels, len(x) * tiles)
+    run_on_threads(some, panels, len(x) * tiles)
 
 
 @compiled
@@ -117,11 +121,15 @@ def conv2d_backward(call: KernelCall) -> None:
 def _weight_gradients(call: KernelCall) -> None:
     """Compute ``dW`` over all images, on several threads."""
     x, dy, dweight = call["x"], call["dy"], call["dweight"]
-    at, groups, workspaces = window(call), convolution(call).groups, own(call["lowered"], 2)
+    at, groups, workspaces = (
+        conv_window(call),
+        convolution(call).groups,
+        thread_workspaces(call["lowered"], 2),
+    )
     check(workspaces[0])
     together = len(workspaces[0]) // at.kernel**2
     chunks = groups * -(-dweight.shape[1] // together)
-    parts, adds = _parts(chunks, len(workspaces)), call.accumulate_weights
+    parts, adds = _parts_per_unit(chunks, len(workspaces)), call.accumulate_weights
 
     def some(lowered: Array, units: range) -> None:
         for b in range(len(x)):
@@ -129,16 +137,16 @@ def _weight_gradients(call: KernelCall) -> None:
             for unit in units:
                 _weight_gradient(x[b], dweight, dy[b], lowered, at, groups, unit, parts, add)
 
-    spread(some, workspaces, chunks * parts)
+    run_on_threads(some, workspaces, chunks * parts)
 
 
 def _input_gradients(call: KernelCall) -> None:
     """Compute ``dX`` of all images, on several threads."""
     dx, dy, weight, add = call["dx"], call["dy"], call["weight"], call.accumulate
-    at, groups = window(call), convolution(call).groups
-    panels, tables = own(call["panel"], 2), own(call["table"], 3)
+    at, groups = conv_window(call), convolution(call).groups
+    panels, tables = thread_workspaces(call["panel"], 2), thread_workspaces(call["table"], 3)
     check(panels[0], ROWS)
-    parts = _parts(len(dx), len(panels))
+    parts = _parts_per_unit(len(dx), len(panels))
 
     def some(workspace: tuple[Array, Array], units: range) -> None:
         panel, table = workspace
@@ -147,17 +155,17 @@ def _input_gradients(call: KernelCall) -> None:
             _input_gradient(dx[b], weight, dy[b], panel, table, at, groups, (part, parts), add)
 
     workspaces = [(panel, table.reshape(-1)) for panel, table in zip(panels, tables, strict=True)]
-    spread(some, workspaces, len(dx) * parts)
+    run_on_threads(some, workspaces, len(dx) * parts)
 
 
-def _parts(units: int, threads: int) -> int:
+def _parts_per_unit(units: int, threads: int) -> int:
     """Number of parts that each unit of work is cut into, so that the threads have about as much to
     do."""
     return 1 if units % threads == 0 or units >= 4 * threads else threads
 
 
 @compiled
-def _some(count: int, block: int, part: int, parts: int) -> tuple[int, int]:
+def _part_range(count: int, block: int, part: int, parts: int) -> tuple[int, int]:
     """Range of part number ``part`` of ``count`` values, cut into ``parts`` parts of whole blocks:
     the first value and the one after the last."""
     blocks = -(-count // block)
@@ -177,16 +185,16 @@ def _weight_gradient(
     chunk, chunks_per_group = unit // parts, -(-inner // together)
     g, c = chunk // chunks_per_group, chunk % chunks_per_group * together
     channels = min(together, inner - c)
-    start, stop = _some(outer, DOTS[0], unit % parts, parts)
+    start, stop = _part_range(outer, DOTS[0], unit % parts, parts)
     for first in range(0, places, tile):
         count = min(tile, places - first)
         pack(image, (g * inner + c, channels), at, first, count, panel, tile)
         maps, depth = (g * outer + start, g * outer + stop), (c * taps, channels * taps)
-        _dot(dy, maps, depth, panel, tile, dweight, first, count, add or first > 0)
+        _multiply_rows(dy, maps, depth, panel, tile, dweight, first, count, add or first > 0)
 
 
 @compiled
-def _dot(
+def _multiply_rows(
     dy: Array, maps: tuple[int, int], depth: tuple[int, int], panel: Array, tile: int,
     dweight: Array, first: int, count: int, add: bool,
 ) -> None:  # fmt: skip
@@ -213,13 +221,13 @@ def _input_gradient(
     outer, places, lanes = len(weight) // groups, at.rows * at.columns, block_lanes(dy)
     together = len(panel) - ROWS  # the last rows are for the product
     source, flat, inner = dy.reshape(-1), panel.reshape(-1), weight.shape[1]
-    channels = _some(inner, ROWS, part[0], part[1])
+    channels = _part_range(inner, ROWS, part[0], part[1])
     if not add:
         for g in range(groups):
             _clear(dx, g * inner + channels[0], g * inner + channels[1])
     for first in range(0, places, lanes):
         count = min(lanes, places - first)
-        if shifted(at):
+        if is_plane_shift(at):
             fill_table(table, at, first, count)
         for g in range(groups):
             for k in range(g * outer, (g + 1) * outer, together):
@@ -227,7 +235,9 @@ def _input_gradient(
                 for m in range(maps):
                     row = (k + m) * places, places, first
                     copy_run(BITS, VECTORS, 1, source, row, flat, m * lanes, count)
-                _spread(dx, weight, (k, maps, g), channels, flat, table, at, first, count)
+                _add_input_gradients(
+                    dx, weight, (k, maps, g), channels, flat, table, at, first, count
+                )
 
 
 @compiled
@@ -238,7 +248,7 @@ def _clear(dx: Array, first: int, stop: int) -> None:
 
 
 @compiled
-def _spread(
+def _add_input_gradients(
     dx: Array, weight: Array, maps: tuple[int, int, int], channels: tuple[int, int], panel: Array,
     table: Array, at: ConvWindow, first: int, count: int,
 ) -> None:  # fmt: skip

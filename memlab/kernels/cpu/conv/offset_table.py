@@ -16,10 +16,10 @@ from memlab.kernels.cpu.conv_tiles.block_products import (
     ZERO,
     multiply_offsets,
 )
-from memlab.kernels.cpu.conv_tiles.packing import block_lanes, fill_table, shifted
-from memlab.kernels.cpu.threads import own, pieces, spread
+from memlab.kernels.cpu.conv_tiles.packing import block_lanes, fill_table, is_plane_shift
+from memlab.kernels.cpu.threads import image_ranges, run_on_threads, thread_workspaces
 from memlab.kernels.cpu.vector_code import BITS
-from memlab.kernels.operands import ConvWindow, convolution, window
+from memlab.kernels.operands import ConvWindow, conv_window, convolution
 from memlab.kernels.registry import Array, KernelCall, kernel
 
 
@@ -32,15 +32,17 @@ def conv2d(call: KernelCall) -> None:
     C/g, k, k), bias (K,), y (B, K, Ho, Wo); the stride is 1.
     """
     x, y, weight, bias = call["x"], call["y"], call["weight"], call.arrays.get("bias")
-    at, groups = window(call), convolution(call).groups
+    at, groups = conv_window(call), convolution(call).groups
     line, line_blocks = _line(at, block_lanes(weight))
     blocks = at.rows * at.columns // line * line_blocks
 
     def some(table: Array, units: range) -> None:
-        for b, first, stop in pieces(units, blocks):
+        for b, first, stop in image_ranges(units, blocks):
             _forward(x[b], weight, bias, y[b], table, at, groups, (first, stop))
 
-    spread(some, [table.reshape(-1) for table in own(call["table"], 3)], len(x) * blocks)
+    run_on_threads(
+        some, [table.reshape(-1) for table in thread_workspaces(call["table"], 3)], len(x) * blocks
+    )
 
 
 @compiled
@@ -64,7 +66,7 @@ def _forward(
 def _line(at: ConvWindow, lanes: int) -> tuple[int, int]:
     """Number of places along which a step to the right is one value of the image, and number of
     blocks in them."""
-    line = at.rows * at.columns if shifted(at) else at.columns
+    line = at.rows * at.columns if is_plane_shift(at) else at.columns
     return line, -(-line // lanes)
 
 

@@ -18,7 +18,7 @@ from memlab.errors import InputError, one_option
 from memlab.kernels.argument_checks import check_array, check_out, lowered_sizes
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.conv_tiles.block_products import ROWS, ZERO, multiply_offsets
-from memlab.kernels.cpu.vector_code import BITS, Value, Writer, datas, written
+from memlab.kernels.cpu.vector_code import BITS, Value, Writer, data_pointers, intrinsic
 from memlab.kernels.formulas.windows import inside
 from memlab.kernels.operands import ConvWindow
 from memlab.kernels.registry import Array
@@ -162,16 +162,18 @@ def add_in_one_lane(out: Array, weight: float, samples: Array) -> None:
         _add_vector(1, out, b, weight, samples)
 
 
-@written
+@intrinsic
 def _add_vector(typing: Any, bits: Any, out: Any, at: Any, weight: Any, samples: Any) -> Any:
     """Write the code of ``out += weight * samples`` for one vector from index ``at`` on; it has at
     least one lane."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
         _, there, place, w, here = args
-        there, here = datas(context, builder, (out, there), (samples, here))
+        there, here = data_pointers(context, builder, (out, there), (samples, here))
         write = Writer(builder, out.dtype, bits.literal_value)
-        total = write.fused(write.spread(w), write.load(here, place), write.load(there, place))
+        total = write.multiply_add(
+            write.broadcast(w), write.load(here, place), write.load(there, place)
+        )
         write.store(total, there, place)
         return context.get_dummy_value()
 

@@ -18,10 +18,10 @@ from memlab.kernels.cpu.vector_code import (
     REGISTERS,
     Value,
     Writer,
-    datas,
+    data_pointers,
+    intrinsic,
     unpacked,
     word,
-    written,
 )
 
 types: Any = numba.types
@@ -47,7 +47,7 @@ Stepper = Callable[[Writer, list[Value], list[Value], list[Value]], Step]
 step."""
 
 
-@written
+@intrinsic
 def multiply_panel(
     typing: Any, bits: Any, rows: Any, vectors: Any, a: Any, a_at: Any, out: Any, out_at: Any,
     extent: Any, start: Any, bias: Any, panel: Any, panel_at: Any,
@@ -74,7 +74,7 @@ def multiply_panel(
     return _product((bits, rows, vectors), (a, out, bias), (panel,), 2, lambda at: at[:1], step)
 
 
-@written
+@intrinsic
 def multiply_offsets(
     typing: Any, bits: Any, rows: Any, vectors: Any, a: Any, a_at: Any, out: Any, out_at: Any,
     extent: Any, start: Any, bias: Any, image: Any, table: Any, image_at: Any,
@@ -98,7 +98,7 @@ def multiply_offsets(
         )
         first = write.sum(channel, offset)
         lanes = [
-            write.load(data[0], write.sum(first, v * write.lanes), write.chosen(chosen, v))
+            write.load(data[0], write.sum(first, v * write.lanes), write.mask_of_bits(chosen, v))
             for v in range(vectors.literal_value)
         ]
         following = write.sum(entry, 2)
@@ -125,7 +125,7 @@ def _product(
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
         _, _, _, a_, a_at, out_, out_at, extent, start, bias_, *rest, at = args
         kinds = (*arrays, *operands)
-        data = datas(context, builder, *zip(kinds, (a_, out_, bias_, *rest), strict=True))
+        data = data_pointers(context, builder, *zip(kinds, (a_, out_, bias_, *rest), strict=True))
         a_at, out_at, extent, start, at = (
             unpacked(builder, numbers) for numbers in (a_at, out_at, extent, start, at)
         )
@@ -149,9 +149,9 @@ class _SumBlock:
         self.write, self.rows, self.vectors = write, rows, vectors
         last = write.builder.sub(extent[0], word(1))
         # rows beyond the last one repeat it, and write the same values again
-        self.row = [write.least(word(row), last) for row in range(rows)]
+        self.row = [write.minimum(word(row), last) for row in range(rows)]
         _, self.lanes, self.steps = extent
-        self.masks = [write.before(extent[1], vector) for vector in range(vectors)]
+        self.masks = [write.mask_before(extent[1], vector) for vector in range(vectors)]
 
     def starts(self, out: Value, at: list[Value], start: list[Value], bias: Value) -> Sums:
         """Write the initial values of the sums: 0, the bias of each row, or the values of the
@@ -164,7 +164,7 @@ class _SumBlock:
             index = builder.select(biased, write.sum(first, row), word(0))
             value = builder.load(builder.gep(bias, [index]))
             value = builder.select(biased, value, ir.Constant(write.real, 0))
-            initial.append(write.spread(value))
+            initial.append(write.broadcast(value))
         before = builder.block
         # a load whose mask is off waits for the memory too
         with builder.if_then(builder.icmp_signed("==", kind, word(ADD))):
@@ -197,9 +197,9 @@ class _SumBlock:
         running = [[builder.phi(write.vector) for _ in row] for row in sums]
         (vectors, next_state), following = step(state), []
         for row, totals in zip(rows, running, strict=True):
-            value = write.spread(builder.load(builder.gep(row, [place])))
+            value = write.broadcast(builder.load(builder.gep(row, [place])))
             following.append(
-                [write.fused(value, v, t) for v, t in zip(vectors, totals, strict=True)]
+                [write.multiply_add(value, v, t) for v, t in zip(vectors, totals, strict=True)]
             )
         less = write.sum(left, -1)
         pairs = [(left, self.steps, less), (place, word(0), write.sum(place, apart))]
@@ -235,7 +235,7 @@ class _SumBlock:
         ]
 
 
-@written
+@intrinsic
 def dot_rows(
     typing: Any, bits: Any, rows: Any, columns: Any, a: Any, a_at: Any, b: Any, b_at: Any,
     out: Any, out_at: Any, extent: Any, add: Any,
@@ -253,13 +253,13 @@ def dot_rows(
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
         _, _, _, a_, a_at, b_, b_at, out_, out_at, extent, add = args
-        a_, b_, out_ = datas(context, builder, (a, a_), (b, b_), (out, out_))
+        a_, b_, out_ = data_pointers(context, builder, (a, a_), (b, b_), (out, out_))
         a_at, b_at, out_at, extent = (
             unpacked(builder, numbers) for numbers in (a_at, b_at, out_at, extent)
         )
         write = Writer(builder, a.dtype, sizes[0])
         ours, theirs = (
-            [write.least(word(row), write.sum(last, -1)) for row in range(count)]
+            [write.minimum(word(row), write.sum(last, -1)) for row in range(count)]
             for count, last in zip(sizes[1:], extent, strict=False)
         )
         left = [write.sum(a_at[0], builder.mul(row, a_at[1])) for row in ours]
@@ -273,7 +273,7 @@ def dot_rows(
         before = [builder.load(builder.gep(out_, [place])) for place in places]
         zero = ir.Constant(write.real, 0)
         for total, old, place in zip(sums, before, places, strict=True):
-            value = builder.fadd(write.total(total), builder.select(add, old, zero))
+            value = builder.fadd(write.lane_sum(total), builder.select(add, old, zero))
             builder.store(value, builder.gep(out_, [place]))
         return context.get_dummy_value()
 
@@ -301,7 +301,7 @@ def _dots(
             for data, rows in (ours, theirs)
         )
         totals_left = iter(totals)
-        return [write.fused(x, y, next(totals_left)) for x in a for y in b]
+        return [write.multiply_add(x, y, next(totals_left)) for x in a for y in b]
 
     builder.position_at_end(body)
     place = builder.phi(write.word)
@@ -316,4 +316,4 @@ def _dots(
     for phi, first, then in zip(merged, zeros, sums, strict=True):
         phi.add_incoming(first, before)
         phi.add_incoming(then, body)
-    return products(full, merged, write.before(builder.sub(count, full), 0))
+    return products(full, merged, write.mask_before(builder.sub(count, full), 0))

@@ -13,7 +13,7 @@ import numpy as np
 
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.conv_tiles.block_products import ROWS, VECTORS
-from memlab.kernels.cpu.vector_code import BITS, Value, Writer, datas, unpacked, written
+from memlab.kernels.cpu.vector_code import BITS, Value, Writer, data_pointers, intrinsic, unpacked
 from memlab.kernels.formulas.windows import inside
 from memlab.kernels.operands import ConvWindow
 from memlab.kernels.registry import Array
@@ -21,7 +21,7 @@ from memlab.kernels.registry import Array
 _U = np.uint64
 types: Any = numba.types
 PLACES = 62
-"""Largest number of lanes whose bits ``chosen`` can return in a signed integer."""
+"""Largest number of lanes whose bits ``inside_bits`` can return in a signed integer."""
 
 
 def check(panel: Array, rows: int = 0) -> None:
@@ -51,14 +51,14 @@ def block_lanes(values: Array) -> int:
 
 
 @compiled
-def shifted(at: ConvWindow) -> bool:
+def is_plane_shift(at: ConvWindow) -> bool:
     """Return whether output and image have one size at stride 1, so that a tap is a shift of the
     whole plane."""
     return at.stride == 1 and at.height == at.rows and at.width == at.columns
 
 
 @compiled
-def chosen(at: ConvWindow, first: int, count: int, up: int, left: int) -> int:
+def inside_bits(at: ConvWindow, first: int, count: int, up: int, left: int) -> int:
     """Word with a bit for each of ``count`` places (at most ``PLACES``), set if the place reads
     inside the image.
 
@@ -79,12 +79,12 @@ def chosen(at: ConvWindow, first: int, count: int, up: int, left: int) -> int:
 @compiled
 def fill_table(table: Array, at: ConvWindow, first: int, count: int) -> None:
     """Fill a table with two numbers for every tap: the distance of its values from the places, and
-    ``chosen`` for them."""
+    ``inside_bits`` for them."""
     for tap in range(at.kernel * at.kernel):
         up = tap // at.kernel * at.dilation - at.pad
         left = tap % at.kernel * at.dilation - at.pad
         table[2 * tap] = up * at.width + left
-        table[2 * tap + 1] = chosen(at, first, count, up, left)
+        table[2 * tap + 1] = inside_bits(at, first, count, up, left)
 
 
 @compiled
@@ -103,7 +103,7 @@ def pack(
         panel: the panel, as a line: one row for each channel and tap.
         tile: distance from one row of the panel to the next, in values.
     """
-    if shifted(at):
+    if is_plane_shift(at):
         _pack_shifted(image, channels, at, first, count, panel, tile)
     else:
         _pack_rows(image, channels, at, first, count, panel, tile)
@@ -120,7 +120,7 @@ def _pack_shifted(
         up = tap // at.kernel * at.dilation - at.pad
         left = tap % at.kernel * at.dilation - at.pad
         for j in range(0, count, lanes):
-            bits = chosen(at, first + j, min(lanes, count - j), up, left)
+            bits = inside_bits(at, first + j, min(lanes, count - j), up, left)
             source = channels[0] * plane + first + j + up * at.width + left
             for c in range(channels[1]):
                 row = (c * taps + tap) * tile + j
@@ -151,12 +151,12 @@ def _pack_rows(
                     elif at.stride == 2:
                         copy_run(BITS, VECTORS, 2, image, source, panel, row, length)
                     else:
-                        _copy(image, source, at.stride, panel, row, length)
+                        _copy_strided(image, source, at.stride, panel, row, length)
         lane += length
 
 
 @compiled
-def _copy(
+def _copy_strided(
     image: Array, source: tuple[int, int, int], stride: int, panel: Array, to: int, count: int
 ) -> None:
     """Copy ``count`` values of a row that lie ``stride`` apart; places outside the row give 0."""
@@ -189,7 +189,7 @@ def add_back(
     """
     begin, apart, rows = source
     plane = at.height * at.width
-    if shifted(at):
+    if is_plane_shift(at):
         target, bits = channel * plane + first + table[2 * tap], table[2 * tap + 1]
         for r in range(rows):
             add_lanes(BITS, VECTORS, panel, begin + r * apart, image, target + r * plane, bits)
@@ -220,18 +220,20 @@ def _add_rows(
         lane += length
 
 
-@written
+@intrinsic
 def copy_lanes(
-    typing: Any, bits: Any, vectors: Any, source: Any, start: Any, chosen: Any, target: Any, to: Any
+    typing: Any, bits: Any, vectors: Any, source: Any, start: Any, mask: Any, target: Any, to: Any
 ) -> Any:
-    """Copy ``vectors`` vectors; lanes whose bit in ``chosen`` is off become 0 and are not read."""
+    """Copy ``vectors`` vectors; lanes whose bit in ``mask`` is off become 0 and are not read."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
         _, _, there, first, mask, here, place = args
-        there, here = datas(context, builder, (source, there), (target, here))
+        there, here = data_pointers(context, builder, (source, there), (target, here))
         write = Writer(builder, source.dtype, bits.literal_value)
         for v in range(vectors.literal_value):
-            lanes = write.load(there, write.sum(first, v * write.lanes), write.chosen(mask, v))
+            lanes = write.load(
+                there, write.sum(first, v * write.lanes), write.mask_of_bits(mask, v)
+            )
             write.store(lanes, here, write.sum(place, v * write.lanes))
         return context.get_dummy_value()
 
@@ -239,7 +241,7 @@ def copy_lanes(
     return types.void(bits, vectors, source, int64, int64, target, int64), code
 
 
-@written
+@intrinsic
 def copy_run(
     typing: Any, bits: Any, vectors: Any, apart: Any, source: Any, row: Any, target: Any, to: Any,
     count: Any,
@@ -252,16 +254,16 @@ def copy_run(
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
         _, _, _, there, row, here, place, count = args
-        there, here = datas(context, builder, (source, there), (target, here))
+        there, here = data_pointers(context, builder, (source, there), (target, here))
         first, length, left = unpacked(builder, row)
         write, step = Writer(builder, source.dtype, bits.literal_value), apart.literal_value
         for v in range(vectors.literal_value):
             pieces = []
             for piece in range(v * step, (v + 1) * step):
                 index = write.sum(first, left, piece * write.lanes)
-                pieces.append(write.load(there, index, write.within(left, length, piece)))
-            lanes = write.every(step, pieces)
-            write.store(lanes, here, write.sum(place, v * write.lanes), write.before(count, v))
+                pieces.append(write.load(there, index, write.mask_within(left, length, piece)))
+            lanes = write.strided_lanes(step, pieces)
+            write.store(lanes, here, write.sum(place, v * write.lanes), write.mask_before(count, v))
         return context.get_dummy_value()
 
     int64 = types.int64
@@ -269,20 +271,20 @@ def copy_run(
     return types.void(bits, vectors, apart, source, at, target, int64, int64), code
 
 
-@written
+@intrinsic
 def add_lanes(
-    typing: Any, bits: Any, vectors: Any, source: Any, start: Any, target: Any, to: Any, chosen: Any
+    typing: Any, bits: Any, vectors: Any, source: Any, start: Any, target: Any, to: Any, mask: Any
 ) -> Any:
-    """Add ``vectors`` vectors to others, only in lanes whose bit in ``chosen`` is on."""
+    """Add ``vectors`` vectors to others, only in lanes whose bit in ``mask`` is on."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
         _, _, there, first, here, place, mask = args
-        there, here = datas(context, builder, (source, there), (target, here))
+        there, here = data_pointers(context, builder, (source, there), (target, here))
         write = Writer(builder, source.dtype, bits.literal_value)
         for v in range(vectors.literal_value):
-            where, chosen = write.sum(place, v * write.lanes), write.chosen(mask, v)
+            where, on = write.sum(place, v * write.lanes), write.mask_of_bits(mask, v)
             lanes = write.load(there, write.sum(first, v * write.lanes))
-            write.store(builder.fadd(lanes, write.load(here, where, chosen)), here, where, chosen)
+            write.store(builder.fadd(lanes, write.load(here, where, on)), here, where, on)
         return context.get_dummy_value()
 
     int64 = types.int64

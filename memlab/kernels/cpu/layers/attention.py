@@ -25,7 +25,7 @@ from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.flat_arrays import lines
 from memlab.kernels.cpu.layers.tokens import clear
 from memlab.kernels.cpu.row_sums import inner, sum_values
-from memlab.kernels.cpu.threads import own, spread
+from memlab.kernels.cpu.threads import run_on_threads, thread_workspaces
 from memlab.kernels.registry import Array, KernelCall, kernel
 from memlab.layers.attention import AttentionSoftmax, FusedAttention
 
@@ -177,7 +177,7 @@ def fused_attention(call: KernelCall) -> None:
     Shapes: x (B, T, 3F), y (B, T, F), log_sum_exp (B, heads, T).
     """
     units = len(call["x"]) * _layer(call).heads
-    spread(partial(_forward, call), own(call["workspace"], 2), units)
+    run_on_threads(partial(_forward, call), thread_workspaces(call["workspace"], 2), units)
 
 
 @kernel("fused_attention.backward")
@@ -187,7 +187,7 @@ def fused_attention_backward(call: KernelCall) -> None:
     Shapes: x and dx (B, T, 3F), y and dy (B, T, F), log_sum_exp (B, heads, T).
     """
     units = len(call["x"]) * _layer(call).heads
-    spread(partial(_backward, call), own(call["workspace"], 3), units)
+    run_on_threads(partial(_backward, call), thread_workspaces(call["workspace"], 3), units)
 
 
 def _layer(call: KernelCall) -> FusedAttention:
@@ -206,16 +206,16 @@ def _forward(call: KernelCall, workspace: Array, units: range) -> None:
         for rows in _tiles(len(q), tile):
             count = rows.stop - rows.start
             clear(y[rows])
-            _begin(largest, total)
+            _start_sums(largest, total)
             for keys in _tiles(rows.stop if layer.causal else len(k), tile):
                 scores = workspace[:count, : keys.stop - keys.start]
                 gemm(q[rows], k[keys], scores, transpose_b=True, scale=q.shape[1] ** -0.5)
-                seen = _seen(layer, rows, keys)
+                seen = _visible_keys(layer, rows, keys)
                 _exponentials(scores, y[rows], largest, total, seen)
                 gemm(scores, v[keys], y[rows], accumulate=True)
             _divide(y[rows], total)
             if "log_sum_exp" in call.arrays:
-                _keep(call["log_sum_exp"][b, head, rows], largest, total)
+                _write_log_sums(call["log_sum_exp"][b, head, rows], largest, total)
 
 
 def _backward(call: KernelCall, workspace: Array, units: range) -> None:
@@ -234,7 +234,9 @@ def _backward(call: KernelCall, workspace: Array, units: range) -> None:
                 p, ds = workspace[:, : rows.stop - rows.start, : keys.stop - keys.start]
                 gemm(q[rows], k[keys], p, transpose_b=True, scale=scale)
                 gemm(dy[rows], v[keys], ds, transpose_b=True)
-                _gradients(p, ds, y[rows], dy[rows], log_sum_exp[rows], _seen(layer, rows, keys))
+                _gradients(
+                    p, ds, y[rows], dy[rows], log_sum_exp[rows], _visible_keys(layer, rows, keys)
+                )
                 gemm(p, dy[rows], dv[keys], accumulate=True, transpose_a=True)
                 gemm(ds, k[keys], dq[rows], accumulate=True, scale=scale)
                 gemm(ds, q[rows], dk[keys], accumulate=True, transpose_a=True, scale=scale)
@@ -246,13 +248,13 @@ def _tiles(extent: int, tile: int) -> Iterator[slice]:
         yield slice(start, min(start + tile, extent))
 
 
-def _seen(layer: FusedAttention, rows: slice, keys: slice) -> int:
+def _visible_keys(layer: FusedAttention, rows: slice, keys: slice) -> int:
     """Number of keys of a tile that its first query sees; each query after it sees one more."""
     return rows.start - keys.start + 1 if layer.causal else int(keys.stop)
 
 
 @compiled
-def _begin(largest: Array, total: Array) -> None:
+def _start_sums(largest: Array, total: Array) -> None:
     """Start the running maximum at -infinity and the running sum at 0."""
     for i in range(total.size):
         largest[i], total[i] = -np.inf, 0
@@ -285,7 +287,7 @@ def _divide(y: Array, total: Array) -> None:
 
 
 @compiled
-def _keep(log_sum_exp: Array, largest: Array, total: Array) -> None:
+def _write_log_sums(log_sum_exp: Array, largest: Array, total: Array) -> None:
     """Write ``m + log l`` of every row, for backward."""
     for r in range(log_sum_exp.size):
         log_sum_exp[r] = largest[r] + np.log(total[r])

@@ -11,7 +11,7 @@ import numpy as np
 
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.formulas import crops
-from memlab.kernels.formulas.crops import moved
+from memlab.kernels.formulas.crops import crop_of_image
 from memlab.kernels.formulas.random_numbers import mix
 from memlab.kernels.registry import Array, KernelCall, kernel
 
@@ -35,7 +35,7 @@ def _augment(
     seed, middle, factor = mix(np.uint64(key)), y.dtype.type(mean), y.dtype.type(scale)
     black = (y.dtype.type(0) - middle) * factor
     for n in range(batch):
-        down, right, turned = moved(seed, first + n, crop, flip)
+        down, right, turned = crop_of_image(seed, first + n, crop, flip)
         for c in range(channels):
             for i in range(height):
                 for j in range(width):

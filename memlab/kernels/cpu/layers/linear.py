@@ -8,7 +8,7 @@ from memlab.kernels.cpu.blas import gemm
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.flat_arrays import span
 from memlab.kernels.cpu.row_sums import sum_values
-from memlab.kernels.formulas.accumulation import beginning
+from memlab.kernels.formulas.accumulation import initial_sum
 from memlab.kernels.registry import Array, KernelCall, kernel
 
 
@@ -84,7 +84,7 @@ def _sum_bias(
 ) -> None:
     """Sum values over batch and map, with samples that lie ``pitch`` values apart."""
     for k in range(dbias.size):
-        total = beginning(dbias, k, accumulate)
+        total = initial_sum(dbias, k, accumulate)
         for b in range(batch):
             total += sum_values(dy[b * pitch + k * plane :][:plane])
         dbias[k] = total

@@ -9,17 +9,17 @@ from __future__ import annotations
 import numpy as np
 
 from memlab.kernels.cpu.compile import callable_in_loops, compiled, summing
-from memlab.kernels.cpu.elementwise_loops import of_two
+from memlab.kernels.cpu.elementwise_loops import loop_of_two_values
 from memlab.kernels.cpu.flat_arrays import Span, span
 from memlab.kernels.cpu.row_sums import inner, sum_products, sum_squares, sum_values
-from memlab.kernels.formulas.accumulation import beginning, write_or_add
+from memlab.kernels.formulas.accumulation import initial_sum, write_or_add
 from memlab.kernels.formulas.normalization import normalized, normalized_backward
 from memlab.kernels.registry import Array, KernelCall, kernel
 from memlab.layers import BatchNorm, LayerNorm
 
 Pair = tuple[Array, Array]
 
-_input_gradient = of_two(callable_in_loops(normalized_backward))
+_input_gradient = loop_of_two_values(callable_in_loops(normalized_backward))
 
 
 @kernel("batch_norm")
@@ -44,7 +44,7 @@ def batch_norm(call: KernelCall) -> None:
         running = call["running_mean"], call["running_var"]
         _normalize(x, y, shape, learned, statistics, running, layer.epsilon, layer.momentum)
     else:
-        _normalize_by_kept(x, y, shape, learned, statistics)
+        _normalize_by_statistics(x, y, shape, learned, statistics)
 
 
 @kernel("batch_norm.backward")
@@ -135,7 +135,7 @@ def _normalize(
 
 
 @compiled
-def _normalize_by_kept(
+def _normalize_by_statistics(
     x: Span, y: Span, shape: tuple[int, int, int], learned: Pair, statistics: Pair
 ) -> None:
     """Normalise every channel with the statistics that an earlier forward kept."""
@@ -234,8 +234,8 @@ def _sum_tokens(
     """Write, or add, the gradients of weight and bias: sums over all tokens."""
     (dy, pitch), features = dy_span, x.shape[1]
     for i in range(features):
-        straight = beginning(gradients[1], i, accumulate)
-        products = beginning(gradients[0], i, accumulate)
+        straight = initial_sum(gradients[1], i, accumulate)
+        products = initial_sum(gradients[0], i, accumulate)
         for r in range(len(x)):
             gradient = np.float64(dy[r // tokens * pitch + r % tokens * features + i])
             straight += gradient

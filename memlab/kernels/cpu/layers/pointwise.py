@@ -14,7 +14,7 @@ from memlab.kernels.cpu.flat_arrays import bits, lines, start
 from memlab.kernels.cpu.small_formats.bitmask import pack_positive, relu_backward_masked
 from memlab.kernels.formulas import pointwise
 from memlab.kernels.formulas.accumulation import write_or_add
-from memlab.kernels.formulas.pointwise import dropped
+from memlab.kernels.formulas.pointwise import dropout_value
 from memlab.kernels.formulas.random_numbers import mix
 from memlab.kernels.operands import dropout_settings, inputs
 from memlab.kernels.registry import Array, KernelCall, kernel
@@ -101,4 +101,4 @@ def _dropout(
     """Apply dropout to a line; ``first`` is the index in the batch of its first value."""
     scale, seed = y.dtype.type(factor), mix(np.uint64(key))
     for i in range(y.size):
-        write_or_add(y, i, dropped(x[i], seed, first + i, least, scale), add)
+        write_or_add(y, i, dropout_value(x[i], seed, first + i, least, scale), add)

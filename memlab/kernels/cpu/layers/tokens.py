@@ -8,7 +8,7 @@ from memlab.kernels.cpu.elementwise_loops import apply_formula
 from memlab.kernels.cpu.flat_arrays import matrix, span
 from memlab.kernels.cpu.layers.linear import sum_bias
 from memlab.kernels.formulas.accumulation import write_or_add
-from memlab.kernels.formulas.pointwise import same
+from memlab.kernels.formulas.pointwise import identity
 from memlab.kernels.registry import Array, KernelCall, kernel
 
 
@@ -52,7 +52,7 @@ def positions_backward(call: KernelCall) -> None:
     """
     sum_bias(call["dy"], call["dweight"].reshape(-1), call.accumulate_weights)
     if "dx" in call.arrays:
-        apply_formula(same, call["dy"], call["dx"], add=call.accumulate)
+        apply_formula(identity, call["dy"], call["dx"], add=call.accumulate)
 
 
 @kernel("patches")
@@ -83,8 +83,8 @@ def class_token(call: KernelCall) -> None:
     """
     token = call["token"]
     for x, y in zip(call["x"], call["y"], strict=True):
-        apply_formula(same, token, y[0])
-        apply_formula(same, x, y[1:])
+        apply_formula(identity, token, y[0])
+        apply_formula(identity, x, y[1:])
 
 
 @kernel("class_token.backward")
@@ -96,9 +96,9 @@ def class_token_backward(call: KernelCall) -> None:
     """
     adds = call.adds("dtoken")
     for b, dy in enumerate(call["dy"]):
-        apply_formula(same, dy[0], call["dtoken"], add=adds or b > 0)
+        apply_formula(identity, dy[0], call["dtoken"], add=adds or b > 0)
         if "dx" in call.arrays:
-            apply_formula(same, dy[1:], call["dx"][b], add=call.accumulate)
+            apply_formula(identity, dy[1:], call["dx"][b], add=call.accumulate)
 
 
 @kernel("first_token")
@@ -108,7 +108,7 @@ def first_token(call: KernelCall) -> None:
     Shapes: x (B, T, F), y (B, F).
     """
     for x, y in zip(call["x"], call["y"], strict=True):
-        apply_formula(same, x[0], y)
+        apply_formula(identity, x[0], y)
 
 
 @kernel("first_token.backward")
@@ -118,7 +118,7 @@ def first_token_backward(call: KernelCall) -> None:
     Shapes: dy (B, F), dx (B, T, F).
     """
     for dy, dx in zip(call["dy"], call["dx"], strict=True):
-        apply_formula(same, dy, dx[0], add=call.accumulate)
+        apply_formula(identity, dy, dx[0], add=call.accumulate)
         if not call.accumulate:
             clear(dx[1:])
 

@@ -16,12 +16,12 @@ from memlab.errors import InputError, whole_number
 from memlab.formats import FORMATS, STORED, Format
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.small_formats.conversions import (
+    as_words,
     layout,
-    pair,
+    matching_lines,
     rounded,
     seed,
     widened,
-    words,
 )
 from memlab.kernels.registry import Array
 
@@ -43,7 +43,7 @@ def widen_blocks(source: Array, scales: Array, target: Array, format: Format, bl
         InputError: arrays that do not fit, another format, or a block of no value.
     """
     stored, values = _blocks(source, target, scales, format, block)
-    _widen(format)(words(stored), scales, values, int(block))
+    _widen(format)(as_words(stored), scales, values, int(block))
 
 
 def narrow_blocks(
@@ -74,7 +74,7 @@ def narrow_blocks(
         InputError: arrays that do not fit, another format, or a block of no value.
     """
     stored, values = _blocks(target, source, scales, format, block)
-    _narrow(format)(values, words(stored), scales, int(block), *seed(key, start))
+    _narrow(format)(values, as_words(stored), scales, int(block), *seed(key, start))
 
 
 def _blocks(
@@ -84,7 +84,7 @@ def _blocks(
     if format.bits != 8:
         known = " or ".join(name for name in STORED if FORMATS[name].bits == 8)
         raise InputError(f"blocks hold 8-bit floats, got {format}; try {known}.")
-    lines = pair(stored, values, format)
+    lines = matching_lines(stored, values, format)
     count = -(-values.size // whole_number("block", block))
     if scales.shape != (count,) or scales.dtype != _F or not scales.flags.c_contiguous:
         raise InputError(

@@ -41,11 +41,11 @@ def widen(source: Array, target: Array, format: Format) -> None:
     Raises:
         InputError: arrays that do not fit, or another format.
     """
-    stored, values = pair(source, target, format)
+    stored, values = matching_lines(source, target, format)
     if stored.dtype == values.dtype:
         np.copyto(values, stored)
     else:
-        _widen(format)(words(stored), words(values))
+        _widen(format)(as_words(stored), as_words(values))
 
 
 def narrow(
@@ -71,11 +71,11 @@ def narrow(
     Raises:
         InputError: arrays that do not fit, or another format.
     """
-    stored, values = pair(target, source, format)
+    stored, values = matching_lines(target, source, format)
     if format.name == "fp32":
         np.copyto(stored, values)
     else:
-        _narrow(format)(words(values), words(stored), *seed(key, start))
+        _narrow(format)(as_words(values), as_words(stored), *seed(key, start))
 
 
 def seed(key: int | None, start: int) -> tuple[int | None, int]:
@@ -88,7 +88,7 @@ def seed(key: int | None, start: int) -> tuple[int | None, int]:
     return None if key is None else int(key) % 2**63, whole_number("start", start, 0) % 2**63
 
 
-def pair(stored: Array, values: Array, format: Format) -> tuple[Array, Array]:
+def matching_lines(stored: Array, values: Array, format: Format) -> tuple[Array, Array]:
     """Values in a format and values in fp32, as lines, once they are known to fit each other.
 
     Raises:
@@ -105,7 +105,7 @@ def pair(stored: Array, values: Array, format: Format) -> tuple[Array, Array]:
     return stored.reshape(-1), values.reshape(-1)
 
 
-def words(line: Array) -> Array:
+def as_words(line: Array) -> Array:
     """View of a line as unsigned integers of the same size."""
     return line.view(WORDS[line.itemsize])
 

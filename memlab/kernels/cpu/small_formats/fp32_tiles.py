@@ -179,7 +179,7 @@ class StagedUpdate:
         """Update all parameters; if a gradient overflowed, change nothing and count no step."""
         if OVERFLOW in call.arrays and call[OVERFLOW][()]:
             return
-        call = _counted(call)
+        call = _with_steps_taken(call)
         factor = 1 / float(call[SCALE][()]) if SCALE in call.arrays else 1.0
         for slot in self.slots:
             for first in range(0, call[slot.gradient].size, self.tile):
@@ -238,7 +238,7 @@ class StagedUpdate:
             narrow_blocks(buffer, values, scales, format, self.block, key, first)
 
 
-def _counted(call: KernelCall) -> KernelCall:
+def _with_steps_taken(call: KernelCall) -> KernelCall:
     """Call whose step number counts only updates that were taken, if there is a loss scale.
 
     As in PyTorch's ``GradScaler``, an update that was skipped does not count.

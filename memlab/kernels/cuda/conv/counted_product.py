@@ -69,10 +69,10 @@ def loads(size: int, tile: int) -> int:
     counts = cuda.to_device(np.zeros((size, size), np.int32))
     shape = 2 * (size // tile,), 2 * (tile,)
     launch(cuda.jit(tiled(tile)), shape, cuda.to_device(a), cuda.to_device(b), out, counts)
-    return _one(out, a @ b, counts)
+    return _loads_of_each(out, a @ b, counts)
 
 
-def _one(out: Any, due: Any, counts: Any) -> int:
+def _loads_of_each(out: Any, due: Any, counts: Any) -> int:
     """Number of loads, which is the same for every value, after a check of the product."""
     if not np.allclose(out.copy_to_host(), due):
         raise AssertionError("the product is not that of NumPy")

@@ -19,7 +19,7 @@ from memlab.kernels.cuda.flat_arrays import line, pitch
 from memlab.kernels.cuda.layers.linear import add_bias, sum_bias
 from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.formulas.windows import reader, source
-from memlab.kernels.operands import ConvWindow, convolution, window
+from memlab.kernels.operands import ConvWindow, conv_window, convolution
 from memlab.kernels.registry import KernelCall, kernel
 
 _U = np.uint64
@@ -76,7 +76,7 @@ def _maps(call: KernelCall, x: Any, weight: Any, y: Any, add: bool) -> ConvMaps:
     """Operands of a convolution, as the kernels take them."""
     (outer, inner, *_), groups = weight.shape, convolution(call).groups
     lines = line(x), pitch(x), line(weight), line(y), pitch(y)
-    return ConvMaps(*lines, len(x), inner, outer // groups, window(call), add)
+    return ConvMaps(*lines, len(x), inner, outer // groups, conv_window(call), add)
 
 
 @at_every_place(ConvMaps)

@@ -75,7 +75,7 @@ def im2col(
     sizes = lowered_sizes("im2col", x.shape, k, stride, pad, dilation, groups)
     if way not in WAYS:
         raise unknown("way", way, WAYS)
-    out = _target(out, sizes.lowered, x)
+    out = _result_array(out, sizes.lowered, x)
     if x.size and out.size:
         lower(x, out, _window(x.shape, sizes), way)
     elif out.size:  # padding alone
@@ -123,7 +123,7 @@ def col2im(
     sizes = lowered_sizes("col2im", images, k, stride, pad, dilation, groups)
     _check_device("lowered", lowered, len(sizes.lowered))
     check_lowered(lowered, images, sizes)
-    out = _target(out, images, lowered)
+    out = _result_array(out, images, lowered)
     if lowered.size and out.size:
         fold(lowered, out, _window(images, sizes), accumulate=False)
     elif out.size:
@@ -138,7 +138,7 @@ def lower(images: Any, lowered: Any, at: ConvWindow, way: str = "coalesced") -> 
     ``way`` is ``"coalesced"`` or ``"naive"``.
     """
     if not contiguous(images):
-        for image, target in zip(_each(images), _each(lowered), strict=True):
+        for image, target in zip(_samples(images), _samples(lowered), strict=True):
             lower(image, target, at, way)
         return
     count = images.size // (at.height * at.width)
@@ -155,7 +155,7 @@ def fold(lowered: Any, images: Any, at: ConvWindow, accumulate: bool) -> None:
     The images may be slices of larger samples.
     """
     if not contiguous(images):
-        for source, image in zip(_each(lowered), _each(images), strict=True):
+        for source, image in zip(_samples(lowered), _samples(images), strict=True):
             fold(source, image, at, accumulate)
         return
     count = images.size // (at.height * at.width)
@@ -163,7 +163,7 @@ def fold(lowered: Any, images: Any, at: ConvWindow, accumulate: bool) -> None:
     launch(_fold, shape, line(lowered), line(images), count, at, accumulate)
 
 
-def _each(samples: Any) -> list[Any]:
+def _samples(samples: Any) -> list[Any]:
     """Views of the samples, each as a batch of one."""
     return [samples[b : b + 1] for b in range(len(samples))]
 
@@ -179,10 +179,10 @@ def _check_device(name: str, array: Any, axes: int) -> None:
         raise InputError(f"{name} must be contiguous; try np.ascontiguousarray before the copy.")
 
 
-def _target(out: Any, shape: Shape, like: Any) -> Any:
+def _result_array(out: Any, shape: Shape, like: Any) -> Any:
     """New array for a result, or ``out`` once it is checked."""
     if out is None:
-        return _new(shape, like.dtype)
+        return _new_array(shape, like.dtype)
     _check_device("out", out, len(shape))
     check_out(out, shape, like)
     if overlap(like, out):
@@ -190,7 +190,7 @@ def _target(out: Any, shape: Shape, like: Any) -> Any:
     return out
 
 
-def _new(shape: Shape, dtype: Any) -> Any:
+def _new_array(shape: Shape, dtype: Any) -> Any:
     """New device array; one that does not fit into the device's free memory is refused."""
     nbytes = prod(shape) * dtype.itemsize
     free, _ = cuda.current_context().get_memory_info()

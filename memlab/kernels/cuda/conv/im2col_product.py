@@ -15,7 +15,7 @@ from memlab.kernels.cuda.conv.im2col import fold, lower
 from memlab.kernels.cuda.conv.matrix_product import Operand, multiply
 from memlab.kernels.cuda.flat_arrays import line, pitch
 from memlab.kernels.cuda.layers.linear import add_bias, sum_bias
-from memlab.kernels.operands import convolution, weight_shape, window
+from memlab.kernels.operands import conv_window, convolution, weight_shape
 from memlab.kernels.registry import KernelCall, kernel
 
 
@@ -78,7 +78,7 @@ def _input_gradient(call: KernelCall, dy: Any, dx: Any) -> None:
         images=len(dy), groups=groups,
     )  # fmt: skip
     if not pointwise:
-        fold(call["workspace"], dx, window(call), call.accumulate)
+        fold(call["workspace"], dx, conv_window(call), call.accumulate)
 
 
 def _portions(call: KernelCall, together: int) -> Iterator[range]:
@@ -117,12 +117,12 @@ def _lower(call: KernelCall, x: Any) -> Operand:
     matrices."""
     if "workspace" not in call.arrays:
         return _maps(call, x)
-    lower(x, call["workspace"], window(call))
+    lower(x, call["workspace"], conv_window(call))
     return _lowered(call)
 
 
 def _lowered(call: KernelCall) -> Operand:
     """Workspace as matrices with a row for each value under a kernel."""
-    at, groups, inner = window(call), convolution(call).groups, prod(weight_shape(call)[1:])
+    at, groups, inner = conv_window(call), convolution(call).groups, prod(weight_shape(call)[1:])
     group = inner * at.rows * at.columns
     return Operand(line(call["workspace"]), at.rows * at.columns, image=groups * group, group=group)

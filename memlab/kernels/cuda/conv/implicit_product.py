@@ -12,7 +12,7 @@ from memlab.kernels.cuda.conv.tiled_product import ProductLayout, launch_tiles, 
 from memlab.kernels.cuda.flat_arrays import line, pitch
 from memlab.kernels.cuda.layers.linear import add_bias, sum_bias
 from memlab.kernels.formulas.windows import inside, reader, source
-from memlab.kernels.operands import ConvWindow, convolution, weight_shape, window
+from memlab.kernels.operands import ConvWindow, conv_window, convolution, weight_shape
 from memlab.kernels.registry import KernelCall, kernel
 
 
@@ -63,7 +63,7 @@ def conv2d(call: KernelCall) -> None:
 
     Shapes: x (B, C, H, W), weight (K, C/g, k, k), bias (K,), y (B, K, Ho, Wo).
     """
-    x, y, at, (groups, inner, outer) = call["x"], call["y"], window(call), _sizes(call)
+    x, y, at, (groups, inner, outer) = call["x"], call["y"], conv_window(call), _sizes(call)
     taps, places, size = at.kernel**2, at.rows * at.columns, at.height * at.width
     layout = ProductLayout(
         rows=outer, columns=places, inner=inner, turns=taps, lines=1, images=len(x), groups=groups,
@@ -90,7 +90,7 @@ def conv2d_backward(call: KernelCall) -> None:
 
 def _make_weight_gradient(call: KernelCall) -> None:
     """Compute the gradient of the weights."""
-    x, dy, at, (groups, inner, outer) = call["x"], call["dy"], window(call), _sizes(call)
+    x, dy, at, (groups, inner, outer) = call["x"], call["dy"], conv_window(call), _sizes(call)
     taps, places, size = at.kernel**2, at.rows * at.columns, at.height * at.width
     layout = ProductLayout(
         rows=outer, columns=inner * taps, inner=at.columns, turns=len(x) * at.rows, lines=at.rows,
@@ -105,7 +105,7 @@ def _make_weight_gradient(call: KernelCall) -> None:
 
 def _make_input_gradient(call: KernelCall) -> None:
     """Compute the gradient of the input."""
-    dx, dy, at, (groups, inner, outer) = call["dx"], call["dy"], window(call), _sizes(call)
+    dx, dy, at, (groups, inner, outer) = call["dx"], call["dy"], conv_window(call), _sizes(call)
     taps, places, size = at.kernel**2, at.rows * at.columns, at.height * at.width
     layout = ProductLayout(
         rows=inner, columns=size, inner=outer, turns=taps, lines=1, images=len(dx), groups=groups,

@@ -8,7 +8,7 @@ from numba import cuda
 from memlab.kernels.cuda.compile import Bytes, Values, compiled, launch, values
 from memlab.kernels.cuda.flat_arrays import line
 from memlab.kernels.formulas import crops
-from memlab.kernels.formulas.crops import moved
+from memlab.kernels.formulas.crops import crop_of_image
 from memlab.kernels.formulas.random_numbers import mix
 from memlab.kernels.registry import KernelCall, kernel
 
@@ -39,7 +39,7 @@ def _augment(
     middle, factor, seed = y.dtype.type(mean), y.dtype.type(scale), mix(_U(key))
     b = cuda.blockIdx.y
     while b < batch:
-        down, right, turned = moved(seed, first + b, crop, flip)
+        down, right, turned = crop_of_image(seed, first + b, crop, flip)
         i = cuda.grid(1)
         while i < count:
             row, column = i // width % height + down, i % width

@@ -14,8 +14,8 @@ from numba import cuda
 from memlab.kernels.cuda.compile import Values, compiled, inlined, launch
 from memlab.kernels.cuda.flat_arrays import by_channel, line, pitch
 from memlab.kernels.formulas.accumulation import write_or_add
-from memlab.kernels.formulas.normalization import square, weakened
-from memlab.kernels.formulas.windows import around, seeing
+from memlab.kernels.formulas.normalization import divided_by_power, square_term
+from memlab.kernels.formulas.windows import channels_around, channels_seeing
 from memlab.kernels.registry import KernelCall, kernel
 from memlab.layers import LocalResponseNorm
 
@@ -66,9 +66,9 @@ def _denominator(
     x: Any, start: int, c: int, channels: int, plane: int, size: int, share: Any, k: Any
 ) -> Any:
     """``s`` of one value."""
-    total, (first, stop) = k, around(c, channels, size)
+    total, (first, stop) = k, channels_around(c, channels, size)
     for j in range(first, stop):
-        total += square(x[_U(start + j * plane)], share)
+        total += square_term(x[_U(start + j * plane)], share)
     return total
 
 
@@ -89,7 +89,7 @@ def _forward(
             while i < plane:
                 start = b * x_pitch + i
                 s = _denominator(x, start, c, channels, plane, size, number(share), number(k))
-                value = weakened(x[_U(start + c * plane)], s, number(beta))
+                value = divided_by_power(x[_U(start + c * plane)], s, number(beta))
                 y[_U(b * y_pitch + c * plane + i)] = value
                 i += across
             c += down
@@ -110,7 +110,7 @@ def _spread(
         while i < plane:
             at = _U(c * plane + i)
             s = _denominator(x, i, c, channels, plane, size, number(share), number(k))
-            through = weakened(dy[at], s, number(beta))
+            through = divided_by_power(dy[at], s, number(beta))
             t[at] = through * x[at] / s
             write_or_add(dx, at, through, add)
             i += across
@@ -129,7 +129,7 @@ def _subtract(
     while c < channels:
         i = left
         while i < plane:
-            total, (first, stop) = number(0), seeing(c, channels, size)
+            total, (first, stop) = number(0), channels_seeing(c, channels, size)
             for j in range(first, stop):
                 total += t[_U(j * plane + i)]
             at = _U(c * plane + i)

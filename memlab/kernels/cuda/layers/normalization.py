@@ -15,7 +15,7 @@ from memlab.kernels.cuda.elementwise_loops import apply_formula
 from memlab.kernels.cuda.flat_arrays import by_channel, line, pitch
 from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.formulas.normalization import normalized, normalized_backward
-from memlab.kernels.formulas.pointwise import same
+from memlab.kernels.formulas.pointwise import identity
 from memlab.kernels.registry import KernelCall, kernel
 from memlab.layers import BatchNorm
 from memlab.step.op import OF_PART
@@ -57,8 +57,8 @@ def _take_statistics(call: KernelCall, layer: BatchNorm) -> None:
     sum_squares(x, mean, inverse, 1 / count)
     lines = (line(call[name]) for name in ("running_mean", "running_var"))
     launch(
-        _keep, values(mean.size), line(mean), line(inverse), *lines, mean.size, layer.epsilon,
-        layer.momentum, count / max(1, count - 1),
+        _finish_statistics, values(mean.size), line(mean), line(inverse), *lines, mean.size,
+        layer.epsilon, layer.momentum, count / max(1, count - 1),
     )  # fmt: skip
 
 
@@ -82,11 +82,11 @@ def batch_norm_backward(call: KernelCall) -> None:
         launch(_backward, shape, *spans, *lines, *extents, call.accumulate)
     if call.accumulate_weights:
         for sums_of_part, name in zip(own, ("dweight", "dbias"), strict=True):
-            apply_formula(same, sums_of_part, call[name], add=True)
+            apply_formula(identity, sums_of_part, call[name], add=True)
 
 
 @compiled
-def _keep(
+def _finish_statistics(
     mean: Values, spread: Values, running_mean: Values, running_var: Values, count: int,
     epsilon: float, momentum: float, unbiased: float,
 ) -> None:  # fmt: skip

@@ -13,7 +13,7 @@ from memlab.kernels.cuda.compile import Values, compiled, launch, values
 from memlab.kernels.cuda.elementwise_loops import FORMULA_KERNELS, apply_formula, update
 from memlab.kernels.cuda.flat_arrays import launch_on_values, line, pitch
 from memlab.kernels.formulas.accumulation import write_or_add
-from memlab.kernels.formulas.pointwise import dropped, same
+from memlab.kernels.formulas.pointwise import dropout_value, identity
 from memlab.kernels.formulas.random_numbers import mix
 from memlab.kernels.operands import dropout_settings, inputs
 from memlab.kernels.registry import KernelCall, kernel
@@ -31,7 +31,7 @@ def concat(call: KernelCall) -> None:
         batch, count = len(x), x.size // len(x)
         # a slice of a line: one of a larger device array takes Numba as long as it has rows
         spans = line(x), pitch(x), line(y)[start:], pitch(y)
-        launch(FORMULA_KERNELS[same], values(count, batch), *spans, batch, count, 0.0, False)
+        launch(FORMULA_KERNELS[identity], values(count, batch), *spans, batch, count, 0.0, False)
         start += count
 
 
@@ -65,7 +65,7 @@ def _dropout(
     while b < batch:
         i = cuda.grid(1)
         while i < count:
-            value = dropped(x[_U(b * x_pitch + i)], seed, b * count + i, least, scale)
+            value = dropout_value(x[_U(b * x_pitch + i)], seed, b * count + i, least, scale)
             write_or_add(y, _U(b * y_pitch + i), value, add)
             i += cuda.gridsize(1)
         b += cuda.gridDim.y

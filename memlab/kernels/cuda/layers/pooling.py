@@ -14,8 +14,8 @@ from memlab.kernels.cuda.compile import Places, Values, inlined, launch
 from memlab.kernels.cuda.elementwise_loops import at_every_place, every_place
 from memlab.kernels.cuda.flat_arrays import line, pitch
 from memlab.kernels.formulas.accumulation import write_or_add
-from memlab.kernels.formulas.windows import counted, covered, covering
-from memlab.kernels.operands import Geometry, geometry
+from memlab.kernels.formulas.windows import counted_rows, covered_rows, covering_windows
+from memlab.kernels.operands import PoolWindow, pool_window
 from memlab.kernels.registry import KernelCall, kernel
 
 _U = np.uint64
@@ -28,7 +28,7 @@ class PoolMaps(NamedTuple):
     x_pitch: int
     y: Values
     y_pitch: int
-    at: Geometry
+    at: PoolWindow
     add: bool
 
 
@@ -91,23 +91,23 @@ def avg_pool2d_backward(call: KernelCall) -> None:
 def _maps(call: KernelCall, x: Any, y: Any) -> PoolMaps:
     """Operands of a pooling, as the kernels take them."""
     spans = line(x), pitch(x), line(y), pitch(y)
-    return PoolMaps(*spans, geometry(call, x, y), call.accumulate)
+    return PoolMaps(*spans, pool_window(call, x, y), call.accumulate)
 
 
 @inlined
-def _of_x(b: int, c: int, row: int, column: int, of: PoolMaps) -> int:
+def _index_in_x(b: int, c: int, row: int, column: int, of: PoolMaps) -> int:
     """Index of a value of the image."""
     return b * of.x_pitch + (c * of.at.height + row) * of.at.width + column
 
 
 @inlined
-def _of_y(b: int, c: int, row: int, column: int, pitch: int, of: PoolMaps) -> int:
+def _index_in_y(b: int, c: int, row: int, column: int, pitch: int, of: PoolMaps) -> int:
     """Index of a value of the output, or of its place in the indices."""
     return b * pitch + (c * of.at.rows + row) * of.at.columns + column
 
 
 @inlined
-def _largest(x: Any, plane: int, oy: int, ox: int, at: Geometry) -> tuple[Any, int]:
+def _largest(x: Any, plane: int, oy: int, ox: int, at: PoolWindow) -> tuple[Any, int]:
     """Largest value in a window (the first of equal ones, or a NaN), and its place."""
     top, left = oy * at.stride - at.pad, ox * at.stride - at.pad
     ky, kx = max(0, -top), max(0, -left)
@@ -123,46 +123,46 @@ def _largest(x: Any, plane: int, oy: int, ox: int, at: Geometry) -> tuple[Any, i
 @at_every_place(PoolMaps)
 def _maximum(b: int, c: int, oy: int, ox: int, of: PoolMaps) -> None:
     """Write the largest value of one window."""
-    best, _ = _largest(of.x, _of_x(b, c, 0, 0, of), oy, ox, of.at)
-    of.y[_U(_of_y(b, c, oy, ox, of.y_pitch, of))] = best
+    best, _ = _largest(of.x, _index_in_x(b, c, 0, 0, of), oy, ox, of.at)
+    of.y[_U(_index_in_y(b, c, oy, ox, of.y_pitch, of))] = best
 
 
 @at_every_place(MapsWithIndices)
 def _maximum_and_place(b: int, c: int, oy: int, ox: int, operands: MapsWithIndices) -> None:
     """Write the largest value of one window, and its place."""
     of = operands.maps
-    best, place = _largest(of.x, _of_x(b, c, 0, 0, of), oy, ox, of.at)
-    of.y[_U(_of_y(b, c, oy, ox, of.y_pitch, of))] = best
-    operands.indices[_U(_of_y(b, c, oy, ox, operands.indices_pitch, of))] = place
+    best, place = _largest(of.x, _index_in_x(b, c, 0, 0, of), oy, ox, of.at)
+    of.y[_U(_index_in_y(b, c, oy, ox, of.y_pitch, of))] = best
+    operands.indices[_U(_index_in_y(b, c, oy, ox, operands.indices_pitch, of))] = place
 
 
 @at_every_place(MapsWithIndices)
 def _maximum_backward(b: int, c: int, iy: int, ix: int, operands: MapsWithIndices) -> None:
     """Compute one value of ``dx``: the sum of ``dy`` over the windows that took it."""
     of, at = operands.maps, operands.maps.at
-    first_row, last_row = covering(iy, at.high, at.rows, at)
-    first, last = covering(ix, at.wide, at.columns, at)
+    first_row, last_row = covering_windows(iy, at.high, at.rows, at)
+    first, last = covering_windows(ix, at.wide, at.columns, at)
     total = of.y.dtype.type(0)
     for oy in range(first_row, last_row):
         row = (iy + at.pad - oy * at.stride) * at.wide + ix + at.pad
         for ox in range(first, last):
-            index = operands.indices[_U(_of_y(b, c, oy, ox, operands.indices_pitch, of))]
+            index = operands.indices[_U(_index_in_y(b, c, oy, ox, operands.indices_pitch, of))]
             if index == row - ox * at.stride:
-                total += of.y[_U(_of_y(b, c, oy, ox, of.y_pitch, of))]
-    write_or_add(of.x, _U(_of_x(b, c, iy, ix, of)), total, of.add)
+                total += of.y[_U(_index_in_y(b, c, oy, ox, of.y_pitch, of))]
+    write_or_add(of.x, _U(_index_in_x(b, c, iy, ix, of)), total, of.add)
 
 
 @at_every_place(PoolMaps)
 def _mean(b: int, c: int, oy: int, ox: int, of: PoolMaps) -> None:
     """Write the mean of one window."""
     at, number = of.at, of.x.dtype.type
-    (first, last), total = covered(ox, at.wide, at.width, at), number(0)
-    first_row, last_row = covered(oy, at.high, at.height, at)
+    (first, last), total = covered_rows(ox, at.wide, at.width, at), number(0)
+    first_row, last_row = covered_rows(oy, at.high, at.height, at)
     for iy in range(first_row, last_row):
         for ix in range(first, last):
-            total += of.x[_U(_of_x(b, c, iy, ix, of))]
-    count = counted(oy, at.high, at.height, at) * counted(ox, at.wide, at.width, at)
-    of.y[_U(_of_y(b, c, oy, ox, of.y_pitch, of))] = total / number(count)
+            total += of.x[_U(_index_in_x(b, c, iy, ix, of))]
+    count = counted_rows(oy, at.high, at.height, at) * counted_rows(ox, at.wide, at.width, at)
+    of.y[_U(_index_in_y(b, c, oy, ox, of.y_pitch, of))] = total / number(count)
 
 
 @at_every_place(PoolMaps)
@@ -170,12 +170,12 @@ def _mean_backward(b: int, c: int, iy: int, ix: int, of: PoolMaps) -> None:
     """Compute one value of ``dx``: the sum, over the windows that cover it, of ``dy`` divided by
     their sizes."""
     at, number = of.at, of.x.dtype.type
-    first_row, last_row = covering(iy, at.high, at.rows, at)
-    first, last = covering(ix, at.wide, at.columns, at)
+    first_row, last_row = covering_windows(iy, at.high, at.rows, at)
+    first, last = covering_windows(ix, at.wide, at.columns, at)
     total = number(0)
     for oy in range(first_row, last_row):
-        tall = counted(oy, at.high, at.height, at)
+        tall = counted_rows(oy, at.high, at.height, at)
         for ox in range(first, last):
-            count = number(tall * counted(ox, at.wide, at.width, at))
-            total += of.y[_U(_of_y(b, c, oy, ox, of.y_pitch, of))] / count
-    write_or_add(of.x, _U(_of_x(b, c, iy, ix, of)), total, of.add)
+            count = number(tall * counted_rows(ox, at.wide, at.width, at))
+            total += of.y[_U(_index_in_y(b, c, oy, ox, of.y_pitch, of))] / count
+    write_or_add(of.x, _U(_index_in_x(b, c, iy, ix, of)), total, of.add)
