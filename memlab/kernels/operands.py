@@ -24,7 +24,7 @@ class ConvWindow(NamedTuple):
     dilation: int
 
 
-class PoolWindow(NamedTuple):
+class Geometry(NamedTuple):
     """Sizes of a pooling: height and width of the input, rows and columns of the output, height
     (``high``) and width (``wide``) of the window, then stride and padding."""
 
@@ -83,7 +83,7 @@ def conv_window(call: KernelCall) -> ConvWindow:
     return ConvWindow(height, width, rows, columns, *settings)
 
 
-def pool_window(call: KernelCall, x: Array, y: Array) -> PoolWindow:
+def pool_geometry(call: KernelCall, x: Array, y: Array) -> Geometry:
     """Sizes and settings of the pooling that a call computes.
 
     Args:
@@ -94,4 +94,4 @@ def pool_window(call: KernelCall, x: Array, y: Array) -> PoolWindow:
     assert isinstance(call.layer, MaxPool2d | AvgPool2d)
     _, channels, height, width = x.shape
     pool = call.layer.geometry((channels, height, width))
-    return PoolWindow(height, width, y.shape[2], y.shape[3], *pool)
+    return Geometry(height, width, y.shape[2], y.shape[3], *pool)

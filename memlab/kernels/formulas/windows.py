@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import gcd
 
-from memlab.kernels.operands import PoolWindow
+from memlab.kernels.operands import Geometry
 
 
 def source(place: int, position: int, stride: int, pad: int, dilation: int) -> int:
@@ -66,20 +66,20 @@ def recurrence(stride: int, dilation: int) -> tuple[int, int]:
     return positions, positions * dilation // stride
 
 
-def covered_rows(place: int, kernel: int, size: int, at: PoolWindow) -> tuple[int, int]:
+def covered_rows(place: int, kernel: int, size: int, at: Geometry) -> tuple[int, int]:
     """First row under a pooling window, and the one after the last; columns likewise."""
     start = place * at.stride - at.pad
     return max(0, start), min(start + kernel, size)
 
 
-def counted_rows(place: int, kernel: int, size: int, at: PoolWindow) -> int:
+def counted_rows(place: int, kernel: int, size: int, at: Geometry) -> int:
     """Number of rows (or columns) that average pooling divides by: padding counts, rows beyond the
     padded image do not."""
     start = place * at.stride - at.pad
     return min(start + kernel, size + at.pad) - start
 
 
-def covering_windows(row: int, kernel: int, places: int, at: PoolWindow) -> tuple[int, int]:
+def covering_windows(row: int, kernel: int, places: int, at: Geometry) -> tuple[int, int]:
     """First output place whose pooling window covers a row (or column), and the one after the last:
     the inverse of ``covered_rows``."""
     first = -((kernel - 1 - at.pad - row) // at.stride)

@@ -10,7 +10,7 @@ import numpy as np
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.flat_arrays import lines
 from memlab.kernels.formulas.windows import counted_rows, covered_rows
-from memlab.kernels.operands import PoolWindow, pool_window
+from memlab.kernels.operands import Geometry, pool_geometry
 from memlab.kernels.registry import Array, KernelCall, kernel
 
 _U = np.uint64
@@ -24,7 +24,7 @@ def max_pool2d(call: KernelCall) -> None:
     Shapes: x (B, C, H, W), y and indices (B, C, Ho, Wo).
     """
     x, y, indices = call["x"], call["y"], call.arrays.get("indices")
-    at, index_arrays = pool_window(call, x, y), () if indices is None else (indices,)
+    at, index_arrays = pool_geometry(call, x, y), () if indices is None else (indices,)
     for x_line, y_line, *index in lines(x, y, *index_arrays):
         _maximum(x_line, y_line, index[0] if index else None, at)
 
@@ -36,7 +36,7 @@ def max_pool2d_backward(call: KernelCall) -> None:
     Shapes: dy and indices (B, C, Ho, Wo), dx (B, C, H, W).
     """
     dx, dy, indices = call["dx"], call["dy"], call["indices"]
-    at = pool_window(call, dx, dy)
+    at = pool_geometry(call, dx, dy)
     for dx_line, dy_line, index in lines(dx, dy, indices):
         _maximum_backward(dy_line, index, dx_line, at, call.accumulate)
 
@@ -48,7 +48,7 @@ def avg_pool2d(call: KernelCall) -> None:
 
     Shapes: x (B, C, H, W), y (B, C, Ho, Wo).
     """
-    at = pool_window(call, call["x"], call["y"])
+    at = pool_geometry(call, call["x"], call["y"])
     for x, y in lines(call["x"], call["y"]):
         _mean(x, y, at)
 
@@ -59,15 +59,15 @@ def avg_pool2d_backward(call: KernelCall) -> None:
 
     Shapes: dy (B, C, Ho, Wo), dx (B, C, H, W).
     """
-    at = pool_window(call, call["dx"], call["dy"])
+    at = pool_geometry(call, call["dx"], call["dy"])
     for dx, dy in lines(call["dx"], call["dy"]):
         _mean_backward(dy, dx, at, call.accumulate)
 
 
 @compiled
-def _maximum(x: Array, y: Array, indices: Array | None, pool_window: PoolWindow) -> None:
+def _maximum(x: Array, y: Array, indices: Array | None, pool_geometry: Geometry) -> None:
     """Largest value of every window, with its place if there are ``indices``."""
-    height, width, rows, columns, high, wide, stride, pad = pool_window
+    height, width, rows, columns, high, wide, stride, pad = pool_geometry
     for plane in range(x.size // (height * width)):
         image = x[plane * height * width :][: height * width]
         for oy in range(rows):
@@ -97,9 +97,7 @@ def _largest(
 
 
 @compiled
-def _maximum_backward(
-    dy: Array, indices: Array, dx: Array, at: PoolWindow, accumulate: bool
-) -> None:
+def _maximum_backward(dy: Array, indices: Array, dx: Array, at: Geometry, accumulate: bool) -> None:
     """Add each gradient to the place that its window took."""
     if not accumulate:
         dx[:] = 0
@@ -114,7 +112,7 @@ def _maximum_backward(
 
 
 @compiled
-def _mean(x: Array, y: Array, at: PoolWindow) -> None:
+def _mean(x: Array, y: Array, at: Geometry) -> None:
     """Mean of every window."""
     for plane in range(x.size // (at.height * at.width)):
         for oy in range(at.rows):
@@ -132,7 +130,7 @@ def _mean(x: Array, y: Array, at: PoolWindow) -> None:
 
 
 @compiled
-def _mean_backward(dy: Array, dx: Array, at: PoolWindow, accumulate: bool) -> None:
+def _mean_backward(dy: Array, dx: Array, at: Geometry, accumulate: bool) -> None:
     """Add each gradient, in equal parts, to the places of its window."""
     if not accumulate:
         dx[:] = 0

@@ -15,7 +15,7 @@ from memlab.kernels.cuda.elementwise_loops import at_every_place, every_place
 from memlab.kernels.cuda.flat_arrays import line, pitch
 from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.formulas.windows import counted_rows, covered_rows, covering_windows
-from memlab.kernels.operands import PoolWindow, pool_window
+from memlab.kernels.operands import Geometry, pool_geometry
 from memlab.kernels.registry import KernelCall, kernel
 
 _U = np.uint64
@@ -28,7 +28,7 @@ class PoolMaps(NamedTuple):
     x_pitch: int
     y: Values
     y_pitch: int
-    at: PoolWindow
+    at: Geometry
     add: bool
 
 
@@ -91,7 +91,7 @@ def avg_pool2d_backward(call: KernelCall) -> None:
 def _maps(call: KernelCall, x: Any, y: Any) -> PoolMaps:
     """Operands of a pooling, as the kernels take them."""
     spans = line(x), pitch(x), line(y), pitch(y)
-    return PoolMaps(*spans, pool_window(call, x, y), call.accumulate)
+    return PoolMaps(*spans, pool_geometry(call, x, y), call.accumulate)
 
 
 @inlined
@@ -107,7 +107,7 @@ def _index_in_y(b: int, c: int, row: int, column: int, pitch: int, of: PoolMaps)
 
 
 @inlined
-def _largest(x: Any, plane: int, oy: int, ox: int, at: PoolWindow) -> tuple[Any, int]:
+def _largest(x: Any, plane: int, oy: int, ox: int, at: Geometry) -> tuple[Any, int]:
     """Largest value in a window (the first of equal ones, or a NaN), and its place."""
     top, left = oy * at.stride - at.pad, ox * at.stride - at.pad
     ky, kx = max(0, -top), max(0, -left)
