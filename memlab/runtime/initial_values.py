@@ -137,7 +137,7 @@ def as_numbers(tensor: Tensor, name: str, given: npt.ArrayLike) -> Array:
     wanted = "iu" if tensor.format.kind == "int" else "fiu"
     if array.dtype.kind not in wanted:
         raise InputError(
-            f"{name} must hold {'numbers' if 'f' in wanted else 'whole as_numbers'}, got "
+            f"{name} must hold {'numbers' if 'f' in wanted else 'whole numbers'}, got "
             f"{array.dtype}; try .astype({tensor.format.stored_as!r})."
         )
     if array.dtype.kind == "f" and not np.isfinite(array).all():

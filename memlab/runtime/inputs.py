@@ -81,13 +81,13 @@ class Inputs:
         self, inputs: Sequence[InputSpec], batch: int, parts: int, seed: int,
         x: npt.ArrayLike | None, labels: npt.ArrayLike | None,
     ) -> None:  # fmt: skip
-        self.wanted = {spec.tensor.name: spec for spec in inputs}
+        self.specs = {spec.tensor.name: spec for spec in inputs}
         self.batch, self.parts = batch, parts
-        given: dict[str, npt.ArrayLike | None] = dict(zip(self.wanted, (x, labels), strict=False))
-        self.draws = {name: unmetered(initial_values.generator, seed, name) for name in self.wanted}
+        given: dict[str, npt.ArrayLike | None] = dict(zip(self.specs, (x, labels), strict=False))
+        self.draws = {name: unmetered(initial_values.generator, seed, name) for name in self.specs}
         if self.parts > 1:
             given = {name: unmetered(self._checked, spec, given[name])
-                     for name, spec in self.wanted.items()}  # fmt: skip
+                     for name, spec in self.specs.items()}  # fmt: skip
         self.given: Mapping[str, npt.ArrayLike | None] = given
 
     def write(self, name: str, tensor: Tensor, part: int, values: Array) -> None:
@@ -103,7 +103,7 @@ class Inputs:
             InputError: given values have another shape or kind, hold NaN or infinity, or name no
                 class or no token.
         """
-        given, (_, starts, what, below) = self.given[name], self.wanted[name]
+        given, (_, starts, what, below) = self.given[name], self.specs[name]
         array = None if given is None else initial_values.as_numbers(tensor, tensor.name, given)
         if self.parts > 1 and array is not None:
             array = array[(part - 1) * self.batch : part * self.batch]

@@ -13,10 +13,10 @@ from memlab.kernels.registry import Array
 
 def panel(image: Array, at: ConvWindow, places: range) -> Array:
     """Lower some output places of an image (C, H, W): (C k k, places), 0 in the padding."""
-    found = np.zeros((len(image), at.kernel, at.kernel, len(places)), image.dtype)
+    lowered = np.zeros((len(image), at.kernel, at.kernel, len(places)), image.dtype)
     for ky, kx, lane, iy, ix in _reads(at, places):
-        found[:, ky, kx, lane] = image[:, iy, ix]
-    return found.reshape(-1, len(places))
+        lowered[:, ky, kx, lane] = image[:, iy, ix]
+    return lowered.reshape(-1, len(places))
 
 
 def add_back(lowered: Array, image: Array, at: ConvWindow, places: range) -> None:

@@ -48,8 +48,8 @@ def theirs(trial: Trial, weights: Array | None, dtype: np.dtype) -> dict[str, Ar
     output = FUNCTIONS[layer.kind](layer, inputs, values)
     grads = None if weights is None else torch.tensor(weights, dtype=output.dtype)
     output.backward(grads)
-    found = {"output": output.detach().numpy()}
-    return found | {f"d{n}": values[n].grad.numpy() for n in (*trial.inputs, *trial.learned)}
+    outputs = {"output": output.detach().numpy()}
+    return outputs | {f"d{n}": values[n].grad.numpy() for n in (*trial.inputs, *trial.learned)}
 
 
 def conv2d(layer, x, values):
@@ -143,8 +143,8 @@ FUNCTIONS = {
 
 
 def ours(trial: Trial, weights: Array | None) -> dict[str, Array]:
-    found = {"output": trial.output(trial.forward())}
-    return found | (trial.backward(weights) if trial.backward_op else {})
+    outputs = {"output": trial.output(trial.forward())}
+    return outputs | (trial.backward(weights) if trial.backward_op else {})
 
 
 @pytest.mark.parametrize("batch", [1, 3])
@@ -154,8 +154,8 @@ def test_the_same_in_fp64(case: Case, batch: int) -> None:
     weights = trial.weights()
     if isinstance(case.layer, L.BatchNorm) and trial.values["x"][:, 0].size == 1:
         pytest.skip("PyTorch refuses to normalise one value")
-    found, expected = ours(trial, weights), theirs(trial, weights, np.dtype(np.float64))
-    for name, array in found.items():
+    results, expected = ours(trial, weights), theirs(trial, weights, np.dtype(np.float64))
+    for name, array in results.items():
         assert distance(array, expected[name]) < 1e-12, name
 
 
@@ -164,8 +164,8 @@ def test_as_exact_in_fp32(case: Case) -> None:
     trial = Trial(case, 4, "fp32")
     weights = trial.weights()
     truth = theirs(trial, weights, np.dtype(np.float64))
-    found, rival = ours(trial, weights), theirs(trial, weights, np.dtype(np.float32))
-    for name, array in found.items():
+    results, rival = ours(trial, weights), theirs(trial, weights, np.dtype(np.float32))
+    for name, array in results.items():
         error, allowed = (distance(a[name], truth[name]) for a in ({name: array}, rival))
         assert error <= 2 * allowed + ROUNDING, name
 
@@ -182,11 +182,11 @@ def test_running_statistics() -> None:
 def test_batch_norm_in_inference() -> None:
     trial = Trial(Case(L.BatchNorm(epsilon=1e-3), ((4, 3, 5),)), 3)
     running = {name: trial.rng.random(4) for name in ("running_mean", "running_var")}
-    found = infer(trial, **running)
+    y = infer(trial, **running)
     x, *rest = (torch.tensor((trial.values | running)[name]) for name in ("x", *trial.learned))
     running_there = (torch.tensor(array) for array in running.values())
     expected = F.batch_norm(x, *running_there, *rest, eps=1e-3)
-    assert distance(found, expected.numpy()) < 1e-14
+    assert distance(y, expected.numpy()) < 1e-14
 
 
 def test_softmax() -> None:

@@ -24,9 +24,9 @@ def results(layer: Conv2d, shape: tuple[int, ...], name: str, format: str) -> di
 
 
 def agree(layer: Conv2d, shape: tuple[int, ...], name: str, format: str) -> None:
-    found = results(layer, shape, name, format)
+    outputs = results(layer, shape, name, format)
     for key, expected in results(layer, shape, "direct", format).items():
-        assert distance(found[key], expected.astype(np.float64)) < NEAR[format], key
+        assert distance(outputs[key], expected.astype(np.float64)) < NEAR[format], key
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -84,10 +84,10 @@ def test_backward_from_a_mask_is_backward_from_y(
 @pytest.mark.parametrize("accumulate", [False, True])
 def test_backward_reads_and_writes_slices(accumulate: bool) -> None:
     y, dy, dx = (drawn((3, 4, 3, 3), np.float32, seed) for seed in range(3))
-    whole, into = dx.copy(), as_slice(dx)
-    relu_backward_masked(dy, packed(y), whole, accumulate)
+    dense, into = dx.copy(), as_slice(dx)
+    relu_backward_masked(dy, packed(y), dense, accumulate)
     relu_backward_masked(as_slice(dy), packed(y), into, accumulate)
-    assert into.tobytes() == whole.tobytes()
+    assert into.tobytes() == dense.tobytes()
     large = into.base
     assert large is not None
     assert np.isnan(large[:, 0]).all()
@@ -105,8 +105,8 @@ def test_without_a_mask_nothing_changes() -> None:
 def test_no_array_is_made(format: str) -> None:
     y, dy = (drawn((3, 5, 3, 3), DTYPES[format], seed) for seed in range(2))
     mask, dx = packed(y), np.zeros_like(y)
-    for each in (dy, as_slice(dy)):
-        arrays = {"x": each, "y": y, "dy": each, "dx": dx, "mask": mask}
+    for gradient in (dy, as_slice(dy)):
+        arrays = {"x": gradient, "y": y, "dy": gradient, "dx": dx, "mask": mask}
         for kind in ("relu", "relu.backward"):
             assert allocated(find(kind, format=format), KernelCall(arrays)) == 0
     loops: list[Any] = [bitmask._pack, bitmask._backward]

@@ -61,9 +61,9 @@ def test_blocks_are_what_numpy_makes_of_them(block: int, format: Format) -> None
     wanted_codes, wanted_scales = expected(values, format, block)
     assert (as_words(codes) == as_words(wanted_codes)).all()
     assert (scales == wanted_scales).all()
-    found = widened((codes, scales), format, block)
-    each = np.repeat(scales, block)[: values.size].reshape(values.shape)
-    assert (found == codes.astype(np.float32) * each).all()
+    restored = widened((codes, scales), format, block)
+    scale_per_value = np.repeat(scales, block)[: values.size].reshape(values.shape)
+    assert (restored == codes.astype(np.float32) * scale_per_value).all()
 
 
 @pytest.mark.parametrize("format", FORMATS8, ids=str)
@@ -71,11 +71,11 @@ def test_the_largest_of_a_block_stays_and_the_others_are_near(format: Format) ->
     values, block = gradients(4096), 64
     largest = np.repeat(np.abs(values.reshape(-1, block)).max(1), block)
     for key, steps in ((None, 0.5), (5, 1)):
-        found = widened(narrowed(values, format, block, key), format, block)
+        restored = widened(narrowed(values, format, block, key), format, block)
         at_most = np.abs(values) * format.epsilon + largest / format.largest * format.smallest
-        assert (np.abs(found - values) <= 1.0001 * steps * at_most).all()
+        assert (np.abs(restored - values) <= 1.0001 * steps * at_most).all()
         top = np.abs(values) == largest
-        np.testing.assert_allclose(found[top], values[top], 2e-7)
+        np.testing.assert_allclose(restored[top], values[top], 2e-7)
 
 
 @pytest.mark.parametrize("format", FORMATS8, ids=str)
@@ -85,9 +85,9 @@ def test_a_block_of_zeros_has_the_scale_0(key: int | None, format: Format) -> No
     values[4:8], values[2] = 5, -0.0
     codes, scales = narrowed(values, format, 4, key)
     assert (scales == np.array([0, 5 / format.largest, 0], np.float32)).all()
-    found = widened((codes, scales), format, 4)
-    assert (found == values).all()
-    assert np.signbit(found[2])
+    restored = widened((codes, scales), format, 4)
+    assert (restored == values).all()
+    assert np.signbit(restored[2])
 
 
 @pytest.mark.parametrize("format", FORMATS8, ids=str)
@@ -97,10 +97,10 @@ def test_no_block_of_numbers_leaves_the_format(key: int | None, format: Format) 
     powers = 2.0 ** np.arange(-149, 127)
     ones = np.random.default_rng(1).uniform(1, 2, (400, powers.size))
     values = np.array(ones * powers, np.float32)
-    found = widened(narrowed(values, format, 1, key), format, 1)
-    assert np.isfinite(found).all()
+    restored = widened(narrowed(values, format, 1, key), format, 1)
+    assert np.isfinite(restored).all()
     normal = values > 2.0**-110
-    np.testing.assert_allclose(found[normal], values[normal], 2e-7)
+    np.testing.assert_allclose(restored[normal], values[normal], 2e-7)
 
 
 @pytest.mark.parametrize("format", FORMATS8, ids=str)
@@ -109,9 +109,9 @@ def test_no_block_of_numbers_leaves_the_format(key: int | None, format: Format) 
 def test_what_is_no_number_spoils_its_block(value: float, key: int | None, format: Format) -> None:
     values = np.ones(12, np.float32)
     values[5] = value
-    found = widened(narrowed(values, format, 4, key), format, 4)
-    assert np.isnan(found[4:8]).all()
-    np.testing.assert_allclose(np.delete(found, range(4, 8)), 1, 1e-6)
+    restored = widened(narrowed(values, format, 4, key), format, 4)
+    assert np.isnan(restored[4:8]).all()
+    np.testing.assert_allclose(np.delete(restored, range(4, 8)), 1, 1e-6)
 
 
 @pytest.mark.parametrize("format", FORMATS8, ids=str)

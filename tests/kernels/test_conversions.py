@@ -61,11 +61,11 @@ def expected(values: Array, format: Format) -> Array:
         return cut(values) if format.name == "tf32" else values.astype(format.dtype())
 
 
-def assert_same(found: Array, wanted: Array) -> None:
+def assert_same(actual: Array, wanted: Array) -> None:
     """The same bits, where a NaN is as good as another."""
-    assert found.dtype == wanted.dtype
-    both = np.isnan(found.astype(np.float32)) & np.isnan(wanted.astype(np.float32))
-    assert ((as_words(found) == as_words(wanted)) | both).all()
+    assert actual.dtype == wanted.dtype
+    both = np.isnan(actual.astype(np.float32)) & np.isnan(wanted.astype(np.float32))
+    assert ((as_words(actual) == as_words(wanted)) | both).all()
 
 
 def finite(format: Format) -> Array:
@@ -111,8 +111,8 @@ def test_any_bits_are_rounded(format: Format) -> None:
     rng = np.random.default_rng(1)
     values = rng.integers(0, 2**32, 2_000_000, np.uint32).view(np.float32)
     near = rng.standard_normal(1_000_000) * 2.0 ** rng.integers(-26, 17, 1_000_000)
-    for each in (values, near.astype(np.float32)):
-        assert_same(narrowed(each, format), expected(each, format))
+    for line in (values, near.astype(np.float32)):
+        assert_same(narrowed(line, format), expected(line, format))
 
 
 @pytest.mark.parametrize("format", SMALL, ids=str)
@@ -163,10 +163,10 @@ def test_a_draw_is_one_of_the_two_neighbours(format: Format) -> None:
     at = at[at % 1024 != 1023]  # where the values of tf32 have gaps
     low, high = values[at], values[at + 1]
     between = (low + (high - low) * rng.random(at.size, np.float32)).astype(np.float32)
-    found = narrowed(-between, format, 11).astype(np.float32)
-    assert ((found == -low) | (found == -high)).all()
-    assert (found == -low).any()
-    assert (found == -high).any()
+    rounded_values = narrowed(-between, format, 11).astype(np.float32)
+    assert ((rounded_values == -low) | (rounded_values == -high)).all()
+    assert (rounded_values == -low).any()
+    assert (rounded_values == -high).any()
 
 
 @pytest.mark.parametrize("part", [2.0**-13, 0.125, 0.5, 0.75, 1 - 2.0**-10])
@@ -191,7 +191,7 @@ def test_values_drift_to_no_side() -> None:
 
 
 def test_beyond_the_largest_value_a_draw_leaves_the_format() -> None:
-    for format in (each for each in SMALL if each.nan):
+    for format in (small for small in SMALL if small.nan):
         over = np.array([min(2 * format.largest, FORMATS["fp32"].largest), np.inf], np.float32)
         over = np.repeat(over, 1000)
         assert not np.isfinite(narrowed(over, format, 1).astype(np.float32)).any()
@@ -234,8 +234,10 @@ def test_no_array_is_made(format: Format) -> None:
 
 def loops(format: Format) -> list[Any]:
     """The compiled ones, which a test has called."""
-    found: list[Any] = [conversions._narrow(format)]
-    return found if format.name == "tf32" else [*found, conversions._widen(format)]
+    loops_of_format: list[Any] = [conversions._narrow(format)]
+    return (
+        loops_of_format if format.name == "tf32" else [*loops_of_format, conversions._widen(format)]
+    )
 
 
 def fills_vectors(loop: Any, signature: Any) -> bool:

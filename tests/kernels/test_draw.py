@@ -60,5 +60,5 @@ def test_the_generator_is_splitmix64() -> None:
 
     expected = [6457827717110365317, 3203168211198807973, 9817491932198370423]
     with np.errstate(over="ignore"):
-        found = [int(mix(np.uint64(1234567) + np.uint64(i) * GOLDEN)) for i in (1, 2, 3)]
-    assert found == expected
+        numbers = [int(mix(np.uint64(1234567) + np.uint64(i) * GOLDEN)) for i in (1, 2, 3)]
+    assert numbers == expected

@@ -48,9 +48,9 @@ def test_every_lane_of_every_sum_is_what_numpy_computes(format: str, count: int)
     expected = start(kernel)
     for _ in range(steps):
         expected = expected + (products or expected * given[0])
-    found = kernel(start(kernel), given, steps)
-    assert found.dtype == ARITHMETIC[format].sum
-    assert np.array_equal(found, expected)
+    sums = kernel(start(kernel), given, steps)
+    assert sums.dtype == ARITHMETIC[format].sum
+    assert np.array_equal(sums, expected)
     assert kernel.run(3) == 2 * 3 * kernel.sums * count
     assert kernel.shape == (kernel.sums, count // ARITHMETIC[format].products)
 
@@ -144,9 +144,9 @@ def test_the_features_are_those_that_numba_compiles_for(monkeypatch: Any) -> Non
 def test_a_sum_is_numpys(dtype: str, blocks: int) -> None:
     count = blocks * vector_experiments.BLOCK // np.dtype(dtype).itemsize
     values = np.random.default_rng(0).integers(0, 120, count).astype(dtype)
-    found = vector_experiments.total(values)
-    assert found.dtype == values.dtype
-    assert found == values.sum(dtype=dtype)  # both wrap around
+    total = vector_experiments.total(values)
+    assert total.dtype == values.dtype
+    assert total == values.sum(dtype=dtype)  # both wrap around
 
 
 @pytest.mark.parametrize("count", [0, 1, vector_experiments.BLOCK + 8])

@@ -12,10 +12,10 @@ from memlab.step.fp32_tiles import OVERFLOW, SCALE, STEPS, TAKEN
 
 
 def overflows(*gradients: Array) -> bool:
-    found = np.array(True)
-    named = {f"gradient of {index}": each for index, each in enumerate(gradients)}
-    check_finite(KernelCall({**named, OVERFLOW: found}))
-    return bool(found)
+    overflow = np.array(True)
+    named = {f"gradient of {index}": gradient for index, gradient in enumerate(gradients)}
+    check_finite(KernelCall({**named, OVERFLOW: overflow}))
+    return bool(overflow)
 
 
 @pytest.mark.parametrize("format", STORED)

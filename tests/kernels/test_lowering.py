@@ -102,11 +102,11 @@ def test_the_same_as_pytorch_bit_for_bit():
     rng = np.random.default_rng(1)
     for turn, (shape, k, stride, pad, dilation) in enumerate(drawn(300)):
         x = whole_numbers(rng, shape).astype(np.float32 if turn % 2 else np.float64)
-        found = kernels.im2col(x, k, stride, pad, dilation)
+        lowered = kernels.im2col(x, k, stride, pad, dilation)
         there = {"kernel_size": k, "stride": stride, "padding": pad, "dilation": dilation}
         expected = torch.nn.functional.unfold(torch.from_numpy(x), **there)
-        assert found.tobytes() == expected.numpy().tobytes(), (shape, there)
-        y = whole_numbers(rng, found.shape).astype(x.dtype)
+        assert lowered.tobytes() == expected.numpy().tobytes(), (shape, there)
+        y = whole_numbers(rng, lowered.shape).astype(x.dtype)
         folded = torch.nn.functional.fold(torch.from_numpy(y), shape[2:], **there)
         back = kernels.col2im(y, shape, k, stride, pad, dilation)
         assert (back == folded.numpy()).all(), (shape, there)

@@ -67,9 +67,9 @@ def places(case: Case) -> list[tuple[Op, bool, str, str]]:
 def test_a_row_says_where_an_output_may_lie_over_an_input(case: Case) -> None:
     trial = Trial(case, BATCH)
     for op, training, slot, source in places(case):
-        said = source in op.traits.over.get(slot, ())
-        expected = said or (op.kind, slot, source) in ALSO
-        assert same(trial, op, slot, source, training) == expected, (op.kind, slot, source, said)
+        allowed = source in op.traits.over.get(slot, ())
+        expected = allowed or (op.kind, slot, source) in ALSO
+        assert same(trial, op, slot, source, training) == expected, (op.kind, slot, source, allowed)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -78,7 +78,7 @@ def test_what_a_row_lays_over_an_input_is_like_it(case: Case) -> None:
         for slot, sources in op.traits.over.items():
             inputs = [op.reads[source] for source in sources]
             assert inputs
-            assert all(alike(op.writes[slot], each) for each in inputs)
+            assert all(alike(op.writes[slot], tensor) for tensor in inputs)
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.layer.row.cheap], ids=str)

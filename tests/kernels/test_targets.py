@@ -43,9 +43,9 @@ def trials(target: str, case: Case) -> tuple[Trial, Trial]:
     return Trial(case, BATCH, target=target), Trial(known, BATCH)
 
 
-def agree(found: dict[str, Array], expected: dict[str, Array]) -> None:
-    assert found.keys() == expected.keys()
-    for name, array in found.items():
+def agree(results: dict[str, Array], expected: dict[str, Array]) -> None:
+    assert results.keys() == expected.keys()
+    for name, array in results.items():
         assert distance(array, expected[name].astype(np.float64)) < NEAR, name
 
 
@@ -112,8 +112,8 @@ def test_gradients_that_are_slices_of_larger_samples(target: str, case: Case) ->
     dy, there = trial.weights(), trial.draw("dx", trial.forward_op.reads["x"])
     assert dy is not None
     into, expected = as_slice(there), as_slice(there)
-    found = trial.backward(as_slice(dy), into)
-    agree(found, known.backward(dy, expected))
+    gradients = trial.backward(as_slice(dy), into)
+    agree(gradients, known.backward(dy, expected))
     assert (np.isnan(whole(into)) == np.isnan(whole(expected))).all()
 
 
@@ -134,8 +134,8 @@ def test_the_first_layer_has_no_gradient_of_its_input(target: str, case: Case) -
     reads = {name: tensor for name, tensor in op.reads.items() if name != "weight"}
     writes = {name: tensor for name, tensor in op.writes.items() if name != "dx"}
     first = replace(op, reads=reads, writes=writes)
-    found = trial.call(first, {**trial.values, "dy": dy})
-    agree(found, {name: expected[name] for name in writes})
+    gradients = trial.call(first, {**trial.values, "dy": dy})
+    agree(gradients, {name: expected[name] for name in writes})
 
 
 def learned(device: str) -> list[Case]:
@@ -148,11 +148,11 @@ def test_gradients_of_parameters_are_added_up(target: str, case: Case) -> None:
     trial, known = trials(target, case)
     dy, reads = trial.weights(), trial.forward_op.reads
     there = {f"d{name}": trial.draw(name, reads[name]) for name in trial.learned}
-    found, expected = (
+    gradients, expected = (
         one.backward(dy, {name: values.copy() for name, values in there.items()})
         for one in (trial, known)
     )
-    agree(found, expected)
+    agree(gradients, expected)
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -36,14 +36,14 @@ CASES = [
 @pytest.mark.parametrize("format", ["fp32", "fp64"])
 @pytest.mark.parametrize(("shape", "layer", "name"), CASES)
 def test_several_threads_compute_the_same_bits(shape, layer, name, format, batch):
-    found = []
+    runs = []
     for threads in (1, 2, 3):
         trial = Trial(Case(layer, (shape,), name, threads), batch, format)
         dy, into = trial.weights(), trial.draw("dx", trial.forward_op.reads["x"])
         assert trial.forward_op.algorithm == name
-        found.append((trial.forward(), trial.backward(dy), trial.backward(dy, into)))
-    for several in found[1:]:
-        for one, other in zip(found[0], several, strict=True):
+        runs.append((trial.forward(), trial.backward(dy), trial.backward(dy, into)))
+    for several in runs[1:]:
+        for one, other in zip(runs[0], several, strict=True):
             assert one.keys() == other.keys()
             for key, values in one.items():
                 assert np.isfinite(values).all()
@@ -94,19 +94,19 @@ def test_the_plan_of_several_threads_holds(network, name):
 @pytest.mark.parametrize("count", [1, 2, 3, 7])
 @pytest.mark.parametrize("units", [0, 1, 2, 5, 12])
 def test_every_unit_has_one_worker(units, count):
-    found = parts.shares(units, count)
-    assert [unit for share in found for unit in share] == [*range(units)]
-    assert max(map(len, found)) - min(map(len, found)) <= 1
+    ranges = parts.shares(units, count)
+    assert [unit for share in ranges for unit in share] == [*range(units)]
+    assert max(map(len, ranges)) - min(map(len, ranges)) <= 1
 
 
 @pytest.mark.parametrize("units", [range(12), range(1, 11), range(3, 7), range(4, 8)])
 def test_pieces_are_the_units_of_each_image(units):
-    found = [
+    ranges = [
         image * 4 + unit
         for image, first, stop in parts.image_ranges(units, 4)
         for unit in range(first, stop)
     ]
-    assert found == [*units]
+    assert ranges == [*units]
     assert all(first < stop for _, first, stop in parts.image_ranges(units, 4))
 
 

@@ -30,9 +30,9 @@ def of(trial: Trial) -> ConvWindow:
 def test_forward_is_that_of_the_plain_kernel(shape, layer, way, tile):
     trial = Trial(Case(layer, (shape,), way), 2)
     y, weight = trial.forward()["y"], trial.values["weight"]
-    for image, found in zip(trial.values["x"], y, strict=True):
+    for image, maps in zip(trial.values["x"], y, strict=True):
         expected = plain.convolution(image, weight, of(trial), tile)
-        assert distance(found.reshape(len(found), -1), expected) < NEAR
+        assert distance(maps.reshape(len(maps), -1), expected) < NEAR
 
 
 @pytest.mark.parametrize("tile", [1, 5, 48])
@@ -41,13 +41,13 @@ def test_gradients_are_those_of_the_plain_kernel(shape, layer, tile):
     trial = Trial(Case(layer, (shape,), "im2col-tile"), 2)
     x, weight, dy = trial.values["x"], trial.values["weight"], trial.weights()
     assert dy is not None
-    found, total = trial.backward(dy), np.zeros_like(weight)
-    for image, one, dx in zip(x, dy, found["dx"], strict=True):
-        lines = one.reshape(len(one), -1)
+    gradients, total = trial.backward(dy), np.zeros_like(weight)
+    for image, dmaps, dx in zip(x, dy, gradients["dx"], strict=True):
+        lines = dmaps.reshape(len(dmaps), -1)
         dweight, dimage = plain.gradients(image, weight, lines, of(trial), tile)
         total += dweight
         assert distance(dx, dimage) < NEAR
-    assert distance(found["dweight"], total) < NEAR
+    assert distance(gradients["dweight"], total) < NEAR
 
 
 @pytest.mark.parametrize("first", [0, 3, 11])

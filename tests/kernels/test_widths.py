@@ -23,7 +23,7 @@ from memlab.step.tensor import Tensor
 from tests.kernels_by_case import Case, Trial, distance
 
 ROOT = Path(__file__).resolve().parents[2]
-WIDTHS = sorted({(each.bits, each.registers) for each in vector_code.WIDTHS})
+WIDTHS = sorted({(width.bits, width.registers) for width in vector_code.WIDTHS})
 ROOM = 512
 """Values on each side of a workspace that nobody may touch."""
 FORCED = """
@@ -48,14 +48,14 @@ NEAR = {"fp64": 1e-10, "fp32": 1e-5}
 
 def results(name: str) -> dict[str, Array]:
     """Outputs and gradients of all layers by an algorithm, in both formats."""
-    found: dict[str, Array] = {}
+    arrays: dict[str, Array] = {}
     for at, (layer, shape) in enumerate(LAYERS):
         for format in NEAR:
             trial = Guarded(Case(layer, (shape,), name), 2, format)
             own = {"y": trial.forward()["y"], **trial.backward(trial.weights())}
-            found |= {f"{format} {at} {key}": values for key, values in own.items()}
+            arrays |= {f"{format} {at} {key}": values for key, values in own.items()}
             assert trial.untouched(), (name, layer, format)
-    return found
+    return arrays
 
 
 def compare(known: str) -> None:
@@ -79,7 +79,7 @@ class Guarded(Trial):
 
     def untouched(self) -> bool:
         """Whether nothing was written around any of them."""
-        edges = [(each[:ROOM], each[-ROOM:]) for each in self.__dict__["around"]]
+        edges = [(array[:ROOM], array[-ROOM:]) for array in self.__dict__["around"]]
         return all((edge == 33).all() for pair in edges for edge in pair)
 
 

@@ -147,15 +147,15 @@ class Oracle:
         return Found(loss.item(), gradients, arrays)
 
 
-def disagreement(found: Found, expected: Found) -> dict[str, float]:
+def disagreement(actual: Found, expected: Found) -> dict[str, float]:
     """The norm-wise difference of the loss, of every gradient and of every array."""
-    assert found.gradients.keys() == expected.gradients.keys()
-    assert found.arrays.keys() == expected.arrays.keys()
-    gaps = {"loss": abs(found.loss - expected.loss) / abs(expected.loss)}
+    assert actual.gradients.keys() == expected.gradients.keys()
+    assert actual.arrays.keys() == expected.arrays.keys()
+    gaps = {"loss": abs(actual.loss - expected.loss) / abs(expected.loss)}
     for name, gradient in expected.gradients.items():
-        gaps[f"gradient of {name}"] = distance(found.gradients[name], gradient)
+        gaps[f"gradient of {name}"] = distance(actual.gradients[name], gradient)
     for name, array in expected.arrays.items():
-        gaps[name] = distance(found.arrays[name], array)
+        gaps[name] = distance(actual.arrays[name], array)
     return gaps
 
 
@@ -192,7 +192,7 @@ def ratio_of_errors(name: str) -> float:
 
 
 def errors(
-    found: Found, oracle: Oracle, batch: tuple[Array, Array], decided: Decisions
+    actual: Found, oracle: Oracle, batch: tuple[Array, Array], decided: Decisions
 ) -> dict[str, float]:
     """The norm-wise error of every gradient that is not 0 but for rounding."""
     with Replayed(decided):
@@ -201,7 +201,7 @@ def errors(
     assert not decided.places
     sizes = {name: float(np.sqrt(np.mean(g * g))) for name, g in truth.items()}
     return {
-        name: max(distance(found.gradients[name], gradient), ROUNDING)
+        name: max(distance(actual.gradients[name], gradient), ROUNDING)
         for name, gradient in truth.items()
         if sizes[name] > NO_GRADIENT * max(sizes.values())
     }

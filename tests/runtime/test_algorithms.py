@@ -52,8 +52,8 @@ def test_mec_is_planned_and_priced_and_refused_before_anything_is_allocated(
         with pytest.raises(memlab.InputError, match=r"mec is planned only: try .*'im2col-image'"):
             call(step, 3)
     assert not taken
-    found = memlab.lowering(make(small()), batch=3, times={"conv1": {"mec": 0.0, "fft": 1.0}})
-    assert "mec" not in {op.algorithm for op in found.ops}
+    lowered = memlab.lowering(make(small()), batch=3, times={"conv1": {"mec": 0.0, "fft": 1.0}})
+    assert "mec" not in {op.algorithm for op in lowered.ops}
 
 
 @pytest.mark.parametrize("limit", [0, "20 kB", "1 MiB", None])

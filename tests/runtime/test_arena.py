@@ -142,14 +142,14 @@ def test_nan_stays_unclear_where_the_step_without_an_arena_does_not_fit(
 
     monkeypatch.setattr(run, "Session", Counted)
     free = need - 1
-    found = memlab.run(plain, 3, settings=OVERFLOWS, placement=placement, progress=True)
-    assert (found.nan, seen) == ((), [True])
-    assert found.as_dict()["unclear_nan"] == list(found.unclear) != []
-    assert "too little is free to run the step without the arena" in found.text()
+    result = memlab.run(plain, 3, settings=OVERFLOWS, placement=placement, progress=True)
+    assert (result.nan, seen) == ((), [True])
+    assert result.as_dict()["unclear_nan"] == list(result.unclear) != []
+    assert "too little is free to run the step without the arena" in result.text()
     monkeypatch.setattr("memlab.free_memory.room", lambda: Room(10**9))
     free = need
-    found = memlab.run(plain, 3, settings=OVERFLOWS, placement=placement, progress=True)
-    assert (found.nan, found.unclear, seen) == ((), (), [True] * 3)
+    result = memlab.run(plain, 3, settings=OVERFLOWS, placement=placement, progress=True)
+    assert (result.nan, result.unclear, seen) == ((), (), [True] * 3)
 
 
 def test_who_reads_what_is_free_is_named_where_the_training_overflows_too(
@@ -171,10 +171,10 @@ def test_who_reads_what_is_free_is_named_where_the_training_overflows_too(
 
     with monkeypatch.context() as patch:
         patch.setattr(Session, "_compute", early)
-        found = ran(plain, 3, settings=OVERFLOWS, placement="best")
+        result = ran(plain, 3, settings=OVERFLOWS, placement="best")
     assert honest.nan == ()
-    assert found.nan == ("backward of fc3",)
-    assert "NaN       written by backward of fc3" in found.text()
+    assert result.nan == ("backward of fc3",)
+    assert "NaN       written by backward of fc3" in result.text()
 
 
 def overlapping(plain: Step, one: str, other: str) -> Placement:

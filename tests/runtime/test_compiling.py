@@ -27,16 +27,16 @@ def _no_collection() -> Iterator[None]:
 
 
 def test_the_outermost_compilation_counts() -> None:
-    with install_listener(EVENT, Compilations()) as found:
+    with install_listener(EVENT, Compilations()) as compilations:
         for _ in range(2):
             with trigger_event(EVENT), trigger_event(EVENT):
                 time.sleep(PAUSE)
         time.sleep(PAUSE)
-        inside = found.seconds
+        inside = compilations.seconds
     with trigger_event(EVENT):
         time.sleep(PAUSE)
-    assert found.seconds == inside
-    assert 2 * PAUSE <= found.seconds < 10
+    assert compilations.seconds == inside
+    assert 2 * PAUSE <= compilations.seconds < 10
 
 
 def handled_error() -> None:

@@ -134,7 +134,7 @@ print(json.dumps([restored, meter.live, freed, manager.interface_version]))
 
 
 def test_a_device_without_room_is_one_sentence() -> None:
-    said = seen("""
+    sentence = seen("""
 def full(*_):
     raise CudaAPIError(2, "out of memory")
 
@@ -144,12 +144,12 @@ try:
 except InputError as error:
     print(json.dumps(str(error)))
 """)
-    assert said.startswith("A card has no 3.000 GB (2.794 GiB) in one piece left")
-    assert "\n" not in said
+    assert sentence.startswith("A card has no 3.000 GB (2.794 GiB) in one piece left")
+    assert "\n" not in sentence
 
 
 def test_a_host_that_locks_no_more_pages_is_one_sentence() -> None:
-    said = seen("""
+    sentence = seen("""
 def full(*_):
     raise CudaAPIError(2, "out of memory")
 
@@ -159,5 +159,7 @@ try:
 except InputError as error:
     print(json.dumps(str(error)))
 """)
-    assert said.startswith("the host's page-locked memory has no 3.000 GB (2.794 GiB) in one piece")
-    assert "host='/tmp'" in said
+    assert sentence.startswith(
+        "the host's page-locked memory has no 3.000 GB (2.794 GiB) in one piece"
+    )
+    assert "host='/tmp'" in sentence

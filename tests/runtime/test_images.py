@@ -23,30 +23,30 @@ RAW = bytes(range(90))
 
 def read(folder: Path, shape: tuple[int, int, int] = SHAPE) -> Bytes:
     """All images of a folder."""
-    found = source(folder, shape)
-    values = np.empty((len(found.files), *shape), np.uint8)
-    for name, target in zip(found.files, values, strict=True):
-        found.read(name, target)
+    images = source(folder, shape)
+    values = np.empty((len(images.files), *shape), np.uint8)
+    for name, target in zip(images.files, values, strict=True):
+        images.read(name, target)
     return values
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_made_is_read_back(tmp_path: Path, kind: str) -> None:
     pytest.importorskip("PIL")
-    made = memlab.images(tmp_path / "made", 7, SHAPE, kind, seed=3)
+    written = memlab.images(tmp_path / "made", 7, SHAPE, kind, seed=3)
     draws = np.random.default_rng(3)
     wanted = [draws.integers(0, 256, SHAPE, np.uint8) for _ in range(7)]
-    np.testing.assert_array_equal(read(made.folder), wanted)
-    assert made.nbytes == sum(file.stat().st_size for file in made.folder.iterdir())
+    np.testing.assert_array_equal(read(written.folder), wanted)
+    assert written.nbytes == sum(file.stat().st_size for file in written.folder.iterdir())
 
 
 def test_digits_are_pngs_with_their_labels(tmp_path: Path) -> None:
     pytest.importorskip("PIL")
-    made = memlab.images(tmp_path / "digits", 20, digits=True)
-    data, found = digits.load(), source(made.folder, (1, 8, 8))
-    np.testing.assert_array_equal(read(made.folder, (1, 8, 8)), np.rint(255 * data.x[:20]))
-    assert [found.label(name, 10) for name in found.files] == list(data.y[:20])
-    assert all(name.endswith(".png") for name in found.files)
+    written = memlab.images(tmp_path / "digits", 20, digits=True)
+    data, images = digits.load(), source(written.folder, (1, 8, 8))
+    np.testing.assert_array_equal(read(written.folder, (1, 8, 8)), np.rint(255 * data.x[:20]))
+    assert [images.label(name, 10) for name in images.files] == list(data.y[:20])
+    assert all(name.endswith(".png") for name in images.files)
 
 
 def npy(values: object) -> bytes:
@@ -111,8 +111,8 @@ def test_other_things_are_passed_over(tmp_path: Path) -> None:
     (folder / "notes.txt").write_text("hello")
     (folder / "more.raw").mkdir()
     (folder / "link.raw").symlink_to(folder / "000000-0.raw")
-    found = source(folder, SHAPE)
-    assert (len(found.files), found.passed) == (3, 3)
+    images = source(folder, SHAPE)
+    assert (len(images.files), images.passed) == (3, 3)
 
 
 def test_folders_that_are_none(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def slices() -> Network:
     return first.add(second, first).concat(f, f.add(r)).squared_error()
 
 
-CASES = {each.__name__: each() for each in (refused, twice, flattened, slices)}
+CASES = {make.__name__: make() for make in (refused, twice, flattened, slices)}
 SEEDS = (2448, 2679, 2899, 6846, 8972, 2186, 4163, 3592, 5, 313, 388, 561, 1617, 1915, 2784, 3194)
 """Of the first 10,000 networks those of the fewest layers that were once refused, and one of each
 kind of operation that was said to overwrite a gradient."""
@@ -131,12 +131,12 @@ def wrong(net: Network) -> dict[str, list[str]]:
         "both": memlab.in_place(again),
     }
     reference = ran(plain, BATCH)
-    found = {}
+    problems = {}
     for name, step in steps.items():
         placed = ran(step, BATCH, placement="best")
-        found[name] = differences(reference, ran(step, BATCH))
-        found[f"{name}, placed"] = [*differences(reference, placed), *placed.nan]
-    return {name: each for name, each in found.items() if each}
+        problems[name] = differences(reference, ran(step, BATCH))
+        problems[f"{name}, placed"] = [*differences(reference, placed), *placed.nan]
+    return {name: problem for name, problem in problems.items() if problem}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -150,9 +150,9 @@ def test_a_gradient_that_is_nan_is_no_agreement(
     spoiled: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def planted(step: Step, batch: int, **options: Any) -> Run:
-        found = same.ran(step, batch, **options)
-        name = list(found.gradients)[0 if spoiled == "first" else -1]
-        return replace(found, gradients={**found.gradients, name: found.gradients[name] * np.nan})
+        run = same.ran(step, batch, **options)
+        name = list(run.gradients)[0 if spoiled == "first" else -1]
+        return replace(run, gradients={**run.gradients, name: run.gradients[name] * np.nan})
 
     monkeypatch.setattr("tests.runtime.test_joins.ran", planted)
     assert np.isnan(disagreement(CASES["twice"]))
@@ -175,7 +175,7 @@ def test_random_networks_train_as_with_pytorch(piece: int) -> None:
 def test_random_networks_are_the_same_with_every_technique(piece: int) -> None:
     """One in five of them, which has ten runs where the comparison has one."""
     seeds = [seed for part in _seeds(piece) for seed in part[::5]]
-    assert {seed: found for seed in seeds if (found := wrong(joined(seed)))} == {}
+    assert {seed: problems for seed in seeds if (problems := wrong(joined(seed)))} == {}
 
 
 def _seeds(piece: int) -> tuple[range, range]:

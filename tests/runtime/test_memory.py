@@ -27,7 +27,7 @@ def test_first_values_are_drawn_in_pieces(format, monkeypatch):
     plain = memlab.run(wide(format=format), 2)
     monkeypatch.setattr(initial_values, "PIECE", 1000)
     with Meter() as meter, Session(Program(wide(format=format), 2), meter=meter) as session:
-        most = meter.peak - sum(each.storage.size.at(2) for each in session.residents)
+        most = meter.peak - sum(tensor.storage.size.at(2) for tensor in session.residents)
     assert 0 < most <= 100_000
     again = memlab.run(wide(format=format), 2)
     assert again.output is not None

@@ -40,7 +40,7 @@ libc.realloc.argtypes = [c.c_void_p, c.c_size_t]
 def realloc(old, nbytes):
     return libc.realloc(old, nbytes) if given and given.pop() else None
 
-code, address = numpy_hook._freeing(SimpleNamespace(realloc=realloc, free=libc.free))
+code, address = numpy_hook._compiled_free(SimpleNamespace(realloc=realloc, free=libc.free))
 freed = c.CFUNCTYPE(None, c.c_void_p, c.c_void_p, c.c_size_t)(address)
 log = numpy_hook._Freed(wanted=1)
 

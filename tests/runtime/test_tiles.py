@@ -40,12 +40,12 @@ NETWORKS = {
 def test_the_plan_holds_and_the_gradients_agree(network: str, algorithm: str) -> None:
     net = NETWORKS[network]()
     steps = [memlab.training_step(net, "sgd", "fp64", a) for a in (algorithm, DEFAULT)]
-    found, expected = (memlab.run(step, 2, keep="gradients") for step in steps)
-    assert found.residual == 0
-    assert found.loss == pytest.approx(expected.loss, rel=1e-10)
+    tiled, expected = (memlab.run(step, 2, keep="gradients") for step in steps)
+    assert tiled.residual == 0
+    assert tiled.loss == pytest.approx(expected.loss, rel=1e-10)
     for name, gradient in expected.gradients.items():
         scale = max(np.abs(gradient).max(), 1e-3)  # of a bias before a batch norm it is 0
-        np.testing.assert_allclose(found.gradients[name], gradient, 0, 1e-10 * scale)
+        np.testing.assert_allclose(tiled.gradients[name], gradient, 0, 1e-10 * scale)
 
 
 @pytest.mark.parametrize("algorithm", NAMES)
@@ -62,4 +62,4 @@ def test_no_workspace_is_larger_than_half_a_mebibyte(name: str, algorithm: str) 
     assert {op.algorithm for op in convolutions} <= {*NAMES}
     assert ALGORITHMS[algorithm].name in {op.algorithm for op in convolutions}
     for op in convolutions:
-        assert 0 < sum(each.size.at(64) for each in op.workspace.values()) <= 2**19
+        assert 0 < sum(tensor.size.at(64) for tensor in op.workspace.values()) <= 2**19

@@ -134,7 +134,7 @@ def test_the_matrices_of_attention_can_be_computed_again_on_their_own() -> None:
     parts = ("scores", "softmax", "softmax.drop")
     layers = [f"{i}.{part}" for i in range(1, LAYERS + 1) for part in parts]
     again = memlab.recompute(step, "drop", layers=layers)
-    first, second = (memlab.run(each, 3, keep="gradients") for each in (step, again))
+    first, second = (memlab.run(variant, 3, keep="gradients") for variant in (step, again))
     assert first.residual == second.residual == 0
     for name, gradient in first.gradients.items():
         np.testing.assert_array_equal(second.gradients[name], gradient)
@@ -202,7 +202,7 @@ AS_IN_A_LESSON: dict[str, Callable[[Step], Step]] = {
 @pytest.mark.measures
 def test_techniques_leave_the_small_gpt_its_loss_and_need_what_was_planned() -> None:
     step = memlab.training_step(memlab.zoo.gpt_small())
-    runs = {name: memlab.run(made(step), 2) for name, made in AS_IN_A_LESSON.items()}
+    runs = {name: memlab.run(rewrite(step), 2) for name, rewrite in AS_IN_A_LESSON.items()}
     assert {run.residual for run in runs.values()} == {0}
     assert len({run.loss for run in runs.values()}) == 1
     peaks = {name: run.peak for name, run in runs.items()}

@@ -377,7 +377,7 @@ def drawn(before: Step, count: int, seed: int = 0) -> list[Array]:
     """Samples and labels as a run draws them."""
     program = Program(before, count)
     inputs, found = Inputs(program.inputs, count, program.parts, seed, None, None), []
-    for tensor, *_ in inputs.wanted.values():
+    for tensor, *_ in inputs.specs.values():
         found.append(np.empty(tensor.shape(count), tensor.format.dtype()))
         inputs.write(tensor.name, tensor, 1, found[-1])
     return found

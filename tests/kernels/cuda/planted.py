@@ -58,4 +58,4 @@ KERNELS = [
 ]
 
 if __name__ == "__main__":
-    print(json.dumps([asdict(each) for each in report(KERNELS, [(9, 0)])]))
+    print(json.dumps([asdict(row) for row in report(KERNELS, [(9, 0)])]))

@@ -100,14 +100,14 @@ def small() -> list[Case]:
 
 def calls(case: Case) -> list[tuple[registry.Kernel, KernelCall]]:
     """A layer's kernels with arrays of the device."""
-    trial, found = Trial(case, 2), []
+    trial, operations = Trial(case, 2), []
     for op in trial.ops:
         read = {name: trial.blank(tensor) for name, tensor in op.reads.items()}
         call = trial.prepared(op, trial.values | read)
         arrays = {name: cuda.to_device(array) for name, array in call.arrays.items()}
         kernel = registry.find(op.kind, op.algorithm, "cuda", "fp64")
-        found.append((kernel, KernelCall(arrays, call.layer, key=call.key)))
-    return found
+        operations.append((kernel, KernelCall(arrays, call.layer, key=call.key)))
+    return operations
 
 
 @pytest.mark.skipif(not target().simulated, reason="counts what the host allocates, in its place")

@@ -37,15 +37,15 @@ def whole_numbers(shape: Any) -> Any:
 @pytest.mark.parametrize(("shape", "how"), SETTINGS)
 def test_the_same_values_as_the_processor(shape: Any, how: Any, way: str) -> None:
     x, named = whole_numbers(shape), dict(zip(("k", "stride", "pad", "dilation"), how, strict=True))
-    found = on_device.im2col(cuda.to_device(x), **named, way=way).copy_to_host()
-    assert found.tobytes() == kernels.im2col(x, *how).tobytes()
+    lowered = on_device.im2col(cuda.to_device(x), **named, way=way).copy_to_host()
+    assert lowered.tobytes() == kernels.im2col(x, *how).tobytes()
 
 
 @pytest.mark.parametrize(("shape", "how"), SETTINGS)
 def test_the_same_way_back(shape: Any, how: Any) -> None:
     y = whole_numbers(kernels.im2col(whole_numbers(shape), *how).shape)
-    found = on_device.col2im(cuda.to_device(y), shape, *how).copy_to_host()
-    assert (found == kernels.col2im(y, shape, *how)).all()
+    images = on_device.col2im(cuda.to_device(y), shape, *how).copy_to_host()
+    assert (images == kernels.col2im(y, shape, *how)).all()
 
 
 def test_groups_see_the_same_rows() -> None:

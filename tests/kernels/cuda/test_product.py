@@ -89,9 +89,9 @@ def test_an_implicit_product_of_large_tiles() -> None:
     trial = Trial(case, 1, target="cudasim")
     known = Trial(replace(case, algorithm="direct"), 1)
     dy = trial.weights()
-    found = trial.forward() | trial.backward(dy)
+    outputs = trial.forward() | trial.backward(dy)
     for name, expected in (known.forward() | known.backward(dy)).items():
-        assert distance(found[name], expected) < 1e-12, name
+        assert distance(outputs[name], expected) < 1e-12, name
 
 
 def test_shapes_that_do_not_fit_are_one_sentence() -> None:

@@ -124,6 +124,6 @@ def test_the_switch_takes_the_simulator_beside_a_gpu() -> None:
 def test_what_cannot_be_used_is_one_sentence(
     gpus: int, first: str, switch: str | None, says: str
 ) -> None:
-    said = asked(gpus, first, switch)
-    assert said.startswith(says)
-    assert said.count("\n") == 1
+    sentence = asked(gpus, first, switch)
+    assert sentence.startswith(says)
+    assert sentence.count("\n") == 1
