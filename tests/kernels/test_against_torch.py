@@ -1,4 +1,5 @@
-"""Every layer against PyTorch: in fp64 nearly equal, in fp32 about as near to fp64 as PyTorch."""
+"""Every layer compared with PyTorch: nearly equal in fp64, and in fp32 about as near to fp64 as
+PyTorch is."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ ROUNDING = 5e-8
 
 
 def theirs(trial: Trial, weights: Array | None, dtype: np.dtype) -> dict[str, Array]:
-    """What PyTorch computes from the same values: the output and every gradient."""
+    """Output and all gradients that PyTorch computes from the same values."""
     values = {name: torch.tensor(array) for name, array in trial.values.items()}
     for name in (*trial.inputs, *trial.learned):
         values[name] = values[name].to(torch.from_numpy(np.empty(0, dtype)).dtype).requires_grad_()
@@ -78,7 +79,7 @@ def lstm_state(gates, before=None):
 
 
 def heads_of(qkv, heads):
-    """Queries, keys and values: each (batch, heads, T, d)."""
+    """Queries, keys and values, each as (batch, heads, T, d)."""
     return (part.unflatten(2, (heads, -1)).transpose(1, 2) for part in qkv.chunk(3, 2))
 
 
@@ -203,7 +204,7 @@ def test_inference_is_forward_without_what_backward_needs(case: Case) -> None:
 
 
 def infer(trial: Trial, **given: Array) -> Array:
-    """The output of the layer's operation in an inference step."""
+    """Output of the layer's operation in an inference step."""
     (op,) = trial.case.ops("fp64", training=False)
     call = trial.prepared(op, trial.values | given, training=False)
     registry.find(op.kind, op.algorithm, format="fp64")(call)

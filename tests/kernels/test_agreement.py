@@ -1,4 +1,4 @@
-"""Every algorithm computes what the textbook's loops compute, in every setting."""
+"""Every algorithm of convolution compared with the direct one, in every setting."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NEAR = {"fp64": 1e-10, "fp32": 1e-5}
 
 
 def results(layer: Conv2d, shape: tuple[int, ...], name: str, format: str) -> dict[str, Array]:
-    """The output and all gradients of a batch of 2."""
+    """Output and all gradients of a batch of 2."""
     trial = Trial(Case(layer, (shape,), name), 2, format)
     return {"y": trial.forward()["y"], **trial.backward(trial.weights())}
 

@@ -1,4 +1,4 @@
-"""Vector registers are recognised in the assembly of several processors."""
+"""Recognition of vector registers in the assembly of several processors."""
 
 from __future__ import annotations
 

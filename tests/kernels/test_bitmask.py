@@ -1,4 +1,4 @@
-"""A bit for each value tells the backward of a ReLU what the values themselves would."""
+"""Backward of a ReLU from one bit per value, compared with backward from the values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHAPES = [(1, 1), (3, 7), (2, 8), (3, 9), (2, 31), (2, 32), (3, 33), (1, 64), (2
 
 
 def drawn(shape: tuple[int, ...], dtype: type[Any], seed: int = 0) -> Array:
-    """Values around 0, with zeros, NaN and infinities among them."""
+    """Random values around 0, with zeros, NaN and infinities among them."""
     rng = np.random.default_rng(seed)
     special = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e-45, -1e-45])
     values = np.where(rng.random(shape) < 0.3, rng.choice(special, shape), rng.normal(size=shape))
@@ -28,7 +28,7 @@ def drawn(shape: tuple[int, ...], dtype: type[Any], seed: int = 0) -> Array:
 
 
 def blank(y: Array) -> Array:
-    """A mask for an array, full of ones."""
+    """Mask for an array, with all bits set."""
     return np.full((len(y), -(-y[0].size // 8)), 255, np.uint8)
 
 
@@ -59,7 +59,7 @@ def test_samples_may_lie_apart(format: str) -> None:
 
 
 def backward(arrays: dict[str, Array], dx: Array, accumulate: bool) -> Array:
-    """What the kernel makes of dx."""
+    """Gradient of the input as the kernel computes it from a mask."""
     into = dx.copy()
     kernel = find("relu.backward", format={4: "fp32", 8: "fp64"}[dx.itemsize])
     kernel(KernelCall({**arrays, "dx": into}, accumulate=accumulate))

@@ -1,4 +1,4 @@
-"""8-bit floats in blocks: each block in the range of the format, at the price of one scale."""
+"""Conversions between fp32 and 8-bit floats in blocks with one scale each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Stored = tuple[Array, Array]
 def narrowed(
     values: Array, format: Format, block: int, key: int | None = None, start: int = 0
 ) -> Stored:
-    """The codes and the scales."""
+    """Codes and scales of fp32 values."""
     codes = np.full(values.shape, 7, format.dtype())
     scales = np.full(-(-values.size // block), 77, np.float32)
     narrow_blocks(values, codes, scales, format, block, key, start)
@@ -36,7 +36,7 @@ def widened(stored: Stored, format: Format, block: int) -> Array:
 
 
 def expected(values: Array, format: Format, block: int) -> Stored:
-    """Block by block in NumPy."""
+    """Codes and scales as NumPy computes them, block by block."""
     codes, scales = [], []
     for first in range(0, values.size, block):
         some = values.reshape(-1)[first : first + block]
@@ -48,7 +48,7 @@ def expected(values: Array, format: Format, block: int) -> Stored:
 
 
 def gradients(*shape: int) -> Array:
-    """Values of very different sizes."""
+    """Random values of very different sizes."""
     rng = np.random.default_rng(0)
     return np.array(rng.standard_normal(shape) * 10.0 ** rng.uniform(-9, 3, shape), np.float32)
 
@@ -93,7 +93,7 @@ def test_a_block_of_zeros_has_the_scale_0(key: int | None, format: Format) -> No
 @pytest.mark.parametrize("format", FORMATS8, ids=str)
 @pytest.mark.parametrize("key", [None, 3])
 def test_no_block_of_numbers_leaves_the_format(key: int | None, format: Format) -> None:
-    """A quotient may be rounded to more than the largest, and a scale to 0."""
+    """A quotient may round to more than the format's largest value, and a scale to 0."""
     powers = 2.0 ** np.arange(-149, 127)
     ones = np.random.default_rng(1).uniform(1, 2, (400, powers.size))
     values = np.array(ones * powers, np.float32)

@@ -1,4 +1,4 @@
-"""What every kernel owes: a row that asks for it, no array of its own, compiled code that
+"""Contract of every kernel: a row asks for it, it allocates no array, and its compiled code
 allocates nothing."""
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def scaling(device: str) -> set[tuple[str, str]]:
-    """What a loss scale needs, where steps may be stored in other formats."""
+    """Kinds of the operations of a loss scale, where steps may be stored in other formats."""
     return {(CHECK, ""), (ADJUST, "")} if devices.find(device).staged else set()
 
 
 def due(device: str) -> set[tuple[str, str]]:
-    """Kind and algorithm of every operation that a step can hold on a device."""
+    """Kind and algorithm of every operation that a step can have on a device."""
     rows = {kind: layer.row for kind, layer in LAYERS.items() if device in layer.row.devices}
     kinds = {kind for kind, row in rows.items() if not row.is_view}
     kinds |= {f"{kind}.backward" for kind, row in rows.items() if row.passes is Passes.COMPUTED}
@@ -122,7 +122,7 @@ def test_a_device_loads_no_kernels_of_another() -> None:
 
 
 def calls(trial: Trial) -> list[tuple[Op, KernelCall]]:
-    """Every way to call the kernels of a case."""
+    """Operations of a case, each with all variants of its call."""
     weights, forward = trial.weights(), trial.forward_op
     given = {**trial.values, **trial.forward()}
     prepared = [(forward, trial.prepared(forward, given))]
@@ -139,7 +139,8 @@ def calls(trial: Trial) -> list[tuple[Op, KernelCall]]:
 
 
 def other_calls(format: str) -> list[tuple[str, KernelCall]]:
-    """Updates, the sum of two gradients, and images as numbers."""
+    """Calls of the kernels that belong to no layer: updates, the sum of two gradients, and the
+    conversion of images."""
     drawn = np.random.default_rng(0)
     dtype = registry.DTYPES[format]
     calls_of_kinds = []
@@ -159,7 +160,8 @@ def other_calls(format: str) -> list[tuple[str, KernelCall]]:
 
 
 def allocated(kernel: registry.Kernel, call: KernelCall) -> int:
-    """Bytes of array data that a call allocates, freed again or not; it is called once before."""
+    """Bytes of array data that a kernel call allocates, even if they are freed again; the kernel is
+    called once before."""
     kernel(call)
     with Meter() as meter:
         kernel(call)
@@ -180,7 +182,7 @@ def test_an_update_makes_no_array(format: str) -> None:
 
 
 def test_nothing_stays_of_a_first_call() -> None:
-    """Importing and compiling make arrays, some of which stay: ``load`` comes first."""
+    """Importing and compiling allocate arrays, some of which stay, so ``load`` comes first."""
     code = """if True:
         from memlab.kernels import registry
         from memlab.runtime.metering.meter import Meter
@@ -203,7 +205,8 @@ def test_a_temporary_of_8_bytes_is_seen() -> None:
 
 
 def dispatchers() -> dict[str, Any]:
-    """Compiled functions that Python calls, by full name: their code holds those they call."""
+    """Compiled functions that Python calls, by full name; their code contains the compiled
+    functions that they call."""
     registry.load()
     names = (
         *registry.modules("cpu"),
@@ -219,16 +222,16 @@ def dispatchers() -> dict[str, Any]:
 
 
 def loops() -> dict[str, Any]:
-    """Loops that are made of formulas and were called, by formula."""
+    """Compiled loops of formulas that have been called, by the name of the formula."""
     compiled_loops: dict[Any, Any] = elementwise_loops.LOOPS
     return {formula.__name__: loop for formula, loop in compiled_loops.items() if loop.signatures}
 
 
 def allocates(function: Any, signature: Any) -> bool:
-    """Whether the code for a signature asks Numba's runtime for memory.
+    """Return whether the code for a signature asks Numba's runtime for memory.
 
-    It is what another kernel would link, which Numba's cache keeps too; ``inspect_llvm`` is empty
-    for a kernel that was loaded.
+    The code is read as another kernel would link it, which Numba's cache keeps too;
+    ``inspect_llvm`` is empty for a kernel that was loaded from the cache.
     """
     code = str(function.overloads[signature].library._get_module_for_linking())
     return re.search(r"NRT_\w*([aA]lloc|MemInfo_new|MemInfo_varsize)", code) is not None

@@ -1,4 +1,5 @@
-"""Bit for bit what NumPy and ml_dtypes make of a value, and a mean that is the value itself."""
+"""Conversions between formats: bit for bit those of NumPy and ml_dtypes, and stochastic rounding
+whose mean is the value."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ def narrowed(source: Array, format: Format, key: int | None = None, start: int =
 
 
 def cut(values: Array) -> Array:
-    """To tf32, by arithmetic: in fp64, whole multiples of the step at each value."""
+    """Values rounded to tf32 by fp64 arithmetic: whole multiples of the step at each value."""
     exact = values.astype(np.float64)
     exponent = np.maximum(np.frexp(exact)[1] - 1, -126)
     step = np.ldexp(1.0, exponent - 10)
@@ -62,14 +63,15 @@ def expected(values: Array, format: Format) -> Array:
 
 
 def assert_same(actual: Array, wanted: Array) -> None:
-    """The same bits, where a NaN is as good as another."""
+    """Assert that two arrays have the same bits, where any NaN equals any other."""
     assert actual.dtype == wanted.dtype
     both = np.isnan(actual.astype(np.float32)) & np.isnan(wanted.astype(np.float32))
     assert ((as_words(actual) == as_words(wanted)) | both).all()
 
 
 def finite(format: Format) -> Array:
-    """The values from 0 to the largest, as fp32; those of tf32 around a few powers of 2."""
+    """Values of a format from 0 to the largest, as fp32; for tf32 only those around a few powers of
+    2."""
     if format.name == "tf32":
         powers = np.array([0, 1, 2, 63, 126, 127, 128, 200, 253, 254])
         codes = np.add.outer(powers << 10, np.arange(1024)).reshape(-1)
@@ -80,7 +82,8 @@ def finite(format: Format) -> Array:
 
 
 def awkward(format: Format) -> Array:
-    """Values, the middles between them, and what lies next to both; what is beyond, and 0."""
+    """Values of a format, the middles between them, the neighbours of both, values beyond the
+    largest, and 0."""
     values = finite(format).astype(np.float64)
     step = values[-1] - values[-2]
     values = np.append(values, values[-1] + step)  # the value that would follow
@@ -172,7 +175,7 @@ def test_a_draw_is_one_of_the_two_neighbours(format: Format) -> None:
 @pytest.mark.parametrize("part", [2.0**-13, 0.125, 0.5, 0.75, 1 - 2.0**-10])
 @pytest.mark.parametrize("format", CUT, ids=str)
 def test_the_mean_of_draws_is_the_value(format: Format, part: float) -> None:
-    """Of normal values and of subnormal ones, where bf16 and tf32 have those of fp32."""
+    """For normal and for subnormal values; bf16 and tf32 have the subnormal range of fp32."""
     count = 200_000
     for low in (1.0, -1.5, 0.0, -3 * format.smallest):
         step = format.epsilon if abs(low) >= 1 else format.smallest
@@ -233,7 +236,7 @@ def test_no_array_is_made(format: Format) -> None:
 
 
 def loops(format: Format) -> list[Any]:
-    """The compiled ones, which a test has called."""
+    """Compiled loops of a format, which a test has called."""
     loops_of_format: list[Any] = [conversions._narrow(format)]
     return (
         loops_of_format if format.name == "tf32" else [*loops_of_format, conversions._widen(format)]
@@ -241,7 +244,7 @@ def loops(format: Format) -> list[Any]:
 
 
 def fills_vectors(loop: Any, signature: Any) -> bool:
-    """Whether vectors of 32-bit numbers are in fresh machine code for a signature."""
+    """Return whether newly compiled code for a signature has vectors of 32-bit numbers."""
     options = {name: value for name, value in loop.targetoptions.items() if name != "nopython"}
     fresh = numba.njit(**options)(loop.py_func)
     fresh.compile(signature)

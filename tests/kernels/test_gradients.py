@@ -18,7 +18,7 @@ LEARNING = [case for case in BACKWARD if case.learns]
 
 
 def finite_differences(trial: Trial, name: str, weights: Array | None) -> Array:
-    """The derivative of the weighted sum of the output, value by value."""
+    """Derivative of the weighted sum of the output, by each value."""
     values = trial.values[name].copy()
     gradient = np.empty_like(values)
     for place in np.ndindex(values.shape):

@@ -1,4 +1,4 @@
-"""The loops of explicit lanes compute what NumPy computes, in vectors of the width asked for."""
+"""Loops of explicit vector width: the values of NumPy, in vectors of the wanted width."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ PAIRS = [
 
 
 def start(kernel: MicroKernel) -> Any:
-    """Every sum starts from another number."""
+    """Initial sums, all different."""
     total = ARITHMETIC[kernel.format].sum
     return np.arange(np.prod(kernel.shape)).astype(total).reshape(kernel.shape)
 
 
 def factors(format: str) -> tuple[list[Any], float]:
-    """Values whose products and sums are exact, and the sum of the products."""
+    """Factors whose products and sums are exact, and the sum of the products."""
     if format == "bf16":
         pair = np.array([[1.5, -2], [3, 0.25]], ml_dtypes.bfloat16).view("u2")
         return list(pair), 4.0

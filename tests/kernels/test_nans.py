@@ -1,4 +1,4 @@
-"""Where NaN stands, as one number."""
+"""Hash of the places of NaN in an array."""
 
 from __future__ import annotations
 

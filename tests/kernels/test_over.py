@@ -1,4 +1,5 @@
-"""What a row says of its kernels: where an output may lie over an input, and what is cheap."""
+"""Statements of a layer's row about its kernels: outputs that may lie over inputs, and cheap
+operations."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ def given(trial: Trial) -> dict[str, Array]:
 
 
 def same(trial: Trial, op: Op, slot: str, source: str, training: bool = True) -> bool:
-    """Whether a kernel gives the same, bit for bit, with its output in the place of an input."""
+    """Return whether a kernel computes the same bits when its output lies over an input."""
     kernel, values = registry.find(op.kind, op.algorithm, format=trial.format), given(trial)
     apart, over = (trial.prepared(op, values, training=training) for _ in range(2))
     there = over[source].copy()
@@ -51,8 +52,8 @@ def same(trial: Trial, op: Op, slot: str, source: str, training: bool = True) ->
 
 
 def places(case: Case) -> list[tuple[Op, bool, str, str]]:
-    """Every operation of a case, in training or not, with each output and each input that is like
-    it."""
+    """Every operation of a case, in training or inference, with each pair of an output and an input
+    of the same shape and format."""
     ops = [(op, training) for training in (True, False) for op in case.ops("fp64", training)]
     return [
         (op, training, slot, source)

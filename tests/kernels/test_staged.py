@@ -1,6 +1,6 @@
-"""Operations on small formats: as the fp32 kernel on rounded values, rounded again.
+"""Operations on small formats, compared with the fp32 kernel on rounded values, rounded again.
 
-NumPy and ``ml_dtypes`` round for the oracle.
+NumPy and ``ml_dtypes`` do the rounding of the oracle.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ BATCH = 3
 
 @pytest.fixture(params=[1, 64], ids=["small tiles", "large tiles"])
 def tiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut so finely that every case has several tiles, the last one shorter; or 64 times larger."""
+    """Tiles so small that every case has several, the last one shorter; or 64 times larger."""
     for name, size in (("LEAST", 8), ("MOST", 8), ("MATRIX", 14), ("MAPS", 30)):
         monkeypatch.setattr(staging, name, size * request.param)
 
 
 def in_format(op: Op, format: Format, only: frozenset[str] | None = None) -> Op:
-    """The operation with its fp32 operands, or only some of them, in another format."""
+    """Operation with its fp32 operands, or some of them, in another format."""
 
     def small(name: str, old: Tensor) -> Tensor:
         if old.format is not staging.COMPUTED or (only is not None and name not in only):
@@ -84,7 +84,7 @@ def in_format(op: Op, format: Format, only: frozenset[str] | None = None) -> Op:
 
 
 def rounded(op: Op, given: Mapping[str, Array]) -> dict[str, Array]:
-    """The operands of an operation in the formats that it has for them."""
+    """Operands of an operation, rounded to the formats that it has for them."""
     arrays = {}
     for name, operand in staging.operands(op).items():
         if name in given:
@@ -94,7 +94,7 @@ def rounded(op: Op, given: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def compute(op: Op, given: Mapping[str, Array], **options: Any) -> dict[str, Array]:
-    """What a staged operation writes, from operands in its formats."""
+    """Arrays that a staged operation writes, from operands in its formats."""
     arrays = {name: given[name].copy() for name in given if name in staging.operands(op)}
     for name, operand in {**op.writes, **op.workspace}.items():
         blank = np.full(operand.shape(BATCH), 77).astype(operand.format.dtype())
@@ -105,7 +105,7 @@ def compute(op: Op, given: Mapping[str, Array], **options: Any) -> dict[str, Arr
 
 
 def plainly(op: Op, small: Op, given: Mapping[str, Array], **options: Any) -> dict[str, Array]:
-    """The same by the fp32 kernel, at once; what it writes is rounded by NumPy."""
+    """Arrays that the fp32 kernel writes, all at once, rounded by NumPy."""
     arrays = {
         name: array.astype(np.float32) if staging.small(operand.format) else array.copy()
         for name, array in given.items()
@@ -122,8 +122,11 @@ def plainly(op: Op, small: Op, given: Mapping[str, Array], **options: Any) -> di
 
 
 def assert_same(op: Op, actual: Mapping[str, Array], expected: Mapping[str, Array]) -> None:
-    """Bit for bit. Where products are added in another order, fp32 may differ by a little, and the
-    rounded value by one step of its format."""
+    """Assert that results agree bit for bit.
+
+    Where products are added in another order, fp32 may differ by a little, and a rounded value by
+    one step of its format.
+    """
     for name, operand in {**op.writes, **op.updates}.items():
         mine, due = (results[name].astype(np.float64) for results in (actual, expected))
         if op.kind in REORDERED and operand.format.kind == "float":
@@ -190,7 +193,7 @@ def test_one_operand_at_a_time(case: Case, format: str) -> None:
     ids=str,
 )
 def test_a_gradient_is_added_to_one_that_is_there(case: Case) -> None:
-    """And dy is a slice of larger samples."""
+    """``dy`` is a slice of larger samples."""
     ops, values, rng = drawn(case)
     forward, backward = ops
     values |= plainly(forward, forward, values)
@@ -228,7 +231,7 @@ def test_gradients_of_parameters_are_added_to_those_that_are_there(case: Case, f
 
 
 def compute_in_place(op: Op, arrays: dict[str, Array]) -> dict[str, Array]:
-    """As ``compute``, with operands that stay where they are."""
+    """Arrays that a staged operation writes, with operands that are not copied."""
     for name, operand in {**op.writes, **op.workspace}.items():
         arrays.setdefault(name, np.zeros(operand.shape(BATCH), operand.format.dtype()))
     call = KernelCall(arrays, op.attributes["layer"], key=5, accumulate=True)
@@ -267,7 +270,7 @@ def test_the_gradient_of_a_loss_is_scaled_before_it_is_rounded() -> None:
 
 
 def update(optimizer: str, format: str, size: int, **attributes: Any) -> Op:
-    """The update of one parameter, with its operands in a format."""
+    """Operation that updates one parameter, with its operands in a format."""
     axes = (("F", size),)
     own = slot(optimizer)
     updates = {

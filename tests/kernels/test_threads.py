@@ -1,4 +1,4 @@
-"""Kernels on several threads: bit for bit what one thread computes, and nothing made unseen."""
+"""Kernels on several threads: the same bits as on one thread, and no unseen allocation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernels of tiles against the plain ones."""
+"""Tile kernels compared with their plain NumPy versions."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Tiles and vectors of every width: what the kernels write stays within their workspaces.
+"""Tiles and vectors of every width: writes stay within the workspaces.
 
-A plan's constants say how large a workspace is, and vectors whose width the processor sets write
-there unchecked. A width that is not the processor's own is compiled in a fresh process, where LLVM
-makes it of what there is.
+The constants of a plan set the size of a workspace, and vectors of the processor's width write into
+it unchecked. Another width than the processor's own is compiled in a new process, where LLVM builds
+it from the vectors that exist.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def results(name: str) -> dict[str, Array]:
 
 
 def compare(known: str) -> None:
-    """Both ways by tiles with what is in a file."""
+    """Compare both tile algorithms with results from a file."""
     with np.load(known) as expected:
         for name in ("im2col-tile", "offsets"):
             for key, values in results(name).items():
@@ -68,7 +68,7 @@ def compare(known: str) -> None:
 
 
 class Guarded(Trial):
-    """A case whose outputs and workspaces lie between values that must stay as they are."""
+    """Case whose outputs and workspaces lie between values that must not change."""
 
     def blank(self, tensor: Tensor) -> Array:
         inner = super().blank(tensor)
@@ -78,7 +78,7 @@ class Guarded(Trial):
         return large[ROOM:-ROOM].reshape(inner.shape)
 
     def untouched(self) -> bool:
-        """Whether nothing was written around any of them."""
+        """Return whether nothing was written around any of the arrays."""
         edges = [(array[:ROOM], array[-ROOM:]) for array in self.__dict__["around"]]
         return all((edge == 33).all() for pair in edges for edge in pair)
 

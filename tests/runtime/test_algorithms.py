@@ -1,4 +1,4 @@
-"""The plan holds under every algorithm, and all of them compute the same."""
+"""Plans and results under every algorithm of convolution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memlab.runtime.session import Session
 
 
 def small() -> Network:
-    """A convolution that every algorithm can compute, and others that most cannot."""
+    """Network with a convolution that every algorithm can compute, and others that most cannot."""
     x = memlab.network("small", image=(3, 14, 11)).conv(8, 3, pad=1).relu().conv(6, 3).relu()
     x = x.conv(8, 3, stride=2, pad=1).relu().conv(8, 1).conv(4, 5, pad=2, groups=2)
     return x.flatten().linear(3).cross_entropy()

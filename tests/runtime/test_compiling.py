@@ -1,4 +1,4 @@
-"""Compiling is no part of a step: neither its seconds, nor the arrays that its errors hold."""
+"""Compilation is no part of a step: neither its seconds, nor the arrays that its errors hold."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ PAUSE = 0.02
 
 @pytest.fixture
 def _no_collection() -> Iterator[None]:
-    """No collection but those that the code asks for."""
+    """Switch automatic garbage collection off, so that only collections that the code asks for
+    happen."""
     gc.disable()
     yield
     gc.enable()
@@ -40,7 +41,7 @@ def test_the_outermost_compilation_counts() -> None:
 
 
 def handled_error() -> None:
-    """An error that refers to itself, and so to all who called."""
+    """Handle an error that refers to itself, and so to the frames of all callers."""
     try:
         raise ValueError
     except ValueError as error:

@@ -1,7 +1,7 @@
 """A step on a CUDA device: measured to the byte, refused in one sentence, freed after errors.
 
-On a GPU where there is one, else in Numba's simulator. The kernels here are the processor's, on
-copies; ``test_cuda`` runs the device's own.
+It runs on a GPU where there is one, else in Numba's simulator. The kernels here are the
+processor's, on copies; ``test_cuda`` runs the device's own.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def test_the_plan_holds_on_the_device(name: str) -> None:
 
 @pytest.mark.parametrize("prefetch", ["vdnn", "needed"])
 def test_maps_that_wait_on_the_host_change_no_bit(prefetch: str) -> None:
-    """In an arena, where nothing but events keeps copies and kernels apart, and over some steps."""
+    """In an arena, where only events keep copies and kernels apart, and over several steps."""
     plain = memlab.training_step(memlab.zoo.mnist_cnn(image=8), "sgd")
     step = memlab.in_place(memlab.offload(plain, "all", prefetch=prefetch))
     before = memlab.run(plain, 4, keep="gradients", device="cuda")

@@ -1,5 +1,7 @@
-"""Numba's memory manager, replaced: with a driver that counts instead of allocating, since the
-rest needs no GPU. Numba decides at its import between GPU and simulator, so each runs apart."""
+"""Memory manager that replaces Numba's, with a fake driver that counts instead of allocating.
+
+Numba decides at its import between GPU and simulator, so each test runs in a process of its own.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ driver.cuMemGetInfo = lambda: (10**6 - sum(used.values()), 10**6)
 
 
 def seen(code: str) -> Any:
-    """What the code prints, with Numba for a GPU that the driver above stands for."""
+    """Output of code in a process whose Numba is set up for the GPU of the fake driver."""
     done = subprocess.run(
         [sys.executable, "-c", DRIVER + code],
         capture_output=True,

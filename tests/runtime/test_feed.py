@@ -1,4 +1,4 @@
-"""A step that is fed from a folder: its bytes, its values, its order, and how it may end."""
+"""A step that is fed from a folder: its bytes, values and order, and the ways it may end."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_its_values_do_not_depend_on_buffers(step: Step, folder: Path) -> None:
 
 @pytest.mark.parametrize("augment", ["host", "device"])
 def test_each_batch_has_its_own_images_and_labels(step: Step, folder: Path, augment: str) -> None:
-    """The losses are those of a session that is given the files in the order of their names."""
+    """The losses are those of a session that gets the files in the order of their names."""
     files = sorted(folder.iterdir())[: 6 * BATCH]
     pixels = np.stack([np.frombuffer(file.read_bytes(), np.uint8) for file in files])
     x = pixels.reshape(6, BATCH, *SHAPE) / np.float32(127.5) - 1
@@ -93,7 +93,7 @@ def test_each_batch_has_its_own_images_and_labels(step: Step, folder: Path, augm
 def test_what_is_drawn_for_an_image_depends_on_its_number_alone(
     step: Step, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whichever batch it is in."""
+    """The batch that the image is in makes no difference."""
     drawn: dict[int, set[int]] = {}
     run = Loader._run
 
@@ -138,7 +138,7 @@ def test_a_step_without_a_loss_is_fed_too(step: Step, folder: Path) -> None:
 
 
 def uses(fed: Fed, place: str) -> list[tuple[float, float]]:
-    """When the operations touched a place, in their order."""
+    """Start and end of every operation that touched a buffer, in order."""
     return [(slot.start, slot.end) for slot in fed.schedule.slots
             if place in {tensor.name for tensor in slot.op.touched()}]  # fmt: skip
 
@@ -214,7 +214,7 @@ def test_on_a_simulated_device(tmp_path: Path) -> None:
 
 @pytest.fixture
 def damaged(folder: Path, tmp_path: Path) -> Path:
-    """The folder, with two files that are none: one is cut short, one too long."""
+    """Folder with two files that are no images: one is cut short, one is too long."""
     for file in folder.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     (tmp_path / "000003-3.raw").write_bytes(b"short")
@@ -269,7 +269,7 @@ def test_an_interrupted_epoch(
 
 @pytest.mark.usefixtures("heeded")
 def test_ctrl_c_at_any_moment(step: Step, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It arrives wherever the process is just then."""
+    """The interrupt arrives wherever the process is at that moment."""
     memlab.feed(step, folder, BATCH)  # compiles, and looks for libraries
     read = Source.read
 
@@ -284,7 +284,7 @@ def test_ctrl_c_at_any_moment(step: Step, folder: Path, monkeypatch: pytest.Monk
 
 
 class Failing(Source):
-    """A disk that fails at the third batch, in whichever thread reads."""
+    """Image source whose disk fails at the third batch, in whichever thread reads."""
 
     def read(self, name: str, target: Array) -> int:
         if name.startswith("000009"):

@@ -1,4 +1,5 @@
-"""Folders of images: what is made is read back, what is none is told, nothing is half-written."""
+"""Folders of images: written images are read back, other files are reported, nothing is
+half-written."""
 
 from __future__ import annotations
 
@@ -56,19 +57,19 @@ def npy(values: object) -> bytes:
 
 
 def png(rows: int, columns: int, kind: int = 2, bits: int = 8) -> bytes:
-    """A PNG whose head says so, and whose values are zeros of few bytes."""
+    """Bytes of a PNG file with this header, whose values are zeros that compress to few bytes."""
     parts = [(b"IHDR", struct.pack(">IIBBBBB", columns, rows, bits, kind, 0, 0, 0)),
              (b"IDAT", zlib.compress(bytes(1000))), (b"IEND", b"")]  # fmt: skip
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(name, data) for name, data in parts)
 
 
 def chunk(name: bytes, data: bytes) -> bytes:
-    """A part of a PNG: how long, what, itself, and a checksum."""
+    """Chunk of a PNG file: length, kind, data, and checksum."""
     return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
 
 class Bomb:
-    """Unpickled, it would make a file."""
+    """Object that creates a file when it is unpickled."""
 
     def __reduce__(self) -> tuple[Callable[..., object], tuple[str]]:
         return (eval, ("open('unpickled', 'w')",))

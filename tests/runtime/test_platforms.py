@@ -1,4 +1,4 @@
-"""The C library of each system, and an allocator that has nothing left."""
+"""C library of each system, and an allocator that has no memory left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program: what a run reads is found out once, and its bytes are those of the plan."""
+"""Program: a run's lists are computed once, and its bytes are those of the plan."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_its_births_and_deaths_add_up_to_the_plan(way: str) -> None:
 
 
 def _bytes(program: Program, names: list[str]) -> int:
-    """Of these storages, what lies on the device."""
+    """Bytes of these storages that lie on the device."""
     sizes = {
         life.tensor.storage.name: life.tensor.storage for life in program.step.lifetimes.blocks
     }

@@ -26,7 +26,7 @@ FORMATS = ("fp32", "fp64")
 
 
 def loop(uses: int = 4) -> Network:
-    """The same layer again and again, with a shortcut over each."""
+    """Network that applies one layer again and again, with a shortcut over each application."""
     x = memlab.network("loop", features=3)
     first = x.linear(3)
     h = first.tanh()
@@ -36,7 +36,8 @@ def loop(uses: int = 4) -> Network:
 
 
 def fork() -> Network:
-    """A state whose gradient is there when its cell's arrives, and may not be added to in place."""
+    """Network with a state whose gradient exists when its cell's arrives, and may not be added to
+    in place."""
     x = memlab.network("fork", sequence=(2, 3))
     gates, before = x.at(0).linear(12), x.at(1).linear(3)
     state = gates.lstm_state(before, name="c")
@@ -59,7 +60,7 @@ def build(net: Network, optimizer: str = "sgd", format: str = "fp64") -> Step:
 
 
 def untied(net: Network) -> Network:
-    """The same layers, each with parameters of its own."""
+    """The same network with separate parameters for each layer."""
     nodes = (
         replace(n, shares="", parameters=n.layer.parameters(*n.input_shapes)) for n in net.nodes
     )
@@ -67,7 +68,7 @@ def untied(net: Network) -> Network:
 
 
 def summed(net: Network, apart: Run) -> dict[str, Array]:
-    """The gradients of shared parameters, from those of layers that share none."""
+    """Gradients of shared parameters, summed from those of layers that share none."""
     sums: dict[str, Array] = {}
     for node in net.nodes:
         for array in node.layer.parameters(*node.input_shapes):
@@ -78,7 +79,7 @@ def summed(net: Network, apart: Run) -> dict[str, Array]:
 
 
 def both(net: Network, batch: int) -> tuple[Run, dict[str, Array]]:
-    """A run of a network, and the gradients that it should have found."""
+    """Run of a network, and the gradients that it should have computed."""
     run = memlab.run(build(net), batch, keep="gradients", settings={"rate": 0.0})
     copies = {
         f"{node.name}.{array.name}": run.parameters[f"{node.shares or node.name}.{array.name}"]
@@ -108,7 +109,7 @@ def test_random_networks(net: Network, optimizer: str, batch: int) -> None:
 
 
 def slopes(net: Network) -> tuple[float, float]:
-    """Along a drawn direction: the gradient's, and that of finite differences."""
+    """Slope of the loss along a random direction, by gradients and by finite differences."""
     step, rng, near = build(net), np.random.default_rng(1), 1e-5
     run = memlab.run(step, 3, keep="gradients", settings={"rate": 0.0})
     direction = {name: rng.standard_normal(values.shape) for name, values in run.parameters.items()}

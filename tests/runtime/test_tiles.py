@@ -1,5 +1,7 @@
-"""Whole training steps whose convolutions are lowered by tiles, or not at all: the plan holds, and
-the gradients are those of lowering one image at a time."""
+"""Whole training steps whose convolutions are lowered by tiles, or not at all.
+
+The plan holds, and the gradients are those of lowering one image at a time.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ NAMES = ("im2col-tile", "offsets")
 
 
 def grouped() -> Network:
-    """Groups, dilation, strides and a fork."""
+    """Network with groups, dilation, strides and a fork."""
     x = memlab.network("grouped", image=(4, 19, 17)).conv(6, 3, pad="same", groups=2).relu()
     y = x.conv(12, 3, stride=2, pad=3, dilation=2, groups=3).batch_norm().relu()
     y = y.conv(8, 5, pad=1, bias=False).add(y.conv(8, 3, groups=4))
@@ -22,7 +24,8 @@ def grouped() -> Network:
 
 
 def wide() -> Network:
-    """More channels than a panel holds, so that they take turns; backward the maps too."""
+    """Network with more channels than a panel holds, so that they are lowered in turns; backward
+    the maps, too."""
     x = memlab.network("wide", image=(3, 12, 13)).conv(90, 1).relu().conv(530, 3, pad=1).relu()
     return x.conv(7, 3, stride=2).flatten().linear(3).cross_entropy()
 

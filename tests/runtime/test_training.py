@@ -1,4 +1,4 @@
-"""Training works and ends alike in several formats; a loss scale brings lost gradients back."""
+"""Training in several formats, and loss scaling that brings vanished gradients back."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MODES: dict[str, Rewrite | None] = {
 
 @cache
 def on_digits(mode: str) -> History:
-    """Six epochs; the error at the end is the mean of the last two."""
+    """History of six epochs on the digits; the error at the end is the mean of the last two."""
     net, data = digits.network(), digits.load()
     settings = digits.SETTINGS
     return memlab.train(net, data, rewrite=MODES[mode], batch=64, epochs=6, settings=settings)
@@ -50,7 +50,7 @@ def in_the_dark(mode: str) -> History:
 
 
 def few(samples: int = 40, seed: int = 0) -> Digits:
-    """Two classes that are told apart by the sign of their only feature."""
+    """Samples of two classes, which differ by the sign of their only feature."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, samples)
     x = ((2 * y - 1) * rng.uniform(0.5, 1, samples)).astype(np.float32).reshape(-1, 1)
@@ -189,7 +189,7 @@ TECHNIQUES: dict[str, Rewrite] = {
 
 @cache
 def a_few_steps(technique: str) -> History:
-    """Six steps of Adam on the digits, and a test. The loss scale starts where no step
+    """History of six steps of Adam on the digits, and a test. The loss scale starts where no step
     overflows."""
     data, rewrite = digits.load(), TECHNIQUES.get(technique)
     some = Digits(data.x[:96], data.y[:96], data.x_test[:64], data.y_test[:64])
@@ -303,7 +303,7 @@ def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_two_sessions_fit_beside_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That of the tests keeps its parameters while the network learns, and the other way round."""
+    """The test session keeps its parameters while the network trains, and the other way round."""
     network, data = tiny(), few()
     learning = memlab.plan(memlab.training_step(network, "momentum"))
     testing, batch, tests = memlab.plan(memlab.inference_step(network)), 2, len(data.x_test)

@@ -1,4 +1,4 @@
-"""Transformers at small size: planned and measured, against PyTorch, attention in two forms."""
+"""Small transformers: planned and measured, against PyTorch, with attention in two forms."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def trained(net: Network, format: str = "fp64", **given: Any) -> Any:
 
 
 def shaken(net: Network) -> dict[str, Array]:
-    """Every parameter drawn, also those that start as 0 or 1."""
+    """Random values for every parameter, also for those that start as 0 or 1."""
     drawn, given = np.random.default_rng(0), {}
     for node in net.nodes:
         for array in node.parameters:
@@ -97,7 +97,7 @@ def test_loss_and_gradients_are_those_of_pytorch(name: str, attention: str) -> N
 
 @pytest.mark.parametrize("name", SMALL)
 def test_the_gradient_is_the_slope_of_the_loss(name: str) -> None:
-    """Along one direction for all parameters, so that the shared ones are in it too."""
+    """Along one direction for all parameters, so that the shared ones are part of it."""
     net = small(name)
     given, (x, labels) = shaken(net), inputs(net)
     drawn = np.random.default_rng(2)

@@ -1,4 +1,4 @@
-"""What the CUDA compiler makes of every kernel, without a GPU."""
+"""Machine code of every CUDA kernel, compiled without a GPU."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CAPABILITIES = ["7.5", "9.0"]
 
 
 def python() -> str:
-    """A Python that has the compiler; without one, a skip or, in CI, a failure."""
+    """Path of a Python that has the CUDA compiler; without one, skip or, in CI, fail."""
     if report.installed():
         return sys.executable
     if OWN.exists():
@@ -50,7 +50,7 @@ def ours(capability: str, *names: str) -> list[dict[str, Any]]:
 
 @cache
 def planted() -> dict[str, dict[str, Any]]:
-    """Kernels that waste something, by name."""
+    """Reports on the kernels that waste something, by name."""
     return {row["kernel"]: row for row in reports("-m", "tests.kernels.cuda.planted")}
 
 

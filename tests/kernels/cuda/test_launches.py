@@ -1,4 +1,4 @@
-"""How kernels are listed and launched."""
+"""List and launches of the CUDA kernels."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_signature_is_that_of_the_annotations() -> None:
     def function(
         x: Values, y: Places, z: Labels, n: int, rate: float, add: bool, at: ConvWindow
     ) -> None:
-        """Does nothing."""
+        """Do nothing."""
 
     window = types.NamedUniTuple(types.int64, 8, ConvWindow)
     rest = (types.int64[::1], types.int64, types.float64, types.boolean, window)
@@ -99,7 +99,7 @@ def small() -> list[Case]:
 
 
 def calls(case: Case) -> list[tuple[registry.Kernel, KernelCall]]:
-    """A layer's kernels with arrays of the device."""
+    """Kernels of a layer, each with a call on device arrays."""
     trial, operations = Trial(case, 2), []
     for op in trial.ops:
         read = {name: trial.blank(tensor) for name, tensor in op.reads.items()}
@@ -113,7 +113,7 @@ def calls(case: Case) -> list[tuple[registry.Kernel, KernelCall]]:
 @pytest.mark.skipif(not target().simulated, reason="counts what the host allocates, in its place")
 @pytest.mark.parametrize("case", small(), ids=str)
 def test_a_kernel_makes_no_array(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is launched: the simulator makes small arrays of its own."""
+    """No kernel is really launched, because the simulator allocates small arrays of its own."""
     registry.load("cuda")
     prepared = calls(case)
     launched: list[Any] = []

@@ -1,4 +1,4 @@
-"""Lowering on the device, both ways, and its way back, as the processor does it."""
+"""Lowering (im2col) on the device, by both algorithms, and col2im, compared with the processor."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SETTINGS = [
 
 
 def whole_numbers(shape: Any) -> Any:
-    """Values whose sums are exact in any order."""
+    """Random whole numbers, whose sums are exact in any order."""
     return np.random.default_rng(0).integers(-99, 99, shape).astype(np.float64)
 
 
@@ -69,7 +69,7 @@ def test_out_is_written_and_returned() -> None:
 
 
 def test_images_may_be_slices_of_larger_samples() -> None:
-    """As a kernel's operands may; the public functions ask for whole ones."""
+    """Operands of a kernel may be slices; the public functions refuse them."""
     samples = whole_numbers((2, 4, 5, 3))
     x, at = samples[:, 1:3], ConvWindow(5, 3, 5, 3, 3, 1, 1, 1)
     there = cuda.to_device(samples)

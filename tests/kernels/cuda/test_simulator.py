@@ -1,4 +1,4 @@
-"""What memlab mends in Numba's simulator."""
+"""Parts of Numba's simulator that memlab replaces."""
 
 from __future__ import annotations
 
