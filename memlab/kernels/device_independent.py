@@ -50,7 +50,7 @@ class Update(NamedTuple):
 
 
 FORMULAS: list[Callable[..., Any]] = []
-EVERYWHERE: dict[str, Callable[[KernelCall, ApplyFormula], None]] = {}
+SHARED_KERNELS: dict[str, Callable[[KernelCall, ApplyFormula], None]] = {}
 UPDATES: dict[str, Update] = {}
 SETTING = "setting"
 """Name of a formula's argument that is the same for all values."""
@@ -75,12 +75,12 @@ def value_count(function: Callable[..., Any]) -> int:
     return len([name for name in signature(function).parameters if name != SETTING])
 
 
-def everywhere(kind: str) -> Callable[[Formula], Formula]:
+def shared_kernel(kind: str) -> Callable[[Formula], Formula]:
     """Return a decorator that lists a function of a call and of a device's loops as the kernel of
     this kind of operation on all devices."""
 
     def register(function: Formula) -> Formula:
-        EVERYWHERE[kind] = function
+        SHARED_KERNELS[kind] = function
         return function
 
     return register
@@ -103,7 +103,7 @@ def value_by_value(
     target = operands[-1]
 
     def register(function: Formula) -> Formula:
-        @everywhere(kind)
+        @shared_kernel(kind)
         def compute(call: KernelCall, apply_formula: ApplyFormula) -> None:
             extra = {} if setting is None else {SETTING: setting(call)}
             arrays = (call[name] for name in operands)
@@ -114,7 +114,7 @@ def value_by_value(
     return register
 
 
-def update(kind: str, count: int, settings: Settings) -> Callable[[Formula], Formula]:
+def optimizer_formula(kind: str, count: int, settings: Settings) -> Callable[[Formula], Formula]:
     """Return a decorator that lists the formula of an optimizer.
 
     The formula changes value ``i`` of a parameter, reads the same value of the gradient, and
@@ -142,7 +142,7 @@ def load() -> None:
 def register(device: str, loops: Loops) -> None:
     """Register, for a device, all kernels that are listed here, bound to its loops."""
     load()
-    for kind, compute in EVERYWHERE.items():
+    for kind, compute in SHARED_KERNELS.items():
         layer = LAYERS.get(kind.removesuffix(".backward"))
         if layer is None or device in layer.row.devices:
             kernel(kind, device=device)(_kernel_with_loops(compute, loops.apply_formula))

@@ -102,9 +102,9 @@ class PendingCopies:
 class Host:
     """Place in which offloaded maps wait: this machine's memory, or files of a ``folder``.
 
-    Memory is allocated by ``Backend.waiting``, and seen by its hook. Files are mapped into memory,
-    and vanish when they are dropped. ``grain`` is the unit in which the bytes are allocated: whole
-    blocks of the file system, where it says how many bytes files take, else 1.
+    Memory is allocated by ``Backend.host_block``, and seen by its hook. Files are mapped into
+    memory, and vanish when they are dropped. ``grain`` is the unit in which the bytes are
+    allocated: whole blocks of the file system, where it says how many bytes files take, else 1.
     """
 
     folder: Path | None = None

@@ -79,7 +79,7 @@ class Backend(ABC):
         """Copy values from one device array to another of its shape, without scratch memory."""
 
     @abstractmethod
-    def waiting(self, nbytes: int) -> Array:
+    def host_block(self, nbytes: int) -> Array:
         """Allocate bytes of the host's memory, which the hook sees, for an offloaded map to wait
         in."""
 
@@ -96,18 +96,18 @@ class Backend(ABC):
         """Copy an array of the host into bytes of the device, in a stream of ``copies``."""
 
     @abstractmethod
-    def running(self, threads: int) -> AbstractContextManager[object]:
+    def kernel_context(self, threads: int) -> AbstractContextManager[object]:
         """Context in which kernels run; when it is left, they have ended.
 
         Args:
             threads: number of threads that kernels may use on the processor.
         """
 
-    def let_go(self, error: BaseException) -> None:
+    def drop_references(self, error: BaseException) -> None:
         """Drop the arrays that functions ended by an error still hold."""
         traceback.clear_frames(error.__traceback__)
 
-    def counted(self) -> int | None:
+    def device_counter(self) -> int | None:
         """Largest rise of the device's own counter of used bytes in the last measurement; None if
         there is no such counter."""
         return None

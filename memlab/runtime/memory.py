@@ -99,7 +99,7 @@ class RunMemory:
         because no hook sees it."""
         if self.host.folder is None:
             spare = self._spare.get(nbytes)
-            self.blocks[name] = Piece(spare.pop() if spare else self.backend.waiting(nbytes))
+            self.blocks[name] = Piece(spare.pop() if spare else self.backend.host_block(nbytes))
             self._locked |= set() if self.backend.one_memory else {name}
             return
         array, disk_bytes = self.host.file(nbytes)

@@ -73,7 +73,7 @@ def check(ledger: Ledger, batch: int, room: Room) -> None:
         raise DoesNotFitError(ledger, batch, room)
 
 
-def admit(program: Program, beside: int = 0) -> None:
+def admit(program: Program, other_bytes: int = 0) -> None:
     """Refuse a program that does not fit into the free memory.
 
     Offloaded maps that wait in RAM count together with the step, where the device has no memory of
@@ -81,7 +81,7 @@ def admit(program: Program, beside: int = 0) -> None:
 
     Args:
         program: the step that will run.
-        beside: bytes of another program that will be alive at the same time.
+        other_bytes: bytes of another program that will be alive at the same time.
 
     Raises:
         DoesNotFitError: it does not fit.
@@ -99,9 +99,9 @@ def admit(program: Program, beside: int = 0) -> None:
         births = np.array([span.birth for span in chosen], np.int64)
         deaths = np.array([span.death for span in chosen], np.int64)
         line = alive(column([s.nbytes for s in chosen]), births, deaths, len(program.step.ops))
-        if max(line) > max(0, room.nbytes - beside):
+        if max(line) > max(0, room.nbytes - other_bytes):
             ledger = as_device_plan(program.planned, memories)
-            raise DoesNotFitError(ledger, program.batch, room.beside(beside))
+            raise DoesNotFitError(ledger, program.batch, room.beside(other_bytes))
 
 
 def as_device_plan(ledger: Ledger, memories: tuple[str, ...]) -> Ledger:

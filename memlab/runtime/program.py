@@ -43,8 +43,8 @@ class OperationTurn(NamedTuple):
         births: tensors whose storages are allocated before it.
         deaths: names of the storages that are freed after it.
         operands: the part of a storage that each operand of the kernel is.
-        beside: numbers of the copies to the host that may begin together with it. They follow right
-            after it, and wait only for operations before it.
+        side_copies: numbers of the copies to the host that may begin together with it. They follow
+            right after it, and wait only for operations before it.
     """
 
     op: Op
@@ -52,7 +52,7 @@ class OperationTurn(NamedTuple):
     births: Sequence[Tensor]
     deaths: Sequence[str]
     operands: Mapping[str, Operand]
-    beside: list[int]
+    side_copies: list[int]
 
 
 class BlockSpan(NamedTuple):
@@ -162,7 +162,7 @@ class Program:
             elif leader is None or leader.op.name in op.after or _to_device(op):
                 leader = None
             else:
-                leader.beside.append(number)
+                leader.side_copies.append(number)
         return self.turns
 
     @cached_property

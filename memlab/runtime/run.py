@@ -318,7 +318,7 @@ def run(
         device=program.place.name,
         simulated=program.place.simulated,
         outside=program.place.outside,
-        counted=program.place.counted(),
+        counted=program.place.device_counter(),
         placement=program.placement,
         nan=nan,
         unclear=unclear,

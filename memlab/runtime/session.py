@@ -139,18 +139,20 @@ class Session:
         self.current = {**self.settings, "step": float(self.steps)}
         self.nan.clear()
         try:
-            self._feed(x, labels)
-            with self.place.running(self.program.step.threads):
+            self._copy_inputs_in(x, labels)
+            with self.place.kernel_context(self.program.step.threads):
                 bar = tqdm(self.turns, delay=1, disable=not progress, leave=False, unit="op")
-                counts = [self._operate(index, turn) for index, turn in enumerate(bar)]
+                counts = [self._run_operation(index, turn) for index, turn in enumerate(bar)]
                 self.copies.finish()
                 return counts
         except BaseException as error:
-            self.place.let_go(error)
+            self.place.drop_references(error)
             self.close()
             raise
 
-    def _feed(self, x: npt.ArrayLike | Piece | None, labels: npt.ArrayLike | None) -> None:
+    def _copy_inputs_in(
+        self, x: npt.ArrayLike | Piece | None, labels: npt.ArrayLike | None
+    ) -> None:
         """Drop what the last step left, then copy the inputs in."""
         resident_names = {tensor.storage.name for tensor in self.residents}
         for name in [name for name in self.memory.blocks if name not in resident_names]:
@@ -167,7 +169,7 @@ class Session:
             write = partial(self.inputs.write, tensor.name, tensor, 1)
             self.place.fill(self.memory.view(tensor), write)
 
-    def _operate(self, index: int, turn: OperationTurn) -> tuple[int, int, int]:
+    def _run_operation(self, index: int, turn: OperationTurn) -> tuple[int, int, int]:
         """Run one operation with its allocations and releases; return the bytes before, at most
         inside, and after it."""
         meter, memory, op = self.meter, self.memory, turn.op
@@ -175,12 +177,12 @@ class Session:
             self.copies.wait(name)
         before = meter.begin(index) if meter is not None else 0
         if op.phase is Phase.COPY:
-            self._copy(turn)
+            self._begin_copy(turn)
         else:
             for tensor in turn.births:
                 memory.allocate(tensor.storage, tensor.name)
-            if turn.beside and self.copies.threads:
-                self._begin_beside(index, turn)
+            if turn.side_copies and self.copies.threads:
+                self._begin_side_copies(index, turn)
             if op.kind == LOAD:
                 self._load(op)
             else:
@@ -190,7 +192,7 @@ class Session:
             memory.free(name)
         return (before, meter.peak, meter.live) if meter is not None else (0, 0, 0)
 
-    def _copy(self, turn: OperationTurn) -> None:
+    def _begin_copy(self, turn: OperationTurn) -> None:
         """Begin the copy of an operation, if it did not begin beside an earlier operation."""
         if self.copies.started(turn.op.name):
             return
@@ -205,13 +207,13 @@ class Session:
             write = partial(self.inputs.write, name, tensor, op.attributes[PART])
             self.place.fill(self.memory.view(tensor), partial(unmetered, write))
 
-    def _begin_beside(self, index: int, turn: OperationTurn) -> None:
+    def _begin_side_copies(self, index: int, turn: OperationTurn) -> None:
         """Begin the copies to the host that run beside an operation; their allocations are recorded
         under their own numbers."""
-        for number in turn.beside:
+        for number in turn.side_copies:
             if self.meter is not None:
                 self.meter.op = number
-            self._copy(self.turns[number])
+            self._begin_copy(self.turns[number])
         if self.meter is not None:
             self.meter.op = index
 

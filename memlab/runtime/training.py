@@ -257,7 +257,7 @@ def _check_rooms(*programs: Program) -> None:
     for program in programs:
         program.load()  # says first what has no kernel
     for program, other in zip(programs, reversed(programs), strict=True):
-        memory_guard.admit(program, beside=other.planned.after(other.batch)[-1])
+        memory_guard.admit(program, other_bytes=other.planned.after(other.batch)[-1])
 
 
 def _batches(order: Array, batch: int) -> list[Array]:

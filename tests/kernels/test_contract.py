@@ -67,7 +67,9 @@ def test_what_is_found_in_the_files_of_a_device_is_what_they_register(device: st
     registry.load(device)
     registered = {key[:2] for key in registry.KERNELS if key[2] == device}
     named = {name for entry in devices.kernels(device) for name in entry.names if name[0]}
-    once = {(kind, "") for kind in (*device_independent.EVERYWHERE, *device_independent.UPDATES)}
+    once = {
+        (kind, "") for kind in (*device_independent.SHARED_KERNELS, *device_independent.UPDATES)
+    }
     assert registered - named - once == scaling(device)
     assert named <= registered
     other = {entry for known in EVERY_LAYER for entry in due(known)}
@@ -122,7 +124,7 @@ def test_a_device_loads_no_kernels_of_another() -> None:
 
 
 def calls(trial: Trial) -> list[tuple[Op, KernelCall]]:
-    """Operations of a case, each with all variants of its call."""
+    """Operations of a case, once for each variant of the call, with that call."""
     weights, forward = trial.weights(), trial.forward_op
     given = {**trial.values, **trial.forward()}
     prepared = [(forward, trial.prepared(forward, given))]

@@ -132,4 +132,4 @@ def test_a_smaller_tile_or_block_is_seen_before_anything_is_written(
 def test_more_lanes_than_a_mask_has_bits_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "VECTORS", 64 * 32 // vector_code.BITS)
     with pytest.raises(AssertionError, match="lanes at most 62"):
-        packing.check(np.zeros((1, 64), np.float32))
+        packing.check_workspace(np.zeros((1, 64), np.float32))

@@ -95,7 +95,7 @@ driver.cuMemFreeHost = lambda address: freed.append("host")
 cuda.pinned_array = locked
 with Meter(hook=hook) as meter:
     meter.op, meter.memory = 0, "host"
-    there = Gpu("A card").waiting(1000)
+    there = Gpu("A card").host_block(1000)
     lives = [meter.live, sum(used.values()), there.nbytes]
     meter.op = 1
     del there
@@ -157,7 +157,7 @@ def full(*_):
 
 cuda.pinned_array = full
 try:
-    Gpu("A card").waiting(3 * 10**9)
+    Gpu("A card").host_block(3 * 10**9)
 except InputError as error:
     print(json.dumps(str(error)))
 """)

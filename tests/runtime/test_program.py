@@ -85,15 +85,15 @@ def test_it_is_let_in_to_the_byte(way: str, monkeypatch: pytest.MonkeyPatch) -> 
     both = zip(program.planned.timeline(3), program.planned.timeline(3, HOST), strict=True)
     needs = max(map(sum, both))
     monkeypatch.setattr("memlab.free_memory.room", lambda: Room(needs + 8))
-    memory_guard.admit(program, beside=8)
+    memory_guard.admit(program, other_bytes=8)
     with pytest.raises(memory_guard.DoesNotFitError, match="refused before anything was allocated"):
-        memory_guard.admit(program, beside=9)
+        memory_guard.admit(program, other_bytes=9)
 
 
 def test_copies_to_the_host_begin_with_the_operation_before_them() -> None:
     turns = Program(memlab.offload(step("sums"), "all"), 2).load()
     moved = {number: turn.op for number, turn in enumerate(turns) if turn.op.phase == "copy"}
-    begun = [(index, number) for index, turn in enumerate(turns) for number in turn.beside]
+    begun = [(index, number) for index, turn in enumerate(turns) for number in turn.side_copies]
     assert begun
     for index, number in begun:
         assert all(between in moved for between in range(index + 1, number + 1))

@@ -83,7 +83,7 @@ class Event:
 
 @pytest.fixture(autouse=True)
 def _late(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run with kernels of the processor and with these late streams."""
+    """Let runs use kernels of the processor, and streams that copy as late as allowed."""
     on_copies.use(monkeypatch)
     monkeypatch.setattr(memory_guard, "check_time", lambda *_: None)
     monkeypatch.setattr(cuda, "event", Event)
@@ -160,13 +160,13 @@ def test_kernels_and_both_ways_have_a_stream_each() -> None:
 @pytest.mark.measures
 def test_pages_are_locked_once_where_nothing_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     locked: list[int] = []
-    waiting = type(CUDA).waiting
+    host_block = type(CUDA).host_block
 
     def lock(self: object, nbytes: int) -> Any:
         locked.append(nbytes)
-        return waiting(self, nbytes)
+        return host_block(self, nbytes)
 
-    monkeypatch.setattr(type(CUDA), "waiting", lock)
+    monkeypatch.setattr(type(CUDA), "host_block", lock)
     step = offload(plain(), "all")
     with Session(Program(step, BATCH, device="cuda")) as session:
         session.step()
@@ -177,7 +177,7 @@ def test_pages_are_locked_once_where_nothing_is_measured(monkeypatch: pytest.Mon
 
 
 @pytest.mark.measures
-@pytest.mark.parametrize("fails", ["to_host", "from_host", "waiting", "a kernel", "the end"])
+@pytest.mark.parametrize("fails", ["to_host", "from_host", "host_block", "a kernel", "the end"])
 def test_after_an_error_nothing_is_left(fails: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("the link is down")
@@ -217,7 +217,7 @@ def test_what_waits_is_counted_where_it_waits() -> None:
     """The hook counts it as page-locked memory of the host, and none of it as the device's."""
     with Meter(hook=CUDA.hook()) as meter:
         meter.memory = HOST
-        held = CUDA.waiting(1000)
+        held = CUDA.host_block(1000)
         assert meter.live == 0
         assert [(block.nbytes, block.memory, block.death) for block in meter.seen] == [
             (1000, HOST, None)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from memlab.kernels.device_independent import ApplyFormula, everywhere, formula, value_by_value
+from memlab.kernels.device_independent import ApplyFormula, formula, shared_kernel, value_by_value
 from memlab.kernels.formulas.random_numbers import number
 from memlab.kernels.operands import inputs
 from memlab.kernels.registry import KernelCall
@@ -37,7 +37,7 @@ def plus(x: Any, other: Any) -> Any:
     return x + other
 
 
-@everywhere("add")
+@shared_kernel("add")
 def add(call: KernelCall, apply_formula: ApplyFormula) -> None:
     """Write ``y = x0 + x1 + ...``."""
     first, second, *rest = inputs(call)
@@ -46,7 +46,7 @@ def add(call: KernelCall, apply_formula: ApplyFormula) -> None:
         apply_formula(identity, x, call["y"], add=True)
 
 
-@everywhere("accumulate")
+@shared_kernel("accumulate")
 def accumulate(call: KernelCall, apply_formula: ApplyFormula) -> None:
     """Add a gradient to another one, ``dx += dy``: backward of a fork."""
     apply_formula(identity, call["dy"], call["dx"], add=True)
@@ -76,13 +76,13 @@ def tanh_backward(dy: Any, y: Any) -> Any:
     return dy * (ONE - y * y)
 
 
-@everywhere("gelu")
+@shared_kernel("gelu")
 def gelu(call: KernelCall, apply_formula: ApplyFormula) -> None:
     """Write GELU, ``y = x Phi(x)``, with Phi by the error function or by its tanh approximation."""
     apply_formula(gelu_exact if _is_exact(call) else gelu_tanh, call["x"], call["y"])
 
 
-@everywhere("gelu.backward")
+@shared_kernel("gelu.backward")
 def gelu_backward(call: KernelCall, apply_formula: ApplyFormula) -> None:
     """Write or add the gradient of GELU: ``dy`` times the derivative at x."""
     backward = gelu_exact_backward if _is_exact(call) else gelu_tanh_backward

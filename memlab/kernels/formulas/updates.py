@@ -11,17 +11,17 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from memlab.kernels.device_independent import update
+from memlab.kernels.device_independent import optimizer_formula
 
 
-@update("sgd", 1, lambda of: (of["rate"],))
+@optimizer_formula("sgd", 1, lambda of: (of["rate"],))
 def sgd(i: int, arrays: Any, settings: Any) -> None:
     """Update by gradient descent: ``w -= rate g``."""
     (w, g), (rate,) = arrays, settings
     w[i] -= rate * g[i]
 
 
-@update("momentum", 2, lambda of: (of["rate"], of["momentum"]))
+@optimizer_formula("momentum", 2, lambda of: (of["rate"], of["momentum"]))
 def momentum(i: int, arrays: Any, settings: Any) -> None:
     """Update with momentum: ``v = momentum v + g``, then ``w -= rate v``; without dampening."""
     (w, g, v), (rate, keep) = arrays, settings
@@ -29,7 +29,7 @@ def momentum(i: int, arrays: Any, settings: Any) -> None:
     w[i] -= rate * v[i]
 
 
-@update("adagrad", 2, lambda of: (of["rate"], of["epsilon"]))
+@optimizer_formula("adagrad", 2, lambda of: (of["rate"], of["epsilon"]))
 def adagrad(i: int, arrays: Any, settings: Any) -> None:
     """Update by Adagrad: ``s += g^2``, then ``w -= rate g / (sqrt(s) + epsilon)`` (Duchi, Hazan and
     Singer 2011)."""
@@ -38,7 +38,9 @@ def adagrad(i: int, arrays: Any, settings: Any) -> None:
     w[i] -= rate * g[i] / (math.sqrt(s[i]) + epsilon)
 
 
-@update("rmsprop", 4, lambda of: (of["rate"], of["alpha"], 1 - of["alpha"], of["epsilon"]))
+@optimizer_formula(
+    "rmsprop", 4, lambda of: (of["rate"], of["alpha"], 1 - of["alpha"], of["epsilon"])
+)
 def rmsprop(i: int, arrays: Any, settings: Any) -> None:
     """Update by RMSProp: Adagrad with a running mean of ``g^2`` instead of the sum (Tieleman and
     Hinton 2012)."""
@@ -58,7 +60,7 @@ def adam_settings(of: Mapping[str, float]) -> tuple[float, ...]:
     return rate, beta1, 1 - beta1, beta2, 1 - beta2, of["epsilon"], correction
 
 
-@update("adam", 7, adam_settings)
+@optimizer_formula("adam", 7, adam_settings)
 def adam(i: int, arrays: Any, settings: Any) -> None:
     """Update by Adam: running means of ``g`` and ``g^2``, corrected for their start at 0 (Kingma
     and Ba 2015)."""

@@ -15,7 +15,7 @@ from memlab.kernels.cpu.flat_arrays import bits
 from memlab.kernels.registry import Array
 from memlab.runtime.async_copies import PendingCopies
 from memlab.runtime.backend import ArrayPart, Backend
-from memlab.runtime.metering.meter import Reporting, the_hook
+from memlab.runtime.metering.meter import Reporting, process_hook
 
 
 class Cpu(Backend):
@@ -26,7 +26,7 @@ class Cpu(Backend):
     compiling = "numba:compile"
 
     def hook(self) -> Reporting:
-        return the_hook()
+        return process_hook()
 
     def room(self) -> free_memory.Room:
         return free_memory.room()
@@ -46,7 +46,7 @@ class Cpu(Backend):
     def copy(self, source: Array, target: Array) -> None:
         bits(target)[...] = bits(source)
 
-    def waiting(self, nbytes: int) -> Array:
+    def host_block(self, nbytes: int) -> Array:
         return np.empty(nbytes, np.uint8)
 
     def copies(self) -> PendingCopies:
@@ -57,7 +57,7 @@ class Cpu(Backend):
 
     from_host = to_host
 
-    def running(self, threads: int) -> AbstractContextManager[object]:
+    def kernel_context(self, threads: int) -> AbstractContextManager[object]:
         limit: AbstractContextManager[object] = blas().limit(limits=threads, user_api="blas")
         return limit
 

@@ -64,7 +64,7 @@ class DeviceArrays(Backend):
             for i in range(len(there)):
                 there[i].copy_to_device(here[i])
 
-    def waiting(self, nbytes: int) -> Array:
+    def host_block(self, nbytes: int) -> Array:
         """Allocate page-locked bytes of the host: a copy from or to other memory of the host runs
         beside no kernel."""
         array: Array = self.cuda.pinned_array(nbytes, np.uint8)
@@ -103,7 +103,7 @@ class Gpu(DeviceArrays):
     def _hook(self) -> ManagerHook:
         """Hook into the memory manager, tried once before it is trusted."""
         hook = ManagerHook()
-        meter.check(hook, self.block)
+        meter.try_hook(hook, self.block)
         return hook
 
     def hook(self) -> ManagerHook:
@@ -130,7 +130,7 @@ class Gpu(DeviceArrays):
         with _memory_errors(nbytes, self.name, "try a smaller batch, or end what else uses it"):
             return self.cuda.device_array(nbytes, np.uint8)
 
-    def waiting(self, nbytes: int) -> Array:
+    def host_block(self, nbytes: int) -> Array:
         """Allocate page-locked bytes of the host.
 
         Raises:
@@ -138,7 +138,7 @@ class Gpu(DeviceArrays):
         """
         hint = "try host='/tmp', or any other folder"
         with _memory_errors(nbytes, "the host's page-locked memory", hint):
-            return super().waiting(nbytes)
+            return super().host_block(nbytes)
 
     def stream(self) -> Any:
         """New stream for copies that does not wait for the kernels."""
@@ -164,7 +164,7 @@ class Gpu(DeviceArrays):
         return view
 
     @contextmanager
-    def running(self, threads: int) -> Iterator[None]:
+    def kernel_context(self, threads: int) -> Iterator[None]:
         """Context in which kernels run.
 
         An operand on the host is an error there: Numba would copy it to device memory that no
@@ -175,7 +175,7 @@ class Gpu(DeviceArrays):
             yield
             self.cuda.synchronize()
 
-    def counted(self) -> int | None:
+    def device_counter(self) -> int | None:
         return self.hook().most
 
 

@@ -84,8 +84,8 @@ class Simulator(DeviceArrays):
 
     @cached_property
     def _hook(self) -> SimulatorHook:
-        hook = SimulatorHook(meter.the_hook())
-        meter.check(hook, self.block)
+        hook = SimulatorHook(meter.process_hook())
+        meter.try_hook(hook, self.block)
         return hook
 
     def hook(self) -> SimulatorHook:
@@ -103,10 +103,10 @@ class Simulator(DeviceArrays):
         view: Array = simulator.device_array(values)
         return view
 
-    def running(self, threads: int) -> AbstractContextManager[object]:
+    def kernel_context(self, threads: int) -> AbstractContextManager[object]:
         return nullcontext()
 
-    def let_go(self, error: BaseException) -> None:
-        super().let_go(error)
+    def drop_references(self, error: BaseException) -> None:
+        super().drop_references(error)
         simulator.stop_threads(SOON)
         gc.collect()  # their errors are kept in cycles

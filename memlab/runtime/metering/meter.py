@@ -42,7 +42,7 @@ class Reporting(Protocol):
 
 
 @cache
-def the_hook() -> Hook:
+def process_hook() -> Hook:
     """NumPy's allocation hook, tried once before it is trusted.
 
     Raises:
@@ -50,11 +50,11 @@ def the_hook() -> Hook:
     """
     hook = Hook()
     pythonapi.Py_IncRef(py_object(hook))  # arrays may call it until the process ends
-    check(hook, lambda nbytes: np.empty(nbytes, np.uint8))
+    try_hook(hook, lambda nbytes: np.empty(nbytes, np.uint8))
     return hook
 
 
-def check(hook: Reporting, allocate: Callable[[int], object]) -> None:
+def try_hook(hook: Reporting, allocate: Callable[[int], object]) -> None:
     """Try a hook with one block that is dropped at once.
 
     Raises:
@@ -92,7 +92,7 @@ class Meter:
     """
 
     def __init__(self, hook: Reporting | None = None) -> None:
-        self.hook = the_hook() if hook is None else hook
+        self.hook = process_hook() if hook is None else hook
         self.label, self.memory, self.peak = "", DEVICE, 0
         self._op, self._live = -1, 0
         self._seen: list[MeteredBlock] = []

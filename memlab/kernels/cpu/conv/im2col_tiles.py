@@ -26,7 +26,7 @@ from memlab.kernels.cpu.conv_tiles.block_products import (
 from memlab.kernels.cpu.conv_tiles.packing import (
     add_back,
     block_lanes,
-    check,
+    check_workspace,
     copy_run,
     fill_table,
     is_plane_shift,
@@ -53,7 +53,7 @@ def conv2d(call: KernelCall) -> None:
         convolution(call).groups,
         thread_workspaces(call["workspace"], 2),
     )
-    check(panels[0])
+    check_workspace(panels[0])
     tiles = -(-at.rows * at.columns // panels[0].shape[1])
 
     def some(panel: Array, units: range) -> None:
@@ -126,7 +126,7 @@ def _weight_gradients(call: KernelCall) -> None:
         convolution(call).groups,
         thread_workspaces(call["lowered"], 2),
     )
-    check(workspaces[0])
+    check_workspace(workspaces[0])
     together = len(workspaces[0]) // at.kernel**2
     chunks = groups * -(-dweight.shape[1] // together)
     parts, adds = _parts_per_unit(chunks, len(workspaces)), call.accumulate_weights
@@ -145,7 +145,7 @@ def _input_gradients(call: KernelCall) -> None:
     dx, dy, weight, add = call["dx"], call["dy"], call["weight"], call.accumulate
     at, groups = conv_window(call), convolution(call).groups
     panels, tables = thread_workspaces(call["panel"], 2), thread_workspaces(call["table"], 3)
-    check(panels[0], ROWS)
+    check_workspace(panels[0], ROWS)
     parts = _parts_per_unit(len(dx), len(panels))
 
     def some(workspace: tuple[Array, Array], units: range) -> None:

@@ -24,7 +24,7 @@ PLACES = 62
 """Largest number of lanes whose bits ``inside_bits`` can return in a signed integer."""
 
 
-def check(panel: Array, rows: int = 0) -> None:
+def check_workspace(panel: Array, rows: int = 0) -> None:
     """Check that a workspace of tiles is large enough, since the kernels write to it unchecked.
 
     Args:
