@@ -121,7 +121,7 @@ def lowered_sizes(
 
 def _setting(name: str, given: Any, least: int = 1) -> int:
     """Return a setting as a whole number from ``least`` to ``LARGEST``, or raise InputError."""
-    if type(given) is int and least <= given <= LARGEST:  # as nearly always
+    if type(given) is int and least <= given <= LARGEST:  # the usual case
         return given
     value = whole_number(name, given, least)
     if value > LARGEST:

@@ -298,7 +298,7 @@ class Loader:
                 continue
             labels.append(self.source.label(name, self.classes or 1))
             self.read += size
-            if self.pace:  # of the whole batch: who wakes up late for an image makes up for it
+            if self.pace:  # over the batch, so that a late wake-up is made up for
                 self._wait_for_disk(begun + (self.read - before) / self.pace)
         self.labels[number] = labels
 

@@ -29,7 +29,7 @@ def concat(call: KernelCall) -> None:
     y, start = call["y"], 0
     for x in inputs(call):
         batch, count = len(x), x.size // len(x)
-        # a slice of a line: one of a larger device array takes Numba as long as it has rows
+        # sliced as a line: Numba slices a device array in a time that grows with its rows
         spans = line(x), pitch(x), line(y)[start:], pitch(y)
         launch(FORMULA_KERNELS[identity], values(count, batch), *spans, batch, count, 0.0, False)
         start += count
