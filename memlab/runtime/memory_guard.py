@@ -86,11 +86,11 @@ def admit(program: Program, other_bytes: int = 0) -> None:
     Raises:
         DoesNotFitError: it does not fit.
     """
-    place, spans = program.place, program.spans
-    here = place.room()
+    backend, spans = program.backend, program.spans
+    here = backend.room()
     rooms: list[tuple[tuple[str, ...], Room]] = [((DEVICE,), here)]
     if program.host.folder is None and any(span.memory != DEVICE for span in spans):
-        if place.one_memory:
+        if backend.one_memory:
             rooms = [(MEMORIES, here)]
         else:
             rooms.append(((HOST,), free_memory.room()))

@@ -111,7 +111,7 @@ class Program:
                 "here, and runs there; try memlab.plan(step)."
             )
         self.step, self.batch, self.device = step, step.held(batch), device
-        self.place, self.host = backend.find(device), host_memory(host)
+        self.backend, self.host = backend.find(device), host_memory(host)
         self.residents = [tensor for tensor in step.live_in if tensor.role is not Role.INPUT]
         self.inputs, self.parts = input_specs(step), application_order.parts(step)
         self.turns: list[OperationTurn] = []

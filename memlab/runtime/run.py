@@ -283,21 +283,21 @@ def run(
     program = Program(step, batch, device, placement, host, overlapping, keep)
     memory_guard.admit(program)
     program.load()  # its modules have arrays of their own, which are no part of the step
-    if program.place.simulated:
+    if program.backend.simulated:
         memory_guard.check_time(program.step, program.batch)
     from memlab.runtime.metering.compile_time import Compilations, install_listener
 
     poison = poison and program.placement is not None
     with (
         outside_the_hook(),
-        install_listener(program.place.compiling, Compilations()) as compiling,
-        Meter(hook=program.place.hook()) as meter,
+        install_listener(program.backend.compiling, Compilations()) as compiling,
+        Meter(hook=program.backend.hook()) as meter,
     ):
         session = Session(program, seed, parameters, settings, meter, poison)
         begin = time.perf_counter()
         counts = session.step(x, labels, progress)
         seconds = time.perf_counter() - begin - compiling.seconds
-        seen = _measured_ledger(program.planned, meter.seen, program.batch, program.place)
+        seen = _measured_ledger(program.planned, meter.seen, program.batch, program.backend)
     results = _results(session)
     session.close()
     before, inside, after = (list(column) for column in zip(*counts, strict=True))
@@ -315,10 +315,10 @@ def run(
         compiling.seconds,
         resident_set(),
         **results,
-        device=program.place.name,
-        simulated=program.place.simulated,
-        outside=program.place.outside,
-        counted=program.place.device_counter(),
+        device=program.backend.name,
+        simulated=program.backend.simulated,
+        outside=program.backend.outside,
+        counted=program.backend.device_counter(),
         placement=program.placement,
         nan=nan,
         unclear=unclear,
@@ -327,7 +327,7 @@ def run(
 
 
 def _measured_ledger(
-    planned: Ledger, seen: list[MeteredBlock], batch: int, place: Backend
+    planned: Ledger, seen: list[MeteredBlock], batch: int, backend: Backend
 ) -> Ledger:
     """Blocks that the meter saw, as a ledger; blocks that memlab asked for have their planned
     names."""
@@ -345,7 +345,7 @@ def _measured_ledger(
         else:
             entry = replace(known, size=Size(block.nbytes), birth=block.birth, death=death)
         entries.append(entry)
-    origin = "simulated" if place.simulated else "measured"
+    origin = "simulated" if backend.simulated else "measured"
     return replace(planned, entries=tuple(entries), origin=origin, batches=range(batch, batch + 1))
 
 

@@ -73,17 +73,17 @@ class Session:
         meter: Meter | None = None,
         poison: bool = False,
     ) -> None:
-        self.program, self.place, batch = program, program.place, program.batch
+        self.program, self.backend, batch = program, program.backend, program.batch
         self.seed = whole_number("seed", seed, least=0)
         self.settings = _settings(program.step.optimizer, {} if settings is None else settings)
         self.turns, self.residents = program.load(), program.residents
         self.meter = meter
         self.poison = true_or_false("poison", poison)
-        self.copies = self.place.copies()
+        self.copies = self.backend.copies()
         self.memory = (
-            RunMemory(batch, self.place, meter, program.host)
+            RunMemory(batch, self.backend, meter, program.host)
             if program.placement is None
-            else Arena(batch, self.place, meter, program.placement, poison, program.host)
+            else Arena(batch, self.backend, meter, program.placement, poison, program.host)
         )
         self.nan: dict[str, tuple[int, ...]] = {}
         self.closed = False
@@ -106,7 +106,7 @@ class Session:
                     draws=draws,
                     settings=self.settings,
                 )
-                self.place.fill(self.memory.view(tensor), write)
+                self.backend.fill(self.memory.view(tensor), write)
         except BaseException:
             self.close()
             raise
@@ -140,13 +140,13 @@ class Session:
         self.nan.clear()
         try:
             self._copy_inputs_in(x, labels)
-            with self.place.kernel_context(self.program.step.threads):
+            with self.backend.kernel_context(self.program.step.threads):
                 bar = tqdm(self.turns, delay=1, disable=not progress, leave=False, unit="op")
                 counts = [self._run_operation(index, turn) for index, turn in enumerate(bar)]
                 self.copies.finish()
                 return counts
         except BaseException as error:
-            self.place.drop_references(error)
+            self.backend.drop_references(error)
             self.close()
             raise
 
@@ -167,7 +167,7 @@ class Session:
                 continue
             self.memory.allocate(tensor.storage, tensor.name)
             write = partial(self.inputs.write, tensor.name, tensor, 1)
-            self.place.fill(self.memory.view(tensor), write)
+            self.backend.fill(self.memory.view(tensor), write)
 
     def _run_operation(self, index: int, turn: OperationTurn) -> tuple[int, int, int]:
         """Run one operation with its allocations and releases; return the bytes before, at most
@@ -205,7 +205,7 @@ class Session:
         """Copy in the inputs of another part of the batch."""
         for name, tensor in op.writes.items():
             write = partial(self.inputs.write, name, tensor, op.attributes[PART])
-            self.place.fill(self.memory.view(tensor), partial(unmetered, write))
+            self.backend.fill(self.memory.view(tensor), partial(unmetered, write))
 
     def _begin_side_copies(self, index: int, turn: OperationTurn) -> None:
         """Begin the copies to the host that run beside an operation; their allocations are recorded
@@ -231,7 +231,7 @@ class Session:
         op, arrays = turn.op, self.memory.views(turn.operands)
         addend = op.reads.get("addend")
         if addend is not None:
-            self.place.copy(self.memory.view(addend), arrays["dx"])
+            self.backend.copy(self.memory.view(addend), arrays["dx"])
         draw = f"{self.seed} {self.steps} {op.attributes.get('draw', op.name)}"
         turn.kernel(
             KernelCall(
@@ -252,7 +252,7 @@ class Session:
     def value(self, tensor: Tensor) -> Array:
         """Values of a tensor that is alive now: the array itself on the processor, a copy from
         other devices."""
-        return self.place.read(self.memory.view(tensor))
+        return self.backend.read(self.memory.view(tensor))
 
     @property
     def output(self) -> Array:

@@ -193,7 +193,7 @@ def train(
     orders, record = np.random.default_rng(seed), _Record()
     bar = tqdm(total=epochs * (len(data.x) // samples), delay=1, disable=not progress, unit="step")
     with (
-        install_listener(learn.place.compiling, Compilations()) as compiling,
+        install_listener(learn.backend.compiling, Compilations()) as compiling,
         Session(learn, seed, settings=settings) as session,
         Session(tests, seed) as test,
         bar,
@@ -272,7 +272,7 @@ def _test_error(session: Session, test: Session, data: Data) -> float:
     for tensor in test.residents:
         if tensor.role in (Role.PARAMETER, Role.BUFFER):
             write = partial(_copy, session.value(learned[tensor.name]))
-            test.place.fill(test.memory.view(tensor), write)
+            test.backend.fill(test.memory.view(tensor), write)
     test.step(data.x_test)
     output = test.output.astype(np.float64)
     right = (output.argmax(1) == data.y_test) & np.isfinite(output).all(1)

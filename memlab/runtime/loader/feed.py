@@ -242,15 +242,15 @@ def feed(
     program.lend(ring.live_in)
     memory_guard.admit(program)
     program.load()
-    place, planned = program.place, program.planned
+    backend, planned = program.backend, program.planned
     convert = kernel(x.format.name, device if augment != HOST_SIDE else "cpu")
     draws = ImageDraws(zlib.crc32(f"{whole_number('seed', seed, 0)} images".encode()), augmentation)
     due = list(zip(planned.before(count), planned.timeline(count), planned.after(count),
                    strict=True))  # fmt: skip
     limits = (limit.below for limit in program.inputs if limit.what == "labels")
     classes = next(limits, 0)
-    with outside_the_hook(), Meter(hook=place.hook()) as meter:
-        loader = Loader(ring, count, int(buffers), place, meter, folder, convert, draws)
+    with outside_the_hook(), Meter(hook=backend.hook()) as meter:
+        loader = Loader(ring, count, int(buffers), backend, meter, folder, convert, draws)
         loader.skip, loader.pace, loader.classes = bad != REFUSE, pace, classes
         return _train_epoch(program, loader, due, augment, seed, settings)
 
@@ -293,7 +293,7 @@ def _train_epoch(
                 peak = max(peak, max(inside for _, inside, _ in counts))
         peaks = {memory: loader.buffer_bytes(memory) for memory in (HOST, DEVICE)}
     places = (p.size.at(batch) for p in loader.ring.live_in if p.storage.memory == HOST)
-    name = loader.place.name
+    name = loader.backend.name
     left = len(loader.source.files) - len(loader.skipped) - batch * len(losses)
     return Fed(
         step, loader.buffers, augment, name, loader.schedule(name), program.planned, peaks, peak,

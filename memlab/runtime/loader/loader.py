@@ -194,12 +194,12 @@ class Loader:
     pace: int | None = None
 
     def __init__(
-        self, ring: Step, batch: int, buffers: int, place: Backend, meter: Meter | None,
+        self, ring: Step, batch: int, buffers: int, backend: Backend, meter: Meter | None,
         images: Source, convert: Kernel, draws: ImageDraws,
     ) -> None:  # fmt: skip
         self.ring, self.batch, self.buffers, self.source = ring, batch, buffers, images
-        self.place, self.meter, self.convert, self.draws = place, meter, convert, draws
-        self.memory = RunMemory(batch, place, meter)
+        self.backend, self.meter, self.convert, self.draws = backend, meter, convert, draws
+        self.memory = RunMemory(batch, backend, meter)
         self.stream: Any = None
         self.files = iter(images.files)
         self.labels: dict[int, list[int]] = {}
@@ -314,11 +314,11 @@ class Loader:
     def _send(self, op: Op) -> None:
         """Copy a batch to the device; on a GPU, in a stream beside the kernels."""
         source_, target = op.reads["x"].storage, op.writes["y"].storage
-        if self.place.one_memory:
+        if self.backend.one_memory:
             self.memory.copy(source_, target)
             return
         if self.stream is None:
-            device: Any = self.place
+            device: Any = self.backend
             self.stream = device.stream()
         self.memory.copy(source_, target, self.stream)
         self.stream.synchronize()
@@ -353,7 +353,7 @@ class Loader:
         if self.lanes is not None:
             self.lanes.close()
         if self.stream is not None:
-            device: Any = self.place
+            device: Any = self.backend
             device.end(self.stream)
             self.stream = None
         self.memory.clear()
