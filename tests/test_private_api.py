@@ -135,7 +135,7 @@ def test_without_numbas_cache_a_kernel_is_compiled_in_every_session(
 
 @pytest.mark.parametrize(("format", "routine"), [("f", "sgemm"), ("d", "dgemm")])
 def test_without_scipys_blas_a_product_says_so(format: str, routine: str, monkeypatch: Any) -> None:
-    monkeypatch.setattr(blas, "_ROUTINES", type(blas._ROUTINES)())
+    monkeypatch.setattr(blas, "_MATRIX_PRODUCTS", type(blas._MATRIX_PRODUCTS)())
     monkeypatch.setattr("scipy.linalg.cython_blas.__pyx_capi__", {})
     square = np.ones((2, 2), format)
     with pytest.raises(InternalError, match=f"has no {routine} that counts in 32 bits"):
@@ -145,7 +145,7 @@ def test_without_scipys_blas_a_product_says_so(format: str, routine: str, monkey
 @simulated
 def test_an_array_of_the_simulator_that_holds_none_is_no_operand() -> None:
     with pytest.raises(InternalError, match=r"FakeCUDAArray\._ary, which memlab needs"):
-        simulator.values_of(object())
+        simulator.numpy_values(object())
 
 
 @pytest.mark.measures

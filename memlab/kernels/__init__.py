@@ -1,6 +1,10 @@
-"""The arithmetic: a kernel for every kind of operation, into arrays that are given to it.
+"""The arithmetic: one kernel for every kind of operation, which writes into arrays that the caller
+allocated.
 
->>> memlab.kernels.im2col(x, k=3, pad=1)  # lowering, for a batch of images
+>>> import numpy as np
+>>> from memlab.kernels import im2col
+>>> im2col(np.ones((1, 2, 4, 4), np.float32), k=3, pad=1).shape  # lowering, for a batch of images
+(1, 18, 16)
 """
 
 from __future__ import annotations
@@ -18,7 +22,13 @@ __all__ = ["col2im", "im2col"]
 
 
 def __getattr__(name: str) -> Any:
-    """The public functions, loaded when first asked for: they load Numba."""
+    """Return ``im2col`` or ``col2im``; their module, which loads Numba, is imported at the first
+    use.
+
+    Raises:
+        AttributeError: the package has no public function of that name.
+        InputError: too little memory is free to load Numba.
+    """
     if name not in __all__:
         raise AttributeError(f"memlab.kernels has no {name!r}; it has {', '.join(__all__)}.")
     free_memory.require_kernels()

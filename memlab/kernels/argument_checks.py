@@ -1,4 +1,4 @@
-"""What the public functions of every device ask of their arguments, before a kernel runs."""
+"""Checks of the arguments of public functions, on every device, before a kernel runs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,16 @@ Shape = tuple[int, ...]
 
 FORMATS = frozenset(np.dtype(dtype) for dtype in DTYPES.values())
 LARGEST = 2**31 - 1
-"""Of a setting, so that no index overflows."""
+"""Largest value of a setting, so that no index overflows."""
 
 
 class Sizes(NamedTuple):
-    """The shape of lowered images, as it is seen and as (C, k, k, Ho, Wo), and stride, padding,
-    dilation."""
+    """Shapes and settings of a lowering.
+
+    ``lowered`` is the shape of the result as callers see it: (N, C k k, Ho Wo), or (N, g, C/g k k,
+    Ho Wo) for g groups. ``planes`` is (-1, k, k, Ho, Wo), the shape to which kernels reshape it.
+    ``settings`` are stride, padding and dilation.
+    """
 
     lowered: Shape
     planes: Shape
@@ -28,10 +32,15 @@ class Sizes(NamedTuple):
 
 
 def check_array(name: str, array: Any, axes: int) -> None:
-    """Refuse an array of another number of axes, or of a format that no kernel computes in.
+    """Refuse an array with the wrong number of axes, or of a format that no kernel computes in.
+
+    Args:
+        name: the argument's name, for the message.
+        array: an array of any device.
+        axes: the number of axes that it must have.
 
     Raises:
-        InputError: it is one.
+        InputError: the array has another number of axes, or is neither fp32 nor fp64.
     """
     if array.ndim != axes:
         raise InputError(f"{name} must have {axes} axes, got shape {array.shape}; try reshape.")
@@ -41,10 +50,15 @@ def check_array(name: str, array: Any, axes: int) -> None:
 
 
 def check_lowered(lowered: Any, images: Shape, sizes: Sizes) -> None:
-    """Refuse a lowered array that images of that shape do not give.
+    """Refuse a lowered array whose shape is not the one that lowering these images gives.
+
+    Args:
+        lowered: the lowered array.
+        images: shape of the images, (N, C, H, W).
+        sizes: the shapes that ``lowered_sizes`` returned for these images.
 
     Raises:
-        InputError: it has another shape.
+        InputError: ``lowered`` has another shape.
     """
     if tuple(lowered.shape) != sizes.lowered:
         raise InputError(
@@ -54,10 +68,10 @@ def check_lowered(lowered: Any, images: Shape, sizes: Sizes) -> None:
 
 
 def check_out(out: Any, shape: Shape, like: Any) -> None:
-    """Refuse an array that cannot take a result.
+    """Refuse an output array that cannot take a result of this shape and of the format of ``like``.
 
     Raises:
-        InputError: it has another shape or format.
+        InputError: ``out`` has another shape or another format.
     """
     if tuple(out.shape) != shape or out.dtype != like.dtype:
         raise InputError(
@@ -67,26 +81,35 @@ def check_out(out: Any, shape: Shape, like: Any) -> None:
 
 
 def image_shape(given: Any) -> Shape:
-    """(N, C, H, W) as whole numbers.
+    """Return a shape (N, C, H, W) as a tuple of four whole numbers.
 
     Raises:
-        InputError: it is none.
+        InputError: it is no sequence of four whole numbers from 0 on.
     """
     if not isinstance(given, Sequence) or len(given) != 4:
         raise InputError(f"shape must be (N, C, H, W), got {shorten(given)}; try x.shape.")
-    return tuple(_number("shape", n, 0) for n in given)
+    return tuple(_setting("shape", n, 0) for n in given)
 
 
 def lowered_sizes(
     what: str, shape: Shape, k: int, stride: int, pad: int, dilation: int, groups: int
 ) -> Sizes:
-    """The sizes of images of that shape once they are lowered.
+    """Return the shapes that images have once they are lowered (im2col), and the checked settings.
+
+    Args:
+        what: name of the calling function, for messages.
+        shape: shape of the images, (N, C, H, W).
+        k: height and width of the kernel, in pixels.
+        stride: distance between neighbouring kernel positions, in pixels.
+        pad: rows and columns of zeros around each image.
+        dilation: distance between neighbouring values of the kernel, in pixels.
+        groups: number of groups of channels; it divides C.
 
     Raises:
         InputError: a setting is out of range, or the kernel is wider than the padded image.
     """
-    k, groups = _number("k", k), _number("groups", groups)
-    settings = _number("stride", stride), _number("pad", pad, 0), _number("dilation", dilation)
+    k, groups = _setting("k", k), _setting("groups", groups)
+    settings = _setting("stride", stride), _setting("pad", pad, 0), _setting("dilation", dilation)
     batch, channels, height, width = shape
     if channels % groups:
         raise InputError(f"{groups} groups do not divide {channels} channels; try a divisor.")
@@ -96,8 +119,9 @@ def lowered_sizes(
     return Sizes(lowered, (-1, k, k, rows, columns), settings)
 
 
-def _number(name: str, given: Any, least: int = 1) -> int:
-    if type(given) is int and least <= given <= LARGEST:  # as nearly always
+def _setting(name: str, given: Any, least: int = 1) -> int:
+    """Return a setting as a whole number from ``least`` to ``LARGEST``, or raise InputError."""
+    if type(given) is int and least <= given <= LARGEST:  # the usual case
         return given
     value = whole_number(name, given, least)
     if value > LARGEST:

@@ -1,9 +1,9 @@
-"""What Numba keeps to itself: its cache of compiled functions and their options, the arrays of code
-that is being compiled, and its compiler's events.
+"""Parts of Numba that are not public: its cache of compiled functions and their options, the arrays
+of code that is being compiled, and the events of its compiler.
 
-Its public names compile, and nothing more: they cannot tell a cache that a kernel is stale since
-one that it calls has changed, nor how long a compilation took. Vectors and processors come from
-llvmlite's public interface instead.
+Numba's public names compile and do no more. They cannot mark a cached kernel as stale when a
+function that it calls has changed, nor tell how long a compilation took. The width of vectors and
+the features of the processor come from llvmlite's public interface instead.
 """
 
 from __future__ import annotations
@@ -28,35 +28,44 @@ GUARD_OF_CACHE = Internal(
     NUMBA, "numba.core.caching.FunctionCache", "_guard_against_spurious_io_errors", KEEP
 )
 CACHE_OF_FUNCTION = Internal(NUMBA, "numba.core.dispatcher.Dispatcher", "_cache", KEEP)
-"""Without them, or where no folder can be written, kernels are compiled in every session."""
+"""Cache of a compiled function. Without these parts, or where no folder can be written, kernels are
+compiled in every session."""
 
 OPTIONS = Internal(
     NUMBA, "numba.core.dispatcher.Dispatcher", "targetoptions", "show a kernel's machine code"
 )
-"""With what a function was compiled. Without it no vector registers are shown."""
+"""Options that a function was compiled with. Without them no vector registers are shown."""
 
 ARRAY = Internal(
     NUMBA, "numba.core.base.BaseContext", "make_array", "write kernels instruction by instruction"
 )
-"""An array in code that is being compiled. Without it nothing runs on the processor."""
+"""Array in code that is being compiled. Without it nothing runs on the processor."""
 
 LISTENER = Internal(NUMBA, "numba.core.event", "Listener", "part compiling from running")
 INSTALL = Internal(NUMBA, "numba.core.event", "install_listener", "part compiling from running")
-"""Without them nothing runs: the time of a first step would say nothing."""
+"""Function that installs a listener to the compiler. Without both nothing runs, because the time of
+a first step would be that of compiling."""
 
 FOLDERS = Internal(NUMBA, "numba.misc.appdirs", "AppDirs", "find the folder of Numba's cache")
-"""Without it ``memlab doctor`` looks at Numba's other folders."""
+"""Folders of Numba's cache. Without them ``memlab doctor`` looks at Numba's other folders."""
 
 UNREADABLE = (OSError, EOFError, pickle.UnpicklingError)
 
 
-def keep(kernel: Any, function: Callable[..., Any], digest: str) -> None:
-    """Let Numba keep a compiled function between sessions, until its file or the digest changes.
+def keep_on_disk(kernel: Any, function: Callable[..., Any], digest: str) -> None:
+    """Let Numba keep a compiled function on disk between sessions, until its file or the digest
+    changes.
 
-    Numba looks at the function's own file, but a kernel also holds the code of those it calls.
+    Numba itself looks only at the function's own file, but a kernel also contains the code of the
+    functions that it calls.
+
+    Args:
+        kernel: the function as ``numba.njit`` returned it.
+        function: the Python function.
+        digest: digest of every source file that the kernel may contain code of.
 
     Raises:
-        InternalError: this Numba's cache works in another way.
+        InternalError: this version of Numba has another cache.
         OSError: no folder can be written.
         RuntimeError: the function comes from no file.
     """
@@ -65,13 +74,15 @@ def keep(kernel: Any, function: Callable[..., Any], digest: str) -> None:
 
 @cache
 def _cache_class() -> Any:
-    """The cache. Its base exists only where Numba has it."""
+    """Class of the cache, made at the first use because its base class exists only where Numba has
+    it."""
     base: Any = CACHE()
     file = FILE()
     GUARD_OF_CACHE.of(base)
 
     class KernelCache(base):  # type: ignore[misc]  # Numba's
-        """A folder that can no longer be read or written is no error: the kernel is compiled."""
+        """Cache of one kernel. A folder that can no longer be read or written is no error: the
+        kernel is compiled again."""
 
         def __init__(self, function: Callable[..., Any], digest: str) -> None:
             super().__init__(function)
@@ -80,26 +91,32 @@ def _cache_class() -> Any:
             FILE_OF_CACHE.replace(self, file(self.cache_path, place.filename_base, stamp))
 
         def _guard_against_spurious_io_errors(self) -> Any:
-            """Around every load and save."""
+            """Context of each load and save that ignores errors of reading and writing."""
             return suppress(*UNREADABLE)
 
     return KernelCache
 
 
-def data(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """Where the values of an array begin, given by its type and itself in code that is being
-    compiled.
+def data_pointer(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """Pointer to the first value of an array, as a value in the code that is being compiled.
+
+    Args:
+        context: Numba's context of the target.
+        builder: llvmlite's builder of the code.
+        kind: Numba's type of the array.
+        value: the array in the code.
 
     Raises:
-        InternalError: this Numba's arrays are another thing.
+        InternalError: this version of Numba represents arrays in another way.
     """
     return ARRAY.of(context)(kind)(context, builder, value).data
 
 
 def user_folder() -> Path:
-    """Where Numba keeps compiled functions if it may not beside their file.
+    """Folder in which Numba keeps compiled functions when it may not write beside their source
+    file.
 
     Raises:
-        InternalError: this Numba does not tell.
+        InternalError: this version of Numba does not tell.
     """
     return Path(FOLDERS()(appname="numba", appauthor=False).user_cache_dir)

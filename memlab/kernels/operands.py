@@ -1,4 +1,4 @@
-"""What the kernels of every device read from a call: operands in order, and a layer's settings."""
+"""Operands of a call and settings of its layer, as the kernels of every device read them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from memlab.step.op import GRADIENT, PARAMETER
 
 
 class ConvWindow(NamedTuple):
-    """How a convolution's kernel moves over an image: sizes of image and output, and the layer's
-    settings."""
+    """Sizes of a convolution: height and width of the image, rows and columns of the output, size
+    of the kernel, then stride, padding and dilation."""
 
     height: int
     width: int
@@ -25,7 +25,8 @@ class ConvWindow(NamedTuple):
 
 
 class Geometry(NamedTuple):
-    """Of a pooling: height and width of input, output and window, then stride and padding."""
+    """Sizes of a pooling: height and width of the input, rows and columns of the output, height
+    (``high``) and width (``wide``) of the window, then stride and padding."""
 
     height: int
     width: int
@@ -38,19 +39,21 @@ class Geometry(NamedTuple):
 
 
 def inputs(call: KernelCall) -> list[Array]:
-    """``x0, x1, ...`` in order."""
+    """Inputs ``x0, x1, ...`` of a call, in order."""
     count = sum(name[0] == "x" and name[1:].isdigit() for name in call.arrays)
     return [call[f"x{i}"] for i in range(count)]
 
 
 def parameters(call: KernelCall, *states: str) -> Iterator[tuple[Array, ...]]:
-    """Each parameter of an update with its gradient and its states."""
+    """Yield, for each parameter of an update, a tuple of the parameter, its gradient and the named
+    states."""
     for slot in call.slots:
         yield tuple(call[slot.parts[part]] for part in (PARAMETER, GRADIENT, *states))
 
 
 def dropout_settings(call: KernelCall) -> tuple[int, int, float]:
-    """The key, the least number for which a value is kept, and what that is multiplied by."""
+    """Key of the random numbers, the least of them for which a value is kept, and the factor of
+    kept values."""
     assert isinstance(call.layer, Dropout)
     p = float(call.layer.p)
     # 63 bits: a Python int then has one type in compiled code, and NumPy makes no scalar
@@ -58,27 +61,36 @@ def dropout_settings(call: KernelCall) -> tuple[int, int, float]:
 
 
 def convolution(call: KernelCall) -> Conv2d:
-    """The layer of a convolution."""
+    """Layer of a call that computes a convolution."""
     assert isinstance(call.layer, Conv2d)
     return call.layer
 
 
 def weight_shape(call: KernelCall) -> tuple[int, ...]:
-    """Of a convolution: (K, C/g, k, k). The first layer's backward reads no weights, and writes
-    their gradient."""
+    """Shape of a convolution's weights: (K, C/g, k, k).
+
+    It is read from the gradient of the weights where a call has no weights: the backward of a first
+    layer.
+    """
     return tuple(call["weight" if "weight" in call.arrays else "dweight"].shape)
 
 
-def window(call: KernelCall) -> ConvWindow:
-    """That of a convolution."""
+def conv_window(call: KernelCall) -> ConvWindow:
+    """Sizes and settings of the convolution that a call computes."""
     layer, output = convolution(call), "y" if "y" in call.arrays else "dy"
     (height, width), (rows, columns) = call["x"].shape[2:], call[output].shape[2:]
     settings = layer.kernel, layer.stride, layer.padding, layer.dilation
     return ConvWindow(height, width, rows, columns, *settings)
 
 
-def geometry(call: KernelCall, x: Array, y: Array) -> Geometry:
-    """That of a pooling from maps like ``x`` to maps like ``y``."""
+def pool_geometry(call: KernelCall, x: Array, y: Array) -> Geometry:
+    """Sizes and settings of the pooling that a call computes.
+
+    Args:
+        call: a call whose layer is a pooling.
+        x: the input or its gradient, (B, C, H, W).
+        y: the output or its gradient, (B, C, Ho, Wo).
+    """
     assert isinstance(call.layer, MaxPool2d | AvgPool2d)
     _, channels, height, width = x.shape
     pool = call.layer.geometry((channels, height, width))

@@ -1,7 +1,7 @@
-"""The list of kernels, by kind of operation, algorithm, device and format.
+"""List of all kernels, by kind of operation, algorithm, device and format.
 
-A kernel writes into the arrays it is given and makes none. What it needs beside its operands, it
-receives as workspace, so that the plan knows of it.
+A kernel writes into the arrays that it is given and allocates none. Memory that it needs beside its
+operands it receives as workspace, so that the plan counts it.
 """
 
 from __future__ import annotations
@@ -28,17 +28,22 @@ Key = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class KernelCall:
-    """What a kernel is called with.
+    """Operands and settings of one execution of a kernel.
 
-    ``arrays`` are the operands by the names that ``Op`` gives them, workspace included.
-    ``accumulate`` says that ``dx`` holds a gradient already, to which the kernel adds; ``updates``
-    names the other operands that hold something which it changes: the gradients of parameters that
-    are there already, those of several inputs, a loss. ``parts`` is how many micro-batches a loss
-    is the mean of, of which the call has one.
-    ``key`` seeds what an operation draws: the same key draws the same numbers, so a
-    recomputation is exact. ``first`` is the index in the batch of the first value, where a call
-    has some values of an operation. ``settings`` are the optimizer's: rate, momentum, betas, step.
-    ``slots`` are those of an update.
+    Attributes:
+        arrays: operands and workspace, by the names that ``Op`` gives them.
+        layer: the layer whose operation this is.
+        training: False in an inference.
+        accumulate: True if ``dx`` holds a gradient already, to which the kernel adds.
+        key: seed of the numbers that the operation draws. The same key draws the same numbers, so a
+            recomputation is exact.
+        first: index in the batch of the first value, where a call has only some values of an
+            operation.
+        settings: settings of the optimizer: rate, momentum, betas, number of the step.
+        updates: names of the other operands that hold something which the kernel changes: gradients
+            of parameters that earlier parts left, gradients of several inputs, a loss.
+        parts: number of micro-batches that the loss is a mean of; the call has one of them.
+        slots: parameters that an update changes, with the operands of each.
     """
 
     arrays: Mapping[str, Array]
@@ -54,11 +59,12 @@ class KernelCall:
 
     @property
     def accumulate_weights(self) -> bool:
-        """Whether the gradients of the parameters hold something already."""
+        """True if the kernel adds to gradients of parameters that are there already."""
         return "dweight" in self.updates
 
     def adds(self, name: str) -> bool:
-        """Whether the gradient of an input holds something already."""
+        """Return whether the gradient of this name holds something already, to which the kernel
+        adds."""
         return name in self.updates or (self.accumulate and name == "dx")
 
     def __getitem__(self, name: str) -> Array:
@@ -69,13 +75,19 @@ Kernel = Callable[[KernelCall], None]
 Own = TypeVar("Own", bound=Kernel)
 KERNELS: dict[Key, Kernel] = {}
 
-DTYPES = {name: each.stored_as for name, each in sorted(FORMATS.items()) if each.computed}
-"""The formats that every device computes in, and what NumPy calls them."""
+DTYPES = {name: row.stored_as for name, row in sorted(FORMATS.items()) if row.computed}
+"""NumPy's names of the formats that every device computes in, by memlab's name."""
 
 
 def kernel(kind: str, algorithm: str = "", device: str = "") -> Callable[[Own], Own]:
-    """Register a kernel for every format that it computes in; its device is that of the folder that
-    it stands in."""
+    """Return a decorator that registers a kernel for every format that devices compute in.
+
+    Args:
+        kind: kind of operation, such as ``"conv2d"`` or ``"conv2d.backward"``.
+        algorithm: way to compute it, where there are several.
+        device: name of the device; without it, that of the folder in which the kernel's module
+            stands.
+    """
 
     def register(function: Own) -> Own:
         for format in DTYPES:
@@ -86,16 +98,23 @@ def kernel(kind: str, algorithm: str = "", device: str = "") -> Callable[[Own], 
 
 
 def _device(kernel: Kernel) -> str:
-    """``cpu`` for what stands in no folder of a device."""
+    """Device whose folder holds the module of a kernel; ``cpu`` for a module outside of such
+    folders."""
     inner = kernel.__module__.removeprefix(f"{devices.PACKAGE}.")
     return inner.partition(".")[0] if inner.partition(".")[0] in DEVICES else "cpu"
 
 
 def find(kind: str, algorithm: str = "", device: str = "cpu", format: str = "fp32") -> Kernel:
-    """The kernel for an operation.
+    """Return the kernel of an operation.
+
+    Args:
+        kind: kind of operation, such as ``"conv2d"``.
+        algorithm: way to compute it, where there are several.
+        device: ``"cpu"`` or ``"cuda"``.
+        format: format that is computed in, such as ``"fp32"``.
 
     Raises:
-        InputError: there is none; the message names the formats, or the devices, that there are.
+        InputError: there is none; the message names formats or devices that have one.
     """
     load(device)
     key = (kind, algorithm, device, format)
@@ -107,7 +126,7 @@ def find(kind: str, algorithm: str = "", device: str = "cpu", format: str = "fp3
 
 
 def _hint(kind: str, algorithm: str, device: str) -> str:
-    """What to try where a kernel is missing."""
+    """End of a message about a missing kernel: what to try instead."""
     formats = [f for k, a, d, f in KERNELS if (k, a, d) == (kind, algorithm, device)]
     if formats:
         return f"try format {' or '.join(formats)}, or memlab.precision(step, ...) of one in fp32"
@@ -123,27 +142,27 @@ def _hint(kind: str, algorithm: str, device: str) -> str:
 
 
 def modules(device: str) -> list[str]:
-    """The files that register kernels of a device. They load Numba, so the first kernel that is
-    asked for loads them.
+    """Names of the modules that register the kernels of a device. To import them loads Numba.
 
     Raises:
         InputError: no such device.
     """
-    return [each.module for each in devices.kernels(device)]
+    return [row.module for row in devices.kernels(device)]
 
 
 @cache
 def load(device: str = "cpu") -> None:
-    """Fill the list for a device, and let Numba load its own tables. They are arrays that stay, so
-    a measurement begins after this.
+    """Register all kernels of a device, and on the processor let Numba load its own tables.
+
+    Those tables are arrays that stay allocated, so a measurement begins after this.
 
     Raises:
-        InputError: no such device, Numba's CUDA package cannot be imported, or too little room for
-            Numba itself.
+        InputError: no such device, Numba's CUDA package cannot be imported, or too little memory is
+            free for Numba itself.
     """
-    found = modules(device)
+    names = modules(device)
     free_memory.require_kernels()
-    for name in found:
+    for name in names:
         import_module(name)
     if not devices.find(device).own_memory:
         import_module("memlab.kernels.cpu.compile").nothing(0)

@@ -1,1 +1,1 @@
-"""Run a step on real arrays, and measure from outside what it used."""
+"""Runs of a step on real arrays, with a measurement from outside of the memory that they used."""

@@ -1,4 +1,4 @@
-"""One block of memory in which everything that is born in a step has its address."""
+"""Arena: one block of memory in which everything that is born in a step has its address."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from memlab.step.step import Step
 from memlab.step.storage import Size, Storage
 
 POISON = 0xFF
-"""Every byte of what is free. As a float it is NaN in every format."""
+"""Value of every free byte. As a float it is NaN in every format."""
 
 
 class Arena(RunMemory):
-    """Storages of a placement at their addresses in one block, all others in blocks of their own.
+    """Memory of a run that puts the storages of a placement at their addresses in one block, and
+    all others in blocks of their own.
 
-    Bytes that no storage has are filled with NaN where ``poison`` says so: who reads what is not,
-    or no longer, there computes with NaN.
+    With ``poison``, bytes that no storage occupies are filled with NaN: an operation that reads
+    values which are not, or no longer, there computes with NaN.
     """
 
     def __init__(
@@ -42,54 +43,67 @@ class Arena(RunMemory):
         self._wipe(0, placement.arena)
 
     def allocate(self, storage: Storage, label: str) -> None:
+        """Put a storage at its address in the arena, or into a block of its own if the placement
+        does not have it."""
         if storage.name in self.addresses:
             self.blocks[storage.name] = Piece(self.arena, self.addresses[storage.name][0])
         else:
             super().allocate(storage, label)
 
     def free(self, name: str) -> None:
+        """Drop a storage, and fill its bytes in the arena with NaN if the arena is poisoned."""
         super().free(name)
         if name in self.addresses:
             self._wipe(*self.addresses[name])
 
     def _wipe(self, address: int, nbytes: int) -> None:
+        """Fill bytes of the arena with NaN, if it is poisoned."""
         if self.poison and nbytes:
             values = self.backend.view(self.arena, ArrayPart((nbytes,), "uint8", 0, None), address)
             self.backend.fill(values, lambda array: array.fill(POISON))
 
     def clear(self) -> None:
+        """Drop all storages and the arena."""
         super().clear()
         self.arena = None
 
 
 def check(placement: Placement, step: Step, batch: int, overlapping: bool) -> None:
-    """Let a placement pass that is of this step at this batch.
+    """Refuse a placement that is not of this step at this batch, or whose blocks overlap.
+
+    Args:
+        placement: addresses of blocks in an arena.
+        step: the step that will run.
+        batch: samples in a batch.
+        overlapping: True to allow blocks that share bytes while both are alive, if both hold floats
+            only.
 
     Raises:
-        InputError: it is of another one, or two of its blocks share bytes while both are alive:
-            refused, unless ``overlapping`` allows it and both hold floats alone.
+        InputError: it is no placement, or of another step or batch, or two of its blocks share
+            bytes while both are alive and that is not allowed.
     """
     if not isinstance(placement, Placement):
         raise InputError(
             f"a placement is needed, got {shorten(placement)}; try memlab.place(step, batch)."
         )
-    if sorted(placement.blocks, key=_name) != sorted(blocks(step, batch), key=_name):
+    if sorted(placement.blocks, key=_block_name) != sorted(blocks(step, batch), key=_block_name):
         raise InputError(
             "this placement is of another step, another batch, or one that keeps other tensors; "
             "try memlab.place(step, batch)."
         )
     both = placement.overlaps()
     if both and not overlapping:
-        one, other = both[0]
+        first, second = both[0]
         raise InputError(
-            f"{one.name} and {other.name} share bytes while both are alive; move one of them, or "
-            "pass overlapping=True to see what becomes of the results."
+            f"{first.name} and {second.name} share bytes while both are alive; move one of them, "
+            "or pass overlapping=True to see what becomes of the results."
         )
     _only_floats(both, step)
 
 
 def _only_floats(both: tuple[tuple[Block, Block], ...], step: Step) -> None:
-    """An index that was overwritten would lead a kernel out of its arrays."""
+    """Refuse overlapping blocks that hold indices: an overwritten index would lead a kernel out of
+    its arrays."""
     kinds = {
         tensor.storage.name: tensor.format
         for op in step.ops
@@ -103,5 +117,6 @@ def _only_floats(both: tuple[tuple[Block, Block], ...], step: Step) -> None:
             )
 
 
-def _name(block: Block) -> str:
+def _block_name(block: Block) -> str:
+    """Name of a block."""
     return block.name

@@ -1,9 +1,10 @@
-"""Copies between two memories that run beside the kernels, and where the host's bytes lie.
+"""Copies between device and host memory that run beside the kernels, and the place of the host's
+bytes.
 
-On the processor each stream of copies has a thread of its own; ``runtime.cuda.streams`` has those
-of a CUDA device. A kernel does not hold Python's lock, and neither does a copy: so the two run at
-the same time, on two cores. What a copy reads or writes is held until it has ended; an error of a
-copy is raised where somebody waits for it.
+On the processor each stream of copies has a thread of its own; ``runtime.cuda.arrays`` has the
+streams of a CUDA device. Neither a kernel nor a copy holds Python's lock, so the two run at the
+same time, on two cores. Arrays that a copy reads or writes are kept until it has ended. An error of
+a copy is raised where somebody waits for it.
 """
 
 from __future__ import annotations
@@ -26,16 +27,18 @@ from memlab.step.op import Op
 
 RAM = "ram"
 SECTOR = 512
-"""What the file system counts a file's blocks in, in bytes (POSIX, ``st_blocks``)."""
-TELLS = hasattr(os, "statvfs")
-"""Whether the system says how many bytes a file takes; Windows does not."""
+"""Bytes of the unit in which the file system counts a file's blocks (POSIX, ``st_blocks``)."""
+TELLS_FILE_SIZE = hasattr(os, "statvfs")
+"""True if the system says how many bytes a file takes; Windows does not."""
 PIECE = 2**20
 """Bytes of a file that are written at once."""
 
 
 class PendingCopies:
-    """Copies under way, by the name of their operation. Without ``threads`` each has ended before
-    what comes after it begins."""
+    """Copies under way, by the names of their operations.
+
+    If ``threads`` is set to False, every copy ends before the next operation begins.
+    """
 
     def __init__(self) -> None:
         self.threads = True
@@ -44,8 +47,10 @@ class PendingCopies:
         self._uses: dict[str, str] = {}
 
     def start(self, op: Op, copy: Callable[..., None]) -> None:
-        """Begin a copy in the thread of its stream; returns once the thread is at work, or has
-        earlier copies to do first."""
+        """Begin a copy in the thread of its stream.
+
+        It returns once the thread is at work, or at once if earlier copies are still running.
+        """
         if not self.threads:
             copy()
             return
@@ -65,26 +70,27 @@ class PendingCopies:
             begun.wait()
 
     def started(self, name: str) -> bool:
-        """Whether a copy was begun, and nobody has waited for it yet."""
+        """Return whether a copy was begun and nobody has waited for it yet."""
         return name in self._running
 
     def wait(self, name: str) -> None:
-        """Return when it has ended; an operation that is no copy under way has."""
+        """Return when the copy of this operation has ended; at once if none is under way."""
         future = self._running.pop(name, None)
         if future is not None:
             future.result()
 
     def finish(self) -> None:
-        """Return when all have ended."""
+        """Return when all copies have ended."""
         for name in list(self._running):
             self.wait(name)
 
     def release(self, storage: str) -> None:
-        """Return when no copy uses this block any more."""
+        """Return when no copy uses the block of this storage any more."""
         self.wait(self._uses.pop(storage, ""))
 
     def close(self) -> None:
-        """Wait for what is under way, whatever becomes of it, and end the threads."""
+        """Wait for the copies that are running, drop those that have not begun, and end the
+        threads; errors are ignored."""
         for pool in self._threads.values():
             pool.shutdown(wait=True, cancel_futures=True)
         self._threads.clear()
@@ -94,37 +100,40 @@ class PendingCopies:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """Where maps wait: in memory of this machine, which ``backend.waiting`` gives out and its hook
-    sees; or in files of a ``folder``, mapped into memory and gone when they are dropped.
+    """Place in which offloaded maps wait: this machine's memory, or files of a ``folder``.
 
-    ``grain`` is what its bytes come in: where the file system says how many bytes files take, these
-    are whole blocks.
+    Memory is allocated by ``Backend.host_block``, and seen by its hook. Files are mapped into
+    memory, and vanish when they are dropped. ``grain`` is the unit in which the bytes are
+    allocated: whole blocks of the file system, where it says how many bytes files take, else 1.
     """
 
     folder: Path | None = None
     grain: int = 1
 
     def file(self, nbytes: int) -> tuple[Array, int]:
-        """New bytes in a file of the folder, and how many the file system says that they take.
+        """Allocate bytes in a file of the folder; return them, and the bytes that the file takes on
+        the disk.
 
         Raises:
-            InputError: there are none left.
+            InputError: the folder has too few bytes left.
         """
         try:
             with tempfile.TemporaryFile(dir=self.folder) as file:
                 _reserve(file.fileno(), nbytes)
-                taken = os.fstat(file.fileno()).st_blocks * SECTOR if TELLS else nbytes
+                disk_bytes = (
+                    os.fstat(file.fileno()).st_blocks * SECTOR if TELLS_FILE_SIZE else nbytes
+                )
                 mapped = mmap.mmap(file.fileno(), nbytes)
         except OSError as error:
             raise InputError(
                 f"{self.folder} has no {units.both(nbytes)} left for a map to wait in: "
                 f"{error.strerror}; nothing was kept. Try another folder, or a smaller batch."
             ) from None
-        return np.frombuffer(mapped, np.uint8), taken
+        return np.frombuffer(mapped, np.uint8), disk_bytes
 
 
 def _reserve(file: int, nbytes: int) -> None:
-    """Have the bytes of a file at once; macOS and Windows have them once they are written."""
+    """Allocate the bytes of a file at once; on macOS and Windows they must be written for that."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file, 0, nbytes)
         return
@@ -134,10 +143,10 @@ def _reserve(file: int, nbytes: int) -> None:
 
 
 def host(given: object) -> Host:
-    """The host's memory: ``"ram"``, or a folder.
+    """Return the place for offloaded maps that a user named: ``"ram"``, or a folder.
 
     Raises:
-        InputError: neither; there is no such folder.
+        InputError: it is neither, or there is no such folder.
     """
     if isinstance(given, Host):
         return given
@@ -150,4 +159,4 @@ def host(given: object) -> Host:
         raise InputError(
             f"{shorten(str(given))} is no folder for maps to wait in; try '/tmp', or 'ram'."
         )
-    return Host(folder, os.statvfs(folder).f_frsize if TELLS else 1)
+    return Host(folder, os.statvfs(folder).f_frsize if TELLS_FILE_SIZE else 1)

@@ -1,4 +1,4 @@
-"""Where the arrays of a run live: on this machine's processor, or on a CUDA device."""
+"""Backends: where the arrays of a run live, on this machine's processor or on a CUDA device."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from memlab.runtime.metering.meter import Reporting
 
 
 class ArrayPart(NamedTuple):
-    """A part of a block as an array sees it; ``offset`` and ``strides`` in bytes."""
+    """Part of a block that an array occupies; ``offset`` and ``strides`` are in bytes."""
 
     shape: tuple[int, ...]
     dtype: npt.DTypeLike
@@ -30,12 +30,15 @@ class ArrayPart(NamedTuple):
 
 
 class Backend(ABC):
-    """How arrays are made, filled, read and measured on one device.
+    """Functions that allocate, fill, read and measure arrays on one device.
 
-    ``name`` is what readers know it by. ``outside`` names what the hook does not see.
-    ``one_memory`` says that the device has no memory of its own: it lies in the host's.
-    ``compiling`` is Numba's event while it compiles: for CUDA it has none of its own, but the lock
-    of the compiler is held for as long.
+    Attributes:
+        name: name of the device, for readers.
+        simulated: True for the simulator of a GPU.
+        one_memory: True if the device has no memory of its own, but uses the host's.
+        outside: kinds of memory that the hook does not see.
+        compiling: name of the event that Numba sends while it compiles. For CUDA it sends none, but
+            the lock of the compiler is held for as long.
     """
 
     simulated = False
@@ -48,7 +51,7 @@ class Backend(ABC):
 
     @abstractmethod
     def hook(self) -> Reporting:
-        """What sees every allocation and release."""
+        """Hook that sees every allocation and every release."""
 
     @abstractmethod
     def room(self) -> Room:
@@ -56,31 +59,33 @@ class Backend(ABC):
 
     @abstractmethod
     def block(self, nbytes: int) -> Any:
-        """New bytes."""
+        """Allocate a block of bytes on the device."""
 
     @abstractmethod
     def view(self, block: Any, part: ArrayPart, start: int = 0) -> Array:
-        """A part of what begins at the byte ``start`` of a block as an array, without a copy."""
+        """View, without a copy, of a part of what begins at byte ``start`` of a block."""
 
     @abstractmethod
     def fill(self, values: Array, write: Callable[[Array], None]) -> None:
-        """Let a function write the values, into an array on the host."""
+        """Set the values of a device array by a function that writes them into an array on the
+        host."""
 
     @abstractmethod
     def read(self, values: Array) -> Array:
-        """The values as an array on the host."""
+        """Values of a device array, as an array on the host."""
 
     @abstractmethod
     def copy(self, source: Array, target: Array) -> None:
-        """Copy values of one shape, without scratch memory."""
+        """Copy values from one device array to another of its shape, without scratch memory."""
 
     @abstractmethod
-    def waiting(self, nbytes: int) -> Array:
-        """New bytes of the host's memory for a map to wait in, which the hook sees."""
+    def host_block(self, nbytes: int) -> Array:
+        """Allocate bytes of the host's memory, which the hook sees, for an offloaded map to wait
+        in."""
 
     @abstractmethod
     def copies(self) -> PendingCopies:
-        """What copies between the two memories, beside the kernels."""
+        """New set of copies between the two memories that run beside the kernels."""
 
     @abstractmethod
     def to_host(self, source: Array, target: Array, stream: Any = None) -> None:
@@ -91,30 +96,34 @@ class Backend(ABC):
         """Copy an array of the host into bytes of the device, in a stream of ``copies``."""
 
     @abstractmethod
-    def running(self, threads: int) -> AbstractContextManager[object]:
-        """What kernels run in; they have ended where the ``with`` block has. ``threads`` is how
-        many they may use on the processor."""
+    def kernel_context(self, threads: int) -> AbstractContextManager[object]:
+        """Context in which kernels run; when it is left, they have ended.
 
-    def let_go(self, error: BaseException) -> None:
-        """Drop the arrays that the functions which an error ended still hold."""
+        Args:
+            threads: number of threads that kernels may use on the processor.
+        """
+
+    def drop_references(self, error: BaseException) -> None:
+        """Drop the arrays that functions ended by an error still hold."""
         traceback.clear_frames(error.__traceback__)
 
-    def counted(self) -> int | None:
-        """The most bytes by which the device's own counter rose in the last measurement; ``None``
-        where there is no such counter."""
+    def device_counter(self) -> int | None:
+        """Largest rise of the device's own counter of used bytes in the last measurement; None if
+        there is no such counter."""
         return None
 
 
 def find(device: str) -> Backend:
-    """The backend of that name; ``cuda`` is a GPU where there is one, else the simulator.
+    """Return the backend of a device; ``"cuda"`` is a GPU where there is one, else the simulator.
 
     Raises:
-        InputError: no such device, or neither GPU nor simulator can be had in this process.
+        InputError: no such device, or neither GPU nor simulator can be used in this process.
     """
-    return _made(known("device", device, DEVICES))
+    return _new_backend(known("device", device, DEVICES))
 
 
 @cache
-def _made(device: str) -> Backend:
-    made: Backend = import_module(f"memlab.runtime.{device}").backend()
-    return made
+def _new_backend(device: str) -> Backend:
+    """Backend of a device, made at the first use."""
+    backend: Backend = import_module(f"memlab.runtime.{device}").backend()
+    return backend

@@ -1,4 +1,4 @@
-"""What a run starts from: parameters, statistics and inputs, drawn from a seed or given."""
+"""Values that a run starts from: parameters, statistics and inputs, drawn from a seed or given."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from memlab.kernels.registry import Array
 from memlab.step.initial_values import InitialValue
 from memlab.step.tensor import Tensor
 
-Given = Mapping[str, npt.ArrayLike]
+GivenArrays = Mapping[str, npt.ArrayLike]
 PIECE = 2**18
-"""Values that are drawn at once."""
+"""Number of values that are drawn at once."""
 MORE = {"labels": "more classes", "tokens": "a larger vocabulary"}
-"""What a network needs to take larger ones."""
+"""Change of the network that lets it take larger labels or tokens."""
 
 
 def fill(
@@ -29,11 +29,21 @@ def fill(
     draws: np.random.Generator | None = None,
     settings: Mapping[str, float] | None = None,
 ) -> None:
-    """Set the values of what a step finds: ``given`` ``numbers``, else as it starts. A master copy
-    starts as its parameter does, before that is rounded.
+    """Set the values of a tensor that a step reads: those that were given, or its initial values.
+
+    A master copy starts with the values of its parameter before these are rounded.
+
+    Args:
+        tensor: the tensor.
+        values: its array, which is written.
+        given: an array from the user, or None.
+        start: how the tensor starts if nothing is given.
+        draws: random numbers, for a tensor that starts with drawn values.
+        settings: settings of the step, for a tensor that starts with one of them.
 
     Raises:
-        InputError: a given array of another shape, beyond the format, or with a negative variance.
+        InputError: the given array has another shape, a value beyond the format, or a negative
+            value where a mean or sum of squares is needed.
     """
     if given is not None:
         _copy(tensor, given, values)
@@ -50,16 +60,17 @@ def fill(
 
 
 def generator(seed: int, name: str) -> np.random.Generator:
-    """What draws the values of a tensor."""
+    """Random number generator for the values of the tensor of this name."""
     return np.random.default_rng([seed, zlib.crc32(name.encode())])
 
 
-def check_names(given: Given, residents: Iterable[Tensor]) -> None:
-    """Refuse a given array that no tensor of the step has the name of. A master copy is given as
-    its parameter.
+def check_names(given: GivenArrays, residents: Iterable[Tensor]) -> None:
+    """Refuse a given array whose name is not that of a tensor of the step.
+
+    A master copy is given under the name of its parameter.
 
     Raises:
-        InputError: there is one, or no names at all.
+        InputError: a name is unknown, or the arrays are not given by name.
     """
     if not isinstance(given, Mapping):
         raise InputError(
@@ -72,10 +83,15 @@ def check_names(given: Given, residents: Iterable[Tensor]) -> None:
 
 
 def check_numbers(what: str, values: Array, below: int) -> None:
-    """Refuse ``"labels"`` that name no class, or ``"tokens"`` that the table has no row for.
+    """Refuse labels that name no class, or tokens that have no row in the table.
+
+    Args:
+        what: ``"labels"`` or ``"tokens"``.
+        values: the numbers.
+        below: number of classes, or of rows.
 
     Raises:
-        InputError: one is below 0, or not ``below`` the limit.
+        InputError: a number is below 0, or not below ``below``.
     """
     if not 0 <= values.min() <= values.max() < below:
         raise InputError(
@@ -85,8 +101,11 @@ def check_numbers(what: str, values: Array, below: int) -> None:
 
 
 def _draw(values: Array, draws: np.random.Generator, deviation: float = 1.0) -> None:
-    """Set normal values, drawn in fp32, so that a run in fp64 starts from the same numbers. They
-    are drawn piece by piece: the plan has no room for a second array of that size."""
+    """Set values from a normal distribution, drawn in fp32, so that a run in fp64 starts from the
+    same numbers.
+
+    They are drawn piece by piece, because the plan has no room for a second array of that size.
+    """
     assert values.flags.c_contiguous  # else the flat array would be a copy
     flat = values.reshape(-1)
     for first in range(0, flat.size, PIECE):
@@ -97,11 +116,16 @@ def _draw(values: Array, draws: np.random.Generator, deviation: float = 1.0) -> 
         part[...] = wide
 
 
-def numbers(tensor: Tensor, name: str, given: npt.ArrayLike) -> Array:
-    """What was given for a tensor, as an array of its kind.
+def as_numbers(tensor: Tensor, name: str, given: npt.ArrayLike) -> Array:
+    """Given values of a tensor, as an array of numbers of the right kind.
+
+    Args:
+        tensor: the tensor that the values are for.
+        name: its name, for messages.
+        given: values from the user.
 
     Raises:
-        InputError: it is none, of another kind, or holds NaN or infinity.
+        InputError: they are no array of numbers, of another kind, or hold NaN or infinity.
     """
     try:
         array = np.asarray(given)
@@ -122,6 +146,7 @@ def numbers(tensor: Tensor, name: str, given: npt.ArrayLike) -> Array:
 
 
 def _copy(tensor: Tensor, array: Array, values: Array) -> None:
+    """Copy a given array into that of a tensor, after checks of signs, shape and range."""
     name = tensor.start.of or tensor.name
     if tensor.start.squares and array.min(initial=0) < 0:
         raise InputError(
@@ -138,6 +163,7 @@ def _copy(tensor: Tensor, array: Array, values: Array) -> None:
 
 
 def _check_range(tensor: Tensor, most: float) -> None:
+    """Refuse a value beyond the largest of the tensor's format."""
     if most > tensor.format.largest:
         raise InputError(
             f"{tensor.name} holds {most:g}, and {tensor.format} no value beyond "

@@ -1,7 +1,7 @@
-"""What a step takes from outside: the input and the labels, given or drawn, part by part.
+"""Inputs of a step, images or tokens and labels, given or drawn, for each part of the batch.
 
-Who brings them has memory of its own, on the host: what is allocated here is none of the step's,
-and a meter does not see it.
+They belong to the user and lie in memory on the host: allocations here do not count as the step's,
+and no meter sees them.
 """
 
 from __future__ import annotations
@@ -23,9 +23,12 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Wanted(NamedTuple):
-    """An input of a step, and how it is drawn. Its whole numbers are ``"tokens"`` or ``"labels"``
-    and lie ``below`` a limit; other numbers have none."""
+class InputSpec(NamedTuple):
+    """Input of a step, and how it is drawn if none is given.
+
+    ``what`` is ``"tokens"`` or ``"labels"`` for whole numbers, which lie below ``below``. For other
+    inputs both are empty.
+    """
 
     tensor: Tensor
     start: InitialValue
@@ -33,71 +36,90 @@ class Wanted(NamedTuple):
     below: int = 0
 
 
-def wanted(step: Step) -> list[Wanted]:
-    """The inputs of a step. Tokens name a row of the table that is read with them, labels one of
-    the scores that the loss compares them with."""
+def input_specs(step: Step) -> list[InputSpec]:
+    """Inputs that a step needs.
+
+    Tokens must be below the number of rows of the table that is read with them, labels below the
+    number of scores that the loss compares them with.
+    """
     scores = [r["x"] for r in (op.reads for op in step.ops) if "labels" in r and "x" in r]
-    found = []
+    inputs = []
     for tensor in step.live_in:
         if tensor.role is not Role.INPUT:
             continue
         if tensor.format.kind != "int":
-            found.append(Wanted(tensor, InitialValue(deviation=1.0)))
+            inputs.append(InputSpec(tensor, InitialValue(deviation=1.0)))
             continue
         reads = (op.reads for op in step.ops)
         tables = [r["weight"] for r in reads if "weight" in r and r.get("x") == tensor]
         if tables:
             rows = tables[0].axes[0][1]
-            found.append(Wanted(tensor, InitialValue(below=rows), "tokens", rows))
+            inputs.append(InputSpec(tensor, InitialValue(below=rows), "tokens", rows))
         else:
-            found.append(Wanted(tensor, InitialValue(below=2), "labels", scores[0].axes[-1][1]))
-    return found
+            inputs.append(InputSpec(tensor, InitialValue(below=2), "labels", scores[0].axes[-1][1]))
+    return inputs
 
 
 class Inputs:
-    """The inputs of one step at a batch: ``x`` and ``labels`` hold the samples of all parts, one
-    after the other; what is ``None`` is drawn. The parts together are drawn as a batch as large as
-    all of them would be.
+    """Inputs of one step at a batch, part by part.
+
+    Several parts together get the same drawn values as one batch of their size.
+
+    Args:
+        inputs: inputs that the step needs.
+        batch: samples in a part.
+        parts: number of parts (micro-batches).
+        seed: seed of drawn inputs.
+        x: samples of all parts, one part after the other; None to draw them.
+        labels: labels of all parts; None to draw them.
 
     Raises:
-        InputError: as many samples as are given do not fill the parts, or no numbers.
+        InputError: given samples are no numbers, or do not fill the parts.
     """
 
     def __init__(
-        self, inputs: Sequence[Wanted], batch: int, parts: int, seed: int,
+        self, inputs: Sequence[InputSpec], batch: int, parts: int, seed: int,
         x: npt.ArrayLike | None, labels: npt.ArrayLike | None,
     ) -> None:  # fmt: skip
-        self.wanted = {each.tensor.name: each for each in inputs}
+        self.specs = {spec.tensor.name: spec for spec in inputs}
         self.batch, self.parts = batch, parts
-        given: dict[str, npt.ArrayLike | None] = dict(zip(self.wanted, (x, labels), strict=False))
-        self.draws = {name: aside(initial_values.generator, seed, name) for name in self.wanted}
+        given: dict[str, npt.ArrayLike | None] = dict(zip(self.specs, (x, labels), strict=False))
+        self.draws = {name: unmetered(initial_values.generator, seed, name) for name in self.specs}
         if self.parts > 1:
-            given = {name: aside(self._checked, each, given[name])
-                     for name, each in self.wanted.items()}  # fmt: skip
+            given = {name: unmetered(self._checked, spec, given[name])
+                     for name, spec in self.specs.items()}  # fmt: skip
         self.given: Mapping[str, npt.ArrayLike | None] = given
 
     def write(self, name: str, tensor: Tensor, part: int, values: Array) -> None:
-        """Set the values of an input in one part, counted from 1; ``name`` is its name in the
-        first.
+        """Set the values of an input in one part.
+
+        Args:
+            name: name of the input in the first part.
+            tensor: the input's tensor in this part.
+            part: number of the part, from 1 on.
+            values: array of the tensor, which is written.
 
         Raises:
-            InputError: what is given has another shape or kind, holds NaN or infinity, or names no
+            InputError: given values have another shape or kind, hold NaN or infinity, or name no
                 class or no token.
         """
-        given, (_, starts, what, below) = self.given[name], self.wanted[name]
-        array = None if given is None else initial_values.numbers(tensor, tensor.name, given)
+        given, (_, starts, what, below) = self.given[name], self.specs[name]
+        array = None if given is None else initial_values.as_numbers(tensor, tensor.name, given)
         if self.parts > 1 and array is not None:
             array = array[(part - 1) * self.batch : part * self.batch]
         initial_values.fill(tensor, values, array, starts, self.draws[name])
         if what:
             initial_values.check_numbers(what, values, below)
 
-    def _checked(self, wanted: Wanted, given: npt.ArrayLike | None) -> Array | None:
-        """The samples of all parts as an array."""
+    def _checked(self, spec: InputSpec, given: npt.ArrayLike | None) -> Array | None:
+        """Given samples of all parts, as a checked array; None if none were given."""
         if given is None:
             return None
-        tensor, _, what, below = wanted
-        array, samples = initial_values.numbers(tensor, tensor.name, given), self.parts * self.batch
+        tensor, _, what, below = spec
+        array, samples = (
+            initial_values.as_numbers(tensor, tensor.name, given),
+            self.parts * self.batch,
+        )
         if len(array.shape) == 0 or len(array) != samples:
             raise InputError(
                 f"{tensor.name} must hold {samples} samples, {self.batch} for each of "
@@ -109,6 +131,6 @@ class Inputs:
         return array
 
 
-def aside(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call a function whose allocations no meter of this context sees."""
+def unmetered(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call a function whose allocations no meter of this context sees, and return its result."""
     return Context().run(function, *args, **kwargs)

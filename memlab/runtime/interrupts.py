@@ -1,7 +1,7 @@
 """Ctrl-C while a meter measures.
 
-NumPy asks the hook for memory in the middle of its own work. An interrupt that arrives there would
-be taken for a lack of memory, so it comes again a moment later.
+NumPy asks the allocation hook for memory in the middle of its own work. An interrupt that arrives
+there would be taken for a lack of memory, so it is sent again a moment later.
 """
 
 from __future__ import annotations
@@ -17,13 +17,16 @@ from types import FrameType
 from memlab.runtime.metering import numpy_hook
 
 SOON = 0.005
-"""Seconds."""
+"""Seconds after which a postponed interrupt is sent again."""
 
 
 @contextmanager
 def outside_the_hook() -> Iterator[None]:
-    """Let an interrupt arrive where it is an interrupt. Whoever handles Ctrl-C already goes on to
-    do so, and other threads than the main one get none."""
+    """Context in which an interrupt that arrives inside the allocation hook is postponed.
+
+    A program that handles Ctrl-C itself keeps its handler. Threads other than the main one get no
+    interrupts.
+    """
     usual = signal.default_int_handler
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGINT) is not usual:
@@ -41,7 +44,8 @@ def outside_the_hook() -> Iterator[None]:
 
 @dataclass
 class _Handler:
-    """Raises an interrupt, or sends it again where the hook is at work."""
+    """Handler of interrupts: it raises KeyboardInterrupt, or sends the interrupt again if the hook
+    is at work."""
 
     again: threading.Timer | None = None
 
@@ -56,7 +60,7 @@ class _Handler:
         raise KeyboardInterrupt
 
     def withdrawn(self) -> bool:
-        """Whether one was still to come, which does not come now."""
+        """Cancel a postponed interrupt; return whether there was one."""
         if self.again is None or not self.again.is_alive():
             return False
         self.again.cancel()

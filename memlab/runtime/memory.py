@@ -1,4 +1,4 @@
-"""The arrays of a run, one per storage, made and dropped when the step says."""
+"""Memory of a run: one block for each storage, allocated and dropped when the step says."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from memlab.step.tensor import Tensor
 
 
 class Piece(NamedTuple):
-    """Where a storage lies: so many bytes from the start of a block."""
+    """Place of a storage: a block, and the byte in it at which the storage begins."""
 
     block: Any
     start: int = 0
 
 
 Operand = tuple[str, ArrayPart]
-"""The name of a storage, and what is seen of its block."""
+"""Name of a storage, and the part of its block that an operand is."""
 
 
 def part_of(tensor: Tensor, batch: int) -> ArrayPart:
-    """What a tensor is of the block of its storage. Single bits are packed, sample by sample, into
-    bytes."""
+    """Part of its storage's block that a tensor occupies. Single bits are packed, sample by sample,
+    into bytes."""
     if tensor.format.bits % 8:
         return ArrayPart((batch, tensor.per_sample), np.dtype(np.uint8), tensor.offset, None)
     shape, dtype = tensor.shape(batch), tensor.format.dtype()
@@ -44,11 +44,11 @@ def part_of(tensor: Tensor, batch: int) -> ArrayPart:
 
 
 class RunMemory:
-    """Storages by name as blocks of bytes; tensors are views of them at one batch. Those of the
-    host lie in ``host``.
+    """Storages by name, as blocks of bytes; tensors are views of them at one batch.
 
-    A device has to lock the pages of the host's memory, which takes longer than a copy: where
-    nothing is measured, such blocks stay for the next step.
+    Storages of the host's memory are placed by ``host``. A GPU has to lock the pages of such
+    memory, which takes longer than a copy: where nothing is measured, these blocks are kept for the
+    next step.
     """
 
     def __init__(
@@ -68,17 +68,21 @@ class RunMemory:
         self._spare: dict[int, list[Array]] = {}
 
     def allocate(self, storage: Storage, label: str) -> None:
-        """Make room for a storage, under a name for the meter.
+        """Allocate the block of a storage.
+
+        Args:
+            storage: the storage.
+            label: name under which the meter records the block.
 
         Raises:
-            InputError: there is none left.
+            InputError: too little memory is left.
         """
         if self.meter is not None:
             self.meter.label, self.meter.memory = label, storage.memory
         nbytes = storage.size.at(self.batch)
         try:
             if storage.memory == HOST:
-                self._on_host(storage.name, nbytes)
+                self._allocate_on_host(storage.name, nbytes)
             else:
                 self.blocks[storage.name] = Piece(self.backend.block(nbytes))
         except MemoryError:
@@ -90,21 +94,22 @@ class RunMemory:
             if self.meter is not None:
                 self.meter.label, self.meter.memory = "", DEVICE
 
-    def _on_host(self, name: str, nbytes: int) -> None:
-        """A block of the host's memory; what no hook sees is counted by who gave it out."""
+    def _allocate_on_host(self, name: str, nbytes: int) -> None:
+        """Allocate a block of the host's memory, or in a file, which is reported to the meter here
+        because no hook sees it."""
         if self.host.folder is None:
             spare = self._spare.get(nbytes)
-            self.blocks[name] = Piece(spare.pop() if spare else self.backend.waiting(nbytes))
+            self.blocks[name] = Piece(spare.pop() if spare else self.backend.host_block(nbytes))
             self._locked |= set() if self.backend.one_memory else {name}
             return
-        array, taken = self.host.file(nbytes)
+        array, disk_bytes = self.host.file(nbytes)
         self.blocks[name] = Piece(array)
         if self.meter is not None:
             address = self._counted[name] = array.ctypes.data
-            self.meter.report(0, address, taken)
+            self.meter.report(0, address, disk_bytes)
 
     def free(self, name: str) -> None:
-        """Drop the block of a storage; its bytes are free once no view is left."""
+        """Drop the block of a storage; its bytes are free once no view of it is left."""
         block = self.blocks.pop(name).block
         if name in self._locked:
             self._locked.discard(name)
@@ -116,27 +121,27 @@ class RunMemory:
             self.meter.report(address, 0, 0)
 
     def clear(self) -> None:
-        """Drop everything."""
+        """Drop all blocks."""
         self.blocks.clear()
         self._counted.clear()
         self._locked.clear()
         self._spare.clear()
 
     def view(self, tensor: Tensor) -> Array:
-        """The values of a tensor, without a copy."""
+        """Array of a tensor, without a copy."""
         block, start = self.blocks[tensor.storage.name]
         return self.backend.view(block, part_of(tensor, self.batch), start)
 
     def views(self, operands: Mapping[str, Operand]) -> dict[str, Array]:
-        """The values of several, by their names."""
-        found = {}
+        """Arrays of several operands, by their names, without a copy."""
+        arrays = {}
         for name, (storage, part) in operands.items():
             block, start = self.blocks[storage]
-            found[name] = self.backend.view(block, part, start)
-        return found
+            arrays[name] = self.backend.view(block, part, start)
+        return arrays
 
     def bytes_of(self, storage: Storage) -> Any:
-        """All bytes of a storage, where it lies."""
+        """Array of all bytes of a storage, in the memory that it is in."""
         piece = self.blocks[storage.name]
         if storage.memory == HOST:
             return piece.block
@@ -144,7 +149,7 @@ class RunMemory:
         return self.backend.view(piece.block, part, piece.start)
 
     def copy(self, source: Storage, target: Storage, stream: Any = None) -> None:
-        """Copy a block from one memory to another, in a stream of the device where it has any."""
+        """Copy a storage from one memory to the other, in a device's stream if one is given."""
         here, there = self.bytes_of(source), self.bytes_of(target)
         if target.memory == HOST:
             self.backend.to_host(here, there, stream)

@@ -1,4 +1,5 @@
-"""Refuse what does not fit before anything is allocated: out of memory is a lesson, not a crash.
+"""Checks that a plan fits, before anything is allocated: running out of memory is a lesson, not a
+crash.
 
 A simulated GPU has a second limit, the reader's time.
 """
@@ -25,18 +26,22 @@ if TYPE_CHECKING:
 MINUTE = 60 * 10**9
 PATIENCE = 5 * MINUTE
 OPERATION, BYTE = 10_000, 2_500
-"""Nanoseconds that the simulator takes for an arithmetic operation, and for a byte that is moved:
-a rule of thumb, within a factor of 3 for layers of some size."""
+"""Nanoseconds that the simulator takes for an arithmetic operation, and for a byte that is moved: a
+rule of thumb, within a factor of 3 for layers of some size."""
 
 SWAY = 2**20
-"""By how many bytes what a process takes beside its arrays differs from run to run, at most."""
+"""Bytes by which a process's memory beside its arrays differs from run to run, at most."""
 
 WAITING = {MEMORIES: "with what waits in RAM", (HOST,): "what waits in RAM"}
-"""What is said of a plan that is looked at in these memories."""
+"""Note on a plan that counts these memories as the device's."""
 
 
 class DoesNotFitError(InputError):
-    """A plan needs more than is free. It carries the plan, what is free and the largest batch."""
+    """Error about a plan that needs more memory than is free.
+
+    It carries the plan (``ledger``), the batch, the free bytes (``free``), and the largest batch
+    that fits (``fit``).
+    """
 
     def __init__(self, ledger: Ledger, batch: int, room: Room) -> None:
         free, under = room.nbytes, f" under {room.limit}" if room.limit else ""
@@ -59,28 +64,33 @@ class DoesNotFitError(InputError):
 
 
 def check(ledger: Ledger, batch: int, room: Room) -> None:
-    """Let a plan pass that fits into what is free.
+    """Refuse a plan whose peak is above the free memory.
 
     Raises:
-        DoesNotFitError: it does not.
+        DoesNotFitError: it does not fit.
     """
     if ledger.peak(batch) > room.nbytes:
         raise DoesNotFitError(ledger, batch, room)
 
 
-def admit(program: Program, beside: int = 0) -> None:
-    """Let a program pass that fits into what is free, beside so many bytes of another. Maps that
-    wait in RAM take it beside the step, where the device has no memory of its own; the files of a
-    folder are no memory.
+def admit(program: Program, other_bytes: int = 0) -> None:
+    """Refuse a program that does not fit into the free memory.
+
+    Offloaded maps that wait in RAM count together with the step, where the device has no memory of
+    its own. Files of a folder are no memory.
+
+    Args:
+        program: the step that will run.
+        other_bytes: bytes of another program that will be alive at the same time.
 
     Raises:
-        DoesNotFitError: it does not.
+        DoesNotFitError: it does not fit.
     """
-    place, spans = program.place, program.spans
-    here = place.room()
+    backend, spans = program.backend, program.spans
+    here = backend.room()
     rooms: list[tuple[tuple[str, ...], Room]] = [((DEVICE,), here)]
     if program.host.folder is None and any(span.memory != DEVICE for span in spans):
-        if place.one_memory:
+        if backend.one_memory:
             rooms = [(MEMORIES, here)]
         else:
             rooms.append(((HOST,), free_memory.room()))
@@ -89,13 +99,13 @@ def admit(program: Program, beside: int = 0) -> None:
         births = np.array([span.birth for span in chosen], np.int64)
         deaths = np.array([span.death for span in chosen], np.int64)
         line = alive(column([s.nbytes for s in chosen]), births, deaths, len(program.step.ops))
-        if max(line) > max(0, room.nbytes - beside):
-            ledger = as_one(program.planned, memories)
-            raise DoesNotFitError(ledger, program.batch, room.beside(beside))
+        if max(line) > max(0, room.nbytes - other_bytes):
+            ledger = as_device_plan(program.planned, memories)
+            raise DoesNotFitError(ledger, program.batch, room.beside(other_bytes))
 
 
-def as_one(ledger: Ledger, memories: tuple[str, ...]) -> Ledger:
-    """The same plan of these memories, as if they were the device's."""
+def as_device_plan(ledger: Ledger, memories: tuple[str, ...]) -> Ledger:
+    """Plan of these memories alone, as if they were the device's."""
     if memories == (DEVICE,):
         return ledger
     entries = (replace(e, memory=DEVICE) for e in ledger.entries if e.memory in memories)
@@ -103,10 +113,10 @@ def as_one(ledger: Ledger, memories: tuple[str, ...]) -> Ledger:
 
 
 def check_time(step: Step, batch: int) -> None:
-    """Let a step pass that Numba's simulator of a GPU gets through in a few minutes.
+    """Refuse a step that Numba's simulator of a GPU does not finish in a few minutes.
 
     Raises:
-        InputError: it would take longer, as far as one can tell from operations and bytes.
+        InputError: it would take longer, as estimated from its operations and bytes.
     """
     time = sum((OPERATION * op.flops + BYTE * op.bytes_moved for op in step.ops), Size())
     if time.at(batch) <= PATIENCE:

@@ -1,7 +1,7 @@
-"""A program: a step at a batch on a device, with all that a loop over its operations reads.
+"""Program: a step at a batch on a device, with everything that a loop over its operations reads.
 
-The kernel of every operation, what it allocates and frees, where its operands lie in their blocks
-and the blocks in an arena: it is found out here, once, and kept in plain lists.
+The kernel of every operation, its allocations and releases, the places of its operands in their
+blocks, and those of the blocks in an arena are determined here, once, and kept in plain lists.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from memlab.placement.placement import Placement, arrange, blocks, booked
 from memlab.runtime import arena, backend
 from memlab.runtime.async_copies import RAM, Host
 from memlab.runtime.async_copies import host as host_memory
-from memlab.runtime.inputs import wanted
+from memlab.runtime.inputs import input_specs
 from memlab.runtime.memory import Operand, part_of
 from memlab.step.fp32_tiles import COMPUTED, is_staged
 from memlab.step.lifetimes import BEFORE
@@ -35,21 +35,28 @@ from memlab.techniques import application_order
 
 
 class OperationTurn(NamedTuple):
-    """One operation: ``births`` are allocated before it, ``deaths`` freed after it, by the names of
-    their storages. ``operands`` say for its ``kernel`` which part of which storage each is.
-    ``beside`` are the numbers of the copies to the host that may begin
-    with it: they stand right after it, and wait for none but those before it."""
+    """One operation of a program.
+
+    Attributes:
+        op: the operation.
+        kernel: its kernel.
+        births: tensors whose storages are allocated before it.
+        deaths: names of the storages that are freed after it.
+        operands: the part of a storage that each operand of the kernel is.
+        side_copies: numbers of the copies to the host that may begin together with it. They follow
+            right after it, and wait only for operations before it.
+    """
 
     op: Op
     kernel: Kernel
     births: Sequence[Tensor]
     deaths: Sequence[str]
     operands: Mapping[str, Operand]
-    beside: list[int]
+    side_copies: list[int]
 
 
 class BlockSpan(NamedTuple):
-    """Bytes of a block, and the operations in which it is alive, both counted."""
+    """Bytes of a block, and the numbers of the operations in which it is born and dies."""
 
     memory: str
     nbytes: int
@@ -58,17 +65,27 @@ class BlockSpan(NamedTuple):
 
 
 class Program:
-    """A step at a batch on a device; in one arena, where there is a ``placement`` of it: itself,
-    or the name of a way to place. Maps that are moved wait in ``host``.
-    ``keep="gradients"`` lets the parameters' gradients outlive the step.
+    """A step at a batch on a device, ready to run.
 
-    ``load`` gives its operations, ``residents`` stay alive between steps, ``inputs`` are brought
-    anew in so many ``parts``, and ``planned`` is its ledger.
+    Args:
+        step: the step.
+        batch: samples in a batch.
+        device: ``"cpu"`` or ``"cuda"``.
+        placement: addresses in one arena, or the name of a placement strategy; None for a block for
+            each storage.
+        host: place of offloaded maps, ``"ram"`` or a folder.
+        overlapping: True to allow a placement in which blocks share bytes while both are alive.
+        keep: ``"gradients"`` to let the parameters' gradients outlive the step.
+
+    Attributes:
+        residents: tensors that stay alive between steps.
+        inputs: inputs that are brought anew for every step.
+        parts: number of micro-batches in which they are brought.
 
     Raises:
-        InputError: no step, or one without operations; no such device; no memory to wait in; a
-            batch that the step does not hold for; a placement of another step, or one that
-            overlaps where ``overlapping`` does not allow it.
+        InputError: it is no step, or one without operations; no such device; no such place on the
+            host; a batch that the step does not hold for; a placement of another step, or one that
+            overlaps without ``overlapping``.
     """
 
     def __init__(
@@ -94,9 +111,9 @@ class Program:
                 "here, and runs there; try memlab.plan(step)."
             )
         self.step, self.batch, self.device = step, step.held(batch), device
-        self.place, self.host = backend.find(device), host_memory(host)
+        self.backend, self.host = backend.find(device), host_memory(host)
         self.residents = [tensor for tensor in step.live_in if tensor.role is not Role.INPUT]
-        self.inputs, self.parts = wanted(step), application_order.parts(step)
+        self.inputs, self.parts = input_specs(step), application_order.parts(step)
         self.turns: list[OperationTurn] = []
         self.spans = self._resolve_lifetimes()
         if isinstance(placement, str):
@@ -109,7 +126,8 @@ class Program:
             self.spans.append(BlockSpan(DEVICE, placement.arena, BEFORE, len(step.ops)))
 
     def _resolve_lifetimes(self) -> list[BlockSpan]:
-        """What is allocated and freed at each operation; returns the bytes of all blocks."""
+        """Determine the storages that are born and die at each operation, and return the spans of
+        all blocks."""
         step, count = self.step, len(self.step.ops)
         self.births: list[list[Tensor]] = [[] for _ in range(count)]
         self.deaths: list[list[str]] = [[] for _ in range(count)]
@@ -124,10 +142,10 @@ class Program:
         return spans
 
     def load(self) -> list[OperationTurn]:
-        """Its operations with their kernels, whose modules are loaded here.
+        """Return the operations with their kernels; the first call imports the kernels' modules.
 
         Raises:
-            InputError: no kernel for one of them.
+            InputError: there is no kernel for one of them.
         """
         if self.turns:
             return self.turns
@@ -144,20 +162,20 @@ class Program:
             elif leader is None or leader.op.name in op.after or _to_device(op):
                 leader = None
             else:
-                leader.beside.append(number)
+                leader.side_copies.append(number)
         return self.turns
 
     @cached_property
     def planned(self) -> Ledger:
-        """The plan of it, to be held against what is measured."""
+        """Plan of the program, to be compared with what is measured."""
         ledger = plan(self.step)
         if self.placement is None:
             return ledger
         return booked(ledger, self.placement, self.batch)
 
     def lend(self, places: Sequence[Tensor]) -> None:
-        """Its input lies in one of these places, which are there before the step, in all of it and
-        after it."""
+        """Let the step's input lie in one of these buffers, which are alive before, during and
+        after the step."""
         x, last = self.inputs[0].tensor, len(self.step.ops)
         there = [
             Entry(t.name, t.role, t.storage.size, BEFORE, last, t.axes, t.format.name,
@@ -174,45 +192,46 @@ class Program:
 
 
 def _to_device(op: Op) -> bool:
-    """Whether a copy brings a map back: it takes bytes of the device when its turn comes."""
+    """Return whether a copy brings a map back, and so takes bytes of the device when its turn
+    comes."""
     return any(tensor.storage.memory == DEVICE for tensor in op.writes.values())
 
 
 def kernels_of(step: Step, device: str = "cpu") -> list[Kernel]:
-    """The kernel of every operation.
+    """Return the kernel of every operation of a step.
 
     Raises:
-        InputError: there is none for one of them.
+        InputError: there is none for one of them on this device.
     """
     registry.load(device)
     row = DEVICES[device]
     if not row.staged and any(is_staged(op) or "mask" in op.writes for op in step.ops):
-        able = " or ".join(each.name for each in DEVICES.values() if each.staged)
+        able = " or ".join(other.name for other in DEVICES.values() if other.staged)
         raise InputError(
             f"a step that is stored in other formats than it is computed in runs on {able}, got "
             f"{device}; plan it instead of running it there."
         )
     layered = [op for op in step.ops if "layer" in op.attributes and op.phase is not Phase.UPDATE]
     by_step = (op for op in layered if op.attributes["layer"].row.by_step)
-    of_sequences = any("T" in dict(each.axes) for op in by_step for each in op.touched())
+    of_sequences = any("T" in dict(t.axes) for op in by_step for t in op.touched())
     if of_sequences and not row.sequences:
-        able = " or ".join(each.name for each in DEVICES.values() if each.sequences)
+        able = " or ".join(other.name for other in DEVICES.values() if other.sequences)
         raise InputError(
             f"linear layers and losses on sequences run on {able}, got {device}; plan this step "
             "instead of running it there."
         )
-    return [_kernel(op, device) for op in step.ops]
+    return [_kernel_of(op, device) for op in step.ops]
 
 
-def _none(call: KernelCall) -> None:
-    """What moves bytes takes no kernel: the session does it."""
+def _no_kernel(call: KernelCall) -> None:
+    """Do nothing: the session itself does the operations that only move bytes."""
 
 
-def _kernel(op: Op, device: str) -> Kernel:
-    """The kernel of an operation in the format that it computes in."""
+def _kernel_of(op: Op, device: str) -> Kernel:
+    """Kernel of an operation, in the format that it computes in."""
     if op.phase is Phase.COPY or op.kind == LOAD:
-        return _none
-    formats = [each.format.name for each in op.touched() if each.format.kind == "float"]
+        return _no_kernel
+    formats = [tensor.format.name for tensor in op.touched() if tensor.format.kind == "float"]
     any_format = op.traits.as_stored or op.traits.moves
     format = COMPUTED.name if is_staged(op) or any_format or not formats else formats[0]
     kernel = registry.find(op.kind, op.algorithm, device, format)

@@ -1,4 +1,4 @@
-"""``memlab.run``: one step on real arrays, planned beside measured."""
+"""``memlab.run``: one step on real arrays, with its plan and its measurement side by side."""
 
 from __future__ import annotations
 
@@ -31,20 +31,44 @@ from memlab.step.storage import HOST, Size
 from memlab.step.tensor import Role
 
 NAMED = 3
-"""How many of the operations that wrote NaN the text of a run names."""
+"""Number of operations that wrote NaN which the text of a run names."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a step gave back, what was planned for it, and what it used.
+    """Results of a step that ran once, its plan, and its measurement.
 
-    ``before``, ``inside`` and ``after`` are measured bytes per operation; ``seconds`` leaves out
-    the ``compile_seconds`` that Numba took for kernels it met for the first time. ``counted`` is
-    how far the device's own counter of used bytes rose, where it has one; ``outside`` names what
-    the measurement does not see. Where the step ran in an arena, ``arena`` are its measured
-    bytes, and ``nan`` names the operations that wrote NaN where the same step without an arena
-    writes none: empty if no operation read free bytes. ``unclear`` names those that wrote NaN where
-    there was no room to run the step without the arena too.
+    Attributes:
+        step: the step.
+        batch: samples in the batch.
+        planned: the plan.
+        measured: the measured blocks, in the form of a plan.
+        before: measured bytes before each operation.
+        inside: most measured bytes inside each operation.
+        after: measured bytes after each operation.
+        seconds: running time, without ``compile_seconds``.
+        compile_seconds: time that Numba took to compile kernels that it met for the first time.
+        resident_set: most bytes that the operating system counted for this process.
+        loss: loss of a training step; None for an inference.
+        output: output of an inference; None for a training step.
+        parameters: parameters and buffers after the step, by name.
+        gradients: gradients of the parameters, by name, if they were kept.
+        device: name of the device.
+        simulated: True if the device is a simulated GPU.
+        outside: kinds of memory that the measurement does not see.
+        counted: largest rise of the device's own counter of used bytes; None if it has none.
+        placement: the placement, if the step ran in an arena.
+        nan: operations that wrote NaN in the arena, and do not without it. Empty if no operation
+            read free bytes.
+        unclear: operations that wrote NaN, if there was no room to run the step without the arena
+            too.
+        host_grain: unit in bytes in which the host's memory is allocated.
+
+    >>> import memlab
+    >>> net = memlab.network("small", features=8).linear(16).relu().linear(4).cross_entropy()
+    >>> run = memlab.run(memlab.training_step(net), batch=2)
+    >>> run.peak == run.planned.peak(batch=2), run.residual
+    (True, 0)
     """
 
     step: Step
@@ -72,14 +96,14 @@ class Run:
 
     @property
     def arena(self) -> int | None:
-        """The bytes of the arena as the meter saw it allocated; ``None`` where there was none."""
-        found = [entry for entry in self.measured.entries if entry.name == ARENA]
-        return found[0].size.at(self.batch) if found and self.placement is not None else None
+        """Measured bytes of the arena; None if there was none."""
+        entries = [entry for entry in self.measured.entries if entry.name == ARENA]
+        return entries[0].size.at(self.batch) if entries and self.placement is not None else None
 
     @property
     def residuals(self) -> list[int]:
-        """Per operation, the difference of largest size between measured and planned bytes:
-        before, inside or after."""
+        """Measured minus planned bytes, for each operation: before, inside or after it, whichever
+        differs most."""
         plan, batch = self.planned, self.batch
         planned = zip(plan.before(batch), plan.timeline(batch), plan.after(batch), strict=True)
         measured = zip(self.before, self.inside, self.after, strict=True)
@@ -90,30 +114,34 @@ class Run:
 
     @property
     def host_residuals(self) -> list[int]:
-        """The same of the host's memory, inside each operation. Where maps wait in files, each is
-        planned in whole blocks of the file system, of ``host_grain`` bytes."""
-        planned = _in_blocks(self.planned, self.batch, self.host_grain)
+        """Measured minus planned bytes of the host's memory, inside each operation.
+
+        Where maps wait in files, each of them is planned in whole blocks of the file system, of
+        ``host_grain`` bytes.
+        """
+        planned = _in_whole_grains(self.planned, self.batch, self.host_grain)
         seen = self.measured.timeline(self.batch, HOST)
         return [m - p for m, p in zip(seen, planned.timeline(self.batch, HOST), strict=True)]
 
     @property
     def residual(self) -> int:
-        """The largest absolute difference over all operations, in both memories; 0 means that the
-        plan held."""
+        """Largest absolute difference of measured and planned bytes, over all operations and both
+        memories; 0 means that the plan held."""
         return max(map(abs, (*self.residuals, *self.host_residuals)))
 
     @property
     def host_peak(self) -> int:
-        """The most bytes that waited in the host's memory, measured; 0 where nothing was moved."""
+        """Most measured bytes that waited in the host's memory; 0 if nothing was offloaded."""
         return self.measured.peak(self.batch, HOST)
 
     @property
     def peak(self) -> int:
-        """The most bytes that were alive, measured."""
+        """Most measured bytes that were alive on the device."""
         return max(self.inside)
 
     def text(self) -> str:
-        """Planned, measured, residual, seconds, and what the measurement does not see."""
+        """Planned and measured peak, residual, seconds, and the memory that the measurement does
+        not see, as text."""
         planned = self.planned.peak_at(self.batch)
         where = f"at operation {planned.index + 1} of {len(self.inside)}, {planned.row.name}"
         on = "" if self.device == "cpu" else f", on {'the ' * self.simulated}{self.device}"
@@ -122,18 +150,18 @@ class Run:
             f"{self.step.describe()}, batch {self.batch}{on}",
             f"planned   {units.exact(planned.nbytes):>20}  {units.both(planned.nbytes)} {where}",
             f"{self.measured.origin:10}{units.exact(self.peak):>20}  {units.both(self.peak)}",
-            *self._on_host(),
+            *self._host_lines(),
             f"residual  {units.exact(self.residual):>20}  over {len(self.inside)} operations: "
             "before, inside, after",
-            *self._placed(),
+            *self._arena_lines(),
             f"seconds   {self.seconds:>18.3f} s{slow}",
             f"outside   {'; '.join(self.outside)}",
-            f"{'':10}{self._beside()}",
+            f"{'':10}{self._other_counter()}",
         ]
         return "\n".join(lines)
 
-    def _on_host(self) -> list[str]:
-        """What waited in the host's memory."""
+    def _host_lines(self) -> list[str]:
+        """Line of text about the host's memory, if the plan uses it."""
         planned = self.planned.peak(self.batch, HOST)
         if not planned:
             return []
@@ -143,23 +171,23 @@ class Run:
             f"{units.exact(self.host_peak)} {self.measured.origin}{blocks}"
         ]
 
-    def _placed(self) -> list[str]:
-        """The arena, and who computed with what was free."""
+    def _arena_lines(self) -> list[str]:
+        """Lines of text about the arena, and about operations that computed with free bytes."""
         if self.placement is None or self.arena is None:
             return []
         bound, waste = units.exact(self.placement.lower_bound), units.exact(self.placement.waste)
         lines = [f"arena     {units.exact(self.arena):>20}  lower bound {bound}, waste {waste}"]
         if self.nan:
-            lines.append(f"NaN       written by {_some(self.nan)}")
+            lines.append(f"NaN       written by {_first_names(self.nan)}")
         if self.unclear:
             lines.append(
-                f"NaN       written by {_some(self.unclear)}; too little is free to run the step "
-                "without the arena and tell why"
+                f"NaN       written by {_first_names(self.unclear)}; too little is free to run the "
+                "step without the arena and tell why"
             )
         return lines
 
-    def _beside(self) -> str:
-        """What another counter says: of other things too, and in steps."""
+    def _other_counter(self) -> str:
+        """Text about another counter of bytes, which counts other things too, in larger units."""
         if self.counted is None:
             return f"the operating system counted at most {units.both(self.resident_set)}"
         more = units.both(self.counted)
@@ -168,7 +196,7 @@ class Run:
     __str__ = text
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Plan and measurement as a dictionary for JSON; bytes and seconds."""
         return {
             "planned_peak_bytes": self.planned.peak(self.batch),
             "measured_peak_bytes": self.peak,
@@ -207,56 +235,74 @@ def run(
 ) -> Run:
     """Run a step once, allocating and freeing exactly when its plan says, and measure it.
 
-    With a ``placement`` (one of ``memlab.place(step, batch)``, or the name of a way to place),
-    everything that is born in the step lies in one arena at those addresses. ``poison`` then fills
-    what is free with NaN, so that no read of it stays unseen; where an operation wrote NaN, the
-    step runs once more without the arena if that fits, since the training itself may have
-    overflowed.
-    ``overlapping`` also lets a placement run in which blocks share bytes while both are alive: its
-    results are wrong.
+    A step that offloads moves its maps to the ``host``. Copies run beside the kernels: in threads
+    of their own, or on a GPU in streams of their own, from and to page-locked memory. On a GPU a
+    block that is freed ends the overlap, since the driver then waits for the device, and a copy to
+    a file waits for its own end. To measure time there, use RAM and a ``placement``, whose arena
+    frees nothing within a step.
 
-    A step that offloads moves its maps to the ``host``: ``"ram"``, or a folder, where they wait in
-    files. Copies run beside the kernels: in threads of their own, on a GPU in streams of their own,
-    from and to page-locked memory. There a block that is freed ends the overlap, as the driver then
-    waits for the device, and a copy to a file waits for its own end: for the time, take a
-    ``placement``, whose arena frees nothing within a step, and RAM.
+    Args:
+        step: a training or inference step.
+        batch: samples in a batch.
+        x: inputs, (batch, ...) as the network's input; None to draw them from ``seed``.
+        labels: labels, int64; None to draw them from ``seed``.
+        parameters: initial values by name; parameters that are not given are drawn from ``seed``.
+        seed: seed of everything that is drawn.
+        settings: settings of the optimizer, such as ``{"rate": 0.01}``.
+        keep: ``"gradients"`` to keep the parameters' gradients, in the plan too.
+        progress: True to show a progress bar.
+        device: ``"cpu"``, or ``"cuda"``: a GPU, or Numba's simulator where there is none, for small
+            steps.
+        placement: a placement (``memlab.place(step, batch)``), or the name of a placement strategy.
+            Everything that is born in the step then lies in one arena, at these addresses.
+        poison: True to fill free bytes of the arena with NaN, so that no read of them stays unseen.
+            If an operation wrote NaN, the step runs once more without the arena if that fits, since
+            the training itself may have overflowed.
+        overlapping: True to allow a placement in which blocks share bytes while both are alive; the
+            results are then wrong.
+        host: place of offloaded maps: ``"ram"``, or a folder, where they wait in files.
 
-    ``x`` has the shape (batch, ...) of the network's input and ``labels`` are int64; what is not
-    given is drawn from ``seed``. ``keep='gradients'`` keeps the parameters' gradients, in the plan
-    too. ``settings`` are the optimizer's. ``device`` is ``"cpu"`` or ``"cuda"``: a GPU, or Numba's
-    simulator where there is none, for small steps.
+    Returns:
+        Results of the step, its plan and its measurement.
 
     Raises:
         DoesNotFitError: the plan needs more than is free; nothing was allocated.
-        InputError: an input of another shape or format, or with NaN or infinity in it; no kernel
-            for an operation on that device; too large a step for the simulator; or what a
-            ``Session`` refuses.
+        InputError: an input has another shape or format, or holds NaN or infinity; an operation has
+            no kernel on this device; the step is too large for the simulator; or ``Program`` or
+            ``Session`` refuses an argument.
+
+    >>> import memlab
+    >>> conv = memlab.network("small", image=(3, 8, 8)).conv(4, 3)
+    >>> step = memlab.training_step(conv.relu().flatten().linear(10).cross_entropy())
+    >>> run = memlab.run(step, batch=2)
+    >>> run.peak == memlab.plan(step).peak(batch=2), run.residual
+    (True, 0)
     """
-    for name, given in (("progress", progress), ("poison", poison), ("overlapping", overlapping)):
-        true_or_false(name, given)
+    for name, flag in (("progress", progress), ("poison", poison), ("overlapping", overlapping)):
+        true_or_false(name, flag)
     program = Program(step, batch, device, placement, host, overlapping, keep)
     memory_guard.admit(program)
     program.load()  # its modules have arrays of their own, which are no part of the step
-    if program.place.simulated:
+    if program.backend.simulated:
         memory_guard.check_time(program.step, program.batch)
     from memlab.runtime.metering.compile_time import Compilations, install_listener
 
     poison = poison and program.placement is not None
     with (
         outside_the_hook(),
-        install_listener(program.place.compiling, Compilations()) as compiling,
-        Meter(hook=program.place.hook()) as meter,
+        install_listener(program.backend.compiling, Compilations()) as compiling,
+        Meter(hook=program.backend.hook()) as meter,
     ):
         session = Session(program, seed, parameters, settings, meter, poison)
         begin = time.perf_counter()
         counts = session.step(x, labels, progress)
         seconds = time.perf_counter() - begin - compiling.seconds
-        seen = _measured(program.planned, meter.seen, program.batch, program.place)
+        seen = _measured_ledger(program.planned, meter.seen, program.batch, program.backend)
     results = _results(session)
     session.close()
     before, inside, after = (list(column) for column in zip(*counts, strict=True))
     again = partial(Session, seed=seed, parameters=parameters, settings=settings, poison=True)
-    nan, unclear = _poisoned(session, again, x, labels, progress)
+    nan, unclear = _operations_with_nan(session, again, x, labels, progress)
     return Run(
         program.step,
         program.batch,
@@ -269,10 +315,10 @@ def run(
         compiling.seconds,
         resident_set(),
         **results,
-        device=program.place.name,
-        simulated=program.place.simulated,
-        outside=program.place.outside,
-        counted=program.place.counted(),
+        device=program.backend.name,
+        simulated=program.backend.simulated,
+        outside=program.backend.outside,
+        counted=program.backend.device_counter(),
         placement=program.placement,
         nan=nan,
         unclear=unclear,
@@ -280,8 +326,11 @@ def run(
     )
 
 
-def _measured(planned: Ledger, seen: list[MeteredBlock], batch: int, place: Backend) -> Ledger:
-    """What the meter saw as a ledger: blocks that memlab asked for under their names."""
+def _measured_ledger(
+    planned: Ledger, seen: list[MeteredBlock], batch: int, backend: Backend
+) -> Ledger:
+    """Blocks that the meter saw, as a ledger; blocks that memlab asked for have their planned
+    names."""
     roles = {entry.name: entry for entry in planned.entries}
     operations = len(planned.rows)
     entries = []
@@ -296,12 +345,12 @@ def _measured(planned: Ledger, seen: list[MeteredBlock], batch: int, place: Back
         else:
             entry = replace(known, size=Size(block.nbytes), birth=block.birth, death=death)
         entries.append(entry)
-    origin = "simulated" if place.simulated else "measured"
+    origin = "simulated" if backend.simulated else "measured"
     return replace(planned, entries=tuple(entries), origin=origin, batches=range(batch, batch + 1))
 
 
 def resident_set() -> int:
-    """The most bytes that the operating system has counted for this process: shown beside a
+    """Most bytes that the operating system has counted for this process; shown beside a
     measurement, and no measure of a plan."""
     import psutil
 
@@ -314,7 +363,7 @@ def resident_set() -> int:
 
 
 def _results(session: Session) -> dict[str, Any]:
-    """What a step gives back, by the fields of a run that hold it."""
+    """Results of a step, by the fields of ``Run`` that hold them."""
     step, placement = session.program.step, session.program.placement
     born = {block.name for block in placement.blocks} if placement is not None else set()
     live: dict[Role, dict[str, Array]] = {role: {} for role in Role}
@@ -330,8 +379,8 @@ def _results(session: Session) -> dict[str, Any]:
     }
 
 
-def _in_blocks(ledger: Ledger, batch: int, grain: int) -> Ledger:
-    """The same plan at one batch, with each block of the host's memory in whole grains."""
+def _in_whole_grains(ledger: Ledger, batch: int, grain: int) -> Ledger:
+    """Plan at one batch, with each block of the host's memory rounded up to whole grains."""
     if grain == 1:
         return ledger
     entries = [
@@ -341,29 +390,29 @@ def _in_blocks(ledger: Ledger, batch: int, grain: int) -> Ledger:
     return replace(ledger, entries=tuple(entries))
 
 
-def _poisoned(
+def _operations_with_nan(
     session: Session,
     again: Callable[..., Session],
     x: npt.ArrayLike | None,
     labels: npt.ArrayLike | None,
     progress: bool,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Of the operations that wrote NaN in an arena those that do not write it at the same places
-    outside; and all of them, where there is no room outside."""
-    found, placed = session.nan, session.program
-    if not found:
+    """Operations that wrote NaN in an arena but not, or at other places, without it; and all that
+    wrote NaN, if there is no room to run without it."""
+    nan, placed = session.nan, session.program
+    if not nan:
         return (), ()
     program = Program(placed.step, placed.batch, placed.device, host=placed.host)
     try:
         memory_guard.admit(program)
     except memory_guard.DoesNotFitError:
-        return (), tuple(found)
+        return (), tuple(nan)
     with again(program) as plain:
         plain.step(x, labels, progress)
-        return tuple(name for name in found if plain.nan.get(name) != found[name]), ()
+        return tuple(name for name in nan if plain.nan.get(name) != nan[name]), ()
 
 
-def _some(names: Sequence[str]) -> str:
-    """The first of them, and how many others there are."""
+def _first_names(names: Sequence[str]) -> str:
+    """Text with the first names, and the number of others."""
     others = f" and {len(names) - NAMED} others" if len(names) > NAMED else ""
     return f"{', '.join(names[:NAMED])}{others}"

@@ -25,7 +25,7 @@ def test_what_is_entered_before_the_first_kernel_is_counted_and_nothing_after():
 
 
 def test_a_function_more_is_seen_and_the_profiler_is_given_back(monkeypatch):
-    before, feed = functions_walked.entered(small), Session._feed
+    before, feed = functions_walked.entered(small), Session._copy_inputs_in
 
     def careless(*given):
         units.short(1)
@@ -34,7 +34,7 @@ def test_a_function_more_is_seen_and_the_profiler_is_given_back(monkeypatch):
     def look(frame, event, argument):
         return None
 
-    monkeypatch.setattr(Session, "_feed", careless)
+    monkeypatch.setattr(Session, "_copy_inputs_in", careless)
     earlier = sys.getprofile()
     sys.setprofile(look)
     try:

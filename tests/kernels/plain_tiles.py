@@ -1,4 +1,4 @@
-"""What the kernels of tiles compute, for an image and one group, as plainly as it can be said."""
+"""Plain NumPy versions of the tile kernels, for one image and one group."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from memlab.kernels.registry import Array
 
 def panel(image: Array, at: ConvWindow, places: range) -> Array:
     """Lower some output places of an image (C, H, W): (C k k, places), 0 in the padding."""
-    found = np.zeros((len(image), at.kernel, at.kernel, len(places)), image.dtype)
+    lowered = np.zeros((len(image), at.kernel, at.kernel, len(places)), image.dtype)
     for ky, kx, lane, iy, ix in _reads(at, places):
-        found[:, ky, kx, lane] = image[:, iy, ix]
-    return found.reshape(-1, len(places))
+        lowered[:, ky, kx, lane] = image[:, iy, ix]
+    return lowered.reshape(-1, len(places))
 
 
 def add_back(lowered: Array, image: Array, at: ConvWindow, places: range) -> None:
@@ -27,7 +27,7 @@ def add_back(lowered: Array, image: Array, at: ConvWindow, places: range) -> Non
 
 
 def convolution(image: Array, weight: Array, at: ConvWindow, tile: int) -> Array:
-    """``Y = W L``, tile by tile of ``L``, as (K, places)."""
+    """Output maps ``Y = W L``, computed tile by tile of ``L``, as (K, places)."""
     matrix = weight.reshape(len(weight), -1)
     return np.concatenate([matrix @ panel(image, at, some) for some in tiles(at, tile)], axis=1)
 
@@ -35,7 +35,7 @@ def convolution(image: Array, weight: Array, at: ConvWindow, tile: int) -> Array
 def gradients(
     image: Array, weight: Array, dy: Array, at: ConvWindow, tile: int
 ) -> tuple[Array, Array]:
-    """``dW = dY L^T``, and the image's gradient from ``dL = W^T dY``; ``dy`` is (K, places)."""
+    """Gradients ``dW = dY L^T``, and the image's from ``dL = W^T dY``; ``dy`` is (K, places)."""
     matrix, dimage = weight.reshape(len(weight), -1), np.zeros_like(image)
     dweight = np.zeros_like(matrix)
     for some in tiles(at, tile):
@@ -46,14 +46,14 @@ def gradients(
 
 
 def tiles(at: ConvWindow, tile: int) -> list[range]:
-    """The output places, some neighbours at a time."""
+    """Ranges of neighbouring output places that cover all places."""
     places = range(at.rows * at.columns)
     return [places[first : first + tile] for first in range(0, len(places), tile)]
 
 
 def _reads(at: ConvWindow, places: range) -> Iterator[tuple[int, int, int, int, int]]:
-    """For every tap and place: (ky, kx), which of the places, and the row and column of the image,
-    where it is none of the padding."""
+    """Yield, for every tap and place that reads inside the image: (ky, kx), the place's number, and
+    the row and column that it reads."""
     for ky, kx in np.ndindex(at.kernel, at.kernel):
         for lane, place in enumerate(places):
             oy, ox = divmod(place, at.columns)

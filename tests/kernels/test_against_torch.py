@@ -1,4 +1,5 @@
-"""Every layer against PyTorch: in fp64 nearly equal, in fp32 about as near to fp64 as PyTorch."""
+"""Every layer compared with PyTorch: nearly equal in fp64, and in fp32 about as near to fp64 as
+PyTorch is."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ ROUNDING = 5e-8
 
 
 def theirs(trial: Trial, weights: Array | None, dtype: np.dtype) -> dict[str, Array]:
-    """What PyTorch computes from the same values: the output and every gradient."""
+    """Output and all gradients that PyTorch computes from the same values."""
     values = {name: torch.tensor(array) for name, array in trial.values.items()}
     for name in (*trial.inputs, *trial.learned):
         values[name] = values[name].to(torch.from_numpy(np.empty(0, dtype)).dtype).requires_grad_()
@@ -48,8 +49,8 @@ def theirs(trial: Trial, weights: Array | None, dtype: np.dtype) -> dict[str, Ar
     output = FUNCTIONS[layer.kind](layer, inputs, values)
     grads = None if weights is None else torch.tensor(weights, dtype=output.dtype)
     output.backward(grads)
-    found = {"output": output.detach().numpy()}
-    return found | {f"d{n}": values[n].grad.numpy() for n in (*trial.inputs, *trial.learned)}
+    outputs = {"output": output.detach().numpy()}
+    return outputs | {f"d{n}": values[n].grad.numpy() for n in (*trial.inputs, *trial.learned)}
 
 
 def conv2d(layer, x, values):
@@ -78,7 +79,7 @@ def lstm_state(gates, before=None):
 
 
 def heads_of(qkv, heads):
-    """Queries, keys and values: each (batch, heads, T, d)."""
+    """Queries, keys and values, each as (batch, heads, T, d)."""
     return (part.unflatten(2, (heads, -1)).transpose(1, 2) for part in qkv.chunk(3, 2))
 
 
@@ -143,8 +144,8 @@ FUNCTIONS = {
 
 
 def ours(trial: Trial, weights: Array | None) -> dict[str, Array]:
-    found = {"output": trial.output(trial.forward())}
-    return found | (trial.backward(weights) if trial.backward_op else {})
+    outputs = {"output": trial.output(trial.forward())}
+    return outputs | (trial.backward(weights) if trial.backward_op else {})
 
 
 @pytest.mark.parametrize("batch", [1, 3])
@@ -154,8 +155,8 @@ def test_the_same_in_fp64(case: Case, batch: int) -> None:
     weights = trial.weights()
     if isinstance(case.layer, L.BatchNorm) and trial.values["x"][:, 0].size == 1:
         pytest.skip("PyTorch refuses to normalise one value")
-    found, expected = ours(trial, weights), theirs(trial, weights, np.dtype(np.float64))
-    for name, array in found.items():
+    results, expected = ours(trial, weights), theirs(trial, weights, np.dtype(np.float64))
+    for name, array in results.items():
         assert distance(array, expected[name]) < 1e-12, name
 
 
@@ -164,8 +165,8 @@ def test_as_exact_in_fp32(case: Case) -> None:
     trial = Trial(case, 4, "fp32")
     weights = trial.weights()
     truth = theirs(trial, weights, np.dtype(np.float64))
-    found, rival = ours(trial, weights), theirs(trial, weights, np.dtype(np.float32))
-    for name, array in found.items():
+    results, rival = ours(trial, weights), theirs(trial, weights, np.dtype(np.float32))
+    for name, array in results.items():
         error, allowed = (distance(a[name], truth[name]) for a in ({name: array}, rival))
         assert error <= 2 * allowed + ROUNDING, name
 
@@ -182,11 +183,11 @@ def test_running_statistics() -> None:
 def test_batch_norm_in_inference() -> None:
     trial = Trial(Case(L.BatchNorm(epsilon=1e-3), ((4, 3, 5),)), 3)
     running = {name: trial.rng.random(4) for name in ("running_mean", "running_var")}
-    found = infer(trial, **running)
+    y = infer(trial, **running)
     x, *rest = (torch.tensor((trial.values | running)[name]) for name in ("x", *trial.learned))
     running_there = (torch.tensor(array) for array in running.values())
     expected = F.batch_norm(x, *running_there, *rest, eps=1e-3)
-    assert distance(found, expected.numpy()) < 1e-14
+    assert distance(y, expected.numpy()) < 1e-14
 
 
 def test_softmax() -> None:
@@ -203,7 +204,7 @@ def test_inference_is_forward_without_what_backward_needs(case: Case) -> None:
 
 
 def infer(trial: Trial, **given: Array) -> Array:
-    """The output of the layer's operation in an inference step."""
+    """Output of the layer's operation in an inference step."""
     (op,) = trial.case.ops("fp64", training=False)
     call = trial.prepared(op, trial.values | given, training=False)
     registry.find(op.kind, op.algorithm, format="fp64")(call)

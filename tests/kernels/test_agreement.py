@@ -1,4 +1,4 @@
-"""Every algorithm computes what the textbook's loops compute, in every setting."""
+"""Every algorithm of convolution compared with the direct one, in every setting."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ NEAR = {"fp64": 1e-10, "fp32": 1e-5}
 
 
 def results(layer: Conv2d, shape: tuple[int, ...], name: str, format: str) -> dict[str, Array]:
-    """The output and all gradients of a batch of 2."""
+    """Output and all gradients of a batch of 2."""
     trial = Trial(Case(layer, (shape,), name), 2, format)
     return {"y": trial.forward()["y"], **trial.backward(trial.weights())}
 
 
 def agree(layer: Conv2d, shape: tuple[int, ...], name: str, format: str) -> None:
-    found = results(layer, shape, name, format)
+    outputs = results(layer, shape, name, format)
     for key, expected in results(layer, shape, "direct", format).items():
-        assert distance(found[key], expected.astype(np.float64)) < NEAR[format], key
+        assert distance(outputs[key], expected.astype(np.float64)) < NEAR[format], key
 
 
 @pytest.mark.parametrize("name", NAMES)

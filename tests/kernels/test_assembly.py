@@ -1,4 +1,4 @@
-"""Vector registers are recognised in the assembly of several processors."""
+"""Recognition of vector registers in the assembly of several processors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SVE = "\tptrue\tp0.s\n\tfadd\tz0.s, z0.s, z1.s\n\tfadd\tv3.2d, v3.2d, v4.2d"
 
 
 @pytest.mark.parametrize(
-    ("text", "found", "bits"),
+    ("text", "counts", "bits"),
     [
         (X86, {"zmm": 3, "ymm": 3}, 512),
         (SSE, {"xmm": 3}, 128),
@@ -45,9 +45,9 @@ SVE = "\tptrue\tp0.s\n\tfadd\tz0.s, z0.s, z1.s\n\tfadd\tv3.2d, v3.2d, v4.2d"
         ("", {}, 0),
     ],
 )
-def test_registers_are_recognised(text: str, found: dict[str, int], bits: int) -> None:
-    assert assembly.registers(text) == found
-    assert assembly.width(found) == bits
+def test_registers_are_recognised(text: str, counts: dict[str, int], bits: int) -> None:
+    assert assembly.registers(text) == counts
+    assert assembly.width(counts) == bits
 
 
 @njit

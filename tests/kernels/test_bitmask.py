@@ -1,4 +1,4 @@
-"""A bit for each value tells the backward of a ReLU what the values themselves would."""
+"""Backward of a ReLU from one bit per value, compared with backward from the values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHAPES = [(1, 1), (3, 7), (2, 8), (3, 9), (2, 31), (2, 32), (3, 33), (1, 64), (2
 
 
 def drawn(shape: tuple[int, ...], dtype: type[Any], seed: int = 0) -> Array:
-    """Values around 0, with zeros, NaN and infinities among them."""
+    """Random values around 0, with zeros, NaN and infinities among them."""
     rng = np.random.default_rng(seed)
     special = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e-45, -1e-45])
     values = np.where(rng.random(shape) < 0.3, rng.choice(special, shape), rng.normal(size=shape))
@@ -28,7 +28,7 @@ def drawn(shape: tuple[int, ...], dtype: type[Any], seed: int = 0) -> Array:
 
 
 def blank(y: Array) -> Array:
-    """A mask for an array, full of ones."""
+    """Mask for an array, with all bits set."""
     return np.full((len(y), -(-y[0].size // 8)), 255, np.uint8)
 
 
@@ -59,7 +59,7 @@ def test_samples_may_lie_apart(format: str) -> None:
 
 
 def backward(arrays: dict[str, Array], dx: Array, accumulate: bool) -> Array:
-    """What the kernel makes of dx."""
+    """Gradient of the input as the kernel computes it from a mask."""
     into = dx.copy()
     kernel = find("relu.backward", format={4: "fp32", 8: "fp64"}[dx.itemsize])
     kernel(KernelCall({**arrays, "dx": into}, accumulate=accumulate))
@@ -84,10 +84,10 @@ def test_backward_from_a_mask_is_backward_from_y(
 @pytest.mark.parametrize("accumulate", [False, True])
 def test_backward_reads_and_writes_slices(accumulate: bool) -> None:
     y, dy, dx = (drawn((3, 4, 3, 3), np.float32, seed) for seed in range(3))
-    whole, into = dx.copy(), as_slice(dx)
-    relu_backward_masked(dy, packed(y), whole, accumulate)
+    dense, into = dx.copy(), as_slice(dx)
+    relu_backward_masked(dy, packed(y), dense, accumulate)
     relu_backward_masked(as_slice(dy), packed(y), into, accumulate)
-    assert into.tobytes() == whole.tobytes()
+    assert into.tobytes() == dense.tobytes()
     large = into.base
     assert large is not None
     assert np.isnan(large[:, 0]).all()
@@ -105,8 +105,8 @@ def test_without_a_mask_nothing_changes() -> None:
 def test_no_array_is_made(format: str) -> None:
     y, dy = (drawn((3, 5, 3, 3), DTYPES[format], seed) for seed in range(2))
     mask, dx = packed(y), np.zeros_like(y)
-    for each in (dy, as_slice(dy)):
-        arrays = {"x": each, "y": y, "dy": each, "dx": dx, "mask": mask}
+    for gradient in (dy, as_slice(dy)):
+        arrays = {"x": gradient, "y": y, "dy": gradient, "dx": dx, "mask": mask}
         for kind in ("relu", "relu.backward"):
             assert allocated(find(kind, format=format), KernelCall(arrays)) == 0
     loops: list[Any] = [bitmask._pack, bitmask._backward]

@@ -1,4 +1,4 @@
-"""Matrix products into what is given: transposed, added, with rows that lie apart."""
+"""Matrix products into given arrays: transposed, accumulated, and with gaps between rows."""
 
 from __future__ import annotations
 

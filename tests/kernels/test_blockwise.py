@@ -1,4 +1,4 @@
-"""8-bit floats in blocks: each block in the range of the format, at the price of one scale."""
+"""Conversions between fp32 and 8-bit floats in blocks with one scale each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memlab.errors import InputError
 from memlab.formats import FORMATS, Format
 from memlab.kernels.cpu.small_formats import blockwise
 from memlab.kernels.cpu.small_formats.blockwise import narrow_blocks, widen_blocks
-from memlab.kernels.cpu.small_formats.conversions import words
+from memlab.kernels.cpu.small_formats.conversions import as_words
 from memlab.kernels.registry import Array, KernelCall
 from tests.kernels.test_contract import allocated, allocates
 
@@ -22,7 +22,7 @@ Stored = tuple[Array, Array]
 def narrowed(
     values: Array, format: Format, block: int, key: int | None = None, start: int = 0
 ) -> Stored:
-    """The codes and the scales."""
+    """Codes and scales of fp32 values."""
     codes = np.full(values.shape, 7, format.dtype())
     scales = np.full(-(-values.size // block), 77, np.float32)
     narrow_blocks(values, codes, scales, format, block, key, start)
@@ -36,7 +36,7 @@ def widened(stored: Stored, format: Format, block: int) -> Array:
 
 
 def expected(values: Array, format: Format, block: int) -> Stored:
-    """Block by block in NumPy."""
+    """Codes and scales as NumPy computes them, block by block."""
     codes, scales = [], []
     for first in range(0, values.size, block):
         some = values.reshape(-1)[first : first + block]
@@ -48,7 +48,7 @@ def expected(values: Array, format: Format, block: int) -> Stored:
 
 
 def gradients(*shape: int) -> Array:
-    """Values of very different sizes."""
+    """Random values of very different sizes."""
     rng = np.random.default_rng(0)
     return np.array(rng.standard_normal(shape) * 10.0 ** rng.uniform(-9, 3, shape), np.float32)
 
@@ -59,11 +59,11 @@ def test_blocks_are_what_numpy_makes_of_them(block: int, format: Format) -> None
     values = gradients(3, 1001)
     codes, scales = narrowed(values, format, block)
     wanted_codes, wanted_scales = expected(values, format, block)
-    assert (words(codes) == words(wanted_codes)).all()
+    assert (as_words(codes) == as_words(wanted_codes)).all()
     assert (scales == wanted_scales).all()
-    found = widened((codes, scales), format, block)
-    each = np.repeat(scales, block)[: values.size].reshape(values.shape)
-    assert (found == codes.astype(np.float32) * each).all()
+    restored = widened((codes, scales), format, block)
+    scale_per_value = np.repeat(scales, block)[: values.size].reshape(values.shape)
+    assert (restored == codes.astype(np.float32) * scale_per_value).all()
 
 
 @pytest.mark.parametrize("format", FORMATS8, ids=str)
@@ -71,11 +71,11 @@ def test_the_largest_of_a_block_stays_and_the_others_are_near(format: Format) ->
     values, block = gradients(4096), 64
     largest = np.repeat(np.abs(values.reshape(-1, block)).max(1), block)
     for key, steps in ((None, 0.5), (5, 1)):
-        found = widened(narrowed(values, format, block, key), format, block)
+        restored = widened(narrowed(values, format, block, key), format, block)
         at_most = np.abs(values) * format.epsilon + largest / format.largest * format.smallest
-        assert (np.abs(found - values) <= 1.0001 * steps * at_most).all()
+        assert (np.abs(restored - values) <= 1.0001 * steps * at_most).all()
         top = np.abs(values) == largest
-        np.testing.assert_allclose(found[top], values[top], 2e-7)
+        np.testing.assert_allclose(restored[top], values[top], 2e-7)
 
 
 @pytest.mark.parametrize("format", FORMATS8, ids=str)
@@ -85,22 +85,22 @@ def test_a_block_of_zeros_has_the_scale_0(key: int | None, format: Format) -> No
     values[4:8], values[2] = 5, -0.0
     codes, scales = narrowed(values, format, 4, key)
     assert (scales == np.array([0, 5 / format.largest, 0], np.float32)).all()
-    found = widened((codes, scales), format, 4)
-    assert (found == values).all()
-    assert np.signbit(found[2])
+    restored = widened((codes, scales), format, 4)
+    assert (restored == values).all()
+    assert np.signbit(restored[2])
 
 
 @pytest.mark.parametrize("format", FORMATS8, ids=str)
 @pytest.mark.parametrize("key", [None, 3])
 def test_no_block_of_numbers_leaves_the_format(key: int | None, format: Format) -> None:
-    """A quotient may be rounded to more than the largest, and a scale to 0."""
+    """A quotient may round to more than the format's largest value, and a scale to 0."""
     powers = 2.0 ** np.arange(-149, 127)
     ones = np.random.default_rng(1).uniform(1, 2, (400, powers.size))
     values = np.array(ones * powers, np.float32)
-    found = widened(narrowed(values, format, 1, key), format, 1)
-    assert np.isfinite(found).all()
+    restored = widened(narrowed(values, format, 1, key), format, 1)
+    assert np.isfinite(restored).all()
     normal = values > 2.0**-110
-    np.testing.assert_allclose(found[normal], values[normal], 2e-7)
+    np.testing.assert_allclose(restored[normal], values[normal], 2e-7)
 
 
 @pytest.mark.parametrize("format", FORMATS8, ids=str)
@@ -109,9 +109,9 @@ def test_no_block_of_numbers_leaves_the_format(key: int | None, format: Format) 
 def test_what_is_no_number_spoils_its_block(value: float, key: int | None, format: Format) -> None:
     values = np.ones(12, np.float32)
     values[5] = value
-    found = widened(narrowed(values, format, 4, key), format, 4)
-    assert np.isnan(found[4:8]).all()
-    np.testing.assert_allclose(np.delete(found, range(4, 8)), 1, 1e-6)
+    restored = widened(narrowed(values, format, 4, key), format, 4)
+    assert np.isnan(restored[4:8]).all()
+    np.testing.assert_allclose(np.delete(restored, range(4, 8)), 1, 1e-6)
 
 
 @pytest.mark.parametrize("format", FORMATS8, ids=str)
@@ -131,10 +131,12 @@ def test_a_draw_depends_on_the_key_and_the_index_alone(format: Format) -> None:
     whole = narrowed(values, format, block, 6, 30)
     for first, last in ((0, 64), (64, 512), (512, 1000)):
         codes, scales = narrowed(values[first:last], format, block, 6, 30 + first)
-        assert (words(codes) == words(whole[0])[first:last]).all()
+        assert (as_words(codes) == as_words(whole[0])[first:last]).all()
         assert (scales == whole[1][first // block :][: scales.size]).all()
     for key, start in ((7, 30), (6, 31)):
-        assert (words(narrowed(values, format, block, key, start)[0]) != words(whole[0])).any()
+        assert (
+            as_words(narrowed(values, format, block, key, start)[0]) != as_words(whole[0])
+        ).any()
 
 
 def test_no_value_takes_no_scale() -> None:

@@ -1,4 +1,5 @@
-"""Compiled kernels are kept while the files stay as they are, and a broken cache is no error."""
+"""Cache of compiled kernels: kept while the files are unchanged, and never an error if it is
+damaged."""
 
 from __future__ import annotations
 
@@ -33,20 +34,20 @@ print(probe(3), sum(probe.stats.cache_hits.values()))
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where the package ``probes`` lies: a kernel that calls a function of another file."""
+    """Folder of the package ``probes``: a kernel that calls a function of another file."""
     return written(tmp_path)
 
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same, with a whole cache; what is damaged in it is mended by the next call."""
+    """Folder of ``probes`` with a complete cache; the next call repairs what a test damages."""
     folder = written(tmp_path_factory.mktemp("compiled"))
     assert printed(CALL, folder) == "7 0\n"
     return folder
 
 
 def written(folder: Path) -> Path:
-    """A folder with the package in it."""
+    """Folder into which the package ``probes`` was written."""
     probes = folder / "probes"
     probes.mkdir()
     shutil.copy(compiling.__file__, probes)
@@ -56,7 +57,7 @@ def written(folder: Path) -> Path:
 
 
 def printed(code: str, folder: Path) -> str:
-    """What a fresh Python prints that keeps its kernels in ``folder/cache``."""
+    """Output of a new Python process that keeps its kernels in ``folder/cache``."""
     environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache")}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=folder

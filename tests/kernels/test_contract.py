@@ -1,4 +1,4 @@
-"""What every kernel owes: a row that asks for it, no array of its own, compiled code that
+"""Contract of every kernel: a row asks for it, it allocates no array, and its compiled code
 allocates nothing."""
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def scaling(device: str) -> set[tuple[str, str]]:
-    """What a loss scale needs, where steps may be stored in other formats."""
+    """Kinds of the operations of a loss scale, where steps may be stored in other formats."""
     return {(CHECK, ""), (ADJUST, "")} if devices.find(device).staged else set()
 
 
 def due(device: str) -> set[tuple[str, str]]:
-    """Kind and algorithm of every operation that a step can hold on a device."""
-    rows = {kind: each.row for kind, each in LAYERS.items() if device in each.row.devices}
+    """Kind and algorithm of every operation that a step can have on a device."""
+    rows = {kind: layer.row for kind, layer in LAYERS.items() if device in layer.row.devices}
     kinds = {kind for kind, row in rows.items() if not row.is_view}
     kinds |= {f"{kind}.backward" for kind, row in rows.items() if row.passes is Passes.COMPUTED}
     kinds |= {*OPTIMIZERS, "accumulate", "softmax", AUGMENT}
     names = algorithms.on(device)
-    found = {("conv2d", name) for name in names}
-    found |= {("conv2d.backward", n) for n in names if ALGORITHMS[n].own_backward}
+    kernels = {("conv2d", name) for name in names}
+    kernels |= {("conv2d.backward", n) for n in names if ALGORITHMS[n].own_backward}
     others = {(kind, "") for kind in kinds if not kind.startswith("conv2d")}
-    return found | others | scaling(device)
+    return kernels | others | scaling(device)
 
 
 @pytest.mark.parametrize("device", EVERY_LAYER)
 def test_there_is_a_kernel_for_every_row_and_a_row_for_every_kernel(device: str) -> None:
     registry.load(device)
-    expected = {(*each, device, format) for each in due(device) for format in FORMATS}
+    expected = {(*kind, device, format) for kind in due(device) for format in FORMATS}
     assert {key for key in registry.KERNELS if key[2] == device} == expected
 
 
@@ -66,11 +66,13 @@ def test_there_is_a_kernel_for_every_row_and_a_row_for_every_kernel(device: str)
 def test_what_is_found_in_the_files_of_a_device_is_what_they_register(device: str) -> None:
     registry.load(device)
     registered = {key[:2] for key in registry.KERNELS if key[2] == device}
-    named = {name for each in devices.kernels(device) for name in each.names if name[0]}
-    once = {(kind, "") for kind in (*device_independent.EVERYWHERE, *device_independent.UPDATES)}
+    named = {name for entry in devices.kernels(device) for name in entry.names if name[0]}
+    once = {
+        (kind, "") for kind in (*device_independent.SHARED_KERNELS, *device_independent.UPDATES)
+    }
     assert registered - named - once == scaling(device)
     assert named <= registered
-    other = {each for known in EVERY_LAYER for each in due(known)}
+    other = {entry for known in EVERY_LAYER for entry in due(known)}
     assert registered <= other
 
 
@@ -122,42 +124,46 @@ def test_a_device_loads_no_kernels_of_another() -> None:
 
 
 def calls(trial: Trial) -> list[tuple[Op, KernelCall]]:
-    """Every way to call the kernels of a case."""
+    """Operations of a case, once for each variant of the call, with that call."""
     weights, forward = trial.weights(), trial.forward_op
     given = {**trial.values, **trial.forward()}
-    found = [(forward, trial.prepared(forward, given))]
+    prepared = [(forward, trial.prepared(forward, given))]
     for op in trial.case.ops(trial.format, training=False):
-        found.append((op, trial.prepared(op, given, training=False)))
+        prepared.append((op, trial.prepared(op, given, training=False)))
     if trial.backward_op is None:
-        return found
+        return prepared
     for dy in (weights, None if weights is None else as_slice(weights)):
         full = given | trial.gradients() | ({} if dy is None else {"dy": dy})
         for accumulate in (False, True):
             call = trial.prepared(trial.backward_op, full, accumulate)
-            found.append((trial.backward_op, call))
-    return found
+            prepared.append((trial.backward_op, call))
+    return prepared
 
 
 def other_calls(format: str) -> list[tuple[str, KernelCall]]:
-    """Updates, the sum of two gradients, and images as numbers."""
+    """Calls of the kernels that belong to no layer: updates, the sum of two gradients, and the
+    conversion of images."""
     drawn = np.random.default_rng(0)
     dtype = registry.DTYPES[format]
-    found = []
+    calls_of_kinds = []
     for kind in OPTIMIZERS:
         own = slot(kind)
         arrays = {name: drawn.random((4, 3)).astype(dtype) for name in own.parts.values()}
-        found.append((kind, KernelCall(arrays, settings=SETTINGS | {"step": 1.0}, slots=(own,))))
+        calls_of_kinds.append(
+            (kind, KernelCall(arrays, settings=SETTINGS | {"step": 1.0}, slots=(own,)))
+        )
     dx, dy = (drawn.random((2, 3, 4)).astype(dtype) for _ in range(2))
-    found.append(("accumulate", KernelCall({"dx": dx, "dy": as_slice(dy)})))
+    calls_of_kinds.append(("accumulate", KernelCall({"dx": dx, "dy": as_slice(dy)})))
     images = {"x": np.zeros((2, 1, 3, 3), np.uint8), "y": np.zeros((2, 1, 3, 3), dtype)}
-    found.append(
+    calls_of_kinds.append(
         (AUGMENT, KernelCall(images, settings={"crop": 1, "flip": 1, "mean": 0, "scale": 1}))
     )
-    return found
+    return calls_of_kinds
 
 
 def allocated(kernel: registry.Kernel, call: KernelCall) -> int:
-    """Bytes of array data that a call allocates, freed again or not; it is called once before."""
+    """Bytes of array data that a kernel call allocates, even if they are freed again; the kernel is
+    called once before."""
     kernel(call)
     with Meter() as meter:
         kernel(call)
@@ -178,7 +184,7 @@ def test_an_update_makes_no_array(format: str) -> None:
 
 
 def test_nothing_stays_of_a_first_call() -> None:
-    """Importing and compiling make arrays, some of which stay: ``load`` comes first."""
+    """Importing and compiling allocate arrays, some of which stay, so ``load`` comes first."""
     code = """if True:
         from memlab.kernels import registry
         from memlab.runtime.metering.meter import Meter
@@ -201,7 +207,8 @@ def test_a_temporary_of_8_bytes_is_seen() -> None:
 
 
 def dispatchers() -> dict[str, Any]:
-    """Compiled functions that Python calls, by full name: their code holds those they call."""
+    """Compiled functions that Python calls, by full name; their code contains the compiled
+    functions that they call."""
     registry.load()
     names = (
         *registry.modules("cpu"),
@@ -209,22 +216,24 @@ def dispatchers() -> dict[str, Any]:
         "memlab.kernels.cpu.nan_search",
     )
     modules = [import_module(name) for name in names]
-    found = {f for module in modules for f in vars(module).values() if hasattr(f, "inspect_llvm")}
-    called = {f.py_func.__globals__.get(n) for f in found for n in f.py_func.__code__.co_names}
-    return {f"{f.__module__}.{f.__name__}": f for f in found - called}
+    functions = {
+        f for module in modules for f in vars(module).values() if hasattr(f, "inspect_llvm")
+    }
+    called = {f.py_func.__globals__.get(n) for f in functions for n in f.py_func.__code__.co_names}
+    return {f"{f.__module__}.{f.__name__}": f for f in functions - called}
 
 
 def loops() -> dict[str, Any]:
-    """Loops that are made of formulas and were called, by formula."""
-    found: dict[Any, Any] = elementwise_loops.LOOPS
-    return {formula.__name__: loop for formula, loop in found.items() if loop.signatures}
+    """Compiled loops of formulas that have been called, by the name of the formula."""
+    compiled_loops: dict[Any, Any] = elementwise_loops.LOOPS
+    return {formula.__name__: loop for formula, loop in compiled_loops.items() if loop.signatures}
 
 
 def allocates(function: Any, signature: Any) -> bool:
-    """Whether the code for a signature asks Numba's runtime for memory.
+    """Return whether the code for a signature asks Numba's runtime for memory.
 
-    It is what another kernel would link, which Numba's cache keeps too; ``inspect_llvm`` is empty
-    for a kernel that was loaded.
+    The code is read as another kernel would link it, which Numba's cache keeps too;
+    ``inspect_llvm`` is empty for a kernel that was loaded from the cache.
     """
     code = str(function.overloads[signature].library._get_module_for_linking())
     return re.search(r"NRT_\w*([aA]lloc|MemInfo_new|MemInfo_varsize)", code) is not None
@@ -244,9 +253,9 @@ def test_compiled_code_allocates_nothing() -> None:
         step = memlab.training_step(x.linear(2).cross_entropy(), format=format)
         memlab.run(memlab.in_place(memlab.recompute(step, k=1)), 2, placement="best")
     assert nan_places(np.full(3, np.nan))
-    made = loops()
-    assert {"relu", "tanh_backward", "gelu_exact", "adam"} <= set(made)
-    for name, function in (dispatchers() | made).items():
+    formula_loops = loops()
+    assert {"relu", "tanh_backward", "gelu_exact", "adam"} <= set(formula_loops)
+    for name, function in (dispatchers() | formula_loops).items():
         of_bits = function.__module__.endswith((".loss_scale", ".nan_search"))
         every = (f"float{bits}" in str(function.signatures) for bits in (32, 64))
         assert function.signatures if of_bits else all(every), name

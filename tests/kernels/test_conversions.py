@@ -1,4 +1,5 @@
-"""Bit for bit what NumPy and ml_dtypes make of a value, and a mean that is the value itself."""
+"""Conversions between formats: bit for bit those of NumPy and ml_dtypes, and stochastic rounding
+whose mean is the value."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from memlab.errors import InputError
 from memlab.formats import FORMATS, STORED, Format
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.small_formats import conversions
-from memlab.kernels.cpu.small_formats.conversions import narrow, widen, words
+from memlab.kernels.cpu.small_formats.conversions import as_words, narrow, widen
 from memlab.kernels.registry import Array, KernelCall
 from tests.kernels.test_contract import allocated, allocates
 
@@ -44,7 +45,7 @@ def narrowed(source: Array, format: Format, key: int | None = None, start: int =
 
 
 def cut(values: Array) -> Array:
-    """To tf32, by arithmetic: in fp64, whole multiples of the step at each value."""
+    """Values rounded to tf32 by fp64 arithmetic: whole multiples of the step at each value."""
     exact = values.astype(np.float64)
     exponent = np.maximum(np.frexp(exact)[1] - 1, -126)
     step = np.ldexp(1.0, exponent - 10)
@@ -61,15 +62,16 @@ def expected(values: Array, format: Format) -> Array:
         return cut(values) if format.name == "tf32" else values.astype(format.dtype())
 
 
-def assert_same(found: Array, wanted: Array) -> None:
-    """The same bits, where a NaN is as good as another."""
-    assert found.dtype == wanted.dtype
-    both = np.isnan(found.astype(np.float32)) & np.isnan(wanted.astype(np.float32))
-    assert ((words(found) == words(wanted)) | both).all()
+def assert_same(actual: Array, wanted: Array) -> None:
+    """Assert that two arrays have the same bits, where any NaN equals any other."""
+    assert actual.dtype == wanted.dtype
+    both = np.isnan(actual.astype(np.float32)) & np.isnan(wanted.astype(np.float32))
+    assert ((as_words(actual) == as_words(wanted)) | both).all()
 
 
 def finite(format: Format) -> Array:
-    """The values from 0 to the largest, as fp32; those of tf32 around a few powers of 2."""
+    """Values of a format from 0 to the largest, as fp32; for tf32 only those around a few powers of
+    2."""
     if format.name == "tf32":
         powers = np.array([0, 1, 2, 63, 126, 127, 128, 200, 253, 254])
         codes = np.add.outer(powers << 10, np.arange(1024)).reshape(-1)
@@ -80,7 +82,8 @@ def finite(format: Format) -> Array:
 
 
 def awkward(format: Format) -> Array:
-    """Values, the middles between them, and what lies next to both; what is beyond, and 0."""
+    """Values of a format, the middles between them, the neighbours of both, values beyond the
+    largest, and 0."""
     values = finite(format).astype(np.float64)
     step = values[-1] - values[-2]
     values = np.append(values, values[-1] + step)  # the value that would follow
@@ -111,8 +114,8 @@ def test_any_bits_are_rounded(format: Format) -> None:
     rng = np.random.default_rng(1)
     values = rng.integers(0, 2**32, 2_000_000, np.uint32).view(np.float32)
     near = rng.standard_normal(1_000_000) * 2.0 ** rng.integers(-26, 17, 1_000_000)
-    for each in (values, near.astype(np.float32)):
-        assert_same(narrowed(each, format), expected(each, format))
+    for line in (values, near.astype(np.float32)):
+        assert_same(narrowed(line, format), expected(line, format))
 
 
 @pytest.mark.parametrize("format", SMALL, ids=str)
@@ -163,16 +166,16 @@ def test_a_draw_is_one_of_the_two_neighbours(format: Format) -> None:
     at = at[at % 1024 != 1023]  # where the values of tf32 have gaps
     low, high = values[at], values[at + 1]
     between = (low + (high - low) * rng.random(at.size, np.float32)).astype(np.float32)
-    found = narrowed(-between, format, 11).astype(np.float32)
-    assert ((found == -low) | (found == -high)).all()
-    assert (found == -low).any()
-    assert (found == -high).any()
+    rounded_values = narrowed(-between, format, 11).astype(np.float32)
+    assert ((rounded_values == -low) | (rounded_values == -high)).all()
+    assert (rounded_values == -low).any()
+    assert (rounded_values == -high).any()
 
 
 @pytest.mark.parametrize("part", [2.0**-13, 0.125, 0.5, 0.75, 1 - 2.0**-10])
 @pytest.mark.parametrize("format", CUT, ids=str)
 def test_the_mean_of_draws_is_the_value(format: Format, part: float) -> None:
-    """Of normal values and of subnormal ones, where bf16 and tf32 have those of fp32."""
+    """For normal and for subnormal values; bf16 and tf32 have the subnormal range of fp32."""
     count = 200_000
     for low in (1.0, -1.5, 0.0, -3 * format.smallest):
         step = format.epsilon if abs(low) >= 1 else format.smallest
@@ -191,7 +194,7 @@ def test_values_drift_to_no_side() -> None:
 
 
 def test_beyond_the_largest_value_a_draw_leaves_the_format() -> None:
-    for format in (each for each in SMALL if each.nan):
+    for format in (small for small in SMALL if small.nan):
         over = np.array([min(2 * format.largest, FORMATS["fp32"].largest), np.inf], np.float32)
         over = np.repeat(over, 1000)
         assert not np.isfinite(narrowed(over, format, 1).astype(np.float32)).any()
@@ -209,7 +212,7 @@ def test_a_draw_depends_on_the_key_and_the_index_alone(format: Format) -> None:
         part = narrowed(values[first:last], format, 2**64 + 3, 40 + first)
         assert_same(part, whole[first:last])
     for key, start in ((4, 40), (2**64 + 3, 41)):
-        assert (words(narrowed(values, format, key, start)) != words(whole)).any()
+        assert (as_words(narrowed(values, format, key, start)) != as_words(whole)).any()
 
 
 def test_draws_of_neighbours_and_of_keys_are_independent() -> None:
@@ -233,13 +236,15 @@ def test_no_array_is_made(format: Format) -> None:
 
 
 def loops(format: Format) -> list[Any]:
-    """The compiled ones, which a test has called."""
-    found: list[Any] = [conversions._narrow(format)]
-    return found if format.name == "tf32" else [*found, conversions._widen(format)]
+    """Compiled loops of a format, which a test has called."""
+    loops_of_format: list[Any] = [conversions._narrow(format)]
+    return (
+        loops_of_format if format.name == "tf32" else [*loops_of_format, conversions._widen(format)]
+    )
 
 
 def fills_vectors(loop: Any, signature: Any) -> bool:
-    """Whether vectors of 32-bit numbers are in fresh machine code for a signature."""
+    """Return whether newly compiled code for a signature has vectors of 32-bit numbers."""
     options = {name: value for name, value in loop.targetoptions.items() if name != "nopython"}
     fresh = numba.njit(**options)(loop.py_func)
     fresh.compile(signature)

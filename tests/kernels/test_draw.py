@@ -1,4 +1,4 @@
-"""Dropout draws the same numbers wherever it is asked again."""
+"""Random numbers of dropout: the same ones whenever they are drawn again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHAPE = (3, 4, 5, 6)
 
 
 def mask(key: int, p: float = 0.5, shape: tuple[int, ...] = SHAPE, format: str = "fp64") -> Array:
-    """What dropout makes of ones."""
+    """Result of dropout on an array of ones."""
     dtype = {"fp32": np.float32, "fp64": np.float64}[format]
     arrays = {"x": np.ones(shape, dtype), "y": np.empty(shape, dtype)}
     find("dropout", format=format)(KernelCall(arrays, Dropout(p), key=key))
@@ -55,10 +55,10 @@ def test_keys_and_neighbours_are_independent(key: int) -> None:
 
 
 def test_the_generator_is_splitmix64() -> None:
-    """The first numbers for seed 1234567, as the authors' C code prints them."""
+    """The first numbers for seed 1234567 are those that the authors' C code prints."""
     from memlab.kernels.formulas.random_numbers import GOLDEN, mix
 
     expected = [6457827717110365317, 3203168211198807973, 9817491932198370423]
     with np.errstate(over="ignore"):
-        found = [int(mix(np.uint64(1234567) + np.uint64(i) * GOLDEN)) for i in (1, 2, 3)]
-    assert found == expected
+        numbers = [int(mix(np.uint64(1234567) + np.uint64(i) * GOLDEN)) for i in (1, 2, 3)]
+    assert numbers == expected

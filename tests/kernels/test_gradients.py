@@ -18,7 +18,7 @@ LEARNING = [case for case in BACKWARD if case.learns]
 
 
 def finite_differences(trial: Trial, name: str, weights: Array | None) -> Array:
-    """The derivative of the weighted sum of the output, value by value."""
+    """Derivative of the weighted sum of the output, by each value."""
     values = trial.values[name].copy()
     gradient = np.empty_like(values)
     for place in np.ndindex(values.shape):
@@ -37,10 +37,10 @@ def finite_differences(trial: Trial, name: str, weights: Array | None) -> Array:
 def test_backward_is_the_derivative_of_forward(case: Case, batch: int) -> None:
     trial = Trial(case, batch)
     weights = trial.weights()
-    found = trial.backward(weights)
+    gradients = trial.backward(weights)
     for name in (*trial.inputs, *trial.learned):
         expected = finite_differences(trial, name, weights)
-        assert distance(found[f"d{name}"], expected) < NEAR, name
+        assert distance(gradients[f"d{name}"], expected) < NEAR, name
 
 
 @pytest.mark.parametrize("batch", [1, 3])
@@ -89,8 +89,8 @@ def test_a_vector_may_be_a_step_of_a_sequence(case: Case, batch: int) -> None:
     alone, sliced = trial.forward(), trial.forward(**steps)
     assert all(distance(sliced[name], alone[name]) < 1e-14 for name in alone)
     if trial.backward_op is not None:
-        known, found = trial.backward(weights), trial.backward(weights, **steps)
-        assert all(distance(found[name], known[name]) < 1e-14 for name in known)
+        known, gradients = trial.backward(weights), trial.backward(weights, **steps)
+        assert all(distance(gradients[name], known[name]) < 1e-14 for name in known)
 
 
 @pytest.mark.parametrize("case", LEARNING, ids=str)
@@ -102,13 +102,13 @@ def test_the_first_layer_needs_no_gradient_of_its_input(case: Case) -> None:
     alone = trial.backward(weights)
     first = replace(op, writes={name: op.writes[name] for name in op.writes if name != "dx"})
     given = {**trial.values, **trial.forward(), "dy": weights}
-    found = trial.call(first, given)
-    assert "dx" not in found
-    assert all((found[name] == alone[name]).all() for name in found)
+    gradients = trial.call(first, given)
+    assert "dx" not in gradients
+    assert all((gradients[name] == alone[name]).all() for name in gradients)
 
 
 def test_a_wrong_sign_is_seen() -> None:
     trial = Trial(Case(Tanh(), ((4,),)), 2)
     weights = trial.weights()
-    found = trial.backward(weights)["dx"]
-    assert distance(-found, finite_differences(trial, "x", weights)) > 1
+    dx = trial.backward(weights)["dx"]
+    assert distance(-dx, finite_differences(trial, "x", weights)) > 1

@@ -1,4 +1,4 @@
-"""A batch whose samples are neighbours: the values that the kernels of steps compute."""
+"""Convolution of samples that are neighbours in memory, compared with the kernels of steps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SETTINGS = [(3, 1, 1), (3, 2, 1), (1, 1, 0), (2, 3, 2), (5, 1, 0)]
 
 
 def by_a_step(x: Array, weight: Array, stride: int, pad: int) -> Array:
-    """The kernel that a step uses by default, in fp64."""
+    """Result of the kernel that a step uses by default, in fp64."""
     layer = Conv2d(len(weight), weight.shape[2], stride, pad, bias=False)
     op = operation(ConvolutionCase("layer", x.shape[1:], layer), "im2col-image")
     arrays = {
@@ -36,7 +36,7 @@ def by_a_step(x: Array, weight: Array, stride: int, pad: int) -> Array:
 
 
 def drawn(shape: tuple[int, ...], dtype: str = "f8") -> Array:
-    """Values whose sums are exact in any order."""
+    """Random whole numbers, whose sums are exact in any order."""
     return np.random.default_rng(0).integers(-9, 9, shape).astype(dtype)
 
 
@@ -67,7 +67,8 @@ def test_nothing_beyond_the_arrays_is_written(way: str) -> None:
 
 
 def lanes_of(function: Any) -> set[int]:
-    """The vectors in its code, compiled afresh: a cache keeps none that can be read."""
+    """Lanes of the vectors in a function's code, compiled again because a cached function has no
+    readable code."""
     fresh: Any = numba.njit(function.py_func)
     out = np.zeros(64, np.float32)
     fresh(out, 2.0, np.ones(64, np.float32))

@@ -1,4 +1,4 @@
-"""The loops of explicit lanes compute what NumPy computes, in vectors of the width asked for."""
+"""Loops of explicit vector width: the values of NumPy, in vectors of the wanted width."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ PAIRS = [
 
 
 def start(kernel: MicroKernel) -> Any:
-    """Every sum starts from another number."""
+    """Initial sums, all different."""
     total = ARITHMETIC[kernel.format].sum
     return np.arange(np.prod(kernel.shape)).astype(total).reshape(kernel.shape)
 
 
 def factors(format: str) -> tuple[list[Any], float]:
-    """Values whose products and sums are exact, and the sum of the products."""
+    """Factors whose products and sums are exact, and the sum of the products."""
     if format == "bf16":
         pair = np.array([[1.5, -2], [3, 0.25]], ml_dtypes.bfloat16).view("u2")
         return list(pair), 4.0
@@ -48,9 +48,9 @@ def test_every_lane_of_every_sum_is_what_numpy_computes(format: str, count: int)
     expected = start(kernel)
     for _ in range(steps):
         expected = expected + (products or expected * given[0])
-    found = kernel(start(kernel), given, steps)
-    assert found.dtype == ARITHMETIC[format].sum
-    assert np.array_equal(found, expected)
+    sums = kernel(start(kernel), given, steps)
+    assert sums.dtype == ARITHMETIC[format].sum
+    assert np.array_equal(sums, expected)
     assert kernel.run(3) == 2 * 3 * kernel.sums * count
     assert kernel.shape == (kernel.sums, count // ARITHMETIC[format].products)
 
@@ -144,9 +144,9 @@ def test_the_features_are_those_that_numba_compiles_for(monkeypatch: Any) -> Non
 def test_a_sum_is_numpys(dtype: str, blocks: int) -> None:
     count = blocks * vector_experiments.BLOCK // np.dtype(dtype).itemsize
     values = np.random.default_rng(0).integers(0, 120, count).astype(dtype)
-    found = vector_experiments.total(values)
-    assert found.dtype == values.dtype
-    assert found == values.sum(dtype=dtype)  # both wrap around
+    total = vector_experiments.total(values)
+    assert total.dtype == values.dtype
+    assert total == values.sum(dtype=dtype)  # both wrap around
 
 
 @pytest.mark.parametrize("count", [0, 1, vector_experiments.BLOCK + 8])

@@ -1,4 +1,4 @@
-"""The loss scale: what counts as overflow, and how the scale moves."""
+"""Loss scale: detection of overflow, and changes of the scale."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from memlab.step.fp32_tiles import OVERFLOW, SCALE, STEPS, TAKEN
 
 
 def overflows(*gradients: Array) -> bool:
-    found = np.array(True)
-    named = {f"gradient of {index}": each for index, each in enumerate(gradients)}
-    check_finite(KernelCall({**named, OVERFLOW: found}))
-    return bool(found)
+    overflow = np.array(True)
+    named = {f"gradient of {index}": gradient for index, gradient in enumerate(gradients)}
+    check_finite(KernelCall({**named, OVERFLOW: overflow}))
+    return bool(overflow)
 
 
 @pytest.mark.parametrize("format", STORED)
@@ -36,7 +36,7 @@ def test_infinity_and_nan_are_found_wherever_they_are(format: str) -> None:
 
 
 def adjusted(scale: float, steps: int, overflow: bool, interval: float) -> tuple[float, int, int]:
-    """After five updates."""
+    """Scale and counters after five updates and one adjustment."""
     arrays = {
         SCALE: np.array(scale, np.float32),
         STEPS: np.array(steps, np.int32),

@@ -1,4 +1,4 @@
-"""Lowering puts every value where the formula says, and col2im takes it back."""
+"""Lowering (im2col) and col2im of a batch, compared with PyTorch and with their definition."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_lowering_and_back(
 
 
 def whole_numbers(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """Values whose sums are exact in any order."""
+    """Random whole numbers, whose sums are exact in any order."""
     return rng.integers(-99, 99, shape).astype(np.float64)
 
 
@@ -84,7 +84,7 @@ EDGES = [
 
 
 def drawn(count):
-    """Images that a kernel fits on: small and wide ones, any stride, padding and dilation."""
+    """Random images on which a kernel fits, with any stride, padding and dilation."""
     rng = np.random.default_rng(0)
     yield from EDGES
     while count:
@@ -102,11 +102,11 @@ def test_the_same_as_pytorch_bit_for_bit():
     rng = np.random.default_rng(1)
     for turn, (shape, k, stride, pad, dilation) in enumerate(drawn(300)):
         x = whole_numbers(rng, shape).astype(np.float32 if turn % 2 else np.float64)
-        found = kernels.im2col(x, k, stride, pad, dilation)
+        lowered = kernels.im2col(x, k, stride, pad, dilation)
         there = {"kernel_size": k, "stride": stride, "padding": pad, "dilation": dilation}
         expected = torch.nn.functional.unfold(torch.from_numpy(x), **there)
-        assert found.tobytes() == expected.numpy().tobytes(), (shape, there)
-        y = whole_numbers(rng, found.shape).astype(x.dtype)
+        assert lowered.tobytes() == expected.numpy().tobytes(), (shape, there)
+        y = whole_numbers(rng, lowered.shape).astype(x.dtype)
         folded = torch.nn.functional.fold(torch.from_numpy(y), shape[2:], **there)
         back = kernels.col2im(y, shape, k, stride, pad, dilation)
         assert (back == folded.numpy()).all(), (shape, there)
@@ -126,7 +126,7 @@ def test_the_way_back_is_the_exact_adjoint_and_leaves_its_input():
 @pytest.mark.parametrize("shape", [(1, 1, 4, 5), (1, 1, 40, 50)])
 @pytest.mark.parametrize("stride", [1, 2, 3])
 def test_what_lies_in_the_padding_is_left_out(shape, stride):
-    """Left out, not multiplied by 0: there it is NaN."""
+    """Values in the padding are NaN, so they must be left out, and not multiplied by 0."""
     outside = kernels.im2col(np.ones(shape), 3, stride, 1) == 0
     lowered = np.where(outside, np.nan, 1.0)
     back = kernels.col2im(lowered, shape, 3, stride, 1)

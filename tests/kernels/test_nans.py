@@ -1,4 +1,4 @@
-"""Where NaN stands, as one number."""
+"""Hash of the places of NaN in an array."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from memlab import formats
 from memlab.formats import FORMATS
 from memlab.kernels.cpu.nan_search import nan_places
 
-FLOATS = [name for name, each in formats.FLOATS.items() if each.nan]
+FLOATS = [name for name, format in formats.FLOATS.items() if format.nan]
 
 
 @pytest.mark.parametrize("name", FLOATS)
 def test_other_places_give_another_number(name: str) -> None:
-    found = set()
+    hashes = set()
     for places in ([], [0], [1], [4], [0, 1], [0, 4], [1, 4], [0, 1, 4]):
         values = np.array([0.0, -1.5, 2.0, 3.0, 448.0]).astype(FORMATS[name].dtype())
         values[places] = np.nan
-        found.add(nan_places(values))
+        hashes.add(nan_places(values))
         assert nan_places(values) == nan_places(values.copy())
         assert (nan_places(values) == 0) == (places == [])
-    assert len(found) == 8
+    assert len(hashes) == 8
 
 
 @pytest.mark.parametrize("name", [name for name in FLOATS if FORMATS[name].infinities])

@@ -1,4 +1,5 @@
-"""What a row says of its kernels: where an output may lie over an input, and what is cheap."""
+"""Statements of a layer's row about its kernels: outputs that may lie over inputs, and cheap
+operations."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ def given(trial: Trial) -> dict[str, Array]:
 
 
 def same(trial: Trial, op: Op, slot: str, source: str, training: bool = True) -> bool:
-    """Whether a kernel gives the same, bit for bit, with its output in the place of an input."""
+    """Return whether a kernel computes the same bits when its output lies over an input."""
     kernel, values = registry.find(op.kind, op.algorithm, format=trial.format), given(trial)
     apart, over = (trial.prepared(op, values, training=training) for _ in range(2))
     there = over[source].copy()
@@ -51,8 +52,8 @@ def same(trial: Trial, op: Op, slot: str, source: str, training: bool = True) ->
 
 
 def places(case: Case) -> list[tuple[Op, bool, str, str]]:
-    """Every operation of a case, in training or not, with each output and each input that is like
-    it."""
+    """Every operation of a case, in training or inference, with each pair of an output and an input
+    of the same shape and format."""
     ops = [(op, training) for training in (True, False) for op in case.ops("fp64", training)]
     return [
         (op, training, slot, source)
@@ -67,9 +68,9 @@ def places(case: Case) -> list[tuple[Op, bool, str, str]]:
 def test_a_row_says_where_an_output_may_lie_over_an_input(case: Case) -> None:
     trial = Trial(case, BATCH)
     for op, training, slot, source in places(case):
-        said = source in op.traits.over.get(slot, ())
-        expected = said or (op.kind, slot, source) in ALSO
-        assert same(trial, op, slot, source, training) == expected, (op.kind, slot, source, said)
+        allowed = source in op.traits.over.get(slot, ())
+        expected = allowed or (op.kind, slot, source) in ALSO
+        assert same(trial, op, slot, source, training) == expected, (op.kind, slot, source, allowed)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -78,7 +79,7 @@ def test_what_a_row_lays_over_an_input_is_like_it(case: Case) -> None:
         for slot, sources in op.traits.over.items():
             inputs = [op.reads[source] for source in sources]
             assert inputs
-            assert all(alike(op.writes[slot], each) for each in inputs)
+            assert all(alike(op.writes[slot], tensor) for tensor in inputs)
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.layer.row.cheap], ids=str)

@@ -1,4 +1,4 @@
-"""Vectors of any width compute what NumPy computes, and touch nothing beyond their extent."""
+"""Products in vectors of any width: the values of NumPy, with nothing written beyond the extent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROWS, VECTORS = 2, 2
 
 
 def product(count: int, bits: int):
-    """A product by blocks of 2 rows and 2 vectors of ``count`` lanes."""
+    """Product by blocks of 2 rows and 2 vectors of ``count`` lanes."""
     width = count * bits
     block = VECTORS * count
 

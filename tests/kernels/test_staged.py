@@ -1,6 +1,6 @@
-"""Operations on small formats: as the fp32 kernel on rounded values, rounded again.
+"""Operations on small formats, compared with the fp32 kernel on rounded values, rounded again.
 
-NumPy and ``ml_dtypes`` round for the oracle.
+NumPy and ``ml_dtypes`` do the rounding of the oracle.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ BATCH = 3
 
 @pytest.fixture(params=[1, 64], ids=["small tiles", "large tiles"])
 def tiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut so finely that every case has several tiles, the last one shorter; or 64 times larger."""
+    """Tiles so small that every case has several, the last one shorter; or 64 times larger."""
     for name, size in (("LEAST", 8), ("MOST", 8), ("MATRIX", 14), ("MAPS", 30)):
         monkeypatch.setattr(staging, name, size * request.param)
 
 
 def in_format(op: Op, format: Format, only: frozenset[str] | None = None) -> Op:
-    """The operation with its fp32 operands, or only some of them, in another format."""
+    """Operation with its fp32 operands, or some of them, in another format."""
 
     def small(name: str, old: Tensor) -> Tensor:
         if old.format is not staging.COMPUTED or (only is not None and name not in only):
@@ -77,27 +77,27 @@ def in_format(op: Op, format: Format, only: frozenset[str] | None = None) -> Op:
         return tensor.new(old.name, old.axes, format, old.role)
 
     reads, writes, updates = (
-        {name: small(name, each) for name, each in group.items()}
+        {name: small(name, operand) for name, operand in group.items()}
         for group in (op.reads, op.writes, op.updates)
     )
     return staging.with_fp32_tiles(op, reads=reads, writes=writes, updates=updates)
 
 
 def rounded(op: Op, given: Mapping[str, Array]) -> dict[str, Array]:
-    """The operands of an operation in the formats that it has for them."""
-    found = {}
-    for name, each in staging.operands(op).items():
+    """Operands of an operation, rounded to the formats that it has for them."""
+    arrays = {}
+    for name, operand in staging.operands(op).items():
         if name in given:
-            dtype = each.format.dtype()
-            found[name] = given[name].astype(dtype)
-    return found
+            dtype = operand.format.dtype()
+            arrays[name] = given[name].astype(dtype)
+    return arrays
 
 
 def compute(op: Op, given: Mapping[str, Array], **options: Any) -> dict[str, Array]:
-    """What a staged operation writes, from operands in its formats."""
+    """Arrays that a staged operation writes, from operands in its formats."""
     arrays = {name: given[name].copy() for name in given if name in staging.operands(op)}
-    for name, each in {**op.writes, **op.workspace}.items():
-        blank = np.full(each.shape(BATCH), 77).astype(each.format.dtype())
+    for name, operand in {**op.writes, **op.workspace}.items():
+        blank = np.full(operand.shape(BATCH), 77).astype(operand.format.dtype())
         arrays.setdefault(name, blank)
     call = KernelCall(arrays, op.attributes["layer"], key=5, **options)
     Staged(registry.find(op.kind, op.algorithm), op)(call)
@@ -105,7 +105,7 @@ def compute(op: Op, given: Mapping[str, Array], **options: Any) -> dict[str, Arr
 
 
 def plainly(op: Op, small: Op, given: Mapping[str, Array], **options: Any) -> dict[str, Array]:
-    """The same by the fp32 kernel, at once; what it writes is rounded by NumPy."""
+    """Arrays that the fp32 kernel writes, all at once, rounded by NumPy."""
     arrays = {
         name: array.astype(np.float32) if staging.small(operand.format) else array.copy()
         for name, array in given.items()
@@ -121,14 +121,17 @@ def plainly(op: Op, small: Op, given: Mapping[str, Array], **options: Any) -> di
     }
 
 
-def assert_same(op: Op, found: Mapping[str, Array], expected: Mapping[str, Array]) -> None:
-    """Bit for bit. Where products are added in another order, fp32 may differ by a little, and the
-    rounded value by one step of its format."""
-    for name, each in {**op.writes, **op.updates}.items():
-        mine, due = (one[name].astype(np.float64) for one in (found, expected))
-        if op.kind in REORDERED and each.format.kind == "float":
-            step = each.format.epsilon if staging.small(each.format) else 1e-5
-            largest = np.max(np.abs(due), initial=each.format.smallest_normal)
+def assert_same(op: Op, actual: Mapping[str, Array], expected: Mapping[str, Array]) -> None:
+    """Assert that results agree bit for bit.
+
+    Where products are added in another order, fp32 may differ by a little, and a rounded value by
+    one step of its format.
+    """
+    for name, operand in {**op.writes, **op.updates}.items():
+        mine, due = (results[name].astype(np.float64) for results in (actual, expected))
+        if op.kind in REORDERED and operand.format.kind == "float":
+            step = operand.format.epsilon if staging.small(operand.format) else 1e-5
+            largest = np.max(np.abs(due), initial=operand.format.smallest_normal)
             assert np.all(np.abs(mine - due) <= step * np.abs(due) + 1e-6 * largest), name
         else:
             np.testing.assert_array_equal(mine, due, err_msg=name)
@@ -150,14 +153,14 @@ def test_as_the_fp32_kernel_on_rounded_values(case: Case) -> None:
     format = FORMATS[HALVES[zlib.crc32(str(case).encode()) % 2]]
     for op in ops:
         small = in_format(op, format)
-        for name, each in {**op.reads, **op.updates}.items():
+        for name, operand in {**op.reads, **op.updates}.items():
             if name not in values:
-                values[name] = rng.standard_normal(each.shape(BATCH)).astype(np.float32)
+                values[name] = rng.standard_normal(operand.shape(BATCH)).astype(np.float32)
         given = rounded(small, values)
         expected = plainly(op, small, given)
         assert_same(small, compute(small, given), expected)
-        values |= {name: each.astype(op.writes[name].format.dtype())
-                   for name, each in expected.items() if name in op.writes}  # fmt: skip
+        values |= {name: operand.astype(op.writes[name].format.dtype())
+                   for name, operand in expected.items() if name in op.writes}  # fmt: skip
 
 
 @pytest.mark.usefixtures("tiles")
@@ -166,11 +169,11 @@ def test_as_the_fp32_kernel_on_rounded_values(case: Case) -> None:
 def test_one_operand_at_a_time(case: Case, format: str) -> None:
     ops, values, rng = drawn(case)
     for op in ops:
-        for name, each in {**op.reads, **op.updates}.items():
+        for name, operand in {**op.reads, **op.updates}.items():
             if name not in values:
-                values[name] = rng.standard_normal(each.shape(BATCH)).astype(np.float32)
-        for name, each in staging.operands(op).items():
-            if each.format is staging.COMPUTED:
+                values[name] = rng.standard_normal(operand.shape(BATCH)).astype(np.float32)
+        for name, operand in staging.operands(op).items():
+            if operand.format is staging.COMPUTED:
                 small = in_format(op, FORMATS[format], frozenset({name}))
                 given = rounded(small, values)
                 assert_same(small, compute(small, given), plainly(op, small, given))
@@ -190,7 +193,7 @@ def test_one_operand_at_a_time(case: Case, format: str) -> None:
     ids=str,
 )
 def test_a_gradient_is_added_to_one_that_is_there(case: Case) -> None:
-    """And dy is a slice of larger samples."""
+    """``dy`` is a slice of larger samples."""
     ops, values, rng = drawn(case)
     forward, backward = ops
     values |= plainly(forward, forward, values)
@@ -215,12 +218,12 @@ def test_gradients_of_parameters_are_added_to_those_that_are_there(case: Case, f
     ops, values, rng = drawn(case)
     forward, backward = ops
     values |= plainly(forward, forward, values)
-    updates = {name: each for name, each in backward.writes.items() if name != "dx"}
-    writes = {name: each for name, each in backward.writes.items() if name not in updates}
+    updates = {name: operand for name, operand in backward.writes.items() if name != "dx"}
+    writes = {name: operand for name, operand in backward.writes.items() if name not in updates}
     adding = replace(backward, writes=writes, updates=updates)
-    for name, each in {**adding.reads, **updates}.items():
+    for name, operand in {**adding.reads, **updates}.items():
         if name not in values:
-            values[name] = rng.standard_normal(each.shape(BATCH)).astype(np.float32)
+            values[name] = rng.standard_normal(operand.shape(BATCH)).astype(np.float32)
     small = in_format(adding, FORMATS[format])
     given = rounded(small, values)
     expected = plainly(adding, small, given, updates=updates)
@@ -228,9 +231,9 @@ def test_gradients_of_parameters_are_added_to_those_that_are_there(case: Case, f
 
 
 def compute_in_place(op: Op, arrays: dict[str, Array]) -> dict[str, Array]:
-    """As ``compute``, with operands that stay where they are."""
-    for name, each in {**op.writes, **op.workspace}.items():
-        arrays.setdefault(name, np.zeros(each.shape(BATCH), each.format.dtype()))
+    """Arrays that a staged operation writes, with operands that are not copied."""
+    for name, operand in {**op.writes, **op.workspace}.items():
+        arrays.setdefault(name, np.zeros(operand.shape(BATCH), operand.format.dtype()))
     call = KernelCall(arrays, op.attributes["layer"], key=5, accumulate=True)
     Staged(registry.find(op.kind, op.algorithm), op)(call)
     return arrays
@@ -246,8 +249,8 @@ def test_dropout_draws_the_same_whatever_the_tile(
     small = in_format(ops[0], FORMATS["bf16"])
     assert small.attributes["tile"] == tile
     given = rounded(small, values)
-    found = compute(small, given)["y"].astype(np.float32)
-    np.testing.assert_array_equal(found == 0, plainly(ops[0], small, given)["y"] == 0)
+    y = compute(small, given)["y"].astype(np.float32)
+    np.testing.assert_array_equal(y == 0, plainly(ops[0], small, given)["y"] == 0)
 
 
 def test_the_gradient_of_a_loss_is_scaled_before_it_is_rounded() -> None:
@@ -262,12 +265,12 @@ def test_the_gradient_of_a_loss_is_scaled_before_it_is_rounded() -> None:
     small = in_format(backward, FORMATS["fp16"], frozenset({"dx"}))
     assert not compute(small, values)["dx"].any()
     small = staging.with_fp32_tiles(small, reads={**small.reads, staging.SCALE: scale})
-    found = compute(small, values)["dx"]
-    np.testing.assert_array_equal(found, np.float16(2.0**-30 * 2 / BATCH * 2.0**20))
+    dx = compute(small, values)["dx"]
+    np.testing.assert_array_equal(dx, np.float16(2.0**-30 * 2 / BATCH * 2.0**20))
 
 
 def update(optimizer: str, format: str, size: int, **attributes: Any) -> Op:
-    """The update of one parameter, with its operands in a format."""
+    """Operation that updates one parameter, with its operands in a format."""
     axes = (("F", size),)
     own = slot(optimizer)
     updates = {
@@ -282,11 +285,11 @@ def update(optimizer: str, format: str, size: int, **attributes: Any) -> Op:
 
 def arrays_of(op: Op, seed: int = 0) -> dict[str, Array]:
     rng = np.random.default_rng(seed)
-    found = {
-        name: np.abs(rng.standard_normal(each.shape(1))).astype(each.format.dtype())
-        for name, each in staging.operands(op).items()
+    arrays = {
+        name: np.abs(rng.standard_normal(operand.shape(1))).astype(operand.format.dtype())
+        for name, operand in staging.operands(op).items()
     }
-    return found | {n: np.full(t.shape(1), np.nan, np.float32) for n, t in op.workspace.items()}
+    return arrays | {n: np.full(t.shape(1), np.nan, np.float32) for n, t in op.workspace.items()}
 
 
 SETTINGS = session.SETTINGS | {"step": 3.0}
@@ -301,14 +304,14 @@ def test_an_update_is_computed_in_fp32_and_rounded(optimizer: str, format: str) 
     wide = {name: arrays[name].astype(np.float32) for name in staging.operands(op)}
     registry.find(optimizer)(KernelCall(wide, settings=SETTINGS, slots=op.slots))
     StagedUpdate(registry.find(optimizer), op)(KernelCall(arrays, settings=SETTINGS))
-    for name, each in op.updates.items():
-        np.testing.assert_array_equal(arrays[name], wide[name].astype(each.format.dtype()))
+    for name, operand in op.updates.items():
+        np.testing.assert_array_equal(arrays[name], wide[name].astype(operand.format.dtype()))
 
 
 @pytest.mark.usefixtures("tiles")
 def test_a_stochastic_update_draws_by_key_name_and_place() -> None:
     op = update("momentum", "bf16", 133, stochastic=frozenset({"parameter"}))
-    found = []
+    draws = []
     for key in (1, 1, 2):
         arrays = arrays_of(op)
         wide = {name: arrays[name].astype(np.float32) for name in staging.operands(op)}
@@ -319,9 +322,9 @@ def test_a_stochastic_update_draws_by_key_name_and_place() -> None:
         np.testing.assert_array_equal(arrays["w"], expected)
         state = wide["w0"].astype(FORMATS["bf16"].dtype())
         np.testing.assert_array_equal(arrays["w0"], state)  # to the nearest
-        found.append(arrays["w"])
-    assert (found[0] == found[1]).all()
-    assert (found[0] != found[2]).any()
+        draws.append(arrays["w"])
+    assert (draws[0] == draws[1]).all()
+    assert (draws[0] != draws[2]).any()
 
 
 @pytest.mark.parametrize("size", [64, 133, 2**14 + 65])

@@ -1,6 +1,6 @@
-"""Every target computes what the kernels compiled for the processor compute.
+"""Kernels of every target compared with those compiled for the processor.
 
-Those are held against finite differences, and against PyTorch.
+The latter are compared with finite differences and with PyTorch.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ BATCH = 2
 
 
 def on_targets(cases: Callable[[str], list[Case]]) -> Any:
-    """A test of every target with the cases of its device."""
+    """Decorator that runs a test on every target, with the cases of its device."""
     pairs = [(t, case) for t in TARGETS for case in cases(kernel_targets.DEVICES[t])]
     return pytest.mark.parametrize(("target", "case"), pairs, ids=str)
 
 
 def trials(target: str, case: Case) -> tuple[Trial, Trial]:
-    """A case on a target, and as the processor computes it."""
+    """Case on a target, and the same case on the processor."""
     is_conv = isinstance(case.layer, L.Conv2d)
     if reason := kernel_targets.missing(target, case.algorithm if is_conv else ""):
         pytest.skip(reason)
@@ -43,9 +43,9 @@ def trials(target: str, case: Case) -> tuple[Trial, Trial]:
     return Trial(case, BATCH, target=target), Trial(known, BATCH)
 
 
-def agree(found: dict[str, Array], expected: dict[str, Array]) -> None:
-    assert found.keys() == expected.keys()
-    for name, array in found.items():
+def agree(results: dict[str, Array], expected: dict[str, Array]) -> None:
+    assert results.keys() == expected.keys()
+    for name, array in results.items():
         assert distance(array, expected[name].astype(np.float64)) < NEAR, name
 
 
@@ -59,8 +59,8 @@ def test_forward_and_backward(target: str, case: Case) -> None:
 
 
 def on_sequences(device: str) -> list[Case]:
-    """Every case of vectors with three of them in each sample, where the layer takes that and its
-    row does not leave it out."""
+    """Every case of vectors, with three of them in each sample, if the layer takes sequences and
+    its row does not exclude the case."""
     vectors = [case for case in others(device) if {len(shape) for shape in case.shapes} == {1}]
     several = [replace(case, shapes=tuple((3, *s) for s in case.shapes)) for case in vectors]
     able = devices.find(device).sequences
@@ -85,7 +85,7 @@ def test_a_sample_may_be_a_sequence_of_vectors(target: str, case: Case) -> None:
 
 
 def whole(array: Array) -> Array:
-    """What it is a slice of."""
+    """Array that an array is a slice of."""
     assert array.base is not None
     return array.base
 
@@ -107,13 +107,14 @@ def sliced(device: str) -> list[Case]:
 
 @on_targets(sliced)
 def test_gradients_that_are_slices_of_larger_samples(target: str, case: Case) -> None:
-    """Read from one, and added to another: what lies around it stays as it is."""
+    """A gradient is read from one slice, and added to another; values around the slice must not
+    change."""
     trial, known = trials(target, case)
     dy, there = trial.weights(), trial.draw("dx", trial.forward_op.reads["x"])
     assert dy is not None
     into, expected = as_slice(there), as_slice(there)
-    found = trial.backward(as_slice(dy), into)
-    agree(found, known.backward(dy, expected))
+    gradients = trial.backward(as_slice(dy), into)
+    agree(gradients, known.backward(dy, expected))
     assert (np.isnan(whole(into)) == np.isnan(whole(expected))).all()
 
 
@@ -134,8 +135,8 @@ def test_the_first_layer_has_no_gradient_of_its_input(target: str, case: Case) -
     reads = {name: tensor for name, tensor in op.reads.items() if name != "weight"}
     writes = {name: tensor for name, tensor in op.writes.items() if name != "dx"}
     first = replace(op, reads=reads, writes=writes)
-    found = trial.call(first, {**trial.values, "dy": dy})
-    agree(found, {name: expected[name] for name in writes})
+    gradients = trial.call(first, {**trial.values, "dy": dy})
+    agree(gradients, {name: expected[name] for name in writes})
 
 
 def learned(device: str) -> list[Case]:
@@ -148,11 +149,11 @@ def test_gradients_of_parameters_are_added_up(target: str, case: Case) -> None:
     trial, known = trials(target, case)
     dy, reads = trial.weights(), trial.forward_op.reads
     there = {f"d{name}": trial.draw(name, reads[name]) for name in trial.learned}
-    found, expected = (
+    gradients, expected = (
         one.backward(dy, {name: values.copy() for name, values in there.items()})
         for one in (trial, known)
     )
-    agree(found, expected)
+    agree(gradients, expected)
 
 
 @pytest.mark.parametrize("target", TARGETS)

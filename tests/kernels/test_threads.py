@@ -1,4 +1,4 @@
-"""Kernels on several threads: bit for bit what one thread computes, and nothing made unseen."""
+"""Kernels on several threads: the same bits as on one thread, and no unseen allocation."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ CASES = [
 @pytest.mark.parametrize("format", ["fp32", "fp64"])
 @pytest.mark.parametrize(("shape", "layer", "name"), CASES)
 def test_several_threads_compute_the_same_bits(shape, layer, name, format, batch):
-    found = []
+    runs = []
     for threads in (1, 2, 3):
         trial = Trial(Case(layer, (shape,), name, threads), batch, format)
         dy, into = trial.weights(), trial.draw("dx", trial.forward_op.reads["x"])
         assert trial.forward_op.algorithm == name
-        found.append((trial.forward(), trial.backward(dy), trial.backward(dy, into)))
-    for several in found[1:]:
-        for one, other in zip(found[0], several, strict=True):
+        runs.append((trial.forward(), trial.backward(dy), trial.backward(dy, into)))
+    for several in runs[1:]:
+        for one, other in zip(runs[0], several, strict=True):
             assert one.keys() == other.keys()
             for key, values in one.items():
                 assert np.isfinite(values).all()
@@ -53,7 +53,7 @@ def test_several_threads_compute_the_same_bits(shape, layer, name, format, batch
 @pytest.mark.parametrize("name", NAMES)
 def test_as_many_threads_take_part_as_are_planned(name, monkeypatch):
     seen = set()
-    spread = parts.spread
+    spread = parts.run_on_threads
 
     def watched(work, workspaces, units):
         def counted(workspace, some):
@@ -64,7 +64,7 @@ def test_as_many_threads_take_part_as_are_planned(name, monkeypatch):
         spread(counted, workspaces, units)
 
     for module in ("im2col_tiles", "offset_table"):
-        monkeypatch.setattr(f"memlab.kernels.cpu.conv.{module}.spread", watched)
+        monkeypatch.setattr(f"memlab.kernels.cpu.conv.{module}.run_on_threads", watched)
     trial = Trial(Case(L.Conv2d(6, 3, pad=1), ((4, 12, 10),), name, threads=3), 3, "fp32")
     barrier = threading.Barrier(3)
     trial.forward()
@@ -94,20 +94,20 @@ def test_the_plan_of_several_threads_holds(network, name):
 @pytest.mark.parametrize("count", [1, 2, 3, 7])
 @pytest.mark.parametrize("units", [0, 1, 2, 5, 12])
 def test_every_unit_has_one_worker(units, count):
-    found = parts.shares(units, count)
-    assert [unit for share in found for unit in share] == [*range(units)]
-    assert max(map(len, found)) - min(map(len, found)) <= 1
+    ranges = parts.shares(units, count)
+    assert [unit for share in ranges for unit in share] == [*range(units)]
+    assert max(map(len, ranges)) - min(map(len, ranges)) <= 1
 
 
 @pytest.mark.parametrize("units", [range(12), range(1, 11), range(3, 7), range(4, 8)])
 def test_pieces_are_the_units_of_each_image(units):
-    found = [
+    ranges = [
         image * 4 + unit
-        for image, first, stop in parts.pieces(units, 4)
+        for image, first, stop in parts.image_ranges(units, 4)
         for unit in range(first, stop)
     ]
-    assert found == [*units]
-    assert all(first < stop for _, first, stop in parts.pieces(units, 4))
+    assert ranges == [*units]
+    assert all(first < stop for _, first, stop in parts.image_ranges(units, 4))
 
 
 def test_an_error_in_a_worker_is_raised_here():
@@ -116,7 +116,7 @@ def test_an_error_in_a_worker_is_raised_here():
             raise ValueError("planted")
 
     with pytest.raises(ValueError, match="planted"):
-        parts.spread(fail, [1, 2, 3], 6)
+        parts.run_on_threads(fail, [1, 2, 3], 6)
 
 
 def test_a_meter_sees_an_array_of_a_worker():
@@ -126,18 +126,18 @@ def test_a_meter_sees_an_array_of_a_worker():
 
     registry.load()
     with Meter() as meter:
-        parts.spread(careless, [0, 1], 2)
+        parts.run_on_threads(careless, [0, 1], 2)
         assert [seen.nbytes for seen in meter.seen] == [1000]
 
 
 def test_there_is_no_worker_without_a_unit():
     seen = []
-    parts.spread(lambda workspace, units: seen.append((workspace, units)), [0, 1, 2], 2)
-    parts.spread(lambda workspace, units: seen.append((workspace, units)), [0, 1], 0)
+    parts.run_on_threads(lambda workspace, units: seen.append((workspace, units)), [0, 1, 2], 2)
+    parts.run_on_threads(lambda workspace, units: seen.append((workspace, units)), [0, 1], 0)
     assert sorted(seen) == [(1, range(1)), (2, range(1, 2))]
 
 
 def test_no_worker_is_left():
     before = threading.active_count()
-    parts.spread(lambda workspace, units: None, [0, 1, 2], 3)
+    parts.run_on_threads(lambda workspace, units: None, [0, 1, 2], 3)
     assert threading.active_count() == before

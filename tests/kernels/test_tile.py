@@ -1,4 +1,4 @@
-"""The kernels of tiles against the plain ones."""
+"""Tile kernels compared with their plain NumPy versions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from memlab.kernels.cpu.conv_tiles import packing
-from memlab.kernels.operands import ConvWindow, window
+from memlab.kernels.operands import ConvWindow, conv_window
 from memlab.layers import Conv2d
 from tests.kernels import plain_tiles as plain
 from tests.kernels_by_case import Case, Trial, distance
@@ -21,7 +21,7 @@ NEAR = 1e-12
 
 
 def of(trial: Trial) -> ConvWindow:
-    return window(trial.prepared(trial.forward_op, trial.values))
+    return conv_window(trial.prepared(trial.forward_op, trial.values))
 
 
 @pytest.mark.parametrize("tile", [1, 5, 48, 1000])
@@ -30,9 +30,9 @@ def of(trial: Trial) -> ConvWindow:
 def test_forward_is_that_of_the_plain_kernel(shape, layer, way, tile):
     trial = Trial(Case(layer, (shape,), way), 2)
     y, weight = trial.forward()["y"], trial.values["weight"]
-    for image, found in zip(trial.values["x"], y, strict=True):
+    for image, maps in zip(trial.values["x"], y, strict=True):
         expected = plain.convolution(image, weight, of(trial), tile)
-        assert distance(found.reshape(len(found), -1), expected) < NEAR
+        assert distance(maps.reshape(len(maps), -1), expected) < NEAR
 
 
 @pytest.mark.parametrize("tile", [1, 5, 48])
@@ -41,13 +41,13 @@ def test_gradients_are_those_of_the_plain_kernel(shape, layer, tile):
     trial = Trial(Case(layer, (shape,), "im2col-tile"), 2)
     x, weight, dy = trial.values["x"], trial.values["weight"], trial.weights()
     assert dy is not None
-    found, total = trial.backward(dy), np.zeros_like(weight)
-    for image, one, dx in zip(x, dy, found["dx"], strict=True):
-        lines = one.reshape(len(one), -1)
+    gradients, total = trial.backward(dy), np.zeros_like(weight)
+    for image, dmaps, dx in zip(x, dy, gradients["dx"], strict=True):
+        lines = dmaps.reshape(len(dmaps), -1)
         dweight, dimage = plain.gradients(image, weight, lines, of(trial), tile)
         total += dweight
         assert distance(dx, dimage) < NEAR
-    assert distance(found["dweight"], total) < NEAR
+    assert distance(gradients["dweight"], total) < NEAR
 
 
 @pytest.mark.parametrize("first", [0, 3, 11])

@@ -1,8 +1,8 @@
-"""Tiles and vectors of every width: what the kernels write stays within their workspaces.
+"""Tiles and vectors of every width: writes stay within the workspaces.
 
-A plan's constants say how large a workspace is, and vectors whose width the processor sets write
-there unchecked. A width that is not the processor's own is compiled in a fresh process, where LLVM
-makes it of what there is.
+The constants of a plan set the size of a workspace, and vectors of the processor's width write into
+it unchecked. Another width than the processor's own is compiled in a new process, where LLVM builds
+it from the vectors that exist.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from memlab.step.tensor import Tensor
 from tests.kernels_by_case import Case, Trial, distance
 
 ROOT = Path(__file__).resolve().parents[2]
-WIDTHS = sorted({(each.bits, each.registers) for each in vector_code.WIDTHS})
+WIDTHS = sorted({(width.bits, width.registers) for width in vector_code.WIDTHS})
 ROOM = 512
 """Values on each side of a workspace that nobody may touch."""
 FORCED = """
@@ -48,18 +48,18 @@ NEAR = {"fp64": 1e-10, "fp32": 1e-5}
 
 def results(name: str) -> dict[str, Array]:
     """Outputs and gradients of all layers by an algorithm, in both formats."""
-    found: dict[str, Array] = {}
+    arrays: dict[str, Array] = {}
     for at, (layer, shape) in enumerate(LAYERS):
         for format in NEAR:
             trial = Guarded(Case(layer, (shape,), name), 2, format)
             own = {"y": trial.forward()["y"], **trial.backward(trial.weights())}
-            found |= {f"{format} {at} {key}": values for key, values in own.items()}
+            arrays |= {f"{format} {at} {key}": values for key, values in own.items()}
             assert trial.untouched(), (name, layer, format)
-    return found
+    return arrays
 
 
 def compare(known: str) -> None:
-    """Both ways by tiles with what is in a file."""
+    """Compare both tile algorithms with results from a file."""
     with np.load(known) as expected:
         for name in ("im2col-tile", "offsets"):
             for key, values in results(name).items():
@@ -68,7 +68,7 @@ def compare(known: str) -> None:
 
 
 class Guarded(Trial):
-    """A case whose outputs and workspaces lie between values that must stay as they are."""
+    """Case whose outputs and workspaces lie between values that must not change."""
 
     def blank(self, tensor: Tensor) -> Array:
         inner = super().blank(tensor)
@@ -78,8 +78,8 @@ class Guarded(Trial):
         return large[ROOM:-ROOM].reshape(inner.shape)
 
     def untouched(self) -> bool:
-        """Whether nothing was written around any of them."""
-        edges = [(each[:ROOM], each[-ROOM:]) for each in self.__dict__["around"]]
+        """Return whether nothing was written around any of the arrays."""
+        edges = [(array[:ROOM], array[-ROOM:]) for array in self.__dict__["around"]]
         return all((edge == 33).all() for pair in edges for edge in pair)
 
 
@@ -132,4 +132,4 @@ def test_a_smaller_tile_or_block_is_seen_before_anything_is_written(
 def test_more_lanes_than_a_mask_has_bits_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "VECTORS", 64 * 32 // vector_code.BITS)
     with pytest.raises(AssertionError, match="lanes at most 62"):
-        packing.check(np.zeros((1, 64), np.float32))
+        packing.check_workspace(np.zeros((1, 64), np.float32))

@@ -5,7 +5,7 @@ import pytest
 
 from memlab import InputError
 from memlab.lesson.material.allocation import measure
-from memlab.runtime.metering.meter import Meter, the_hook
+from memlab.runtime.metering.meter import Meter, process_hook
 
 
 def test_the_result_and_the_temporaries_count_and_the_arguments_do_not():
@@ -38,7 +38,7 @@ def test_the_text_has_every_digit(nbytes, said):
 def test_an_error_gives_numpy_its_allocator_back():
     with pytest.raises(ZeroDivisionError):
         measure(lambda: 1 / 0)
-    assert the_hook().report is None
+    assert process_hook().report is None
     kept = []
     with Meter() as meter:
         kept.append(np.empty(10))

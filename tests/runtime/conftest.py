@@ -1,4 +1,4 @@
-"""Ctrl-C, as the tests of runs send it."""
+"""Handling of Ctrl-C in the tests of runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture
 def heeded() -> Iterator[None]:
-    """Interrupts are raised, also where the shell or an earlier test told to ignore them."""
+    """Let interrupts be raised, even if the shell or an earlier test chose to ignore them."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -1,7 +1,8 @@
-"""The processor's kernels for a device: on copies of its arrays, which they write back.
+"""Kernels of the processor in place of a device's: they compute on copies of its arrays, and write
+the results back.
 
-So the runtime of a device is tested apart from its kernels, and on networks that would take a
-simulator too long.
+So the runtime of a device is tested without its kernels, and on networks for which a simulator
+would take too long.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from memlab.kernels.registry import Array, Kernel, KernelCall
 
 
 def use(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Register them in the place of the device's own."""
+    """Register the processor's kernels in place of the device's own."""
     for device in ("cpu", "cuda"):
         registry.load(device)
     for (kind, algorithm, device, format), kernel in list(registry.KERNELS.items()):
@@ -26,7 +27,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def on_copies(kernel: Kernel) -> Kernel:
-    """A kernel for device arrays."""
+    """Kernel for device arrays that calls a kernel of the processor on copies."""
 
     def run(call: KernelCall) -> None:
         there: dict[str, Any] = dict(call.arrays)
@@ -39,7 +40,7 @@ def on_copies(kernel: Kernel) -> Kernel:
 
 
 def write(source: Array, target: Any) -> None:
-    """Values of the host into an array of the device, which may be a slice of larger samples."""
+    """Copy values of the host into a device array, which may be a slice of larger samples."""
     if target.is_c_contiguous():
         target.copy_to_device(source)
     else:

@@ -1,4 +1,4 @@
-"""Whole training steps against PyTorch's own: loss, gradients, updates, running statistics."""
+"""Whole training steps compared with PyTorch's: loss, gradients, updates, running statistics."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def one_thread() -> Iterator[None]:
 
 
 def without_dropout(net: Network) -> Network:
-    """The same network with p = 0: PyTorch draws other numbers."""
+    """The same network with p = 0, because PyTorch draws other random numbers."""
     layers = [replace(n.layer, p=0.0) if isinstance(n.layer, Dropout) else n.layer
               for n in net.nodes]  # fmt: skip
     nodes = [replace(n, layer=layer) for n, layer in zip(net.nodes, layers, strict=True)]
@@ -87,7 +87,7 @@ def data(name: str, seed: int) -> tuple[Array, Array]:
 
 @dataclass
 class Found:
-    """What a step found, by memlab's names of parameters and buffers."""
+    """Results of a step, by memlab's names of parameters and buffers."""
 
     loss: float
     gradients: dict[str, Array]
@@ -147,15 +147,15 @@ class Oracle:
         return Found(loss.item(), gradients, arrays)
 
 
-def disagreement(found: Found, expected: Found) -> dict[str, float]:
-    """The norm-wise difference of the loss, of every gradient and of every array."""
-    assert found.gradients.keys() == expected.gradients.keys()
-    assert found.arrays.keys() == expected.arrays.keys()
-    gaps = {"loss": abs(found.loss - expected.loss) / abs(expected.loss)}
+def disagreement(actual: Found, expected: Found) -> dict[str, float]:
+    """Norm-wise difference of the loss, of every gradient and of every array."""
+    assert actual.gradients.keys() == expected.gradients.keys()
+    assert actual.arrays.keys() == expected.arrays.keys()
+    gaps = {"loss": abs(actual.loss - expected.loss) / abs(expected.loss)}
     for name, gradient in expected.gradients.items():
-        gaps[f"gradient of {name}"] = distance(found.gradients[name], gradient)
+        gaps[f"gradient of {name}"] = distance(actual.gradients[name], gradient)
     for name, array in expected.arrays.items():
-        gaps[name] = distance(found.arrays[name], array)
+        gaps[name] = distance(actual.arrays[name], array)
     return gaps
 
 
@@ -175,10 +175,10 @@ def test_fp32_is_about_as_near_to_fp64_as_pytorch(name: str) -> None:
 
 
 def ratio_of_errors(name: str) -> float:
-    """Our fp32 error by PyTorch's: the geometric mean over all parameters.
+    """Quotient of our fp32 error and PyTorch's: the geometric mean over all parameters.
 
-    Each side is compared with what fp64 gives for the same decisions: a gradient that jumps at
-    a kink says nothing of rounding.
+    Each side is compared with the fp64 results for the same decisions (ReLU, max pooling): a
+    gradient that jumps at a kink says nothing about rounding.
     """
     batch = data(name, 0)
     with opened(name, "sgd", "fp32") as session:
@@ -192,16 +192,16 @@ def ratio_of_errors(name: str) -> float:
 
 
 def errors(
-    found: Found, oracle: Oracle, batch: tuple[Array, Array], decided: Decisions
+    actual: Found, oracle: Oracle, batch: tuple[Array, Array], decided: Decisions
 ) -> dict[str, float]:
-    """The norm-wise error of every gradient that is not 0 but for rounding."""
+    """Norm-wise error of every gradient that is more than rounding."""
     with Replayed(decided):
         truth = oracle.step(*batch).gradients
     assert not decided.passed
     assert not decided.places
     sizes = {name: float(np.sqrt(np.mean(g * g))) for name, g in truth.items()}
     return {
-        name: max(distance(found.gradients[name], gradient), ROUNDING)
+        name: max(distance(actual.gradients[name], gradient), ROUNDING)
         for name, gradient in truth.items()
         if sizes[name] > NO_GRADIENT * max(sizes.values())
     }

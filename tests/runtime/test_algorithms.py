@@ -1,4 +1,4 @@
-"""The plan holds under every algorithm, and all of them compute the same."""
+"""Plans and results under every algorithm of convolution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memlab.runtime.session import Session
 
 
 def small() -> Network:
-    """A convolution that every algorithm can compute, and others that most cannot."""
+    """Network with a convolution that every algorithm can compute, and others that most cannot."""
     x = memlab.network("small", image=(3, 14, 11)).conv(8, 3, pad=1).relu().conv(6, 3).relu()
     x = x.conv(8, 3, stride=2, pad=1).relu().conv(8, 1).conv(4, 5, pad=2, groups=2)
     return x.flatten().linear(3).cross_entropy()
@@ -52,8 +52,8 @@ def test_mec_is_planned_and_priced_and_refused_before_anything_is_allocated(
         with pytest.raises(memlab.InputError, match=r"mec is planned only: try .*'im2col-image'"):
             call(step, 3)
     assert not taken
-    found = memlab.lowering(make(small()), batch=3, times={"conv1": {"mec": 0.0, "fft": 1.0}})
-    assert "mec" not in {op.algorithm for op in found.ops}
+    lowered = memlab.lowering(make(small()), batch=3, times={"conv1": {"mec": 0.0, "fft": 1.0}})
+    assert "mec" not in {op.algorithm for op in lowered.ops}
 
 
 @pytest.mark.parametrize("limit", [0, "20 kB", "1 MiB", None])

@@ -1,4 +1,4 @@
-"""A step in one arena: the same results, the bytes of the placement, nobody reads what is free."""
+"""A step in one arena: the same results, the bytes of the placement, and no read of free bytes."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_an_inference_and_a_second_step_in_the_same_arena() -> None:
 
 
 def test_who_reads_what_is_free_gets_nan() -> None:
-    """A planted error: a map is freed one operation before its last reader."""
+    """Planted error: a map is freed one operation before its last reader."""
     plain = step("sums")
     session = Session(Program(plain, 2, placement=memlab.place(plain, 2)), poison=True)
     index = next(i for i, turn in enumerate(session.turns) if "fc1" in turn.deaths)
@@ -129,7 +129,8 @@ def test_a_loss_that_is_nan_is_so_without_an_arena() -> None:
 def test_nan_stays_unclear_where_the_step_without_an_arena_does_not_fit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The second run is beside the results of the first: what is free by then decides."""
+    """The second run needs room beside the results of the first, so the bytes that are free by then
+    decide."""
     plain = memlab.precision(step("sums"), "mixed fp16")
     placement, need = memlab.place(plain, 3), memlab.plan(plain).peak(3)
     seen: list[bool] = []
@@ -142,21 +143,21 @@ def test_nan_stays_unclear_where_the_step_without_an_arena_does_not_fit(
 
     monkeypatch.setattr(run, "Session", Counted)
     free = need - 1
-    found = memlab.run(plain, 3, settings=OVERFLOWS, placement=placement, progress=True)
-    assert (found.nan, seen) == ((), [True])
-    assert found.as_dict()["unclear_nan"] == list(found.unclear) != []
-    assert "too little is free to run the step without the arena" in found.text()
+    result = memlab.run(plain, 3, settings=OVERFLOWS, placement=placement, progress=True)
+    assert (result.nan, seen) == ((), [True])
+    assert result.as_dict()["unclear_nan"] == list(result.unclear) != []
+    assert "too little is free to run the step without the arena" in result.text()
     monkeypatch.setattr("memlab.free_memory.room", lambda: Room(10**9))
     free = need
-    found = memlab.run(plain, 3, settings=OVERFLOWS, placement=placement, progress=True)
-    assert (found.nan, found.unclear, seen) == ((), (), [True] * 3)
+    result = memlab.run(plain, 3, settings=OVERFLOWS, placement=placement, progress=True)
+    assert (result.nan, result.unclear, seen) == ((), (), [True] * 3)
 
 
 def test_who_reads_what_is_free_is_named_where_the_training_overflows_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A planted error: a map is free before the operation that reads it, and where that writes NaN
-    anyway, it writes more."""
+    """Planted error: a map is freed before an operation that reads it; where the operation writes
+    NaN anyway, it writes more of them."""
     plain = memlab.precision(step("sums"), "mixed fp16")
     honest = ran(plain, 3, settings=OVERFLOWS, placement="best")
     (reader,) = (op for op in plain.ops if op.name == "backward of fc3")
@@ -171,10 +172,10 @@ def test_who_reads_what_is_free_is_named_where_the_training_overflows_too(
 
     with monkeypatch.context() as patch:
         patch.setattr(Session, "_compute", early)
-        found = ran(plain, 3, settings=OVERFLOWS, placement="best")
+        result = ran(plain, 3, settings=OVERFLOWS, placement="best")
     assert honest.nan == ()
-    assert found.nan == ("backward of fc3",)
-    assert "NaN       written by backward of fc3" in found.text()
+    assert result.nan == ("backward of fc3",)
+    assert "NaN       written by backward of fc3" in result.text()
 
 
 def overlapping(plain: Step, one: str, other: str) -> Placement:

@@ -1,4 +1,4 @@
-"""Compiling is no part of a step: neither its seconds, nor the arrays that its errors hold."""
+"""Compilation is no part of a step: neither its seconds, nor the arrays that its errors hold."""
 
 from __future__ import annotations
 
@@ -20,27 +20,28 @@ PAUSE = 0.02
 
 @pytest.fixture
 def _no_collection() -> Iterator[None]:
-    """No collection but those that the code asks for."""
+    """Switch automatic garbage collection off, so that only collections that the code asks for
+    happen."""
     gc.disable()
     yield
     gc.enable()
 
 
 def test_the_outermost_compilation_counts() -> None:
-    with install_listener(EVENT, Compilations()) as found:
+    with install_listener(EVENT, Compilations()) as compilations:
         for _ in range(2):
             with trigger_event(EVENT), trigger_event(EVENT):
                 time.sleep(PAUSE)
         time.sleep(PAUSE)
-        inside = found.seconds
+        inside = compilations.seconds
     with trigger_event(EVENT):
         time.sleep(PAUSE)
-    assert found.seconds == inside
-    assert 2 * PAUSE <= found.seconds < 10
+    assert compilations.seconds == inside
+    assert 2 * PAUSE <= compilations.seconds < 10
 
 
 def handled_error() -> None:
-    """An error that refers to itself, and so to all who called."""
+    """Handle an error that refers to itself, and so to the frames of all callers."""
     try:
         raise ValueError
     except ValueError as error:

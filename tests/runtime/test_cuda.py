@@ -1,6 +1,6 @@
-"""The CUDA kernels in whole steps: the plan holds to the byte, and the values are the processor's.
+"""CUDA kernels in whole steps: the plan holds to the byte, and the values are the processor's.
 
-On a GPU where there is one, else in Numba's simulator, at sizes that it gets through.
+They run on a GPU where there is one, else in Numba's simulator, at sizes that it can finish.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def convolutional() -> Network:
 
 
 def branched() -> Network:
-    """Forks, a sum, slices of a concat, statistics and drawn numbers."""
+    """Network with forks, a sum, slices of a concat, statistics and random numbers."""
     x = memlab.network("branched", image=(2, 6, 6)).conv(3, 1, bias=False).batch_norm().relu()
     one, other = x.conv(2, 3, pad=1).tanh(), x.local_response_norm(3).avg_pool(3, 1, pad=1)
     x = one.concat(other).concat(x)
@@ -45,13 +45,15 @@ def branched() -> Network:
 
 
 def tied() -> Network:
-    """Parameters that several layers share, and steps of a sequence."""
+    """Network with parameters that several layers share, and with steps of a sequence."""
     return memlab.zoo.rnn(steps=3, features=3, hidden=4, classes=2)
 
 
 def compared(step: Step, same: Step | None = None) -> Run:
-    """Run a step on the device, and hold bytes and values against plan and processor, which takes
-    the ``same`` step with algorithms that it has."""
+    """Run a step on the device, and compare bytes and values with plan and processor.
+
+    The processor runs the ``same`` step, with algorithms that it has.
+    """
     run = memlab.run(step, BATCH, keep="gradients", device="cuda")
     here = memlab.run(same or step, BATCH, keep="gradients")
     assert run.residual == 0
@@ -94,7 +96,8 @@ def test_a_network_with_branches(format: str) -> None:
 
 
 def normalized() -> Network:
-    """What runs over its input on the device: batch norm's backward, ReLUs, drawn numbers."""
+    """Network whose operations run over their inputs on the device: batch norm's backward, ReLUs,
+    dropout."""
     x = memlab.network("normalized", image=(2, 5, 4)).conv(3, 3, pad=1, bias=False).batch_norm()
     x = x.relu().max_pool(2).conv(4, 2).batch_norm().relu().dropout(0.3).flatten()
     return x.linear(4).tanh().linear(3).cross_entropy()

@@ -1,7 +1,7 @@
 """A step on a CUDA device: measured to the byte, refused in one sentence, freed after errors.
 
-On a GPU where there is one, else in Numba's simulator. The kernels here are the processor's, on
-copies; ``test_cuda`` runs the device's own.
+It runs on a GPU where there is one, else in Numba's simulator. The kernels here are the
+processor's, on copies; ``test_cuda`` runs the device's own.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def test_the_plan_holds_on_the_device(name: str) -> None:
 
 @pytest.mark.parametrize("prefetch", ["vdnn", "needed"])
 def test_maps_that_wait_on_the_host_change_no_bit(prefetch: str) -> None:
-    """In an arena, where nothing but events keeps copies and kernels apart, and over some steps."""
+    """In an arena, where only events keep copies and kernels apart, and over several steps."""
     plain = memlab.training_step(memlab.zoo.mnist_cnn(image=8), "sgd")
     step = memlab.in_place(memlab.offload(plain, "all", prefetch=prefetch))
     before = memlab.run(plain, 4, keep="gradients", device="cuda")
@@ -90,14 +90,14 @@ def test_maps_that_wait_on_the_host_change_no_bit(prefetch: str) -> None:
     assert not differences(before, run)
     assert run.nan == ()
     assert run.host_peak == run.planned.peak(4, HOST) > 0
-    found = []
-    for each in (plain, step):
-        placed = memlab.place(each, 4)
-        with Session(Program(each, 4, device="cuda", placement=placed)) as session:
+    results = []
+    for variant in (plain, step):
+        placed = memlab.place(variant, 4)
+        with Session(Program(variant, 4, device="cuda", placement=placed)) as session:
             for _ in range(3):
                 session.step()
-            found.append([np.array(session.value(t)).tobytes() for t in session.residents])
-    assert found[0] == found[1]
+            results.append([np.array(session.value(t)).tobytes() for t in session.residents])
+    assert results[0] == results[1]
 
 
 def test_a_run_says_where_it_ran() -> None:
@@ -124,14 +124,14 @@ def test_on_the_processor_nothing_is_said_of_a_device() -> None:
 
 
 def test_a_session_takes_several_steps_on_the_device() -> None:
-    found = []
+    losses = []
     for device in EVERY_LAYER:
         with Session(Program(tiny(), 2, device=device), settings={"rate": 0.1}) as session:
             for _ in range(3):
                 session.step()
-            found.append([np.array(session.value(t)) for t in session.program.step.live_out])
+            losses.append([np.array(session.value(t)) for t in session.program.step.live_out])
         assert session.memory.blocks == {}
-    for here, there in zip(*found, strict=True):
+    for here, there in zip(*losses, strict=True):
         np.testing.assert_allclose(here, there, rtol=1e-4, atol=1e-6)
 
 

@@ -1,5 +1,7 @@
-"""Numba's memory manager, replaced: with a driver that counts instead of allocating, since the
-rest needs no GPU. Numba decides at its import between GPU and simulator, so each runs apart."""
+"""Memory manager that replaces Numba's, with a fake driver that counts instead of allocating.
+
+Numba decides at its import between GPU and simulator, so each test runs in a process of its own.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ driver.cuMemGetInfo = lambda: (10**6 - sum(used.values()), 10**6)
 
 
 def seen(code: str) -> Any:
-    """What the code prints, with Numba for a GPU that the driver above stands for."""
+    """Output of code in a process whose Numba is set up for the GPU of the fake driver."""
     done = subprocess.run(
         [sys.executable, "-c", DRIVER + code],
         capture_output=True,
@@ -93,7 +95,7 @@ driver.cuMemFreeHost = lambda address: freed.append("host")
 cuda.pinned_array = locked
 with Meter(hook=hook) as meter:
     meter.op, meter.memory = 0, "host"
-    there = Gpu("A card").waiting(1000)
+    there = Gpu("A card").host_block(1000)
     lives = [meter.live, sum(used.values()), there.nbytes]
     meter.op = 1
     del there
@@ -134,7 +136,7 @@ print(json.dumps([restored, meter.live, freed, manager.interface_version]))
 
 
 def test_a_device_without_room_is_one_sentence() -> None:
-    said = seen("""
+    sentence = seen("""
 def full(*_):
     raise CudaAPIError(2, "out of memory")
 
@@ -144,20 +146,22 @@ try:
 except InputError as error:
     print(json.dumps(str(error)))
 """)
-    assert said.startswith("A card has no 3.000 GB (2.794 GiB) in one piece left")
-    assert "\n" not in said
+    assert sentence.startswith("A card has no 3.000 GB (2.794 GiB) in one piece left")
+    assert "\n" not in sentence
 
 
 def test_a_host_that_locks_no_more_pages_is_one_sentence() -> None:
-    said = seen("""
+    sentence = seen("""
 def full(*_):
     raise CudaAPIError(2, "out of memory")
 
 cuda.pinned_array = full
 try:
-    Gpu("A card").waiting(3 * 10**9)
+    Gpu("A card").host_block(3 * 10**9)
 except InputError as error:
     print(json.dumps(str(error)))
 """)
-    assert said.startswith("the host's page-locked memory has no 3.000 GB (2.794 GiB) in one piece")
-    assert "host='/tmp'" in said
+    assert sentence.startswith(
+        "the host's page-locked memory has no 3.000 GB (2.794 GiB) in one piece"
+    )
+    assert "host='/tmp'" in sentence

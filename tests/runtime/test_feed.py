@@ -1,4 +1,4 @@
-"""A step that is fed from a folder: its bytes, its values, its order, and how it may end."""
+"""A step that is fed from a folder: its bytes, values and order, and the ways it may end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from memlab.runtime import backend
 from memlab.runtime.backend import ArrayPart
 from memlab.runtime.loader.feed import kernel
 from memlab.runtime.loader.images import Source, source
-from memlab.runtime.loader.loader import Draws, Loader
+from memlab.runtime.loader.loader import ImageDraws, Loader
 from memlab.runtime.memory_guard import DoesNotFitError
 from memlab.runtime.metering.meter import Meter
 from memlab.runtime.program import Program
@@ -67,20 +67,20 @@ def test_its_bytes_are_those_of_the_plan(
 
 
 def test_its_values_do_not_depend_on_buffers(step: Step, folder: Path) -> None:
-    found = {memlab.feed(step, folder, BATCH, *way, disk="0.2 MB/s").losses for way in WAYS}
-    assert len(found) == 1
-    assert len(set(next(iter(found)))) == 6
-    assert memlab.feed(step, folder, BATCH, seed=1).losses not in found
+    losses = {memlab.feed(step, folder, BATCH, *way, disk="0.2 MB/s").losses for way in WAYS}
+    assert len(losses) == 1
+    assert len(set(next(iter(losses)))) == 6
+    assert memlab.feed(step, folder, BATCH, seed=1).losses not in losses
 
 
 @pytest.mark.parametrize("augment", ["host", "device"])
 def test_each_batch_has_its_own_images_and_labels(step: Step, folder: Path, augment: str) -> None:
-    """The losses are those of a session that is given the files in the order of their names."""
+    """The losses are those of a session that gets the files in the order of their names."""
     files = sorted(folder.iterdir())[: 6 * BATCH]
     pixels = np.stack([np.frombuffer(file.read_bytes(), np.uint8) for file in files])
     x = pixels.reshape(6, BATCH, *SHAPE) / np.float32(127.5) - 1
     labels = np.array([int(file.stem.rpartition("-")[2]) for file in files]).reshape(6, BATCH)
-    loss = next(each for each in step.live_out if each.role is Role.FEATURE_MAP)
+    loss = next(tensor for tensor in step.live_out if tensor.role is Role.FEATURE_MAP)
     wanted = []
     with Session(Program(step, BATCH)) as session:
         for batch, classes in zip(x, labels, strict=True):
@@ -93,7 +93,7 @@ def test_each_batch_has_its_own_images_and_labels(step: Step, folder: Path, augm
 def test_what_is_drawn_for_an_image_depends_on_its_number_alone(
     step: Step, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whichever batch it is in."""
+    """The batch that the image is in makes no difference."""
     drawn: dict[int, set[int]] = {}
     run = Loader._run
 
@@ -107,7 +107,7 @@ def test_what_is_drawn_for_an_image_depends_on_its_number_alone(
     monkeypatch.setattr(Loader, "_run", watched)
     for batch in (2, 4, 8):
         memlab.feed(step, folder, batch)
-    assert {len(each) for each in drawn.values()} == {1}
+    assert {len(values) for values in drawn.values()} == {1}
     assert len(set().union(*drawn.values())) == len(drawn) == 26
 
 
@@ -138,7 +138,7 @@ def test_a_step_without_a_loss_is_fed_too(step: Step, folder: Path) -> None:
 
 
 def uses(fed: Fed, place: str) -> list[tuple[float, float]]:
-    """When the operations touched a place, in their order."""
+    """Start and end of every operation that touched a buffer, in order."""
     return [(slot.start, slot.end) for slot in fed.schedule.slots
             if place in {tensor.name for tensor in slot.op.touched()}]  # fmt: skip
 
@@ -167,16 +167,16 @@ def test_a_loader_reads_ahead(step: Step, folder: Path) -> None:
 def test_what_a_kernel_makes_of_an_image() -> None:
     x = np.random.default_rng(0).integers(0, 256, (5, *SHAPE)).astype(np.uint8)
     settings = {"crop": 2.0, "flip": 1.0, "mean": 100.0, "scale": 0.5}
-    found = converted(x, settings, "cpu")
+    images = converted(x, settings, "cpu")
     framed = np.zeros((5, 3, 12, 12), np.float32)
     framed[:, :, 2:-2, 2:-2] = x
     crops_of = np.lib.stride_tricks.sliding_window_view(framed, (8, 8), (2, 3))
-    for image, whole in zip(found / np.float32(0.5) + np.float32(100), crops_of, strict=True):
+    for image, whole in zip(images / np.float32(0.5) + np.float32(100), crops_of, strict=True):
         options = whole.transpose(1, 2, 0, 3, 4).reshape(25, *SHAPE)
         assert any(np.array_equal(image, o) or np.array_equal(image, o[..., ::-1]) for o in options)
     apart = converted(x[3:], settings, "cpu", first=3)
-    np.testing.assert_array_equal(found[3:], apart)  # its number in the folder alone counts
-    np.testing.assert_array_equal(found, converted(x, settings, "cuda"))
+    np.testing.assert_array_equal(images[3:], apart)  # its number in the folder alone counts
+    np.testing.assert_array_equal(images, converted(x, settings, "cuda"))
 
 
 def converted(x: Array, settings: dict[str, float], device: str, first: int = 0) -> Array:
@@ -184,17 +184,17 @@ def converted(x: Array, settings: dict[str, float], device: str, first: int = 0)
     convert = kernel("fp32", device)
     blocks = [place.block(size * x.size) for size in (1, 4)]
     parts = [ArrayPart(x.shape, np.uint8, 0, None), ArrayPart(x.shape, np.float32, 0, None)]
-    there, made = (place.view(block, part) for block, part in zip(blocks, parts, strict=True))
+    there, y = (place.view(block, part) for block, part in zip(blocks, parts, strict=True))
     place.fill(there, lambda values: np.copyto(values, x))
-    convert(KernelCall({"x": there, "y": made}, key=7, first=first, settings=settings))
-    return place.read(made).copy()
+    convert(KernelCall({"x": there, "y": y}, key=7, first=first, settings=settings))
+    return place.read(y).copy()
 
 
 def test_crops_and_turns_are_of_all_kinds() -> None:
     drawn = np.random.default_rng(0).integers(0, 2**64, 500, np.uint64)
-    assert {crops.down(each, 2) for each in drawn} == {-2, -1, 0, 1, 2}
-    assert {crops.right(each, 2) for each in drawn} == {-2, -1, 0, 1, 2}
-    assert 200 < sum(crops.turned(each) for each in drawn) < 300
+    assert {crops.row_shift(number, 2) for number in drawn} == {-2, -1, 0, 1, 2}
+    assert {crops.column_shift(number, 2) for number in drawn} == {-2, -1, 0, 1, 2}
+    assert 200 < sum(crops.is_mirrored(number) for number in drawn) < 300
 
 
 def test_on_a_simulated_device(tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ def test_on_a_simulated_device(tmp_path: Path) -> None:
 
 @pytest.fixture
 def damaged(folder: Path, tmp_path: Path) -> Path:
-    """The folder, with two files that are none: one is cut short, one too long."""
+    """Folder with two files that are no images: one is cut short, one is too long."""
     for file in folder.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     (tmp_path / "000003-3.raw").write_bytes(b"short")
@@ -269,7 +269,7 @@ def test_an_interrupted_epoch(
 
 @pytest.mark.usefixtures("heeded")
 def test_ctrl_c_at_any_moment(step: Step, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It arrives wherever the process is just then."""
+    """The interrupt arrives wherever the process is at that moment."""
     memlab.feed(step, folder, BATCH)  # compiles, and looks for libraries
     read = Source.read
 
@@ -284,7 +284,7 @@ def test_ctrl_c_at_any_moment(step: Step, folder: Path, monkeypatch: pytest.Monk
 
 
 class Failing(Source):
-    """A disk that fails at the third batch, in whichever thread reads."""
+    """Image source whose disk fails at the third batch, in whichever thread reads."""
 
     def read(self, name: str, target: Array) -> int:
         if name.startswith("000009"):
@@ -292,11 +292,11 @@ class Failing(Source):
         return super().read(name, target)
 
 
-def loader(step: Step, found: Source, buffers: int, meter: Meter) -> Loader:
+def loader(step: Step, images: Source, buffers: int, meter: Meter) -> Loader:
     ring = operations(step, BATCH, buffers, batches=6)
-    draws = Draws(7, {"crop": 0.0, "flip": 0.0, "mean": 0.0, "scale": 1.0})
+    draws = ImageDraws(7, {"crop": 0.0, "flip": 0.0, "mean": 0.0, "scale": 1.0})
     place = backend.find("cpu")
-    return Loader(ring, BATCH, buffers, place, meter, found, kernel("fp32", "cpu"), draws)
+    return Loader(ring, BATCH, buffers, place, meter, images, kernel("fp32", "cpu"), draws)
 
 
 @pytest.mark.parametrize("buffers", [0, 1, 2])
@@ -305,21 +305,21 @@ def test_an_error_of_the_loader_reaches_who_waits(step: Step, folder: Path, buff
     failing = Failing(good.folder, good.files, good.shape, good.passed)
     with Meter() as meter:
         with (
-            loader(step, failing, buffers, meter) as made,
+            loader(step, failing, buffers, meter) as loading,
             pytest.raises(RuntimeError, match="fire"),
         ):
-            assert len(list(made.batches())) <= 2
+            assert len(list(loading.batches())) <= 2
         assert meter.live == 0
 
 
 @pytest.mark.parametrize("buffers", [0, 1, 2])
 def test_a_loop_that_is_left_early(step: Step, folder: Path, buffers: int) -> None:
     with Meter() as meter:
-        with loader(step, source(folder, SHAPE), buffers, meter) as made:
-            with closing(made.batches()) as given:
-                next(given)
-            assert made.lanes is not None
-            assert not any(thread.is_alive() for thread in made.lanes.threads)
+        with loader(step, source(folder, SHAPE), buffers, meter) as loading:
+            with closing(loading.batches()) as batches:
+                next(batches)
+            assert loading.lanes is not None
+            assert not any(thread.is_alive() for thread in loading.lanes.threads)
         assert meter.live == 0
 
 

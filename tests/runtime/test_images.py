@@ -1,4 +1,5 @@
-"""Folders of images: what is made is read back, what is none is told, nothing is half-written."""
+"""Folders of images: written images are read back, other files are reported, nothing is
+half-written."""
 
 from __future__ import annotations
 
@@ -23,30 +24,30 @@ RAW = bytes(range(90))
 
 def read(folder: Path, shape: tuple[int, int, int] = SHAPE) -> Bytes:
     """All images of a folder."""
-    found = source(folder, shape)
-    values = np.empty((len(found.files), *shape), np.uint8)
-    for name, target in zip(found.files, values, strict=True):
-        found.read(name, target)
+    images = source(folder, shape)
+    values = np.empty((len(images.files), *shape), np.uint8)
+    for name, target in zip(images.files, values, strict=True):
+        images.read(name, target)
     return values
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_made_is_read_back(tmp_path: Path, kind: str) -> None:
     pytest.importorskip("PIL")
-    made = memlab.images(tmp_path / "made", 7, SHAPE, kind, seed=3)
+    written = memlab.images(tmp_path / "made", 7, SHAPE, kind, seed=3)
     draws = np.random.default_rng(3)
     wanted = [draws.integers(0, 256, SHAPE, np.uint8) for _ in range(7)]
-    np.testing.assert_array_equal(read(made.folder), wanted)
-    assert made.nbytes == sum(file.stat().st_size for file in made.folder.iterdir())
+    np.testing.assert_array_equal(read(written.folder), wanted)
+    assert written.nbytes == sum(file.stat().st_size for file in written.folder.iterdir())
 
 
 def test_digits_are_pngs_with_their_labels(tmp_path: Path) -> None:
     pytest.importorskip("PIL")
-    made = memlab.images(tmp_path / "digits", 20, digits=True)
-    data, found = digits.load(), source(made.folder, (1, 8, 8))
-    np.testing.assert_array_equal(read(made.folder, (1, 8, 8)), np.rint(255 * data.x[:20]))
-    assert [found.label(name, 10) for name in found.files] == list(data.y[:20])
-    assert all(name.endswith(".png") for name in found.files)
+    written = memlab.images(tmp_path / "digits", 20, digits=True)
+    data, images = digits.load(), source(written.folder, (1, 8, 8))
+    np.testing.assert_array_equal(read(written.folder, (1, 8, 8)), np.rint(255 * data.x[:20]))
+    assert [images.label(name, 10) for name in images.files] == list(data.y[:20])
+    assert all(name.endswith(".png") for name in images.files)
 
 
 def npy(values: object) -> bytes:
@@ -56,19 +57,19 @@ def npy(values: object) -> bytes:
 
 
 def png(rows: int, columns: int, kind: int = 2, bits: int = 8) -> bytes:
-    """A PNG whose head says so, and whose values are zeros of few bytes."""
+    """Bytes of a PNG file with this header, whose values are zeros that compress to few bytes."""
     parts = [(b"IHDR", struct.pack(">IIBBBBB", columns, rows, bits, kind, 0, 0, 0)),
              (b"IDAT", zlib.compress(bytes(1000))), (b"IEND", b"")]  # fmt: skip
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(name, data) for name, data in parts)
 
 
 def chunk(name: bytes, data: bytes) -> bytes:
-    """A part of a PNG: how long, what, itself, and a checksum."""
+    """Chunk of a PNG file: length, kind, data, and checksum."""
     return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
 
 class Bomb:
-    """Unpickled, it would make a file."""
+    """Object that creates a file when it is unpickled."""
 
     def __reduce__(self) -> tuple[Callable[..., object], tuple[str]]:
         return (eval, ("open('unpickled', 'w')",))
@@ -111,8 +112,8 @@ def test_other_things_are_passed_over(tmp_path: Path) -> None:
     (folder / "notes.txt").write_text("hello")
     (folder / "more.raw").mkdir()
     (folder / "link.raw").symlink_to(folder / "000000-0.raw")
-    found = source(folder, SHAPE)
-    assert (len(found.files), found.passed) == (3, 3)
+    images = source(folder, SHAPE)
+    assert (len(images.files), images.passed) == (3, 3)
 
 
 def test_folders_that_are_none(tmp_path: Path) -> None:

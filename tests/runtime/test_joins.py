@@ -1,9 +1,9 @@
-"""Random networks of sums, concats and shared inputs: they train, as PyTorch does, and with every
-technique as they do without.
+"""Random networks of sums, concats and shared inputs: they train as in PyTorch, and the same with
+every technique as without.
 
-``MEMLAB_GRAPHS=10000`` compares so many instead of 300. Half of them are always the same; the
-others are drawn afresh, and the message of a failure has the number that gives the network again:
-``joined(number)``.
+``MEMLAB_GRAPHS=10000`` compares that many networks instead of 300. Half of them are always the
+same; the others are drawn anew, and the message of a failure has the number that gives the network
+again: ``joined(number)``.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ rounding: then the difference counts by that part instead, so it is an absolute 
 
 
 def start(width: int = 3) -> tuple[Handle, Handle]:
-    """The input, and a layer of the same width that hands no gradient to it."""
+    """Input of a network, and a layer of the same width that passes no gradient to it."""
     x = memlab.network("joined", features=width)
     return x, x.linear(width, bias=False)
 
 
 def refused() -> Network:
-    """The sum of f and x ends before f's gradient does."""
+    """Network in which the sum of f and x ends before f's gradient does."""
     x, f = start()
     first = f.add(x)
     second = first.add(f)
@@ -58,28 +58,29 @@ def refused() -> Network:
 
 
 def twice() -> Network:
-    """One output as both inputs of a sum, of a concat and of a sum of four."""
+    """Network with one output as both inputs of a sum, of a concat, and of a sum of four."""
     _, f = start()
     both = f.add(f)
     return both.concat(both).linear(3).add(f, f, both).squared_error()
 
 
 def flattened() -> Network:
-    """The gradients of maps and of vectors are views of one storage."""
+    """Network in which the gradients of maps and of vectors are views of one storage."""
     x = memlab.network("joined", image=(2, 3, 2)).conv(2, 1)
     flat = x.flatten()
     return flat.add(x.relu().flatten(), x.add(x).flatten(), flat).squared_error()
 
 
 def slices() -> Network:
-    """A part of a concat's gradient meets another, and the whole of it."""
+    """Network in which a part of a concat's gradient meets another gradient, and so does the whole
+    of it."""
     _, f = start()
     r = f.relu()
     first, second = f.concat(r), r.concat(f)
     return first.add(second, first).concat(f, f.add(r)).squared_error()
 
 
-CASES = {each.__name__: each() for each in (refused, twice, flattened, slices)}
+CASES = {make.__name__: make() for make in (refused, twice, flattened, slices)}
 SEEDS = (2448, 2679, 2899, 6846, 8972, 2186, 4163, 3592, 5, 313, 388, 561, 1617, 1915, 2784, 3194)
 """Of the first 10,000 networks those of the fewest layers that were once refused, and one of each
 kind of operation that was said to overwrite a gradient."""
@@ -91,7 +92,7 @@ def one_thread() -> None:
 
 
 def disagreement(net: Network) -> float:
-    """The largest error of the loss (absolute where that is below 1) and of every gradient."""
+    """Largest error of the loss (absolute where the loss is below 1) and of every gradient."""
     step = memlab.training_step(net, "sgd", "fp64")
     x, truth = drawn(step)
     run = ran(step, BATCH, x=x, labels=truth, settings={"rate": 0.0})
@@ -107,7 +108,7 @@ def disagreement(net: Network) -> float:
 
 
 def drawn(step: Step) -> tuple[Array, Array]:
-    """An input, and labels or a target."""
+    """Random input, and random labels or a random target."""
     rng = np.random.default_rng(BATCH)
     x, truth = (tensor for tensor in step.live_in if tensor.role is Role.INPUT)
     if truth.format.kind == "int":
@@ -120,7 +121,7 @@ def _norm(values: Array) -> float:
 
 
 def wrong(net: Network) -> dict[str, list[str]]:
-    """What is not as in the plain step, by technique."""
+    """Differences from the plain step, by technique."""
     plain = memlab.training_step(net, "sgd", "fp64")
     forward = [op.name for op in plain.ops if op.phase is Phase.FORWARD]
     again = memlab.recompute(plain, "drop", layers=forward)
@@ -131,12 +132,12 @@ def wrong(net: Network) -> dict[str, list[str]]:
         "both": memlab.in_place(again),
     }
     reference = ran(plain, BATCH)
-    found = {}
+    problems = {}
     for name, step in steps.items():
         placed = ran(step, BATCH, placement="best")
-        found[name] = differences(reference, ran(step, BATCH))
-        found[f"{name}, placed"] = [*differences(reference, placed), *placed.nan]
-    return {name: each for name, each in found.items() if each}
+        problems[name] = differences(reference, ran(step, BATCH))
+        problems[f"{name}, placed"] = [*differences(reference, placed), *placed.nan]
+    return {name: problem for name, problem in problems.items() if problem}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -150,9 +151,9 @@ def test_a_gradient_that_is_nan_is_no_agreement(
     spoiled: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def planted(step: Step, batch: int, **options: Any) -> Run:
-        found = same.ran(step, batch, **options)
-        name = list(found.gradients)[0 if spoiled == "first" else -1]
-        return replace(found, gradients={**found.gradients, name: found.gradients[name] * np.nan})
+        run = same.ran(step, batch, **options)
+        name = list(run.gradients)[0 if spoiled == "first" else -1]
+        return replace(run, gradients={**run.gradients, name: run.gradients[name] * np.nan})
 
     monkeypatch.setattr("tests.runtime.test_joins.ran", planted)
     assert np.isnan(disagreement(CASES["twice"]))
@@ -173,13 +174,14 @@ def test_random_networks_train_as_with_pytorch(piece: int) -> None:
 
 @pytest.mark.parametrize("piece", range(PIECES))
 def test_random_networks_are_the_same_with_every_technique(piece: int) -> None:
-    """One in five of them, which has ten runs where the comparison has one."""
+    """Only one network in five, because each takes ten runs where the comparison with PyTorch takes
+    one."""
     seeds = [seed for part in _seeds(piece) for seed in part[::5]]
-    assert {seed: found for seed in seeds if (found := wrong(joined(seed)))} == {}
+    assert {seed: problems for seed in seeds if (problems := wrong(joined(seed)))} == {}
 
 
 def _seeds(piece: int) -> tuple[range, range]:
-    """A piece of the numbers that are always the same, and of those drawn afresh."""
+    """Piece of the numbers that are always the same, and of those that are drawn anew."""
     count = GRAPHS // PIECES // 2
     begin = SystemRandom().randrange(10**6, 10**9)
     return range(piece * count, (piece + 1) * count), range(begin, begin + count)

@@ -1,4 +1,5 @@
-"""Limits of a process: what does not fit into them is refused in one sentence, and what fits runs.
+"""Memory limits of a process: runs that do not fit are refused in one sentence, and those that fit
+run.
 
 Each case is a process of its own, with ``ulimit -v`` or ``-d`` set before anything is loaded.
 """
@@ -33,14 +34,14 @@ ENOUGH = 1200 * MB
 
 
 def limited(kind: str, most: int, line: str) -> subprocess.CompletedProcess[str]:
-    """A command line under a limit. On 2 threads: each further one takes more."""
+    """Command line under a limit, on 2 threads, because each further thread takes more memory."""
     words = [sys.executable, "-c", LIMITED, kind, str(most), *line.split()]
     environment = os.environ | {"OPENBLAS_NUM_THREADS": "2"}
     return subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
 
 
 def sentence(done: subprocess.CompletedProcess[str]) -> str:
-    """The one sentence of a refusal."""
+    """One sentence of a refusal, from the output of a process."""
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
@@ -63,7 +64,7 @@ def test_the_limit_of_a_process_s_data_counts_too(most):
 
 @pytest.mark.parametrize(("kind", "compiled"), [("RLIMIT_AS", False), ("RLIMIT_DATA", True)])
 def test_the_largest_batch_that_a_refusal_names_runs(kind, compiled, tmp_path, monkeypatch):
-    """Also where all kernels are compiled in that process."""
+    """It also runs where all kernels are compiled in that process."""
     if not compiled:
         monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     told = sentence(limited(kind, ENOUGH, "run mnist_cnn --batch 100000"))

@@ -1,5 +1,5 @@
-"""What a run takes beside its plan: first values come in pieces, results are no copies, and where a
-block cannot be had, one sentence says so."""
+"""Memory of a run beside its plan: initial values are drawn in pieces, results are no copies, and a
+lack of memory is one sentence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memlab.step.step import Step
 
 
 def wide(features: int = 700, format: str = "fp32") -> Step:
-    """One linear layer, almost all of whose bytes are parameters."""
+    """Network of one linear layer, almost all of whose bytes are parameters."""
     source = memlab.network("wide", features=features).linear(features)
     return memlab.inference_step(source.squared_error(), format=format)
 
@@ -27,7 +27,7 @@ def test_first_values_are_drawn_in_pieces(format, monkeypatch):
     plain = memlab.run(wide(format=format), 2)
     monkeypatch.setattr(initial_values, "PIECE", 1000)
     with Meter() as meter, Session(Program(wide(format=format), 2), meter=meter) as session:
-        most = meter.peak - sum(each.storage.size.at(2) for each in session.residents)
+        most = meter.peak - sum(tensor.storage.size.at(2) for tensor in session.residents)
     assert 0 < most <= 100_000
     again = memlab.run(wide(format=format), 2)
     assert again.output is not None

@@ -1,4 +1,4 @@
-"""The meter against allocations whose sizes are known."""
+"""Meter compared with allocations of known sizes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ libc.realloc.argtypes = [c.c_void_p, c.c_size_t]
 def realloc(old, nbytes):
     return libc.realloc(old, nbytes) if given and given.pop() else None
 
-code, address = numpy_hook._freeing(SimpleNamespace(realloc=realloc, free=libc.free))
+code, address = numpy_hook._compiled_free(SimpleNamespace(realloc=realloc, free=libc.free))
 freed = c.CFUNCTYPE(None, c.c_void_p, c.c_void_p, c.c_size_t)(address)
 log = numpy_hook._Freed(wanted=1)
 
@@ -161,7 +161,8 @@ print(found)
 
 
 def test_an_exception_frees_arrays_on_its_way_and_arrives() -> None:
-    """In a process of its own: where Python code freed them, it was lost, or the process ended."""
+    """In a process of its own: when Python code freed the arrays, the exception was lost, or the
+    process crashed."""
     done = subprocess.run([sys.executable, "-c", IN_FLIGHT], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     one = "ZeroDivisionError"

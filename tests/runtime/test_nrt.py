@@ -1,4 +1,4 @@
-"""What Numba's own allocator says of a run: nothing is left, so no kernel keeps an array."""
+"""Statistics of Numba's own allocator after a run: nothing is left, so no kernel keeps an array."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ print(json.dumps([after.alloc - before.alloc, after.free - before.free,
 
 
 def test_numba_holds_no_more_after_a_run_than_before() -> None:
-    """Each array argument gets a header of its own, which is why the counts rise; together."""
+    """Each array argument gets a header of its own, so both counts rise, by the same number."""
     done = subprocess.run(
         [sys.executable, "-c", CODE],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""The C library of each system, and an allocator that has nothing left."""
+"""C library of each system, and an allocator that has no memory left."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def test_without_a_c_library_one_sentence_says_so(monkeypatch, capsys):
 
     registry.load()  # Numba opens libraries too
     monkeypatch.setattr(ctypes, "CDLL", missing)
-    meter.the_hook.cache_clear()
+    meter.process_hook.cache_clear()
     try:
         with pytest.raises(InputError, match=r"^memlab knows no C library .* plan it instead\.$"):
             Meter()
         assert cli.main(["run", "mnist_cnn", "--image", "8", "--batch", "1"]) == 2
     finally:
-        meter.the_hook.cache_clear()
+        meter.process_hook.cache_clear()
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err.startswith("memlab: memlab knows no C library")

@@ -1,4 +1,4 @@
-"""Unrolled recurrent networks against PyTorch's own: loss, gradients, three updates."""
+"""Unrolled recurrent networks compared with PyTorch's: loss, gradients, three updates."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NAMES = {
 
 
 class Oracle(torch.nn.Module):  # type: ignore[name-defined]  # torch may be missing
-    """A recurrent network of PyTorch with the parameters of a run."""
+    """Recurrent network of PyTorch with the parameters of a run."""
 
     def __init__(self, name: str, parameters: dict[str, Array]) -> None:
         super().__init__()

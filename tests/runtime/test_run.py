@@ -164,7 +164,7 @@ def test_a_seed_decides_everything() -> None:
 
 
 class Named:
-    """It prints as a name that is known, and is none."""
+    """Object that prints as a known name, and is none."""
 
     def __str__(self) -> str:
         return "gradients"
@@ -272,7 +272,7 @@ def test_bad_options_are_one_sentence(options: dict[str, object], words: str) ->
 def test_an_exception_inside_an_operation_arrives_and_leaves_the_meter_usable(
     error: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Arrays are freed on its way: from the stack of Python, and in NumPy."""
+    """Arrays are freed while it is on its way: from Python's stack, and in NumPy."""
 
     def broken(call: KernelCall) -> None:
         if error is TypeError:

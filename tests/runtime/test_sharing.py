@@ -26,7 +26,7 @@ FORMATS = ("fp32", "fp64")
 
 
 def loop(uses: int = 4) -> Network:
-    """The same layer again and again, with a shortcut over each."""
+    """Network that applies one layer again and again, with a shortcut over each application."""
     x = memlab.network("loop", features=3)
     first = x.linear(3)
     h = first.tanh()
@@ -36,7 +36,8 @@ def loop(uses: int = 4) -> Network:
 
 
 def fork() -> Network:
-    """A state whose gradient is there when its cell's arrives, and may not be added to in place."""
+    """Network with a state whose gradient exists when its cell's arrives, and may not be added to
+    in place."""
     x = memlab.network("fork", sequence=(2, 3))
     gates, before = x.at(0).linear(12), x.at(1).linear(3)
     state = gates.lstm_state(before, name="c")
@@ -59,7 +60,7 @@ def build(net: Network, optimizer: str = "sgd", format: str = "fp64") -> Step:
 
 
 def untied(net: Network) -> Network:
-    """The same layers, each with parameters of its own."""
+    """The same network with separate parameters for each layer."""
     nodes = (
         replace(n, shares="", parameters=n.layer.parameters(*n.input_shapes)) for n in net.nodes
     )
@@ -67,18 +68,18 @@ def untied(net: Network) -> Network:
 
 
 def summed(net: Network, apart: Run) -> dict[str, Array]:
-    """The gradients of shared parameters, from those of layers that share none."""
-    found: dict[str, Array] = {}
+    """Gradients of shared parameters, summed from those of layers that share none."""
+    sums: dict[str, Array] = {}
     for node in net.nodes:
         for array in node.layer.parameters(*node.input_shapes):
             name = f"gradient of {node.shares or node.name}.{array.name}"
             own = apart.gradients[f"gradient of {node.name}.{array.name}"]
-            found[name] = found[name] + own if name in found else own
-    return found
+            sums[name] = sums[name] + own if name in sums else own
+    return sums
 
 
 def both(net: Network, batch: int) -> tuple[Run, dict[str, Array]]:
-    """A run of a network, and the gradients that it should have found."""
+    """Run of a network, and the gradients that it should have computed."""
     run = memlab.run(build(net), batch, keep="gradients", settings={"rate": 0.0})
     copies = {
         f"{node.name}.{array.name}": run.parameters[f"{node.shares or node.name}.{array.name}"]
@@ -108,22 +109,24 @@ def test_random_networks(net: Network, optimizer: str, batch: int) -> None:
 
 
 def slopes(net: Network) -> tuple[float, float]:
-    """Along a drawn direction: the gradient's, and that of finite differences."""
+    """Slope of the loss along a random direction, by gradients and by finite differences."""
     step, rng, near = build(net), np.random.default_rng(1), 1e-5
     run = memlab.run(step, 3, keep="gradients", settings={"rate": 0.0})
-    way = {name: rng.standard_normal(values.shape) for name, values in run.parameters.items()}
+    direction = {name: rng.standard_normal(values.shape) for name, values in run.parameters.items()}
     losses = []
     for sign in (1, -1):
-        moved = {name: v + sign * near * way[name] for name, v in run.parameters.items()}
+        moved = {name: v + sign * near * direction[name] for name, v in run.parameters.items()}
         losses.append(memlab.run(step, 3, parameters=moved).loss or 0.0)
-    found = sum(float(np.sum(run.gradients[f"gradient of {name}"] * way[name])) for name in way)
-    return found, (losses[0] - losses[1]) / (2 * near)
+    slope = sum(
+        float(np.sum(run.gradients[f"gradient of {name}"] * direction[name])) for name in direction
+    )
+    return slope, (losses[0] - losses[1]) / (2 * near)
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_gradients_are_those_of_finite_differences(name: str) -> None:
-    found, expected = slopes(NETWORKS[name])
-    assert found == pytest.approx(expected, rel=1e-6)
+    slope, expected = slopes(NETWORKS[name])
+    assert slope == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -131,8 +134,8 @@ def test_a_layer_that_overwrites_is_seen(name: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(KernelCall, "accumulate_weights", False)
     run, expected = both(NETWORKS[name], 3)
     assert max(distance(run.gradients[key], values) for key, values in expected.items()) > 0.1
-    found, slope = slopes(NETWORKS[name])
-    assert found != pytest.approx(slope, rel=1e-2)
+    computed, slope = slopes(NETWORKS[name])
+    assert computed != pytest.approx(slope, rel=1e-2)
 
 
 @pytest.mark.parametrize("batch", [1, 3])
@@ -199,5 +202,5 @@ def test_in_small_formats_the_sums_are_near(name: str, mode: str) -> None:
     assert run.residual == 0
     near = 0.05 if "bf16" in mode else 0.01
     for key, values in exact.gradients.items():
-        found = run.gradients[key].astype(np.float64)
-        assert distance(found, values.astype(np.float64)) < near, key
+        gradient = run.gradients[key].astype(np.float64)
+        assert distance(gradient, values.astype(np.float64)) < near, key

@@ -1,7 +1,8 @@
-"""Copies in streams of a CUDA device: who waits for whom, where copies end as late as they may.
+"""Copies in streams of a CUDA device: the necessary waits, tested with copies that end as late as
+allowed.
 
 Numba's simulator has streams and events, and does everything at once. Here a copy is done only when
-somebody waits for an event behind it: who forgot to wait reads NaN.
+somebody waits for an event behind it: an operation that does not wait reads NaN.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ BATCH = 2
 
 
 class Stream:
-    """What was sent to a stream, and how much of it is done. ``opened`` are all that are open."""
+    """Stream with the copies that were sent to it, and the number of those that are done.
+    ``opened`` are all streams that are open."""
 
     opened: ClassVar[list[Stream]] = []
 
@@ -57,7 +59,8 @@ class Stream:
 
 
 class Event:
-    """A point in a stream; 0 is that of the kernels, which are done once they are launched."""
+    """Point in a stream; 0 is the stream of the kernels, which are done as soon as they are
+    launched."""
 
     launched = 0
 
@@ -80,7 +83,7 @@ class Event:
 
 @pytest.fixture(autouse=True)
 def _late(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels of the processor, and streams as above."""
+    """Let runs use kernels of the processor, and streams that copy as late as allowed."""
     on_copies.use(monkeypatch)
     monkeypatch.setattr(memory_guard, "check_time", lambda *_: None)
     monkeypatch.setattr(cuda, "event", Event)
@@ -102,7 +105,8 @@ def _late(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def sent(copy: Callable[..., None]) -> Callable[..., None]:
-    """A copy that only goes to its stream, behind all kernels that were launched before."""
+    """Copy function that only sends the copy to its stream, behind all kernels that were launched
+    before."""
 
     def send(self: object, source: object, target: object, stream: Stream) -> None:
         assert stream.behind == Event.launched
@@ -156,13 +160,13 @@ def test_kernels_and_both_ways_have_a_stream_each() -> None:
 @pytest.mark.measures
 def test_pages_are_locked_once_where_nothing_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     locked: list[int] = []
-    waiting = type(CUDA).waiting
+    host_block = type(CUDA).host_block
 
     def lock(self: object, nbytes: int) -> Any:
         locked.append(nbytes)
-        return waiting(self, nbytes)
+        return host_block(self, nbytes)
 
-    monkeypatch.setattr(type(CUDA), "waiting", lock)
+    monkeypatch.setattr(type(CUDA), "host_block", lock)
     step = offload(plain(), "all")
     with Session(Program(step, BATCH, device="cuda")) as session:
         session.step()
@@ -173,7 +177,7 @@ def test_pages_are_locked_once_where_nothing_is_measured(monkeypatch: pytest.Mon
 
 
 @pytest.mark.measures
-@pytest.mark.parametrize("fails", ["to_host", "from_host", "waiting", "a kernel", "the end"])
+@pytest.mark.parametrize("fails", ["to_host", "from_host", "host_block", "a kernel", "the end"])
 def test_after_an_error_nothing_is_left(fails: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("the link is down")
@@ -195,7 +199,7 @@ def test_after_an_error_nothing_is_left(fails: str, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.measures
 def test_a_copy_that_fails_on_its_way_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever waits for it has its error."""
+    """The error reaches the operation that waits for the copy."""
 
     def broken(self: object, source: object, target: object, stream: Stream) -> None:
         def fail() -> None:
@@ -210,10 +214,10 @@ def test_a_copy_that_fails_on_its_way_is_told(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_waits_is_counted_where_it_waits() -> None:
-    """By the hook, as page-locked memory of the host: none of it is the device's."""
+    """The hook counts it as page-locked memory of the host, and none of it as the device's."""
     with Meter(hook=CUDA.hook()) as meter:
         meter.memory = HOST
-        held = CUDA.waiting(1000)
+        held = CUDA.host_block(1000)
         assert meter.live == 0
         assert [(block.nbytes, block.memory, block.death) for block in meter.seen] == [
             (1000, HOST, None)

@@ -1,5 +1,7 @@
-"""Whole training steps whose convolutions are lowered by tiles, or not at all: the plan holds, and
-the gradients are those of lowering one image at a time."""
+"""Whole training steps whose convolutions are lowered by tiles, or not at all.
+
+The plan holds, and the gradients are those of lowering one image at a time.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ NAMES = ("im2col-tile", "offsets")
 
 
 def grouped() -> Network:
-    """Groups, dilation, strides and a fork."""
+    """Network with groups, dilation, strides and a fork."""
     x = memlab.network("grouped", image=(4, 19, 17)).conv(6, 3, pad="same", groups=2).relu()
     y = x.conv(12, 3, stride=2, pad=3, dilation=2, groups=3).batch_norm().relu()
     y = y.conv(8, 5, pad=1, bias=False).add(y.conv(8, 3, groups=4))
@@ -22,7 +24,8 @@ def grouped() -> Network:
 
 
 def wide() -> Network:
-    """More channels than a panel holds, so that they take turns; backward the maps too."""
+    """Network with more channels than a panel holds, so that they are lowered in turns; backward
+    the maps, too."""
     x = memlab.network("wide", image=(3, 12, 13)).conv(90, 1).relu().conv(530, 3, pad=1).relu()
     return x.conv(7, 3, stride=2).flatten().linear(3).cross_entropy()
 
@@ -40,12 +43,12 @@ NETWORKS = {
 def test_the_plan_holds_and_the_gradients_agree(network: str, algorithm: str) -> None:
     net = NETWORKS[network]()
     steps = [memlab.training_step(net, "sgd", "fp64", a) for a in (algorithm, DEFAULT)]
-    found, expected = (memlab.run(step, 2, keep="gradients") for step in steps)
-    assert found.residual == 0
-    assert found.loss == pytest.approx(expected.loss, rel=1e-10)
+    tiled, expected = (memlab.run(step, 2, keep="gradients") for step in steps)
+    assert tiled.residual == 0
+    assert tiled.loss == pytest.approx(expected.loss, rel=1e-10)
     for name, gradient in expected.gradients.items():
         scale = max(np.abs(gradient).max(), 1e-3)  # of a bias before a batch norm it is 0
-        np.testing.assert_allclose(found.gradients[name], gradient, 0, 1e-10 * scale)
+        np.testing.assert_allclose(tiled.gradients[name], gradient, 0, 1e-10 * scale)
 
 
 @pytest.mark.parametrize("algorithm", NAMES)
@@ -62,4 +65,4 @@ def test_no_workspace_is_larger_than_half_a_mebibyte(name: str, algorithm: str) 
     assert {op.algorithm for op in convolutions} <= {*NAMES}
     assert ALGORITHMS[algorithm].name in {op.algorithm for op in convolutions}
     for op in convolutions:
-        assert 0 < sum(each.size.at(64) for each in op.workspace.values()) <= 2**19
+        assert 0 < sum(tensor.size.at(64) for tensor in op.workspace.values()) <= 2**19

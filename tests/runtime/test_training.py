@@ -1,4 +1,4 @@
-"""Training works and ends alike in several formats; a loss scale brings lost gradients back."""
+"""Training in several formats, and loss scaling that brings vanished gradients back."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MODES: dict[str, Rewrite | None] = {
 
 @cache
 def on_digits(mode: str) -> History:
-    """Six epochs; the error at the end is the mean of the last two."""
+    """History of six epochs on the digits; the error at the end is the mean of the last two."""
     net, data = digits.network(), digits.load()
     settings = digits.SETTINGS
     return memlab.train(net, data, rewrite=MODES[mode], batch=64, epochs=6, settings=settings)
@@ -50,7 +50,7 @@ def in_the_dark(mode: str) -> History:
 
 
 def few(samples: int = 40, seed: int = 0) -> Digits:
-    """Two classes that are told apart by the sign of their only feature."""
+    """Samples of two classes, which differ by the sign of their only feature."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, samples)
     x = ((2 * y - 1) * rng.uniform(0.5, 1, samples)).astype(np.float32).reshape(-1, 1)
@@ -73,32 +73,32 @@ def test_a_small_network_learns_to_read_digits() -> None:
 
 @pytest.mark.parametrize("mode", ["mixed fp16", "mixed bf16", "bf16"])
 def test_every_format_ends_within_a_percentage_point_of_fp32(mode: str) -> None:
-    exact, found = on_digits("fp32"), on_digits(mode)
+    exact, history = on_digits("fp32"), on_digits(mode)
     assert exact.error < 0.04
-    assert abs(found.error - exact.error) <= CLOSE
-    assert not found.broken
+    assert abs(history.error - exact.error) <= CLOSE
+    assert not history.broken
 
 
 def test_small_gradients_vanish_without_a_loss_scale_and_nothing_is_learned() -> None:
-    found = in_the_dark("unscaled")
-    assert found.error > CHANCE - 0.1
-    assert not found.broken
-    assert not found.scales
+    history = in_the_dark("unscaled")
+    assert history.error > CHANCE - 0.1
+    assert not history.broken
+    assert not history.scales
 
 
 def test_a_loss_scale_brings_them_back() -> None:
-    exact, found = in_the_dark("fp32"), in_the_dark("mixed fp16")
+    exact, scaled = in_the_dark("fp32"), in_the_dark("mixed fp16")
     assert exact.error < 0.08
-    assert abs(found.error - exact.error) <= CLOSE
-    assert len(found.scales) == len(found.losses)
-    assert min(found.scales) >= 2**8
+    assert abs(scaled.error - exact.error) <= CLOSE
+    assert len(scaled.scales) == len(scaled.losses)
+    assert min(scaled.scales) >= 2**8
 
 
 def test_the_gradients_in_the_dark_lie_below_half_of_the_smallest_fp16_number() -> None:
     data, smallest = digits.dim(), memlab.formats.find("fp16").smallest
     step = memlab.training_step(digits.dim_network())
     run = memlab.run(step, 32, data.x[:32], data.y[:32], keep="gradients")
-    sizes = np.abs(np.concatenate([each.reshape(-1) for each in run.gradients.values()]))
+    sizes = np.abs(np.concatenate([gradient.reshape(-1) for gradient in run.gradients.values()]))
     alive = sizes[sizes > 0]
     assert np.mean(alive <= smallest / 2) > 0.99
     assert np.mean(alive * 2**16 <= smallest / 2) < 0.01
@@ -108,24 +108,24 @@ def test_the_dim_digits_are_the_same_problem_in_fp32_bit_for_bit() -> None:
     dim, scale = digits.dim(), digits.DIM
     plain = Digits(dim.x / scale, dim.y / scale, dim.x_test / scale, dim.y_test)
     rate = digits.DIM_SETTINGS["rate"]
-    found = memlab.train(digits.dim_network(), dim, epochs=1, settings={"rate": rate})
+    dark = memlab.train(digits.dim_network(), dim, epochs=1, settings={"rate": rate})
     rate *= scale**2
     bright = memlab.train(digits.dim_network(), plain, epochs=1, settings={"rate": rate})
-    assert [loss * scale**2 for loss in bright.losses] == list(found.losses)
-    assert bright.errors == found.errors
+    assert [loss * scale**2 for loss in bright.losses] == list(dark.losses)
+    assert bright.errors == dark.errors
 
 
 # -- the history --------------------------------------------------------------------------------
 
 
 def test_a_history_counts_full_batches_and_tests_after_every_epoch() -> None:
-    found = memlab.train(tiny(), few(), batch=16, epochs=3)
-    assert (len(found.losses), found.epochs, found.batch) == (3 * (40 // 16), 3, 16)
+    history = memlab.train(tiny(), few(), batch=16, epochs=3)
+    assert (len(history.losses), history.epochs, history.batch) == (3 * (40 // 16), 3, 16)
     step = memlab.training_step(tiny())
-    assert found.peak == memlab.plan(step).peak(16)
-    assert found.step == step.describe()
-    assert found.seconds > 0
-    assert found.scales == found.broken == ()
+    assert history.peak == memlab.plan(step).peak(16)
+    assert history.step == step.describe()
+    assert history.seconds > 0
+    assert history.scales == history.broken == ()
 
 
 def test_a_seed_decides_parameters_and_order() -> None:
@@ -142,8 +142,8 @@ def test_every_epoch_has_an_order_of_its_own() -> None:
         for chosen in (order[:16], order[16:32]):
             step = memlab.training_step(tiny())
             due.append(memlab.run(step, 16, data.x[chosen], data.y[chosen], seed=3).loss)
-    found = memlab.train(tiny(), data, batch=16, epochs=2, seed=3, settings={"rate": 0.0})
-    assert found.losses == tuple(due)
+    history = memlab.train(tiny(), data, batch=16, epochs=2, seed=3, settings={"rate": 0.0})
+    assert history.losses == tuple(due)
     assert due[:2] != due[2:]
 
 
@@ -151,13 +151,13 @@ def test_every_epoch_has_an_order_of_its_own() -> None:
 def test_the_error_is_that_of_the_parameters_that_were_learned(mode: str) -> None:
     data, rewrite = few(), MODES[mode]
     settings = {"rate": 0.0}
-    found = memlab.train(tiny(), data, rewrite=rewrite, epochs=1, seed=2, settings=settings)
+    history = memlab.train(tiny(), data, rewrite=rewrite, epochs=1, seed=2, settings=settings)
     step = memlab.inference_step(tiny())
     step = rewrite(step) if rewrite else step
     output = memlab.run(step, len(data.x), data.x, seed=2).output
     assert output is not None
-    assert found.errors == (np.mean(output.astype(np.float32).argmax(1) != data.y),)
-    assert found.errors == (1.0,)
+    assert history.errors == (np.mean(output.astype(np.float32).argmax(1) != data.y),)
+    assert history.errors == (1.0,)
     learned = memlab.train(tiny(), data, rewrite=rewrite, epochs=20, seed=2, settings={"rate": 0.5})
     assert learned.errors[-1] == 0
 
@@ -169,9 +169,9 @@ def test_a_technique_rewrites_the_training_step_and_the_one_of_the_tests() -> No
         seen.append(step.training)
         return replace(step, notes=("rewritten",))
 
-    found = memlab.train(tiny(), few(), rewrite=rewrite, epochs=1)
+    history = memlab.train(tiny(), few(), rewrite=rewrite, epochs=1)
     assert sorted(seen) == [False, True]
-    assert found.step.endswith("rewritten")
+    assert history.step.endswith("rewritten")
 
 
 TECHNIQUES: dict[str, Rewrite] = {
@@ -189,7 +189,7 @@ TECHNIQUES: dict[str, Rewrite] = {
 
 @cache
 def a_few_steps(technique: str) -> History:
-    """Six steps of Adam on the digits, and a test. The loss scale starts where no step
+    """History of six steps of Adam on the digits, and a test. The loss scale starts where no step
     overflows."""
     data, rewrite = digits.load(), TECHNIQUES.get(technique)
     some = Digits(data.x[:96], data.y[:96], data.x_test[:64], data.y_test[:64])
@@ -199,46 +199,53 @@ def a_few_steps(technique: str) -> History:
 
 def test_every_technique_has_its_training() -> None:
     public = {name: getattr(memlab, name) for name in memlab.__all__}
-    homes = {name: getattr(each, "__module__", "") for name, each in public.items()}
-    found = {name for name, home in homes.items() if home.startswith("memlab.techniques.")}
-    assert found == {*SAME, "accumulate", "eight_bit_states", "lowering", "precision", "release"}
+    homes = {name: getattr(value, "__module__", "") for name, value in public.items()}
+    techniques = {name for name, home in homes.items() if home.startswith("memlab.techniques.")}
+    assert techniques == {
+        *SAME,
+        "accumulate",
+        "eight_bit_states",
+        "lowering",
+        "precision",
+        "release",
+    }
 
 
 @pytest.mark.parametrize("technique", TECHNIQUES)
 def test_a_network_trains_under_every_technique(technique: str) -> None:
-    plain, found = a_few_steps(""), a_few_steps(technique)
+    plain, rewritten = a_few_steps(""), a_few_steps(technique)
     learning = TECHNIQUES[technique](memlab.training_step(digits.network(), "adam"))
-    assert found.step == learning.describe() != plain.step
-    assert found.peak == memlab.plan(learning).peak(16)
-    np.testing.assert_allclose(found.losses, plain.losses, rtol=0.1)
+    assert rewritten.step == learning.describe() != plain.step
+    assert rewritten.peak == memlab.plan(learning).peak(16)
+    np.testing.assert_allclose(rewritten.losses, plain.losses, rtol=0.1)
 
 
 @pytest.mark.parametrize("technique", SAME)
 def test_what_computes_the_same_trains_the_same(technique: str) -> None:
-    plain, found = a_few_steps(""), a_few_steps(technique)
-    assert (found.losses, found.errors) == (plain.losses, plain.errors)
+    plain, rewritten = a_few_steps(""), a_few_steps(technique)
+    assert (rewritten.losses, rewritten.errors) == (plain.losses, plain.errors)
 
 
 def test_a_squared_error_is_tested_by_the_largest_output() -> None:
     data = few()
     targets = np.eye(2, dtype=np.float32)[data.y]
-    found = memlab.train(tiny("squared_error"), replace(data, y=targets), epochs=20)
-    assert found.errors[-1] == 0
+    history = memlab.train(tiny("squared_error"), replace(data, y=targets), epochs=20)
+    assert history.errors[-1] == 0
 
 
 def test_a_loss_that_is_no_number_is_told_and_no_answer_is_right() -> None:
     data = few()
     far = replace(data, x=data.x * np.float32(1e30))
-    found = memlab.train(tiny("squared_error"), replace(far, y=np.eye(2)[data.y]), epochs=2)
-    assert found.broken
-    assert found.error == 1
-    assert f"first in step {found.broken[0]}" in found.text()
-    assert len(found.losses) == 2
+    history = memlab.train(tiny("squared_error"), replace(far, y=np.eye(2)[data.y]), epochs=2)
+    assert history.broken
+    assert history.error == 1
+    assert f"first in step {history.broken[0]}" in history.text()
+    assert len(history.losses) == 2
 
 
 def test_the_text_holds_the_figures() -> None:
-    found = History("a step", 32, (2.0, 0.5), (0.25, 0.125, 0.0), 1_234_567, 1.5, (4.0, 8.0))
-    assert str(found).split("\n") == [
+    history = History("a step", 32, (2.0, 0.5), (0.25, 0.125, 0.0), 1_234_567, 1.5, (4.0, 8.0))
+    assert str(history).split("\n") == [
         "a step, batch 32",
         "planned peak  1,234,567 B",
         "steps         2 in 3 epochs, 1.5 s",
@@ -246,7 +253,7 @@ def test_the_text_holds_the_figures() -> None:
         "test error    25.0, 12.5, 0.0 % after each epoch",
         "loss scale    4 at the first step, 8 at the last",
     ]
-    assert (found.last, found.error) == (1, 0.0)
+    assert (history.last, history.error) == (1, 0.0)
 
 
 # -- bad input ----------------------------------------------------------------------------------
@@ -296,7 +303,7 @@ def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_two_sessions_fit_beside_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That of the tests keeps its parameters while the network learns, and the other way round."""
+    """The test session keeps its parameters while the network trains, and the other way round."""
     network, data = tiny(), few()
     learning = memlab.plan(memlab.training_step(network, "momentum"))
     testing, batch, tests = memlab.plan(memlab.inference_step(network)), 2, len(data.x_test)

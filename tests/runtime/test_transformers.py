@@ -1,4 +1,4 @@
-"""Transformers at small size: planned and measured, against PyTorch, attention in two forms."""
+"""Small transformers: planned and measured, against PyTorch, with attention in two forms."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def trained(net: Network, format: str = "fp64", **given: Any) -> Any:
 
 
 def shaken(net: Network) -> dict[str, Array]:
-    """Every parameter drawn, also those that start as 0 or 1."""
+    """Random values for every parameter, also for those that start as 0 or 1."""
     drawn, given = np.random.default_rng(0), {}
     for node in net.nodes:
         for array in node.parameters:
@@ -97,7 +97,7 @@ def test_loss_and_gradients_are_those_of_pytorch(name: str, attention: str) -> N
 
 @pytest.mark.parametrize("name", SMALL)
 def test_the_gradient_is_the_slope_of_the_loss(name: str) -> None:
-    """Along one direction for all parameters, so that the shared ones are in it too."""
+    """Along one direction for all parameters, so that the shared ones are part of it."""
     net = small(name)
     given, (x, labels) = shaken(net), inputs(net)
     drawn = np.random.default_rng(2)
@@ -134,7 +134,7 @@ def test_the_matrices_of_attention_can_be_computed_again_on_their_own() -> None:
     parts = ("scores", "softmax", "softmax.drop")
     layers = [f"{i}.{part}" for i in range(1, LAYERS + 1) for part in parts]
     again = memlab.recompute(step, "drop", layers=layers)
-    first, second = (memlab.run(each, 3, keep="gradients") for each in (step, again))
+    first, second = (memlab.run(variant, 3, keep="gradients") for variant in (step, again))
     assert first.residual == second.residual == 0
     for name, gradient in first.gradients.items():
         np.testing.assert_array_equal(second.gradients[name], gradient)
@@ -202,7 +202,7 @@ AS_IN_A_LESSON: dict[str, Callable[[Step], Step]] = {
 @pytest.mark.measures
 def test_techniques_leave_the_small_gpt_its_loss_and_need_what_was_planned() -> None:
     step = memlab.training_step(memlab.zoo.gpt_small())
-    runs = {name: memlab.run(made(step), 2) for name, made in AS_IN_A_LESSON.items()}
+    runs = {name: memlab.run(rewrite(step), 2) for name, rewrite in AS_IN_A_LESSON.items()}
     assert {run.residual for run in runs.values()} == {0}
     assert len({run.loss for run in runs.values()}) == 1
     peaks = {name: run.peak for name, run in runs.items()}

@@ -354,7 +354,9 @@ def test_a_bad_sample_of_a_later_part_is_refused_before_the_first_runs(
     bad: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[str] = []
-    monkeypatch.setattr(Session, "_operate", lambda self, index, turn: begun.append(turn.op.name))
+    monkeypatch.setattr(
+        Session, "_run_operation", lambda self, index, turn: begun.append(turn.op.name)
+    )
     given = samples()
     given[bad][-1] = np.nan if bad == "x" else 3
     says = "input holds NaN" if bad == "x" else "labels must lie between 0 and 2, got 0 to 3"
@@ -377,7 +379,7 @@ def drawn(before: Step, count: int, seed: int = 0) -> list[Array]:
     """Samples and labels as a run draws them."""
     program = Program(before, count)
     inputs, found = Inputs(program.inputs, count, program.parts, seed, None, None), []
-    for tensor, *_ in inputs.wanted.values():
+    for tensor, *_ in inputs.specs.values():
         found.append(np.empty(tensor.shape(count), tensor.format.dtype()))
         inputs.write(tensor.name, tensor, 1, found[-1])
     return found

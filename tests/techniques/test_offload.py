@@ -153,7 +153,7 @@ def test_maps_wait_in_files_by_the_blocks_of_the_file_system(
 ) -> None:
     """macOS cannot reserve a file, and Windows does not say what it takes."""
     monkeypatch.delattr(os, lacks or "nothing", raising=False)
-    monkeypatch.setattr(async_copies, "TELLS", hasattr(os, "statvfs"))
+    monkeypatch.setattr(async_copies, "TELLS_FILE_SIZE", hasattr(os, "statvfs"))
     step = offload(chain(), "all")
     done = memlab.run(step, 3, host=tmp_path)
     assert done.residual == 0

@@ -1,1 +1,1 @@
-"""The kernels of a processor."""
+"""Kernels of the processor."""

@@ -1,7 +1,7 @@
-"""What a compiler made of a loop: the vector registers that its assembly names.
+"""Vector registers in the machine code that a compiler made of a loop.
 
-x86 has xmm, ymm and zmm of 128, 256 and 512 bits; ARM has v of 128 bits (NEON), and z, whose width
-the processor decides (SVE).
+x86 has xmm, ymm and zmm registers of 128, 256 and 512 bits; ARM has v of 128 bits (NEON), and z,
+whose width depends on the processor (SVE).
 """
 
 from __future__ import annotations
@@ -15,44 +15,49 @@ import numba
 from memlab.kernels.numba_private_api import OPTIONS
 
 BITS = {"v": 128, "xmm": 128, "ymm": 256, "zmm": 512}
-"""In a register of each kind."""
+"""Bits in a register of each kind."""
 
 _X86 = re.compile(r"\b([xyz]mm)\d+\b")
 _SCALAR = re.compile(r"v?(\w+s[sd]|mov[dq]|cvts[sdi]2\w+)$")
-"""Instructions that take one value of an xmm register."""
+"""Instructions that use a single value of an xmm register."""
 _SVE = re.compile(r"\b(z)\d+\.[bhsdq]\b")
 _NEON = re.compile(r"\b(v)\d+\.\d+[bhsdq]\b")
 _APPLE, _V = re.compile(r"\.\d+[bhsdq]$"), re.compile(r"\b(v)\d+\b")
-"""The same on a Mac, where the instruction says how many: ``fadd.4s v0, v1, v2``."""
+"""NEON instructions and registers as macOS writes them, with the number of values in the
+instruction: ``fadd.4s v0, v1, v2``."""
 _FUNCTION = re.compile(r"^(_+ZN\S*):", re.MULTILINE)
 
 
 def registers(code: Any) -> dict[str, int]:
-    """How often each kind of vector register is named in instructions on whole vectors.
+    """Number of times that each kind of vector register is named, by kind.
 
-    ``code`` is a text of assembly, or a function that Numba has compiled, whose loops are counted
-    for the first types that it was called with.
+    Only instructions on whole vectors count, not those on a single value.
+
+    Args:
+        code: assembly as text, or a function that Numba has compiled, whose loops are counted as
+            compiled for the first types that it was called with.
 
     >>> registers("vaddps (%rdi), %ymm1, %ymm0")
     {'ymm': 2}
     """
     text = code if isinstance(code, str) else assembly(code)
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for line in text.splitlines():
-        found.update(_named(line))
-    return dict(found)
+        counts.update(_registers_in_line(line))
+    return dict(counts)
 
 
-def width(found: dict[str, int]) -> int:
-    """Bits in the widest register that is named; 0 for none, or where only the processor knows."""
-    return max((BITS.get(kind, 0) for kind in found), default=0)
+def width(counts: dict[str, int]) -> int:
+    """Bits of the widest register among the counts of ``registers``; 0 for none, or where the width
+    depends on the processor."""
+    return max((BITS.get(kind, 0) for kind in counts), default=0)
 
 
 def assembly(function: Any) -> str:
-    """What Numba made of a compiled function for the first types that it was called with, without
-    what turns Python's arguments into machine values.
+    """Assembly of a function that Numba has compiled, for the first types that it was called with.
 
-    It is compiled again: of code that was kept on disk there is no assembly.
+    Code that only converts Python's arguments to machine values is left out. The function is
+    compiled again, because a function that was loaded from Numba's cache on disk has no assembly.
     """
     options = {**OPTIONS.of(function)}
     options.pop("nopython", None)
@@ -64,15 +69,15 @@ def assembly(function: Any) -> str:
     return "".join(body for name, body in named if "7cpython" not in name)
 
 
-def _named(line: str) -> list[str]:
-    """The vector registers of one line of assembly."""
+def _registers_in_line(line: str) -> list[str]:
+    """Vector registers that one line of assembly names."""
     mnemonic, *operands = line.partition("#")[0].split(None, 1)[:2] or [""]
     if not operands or mnemonic.startswith("."):
         return []
-    if found := _SVE.findall(operands[0]):
-        return found
-    if found := _X86.findall(operands[0]):
-        return [] if _SCALAR.match(mnemonic) else found
+    if names := _SVE.findall(operands[0]):
+        return names
+    if names := _X86.findall(operands[0]):
+        return [] if _SCALAR.match(mnemonic) else names
     if _APPLE.search(mnemonic):
         return _V.findall(operands[0])
     return _NEON.findall(operands[0])

@@ -1,4 +1,4 @@
-"""Loops that are made of formulas (``memlab.kernels.device_independent``)."""
+"""Loops over values, made from the formulas of ``memlab.kernels.device_independent``."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from typing import Any
 
 from memlab.kernels.cpu.compile import callable_in_loops, compiled
 from memlab.kernels.cpu.flat_arrays import lines
-from memlab.kernels.device_independent import values_of
+from memlab.kernels.device_independent import value_count
 from memlab.kernels.registry import Array
 
 Extra = tuple[Any, ...]
-"""What a formula takes beside the values."""
+"""Arguments of a formula after the values."""
 
 
-def of_one(f: Callable[..., Any]) -> Callable[..., None]:
-    """The loops for ``y = f(x)`` and ``y += f(x)``. Where x and y are one array, the compiler is
-    told so, and takes whole vectors."""
+def loop_of_one_value(f: Callable[..., Any]) -> Callable[..., None]:
+    """Compiled loop for ``y = f(x)`` and ``y += f(x)``.
+
+    There is a loop of its own for x and y in the same memory, so that the compiler knows it and
+    uses vectors.
+    """
 
     @compiled
     def loop(x: Array, y: Array, add: bool, extra: Extra) -> None:
@@ -33,8 +36,9 @@ def of_one(f: Callable[..., Any]) -> Callable[..., None]:
     return loop
 
 
-def of_two(f: Callable[..., Any]) -> Callable[..., None]:
-    """The loops for ``y = f(x, other)`` and ``y += f(x, other)``; x and y may be one array."""
+def loop_of_two_values(f: Callable[..., Any]) -> Callable[..., None]:
+    """Compiled loop for ``y = f(x, other)`` and ``y += f(x, other)``; x and y may be the same
+    memory."""
 
     @compiled
     def loop(x: Array, other: Array, y: Array, add: bool, extra: Extra) -> None:
@@ -51,8 +55,9 @@ def of_two(f: Callable[..., Any]) -> Callable[..., None]:
     return loop
 
 
-def of_arrays(f: Callable[..., Any]) -> Callable[..., None]:
-    """The loop for a formula that changes value ``i`` of several arrays."""
+def loop_over_arrays(f: Callable[..., Any]) -> Callable[..., None]:
+    """Compiled loop that calls a formula for every index ``i`` of several arrays, which it changes
+    in place."""
 
     @compiled
     def loop(arrays: tuple[Array, ...], settings: tuple[float, ...]) -> None:
@@ -63,26 +68,35 @@ def of_arrays(f: Callable[..., Any]) -> Callable[..., None]:
 
 
 class _Loops(dict[Callable[..., Any], Callable[..., None]]):
-    """By formula, made when they are first needed."""
+    """Compiled loops by formula, made at the first use of each."""
 
     def __missing__(self, formula: Callable[..., Any]) -> Callable[..., None]:
-        way = {0: of_arrays, 1: of_one, 2: of_two}[values_of(formula)]
-        made = self[formula] = way(callable_in_loops(formula))
-        return made
+        make_loop = {0: loop_over_arrays, 1: loop_of_one_value, 2: loop_of_two_values}[
+            value_count(formula)
+        ]
+        loop = self[formula] = make_loop(callable_in_loops(formula))
+        return loop
 
 
 LOOPS = _Loops()
 
 
-def each(
+def apply_formula(
     formula: Callable[..., Any], *arrays: Array, add: bool = False, setting: float | None = None
 ) -> None:
-    """Put a formula of the values of all arrays but the last into, or onto, those of the last."""
+    """Apply a formula to the values of all arrays but the last, and put the results into the last.
+
+    Args:
+        formula: function of one value or two, and of a ``setting`` if it is given.
+        arrays: inputs, then the output, all with the same number of values.
+        add: True to add the results to the output.
+        setting: the formula's last argument, the same for all values.
+    """
     loop, extra = LOOPS[formula], () if setting is None else (setting,)
     for line in lines(*arrays):
         loop(*line, add, extra)
 
 
 def update(formula: Callable[..., None], arrays: Iterable[Array], settings: Extra) -> None:
-    """Change every value of a parameter and of its states."""
+    """Apply an optimizer's formula to every value of a parameter, its gradient and its states."""
     LOOPS[formula](tuple(array.reshape(-1) for array in arrays), settings)

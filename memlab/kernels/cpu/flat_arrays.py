@@ -1,7 +1,7 @@
-"""Arrays as lines of values: the one shape that the loops take.
+"""Arrays as lines of values, the one shape that the compiled loops take.
 
-An operand is contiguous, or a slice of larger samples (a concat's gradient): then its samples are
-contiguous and lie further apart.
+An operand is contiguous, or a slice of larger samples (a concat's gradient). In the second case
+each sample is contiguous, and the samples lie further apart.
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ Span = tuple[Array, int]
 
 
 def lines(*arrays: Array) -> Iterator[tuple[Array, ...]]:
-    """Arrays of one batch as lines side by side: whole ones, or sample by sample where one of
-    them is a slice."""
+    """Yield arrays of one batch as lines of values, side by side.
+
+    There is one tuple of whole arrays, or one tuple per sample if any of the arrays is a slice of
+    larger samples.
+    """
     if all(array.flags.c_contiguous for array in arrays):
         yield tuple(array.reshape(-1) for array in arrays)
     else:
@@ -27,9 +30,10 @@ def lines(*arrays: Array) -> Iterator[tuple[Array, ...]]:
 
 
 def span(array: Array) -> Span:
-    """An array for loops that walk over its samples.
+    """All samples of an array as one line, with the distance from one sample to the next, in
+    values.
 
-    Between the samples of a slice, the line holds values that are not its own.
+    Between the samples of a slice, the line holds values that belong to other arrays.
     """
     sample = array[0].size
     if array.flags.c_contiguous:
@@ -40,16 +44,19 @@ def span(array: Array) -> Span:
 
 
 def start(array: Array) -> int:
-    """The address of its first value."""
+    """Address of the first value of an array."""
     return int(array.ctypes.data)
 
 
 def bits(array: Array) -> Array:
-    """The same values as unsigned integers. NumPy copies those directly, and the types of
-    ``ml_dtypes`` through an array of one value that no plan knows of."""
+    """View of an array as unsigned integers of the same size.
+
+    NumPy copies integers directly, but the types of ``ml_dtypes`` through a temporary array of one
+    value that no plan counts.
+    """
     return array.view(f"u{array.itemsize}")
 
 
 def matrix(array: Array) -> Array:
-    """One sample, or all weights, as a matrix: the first axis by the rest."""
+    """View of one sample, or of all weights, as a matrix: the first axis by all others."""
     return array.reshape(len(array), -1)

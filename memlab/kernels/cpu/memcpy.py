@@ -1,7 +1,7 @@
-"""Blocks of values inside compiled code: the C library's memcpy and memset.
+"""The C library's memcpy and memset, for use in compiled code.
 
-They are quicker than a loop on blocks of every length, and never check whether two arrays overlap:
-the caller knows that they do not.
+They are faster than a loop on blocks of every length. They never check whether two arrays overlap:
+the caller makes sure that they do not.
 """
 
 from __future__ import annotations
@@ -12,50 +12,56 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from memlab.kernels.numba_private_api import data
+from memlab.kernels.numba_private_api import data_pointer
 
 _INT = types.intp
 _BYTES = ir.IntType(8).as_pointer()
 
 
-def _array(context: Any, builder: Any, kind: Any, value: Any) -> tuple[Any, Any]:
-    """Where an array's values begin, and the bytes of one."""
+def _pointer_and_size(context: Any, builder: Any, kind: Any, value: Any) -> tuple[Any, Any]:
+    """Pointer to the first value of an array, and the bytes of one value, in the code that is being
+    compiled."""
     size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
-    return data(context, builder, kind, value), context.get_constant(_INT, size)
+    return data_pointer(context, builder, kind, value), context.get_constant(_INT, size)
 
 
-def _call(builder: Any, name: str, to: Any, given: Any, nbytes: Any) -> None:
-    """One of LLVM's own functions, that write so many bytes from an address or from a byte."""
-    pointers = [each.type for each in (to, given) if each.type == _BYTES]
+def _call_llvm(builder: Any, name: str, to: Any, source: Any, nbytes: Any) -> None:
+    """Write a call of LLVM's memcpy (from a pointer) or memset (of a byte) for ``nbytes`` bytes."""
+    pointers = [operand.type for operand in (to, source) if operand.type == _BYTES]
     function = builder.module.declare_intrinsic(name, [*pointers, nbytes.type])
-    builder.call(function, [to, given, nbytes, ir.Constant(ir.IntType(1), 0)])
+    builder.call(function, [to, source, nbytes, ir.Constant(ir.IntType(1), 0)])
 
 
-def _copy(typing: Any, source: Any, start: Any, target: Any, at: Any, count: Any) -> Any:
+def _copy_code(typing: Any, source: Any, start: Any, target: Any, at: Any, count: Any) -> Any:
+    """Signature and code of ``copy``."""
+
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        reads, size = _array(context, builder, source, values[0])
-        writes, _ = _array(context, builder, target, values[2])
+        reads, size = _pointer_and_size(context, builder, source, values[0])
+        writes, _ = _pointer_and_size(context, builder, target, values[2])
         reads, writes = builder.gep(reads, [values[1]]), builder.gep(writes, [values[3]])
-        reads, writes = (builder.bitcast(each, _BYTES) for each in (reads, writes))
-        _call(builder, "llvm.memcpy", writes, reads, builder.mul(values[4], size))
+        reads, writes = (builder.bitcast(pointer, _BYTES) for pointer in (reads, writes))
+        _call_llvm(builder, "llvm.memcpy", writes, reads, builder.mul(values[4], size))
         return context.get_dummy_value()
 
     return types.void(source, _INT, target, _INT, _INT), code
 
 
-def _clear(typing: Any, target: Any, at: Any, count: Any) -> Any:
+def _clear_code(typing: Any, target: Any, at: Any, count: Any) -> Any:
+    """Signature and code of ``clear``."""
+
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        writes, size = _array(context, builder, target, values[0])
+        writes, size = _pointer_and_size(context, builder, target, values[0])
         writes = builder.bitcast(builder.gep(writes, [values[1]]), _BYTES)
         nothing = ir.Constant(ir.IntType(8), 0)
-        _call(builder, "llvm.memset", writes, nothing, builder.mul(values[2], size))
+        _call_llvm(builder, "llvm.memset", writes, nothing, builder.mul(values[2], size))
         return context.get_dummy_value()
 
     return types.void(target, _INT, _INT), code
 
 
-copy: Any = intrinsic(_copy)
-"""``copy(source, start, target, at, count)``: values of one contiguous array into another of the
-same format, counted from where each begins, whatever its shape."""
-clear: Any = intrinsic(_clear)
-"""``clear(target, at, count)``: zeros into a contiguous array."""
+copy: Any = intrinsic(_copy_code)
+"""``copy(source, start, target, at, count)`` copies ``count`` values between contiguous arrays of
+one format. ``start`` and ``at`` count from the first value of each, whatever its shape."""
+clear: Any = intrinsic(_clear_code)
+"""``clear(target, at, count)`` writes ``count`` zeros into a contiguous array, from value ``at``
+on."""

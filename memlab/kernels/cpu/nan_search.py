@@ -1,4 +1,4 @@
-"""Whether NaN is among values, and where, read from their bits: nothing is allocated."""
+"""Search for NaN among the values of an array, by their bits; nothing is allocated."""
 
 from __future__ import annotations
 
@@ -8,44 +8,50 @@ from memlab.kernels.cpu.flat_arrays import bits, lines
 from memlab.kernels.registry import Array
 
 _BOUNDS = {
-    each.type_name: each.top + each.infinities << each.padding
-    for each in FLOATS.values()
-    if each.nan
+    format.type_name: format.top + format.infinities << format.padding
+    for format in FLOATS.values()
+    if format.nan
 }
-"""By type, the bits of the largest value that is a number, without the sign: infinity, where there
-is one; whatever lies beyond is NaN."""
+"""Bits, without the sign, of the largest value that is no NaN (infinity where there is one), by
+type. A magnitude beyond it is NaN."""
 
 _PRIME = 1099511628211
-"""That of the hash FNV-1a in 64 bits."""
+"""Prime of the 64-bit hash FNV-1a."""
 
 
 def nan_places(array: Array) -> int:
-    """Where NaN stands, as one number: 0 for nowhere; different places give different numbers,
-    except with a chance of 1 in 2^64. Integers, packed bits and formats without NaN hold none."""
+    """Hash of the positions of all NaN in an array; 0 if there is none.
+
+    Different positions give different numbers, except with a chance of 1 in 2^64. Integers, packed
+    bits and formats without NaN contain none.
+    """
     bound = _BOUNDS.get(array.dtype.name)
     if bound is None:
         return 0
     values, magnitude = bits(array), (1 << (8 * array.itemsize - 1)) - 1
-    if not any(_beyond(line, magnitude, bound) for (line,) in lines(values)):
+    if not any(_any_beyond(line, magnitude, bound) for (line,) in lines(values)):
         return 0
-    start, found = 1, 0
+    start, places = 1, 0
     for (line,) in lines(values):
-        found = _hash(line, magnitude, bound, start, found)
+        places = _hash_places(line, magnitude, bound, start, places)
         start += line.size
-    return found
+    return places
 
 
 @compiled
-def _beyond(values: Array, magnitude: int, bound: int) -> bool:
-    found = False
+def _any_beyond(values: Array, magnitude: int, bound: int) -> bool:
+    """Return whether any magnitude in a line is above ``bound``."""
+    beyond = False
     for i in range(values.size):
-        found |= (values[i] & magnitude) > bound
-    return found
+        beyond |= (values[i] & magnitude) > bound
+    return beyond
 
 
 @compiled
-def _hash(values: Array, magnitude: int, bound: int, start: int, found: int) -> int:
+def _hash_places(values: Array, magnitude: int, bound: int, start: int, places: int) -> int:
+    """Continue the hash with the indices, counted from ``start``, of all magnitudes above
+    ``bound``."""
     for i in range(values.size):
         if (values[i] & magnitude) > bound:
-            found = (found ^ (start + i)) * _PRIME
-    return found
+            places = (places ^ (start + i)) * _PRIME
+    return places

@@ -10,7 +10,7 @@ from memlab.kernels.registry import Array
 
 @summing
 def sum_values(values: Array) -> float:
-    """The sum of all."""
+    """Sum of all values."""
     total = 0.0
     for i in range(values.size):
         total += values[i]
@@ -19,7 +19,7 @@ def sum_values(values: Array) -> float:
 
 @summing
 def sum_squares(values: Array, centre: float) -> float:
-    """The sum of squared distances from ``centre``."""
+    """Sum of the squared differences from ``centre``."""
     total = 0.0
     for i in range(values.size):
         total += (values[i] - centre) ** 2
@@ -28,7 +28,7 @@ def sum_squares(values: Array, centre: float) -> float:
 
 @summing
 def sum_products(x: Array, mean: float, dy: Array) -> float:
-    """The sum of ``dy`` times the distance of ``x`` from ``mean``."""
+    """Sum of ``(x - mean) dy``."""
     total = 0.0
     for i in range(dy.size):
         total += (x[i] - mean) * np.float64(dy[i])
@@ -37,7 +37,7 @@ def sum_products(x: Array, mean: float, dy: Array) -> float:
 
 @summing
 def inner(x: Array, y: Array) -> float:
-    """The sum of the products of two lines."""
+    """Inner product of two lines: the sum of ``x y``."""
     total = 0.0
     for i in range(x.size):
         total += x[i] * np.float64(y[i])

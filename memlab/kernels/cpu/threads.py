@@ -1,8 +1,7 @@
-"""The parts of a kernel's work side by side, on threads of Python: compiled code runs without its
-lock.
+"""Parts of a kernel's work on several Python threads: compiled code runs without Python's lock.
 
-No part makes an array. NumPy's hook belongs to a context, and every part runs in a copy of the
-caller's, so that a meter sees what a part would make.
+No part allocates an array. NumPy's allocation hook belongs to a context, and every part runs in a
+copy of the caller's context, so that a meter would see an allocation.
 """
 
 from __future__ import annotations
@@ -18,13 +17,19 @@ from memlab.kernels.registry import Array
 Workspace = TypeVar("Workspace")
 
 
-def spread(
+def run_on_threads(
     work: Callable[[Workspace, range], None], workspaces: Sequence[Workspace], units: int
 ) -> None:
-    """``work(workspace, some units)`` for all units from 0 on: as many threads as there are
-    workspaces, each with its own and with neighbouring units.
+    """Call ``work(workspace, units)`` on one thread per workspace, each with a range of
+    neighbouring units.
 
-    The threads have ended when it returns: nothing holds a view of an operand any more.
+    Together the ranges cover the units from 0 to before ``units``. The threads have ended when this
+    returns, so nothing holds a view of an operand any more.
+
+    Args:
+        work: function of a workspace and a range of units.
+        workspaces: one workspace for each thread.
+        units: number of pieces of work.
     """
     pairs = zip(workspaces, shares(units, len(workspaces)), strict=True)
     parts = [partial(work, workspace, some) for workspace, some in pairs if some]
@@ -40,18 +45,30 @@ def spread(
         end.result()
 
 
-def own(workspace: Array, extents: int) -> list[Array]:
-    """The workspace of each thread, of so many extents; one thread's has no axis for them."""
+def thread_workspaces(workspace: Array, extents: int) -> list[Array]:
+    """Workspaces of the threads, as a list.
+
+    Args:
+        workspace: one thread's workspace, or those of several threads along a first axis of their
+            own.
+        extents: number of axes of one thread's workspace.
+    """
     return [workspace] if workspace.ndim == extents else list(workspace)
 
 
 def shares(units: int, count: int) -> list[range]:
-    """Neighbouring units in ``count`` shares, whose sizes differ by one at most."""
+    """Ranges of neighbouring units, ``count`` of them, whose lengths differ by at most one."""
     ends = [units * index // count for index in range(count + 1)]
     return [range(ends[index], ends[index + 1]) for index in range(count)]
 
 
-def pieces(units: range, each: int) -> Iterator[tuple[int, int, int]]:
-    """Units of which every image has ``each``, as (image, first, stop) within the image."""
-    for image in range(units.start // each, -(-units.stop // each)):
-        yield image, max(units.start - image * each, 0), min(units.stop - image * each, each)
+def image_ranges(units: range, per_image: int) -> Iterator[tuple[int, int, int]]:
+    """Yield a range of units image by image, as (image, first, stop) counted within the image.
+
+    Args:
+        units: range over the units of all images, one image after the other.
+        per_image: number of units in an image.
+    """
+    for image in range(units.start // per_image, -(-units.stop // per_image)):
+        start = image * per_image
+        yield image, max(units.start - start, 0), min(units.stop - start, per_image)

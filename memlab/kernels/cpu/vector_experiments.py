@@ -1,8 +1,9 @@
-"""Loops of lesson 05, in vectors of explicit width: arithmetic in registers, and reading an array.
+"""Loops of lesson 05 in vectors of explicit width: arithmetic in registers, and one pass over an
+array.
 
-A vector of so many lanes multiplies and adds, again and again. Many sums that do not wait for each
-other keep the processor busy. Nothing is read or written in the loop, so that its time is that of
-the arithmetic.
+In the first loop, vectors of a given number of lanes multiply and add, again and again. Many sums
+that do not depend on each other keep the processor busy. The loop reads and writes no memory, so
+its time is that of the arithmetic.
 """
 
 from __future__ import annotations
@@ -23,24 +24,27 @@ from memlab.kernels.cpu.vector_code import (
     REGISTERS,
     Value,
     Writer,
-    datas,
-    declared,
+    data_pointers,
+    declared_function,
+    intrinsic,
     unpacked,
     word,
-    written,
 )
 from memlab.kernels.registry import Array
 
 types: Any = numba.types
 
 NARROWEST = 128
-"""Bits in the narrowest vector that a dot product is made for."""
+"""Bits of the narrowest vector that a dot product exists for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """What is added up and what is multiplied, as NumPy stores it. ``needs`` are features of a
-    processor, of which one group must be there."""
+    """NumPy types of the sum and of the factors of one instruction.
+
+    ``needs`` are groups of processor features; the instruction exists if the processor has all
+    features of one group.
+    """
 
     sum: np.dtype[Any]
     factors: tuple[np.dtype[Any], ...]
@@ -48,26 +52,27 @@ class Arithmetic:
 
     @property
     def products(self) -> int:
-        """How many are added to one sum by one instruction."""
+        """Number of products that one instruction adds to a sum."""
         return self.sum.itemsize // self.factors[0].itemsize
 
     @property
     def bits(self) -> int:
-        """Of a value that is multiplied."""
+        """Bits of a factor."""
         return 8 * self.factors[0].itemsize
 
     @property
     def least(self) -> int:
-        """The fewest lanes."""
+        """Smallest number of lanes."""
         return 1 if self.products == 1 else NARROWEST // self.bits
 
     @property
     def here(self) -> bool:
-        """Whether the processor that the code is compiled for has the instruction."""
+        """True if the processor that the code is compiled for has the instruction."""
         return any(group <= FEATURES for group in self.needs)
 
 
 def _arithmetic(total: str, factors: str, *needs: set[str]) -> Arithmetic:
+    """Arithmetic from names of NumPy types and groups of processor features."""
     groups = tuple(map(frozenset, needs)) or (frozenset[str](),)
     return Arithmetic(np.dtype(total), tuple(map(np.dtype, factors.split())), groups)
 
@@ -78,17 +83,18 @@ ARITHMETIC = {
     "bf16": _arithmetic("float32", "uint16 uint16", {"avx512bf16", "avx512vl"}),
     "int8": _arithmetic("int32", "uint8 int8", {"avx512vnni", "avx512vl"}, {"avxvnni"}),
 }
-"""By format. bf16 and int8 are dot products: of 2 values to an fp32 sum, of 4 to an int32 sum."""
+"""Arithmetic by format. bf16 and int8 are dot products: of 2 values to an fp32 sum, of 4 to an
+int32 sum."""
 
 
 def available() -> tuple[str, ...]:
-    """The formats that the processor computes in vectors."""
-    return tuple(name for name, each in ARITHMETIC.items() if each.here)
+    """Names of the formats that this processor computes in vectors."""
+    return tuple(name for name, arithmetic in ARITHMETIC.items() if arithmetic.here)
 
 
 @dataclass(frozen=True)
 class MicroKernel:
-    """A loop over ``sums`` vectors of ``lanes`` values that do not wait for each other."""
+    """Loop over ``sums`` vectors of ``lanes`` values each, which do not depend on each other."""
 
     format: str
     lanes: int
@@ -97,33 +103,40 @@ class MicroKernel:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of the sums: vectors by lanes, of which a dot product fills fewer."""
+        """Shape of the array of sums: number of vectors by values in each. A dot product has fewer
+        sums than lanes."""
         return self.sums, self.lanes // ARITHMETIC[self.format].products
 
     def __call__(self, start: Array, factors: Sequence[Array], steps: int) -> Array:
-        """The sums after so many steps, from ``start``.
+        """Return the sums after ``steps`` steps.
 
-        A step is ``sum + sum * x`` in fp64 and fp32, with one value x; it is ``sum + x . y`` with
-        2 values each in bf16 (their bits as uint16), and with 4 in int8 (uint8 by int8).
+        A step is ``sum + sum * x`` in fp64 and fp32, with one value x. It is ``sum + x . y`` with 2
+        values each in bf16 (their bits as uint16), and with 4 in int8 (uint8 by int8).
+
+        Args:
+            start: initial sums, of the loop's ``shape``.
+            factors: the arrays x and, for a dot product, y.
+            steps: number of steps, from 1 on.
 
         Raises:
-            InputError: other shapes or types, or no step.
+            InputError: an array has another shape or type, or there is no step.
         """
         kind, steps = ARITHMETIC[self.format], whole_number("steps", steps)
         wanted = [(self.shape, kind.sum), *(((kind.products,), dtype) for dtype in kind.factors)]
-        given = [(each.shape, each.dtype) for each in (start, *factors)]
-        if given != wanted:
+        passed = [(array.shape, array.dtype) for array in (start, *factors)]
+        if passed != wanted:
             listed = ", ".join(f"{dtype} {shape}" for shape, dtype in wanted)
             raise InputError(f"{self.format} in {self.lanes} lanes takes arrays {listed}, got "
-                             f"{shorten(given)}; try run(steps).")  # fmt: skip
+                             f"{shorten(passed)}; try run(steps).")  # fmt: skip
         out = np.empty(self.shape, kind.sum)
         as_one = kind.sum if kind.products == 1 else np.dtype("int32")
-        words = tuple(np.ascontiguousarray(each).view(as_one)[0] for each in factors)
+        words = tuple(np.ascontiguousarray(array).view(as_one)[0] for array in factors)
         self.code(np.ascontiguousarray(start).reshape(-1), out.reshape(-1), words, steps)
         return out
 
     def run(self, steps: int) -> int:
-        """Operations done in so many steps: a product and an addition for each lane."""
+        """Run ``steps`` steps on prepared values and return the number of operations: a product and
+        an addition per lane."""
         kind = ARITHMETIC[self.format]
         # factors of 0: the sums stay far from infinity and from what is slow below normal
         factors = [np.zeros(kind.products, dtype) for dtype in kind.factors]
@@ -132,12 +145,18 @@ class MicroKernel:
 
 
 def micro_kernel(format: str, lanes: int) -> MicroKernel:
-    """The loop for vectors of so many lanes; wider ones than the processor has become several.
+    """Return the loop for vectors of ``lanes`` values of a format.
 
-    It is compiled at its first call, and kept.
+    Vectors that are wider than those of the processor become several. The loop is compiled at its
+    first call, and kept.
+
+    Args:
+        format: ``"fp64"``, ``"fp32"``, ``"bf16"`` or ``"int8"``.
+        lanes: a power of two, at most 64.
 
     Raises:
-        InputError: no such format, none on this processor, or no such number of lanes.
+        InputError: there is no such format, this processor does not compute it, or the number of
+            lanes is not allowed.
     """
     kind = one_option("format of vectors", format, ARITHMETIC)
     if not kind.here:
@@ -153,6 +172,7 @@ def micro_kernel(format: str, lanes: int) -> MicroKernel:
 
 @cache
 def _compiled(format: str, lanes: int) -> MicroKernel:
+    """Loop for a format and a number of lanes that are known to be allowed."""
     kind = ARITHMETIC[format]
     # the operands, and what the compiler needs, take the other registers
     sums = max(1, 3 * REGISTERS // 4 // max(1, lanes * kind.bits // BITS))
@@ -164,23 +184,24 @@ def _compiled(format: str, lanes: int) -> MicroKernel:
     return MicroKernel(format, lanes, sums, numba.njit(nogil=True)(code))
 
 
-@written
+@intrinsic
 def _repeat(
     typing: Any, products: Any, lanes: Any, sums: Any, start: Any, out: Any, factors: Any,
     steps: Any,
 ) -> Any:  # fmt: skip
-    """``sums`` vectors through so many steps; at least one step."""
-    real, each = start.dtype, products.literal_value
-    bits = lanes.literal_value // each * real.bitwidth
+    """Write the code that takes ``sums`` vectors through ``steps`` steps; there is at least one
+    step."""
+    real, per_sum = start.dtype, products.literal_value
+    bits = lanes.literal_value // per_sum * real.bitwidth
     # a dot product is an instruction, and there is none for more than a vector
-    pieces = 1 if each == 1 else max(1, bits // BITS)
+    pieces = 1 if per_sum == 1 else max(1, bits // BITS)
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
         *_, start_, out_, factors_, steps_ = args
-        start_, out_ = datas(context, builder, (start, start_), (out, out_))
+        start_, out_ = data_pointers(context, builder, (start, start_), (out, out_))
         write = Writer(builder, real, bits // pieces)
         places = [word(n * write.lanes) for n in range(sums.literal_value * pieces)]
-        step = (_fused if each == 1 else _dot)(write, unpacked(builder, factors_))
+        step = (_fused_step if per_sum == 1 else _dot_step)(write, unpacked(builder, factors_))
         first = [write.load(start_, place) for place in places]
         for place, total in zip(places, _loop(write, first, steps_, step), strict=True):
             write.store(total, out_, place)
@@ -190,27 +211,29 @@ def _repeat(
     return signature, code
 
 
-def _fused(write: Writer, factors: list[Value]) -> Callable[[Value], Value]:
-    """What changes is factor and addend: ARM adds in place, and no product can be kept."""
-    factor = write.spread(factors[0])
-    return lambda total: write.fused(total, factor, total)
+def _fused_step(write: Writer, factors: list[Value]) -> Callable[[Value], Value]:
+    """Step ``total * factor + total``. The changing value is both factor and addend, because ARM
+    adds in place, and so that no product can be kept from one step to the next."""
+    factor = write.broadcast(factors[0])
+    return lambda total: write.multiply_add(total, factor, total)
 
 
-def _dot(write: Writer, factors: list[Value]) -> Callable[[Value], Value]:
-    """A processor's own instruction, whose operands are words of 32 bits in each lane."""
+def _dot_step(write: Writer, factors: list[Value]) -> Callable[[Value], Value]:
+    """Step that is one dot-product instruction of the processor, whose operands are words of 32
+    bits in each lane."""
     words = ir.VectorType(ir.IntType(32), write.lanes)
-    pair = [write.spread(each, words) for each in factors]
-    name = "avx512.vpdpbusd" if write.whole else "avx512bf16.dpbf16ps"
+    pair = [write.broadcast(factor, words) for factor in factors]
+    name = "avx512.vpdpbusd" if write.is_integer else "avx512bf16.dpbf16ps"
     kind = ir.FunctionType(write.vector, [write.vector, words, words])
     full = f"llvm.x86.{name}.{32 * write.lanes}"
-    function = declared(write.builder, full, kind)
+    function = declared_function(write.builder, full, kind)
     return lambda total: write.builder.call(function, [total, *pair])
 
 
 def _loop(
     write: Writer, first: list[Value], steps: Value, step: Callable[[Value], Value]
 ) -> list[Value]:
-    """Every sum, changed by so many steps."""
+    """Write a loop of ``steps`` steps, and return the changed sums."""
     builder, before = write.builder, write.builder.block
     body, end = builder.append_basic_block("step"), builder.append_basic_block("done")
     builder.branch(body)
@@ -231,16 +254,16 @@ def _loop(
 
 
 VECTORS = 8
-"""Sums that do not wait for each other."""
+"""Number of sums that do not depend on each other."""
 BLOCK = VECTORS * BITS // 8
 """Bytes that are read at a time."""
 
 
 def total(values: Array) -> Any:
-    """The sum of an array in its own format, in any order; whole numbers wrap around.
+    """Return the sum of an array in its own format, added in any order; whole numbers wrap around.
 
     Raises:
-        InputError: the array has gaps, is empty or no multiple of ``BLOCK`` bytes.
+        InputError: the array has gaps, is empty, or is no multiple of ``BLOCK`` bytes.
     """
     fits = values.flags.c_contiguous and values.nbytes and values.nbytes % BLOCK == 0
     if not fits:
@@ -253,16 +276,18 @@ def total(values: Array) -> Any:
 
 @numba.njit(nogil=True)
 def _total(values: Array) -> Any:
+    """Sum of the values of a line of whole blocks, compiled."""
     return _add_lanes(BITS, VECTORS, values, np.int64(values.size))
 
 
-@written
+@intrinsic
 def _add_lanes(typing: Any, bits: Any, vectors: Any, values: Any, count: Any) -> Any:
-    """The sum of ``count`` values, whole blocks of them; at least one block."""
+    """Write the code for the sum of ``count`` values, which fill at least one block and only whole
+    blocks."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
         _, _, values_, count_ = args
-        (data,) = datas(context, builder, (values, values_))
+        (data,) = data_pointers(context, builder, (values, values_))
         write, before = Writer(builder, values.dtype, bits.literal_value), builder.block
         body, end = builder.append_basic_block("add"), builder.append_basic_block("added")
         builder.branch(body)
@@ -270,7 +295,7 @@ def _add_lanes(typing: Any, bits: Any, vectors: Any, values: Any, count: Any) ->
         place = builder.phi(write.word)
         sums = [builder.phi(write.vector) for _ in range(vectors.literal_value)]
         following = [
-            write.added(sum_, write.load(data, write.sum(place, n * write.lanes)))
+            write.add(sum_, write.load(data, write.sum(place, n * write.lanes)))
             for n, sum_ in enumerate(sums)
         ]
         onward = write.sum(place, len(sums) * write.lanes)
@@ -283,8 +308,8 @@ def _add_lanes(typing: Any, bits: Any, vectors: Any, values: Any, count: Any) ->
         builder.cbranch(builder.icmp_signed("<", onward, count_), body, end)
         builder.position_at_end(end)
         first, *rest = following
-        for each in rest:
-            first = write.added(first, each)
-        return write.total(first)
+        for vector in rest:
+            first = write.add(first, vector)
+        return write.lane_sum(first)
 
     return values.dtype(bits, vectors, values, types.int64), code

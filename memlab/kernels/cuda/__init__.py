@@ -1,11 +1,10 @@
-"""The arithmetic on a GPU, or in Numba's simulator of one: the kernels of ``memlab.kernels``.
+"""Kernels of ``memlab.kernels`` on a GPU, or in Numba's simulator of one.
 
->>> from memlab.kernels.cuda import im2col
+>>> from memlab.kernels.cuda import im2col  # first
 >>> from numba import cuda
->>> im2col(cuda.to_device(x), k=3, pad=1)
 
-This package comes before the first import of ``numba.cuda``: it looks for a GPU, and where there is
-none, switches the simulator on.
+This package must be imported before ``numba.cuda``: it looks for a GPU, and where there is none, it
+switches the simulator on.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ simulated()
 
 
 def all_kernels() -> list[Compiled]:
-    """Every kernel as a Python function, once for each signature that it is called with.
+    """Return every kernel as a Python function, once for each signature that it is called with.
 
     They need no GPU: ``numba.cuda.compile_ptx(kernel.function, kernel.signature, cc=(9, 0))``
     compiles one where ``NUMBA_ENABLE_CUDASIM=0`` keeps the simulator away.
@@ -39,7 +38,7 @@ def all_kernels() -> list[Compiled]:
 
 
 def __getattr__(name: str) -> Any:
-    """The public functions, loaded when first asked for."""
+    """Return ``im2col`` or ``col2im``; their module is imported at the first use."""
     if name not in __all__:
         raise AttributeError(f"memlab.kernels.cuda has no {name!r}; it has {', '.join(__all__)}.")
     value = getattr(import_module("memlab.kernels.cuda.conv.im2col"), name)

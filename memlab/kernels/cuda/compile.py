@@ -1,7 +1,7 @@
-"""Kernels for a GPU: what their arguments are, how they are compiled, listed and launched.
+"""Kernels for a GPU: types of their arguments, compilation, list and launch.
 
-A kernel's annotations are its signature, so that every kernel can be compiled, and looked at,
-where there is no GPU. Arrays reach it as lines of values, whatever their shape.
+A kernel's annotations are its signature, so every kernel can be compiled, and looked at, where
+there is no GPU. Arrays are passed to it as lines of values, whatever their shape.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from memlab.kernels.registry import DTYPES, Array
 
 Function = Callable[..., Any]
 Shape = tuple[tuple[int, ...], tuple[int, ...]]
-"""Of a launch: blocks in the grid, threads in a block."""
+"""Shape of a launch: blocks in the grid, threads in a block."""
 
 Values = Annotated[Array, "values"]
-"""A line of values in the format of the step."""
+"""Line of values in the format of the step."""
 Bytes = Annotated[Array, "bytes"]
 Labels = Annotated[Array, "labels"]
 Places = Annotated[Array, "places"]
-"""Indices into a window, in the narrowest format that holds them."""
+"""Line of places in a window, in the narrowest format that holds them."""
 
 ELEMENTS = {
-    "values": tuple(getattr(types, each) for each in DTYPES.values()),
+    "values": tuple(getattr(types, dtype) for dtype in DTYPES.values()),
     "bytes": (types.uint8,),
     "labels": (types.int64,),
     "places": (types.uint8, types.int32),
@@ -42,7 +42,7 @@ SIMULATED = simulated()
 
 
 class Compiled(NamedTuple):
-    """A kernel as a Python function, and the types of its arguments in one format."""
+    """Kernel as a Python function, with its name and the types of its arguments in one format."""
 
     name: str
     function: Function
@@ -50,42 +50,50 @@ class Compiled(NamedTuple):
 
 
 FUNCTIONS: dict[str, Function] = {}
-"""Every kernel, by the names of its file and itself."""
+"""Every kernel, by ``file.name``."""
 
 
 def compiled(function: Function, of: Function | None = None) -> Any:
-    """A kernel, compiled at its first launch per format, and listed.
+    """Make a kernel of a function, and list it; it is compiled at its first launch per format.
 
-    One that is made around another function, ``of``, has the name of that. What it calls of
-    ``memlab.kernels.formulas`` becomes part of it.
+    Functions of ``memlab.kernels.formulas`` that it calls become part of it.
+
+    Args:
+        function: the kernel in Python.
+        of: the function that the kernel was made from, if it is listed under that function's name.
     """
-    named, whole = of or function, _with_maps(function)
+    named, expanded = of or function, _with_formulas_inlined(function)
     file = named.__module__.rpartition(".")[2]
-    FUNCTIONS[f"{file}.{named.__name__.lstrip('_')}"] = whole
-    return cuda.jit(whole)
+    FUNCTIONS[f"{file}.{named.__name__.lstrip('_')}"] = expanded
+    return cuda.jit(expanded)
 
 
 def inlined(function: Function, here: dict[str, Any] | None = None) -> Any:
-    """A function whose code becomes part of the kernels that call it.
+    """Function whose code becomes part of the kernels that call it.
 
-    ``here`` are the globals of the kernels' file, for a function of another file that uses
-    ``cuda`` and no other global: the simulator has its own ``cuda``, and puts it there alone.
+    Args:
+        function: the function in Python.
+        here: globals of the kernels' file, for a function of another file that uses ``cuda`` and no
+            other global. The simulator replaces ``cuda`` only in the globals of the kernels' file.
     """
     if not SIMULATED:
-        return cuda.jit(device=True, inline="always")(_with_maps(function))
+        return cuda.jit(device=True, inline="always")(_with_formulas_inlined(function))
     return function if here is None else FunctionType(function.__code__, here)
 
 
-def _with_maps(function: Function) -> Function:
-    """A function with those that it calls of ``memlab.kernels.formulas`` inlined; the simulator
-    runs them as they are."""
+def _with_formulas_inlined(function: Function) -> Function:
+    """Copy of a function in which the functions of ``memlab.kernels.formulas`` that it calls are
+    inlined.
+
+    The simulator calls them as they are, so there the function itself is returned.
+    """
     maps = {} if SIMULATED else called(function)
     if not maps:
         return function
     assert isinstance(function, FunctionType)
-    names = function.__globals__ | {name: inlined(each) for name, each in maps.items()}
-    whole = FunctionType(function.__code__, names, closure=function.__closure__)
-    return update_wrapper(whole, function)
+    names = function.__globals__ | {name: inlined(formula) for name, formula in maps.items()}
+    copy = FunctionType(function.__code__, names, closure=function.__closure__)
+    return update_wrapper(copy, function)
 
 
 def all_kernels() -> list[Compiled]:
@@ -98,24 +106,24 @@ def all_kernels() -> list[Compiled]:
 
 
 def signatures(function: Function) -> list[tuple[Any, ...]]:
-    """The types of a kernel's arguments, once for each choice of formats."""
+    """Types of a kernel's arguments, once for each choice of formats."""
     hints = get_type_hints(function, include_extras=True)
     del hints["return"]
     chosen = [dict(zip(ELEMENTS, choice, strict=True)) for choice in product(*ELEMENTS.values())]
-    found = [tuple(_type(hint, elements) for hint in hints.values()) for elements in chosen]
-    return list(dict.fromkeys(found))
+    choices = [tuple(_type(hint, elements) for hint in hints.values()) for elements in chosen]
+    return list(dict.fromkeys(choices))
 
 
 def _type(hint: Any, elements: dict[str, Any]) -> Any:
-    """Numba's type: one or several lines of values, several numbers in the format of the values, a
-    named tuple of those, or a number."""
+    """Numba's type for an annotation: one or several lines of values, several numbers in the format
+    of the values, a named tuple of those, or a number."""
     if hasattr(hint, "__metadata__"):
         name, *count = hint.__metadata__
         kind = elements[name] if hint.__origin__ is float else elements[name][::1]
         return types.UniTuple(kind, *count) if count else kind
     if hasattr(hint, "_fields"):
         own = get_type_hints(hint, include_extras=True).values()
-        kinds = [_type(each, elements) for each in own]
+        kinds = [_type(field, elements) for field in own]
         if len(set(kinds)) == 1:
             return types.NamedUniTuple(kinds[0], len(kinds), hint)
         return types.NamedTuple(kinds, hint)
@@ -123,7 +131,7 @@ def _type(hint: Any, elements: dict[str, Any]) -> Any:
 
 
 def launch(kernel: Any, shape: Shape, *arguments: Any) -> None:
-    """Run a kernel; on a GPU it may still run when this returns."""
+    """Run a kernel; on a GPU it may still be running when this returns."""
     if target().simulated:
         with simulation():
             kernel[shape](*arguments)
@@ -135,29 +143,32 @@ def launch(kernel: Any, shape: Shape, *arguments: Any) -> None:
 
 
 THREADS = 4 if SIMULATED else 256
-"""In a block."""
+"""Threads in a block."""
 BLOCKS = 2 if SIMULATED else 2**11
-"""At most, where a thread goes on to another value: several for every multiprocessor there is."""
+"""Largest number of blocks whose threads go on to another value; a GPU gets several for each of its
+multiprocessors."""
 WIDE, HIGH = (2, 2) if SIMULATED else (2**31 - 1, 2**16 - 1)
-"""Blocks along the first axis of a grid, and along the two others, at most: CUDA's limits."""
+"""Most blocks along the first axis of a grid, and along the two others: CUDA's limits."""
 DEEP = 2 if SIMULATED else 8
-"""Threads of a block along its third axis, at most."""
+"""Largest number of threads of a block along its third axis."""
 
 
 def values(count: int, batch: int = 1) -> Shape:
-    """For each sample of a batch, threads that take its ``count`` values in turns."""
+    """Launch shape in which threads take the ``count`` values of each sample in turns."""
     high = min(batch, HIGH)
     wide = min(-(-count // THREADS), max(1, BLOCKS // high))
     return (wide, high), (THREADS, 1)
 
 
 def results(count: int, columns: int) -> Shape:
-    """For each of ``count`` results, a block of THREADS threads that walks over rows."""
+    """Launch shape with a block of THREADS threads for each of ``count`` results, arranged for rows
+    of ``columns`` values."""
     return (count,), _lanes(columns, THREADS)
 
 
 def planes(columns: int, rows: int, planes: int, deep: int = 1) -> Shape:
-    """For each place of each plane, a thread, or ``deep`` of them; neighbours in one row."""
+    """Launch shape with a thread, or ``deep`` threads, for each place of each plane; neighbours are
+    in one row."""
     z = min(deep, DEEP)
     x, y = _lanes(columns, 1 << (THREADS // z).bit_length() - 1)
     grid = min(-(-columns // x), WIDE), min(-(-rows // y), HIGH), min(planes, HIGH)
@@ -165,6 +176,7 @@ def planes(columns: int, rows: int, planes: int, deep: int = 1) -> Shape:
 
 
 def _lanes(columns: int, threads: int) -> tuple[int, int]:
-    """A block of a power of two of threads: in one row, or in several where rows are short."""
+    """Columns and rows of a block with a power of two of threads: one row, or several where rows
+    are short."""
     x = min(threads, 1 << (columns - 1).bit_length())
     return x, threads // x

@@ -1,11 +1,11 @@
-"""NVIDIA's driver, as ``numba.cuda`` holds it inside.
+"""Parts of NVIDIA's driver inside ``numba.cuda`` that are not public.
 
-Its public names allocate and copy, but not so that each allocation goes to the driver at once and
-is counted (NBEP 7 describes a plugin for that, for a context that is still to be made), nor on a
-stream that does not wait for the kernels. Where a version has them no more, the run on a GPU that
-needs them is refused; plans and runs on the processor are as before.
+The public names of ``numba.cuda`` allocate and copy. But they cannot make each allocation go to the
+driver at once and be counted (NBEP 7 describes a plugin for that, for a context that does not exist
+yet), nor copy on a stream that does not wait for the kernels. Where a version lacks these parts, a
+run on a GPU that needs them is refused; plans and runs on the processor are not affected.
 
-``numba.cuda`` decides at its first import between a GPU and the simulator, so nothing is taken from
+``numba.cuda`` decides at its first import between a GPU and the simulator, so nothing is read from
 it before it is used.
 """
 
@@ -20,18 +20,18 @@ MEASURE, RUN = "measure on a GPU", "run on a GPU"
 HOME = "numba.cuda.cudadrv"
 
 DRIVER = Internal(NUMBA_CUDA, f"{HOME}.driver", "driver", RUN)
-"""The driver's own functions: ``cuMemAlloc``, ``cuStreamCreate`` ..."""
+"""Functions of the driver: ``cuMemAlloc``, ``cuStreamCreate`` ..."""
 ERROR = Internal(NUMBA_CUDA, f"{HOME}.driver", "CudaAPIError", RUN)
 PINNED = Internal(NUMBA_CUDA, f"{HOME}.driver", "PinnedMemory", MEASURE)
-"""Page-locked bytes of the host, as a manager of memory returns them."""
+"""Page-locked bytes of the host, as a memory manager returns them."""
 MANAGER = Internal(NUMBA_CUDA, f"{HOME}.driver.Context", "memory_manager", MEASURE)
-"""What allocates in a context."""
+"""Memory manager of a context, which allocates in it."""
 PENDING = Internal(NUMBA_CUDA, f"{HOME}.driver.HostOnlyCUDAMemoryManager", "deallocations", RUN)
-"""What Numba's own manager holds back to free it later."""
+"""Memory that Numba's own manager holds back to free it later."""
 BYTES = Internal(NUMBA_CUDA, f"{HOME}.devicearray.DeviceNDArray", "gpu_data", RUN)
-"""Where the values of a device array lie."""
+"""Memory of a device array."""
 WHOSE = Internal(NUMBA_CUDA, "numba.cuda", "implementation", RUN)
-"""Whether ``numba.cuda`` is the old one that Numba brings."""
+"""Name that tells whether ``numba.cuda`` is the old one inside Numba."""
 MEMSET = Internal(
     NUMBA_CUDA, f"{HOME}.driver", "device_memset", "time how the driver clears memory"
 )
@@ -41,17 +41,18 @@ SUPPORTED = Internal(
 
 
 def built_in() -> bool:
-    """Whether ``numba.cuda`` is the old one, whose manager and streams work in another way."""
+    """Return whether ``numba.cuda`` is the old one inside Numba, whose memory manager and streams
+    work in another way."""
     return bool(WHOSE() == "Built-in")
 
 
 def driver() -> Any:
-    """The driver's functions."""
+    """Functions of the CUDA driver."""
     return DRIVER()
 
 
 def flat(array: Any, length: int) -> Any:
-    """So many values from the first of a device array on, as an array of one axis."""
+    """View of ``length`` values, from the first of a device array on, as an array of one axis."""
     try:
         memory = array.gpu_data
     except AttributeError:
@@ -60,8 +61,8 @@ def flat(array: Any, length: int) -> Any:
 
 
 def free_pending(context: Any) -> None:
-    """Free what Numba's own manager holds back to free it later, several at once; memlab's has
-    nothing of that kind."""
+    """Free the memory that Numba's own manager holds back to free it later; memlab's manager holds
+    nothing back."""
     pending = getattr(context.memory_manager, PENDING.name, None)
     if pending is not None:
         pending.clear()

@@ -1,8 +1,8 @@
-"""Numba's simulator of a GPU, from inside: what kernels need of it beside what it does.
+"""Parts of Numba's simulator of a GPU that are not public, which kernels need.
 
-Shared arrays are to be shared, threads are to take short turns, and an operand is to be seen as a
-line of values. The simulator's public face is that of ``numba.cuda``, which tells nothing of its
-arrays and threads. Where a version is made in another way, only runs on a simulated GPU are
+Shared arrays must really be shared, threads must take short turns, and an operand must be visible
+as a line of values. The simulator's public names are those of ``numba.cuda``, which tell nothing of
+its arrays and threads. Where a version works in another way, only runs on a simulated GPU are
 refused.
 """
 
@@ -25,15 +25,15 @@ from memlab.private_api import Internal
 
 USE = "simulate a GPU"
 SHARED = Internal(NUMBA, "numba.cuda.simulator.kernelapi", "FakeCUDAShared", USE)
-"""The shared arrays of a block: two threads that ask for one at the same moment can each get
-their own, so memlab's take their place."""
+"""Shared arrays of a block. Two threads that ask for one at the same moment can each get their own,
+so memlab replaces the class."""
 ALLOCATIONS = Internal(NUMBA, "numba.cuda.simulator.kernelapi.FakeCUDAShared", "_allocations", USE)
 ARRAY = Internal(NUMBA, "numba.cuda.simulator.cudadrv.devicearray", "FakeCUDAArray", USE)
-"""A device array, which is made of one of NumPy's."""
+"""Device array, which wraps a NumPy array."""
 VALUES = Internal(NUMBA, "numba.cuda.simulator.cudadrv.devicearray.FakeCUDAArray", "_ary", USE)
 END = "end a simulated kernel"
 THREAD = Internal(NUMBA, "numba.cuda.simulator.kernel", "BlockThread", END)
-"""A thread of a kernel, which may wait for another one for ever."""
+"""Thread of a kernel, which may wait for another one for ever."""
 ABORT = Internal(NUMBA, "numba.cuda.simulator.kernel.BlockThread", "abort", END)
 WAITING = Internal(NUMBA, "numba.cuda.simulator.kernel.BlockThread", "syncthreads_event", END)
 
@@ -42,32 +42,33 @@ _array_class = cache(ARRAY)
 TURN = 1e-4
 """Seconds after which a thread lets another one run."""
 DEVICE = "numba.cuda.simulator.cudadrv."
-"""The modules that stand for the driver. What any of them allocates lies on the device, ..."""
+"""Modules that stand for the driver. Arrays that they allocate lie on the device, except those of
+``HOST``."""
 HOST = ("copy_to_host", "copy_to_device")
-"""... but for these functions, which make arrays of the host. The meter is told that page-locked
-ones are the host's, too."""
+"""Functions of those modules that allocate on the host. Page-locked arrays, too, are reported to
+the meter as the host's."""
 
 
 @cache
-def share() -> None:
-    """Put shared arrays that are shared into the simulator.
+def fix_shared_arrays() -> None:
+    """Replace the simulator's shared arrays by arrays that all threads of a block share.
 
     Raises:
-        InternalError: its own work in another way.
+        InternalError: the simulator's own shared arrays work in another way.
     """
     base: Any = SHARED()
     ALLOCATIONS.of(base(0))
 
     class SharedArrays(base):  # type: ignore[misc]  # Numba's
-        """The shared arrays of a block, each made once."""
+        """Shared arrays of a block, each allocated once."""
 
         def __init__(self, size: int) -> None:
             super().__init__(size)
             self._lock = Lock()
 
         def array(self, shape: Any, dtype: Any, alignment: int | None = None) -> Any:
-            """The array of the line that asks for it; of shape 0, the one that the launch
-            brings."""
+            """Shared array of the source line that asks for it; with shape 0, the one that the
+            launch provides."""
             if shape == 0:
                 return super().array(shape, dtype)
             caller = sys._getframe(1)
@@ -75,8 +76,8 @@ def share() -> None:
             with self._lock:
                 if place not in self._allocations:
                     plain = isinstance(dtype, np.dtype | type)  # else Numba's, of the same name
-                    made = np.empty(shape, dtype if plain else str(dtype))
-                    self._allocations[place] = made
+                    array = np.empty(shape, dtype if plain else str(dtype))
+                    self._allocations[place] = array
                 return self._allocations[place]
 
     setattr(sys.modules[SHARED.home], SHARED.name, SharedArrays)
@@ -84,13 +85,15 @@ def share() -> None:
 
 @contextmanager
 def simulation() -> Iterator[None]:
-    """Let threads take short turns, since they wait for each other; and warn of no number that
-    leaves its range, as a GPU does not.
+    """Context in which a simulated kernel runs.
+
+    Its threads take short turns, since they wait for each other, and numbers that leave their range
+    cause no warning, as on a GPU.
 
     Raises:
         InternalError: this simulator works in another way.
     """
-    share()
+    fix_shared_arrays()
     before = sys.getswitchinterval()
     sys.setswitchinterval(TURN)
     try:
@@ -102,26 +105,27 @@ def simulation() -> Iterator[None]:
 
 
 def device_array(values: np.ndarray[Any, Any]) -> Any:
-    """An array of the simulated device that has these values, and no copy of them."""
+    """Array of the simulated device over the memory of a NumPy array, without a copy."""
     return _array_class()(values)
 
 
-def values_of(array: Any) -> Any:
-    """NumPy's array inside one of the simulated device."""
+def numpy_values(array: Any) -> Any:
+    """NumPy array inside an array of the simulated device."""
     try:
         return array._ary
     except AttributeError:
         raise VALUES.missing() from None
 
 
-def made_by_device(frame: FrameType) -> bool:
-    """Whether a function that allocates stands for the device's memory."""
+def is_device_allocation(frame: FrameType) -> bool:
+    """Return whether the function of a frame allocates on behalf of the simulated device."""
     module = str(frame.f_globals.get("__name__", ""))
     return module.startswith(DEVICE) and frame.f_code.co_name not in HOST
 
 
 def stop_threads(patience: float) -> None:
-    """End the simulated threads, which may wait for each other for ever; so many seconds each."""
+    """End all simulated threads, which may wait for each other for ever; wait at most ``patience``
+    seconds for each."""
     kind = THREAD()
     left = [thread for thread in threading.enumerate() if isinstance(thread, kind)]
     for thread in left:

@@ -1,7 +1,7 @@
-"""What the CUDA kernels run on: a GPU, or Numba's simulator where there is none.
+"""Target of the CUDA kernels: a GPU, or Numba's simulator where there is none.
 
-Numba decides between the two when ``numba.cuda`` is first imported, so the GPU is looked for
-before: in the driver's own library, which asks nothing of Numba.
+Numba decides between the two when ``numba.cuda`` is first imported. So the GPU is looked for before
+that, in the driver's own library, which does not involve Numba.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ import numba
 from memlab.errors import InputError
 
 SWITCH = "NUMBA_ENABLE_CUDASIM"
-"""The variable by which a user decides: 1 for the simulator, 0 for the real package."""
+"""Environment variable by which a user decides: 1 for the simulator, 0 for the real package."""
 EXTRAS = "try pip install 'memlab[cuda13]', or 'memlab[cuda12]' for an older driver"
 CONFIG: Any = numba.config
 MAJOR, MINOR = 75, 76
-"""The driver's numbers for the two parts of a compute capability."""
+"""Numbers of the driver's attributes for the two parts of a compute capability."""
 
 
 @dataclass(frozen=True, slots=True)
 class CudaTarget:
-    """A GPU with its compute capability, or the simulator, which has none."""
+    """GPU with its name and compute capability, or the simulator, which has none."""
 
     name: str
     simulated: bool
@@ -40,30 +40,32 @@ SIMULATOR = CudaTarget("simulator", True, None)
 
 @cache
 def target() -> CudaTarget:
-    """The GPU that kernels run on, else the simulator.
+    """Return the GPU that kernels run on, or the simulator if there is none.
 
     Raises:
-        InputError: Numba cannot use the GPU that is there, or was told to use one and there is
+        InputError: Numba cannot use the GPU that is there, or it was told to use a GPU and there is
             none.
     """
     if simulated():
         return SIMULATOR
-    found = gpu()
-    if found is None:
+    device = gpu()
+    if device is None:
         raise InputError(
             "there is no GPU, and numba.cuda was imported without its simulator; set "
             f"{SWITCH}=1 and start Python again."
         )
     if not usable():
-        raise InputError(f"Numba cannot use the {found.name}: a part of CUDA is missing; {EXTRAS}.")
-    return found
+        raise InputError(
+            f"Numba cannot use the {device.name}: a part of CUDA is missing; {EXTRAS}."
+        )
+    return device
 
 
 def simulated() -> bool:
-    """Whether ``numba.cuda``, imported here at the latest, is the simulator.
+    """Return whether ``numba.cuda`` is the simulator; the first call imports it.
 
     Raises:
-        InputError: it cannot be imported.
+        InputError: ``numba.cuda`` cannot be imported.
     """
     if "numba.cuda" not in sys.modules and SWITCH not in os.environ and gpu() is None:
         CONFIG.ENABLE_CUDASIM = True
@@ -76,7 +78,7 @@ def simulated() -> bool:
 
 
 def usable() -> bool:
-    """Whether Numba finds the compiler and the libraries that it needs beside the driver."""
+    """Return whether Numba finds the compiler and the libraries that it needs beside the driver."""
     try:
         return bool(sys.modules["numba.cuda"].is_available())
     except Exception:  # whatever a broken installation raises
@@ -85,7 +87,7 @@ def usable() -> bool:
 
 @cache
 def gpu() -> CudaTarget | None:
-    """The first GPU that the driver lists, without a context on it."""
+    """First GPU that the driver lists, or None; no context is made on it."""
     driver = _driver()
     count, device, name = c.c_int(), c.c_int(), c.create_string_buffer(256)
     if driver is None or driver.cuInit(0) or driver.cuDeviceGetCount(c.byref(count)):
@@ -98,7 +100,7 @@ def gpu() -> CudaTarget | None:
 
 
 def _driver() -> Any:
-    """The driver's library, or ``None``."""
+    """Library of the CUDA driver, or None."""
     for name in ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1", "libcuda.so"):
         try:
             return c.CDLL(name)
@@ -108,6 +110,7 @@ def _driver() -> Any:
 
 
 def _attribute(driver: Any, number: int, device: c.c_int) -> int:
+    """Attribute of a device, by its number in the driver's interface."""
     value = c.c_int()
     driver.cuDeviceGetAttribute(c.byref(value), number, device)
     return value.value

@@ -1,5 +1,5 @@
-"""Formulas, index maps and random numbers in plain Python: they stand once, and the kernels of
-every device compile them."""
+"""Formulas, index maps and random numbers in plain Python, written once and compiled by the kernels
+of every device."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any
 
 
 def called(function: Callable[..., Any]) -> dict[str, FunctionType]:
-    """The functions of this folder that a function calls, by the names that they have there."""
+    """Functions of this package that a function calls, by the names that it calls them by."""
     assert isinstance(function, FunctionType)
-    loads = (each for each in get_instructions(function) if each.opname == "LOAD_GLOBAL")
-    names = {each.argval: function.__globals__.get(each.argval) for each in loads}
+    code = get_instructions(function)
+    names = [step.argval for step in code if step.opname == "LOAD_GLOBAL"]
+    values = {name: function.__globals__.get(name) for name in names}
     return {
-        name: each
-        for name, each in names.items()
-        if isinstance(each, FunctionType) and each.__module__.startswith(__name__ + ".")
+        name: value
+        for name, value in values.items()
+        if isinstance(value, FunctionType) and value.__module__.startswith(__name__ + ".")
     }

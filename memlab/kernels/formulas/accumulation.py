@@ -1,4 +1,4 @@
-"""A result is written, or added to what is there: how every kernel does it."""
+"""Write a result or add it to the value that is there: two helpers of every kernel."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from memlab.moved import old_names
 
 
 def write_or_add(array: Any, at: Any, value: Any, add: bool) -> None:
-    """``array[at] = value``, or ``array[at] += value``."""
+    """Set ``array[at] = value``, or ``array[at] += value`` where ``add`` is true."""
     if add:
         array[at] += value
     else:
         array[at] = value
 
 
-def beginning(array: Any, at: Any, add: bool) -> Any:
-    """What a sum begins with: what is there, or 0. Compiled for a processor, it is in fp64."""
+def initial_sum(array: Any, at: Any, add: bool) -> Any:
+    """Initial value of a sum: ``array[at]`` where ``add`` is true, else 0. Compiled for a
+    processor, the sum is in fp64."""
     return array[at] if add else 0
 
 

@@ -1,7 +1,7 @@
-"""Random numbers that can be asked for by index, in plain Python, for whoever compiles them.
+"""Random numbers by index, in plain Python that every device compiles.
 
-The generator is splitmix64 (Steele, Lea and Flood 2014); its i-th number needs none before it, so
-that any number of threads draw the same ones.
+The generator is splitmix64 (Steele, Lea and Flood 2014). Its i-th number needs none before it, so
+any number of threads draw the same numbers.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ _30, _27, _31 = _U(30), _U(27), _U(31)
 
 
 def mix(z: np.uint64) -> np.uint64:
-    """Spread 64 bits over 64 bits; products wrap around."""
+    """Hash 64 bits to 64 bits, so that every bit of the result depends on all bits of ``z``;
+    products wrap around."""
     z = (z ^ (z >> _30)) * _MIX1
     z = (z ^ (z >> _27)) * _MIX2
     return z ^ (z >> _31)
 
 
 def number(seed: np.uint64, index: int) -> np.uint64:
-    """The ``index``-th number, from 0 on; the seed is the ``mix`` of a key."""
+    """Random number at ``index``, from 0 on, in the sequence of ``seed``; a seed is the ``mix`` of
+    a key."""
     return mix(seed + _U(index + 1) * GOLDEN)

@@ -1,7 +1,7 @@
-"""Where a window reads that slides over an image, or over channels, in plain Python.
+"""Index maps of windows that slide over an image or over channels, in plain Python.
 
-The kernels of every device compile these functions, and a picture calls them as they are.
-Most hold along one axis: rows and columns follow the same map.
+The kernels of every device compile these functions, and a picture calls them as they are. Most hold
+along one axis: rows and columns follow the same map.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from memlab.kernels.operands import Geometry
 
 
 def source(place: int, position: int, stride: int, pad: int, dilation: int) -> int:
-    """The row of the image that output row ``place`` reads under kernel row ``position``.
+    """Row of the image that output row ``place`` reads under kernel row ``position``; columns
+    likewise.
 
-    Below 0, or from the image's height on, it lies in the padding and reads 0. The same for
-    columns (Dumoulin and Visin 2016, sections 2 and 5).
+    A result below 0, or from the image's height on, lies in the padding and reads 0 (Dumoulin and
+    Visin 2016, sections 2 and 5).
 
     >>> [source(0, ky, stride=2, pad=1, dilation=1) for ky in range(3)]
     [-1, 0, 1]
@@ -24,10 +25,10 @@ def source(place: int, position: int, stride: int, pad: int, dilation: int) -> i
 
 
 def reader(row: int, position: int, stride: int, pad: int, dilation: int) -> int:
-    """The output row that reads row ``row`` of the image under kernel row ``position``: the way
-    back of ``source``.
+    """Output row that reads row ``row`` of the image under kernel row ``position``: the inverse of
+    ``source``.
 
-    Below 0, or from the number of output rows on, there is none.
+    A result below 0, or from the number of output rows on, means that no output row does.
 
     >>> [reader(0, ky, stride=2, pad=1, dilation=1) for ky in range(3)]
     [-1, 0, -1]
@@ -38,8 +39,11 @@ def reader(row: int, position: int, stride: int, pad: int, dilation: int) -> int
 
 
 def inside(size: int, places: int, stride: int, shift: int) -> tuple[int, int]:
-    """Where a window that slides over a row meets the row: the places ``o``, from the first to
-    before the last, for which ``o * stride + shift`` lies inside a row of that size."""
+    """First output place, and the one after the last, at which a sliding window reads inside a row.
+
+    These are the places ``o`` below ``places`` with ``0 <= o * stride + shift < size``, where
+    ``size`` is the length of the row.
+    """
     if stride == 1:  # spares two divisions
         start, stop = -shift, size - shift
     else:
@@ -49,10 +53,11 @@ def inside(size: int, places: int, stride: int, shift: int) -> tuple[int, int]:
 
 
 def recurrence(stride: int, dilation: int) -> tuple[int, int]:
-    """After how many kernel positions the same rows are read again, and how many places later.
+    """Number of kernel positions after which the same rows are read again, and the shift in output
+    places.
 
-    ``source(place, position + positions) == source(place + places, position)``: the lowered rows
-    of one position are those of an earlier one, moved up.
+    ``source(place, position + positions) == source(place + places, position)``: the lowered rows of
+    one position are those of an earlier one, moved up.
 
     >>> recurrence(stride=2, dilation=1)
     (2, 1)
@@ -61,32 +66,33 @@ def recurrence(stride: int, dilation: int) -> tuple[int, int]:
     return positions, positions * dilation // stride
 
 
-def covered(place: int, kernel: int, size: int, at: Geometry) -> tuple[int, int]:
-    """The rows (or columns) under a window, from the first to before the last."""
+def covered_rows(place: int, kernel: int, size: int, at: Geometry) -> tuple[int, int]:
+    """First row under a pooling window, and the one after the last; columns likewise."""
     start = place * at.stride - at.pad
     return max(0, start), min(start + kernel, size)
 
 
-def counted(place: int, kernel: int, size: int, at: Geometry) -> int:
-    """The rows (or columns) that a window counts: those of the padding too, but not what hangs over
-    the padded image."""
+def counted_rows(place: int, kernel: int, size: int, at: Geometry) -> int:
+    """Number of rows (or columns) that average pooling divides by: padding counts, rows beyond the
+    padded image do not."""
     start = place * at.stride - at.pad
     return min(start + kernel, size + at.pad) - start
 
 
-def covering(row: int, kernel: int, places: int, at: Geometry) -> tuple[int, int]:
-    """The windows over a row (or column), from the first to before the last: the way back of
-    ``covered``."""
+def covering_windows(row: int, kernel: int, places: int, at: Geometry) -> tuple[int, int]:
+    """First output place whose pooling window covers a row (or column), and the one after the last:
+    the inverse of ``covered_rows``."""
     first = -((kernel - 1 - at.pad - row) // at.stride)
     return max(0, first), min(places, (row + at.pad) // at.stride + 1)
 
 
-def around(channel: int, channels: int, size: int) -> tuple[int, int]:
-    """The channels that local response normalisation sees from one, from the first to before the
-    last."""
+def channels_around(channel: int, channels: int, size: int) -> tuple[int, int]:
+    """First channel in the window of local response normalisation around ``channel``, and the one
+    after the last."""
     return max(0, channel - size // 2), min(channels, channel + (size - 1) // 2 + 1)
 
 
-def seeing(channel: int, channels: int, size: int) -> tuple[int, int]:
-    """The channels that see one: the way back of ``around``."""
+def channels_seeing(channel: int, channels: int, size: int) -> tuple[int, int]:
+    """First channel whose normalisation window contains ``channel``, and the one after the last:
+    the inverse of ``channels_around``."""
     return max(0, channel - (size - 1) // 2), min(channels, channel + size // 2 + 1)

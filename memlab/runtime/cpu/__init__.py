@@ -1,4 +1,4 @@
-"""NumPy arrays in this machine's memory."""
+"""Backend of the processor: NumPy arrays in this machine's memory."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from memlab.kernels.cpu.flat_arrays import bits
 from memlab.kernels.registry import Array
 from memlab.runtime.async_copies import PendingCopies
 from memlab.runtime.backend import ArrayPart, Backend
-from memlab.runtime.metering.meter import Reporting, the_hook
+from memlab.runtime.metering.meter import Reporting, process_hook
 
 
 class Cpu(Backend):
-    """The processor: an array is where it is read and written."""
+    """Backend of the processor, where device and host are one memory."""
 
     outside = ("panels that BLAS packs", "Python's own objects", "compiled code")
     one_memory = True
     compiling = "numba:compile"
 
     def hook(self) -> Reporting:
-        return the_hook()
+        return process_hook()
 
     def room(self) -> free_memory.Room:
         return free_memory.room()
@@ -46,7 +46,7 @@ class Cpu(Backend):
     def copy(self, source: Array, target: Array) -> None:
         bits(target)[...] = bits(source)
 
-    def waiting(self, nbytes: int) -> Array:
+    def host_block(self, nbytes: int) -> Array:
         return np.empty(nbytes, np.uint8)
 
     def copies(self) -> PendingCopies:
@@ -57,17 +57,18 @@ class Cpu(Backend):
 
     from_host = to_host
 
-    def running(self, threads: int) -> AbstractContextManager[object]:
+    def kernel_context(self, threads: int) -> AbstractContextManager[object]:
         limit: AbstractContextManager[object] = blas().limit(limits=threads, user_api="blas")
         return limit
 
 
 def backend() -> Backend:
-    """That of this machine."""
+    """New backend of this machine's processor."""
     return Cpu("cpu")
 
 
 @cache
 def blas() -> ThreadpoolController:
-    """The BLAS libraries that the kernels use; ``registry.load`` must have loaded them."""
+    """Control of the BLAS libraries that the kernels use; ``registry.load`` must have loaded them
+    before."""
     return ThreadpoolController()

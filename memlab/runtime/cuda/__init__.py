@@ -1,4 +1,4 @@
-"""Arrays on a CUDA device: a GPU where there is one, else Numba's simulator of it."""
+"""Backend of a CUDA device: a GPU where there is one, else Numba's simulator of it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from memlab.runtime.backend import Backend
 
 
 def backend() -> Backend:
-    """The GPU, or the simulator.
+    """New backend of the GPU, or of the simulator.
 
     Raises:
-        InputError: neither can be had in this process.
+        InputError: neither can be used in this process.
     """
     free_memory.require_kernels()
     from memlab.kernels.cuda.target import target
     from memlab.runtime.cuda.arrays import Gpu
     from memlab.runtime.cuda.simulator import Simulator
 
-    found = target()
-    return Simulator("CUDA simulator") if found.simulated else Gpu(found.name)
+    device = target()
+    return Simulator("CUDA simulator") if device.simulated else Gpu(device.name)

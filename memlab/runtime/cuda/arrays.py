@@ -1,4 +1,4 @@
-"""Numba's device arrays, and a GPU that they live on."""
+"""Numba's device arrays, and the backend of a GPU."""
 
 from __future__ import annotations
 
@@ -23,19 +23,21 @@ from memlab.runtime.metering import meter
 from memlab.step.op import Op
 
 OUT_OF_MEMORY = 2
-"""The driver's code for it, ``CUDA_ERROR_OUT_OF_MEMORY``."""
+"""Code by which the driver reports that no memory is left, ``CUDA_ERROR_OUT_OF_MEMORY``."""
 NON_BLOCKING = 1
-"""The driver's flag for a stream that does not wait for the default one, in which kernels run, nor
-lets it wait: ``CU_STREAM_NON_BLOCKING``. What must wait says so by an event."""
+"""Flag of the driver, ``CU_STREAM_NON_BLOCKING``, for a stream that neither waits for the default
+stream, in which kernels run, nor makes it wait. Work that must wait says so by an event."""
 
 
 class DeviceArrays(Backend):
-    """What a GPU and the simulator of one share. Values are written and read on the host, in an
-    array of its own that is copied."""
+    """Backend functions that a GPU and its simulator share.
+
+    Values are written and read in an array on the host, which is copied to or from the device.
+    """
 
     @cached_property
     def cuda(self) -> Any:
-        """``numba.cuda``, which is imported only once it is settled what it runs on."""
+        """The module ``numba.cuda``, imported only once it is settled whether it runs on a GPU."""
         from numba import cuda
 
         return cuda
@@ -52,7 +54,8 @@ class DeviceArrays(Backend):
         return host
 
     def copy(self, source: Array, target: Array) -> None:
-        """Whole, or sample by sample where one of them is a slice of larger samples."""
+        """Copy values as a whole, or sample by sample where one of the arrays is a slice of larger
+        samples."""
         here: Any = source
         there: Any = target
         if here.is_c_contiguous() and there.is_c_contiguous():
@@ -61,20 +64,21 @@ class DeviceArrays(Backend):
             for i in range(len(there)):
                 there[i].copy_to_device(here[i])
 
-    def waiting(self, nbytes: int) -> Array:
-        """Page-locked: from and to other memory of the host, a copy runs beside no kernel."""
-        found: Array = self.cuda.pinned_array(nbytes, np.uint8)
-        return found
+    def host_block(self, nbytes: int) -> Array:
+        """Allocate page-locked bytes of the host: a copy from or to other memory of the host runs
+        beside no kernel."""
+        array: Array = self.cuda.pinned_array(nbytes, np.uint8)
+        return array
 
     def copies(self) -> PendingCopies:
         return Streams(self.cuda, self.stream, self.end)
 
     def stream(self) -> Any:
-        """A new stream for copies."""
+        """New stream for copies."""
         return self.cuda.stream()
 
     def end(self, stream: Any) -> None:
-        """A stream is not used any more."""
+        """Give back a stream that is not used any more."""
 
     def to_host(self, source: Array, target: Array, stream: Any = None) -> None:
         device: Any = source
@@ -86,7 +90,7 @@ class DeviceArrays(Backend):
 
 
 class Gpu(DeviceArrays):
-    """A GPU, as the CUDA driver sees it."""
+    """Backend of a GPU, as the CUDA driver sees it."""
 
     outside = (
         "the CUDA context",
@@ -97,15 +101,16 @@ class Gpu(DeviceArrays):
 
     @cached_property
     def _hook(self) -> ManagerHook:
+        """Hook into the memory manager, tried once before it is trusted."""
         hook = ManagerHook()
-        meter.check(hook, self.block)
+        meter.try_hook(hook, self.block)
         return hook
 
     def hook(self) -> ManagerHook:
-        """What sees every allocation and release.
+        """Hook that sees every allocation and every release.
 
         Raises:
-            InputError: this is the old ``numba.cuda``, whose manager works in another way.
+            InputError: this is the old ``numba.cuda``, whose memory manager works in another way.
         """
         if driver.built_in():
             raise InputError(f"to measure on a GPU, Numba needs NVIDIA's package; {EXTRAS}.")
@@ -117,25 +122,26 @@ class Gpu(DeviceArrays):
         return Room(int(context.get_memory_info().free))
 
     def block(self, nbytes: int) -> Any:
-        """New bytes.
+        """Allocate a block of bytes on the GPU.
 
         Raises:
-            InputError: the device has none left.
+            InputError: the GPU has too few bytes left.
         """
-        with _room_for(nbytes, self.name, "try a smaller batch, or end what else uses it"):
+        with _memory_errors(nbytes, self.name, "try a smaller batch, or end what else uses it"):
             return self.cuda.device_array(nbytes, np.uint8)
 
-    def waiting(self, nbytes: int) -> Array:
-        """Page-locked bytes of the host.
+    def host_block(self, nbytes: int) -> Array:
+        """Allocate page-locked bytes of the host.
 
         Raises:
-            InputError: the driver locks no more.
+            InputError: the driver cannot lock so many bytes more.
         """
         hint = "try host='/tmp', or any other folder"
-        with _room_for(nbytes, "the host's page-locked memory", hint):
-            return super().waiting(nbytes)
+        with _memory_errors(nbytes, "the host's page-locked memory", hint):
+            return super().host_block(nbytes)
 
     def stream(self) -> Any:
+        """New stream for copies that does not wait for the kernels."""
         if driver.built_in():
             return self.cuda.stream()  # right, but it waits for the kernels
         self.cuda.current_context()
@@ -158,21 +164,25 @@ class Gpu(DeviceArrays):
         return view
 
     @contextmanager
-    def running(self, threads: int) -> Iterator[None]:
-        """An array of the host as an operand is an error: Numba would copy it to memory of the
-        device that no manager sees."""
+    def kernel_context(self, threads: int) -> Iterator[None]:
+        """Context in which kernels run.
+
+        An operand on the host is an error there: Numba would copy it to device memory that no
+        manager sees.
+        """
         with warnings.catch_warnings():
             warnings.filterwarnings("error", "Host array used in CUDA kernel")
             yield
             self.cuda.synchronize()
 
-    def counted(self) -> int | None:
+    def device_counter(self) -> int | None:
         return self.hook().most
 
 
 @contextmanager
-def _room_for(nbytes: int, where: str, hint: str) -> Iterator[None]:
-    """What the driver says of too little memory, as one sentence."""
+def _memory_errors(nbytes: int, where: str, hint: str) -> Iterator[None]:
+    """Context that turns the driver's error about too little memory into an InputError of one
+    sentence."""
     try:
         yield
     except driver.ERROR() as error:
@@ -188,8 +198,13 @@ def _room_for(nbytes: int, where: str, hint: str) -> Iterator[None]:
 
 
 class Streams(PendingCopies):
-    """Copies under way, each with the event that is its end. ``cuda`` makes events, ``open_`` a
-    stream, which ``end`` takes back."""
+    """Copies under way on a GPU, each with the event that marks its end.
+
+    Args:
+        cuda: the module ``numba.cuda``, which makes events.
+        open_: makes a stream.
+        end: gives a stream back.
+    """
 
     def __init__(self, cuda: Any, open_: Callable[[], Any], end: Callable[[Any], None]) -> None:
         super().__init__()
@@ -199,7 +214,7 @@ class Streams(PendingCopies):
         self._last: dict[str, Any] = {}
 
     def start(self, op: Op, copy: Callable[..., None]) -> None:
-        """Send a copy to its stream, where it waits for the kernels that were launched before."""
+        """Send a copy to its stream, where it waits for the kernels launched before it."""
         stream = self.streams.get(op.stream)
         if stream is None:
             stream = self.streams[op.stream] = self.open()
@@ -217,7 +232,8 @@ class Streams(PendingCopies):
         return name in self._ends
 
     def wait(self, name: str) -> None:
-        """Let the kernels that are launched from now on wait until it has ended."""
+        """Let the kernels that are launched from now on wait until the copy of this operation has
+        ended."""
         ended = self._ends.pop(name, None)
         if ended is not None:
             ended.wait()
@@ -234,7 +250,7 @@ class Streams(PendingCopies):
             ended.synchronize()
 
     def close(self) -> None:
-        """End the streams, once the copies in them have ended or failed."""
+        """Give the streams back, once the copies in them have ended or failed."""
         for stream in self.streams.values():
             with suppress(Exception):  # of a copy; whoever waited for it has it
                 stream.synchronize()

@@ -1,7 +1,8 @@
-"""Numba's memory manager, replaced while something is measured: each allocation and each release
-of device memory, and of page-locked memory of the host, goes to the driver at once and is reported.
+"""Memory manager that replaces Numba's while something is measured.
 
-It is an External Memory Manager plugin (NBEP 7), which Numba lets allocate all device memory.
+Each allocation and each release of device memory, and of page-locked memory of the host, goes to
+the driver at once and is reported. The manager is an External Memory Manager plugin (NBEP 7), which
+Numba lets allocate all device memory.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from memlab.runtime.metering.numpy_hook import Report
 
 
 class ManagerHook:
-    """Puts the manager into the current context. ``most`` is how far the device's own count of
-    used bytes rose at most since then, seen at every allocation."""
+    """Hook that puts the memory manager into the current CUDA context.
+
+    ``most`` is the largest rise of the device's own count of used bytes since then, read at every
+    allocation.
+    """
 
     def __init__(self) -> None:
         self.report: Report | None = None
@@ -24,7 +28,8 @@ class ManagerHook:
         self._free = 0
 
     def install(self, report: Report) -> Any:
-        """Replace the manager; returns the one before. Arrays remember by which they are freed."""
+        """Replace the context's memory manager, and return the one before; every array is freed by
+        the manager that allocated it."""
         from numba import cuda
 
         context = cuda.current_context()
@@ -34,44 +39,46 @@ class ManagerHook:
         return before
 
     def restore(self, before: Any) -> None:
-        """Give the context its manager back."""
+        """Give the context its earlier manager back."""
         from numba import cuda
 
         self.report = None
         cuda.current_context().memory_manager = before
 
     def settle(self) -> None:
-        """Everything was reported at once."""
+        """Do nothing: this hook reports everything at once."""
 
     def allocated(self, address: int, nbytes: int, free: int) -> None:
-        """A block, and what the device says is free now."""
+        """Report a new block; ``free`` is the number of bytes that the device says are free now."""
         self.most = max(self.most, self._free - free)
         if self.report is not None:
             self.report(0, address, nbytes)
 
     def freed(self, address: int) -> None:
-        """A block is gone."""
+        """Report that the block at an address is gone."""
         if self.report is not None:
             self.report(address, 0, 0)
 
 
 @cache
 def _manager_class() -> Any:
-    """The plugin. Its base exists only where ``numba.cuda`` runs on a GPU."""
+    """Class of the memory manager, made at the first use because its base exists only where
+    ``numba.cuda`` runs on a GPU."""
     from numba import cuda
 
     driver, pinned = DRIVER(), PINNED()
     base: Any = cuda.HostOnlyCUDAMemoryManager
 
     class Manager(cuda.GetIpcHandleMixin, base):  # type: ignore[misc]  # numba ships no types
-        """Allocates with ``cuMemAlloc`` and frees with ``cuMemFree``, without a delay."""
+        """Memory manager that allocates with ``cuMemAlloc`` and frees with ``cuMemFree``, without a
+        delay."""
 
         def __init__(self, *, context: Any, hook: ManagerHook) -> None:
             super().__init__(context=context)
             self.hook = hook
 
         def initialize(self) -> None:
-            """Nothing is to be made ready."""
+            """Do nothing: the manager needs no preparation."""
 
         def memalloc(self, size: int) -> Any:
             pointer, hook = driver.cuMemAlloc(size), self.hook
@@ -87,7 +94,8 @@ def _manager_class() -> Any:
         def memhostalloc(
             self, size: int, mapped: bool = False, portable: bool = False, wc: bool = False
         ) -> Any:
-            """Page-locked bytes of the host, with ``cuMemHostAlloc`` and ``cuMemFreeHost``."""
+            """Allocate page-locked bytes of the host, with ``cuMemHostAlloc`` and
+            ``cuMemFreeHost``."""
             if mapped or portable or wc:
                 return super().memhostalloc(size, mapped, portable, wc)
             pointer, hook = driver.cuMemHostAlloc(size, 0), self.hook

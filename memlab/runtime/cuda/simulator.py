@@ -1,5 +1,8 @@
-"""Numba's CUDA simulator: its device arrays are NumPy arrays of this process, so NumPy's hook sees
-them, and with them all that the host allocates. A block counts by who asked for it."""
+"""Backend of Numba's CUDA simulator.
+
+Its device arrays are NumPy arrays of this process, so NumPy's hook sees them, together with all
+that the host allocates. A block counts as the device's if the simulated device asked for it.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +23,15 @@ from memlab.runtime.metering import meter, numpy_hook
 from memlab.runtime.metering.numpy_hook import Hook, Report
 
 SOON = 5.0
-"""Seconds within which a simulated thread that was told to stop should have."""
+"""Seconds within which a simulated thread that was told to stop should have ended."""
 
 
 class SimulatorHook:
-    """NumPy's hook, which reports the blocks of the simulated device alone.
+    """NumPy's hook, restricted to the blocks of the simulated device.
 
     The simulator's launches, NumPy's own functions and memlab allocate on the host, as they would
-    beside a GPU. The simulated threads are threads of Python, which NumPy's hook does not see:
-    what they allocate stands for shared and local memory.
+    beside a GPU. The simulated threads are Python threads, which NumPy's hook does not see: their
+    arrays stand for shared and local memory.
     """
 
     def __init__(self, hook: Hook) -> None:
@@ -36,15 +39,15 @@ class SimulatorHook:
 
     @property
     def report(self) -> Report | None:
-        """Called for the device's blocks; a release is passed on whose-ever block it was."""
+        """Function that gets the device's new blocks, and the releases of all blocks."""
         return self.hook.report
 
     def settle(self) -> None:
-        """Report what was freed until now."""
+        """Report all releases until now."""
         self.hook.settle()
 
     def install(self, report: Report) -> Any:
-        """Make it NumPy's allocator in this context; returns the one before."""
+        """Make the hook NumPy's allocator in this context, and return the one before."""
         return self.hook.install(partial(_pass_on, report))
 
     def restore(self, before: Any) -> None:
@@ -53,22 +56,24 @@ class SimulatorHook:
 
 
 def _pass_on(report: Report, old: int, new: int, nbytes: int) -> None:
+    """Report a release, and a new block if the device asked for it."""
     report(old, new if new and _asked_by_device() else 0, nbytes)
 
 
 def _asked_by_device() -> bool:
-    """Whether the innermost function that is neither NumPy's nor the hook's is the device's."""
+    """Return whether the innermost function that belongs neither to NumPy nor to the hook stands
+    for the device."""
     frame = sys._getframe()
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
         if module.partition(".")[0] != "numpy" and module not in (__name__, numpy_hook.__name__):
-            return simulator.made_by_device(frame)
+            return simulator.is_device_allocation(frame)
         frame = frame.f_back  # type: ignore[assignment]  # the outermost has none
     return False
 
 
 class Simulator(DeviceArrays):
-    """A simulated GPU: exact in values and bytes, and slow."""
+    """Backend of a simulated GPU: exact in values and bytes, and slow."""
 
     simulated = True
     outside = (
@@ -79,8 +84,8 @@ class Simulator(DeviceArrays):
 
     @cached_property
     def _hook(self) -> SimulatorHook:
-        hook = SimulatorHook(meter.the_hook())
-        meter.check(hook, self.block)
+        hook = SimulatorHook(meter.process_hook())
+        meter.try_hook(hook, self.block)
         return hook
 
     def hook(self) -> SimulatorHook:
@@ -98,10 +103,10 @@ class Simulator(DeviceArrays):
         view: Array = simulator.device_array(values)
         return view
 
-    def running(self, threads: int) -> AbstractContextManager[object]:
+    def kernel_context(self, threads: int) -> AbstractContextManager[object]:
         return nullcontext()
 
-    def let_go(self, error: BaseException) -> None:
-        super().let_go(error)
+    def drop_references(self, error: BaseException) -> None:
+        super().drop_references(error)
         simulator.stop_threads(SOON)
         gc.collect()  # their errors are kept in cycles

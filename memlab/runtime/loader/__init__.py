@@ -1,1 +1,1 @@
-"""The data path that runs: images from a folder to a step that is fed with them."""
+"""Data path that really runs: images from a folder, loaded for a step that trains with them."""

@@ -1,7 +1,7 @@
-"""``memlab.feed``: a step that trains on images from a disk, which a second thread reads ahead.
+"""``memlab.feed``: training of a step on images from a disk, which a second thread reads ahead.
 
-What a loader brings (``runtime.loader``), a session computes with where it lies. Both are measured
-by one meter, and held against the plan of the step and of all buffers.
+A session computes on the batches where the loader (``runtime.loader``) puts them. Both are measured
+by one meter, and compared with the plan of the step and of all buffers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from memlab.ledger.ledger import Ledger
 from memlab.runtime import memory_guard
 from memlab.runtime.interrupts import outside_the_hook
 from memlab.runtime.loader.images import REFUSE, WHEN_BAD, ImageFolder, Source, source
-from memlab.runtime.loader.loader import Draws, Loader
+from memlab.runtime.loader.loader import ImageDraws, Loader
 from memlab.runtime.metering.meter import Meter
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
@@ -48,18 +48,37 @@ from memlab.step.storage import DEVICE, HOST
 from memlab.step.tensor import Tensor
 
 FORMATS = ("fp32", "fp64")
-"""What images are converted to."""
+"""Formats that images can be converted to."""
 
 
 @dataclass(frozen=True)
 class Fed(Paced):
-    """What came of feeding a step with a folder of images.
+    """Result of training a step with a folder of images.
 
-    ``schedule`` is what ran, in measured seconds; ``planned`` the bytes of the step and of all
-    buffers. ``peaks`` are the measured bytes of the buffers by memory, ``peak`` those of the device
-    with the step. ``losses`` are those of every step, without a loss the means of its output.
-    ``skipped`` names each file that was passed over, with the reason, ``left`` is how many images
-    are in no batch, ``passed`` how many things in the folder are no images.
+    Attributes:
+        step: the step.
+        buffers: number of batches that may wait for the link.
+        augment: side on which images are converted, ``"host"`` or ``"device"``.
+        device: name of the device.
+        schedule: the operations that ran, in measured seconds.
+        planned: the plan of the step and of all buffers.
+        peaks: measured bytes of the buffers, by memory.
+        peak: measured peak of the device in bytes, with the step.
+        residual: largest difference of measured and planned bytes; 0 means that the plan held.
+        moved: bytes that were read and copied.
+        losses: loss of every step; for a step without a loss, the mean of its output.
+        skipped: messages about the files that were skipped, each with the reason.
+        left: number of images that are in no batch.
+        passed: number of entries of the folder that are no images.
+
+    >>> import memlab
+    >>> from tempfile import TemporaryDirectory
+    >>> net = memlab.network("small", image=(3, 8, 8)).flatten().linear(10).cross_entropy()
+    >>> with TemporaryDirectory() as folder:
+    ...     images = memlab.images(folder, 9, (3, 8, 8))
+    ...     fed = memlab.feed(memlab.training_step(net), folder, batch=4)
+    >>> fed.batches, fed.images, fed.left, fed.residual
+    (2, 8, 1, 0)
     """
 
     step: Step
@@ -79,31 +98,34 @@ class Fed(Paced):
 
     @property
     def batches(self) -> int:
-        """Batches that were trained with."""
+        """Number of batches that were trained with."""
         return len(self._ends)
 
     @property
     def images(self) -> int:
-        """Images that were trained with."""
+        """Number of images that were trained with."""
         return self.batches * self.batch
 
     @cached_property
     def parts(self) -> dict[str, float]:
-        """The mean of the seconds of each part (``clocks.buffer_ring.PARTS``), the first batch
-        left out where there are others."""
-        found: dict[str, list[float]] = {}
+        """Mean seconds of each part of the data path, by name (``clocks.buffer_ring.PARTS``);
+        without the first batch if there are others."""
+        seconds: dict[str, list[float]] = {}
         for slot in self.schedule.slots:
-            found.setdefault(slot.op.name.split()[0], []).append(slot.seconds)
-        return {name: fmean(each[1:] or each) for name, each in found.items()}
+            seconds.setdefault(slot.op.name.split()[0], []).append(slot.seconds)
+        return {name: fmean(times[1:] or times) for name, times in seconds.items()}
 
     @property
     def compute(self) -> float:
-        """Seconds of one training step, on average."""
+        """Mean seconds of a training step."""
         return self.parts[TRAIN]
 
     def clocked(self, buffers: int | None = None) -> PathPlan:
-        """The data path that the clock plans of the measured seconds of the parts, with as many
-        buffers or another number of them."""
+        """Plan of the data path from the measured seconds of its parts.
+
+        Args:
+            buffers: number of buffers; None for the number that ran.
+        """
         count = self.buffers if buffers is None else buffers
         return data_path(
             self.step, self.batch, count, self.augment, batches=max(self.batches, 2),
@@ -111,14 +133,14 @@ class Fed(Paced):
         )  # fmt: skip
 
     def __str__(self) -> str:
-        held = ", ".join(f"{name} {units.exact(size)}" for name, size in self.peaks.items())
+        peaks = ", ".join(f"{name} {units.exact(size)}" for name, size in self.peaks.items())
         rows = [
             f"{self.step.describe()}, batch {self.batch}, {counted(self.buffers)}, augmented on "
             f"the {self.augment}, measured on {self.device}",
             f"{self.images_per_second:,.1f} images/s over {self.batches:,} batches; compute waited "
             f"{self.waits:.1%} of the time after the first",
             "seconds a batch: " + ", ".join(f"{n} {s:.4g}" for n, s in self.parts.items()),
-            f"buffers   {held}",
+            f"buffers   {peaks}",
             f"residual  {units.exact(self.residual)}",
             f"moved     disk {units.short(self.moved.disk)}, RAM {units.short(self.moved.ram)}, "
             f"link {units.short(self.moved.link)}",
@@ -129,7 +151,7 @@ class Fed(Paced):
         return "\n".join(rows)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Results as a dictionary for JSON; bytes and seconds."""
         return {
             "step": self.step.describe(), "batch": self.batch, "buffers": self.buffers,
             "augment": self.augment, "device": self.device, "batches": self.batches,
@@ -158,38 +180,55 @@ def feed(
     settings: Mapping[str, float] | None = None,
     device: str = "cpu",
 ) -> Fed:
-    """Train with every image of a folder once, in the order of names, and measure bytes and
-    seconds.
+    """Train a step with every image of a folder once, in the order of their names, and measure
+    bytes and seconds.
 
-    Images are cropped, turned and normalised at random. What is drawn for an image depends on the
-    seed and its number alone, so the values are the same with any number of buffers, on either
-    side. The seconds of reading hold those of decoding, where a file is a PNG.
+    Images are cropped, mirrored and normalised at random. The random numbers of an image depend on
+    the seed and the image's number only, so the values are the same with any number of buffers, on
+    either side. The seconds of reading include those of decoding, where a file is a PNG.
 
     Args:
-        step: a step whose input are images.
+        step: a training or inference step whose inputs are images.
         images: a folder, as ``memlab.images`` makes it: files of the size of the step's input.
-        batch: images in a batch; what fills no batch at the end is left.
-        buffers: batches that may wait for the link; 0: one thread does everything in turn.
-        augment: ``"host"``: in the loader's thread; ``"device"``: by a kernel before every step.
-        crop: how many pixels a crop is moved by at most, black beyond the edge; an eighth of the
-            rows where it is None.
-        flip: whether left and right change places in every second image.
-        mean, deviation: subtracted and divided by, from 0 to 1, white being 1.
-        bad: what becomes of a file that holds no image of the size: ``"refuse"`` or ``"skip"``.
-        disk: bytes per second that the disk gives at most, to see a slower one; None: as it is.
-        batches: at most so many of them.
-        seed: of the parameters and of what is drawn for the images.
-        settings: the optimizer's.
+        batch: images in a batch; images that fill no batch at the end are left out.
+        buffers: batches that may wait for the link; with 0, one thread does everything in turn.
+        augment: ``"host"`` to convert images in the loader's thread, ``"device"`` to do it by a
+            kernel before every step.
+        crop: largest shift of a crop in pixels, black beyond the edge; None for an eighth of the
+            rows.
+        flip: True to mirror images left to right at random, every second one on average.
+        mean: value that is subtracted, from 0 (black) to 1 (white).
+        deviation: value that is divided by, in the same unit.
+        bad: ``"refuse"`` or ``"skip"`` for a file that holds no image of the size.
+        disk: most bytes per second that are read, to see a slower disk; None for the disk's own
+            speed.
+        batches: largest number of batches; None for all.
+        seed: seed of the parameters and of the random numbers of the images.
+        settings: settings of the optimizer.
         device: ``"cpu"`` or ``"cuda"``.
 
+    Returns:
+        Measured bytes and seconds, losses, and the plan that they are compared with.
+
     Raises:
-        InputError: no folder, or none with as many images as a batch; a file that holds none; a
-            step without images, or in a format that images are not converted to.
+        InputError: there is no such folder, it holds fewer images than a batch, a file holds no
+            image of the size, or the step takes no images, or takes them in a format that they are
+            not converted to.
         DoesNotFitError: step and buffers need more than is free; nothing was allocated.
+
+    >>> import memlab
+    >>> from tempfile import TemporaryDirectory
+    >>> net = memlab.network("small", image=(3, 8, 8)).flatten().linear(10).cross_entropy()
+    >>> step = memlab.training_step(net)
+    >>> with TemporaryDirectory() as folder:
+    ...     images = memlab.images(folder, 8, (3, 8, 8))
+    ...     fed = memlab.feed(step, folder, batch=2)
+    >>> fed.images, len(fed.losses), fed.residual
+    (8, 4, 0)
     """
     x, count = images_of(step), step.held(batch)
-    _check(step, x)
-    asked = {
+    _check_format(step, x)
+    augmentation = {
         "crop": float(whole_number("crop", x.axes[2][1] // 8 if crop is None else crop, 0, 2**15)),
         "flip": float(true_or_false("flip", flip)),
         "mean": 255 * real_number("mean", mean, 0.5, 0.0, below=1.0),
@@ -197,25 +236,27 @@ def feed(
     }
     known("answer to a bad image", bad, WHEN_BAD)
     pace = None if disk is None else speed("disk", disk, "0.15 GB/s")
-    found = source(images, (x.axes[1][1], x.axes[2][1], x.axes[3][1]))
-    ring = operations(step, count, buffers, augment, _batches(found, count, batches))
+    folder = source(images, (x.axes[1][1], x.axes[2][1], x.axes[3][1]))
+    ring = operations(step, count, buffers, augment, _batch_count(folder, count, batches))
     program = Program(step, count, device)
     program.lend(ring.live_in)
     memory_guard.admit(program)
     program.load()
-    place, planned = program.place, program.planned
+    backend, planned = program.backend, program.planned
     convert = kernel(x.format.name, device if augment != HOST_SIDE else "cpu")
-    draws = Draws(zlib.crc32(f"{whole_number('seed', seed, 0)} images".encode()), asked)
+    draws = ImageDraws(zlib.crc32(f"{whole_number('seed', seed, 0)} images".encode()), augmentation)
     due = list(zip(planned.before(count), planned.timeline(count), planned.after(count),
                    strict=True))  # fmt: skip
-    classes = next((each.below for each in program.inputs if each.what == "labels"), 0)
-    with outside_the_hook(), Meter(hook=place.hook()) as meter:
-        loader = Loader(ring, count, int(buffers), place, meter, found, convert, draws)
+    limits = (limit.below for limit in program.inputs if limit.what == "labels")
+    classes = next(limits, 0)
+    with outside_the_hook(), Meter(hook=backend.hook()) as meter:
+        loader = Loader(ring, count, int(buffers), backend, meter, folder, convert, draws)
         loader.skip, loader.pace, loader.classes = bad != REFUSE, pace, classes
-        return _epoch(program, loader, due, augment, seed, settings)
+        return _train_epoch(program, loader, due, augment, seed, settings)
 
 
-def _check(step: Step, x: Tensor) -> None:
+def _check_format(step: Step, x: Tensor) -> None:
+    """Refuse a step that takes images in a format that they are not converted to."""
     if x.format.name not in FORMATS:
         raise InputError(
             f"images are converted to {' or '.join(FORMATS)}, and this step ({step.describe()}) "
@@ -223,35 +264,36 @@ def _check(step: Step, x: Tensor) -> None:
         )
 
 
-def _batches(found: Source, batch: int, most: int | None) -> int:
-    full = len(found.files) // batch
+def _batch_count(folder: Source, batch: int, most: int | None) -> int:
+    """Number of full batches in a folder, at most ``most``."""
+    full = len(folder.files) // batch
     if not full:
         raise InputError(
-            f"{shorten(str(found.folder))} holds {len(found.files):,} images, fewer than a batch "
-            f"of {batch}; try batch={len(found.files)}."
+            f"{shorten(str(folder.folder))} holds {len(folder.files):,} images, fewer than a batch "
+            f"of {batch}; try batch={len(folder.files)}."
         )
     return full if most is None else min(full, whole_number("batches", most))
 
 
-def _epoch(
+def _train_epoch(
     program: Program, loader: Loader, due: Sequence[tuple[int, int, int]],
     augment: str, seed: int, settings: Mapping[str, float] | None,
 ) -> Fed:  # fmt: skip
-    """Run it; whatever happens, threads end and memory is given back."""
+    """Train with all batches; in every case the threads end and the memory is given back."""
     step, batch = program.step, program.batch
     losses, residual, peak = [], 0, 0
     with loader, Session(program, seed, settings=settings, meter=loader.meter) as session:
-        with closing(loader.batches()) as given:
-            for each in given:
-                counts = session.step(each.x, each.labels)
+        with closing(loader.batches()) as filled_batches:
+            for filled_batch in filled_batches:
+                counts = session.step(filled_batch.x, filled_batch.labels)
                 losses.append(float(np.mean(session.output)))
                 gaps = (m - p for got, want in zip(counts, due, strict=True)
                         for m, p in zip(got, want, strict=True))  # fmt: skip
                 residual = max(residual, *map(abs, gaps))
                 peak = max(peak, max(inside for _, inside, _ in counts))
-        peaks = {memory: loader.held(memory) for memory in (HOST, DEVICE)}
+        peaks = {memory: loader.buffer_bytes(memory) for memory in (HOST, DEVICE)}
     places = (p.size.at(batch) for p in loader.ring.live_in if p.storage.memory == HOST)
-    name = loader.place.name
+    name = loader.backend.name
     left = len(loader.source.files) - len(loader.skipped) - batch * len(losses)
     return Fed(
         step, loader.buffers, augment, name, loader.schedule(name), program.planned, peaks, peak,
@@ -261,12 +303,12 @@ def _epoch(
 
 
 def kernel(format: str, device: str) -> Kernel:
-    """What converts images; it is compiled here, before anything is measured."""
-    found = registry.find(AUGMENT, "", device, format)
+    """Kernel that converts images, compiled here, before anything is measured."""
+    convert = registry.find(AUGMENT, "", device, format)
     if not devices.find(device).own_memory:
         small = {
             "x": np.zeros((1, 1, 1, 1), np.uint8),
             "y": np.zeros((1, 1, 1, 1), registry.DTYPES[format]),
         }
-        found(KernelCall(small, settings={"crop": 0.0, "flip": 0.0, "mean": 0.0, "scale": 1.0}))
-    return found
+        convert(KernelCall(small, settings={"crop": 0.0, "flip": 0.0, "mean": 0.0, "scale": 1.0}))
+    return convert

@@ -1,8 +1,9 @@
-"""Folders of images: written whole or not at all, and read into memory that is there.
+"""Folders of images: written completely or not at all, and read into memory that is allocated
+already.
 
 A file holds one image of uint8, (C, H, W): raw bytes, NumPy's ``.npy``, or a PNG. Its label is the
 number after the last hyphen of its name: ``00012-7.png`` shows a 7. Nothing in a file is run or
-unpickled, and no file is decoded before its size is known to be the one that was asked for.
+unpickled, and no file is decoded before its size is known to be the wanted one.
 """
 
 from __future__ import annotations
@@ -28,29 +29,31 @@ from memlab.errors import InputError, library, shorten
 Bytes = npt.NDArray[np.uint8]
 Shape = tuple[int, int, int]
 Drawn = Iterator[tuple[Bytes, int]]
-"""Images and their labels."""
+"""Images, each with its label."""
 
 RAW, NPY, PNG = KINDS = ("raw", "npy", "png")
-"""The kinds of files, which are the ends of their names."""
+"""Kinds of image files, which are their name extensions."""
 REFUSE, SKIP = WHEN_BAD = ("refuse", "skip")
-"""What becomes of a file that holds no image of the size that is asked for."""
+"""Ways to handle a file that holds no image of the wanted size."""
 SPARE = 2**16
-"""Bytes that a file may have beyond twice those of its image: more is no image of this size."""
+"""Bytes that a file may have beyond twice those of its image; a larger file cannot hold an image of
+this size."""
 HEADER = 10_000
-"""Bytes of the head of an ``.npy`` file, at most."""
+"""Largest header of an ``.npy`` file, in bytes."""
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 COLOURS = {1: 0, 3: 2}
-"""PNG's number for grey and for RGB, by channels."""
+"""PNG's number of the colour type, by channels: grey or RGB."""
 _LABEL = re.compile(r"-(\d{1,9})$")
 
 
 class BadImageError(InputError):
-    """A file that holds no image of the size that is asked for."""
+    """Error about a file that holds no image of the wanted size."""
 
 
 @dataclass(frozen=True)
 class ImageFolder:
-    """A folder of images that was made: how many, of which shape (C, H, W), and all their bytes."""
+    """Folder of images that was written: their number, their shape (C, H, W), and the bytes of all
+    files."""
 
     folder: Path
     count: int
@@ -64,8 +67,10 @@ class ImageFolder:
 
 @dataclass(frozen=True)
 class Source:
-    """The images of a folder, in the order of their names. ``passed`` is how many other files,
-    links and folders lie beside them."""
+    """Images of a folder, in the order of their names.
+
+    ``passed`` is the number of other files, links and folders in it.
+    """
 
     folder: Path
     files: tuple[str, ...]
@@ -74,14 +79,19 @@ class Source:
 
     @property
     def nbytes(self) -> int:
-        """Of one image in memory."""
+        """Bytes of one image in memory."""
         return prod(self.shape)
 
     def read(self, name: str, target: Bytes) -> int:
-        """Read an image into a C-contiguous array (C, H, W); the bytes of its file.
+        """Read an image into an array, and return the bytes of its file.
+
+        Args:
+            name: name of the file.
+            target: C-contiguous array (C, H, W), which is written.
 
         Raises:
-            BadImageError: it holds none of this size; what is in the array then means nothing.
+            BadImageError: the file holds no image of this size; the array's values then mean
+                nothing.
         """
         reader = READERS[name.rpartition(".")[2].lower()]
         try:
@@ -101,24 +111,27 @@ class Source:
         )
 
     def label(self, name: str, classes: int) -> int:
-        """The class that the name of a file says, below ``classes``; without one any, always the
-        same."""
-        found = _LABEL.search(name.rpartition(".")[0])
-        number = int(found[1]) if found else zlib.crc32(name.encode(errors="replace"))
+        """Class that the name of a file says, below ``classes``; without one, a number that depends
+        on the name only."""
+        match = _LABEL.search(name.rpartition(".")[0])
+        number = int(match[1]) if match else zlib.crc32(name.encode(errors="replace"))
         return number % classes
 
 
 def source(folder: object, shape: Shape) -> Source:
-    """The images of a folder. Links and whatever is no image by the end of its name are passed
-    over.
+    """Images of a folder. Links, and files whose names do not end like an image's, are passed over.
+
+    Args:
+        folder: a path, or a folder that ``memlab.images`` returned.
+        shape: shape of every image, (C, H, W).
 
     Raises:
-        InputError: no such folder, or none that can be read, or one without images.
+        InputError: there is no such folder, it cannot be read, or it has no images.
     """
     place = path(folder)
     try:
         with os.scandir(place) as entries:
-            found = [(e.name, _is_image(e)) for e in entries]
+            kinds = [(e.name, _is_image(e)) for e in entries]
     except FileNotFoundError:
         raise InputError(
             f"there is no folder {shorten(str(place))}; make one with "
@@ -129,25 +142,26 @@ def source(folder: object, shape: Shape) -> Source:
             f"{shorten(str(place))} is no folder that can be read ({error.strerror}); try one of "
             f"images, as memlab.images makes it."
         ) from None
-    files = tuple(sorted(name for name, is_image in found if is_image))
+    files = tuple(sorted(name for name, is_image in kinds if is_image))
     if not files:
         raise InputError(
             f"{shorten(str(place))} holds no file that ends in {', '.join(KINDS)}; make images "
             "with memlab.images(folder, count=1000)."
         )
-    return Source(place, files, shape, len(found) - len(files))
+    return Source(place, files, shape, len(kinds) - len(files))
 
 
 def _is_image(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry of a folder is a file whose name ends like an image's."""
     kind = entry.name.rpartition(".")[2].lower()
     return kind in KINDS and entry.is_file(follow_symlinks=False)
 
 
 def path(folder: object) -> Path:
-    """The folder of images that is meant.
+    """Path of a folder of images.
 
     Raises:
-        InputError: it is none by its name.
+        InputError: it is no path by its type or name.
     """
     given = folder.folder if isinstance(folder, ImageFolder) else folder
     if not isinstance(given, str | Path) or not str(given).strip() or "\0" in str(given):
@@ -159,7 +173,7 @@ def path(folder: object) -> Path:
 
 
 def _fill(file: io.FileIO, target: Bytes) -> None:
-    """Read exactly as many bytes as there is room for, up to the end of the file."""
+    """Fill an array from a file that has exactly as many bytes left."""
     view, got = memoryview(target.data).cast("B"), 0
     while got < len(view):
         more = file.readinto(view[got:])
@@ -171,7 +185,8 @@ def _fill(file: io.FileIO, target: Bytes) -> None:
 
 
 def _read_npy(file: io.FileIO, target: Bytes) -> None:
-    """The head is parsed as text; an array of objects, which would be unpickled, is refused."""
+    """Read an ``.npy`` file. Its header is parsed as text; an array of objects, which would be
+    unpickled, is refused."""
     try:
         version = np.lib.format.read_magic(file)
         read = {
@@ -189,6 +204,7 @@ def _read_npy(file: io.FileIO, target: Bytes) -> None:
 
 
 def _read_png(file: io.FileIO, target: Bytes) -> None:
+    """Read a PNG file, after a check of its size and colour type."""
     channels, height, width = target.shape
     head = file.read(26) or b""
     if head[:8] != SIGNATURE or head[12:16] != b"IHDR" or len(head) < 26:
@@ -199,10 +215,11 @@ def _read_png(file: io.FileIO, target: Bytes) -> None:
     if head[24] != 8 or head[25] != COLOURS.get(channels):
         raise BadImageError(f"it does not hold 8-bit {'grey' if channels == 1 else 'RGB'}")
     file.seek(0)
-    target[...] = _decoded(file, (height, width, channels)).transpose(2, 0, 1)
+    target[...] = _decoded_png(file, (height, width, channels)).transpose(2, 0, 1)
 
 
-def _decoded(file: io.FileIO, shape: tuple[int, int, int]) -> Bytes:
+def _decoded_png(file: io.FileIO, shape: tuple[int, int, int]) -> Bytes:
+    """Pixels of a PNG file, (H, W, C)."""
     pillow: Any = library("PIL.Image", "a PNG")
     try:
         with pillow.open(file, formats=["PNG"]) as image:
@@ -220,15 +237,22 @@ READERS: dict[str, Reader] = {RAW: _fill, NPY: _read_npy, PNG: _read_png}
 
 
 def noise(count: int, shape: Shape, classes: int, seed: int) -> Drawn:
-    """Images of noise, whose labels take turns."""
+    """Yield ``count`` images of random noise, with labels 0, 1, ... in turns."""
     draws = np.random.default_rng(seed)
     for number in range(count):
         yield draws.integers(0, 256, shape, np.uint8), number % classes
 
 
-def write(place: Path, kind: str, made: Callable[[], Drawn], nbytes: int) -> int:
-    """Write images into a new folder, or an empty one; the bytes of their files. ``nbytes`` is what
-    they take at least. The files go into a folder beside, which takes its name once it is whole.
+def write(place: Path, kind: str, draw: Callable[[], Drawn], nbytes: int) -> int:
+    """Write images into a new or empty folder, and return the bytes of their files.
+
+    The files are written into a folder beside it, which gets its name once it is complete.
+
+    Args:
+        place: the folder.
+        kind: ``"raw"``, ``"npy"`` or ``"png"``.
+        draw: makes the images and their labels.
+        nbytes: least number of bytes that they take.
 
     Raises:
         InputError: the folder has something in it, or cannot be made, or its disk is full.
@@ -241,25 +265,27 @@ def write(place: Path, kind: str, made: Callable[[], Drawn], nbytes: int) -> int
         if shutil.disk_usage(place.parent).free < nbytes:
             raise OSError(ENOSPC, "full")
         part.mkdir()
-        total = sum(_written(part, kind, *each) for each in enumerate(made()))
+        total = sum(_write_image(part, kind, *numbered) for numbered in enumerate(draw()))
         if place.exists():
             place.rmdir()
         part.rename(place)
         return total
     except OSError as error:
-        raise InputError(_said(place, nbytes, error)) from None
+        raise InputError(_write_failure(place, nbytes, error)) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _written(folder: Path, kind: str, number: int, drawn: tuple[Bytes, int]) -> int:
+def _write_image(folder: Path, kind: str, number: int, drawn: tuple[Bytes, int]) -> int:
+    """Write one image; return the bytes of its file."""
     image, label = drawn
-    data = _encoded(image, kind)
+    data = _encoded_image(image, kind)
     (folder / f"{number:06}-{label}.{kind}").write_bytes(data)
     return len(data)
 
 
-def _encoded(image: Bytes, kind: str) -> bytes:
+def _encoded_image(image: Bytes, kind: str) -> bytes:
+    """Bytes of an image file."""
     if kind == RAW:
         return image.tobytes()
     stream = io.BytesIO()
@@ -267,12 +293,13 @@ def _encoded(image: Bytes, kind: str) -> bytes:
         np.save(stream, image, allow_pickle=False)
     else:
         pillow: Any = library("PIL.Image", "a PNG")
-        shown = image[0] if len(image) == 1 else np.ascontiguousarray(image.transpose(1, 2, 0))
-        pillow.fromarray(shown).save(stream, "PNG")
+        pixels = image[0] if len(image) == 1 else np.ascontiguousarray(image.transpose(1, 2, 0))
+        pillow.fromarray(pixels).save(stream, "PNG")
     return stream.getvalue()
 
 
-def _said(place: Path, nbytes: int, error: OSError) -> str:
+def _write_failure(place: Path, nbytes: int, error: OSError) -> str:
+    """Message about a folder that cannot be written."""
     if error.errno in (ENOSPC, EDQUOT):
         return (
             f"the disk of {shorten(str(place))} has no {units.both(nbytes)} left for these images; "

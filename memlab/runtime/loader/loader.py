@@ -1,8 +1,8 @@
-"""A loader: threads that read images from a disk into a ring of buffers, and on to the device.
+"""Loader: threads that read images from a disk into a ring of buffers, and copy them to the device.
 
-The operations of ``clocks.buffer_ring`` run for real (``stream_threads``): files are read into RAM,
-made into what the network reads, and copied over the link. Every buffer is allocated once, by the
-thread that waits for them, before any other thread starts.
+The operations of ``clocks.buffer_ring`` run for real: files are read into RAM, converted to what
+the network reads, and copied over the link. Every buffer is allocated once, by the thread that
+takes the batches, before any other thread starts.
 """
 
 from __future__ import annotations
@@ -30,21 +30,28 @@ from memlab.step.storage import HOST
 from memlab.step.tensor import Tensor
 
 POLL = 0.2
-"""Seconds after which one who waits looks again, and may be interrupted on any system."""
+"""Seconds after which a waiting thread looks again, so that it can be interrupted on any system."""
 
 
 class LoaderFinished(Exception):  # noqa: N818  # it is the end, and no error
-    """There is nothing left to do: no more images, or somebody has stopped."""
+    """Signal that nothing is left to do: there are no more images, or the loader was stopped."""
 
 
 class Lanes:
-    """The operations of all streams; ``run`` does one of them. With ``threads``, all streams but
-    compute have one of their own, which sees what the thread sees that makes them: also its
-    meter."""
+    """Execution of operations on several streams.
+
+    With ``threads``, all streams but compute have a thread each, in a copy of the context of the
+    thread that makes them, so that its meter sees their arrays.
+
+    Args:
+        ops: the operations of all streams, in order.
+        run: does one operation.
+        threads: True for a thread for each stream but compute.
+    """
 
     def __init__(self, ops: Sequence[Op], run: Callable[[Op], None], threads: bool) -> None:
         self.ops, self.run = ops, run
-        self.needs = dict(needed(ops))
+        self.needs = dict(prerequisites(ops))
         self.times: dict[str, tuple[float, float]] = {}
         self.error: BaseException | None = None
         self.last = len(ops)
@@ -53,19 +60,19 @@ class Lanes:
         self.numbers = {op.name: number for number, op in enumerate(ops)}
         names = dict.fromkeys(op.stream for op in ops if op.stream != COMPUTE)
         self.threads = [
-            Thread(target=copy_context().run, args=(self._lane, name), name=f"memlab {name}")
+            Thread(target=copy_context().run, args=(self._run_stream, name), name=f"memlab {name}")
             for name in (names if threads else ())
         ]
         self.begin = 0.0
 
     def start(self) -> None:
-        """Let the threads begin."""
+        """Start the clock and the threads."""
         self.begin = perf_counter()
         for thread in self.threads:
             thread.start()
 
-    def _lane(self, stream: str) -> None:
-        """What a thread does."""
+    def _run_stream(self, stream: str) -> None:
+        """Do all operations of a stream, in its thread."""
         with suppress(LoaderFinished):
             for op in self.ops:
                 if op.stream == stream:
@@ -75,7 +82,7 @@ class Lanes:
         """Wait until an operation may start, and do it.
 
         Raises:
-            Over: it will never start.
+            LoaderFinished: the operation will never start, or failed.
         """
         self.wait(op)
         start = perf_counter()
@@ -90,7 +97,7 @@ class Lanes:
         """Return when an operation may start.
 
         Raises:
-            Over: it will never start.
+            LoaderFinished: it will never start.
         """
         needs, number = self.needs[op.name], self.numbers[op.name]
         with self.changed:
@@ -101,14 +108,13 @@ class Lanes:
         raise LoaderFinished
 
     def record(self, op: Op, start: float, end: float) -> None:
-        """An operation has run."""
+        """Record that an operation has run, from ``start`` to ``end`` on the clock, in seconds."""
         with self.changed:
             self.times[op.name] = start - self.begin, end - self.begin
             self.changed.notify_all()
 
     def _end(self, op: Op, error: BaseException) -> None:
-        """Nothing from this operation on will run; what came before it may, unless it is an
-        error."""
+        """Stop all operations from this one on; after an error, stop all operations."""
         with self.changed:
             self.last = min(self.last, self.numbers[op.name])
             if not isinstance(error, LoaderFinished):
@@ -116,7 +122,7 @@ class Lanes:
             self.changed.notify_all()
 
     def close(self) -> None:
-        """Let nothing start any more, and return when all threads have ended."""
+        """Let no operation start any more, and return when all threads have ended."""
         with self.changed:
             self.stopped = True
             self.changed.notify_all()
@@ -124,13 +130,14 @@ class Lanes:
             if thread.ident is not None:  # it was started
                 thread.join()
 
-    def raised(self) -> None:
-        """Raise what a thread ended with."""
+    def raise_error(self) -> None:
+        """Raise the error that a thread ended with, if there is one."""
         if self.error is not None:
             raise self.error
 
     def slots(self) -> Iterator[TimedOperation]:
-        """What has run, as a schedule has it."""
+        """Yield the operations that ran, each with its start, end and stall, as a schedule has
+        them."""
         free: dict[str, float] = {}
         for op in self.ops:
             if op.name in self.times:
@@ -140,8 +147,11 @@ class Lanes:
                 free[op.stream] = end
 
 
-def needed(ops: Sequence[Op]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """By operation, those which must have ended: those it names, and who wrote what it touches."""
+def prerequisites(ops: Sequence[Op]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield each operation's name with the names of the operations that must have ended before it.
+
+    These are the operations that it names, and the last writers of the storages that it touches.
+    """
     written: dict[str, str] = {}
     for op in ops:
         writers = (written.get(tensor.storage.name) for tensor in op.touched())
@@ -153,53 +163,63 @@ def needed(ops: Sequence[Op]) -> Iterator[tuple[str, tuple[str, ...]]]:
 # -- the loader ---------------------------------------------------------------------------------
 
 
-class Draws(NamedTuple):
-    """The key of what is drawn for images, and how they are cropped, turned and normalised."""
+class ImageDraws(NamedTuple):
+    """Seed of the random numbers of images, and the settings of their crops, mirroring and
+    normalisation."""
 
     key: int
     settings: Mapping[str, float]
 
 
-class Given(NamedTuple):
-    """A batch on the device: where its images lie, and their labels."""
+class LoadedBatch(NamedTuple):
+    """Batch on the device: the place of its images, and their labels."""
 
     x: Piece
     labels: list[int] | None
 
 
 class Loader:
-    """Reads images into a ring of buffers. Its memory is there from the start to ``close``, its
-    threads while somebody goes through ``batches``."""
+    """Loader of images into a ring of buffers.
+
+    Its memory is allocated from the start to ``close``; its threads run while somebody iterates
+    over ``batches``.
+
+    Attributes:
+        skip: True to skip bad files.
+        classes: number of classes of the labels; 0 for no labels.
+        pace: most bytes per second that are read; None for the disk's own speed.
+    """
 
     skip, classes = False, 0
     pace: int | None = None
 
     def __init__(
-        self, ring: Step, batch: int, buffers: int, place: Backend, meter: Meter | None,
-        found: Source, convert: Kernel, draws: Draws,
+        self, ring: Step, batch: int, buffers: int, backend: Backend, meter: Meter | None,
+        images: Source, convert: Kernel, draws: ImageDraws,
     ) -> None:  # fmt: skip
-        self.ring, self.batch, self.buffers, self.source = ring, batch, buffers, found
-        self.place, self.meter, self.convert, self.draws = place, meter, convert, draws
-        self.memory = RunMemory(batch, place, meter)
+        self.ring, self.batch, self.buffers, self.source = ring, batch, buffers, images
+        self.backend, self.meter, self.convert, self.draws = backend, meter, convert, draws
+        self.memory = RunMemory(batch, backend, meter)
         self.stream: Any = None
-        self.files = iter(found.files)
+        self.files = iter(images.files)
         self.labels: dict[int, list[int]] = {}
         self.skipped: list[str] = []
         self.read = 0
         self.lanes: Lanes | None = None
         try:
-            for each in ring.live_in:
-                self.memory.allocate(each.storage, each.name)
+            for buffer in ring.live_in:
+                self.memory.allocate(buffer.storage, buffer.name)
         except BaseException:
             self.close()
             raise
 
-    def batches(self) -> Generator[Given]:
-        """Batches on the device, one after the other: each lies there until the next one is asked
-        for. However this ends, the threads have ended then.
+    def batches(self) -> Generator[LoadedBatch]:
+        """Yield batches on the device; each stays there until the next one is asked for.
+
+        When this ends, in whatever way, the threads have ended.
 
         Raises:
-            InputError: a file that holds no image, or the first batch cannot be filled.
+            InputError: a file holds no image, or the first batch cannot be filled.
         """
         lanes = self.lanes = Lanes(self.ring.ops, self._run, threads=self.buffers > 0)
         try:
@@ -208,7 +228,7 @@ class Loader:
                 if op.kind == TRAIN:
                     lanes.wait(op)
                     start = perf_counter()
-                    yield self._given(op)
+                    yield self._loaded_batch(op)
                     lanes.record(op, start, perf_counter())
                 elif op.stream == COMPUTE or not lanes.threads:
                     lanes.perform(op)
@@ -216,7 +236,7 @@ class Loader:
             pass
         finally:
             lanes.close()
-        lanes.raised()
+        lanes.raise_error()
         if f"{TRAIN} 0" not in lanes.times:
             raise InputError(
                 f"{shorten(str(self.source.folder))} holds {len(self.labels.get(0, ())):,} images "
@@ -224,15 +244,17 @@ class Loader:
                 f"skipped, the first because: {self.skipped[0]}"
             )
 
-    def _given(self, op: Op) -> Given:
+    def _loaded_batch(self, op: Op) -> LoadedBatch:
+        """Batch that a training operation reads."""
         number = int(op.name.split()[1])
         labels = self.labels.pop(number)
-        return Given(self.memory.blocks[op.reads["x"].storage.name],
+        return LoadedBatch(self.memory.blocks[op.reads["x"].storage.name],
                      labels if self.classes else None)  # fmt: skip
 
     # -- operations -----------------------------------------------------------------------------
 
     def _run(self, op: Op) -> None:
+        """Do one operation: read, convert, copy in RAM, or send to the device."""
         part, number = op.name.split()
         if part == READ:
             self._read(int(number), self._view(op.writes["y"]))
@@ -247,7 +269,7 @@ class Loader:
             np.copyto(self._view(op.writes["y"]), self._view(op.reads["x"]))
 
     def _view(self, tensor: Tensor) -> Array:
-        """The values of a place, where it lies."""
+        """View of the values of a buffer."""
         if tensor.storage.memory != HOST:
             return self.memory.view(tensor)
         block = self.memory.blocks[tensor.storage.name].block
@@ -257,8 +279,8 @@ class Loader:
         """Fill a batch with the next good images.
 
         Raises:
-            Over: there are too few left.
-            BadImageError: a file holds none, and none is skipped.
+            LoaderFinished: too few images are left.
+            BadImageError: a file holds no image, and bad files are not skipped.
         """
         labels: list[int] = []
         begun, before = perf_counter(), self.read
@@ -276,12 +298,12 @@ class Loader:
                 continue
             labels.append(self.source.label(name, self.classes or 1))
             self.read += size
-            if self.pace:  # of the whole batch: who wakes up late for an image makes up for it
-                self._slowed(begun + (self.read - before) / self.pace)
+            if self.pace:  # over the batch, so that a late wake-up is made up for
+                self._wait_for_disk(begun + (self.read - before) / self.pace)
         self.labels[number] = labels
 
-    def _slowed(self, until: float) -> None:
-        """Wait until a slower disk would have given an image; who stops does not wait."""
+    def _wait_for_disk(self, until: float) -> None:
+        """Wait until a slower disk would have given an image, or until the loader is stopped."""
         assert self.lanes is not None
         with self.lanes.changed:
             while (left := until - perf_counter()) > 0:
@@ -290,33 +312,34 @@ class Loader:
                 self.lanes.changed.wait(left)
 
     def _send(self, op: Op) -> None:
-        """Copy to the device; there, in a stream beside the kernels."""
+        """Copy a batch to the device; on a GPU, in a stream beside the kernels."""
         source_, target = op.reads["x"].storage, op.writes["y"].storage
-        if self.place.one_memory:
+        if self.backend.one_memory:
             self.memory.copy(source_, target)
             return
         if self.stream is None:
-            device: Any = self.place
+            device: Any = self.backend
             self.stream = device.stream()
         self.memory.copy(source_, target, self.stream)
         self.stream.synchronize()
 
     # -- what came of it ------------------------------------------------------------------------
 
-    def held(self, memory: str) -> int:
-        """The measured bytes of all places in a memory, that are there now."""
-        names = {each.name for each in self.ring.live_in}
+    def buffer_bytes(self, memory: str) -> int:
+        """Measured bytes of all buffers in a memory that are allocated now."""
+        names = {buffer.name for buffer in self.ring.live_in}
         seen = self.meter.seen if self.meter is not None else []
         return sum(b.nbytes for b in seen
                    if b.label in names and b.memory == memory and b.death is None)  # fmt: skip
 
     def schedule(self, machine: str) -> Schedule:
-        """What ran, and when."""
+        """Operations that ran, with their times, as a schedule of this machine."""
         assert self.lanes is not None
         return Schedule(self.ring, self.batch, machine, None, tuple(self.lanes.slots()))
 
     def moved(self) -> Moves:
-        """The bytes that moved."""
+        """Bytes that were read from the disk, written in RAM, sent over the link, and written on
+        the device."""
         totals = dict.fromkeys(("ram", LINK, "device"), 0)
         for slot in self.schedule("").slots:
             for tensor in slot.op.writes.values():
@@ -326,11 +349,11 @@ class Loader:
         return Moves(self.read, totals["ram"], totals[LINK], totals["device"])
 
     def close(self) -> None:
-        """End the threads, and give the memory back."""
+        """End the threads, and free the memory."""
         if self.lanes is not None:
             self.lanes.close()
         if self.stream is not None:
-            device: Any = self.place
+            device: Any = self.backend
             device.end(self.stream)
             self.stream = None
         self.memory.clear()

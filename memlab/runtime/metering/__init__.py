@@ -1,1 +1,1 @@
-"""What a run takes, measured from outside: NumPy's hook, and what listens to it."""
+"""Measurement of a run from outside: NumPy's allocation hook, the meter, and compile time."""

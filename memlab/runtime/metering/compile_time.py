@@ -1,6 +1,6 @@
-"""How long Numba compiled, so that it is not taken for running time, and what it leaves behind.
+"""Time that Numba took to compile, so that it does not count as running time.
 
-This module loads Numba, so whoever measures imports it once the kernels are loaded.
+This module loads Numba, so a measurement imports it once the kernels are loaded.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ install_listener: Any = INSTALL()
 
 
 class Compilations(Listener):  # type: ignore[misc]  # Numba's
-    """All compilations while it is installed, in ``seconds``: they contain others, and the
-    outermost counts.
+    """Listener that adds up, in ``seconds``, the time of all compilations while it is installed.
 
-    Numba handles errors of its own while it compiles. They stay in cycles, and with them the arrays
-    of the kernel that is compiled, past their planned end: so what is left is collected at once.
+    Compilations contain others, and only the outermost ones count. Numba handles errors of its own
+    while it compiles. They stay in reference cycles, and with them the arrays of the kernel that is
+    compiled, past their planned end. So garbage is collected after each compilation.
     """
 
     seconds, depth, begin = 0.0, 0, 0.0

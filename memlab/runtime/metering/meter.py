@@ -1,7 +1,8 @@
-"""The meter: bytes of array data alive, and the most that was, as the allocator saw them.
+"""Meter: bytes of array data that are alive, and their peak, as the allocator saw them.
 
-It knows nothing of the plan. A hook tells it of every allocation and release: NumPy's, or that of
-a device. What does not pass through the allocator stands outside; each backend names it.
+The meter knows nothing of the plan. A hook reports every allocation and release to it: NumPy's
+hook, or that of a device. Memory that does not pass through the allocator is not seen; each backend
+names it.
 """
 
 from __future__ import annotations
@@ -23,40 +24,41 @@ TRIAL = 1234
 
 
 class Reporting(Protocol):
-    """A hook: it calls ``report`` for every allocation and release while it is installed."""
+    """Interface of a hook: it calls ``report`` for every allocation and release while it is
+    installed."""
 
     @property
     def report(self) -> Report | None:
-        """What it calls; ``None`` where it is not installed."""
+        """Function that the hook calls; None if it is not installed."""
 
     def settle(self) -> None:
-        """Report what has happened, where that was not done at once."""
+        """Report what has happened so far, where that was not done at once."""
 
     def install(self, report: Report) -> Any:
-        """Begin to see; returns what is to be restored."""
+        """Begin to report allocations, and return the earlier allocator for ``restore``."""
 
     def restore(self, before: Any) -> None:
-        """Give the allocator from before back."""
+        """Give the earlier allocator back."""
 
 
 @cache
-def the_hook() -> Hook:
-    """NumPy's hook, tried once before it is trusted.
+def process_hook() -> Hook:
+    """NumPy's allocation hook, tried once before it is trusted.
 
     Raises:
         HookError: it does not see what it should.
     """
     hook = Hook()
     pythonapi.Py_IncRef(py_object(hook))  # arrays may call it until the process ends
-    check(hook, lambda nbytes: np.empty(nbytes, np.uint8))
+    try_hook(hook, lambda nbytes: np.empty(nbytes, np.uint8))
     return hook
 
 
-def check(hook: Reporting, allocate: Callable[[int], object]) -> None:
+def try_hook(hook: Reporting, allocate: Callable[[int], object]) -> None:
     """Try a hook with one block that is dropped at once.
 
     Raises:
-        BusyError: it is in use.
+        BusyError: the hook is in use.
         HookError: it saw anything else than this block and its release.
     """
     with Meter(hook=hook) as meter:
@@ -69,8 +71,8 @@ def check(hook: Reporting, allocate: Callable[[int], object]) -> None:
 
 @dataclass(slots=True)
 class MeteredBlock:
-    """One block that the allocator gave out: bytes, label, operation of birth and of death, and
-    the memory that it stands for."""
+    """Block that the allocator gave out: its bytes, its label, the operations of its birth and
+    death, and the memory that it stands for."""
 
     nbytes: int
     label: str
@@ -80,14 +82,17 @@ class MeteredBlock:
 
 
 class Meter:
-    """Measures inside a ``with`` block, in this thread: NumPy's arrays, or what ``hook`` sees.
+    """Measurement of this thread's allocations inside a ``with`` block: NumPy's arrays, or what
+    ``hook`` sees.
 
-    ``label`` names the blocks that are allocated next, ``memory`` the memory that they stand for;
-    ``peak`` are the most bytes alive on the device since the last ``begin``.
+    Attributes:
+        label: name of the blocks that are allocated next.
+        memory: memory that these blocks stand for.
+        peak: most bytes alive on the device since the last ``begin``.
     """
 
     def __init__(self, hook: Reporting | None = None) -> None:
-        self.hook = the_hook() if hook is None else hook
+        self.hook = process_hook() if hook is None else hook
         self.label, self.memory, self.peak = "", DEVICE, 0
         self._op, self._live = -1, 0
         self._seen: list[MeteredBlock] = []
@@ -96,7 +101,7 @@ class Meter:
 
     @property
     def op(self) -> int:
-        """The operation that runs: of its number are the births and deaths from now on."""
+        """Number of the operation that runs now, to which births and deaths are recorded."""
         return self._op
 
     @op.setter
@@ -106,7 +111,7 @@ class Meter:
 
     @property
     def live(self) -> int:
-        """The bytes alive on the device now."""
+        """Bytes that are alive on the device now."""
         self.hook.settle()
         return self._live
 
@@ -126,14 +131,22 @@ class Meter:
         self.hook.restore(self._before)
 
     def begin(self, number: int) -> int:
-        """An operation begins, and with it the look for a new peak; the bytes alive now."""
+        """Begin an operation and a new peak, and return the bytes that are alive."""
         self.hook.settle()
         self._op, self.peak = number, self._live
         return self._live
 
     def report(self, old: int, new: int, nbytes: int) -> None:
-        """A block of so many bytes at the address ``new``, and the end of the one at ``old``; 0 for
-        none. The hook reports so, and who has blocks that it does not see, such as files."""
+        """Record a new block, the end of an old one, or both.
+
+        The hook calls this, and so does the owner of blocks that the hook does not see, such as
+        files.
+
+        Args:
+            old: address of the block that ends; 0 for none.
+            new: address of the new block; 0 for none.
+            nbytes: bytes of the new block.
+        """
         block = self._where.pop(old, None) if old else None
         if block is not None:
             self._live -= block.nbytes if block.memory == DEVICE else 0

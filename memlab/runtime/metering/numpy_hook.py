@@ -1,10 +1,11 @@
-"""NumPy's data-allocation hook (NEP 49): every allocation and release of array data is seen.
+"""NumPy's data-allocation hook (NEP 49): it sees every allocation and release of array data.
 
-NumPy keeps the current allocator in a context variable; ``numpy_internals`` sets it. The hook below
-passes every call on to the C library and reports it.
+NumPy keeps the current allocator in a context variable; ``numpy_private_api`` sets it. The hook
+below passes every call on to the C library and reports it.
 
-Arrays are also freed while an exception is on its way to who handles it, and Python code that runs
-then loses it, or crashes. So the function that frees is machine code: it notes the address.
+Arrays are also freed while an exception is on its way to its handler, and Python code that runs at
+that moment loses the exception, or crashes. So the function that frees is machine code: it only
+notes the address.
 """
 
 from __future__ import annotations
@@ -28,20 +29,24 @@ from memlab.runtime.metering.numpy_private_api import (
 )
 
 Report = Callable[[int, int, int], None]
-"""Called with the address that is freed, the address that is new, and its bytes; 0 for none."""
+"""Function that is called with the address that is freed, the new address, and its bytes; 0 for
+none."""
 
 NOTED = 2**16
-"""The addresses that there is room for at first."""
+"""Number of addresses that there is room for at first."""
 
 
 class HookError(InputError):
-    """NumPy cannot be measured here."""
+    """Error about a process in which NumPy's allocations cannot be measured."""
 
 
 class _Freed(c.Structure):
-    """The addresses that were freed while they were ``wanted``: ``count`` of them, and the first
-    ``taken`` are reported already. Only machine code adds to them; it starts again at 0 once all
-    are taken. ``room`` is how many fit."""
+    """Addresses that were freed while they were ``wanted``.
+
+    There are ``count`` of them, and the first ``taken`` are reported already. Only machine code
+    adds to them; it starts again at 0 once all are taken. ``room`` is the number of addresses that
+    fit.
+    """
 
     _fields_ = [
         ("wanted", c.c_uint64),
@@ -53,31 +58,35 @@ class _Freed(c.Structure):
 
 
 class Hook:
-    """The hook of this process. Arrays remember it, so it is never taken apart."""
+    """Allocation hook of this process. Arrays keep a reference to it, so it must never be
+    destroyed."""
 
     def __init__(self) -> None:
         self.report: Report | None = None
-        """What is new is reported at once; what was freed, before the next new block or at
-        ``settle``."""
+        """Function that gets the reports. A new block is reported at once; a freed one before the
+        next new block, or at ``settle``."""
         self.set_handler = handler_setter()
         libc = c_library()
         self._freed = _Freed()
-        self._callbacks = self._allocating(libc)
-        self._code, free = _freeing(libc)
+        self._callbacks = self._allocation_callbacks(libc)
+        self._code, free = _compiled_free(libc)
         log = c.addressof(self._freed)
         self.handler = Handler(b"memlab", 1, log, *self._callbacks, free)
         self.name = c.create_string_buffer(b"mem_handler")
         self.capsule = capsule(self.handler, self.name)
 
-    def _allocating(self, libc: c.CDLL) -> tuple[Any, ...]:
+    def _allocation_callbacks(self, libc: c.CDLL) -> tuple[Any, ...]:
+        """C callbacks for malloc, calloc and realloc that report each call."""
         for name, arguments in (("malloc", 1), ("calloc", 2), ("realloc", 2)):
             function = getattr(libc, name)
             function.restype, function.argtypes = POINTER, [c.c_size_t] * arguments
         libc.realloc.argtypes = [POINTER, c.c_size_t]
 
-        def allocate(function: Any, _: int, *given: Any) -> int | None:
-            new: int | None = function(*given)
-            old, sizes = (given[0], given[1:]) if function is libc.realloc else (None, given)
+        def allocate(function: Any, _: int, *arguments: Any) -> int | None:
+            new: int | None = function(*arguments)
+            old, sizes = (
+                (arguments[0], arguments[1:]) if function is libc.realloc else (None, arguments)
+            )
             self.settle()
             if self.report is not None and (new or not old):  # else the old block stays
                 self.report(old or 0, new or 0, prod(sizes))
@@ -90,7 +99,7 @@ class Hook:
         )
 
     def settle(self) -> None:
-        """Report what was freed until now."""
+        """Report all releases until now."""
         freed = self._freed
         while freed.taken < freed.count:
             address = freed.addresses[freed.taken]
@@ -99,7 +108,7 @@ class Hook:
                 self.report(address, 0, 0)
 
     def install(self, report: Report) -> Any:
-        """Make it NumPy's allocator in this context; returns the one before."""
+        """Make the hook NumPy's allocator in this context, and return the one before."""
         self.settle()
         self.report, self._freed.wanted = report, True
         return self.set_handler(self.capsule)
@@ -112,11 +121,13 @@ class Hook:
 
 
 def c_library() -> c.CDLL:
-    """The C library of this process. Windows may hold several, and what one gave no other takes
-    back: here it is the one that Python and NumPy are made for.
+    """C library of this process.
+
+    Windows may have several loaded, and memory of one cannot be freed by another; there this is the
+    one that Python and NumPy are built for.
 
     Raises:
-        HookError: there is none that memlab knows.
+        HookError: memlab knows none for this system.
     """
     try:
         return c.CDLL("ucrtbase.dll" if sys.platform == "win32" else None)
@@ -127,21 +138,24 @@ def c_library() -> c.CDLL:
         ) from None
 
 
-def _freeing(libc: c.CDLL) -> tuple[Any, int]:
-    """NumPy's ``free`` in machine code, and its address: the first must be kept."""
+def _compiled_free(libc: c.CDLL) -> tuple[Any, int]:
+    """Compiler engine of NumPy's ``free`` in machine code, which must be kept, and the address of
+    the function."""
     from llvmlite import binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_default_triple().create_target_machine()
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(_written(libc)), machine)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(_freeing_code(libc)), machine)
     engine.finalize_object()
     return engine, engine.get_function_address("freed")
 
 
-def _written(libc: c.CDLL) -> str:
-    """``freed(log, old, nbytes)``, for LLVM: notes ``old`` in a ``_Freed``, where there is memory
-    for that, and frees it."""
+def _freeing_code(libc: c.CDLL) -> str:
+    """LLVM code of ``freed(log, old, nbytes)``, which notes ``old`` in a ``_Freed`` and frees it.
+
+    The address is not noted if there is no memory for that.
+    """
     from llvmlite import ir
 
     word, at = ir.IntType(64), ir.IntType(64).as_pointer()

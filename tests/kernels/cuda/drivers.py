@@ -1,4 +1,4 @@
-"""CUDA drivers that are made up: they answer as ``libcuda`` does."""
+"""Fake CUDA drivers, which answer like ``libcuda``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ NAMES = ("libcuda.so.1", "libcuda.so", "nvcuda.dll")
 
 
 class Driver:
-    """Numbers go through pointers, and 0 is success."""
+    """Fake driver. Numbers are returned through pointers, and 0 means success."""
 
     def __init__(self, gpus: int = 1, initialised: int = 0) -> None:
         self.gpus, self.initialised = gpus, initialised
@@ -34,7 +34,7 @@ class Driver:
 
 
 def install(gpus: int) -> None:
-    """Let this process find a driver with so many GPUs, whatever this machine has."""
+    """Let this process find a driver with this number of GPUs, whatever the machine has."""
     real = ctypes.CDLL
 
     def load(name: Any, *rest: Any, **options: Any) -> Any:

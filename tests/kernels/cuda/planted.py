@@ -1,4 +1,4 @@
-"""Kernels that waste something: what the compiler's report has to see, printed as JSON."""
+"""Kernels that waste something on purpose, and the compiler's report on them, printed as JSON."""
 
 import json
 from dataclasses import asdict
@@ -14,7 +14,7 @@ LINE = float32[::1]
 
 
 def local(x, y):
-    """An array of its own that a variable indexes."""
+    """Kernel with a local array that is indexed by a variable."""
     i = cuda.grid(1)
     values = cuda.local.array(400, float32)
     for j in range(400):
@@ -40,7 +40,7 @@ def shift(x, y):
 
 
 def spilling():
-    """All values are read before the first is written."""
+    """Kernel that reads all values before it writes the first, so that registers spill."""
     read = [f"v{j} = x[i + {j}]" for j in range(MANY)]
     written = [f"y[i + {j}] = v{j}" for j in range(MANY)]
     lines = ["i = cuda.grid(1)", *read, "cuda.syncthreads()", *written]
@@ -58,4 +58,4 @@ KERNELS = [
 ]
 
 if __name__ == "__main__":
-    print(json.dumps([asdict(each) for each in report(KERNELS, [(9, 0)])]))
+    print(json.dumps([asdict(row) for row in report(KERNELS, [(9, 0)])]))

@@ -1,4 +1,4 @@
-"""What the CUDA compiler makes of every kernel, without a GPU."""
+"""Machine code of every CUDA kernel, compiled without a GPU."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CAPABILITIES = ["7.5", "9.0"]
 
 
 def python() -> str:
-    """A Python that has the compiler; without one, a skip or, in CI, a failure."""
+    """Path of a Python that has the CUDA compiler; without one, skip or, in CI, fail."""
     if report.installed():
         return sys.executable
     if OWN.exists():
@@ -40,8 +40,8 @@ def reports(*command: str) -> list[dict[str, Any]]:
         [python(), *command], capture_output=True, text=True, cwd=ROOT, env=environment
     )
     assert done.returncode == 0, done.stderr
-    found: list[dict[str, Any]] = json.loads(done.stdout)
-    return found
+    rows: list[dict[str, Any]] = json.loads(done.stdout)
+    return rows
 
 
 def ours(capability: str, *names: str) -> list[dict[str, Any]]:
@@ -50,34 +50,34 @@ def ours(capability: str, *names: str) -> list[dict[str, Any]]:
 
 @cache
 def planted() -> dict[str, dict[str, Any]]:
-    """Kernels that waste something, by name."""
-    return {each["kernel"]: each for each in reports("-m", "tests.kernels.cuda.planted")}
+    """Reports on the kernels that waste something, by name."""
+    return {row["kernel"]: row for row in reports("-m", "tests.kernels.cuda.planted")}
 
 
 @pytest.mark.parametrize("capability", CAPABILITIES)
 def test_every_kernel_compiles_and_wastes_nothing(capability: str) -> None:
-    found = ours(capability)
-    assert [each["kernel"] for each in found] == [each.name for each in all_kernels()]
-    for each in found:
-        assert each["spilled"] == 0, each
-        assert each["local"] == 0, each
-        assert each["shared"] <= SHARED, each
-        assert 0 < each["registers"] <= 255, each
+    rows = ours(capability)
+    assert [row["kernel"] for row in rows] == [row.name for row in all_kernels()]
+    for row in rows:
+        assert row["spilled"] == 0, row
+        assert row["local"] == 0, row
+        assert row["shared"] <= SHARED, row
+        assert 0 < row["registers"] <= 255, row
 
 
 @pytest.mark.parametrize("capability", CAPABILITIES)
 def test_coalesced_lowering_divides_nothing_and_naive_lowering_does(capability: str) -> None:
-    found = ours(capability, "im2col.coalesced", "im2col.naive")
-    assert len(found) == 4  # two kernels, two formats
-    for each in found:
-        assert (each["divisions"] > 0) == (each["kernel"] == "im2col.naive"), each
+    rows = ours(capability, "im2col.coalesced", "im2col.naive")
+    assert len(rows) == 4  # two kernels, two formats
+    for row in rows:
+        assert (row["divisions"] > 0) == (row["kernel"] == "im2col.naive"), row
 
 
 @pytest.mark.parametrize("waste", ["local", "shared", "spilled", "divisions"])
 def test_waste_is_seen(waste: str) -> None:
     culprits = {"local": {"local", "spilling"}, "spilled": {"spilling"}}
     expected = culprits.get(waste, {waste})
-    assert {name for name, each in planted().items() if each[waste] > 0} == expected
+    assert {name for name, row in planted().items() if row[waste] > 0} == expected
 
 
 def test_the_bytes_of_shared_memory_are_counted() -> None:

@@ -1,4 +1,4 @@
-"""How kernels are listed and launched."""
+"""List and launches of the CUDA kernels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numba import cuda, types
 from memlab.kernels import registry
 from memlab.kernels.cuda import all_kernels, compile, target
 from memlab.kernels.cuda.compile import Labels, Places, Values, compiled, launch, signatures
-from memlab.kernels.cuda.simulator import share
+from memlab.kernels.cuda.simulator import fix_shared_arrays
 from memlab.kernels.operands import ConvWindow
 from memlab.kernels.registry import KernelCall
 from memlab.optimizers import OPTIMIZERS
@@ -23,7 +23,7 @@ from memlab.runtime.session import SETTINGS
 from tests.kernels_by_case import OTHERS, Case, Trial, convolutions, slot
 
 if target().simulated:
-    share()  # the first launch of a process looks at the simulator, with an array
+    fix_shared_arrays()  # the first launch of a process looks at the simulator, with an array
 
 SIZES = [(1, 1, 1), (7, 7, 3), (1, 5, 2), (56, 56, 64), (224, 3, 70_000), (1000, 200_000, 2)]
 
@@ -50,7 +50,7 @@ def test_a_signature_is_that_of_the_annotations() -> None:
     def function(
         x: Values, y: Places, z: Labels, n: int, rate: float, add: bool, at: ConvWindow
     ) -> None:
-        """Does nothing."""
+        """Do nothing."""
 
     window = types.NamedUniTuple(types.int64, 8, ConvWindow)
     rest = (types.int64[::1], types.int64, types.float64, types.boolean, window)
@@ -99,21 +99,21 @@ def small() -> list[Case]:
 
 
 def calls(case: Case) -> list[tuple[registry.Kernel, KernelCall]]:
-    """A layer's kernels with arrays of the device."""
-    trial, found = Trial(case, 2), []
+    """Kernels of a layer, each with a call on device arrays."""
+    trial, operations = Trial(case, 2), []
     for op in trial.ops:
         read = {name: trial.blank(tensor) for name, tensor in op.reads.items()}
         call = trial.prepared(op, trial.values | read)
         arrays = {name: cuda.to_device(array) for name, array in call.arrays.items()}
         kernel = registry.find(op.kind, op.algorithm, "cuda", "fp64")
-        found.append((kernel, KernelCall(arrays, call.layer, key=call.key)))
-    return found
+        operations.append((kernel, KernelCall(arrays, call.layer, key=call.key)))
+    return operations
 
 
 @pytest.mark.skipif(not target().simulated, reason="counts what the host allocates, in its place")
 @pytest.mark.parametrize("case", small(), ids=str)
 def test_a_kernel_makes_no_array(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is launched: the simulator makes small arrays of its own."""
+    """No kernel is really launched, because the simulator allocates small arrays of its own."""
     registry.load("cuda")
     prepared = calls(case)
     launched: list[Any] = []

@@ -1,4 +1,4 @@
-"""Lowering on the device, both ways, and its way back, as the processor does it."""
+"""Lowering (im2col) on the device, by both algorithms, and col2im, compared with the processor."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SETTINGS = [
 
 
 def whole_numbers(shape: Any) -> Any:
-    """Values whose sums are exact in any order."""
+    """Random whole numbers, whose sums are exact in any order."""
     return np.random.default_rng(0).integers(-99, 99, shape).astype(np.float64)
 
 
@@ -37,15 +37,15 @@ def whole_numbers(shape: Any) -> Any:
 @pytest.mark.parametrize(("shape", "how"), SETTINGS)
 def test_the_same_values_as_the_processor(shape: Any, how: Any, way: str) -> None:
     x, named = whole_numbers(shape), dict(zip(("k", "stride", "pad", "dilation"), how, strict=True))
-    found = on_device.im2col(cuda.to_device(x), **named, way=way).copy_to_host()
-    assert found.tobytes() == kernels.im2col(x, *how).tobytes()
+    lowered = on_device.im2col(cuda.to_device(x), **named, way=way).copy_to_host()
+    assert lowered.tobytes() == kernels.im2col(x, *how).tobytes()
 
 
 @pytest.mark.parametrize(("shape", "how"), SETTINGS)
 def test_the_same_way_back(shape: Any, how: Any) -> None:
     y = whole_numbers(kernels.im2col(whole_numbers(shape), *how).shape)
-    found = on_device.col2im(cuda.to_device(y), shape, *how).copy_to_host()
-    assert (found == kernels.col2im(y, shape, *how)).all()
+    images = on_device.col2im(cuda.to_device(y), shape, *how).copy_to_host()
+    assert (images == kernels.col2im(y, shape, *how)).all()
 
 
 def test_groups_see_the_same_rows() -> None:
@@ -69,7 +69,7 @@ def test_out_is_written_and_returned() -> None:
 
 
 def test_images_may_be_slices_of_larger_samples() -> None:
-    """As a kernel's operands may; the public functions ask for whole ones."""
+    """Operands of a kernel may be slices; the public functions refuse them."""
     samples = whole_numbers((2, 4, 5, 3))
     x, at = samples[:, 1:3], ConvWindow(5, 3, 5, 3, 3, 1, 1, 1)
     there = cuda.to_device(samples)

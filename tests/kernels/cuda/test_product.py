@@ -1,4 +1,4 @@
-"""Matrix products on the device: transposed, added, with rows that lie apart."""
+"""Matrix products on the device: transposed, accumulated, and with gaps between rows."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ TURNS = [False, True]
 
 
 def drawn(rows: int, columns: int, dtype: Any, apart: bool) -> Array:
-    """A matrix, or one whose rows lie apart in a larger one."""
+    """Random matrix, contiguous or with gaps between its rows."""
     values = np.random.default_rng(rows * columns).standard_normal((rows, columns + 3))
     return values.astype(dtype)[:, 2 : 2 + columns] if apart else values[:, 3:].astype(dtype)
 
 
 def sent(array: Array) -> Any:
-    """To the device, with rows as far apart as they are."""
+    """Copy of a matrix on the device, with the same gaps between its rows."""
     if array.flags.c_contiguous:
         return cuda.to_device(array)
     assert array.base is not None
@@ -65,10 +65,10 @@ def test_any_shape_in_any_format(way: str, shape: tuple[int, int, int]) -> None:
 
 @pytest.fixture
 def as_large_as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The simulator reads these numbers when a kernel runs."""
+    """Give tiles the size that they have on a GPU; the simulator reads it when a kernel runs."""
     if not target().simulated:
         pytest.skip("on a GPU, they always are")
-    sizes = {"SIDE": 16, "EACH": 4, "DEPTH": 8, "TILE": 64, "SPLIT": 4, "PADDED": 72}
+    sizes = {"SIDE": 16, "PER_THREAD": 4, "DEPTH": 8, "TILE": 64, "SPLIT": 4, "PADDED": 72}
     for name, size in sizes.items():
         monkeypatch.setattr(tiled_product, name, size)
     monkeypatch.setattr(module, "SQUARE", 16)
@@ -84,14 +84,14 @@ def test_a_product_of_large_tiles(way: str) -> None:
 
 @pytest.mark.usefixtures("as_large_as_on_a_gpu")
 def test_an_implicit_product_of_large_tiles() -> None:
-    """With one channel more than a step takes."""
+    """The convolution has one channel more than a step of the product takes."""
     case = Case(Conv2d(9, 2, 2, 1, bias=False), ((9, 3, 2),), "implicit-gemm")
     trial = Trial(case, 1, target="cudasim")
     known = Trial(replace(case, algorithm="direct"), 1)
     dy = trial.weights()
-    found = trial.forward() | trial.backward(dy)
+    outputs = trial.forward() | trial.backward(dy)
     for name, expected in (known.forward() | known.backward(dy)).items():
-        assert distance(found[name], expected) < 1e-12, name
+        assert distance(outputs[name], expected) < 1e-12, name
 
 
 def test_shapes_that_do_not_fit_are_one_sentence() -> None:

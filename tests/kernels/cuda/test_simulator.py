@@ -1,4 +1,4 @@
-"""What memlab mends in Numba's simulator."""
+"""Parts of Numba's simulator that memlab replaces."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from memlab.kernels.cuda import target
 if not target().simulated:
     pytest.skip("there is a GPU, and so no simulator", allow_module_level=True)
 
-from memlab.kernels.cuda.simulator import SHARED, share
+from memlab.kernels.cuda.simulator import SHARED, fix_shared_arrays
 
-share()
+fix_shared_arrays()
 SharedArrays = SHARED()
 
 
 def test_threads_that_ask_at_the_same_moment_share_an_array(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    empty, shared, found = np.empty, SharedArrays(0), []
+    empty, shared, arrays = np.empty, SharedArrays(0), []
 
     def slow(*arguments: Any) -> Any:
         time.sleep(0.05)
         return empty(*arguments)
 
     def ask() -> None:
-        found.append(shared.array((2, 3), np.float64))
+        arrays.append(shared.array((2, 3), np.float64))
 
     monkeypatch.setattr(np, "empty", slow)
     threads = [Thread(target=ask) for _ in range(3)]
@@ -39,14 +39,14 @@ def test_threads_that_ask_at_the_same_moment_share_an_array(
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 3
-    assert all(array is found[0] for array in found)
+    assert len(arrays) == 3
+    assert all(array is arrays[0] for array in arrays)
 
 
 def test_two_lines_have_two_arrays() -> None:
     shared = SharedArrays(64)
-    one = shared.array(4, types.float32)
+    first = shared.array(4, types.float32)
     other = shared.array(4, np.dtype(np.float32))
-    assert one is not other
-    assert one.dtype == other.dtype == np.float32
+    assert first is not other
+    assert first.dtype == other.dtype == np.float32
     assert shared.array(0, np.dtype(np.float32)).size == 16

@@ -1,4 +1,4 @@
-"""The choice between a GPU and the simulator, with drivers that are made up."""
+"""Choice between a GPU and the simulator, with fake drivers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GPU = CudaTarget("NVIDIA H200", False, (9, 0))
 
 @pytest.fixture
 def fresh(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """The same functions with nothing remembered."""
+    """Let the functions of the module forget their cached results."""
     for name in ("gpu", "target"):
         monkeypatch.setattr(choice, name, getattr(choice, name).__wrapped__)
     return monkeypatch
@@ -90,7 +90,7 @@ IMPORTED = "import numba.cuda"
 
 
 def asked(gpus: int = 0, first: str = "", switch: str | None = None) -> str:
-    """What a new process prints, where the driver lists so many GPUs."""
+    """Output of a new process whose driver lists this number of GPUs."""
     environment = {key: value for key, value in os.environ.items() if key != choice.SWITCH}
     environment |= {} if switch is None else {choice.SWITCH: switch}
     command = [sys.executable, "-c", ASKED.format(gpus=gpus, first=first)]
@@ -124,6 +124,6 @@ def test_the_switch_takes_the_simulator_beside_a_gpu() -> None:
 def test_what_cannot_be_used_is_one_sentence(
     gpus: int, first: str, switch: str | None, says: str
 ) -> None:
-    said = asked(gpus, first, switch)
-    assert said.startswith(says)
-    assert said.count("\n") == 1
+    sentence = asked(gpus, first, switch)
+    assert sentence.startswith(says)
+    assert sentence.count("\n") == 1

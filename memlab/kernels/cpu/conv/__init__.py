@@ -1,1 +1,1 @@
-"""The ways to convolve."""
+"""Algorithms of convolution."""

@@ -1,8 +1,9 @@
-"""Direct convolution: the textbook's loops, and no workspace.
+"""Direct convolution: the loops of the definition, without a workspace.
 
-``y[k, oy, ox]`` is the sum over ``c, ky, kx`` of ``w[k, c, ky, kx] x[c, iy, ix]``, where
-``iy = oy * stride - pad + ky * dilation``. ``dw`` sums ``dy x`` over the places, and ``dx`` sums
-``dy w`` over what it took part in. Indices are unsigned: that spares the check for negative ones.
+``y[k, oy, ox]`` is the sum over ``c, ky, kx`` of ``w[k, c, ky, kx] x[c, iy, ix]``, where ``iy = oy
+* stride - pad + ky * dilation``. ``dw`` sums ``dy x`` over the output places, and ``dx`` sums ``dy
+w`` over all products that a value of x took part in. Indices are unsigned, which spares the check
+for negative ones.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ Settings = tuple[int, int, int, int]
 
 @kernel("conv2d", "direct")
 def conv2d(call: KernelCall) -> None:
-    """``y = w * x``, plus the bias."""
+    """Compute ``y = w * x`` (convolution), plus the bias if there is one.
+
+    Shapes: x (B, C, H, W), weight (K, C/g, k, k), bias (K,), y (B, K, Ho, Wo).
+    """
     for x, y in zip(call["x"], call["y"], strict=True):
         _forward(x, call["weight"], y, _settings(call))
     if "bias" in call.arrays:
@@ -33,7 +37,10 @@ def conv2d(call: KernelCall) -> None:
 
 @kernel("conv2d.backward", "direct")
 def conv2d_backward(call: KernelCall) -> None:
-    """``dw`` adds up over the images; ``dx`` is made image by image."""
+    """Compute ``dw``, summed over the images, ``dx`` image by image, and the gradient of the bias.
+
+    Shapes are those of ``conv2d``; each gradient has the shape of its tensor.
+    """
     settings, adds = _settings(call), call.accumulate_weights
     for b, (x, dy) in enumerate(zip(call["x"], call["dy"], strict=True)):
         _weight_gradient(x, call["dweight"], dy, settings, adds or b > 0)
@@ -45,12 +52,14 @@ def conv2d_backward(call: KernelCall) -> None:
 
 
 def _settings(call: KernelCall) -> Settings:
+    """Groups, stride, padding and dilation of the layer."""
     layer = convolution(call)
     return layer.groups, layer.stride, layer.padding, layer.dilation
 
 
 @compiled
 def _forward(x: Array, weight: Array, y: Array, settings: Settings) -> None:
+    """Convolve one image x (C, H, W) into y (K, Ho, Wo)."""
     groups, stride, pad, dilation = settings
     outputs, inner, kernel, _ = weight.shape
     for k in range(outputs):
@@ -74,6 +83,7 @@ def _forward(x: Array, weight: Array, y: Array, settings: Settings) -> None:
 def _weight_gradient(
     x: Array, dweight: Array, dy: Array, settings: Settings, accumulate: bool
 ) -> None:
+    """Write, or add, the gradient of the weights from one image."""
     groups, stride, pad, dilation = settings
     outputs, inner, kernel, _ = dweight.shape
     for k in range(outputs):
@@ -97,6 +107,7 @@ def _weight_gradient(
 def _input_gradient(
     dx: Array, weight: Array, dy: Array, settings: Settings, accumulate: bool
 ) -> None:
+    """Write, or add, the gradient of one image."""
     groups, stride, pad, dilation = settings
     outputs, inner, kernel, _ = weight.shape
     if not accumulate:

@@ -1,15 +1,15 @@
 """Convolution by Fourier transforms (Mathieu, Henaff and LeCun 2014).
 
-A convolution is a product of spectra, place by place. With ``X``, ``W`` and ``Y`` for those of
-inputs, kernels and outputs, all padded to one size so that nothing wraps around::
+A convolution is a product of spectra, place by place. With ``X``, ``W`` and ``Y`` for the
+spectra of inputs, kernels and outputs, all padded to one size so that nothing wraps around::
 
     Y[k] = sum over c of X[c] conj(W[k, c])          dW[k, c] = sum over images of X[c] conj(dY[k])
     dX[c] = sum over k of dY[k] W[k, c]
 
-Libraries keep tables and lines of their own outside of every plan. This transform has none: it goes
-back and forth between two planes of the workspace, one factor of the size at a time (Stockham), so
-that what it takes is planned and measured. Spectra are stored as a plane of real parts and one of
-imaginary parts.
+Libraries keep tables and buffers of their own outside of every plan. This transform has none: it
+goes back and forth between two planes of the workspace, one factor of the size at a time
+(Stockham), so that its memory is planned and measured. Spectra are stored as a plane of real parts
+and one of imaginary parts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.layers.linear import add_bias, sum_bias
-from memlab.kernels.cpu.threads import own
+from memlab.kernels.cpu.threads import thread_workspaces
 from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.operands import convolution
 from memlab.kernels.registry import Array, KernelCall, kernel
@@ -28,7 +28,10 @@ from memlab.kernels.registry import Array, KernelCall, kernel
 
 @kernel("conv2d", "fft")
 def conv2d(call: KernelCall) -> None:
-    """``Y[k] = sum of X[c] conj(W[k, c])`` for every image."""
+    """Compute ``Y[k] = sum of X[c] conj(W[k, c])`` for every image, then y and the bias.
+
+    Shapes: x (B, C, H, W), weight (K, C, k, k), bias (K,), y (B, K, Ho, Wo).
+    """
     planes, pad = _planes(call)
     inputs, kernels, outputs = _spectra(call)
     _transform(call["x"], inputs, planes, pad)
@@ -42,7 +45,11 @@ def conv2d(call: KernelCall) -> None:
 
 @kernel("conv2d.backward", "fft")
 def conv2d_backward(call: KernelCall) -> None:
-    """``dW[k, c] = sum of X[c] conj(dY[k])``, then ``dX[c] = sum of dY[k] W[k, c]``."""
+    """Compute ``dW[k, c] = sum of X[c] conj(dY[k])``, then ``dX[c] = sum of dY[k] W[k, c]``, and
+    the gradient of the bias.
+
+    Shapes are those of ``conv2d``; each gradient has the shape of its tensor.
+    """
     planes, pad = _planes(call)
     inputs, kernels, outputs = _spectra(call)
     _transform(call["x"], inputs, planes, pad)
@@ -61,31 +68,34 @@ def conv2d_backward(call: KernelCall) -> None:
 
 
 def _planes(call: KernelCall) -> tuple[Array, int]:
-    """The two planes of the first thread, each of real and imaginary parts; and the padding."""
-    return own(call["planes"], 4)[0], convolution(call).padding
+    """Workspace of the first thread, two planes each of real and imaginary parts; and the layer's
+    padding."""
+    return thread_workspaces(call["planes"], 4)[0], convolution(call).padding
 
 
 def _spectra(call: KernelCall) -> list[Array]:
+    """Workspace for the spectra of inputs, kernels and outputs."""
     return [call[f"{name} spectra"] for name in ("input", "kernel", "output")]
 
 
 def _transform(arrays: Array, spectra: Array, planes: Array, pad: int) -> None:
-    """The spectra of (samples, maps, height, width)."""
-    for maps, found in zip(arrays, spectra, strict=True):
-        _transform_maps(maps, found, planes, pad)
+    """Write the spectra of maps (samples, maps, height, width), which begin at row and column
+    ``pad``."""
+    for maps, spectrum in zip(arrays, spectra, strict=True):
+        _transform_maps(maps, spectrum, planes, pad)
 
 
 def _restore(
     spectra: Array, arrays: Array, planes: Array, pad: int, accumulate: bool = False
 ) -> None:
-    """The values behind spectra, from row and column ``pad`` on."""
-    for found, maps in zip(spectra, arrays, strict=True):
-        _restore_maps(found, maps, planes, pad, accumulate)
+    """Transform spectra back, and write or add the values from row and column ``pad`` on."""
+    for spectrum, maps in zip(spectra, arrays, strict=True):
+        _restore_maps(spectrum, maps, planes, pad, accumulate)
 
 
 @compiled
 def _transform_maps(maps: Array, spectra: Array, planes: Array, pad: int) -> None:
-    """Rows first, all at once, then columns."""
+    """Transform the maps of one sample: first along all rows at once, then along the columns."""
     _, height, width = maps.shape
     _, _, rows, half = spectra.shape
     columns = planes.shape[3]
@@ -109,8 +119,11 @@ def _transform_maps(maps: Array, spectra: Array, planes: Array, pad: int) -> Non
 
 @compiled
 def _restore_maps(spectra: Array, maps: Array, planes: Array, pad: int, accumulate: bool) -> None:
-    """Columns first, then the rows that are asked for; the other half of a row's spectrum mirrors
-    the first, as its values are real."""
+    """Transform the spectra of one sample back: first along the columns, then along the rows that
+    are needed.
+
+    The missing half of a row's spectrum mirrors the stored half, because the row's values are real.
+    """
     _, height, width = maps.shape
     _, _, rows, half = spectra.shape
     columns = planes.shape[3]
@@ -136,13 +149,15 @@ def _restore_maps(spectra: Array, maps: Array, planes: Array, pad: int, accumula
 
 @compiled
 def _copy(source: Array, target: Array) -> None:
+    """Copy a line of values."""
     for i in range(target.size):
         target[i] = source[i]
 
 
 @compiled
 def _fourier(lines: Array, side: int, size: int, lanes: int, sign: int) -> int:
-    """Transform ``lanes`` rows of ``size`` values side by side; returns where the result is."""
+    """Transform ``lanes`` interleaved rows of ``size`` values; return the plane (0 or 1) that holds
+    the result."""
     length, run = size, lanes
     while length > 1:
         factor = 2 if length % 2 == 0 else 3 if length % 3 == 0 else 5
@@ -153,7 +168,8 @@ def _fourier(lines: Array, side: int, size: int, lanes: int, sign: int) -> int:
 
 @compiled
 def _split(source: Array, target: Array, length: int, run: int, factor: int, sign: int) -> None:
-    """One transform of ``length`` becomes ``factor`` ones of a part of it."""
+    """Split each transform of ``length`` values into ``factor`` transforms of ``length / factor``
+    values."""
     part = length // factor
     for p in range(part):
         for j in range(factor):
@@ -170,7 +186,7 @@ def _split(source: Array, target: Array, length: int, run: int, factor: int, sig
 def _rotate(
     a: Array, b: Array, cos: float, sin: float, accumulate: bool, re: Array, im: Array
 ) -> None:
-    """Complex values times ``cos + i sin``, written or added."""
+    """Multiply complex values ``a + i b`` by ``cos + i sin``, and write or add the products."""
     if accumulate:
         for q in range(re.size):
             re[q] += cos * a[q] - sin * b[q]
@@ -183,6 +199,7 @@ def _rotate(
 
 @compiled
 def _outputs(x: Array, w: Array, y: Array) -> None:
+    """Spectra of one sample's outputs, from those of its inputs and of the kernels."""
     y[:] = 0
     for k in range(len(y)):
         for c in range(len(x)):
@@ -191,6 +208,7 @@ def _outputs(x: Array, w: Array, y: Array) -> None:
 
 @compiled
 def _add_kernels(x: Array, dw: Array, dy: Array) -> None:
+    """Add one sample's products to the spectra of the kernels' gradient."""
     for k in range(len(dy)):
         for c in range(len(x)):
             _add_product(x[c], dy[k], dw[k, c], 1)
@@ -198,6 +216,7 @@ def _add_kernels(x: Array, dw: Array, dy: Array) -> None:
 
 @compiled
 def _inputs(dx: Array, w: Array, dy: Array) -> None:
+    """Spectra of the gradient of one sample's inputs."""
     dx[:] = 0
     for c in range(len(dx)):
         for k in range(len(dy)):
@@ -206,7 +225,7 @@ def _inputs(dx: Array, w: Array, dy: Array) -> None:
 
 @compiled
 def _add_product(a: Array, b: Array, out: Array, conjugate: int) -> None:
-    """Add ``a conj(b)``, or ``a b`` where ``conjugate`` is -1."""
+    """Add ``a conj(b)`` to ``out``, or ``a b`` where ``conjugate`` is -1."""
     size = out[0].size
     s = out.dtype.type(conjugate)
     a0, a1 = a[0].reshape(size), a[1].reshape(size)

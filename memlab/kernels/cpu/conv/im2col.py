@@ -1,23 +1,24 @@
-"""Lowering (im2col): every value that a kernel covers, copied to where a matrix product wants it.
-And the way back (col2im): every lowered value added to the place that it was read from.
+"""Lowering (im2col) of one image, and its adjoint (col2im).
 
-Row ``(c, ky, kx)`` of the lowered matrix holds, for every output place ``(oy, ox)``, the value of
-the image under that kernel position, and 0 where that lies outside::
+im2col copies every value that a kernel covers to where a matrix product reads it. col2im adds
+every lowered value to the place that it was read from. Row ``(c, ky, kx)`` of the lowered matrix
+holds, for every output place ``(oy, ox)``, the value of the image under that kernel position,
+and 0 where that lies outside::
 
     lowered[c, ky, kx, oy, ox] = image[c, source(oy, ky), source(ox, kx)]
 
-Two ways, by shape. **Plane shift**: where output and image have one size, each ``(c, ky, kx)`` is
-the whole plane of the image, shifted: one long copy, then zeros at the edge that wrapped around.
-**Strips**: elsewhere only the first kernel positions are gathered from the image; at a later one
-the same values come again, a few rows up or columns to the left, so its plane is one long copy of a
-plane that is lowered already, and only the rows or columns that moved in are gathered. No scratch
-memory is needed.
+im2col has two loops, chosen by shape. **Plane shift**: where output and image have one size, each
+``(c, ky, kx)`` is the whole plane of the image, shifted: one long copy, then zeros at the edge that
+wrapped around. **Strips**: elsewhere only the first kernel positions are gathered from the image.
+At a later position the same values come again, a few rows further up or columns further left. So
+its plane is one long copy of a plane that is lowered already, and only the rows or columns that
+moved in are gathered. No scratch memory is needed.
 
-col2im has two ways, too. **Plane shift**: where output and image have one size, a lowered plane is
-added to the image's as one long line; what lies in the padding, and would land on the opposite
-edge, is told by its column and left out. **Rows**: elsewhere row by row. At stride 2 two
+col2im has two loops, too. **Plane shift**: where output and image have one size, a lowered plane is
+added to the image's plane as one long line. Values of the padding, which would land on the opposite
+edge, are recognised by their column and left out. **Rows**: elsewhere row by row. At stride 2 two
 neighbouring kernel columns together fill a row of the image, and a single one does with zeros
-between, so that both fill vectors. Nothing but the image is written.
+between, so that both fill vectors. Only the image is written.
 """
 
 from __future__ import annotations
@@ -33,20 +34,20 @@ _U = np.uint64
 Settings = tuple[int, int, int]
 """Stride, padding, dilation."""
 Sizes = tuple[int, int, int, int]
-"""Rows and columns of the image's planes, and of the lowered ones."""
+"""Rows and columns of a plane of the image, then of a lowered plane."""
 Range = tuple[int, int]
-"""From the first to before the last."""
+"""First place, and the one after the last."""
 
 SHORT = 16
-"""A row with fewer values is added one by one: vectors take longer to begin."""
+"""Values in a row below which they are added one by one, since vectors take longer to start."""
 BITS = 40
-"""``i * (2**40 // n + 1) >> 40`` is ``i // n`` as long as ``i * n < 2**40``; the product fits
-into 64 bits as long as ``i < 2**24 * n``."""
+"""Bits of a fixed-point inverse: ``i * (2**40 // n + 1) >> 40`` is ``i // n`` as long as ``i * n <
+2**40``; the product fits into 64 bits as long as ``i < 2**24 * n``."""
 
 
 @compiled
 def im2col(image: Array, lowered: Array, stride: int, pad: int, dilation: int) -> None:
-    """Lower an image (C, H, W) into (C, k, k, Ho, Wo); both contiguous, of one format."""
+    """Lower an image (C, H, W) into (C, k, k, Ho, Wo); both are contiguous and of one format."""
     channels, kernel, _, rows, columns = lowered.shape
     sizes = image.shape[1], image.shape[2], rows, columns
     line, out, settings = image.reshape(-1), lowered.reshape(-1), (stride, pad, dilation)
@@ -67,7 +68,8 @@ def im2col(image: Array, lowered: Array, stride: int, pad: int, dilation: int) -
 def _shift(
     line: Array, at: int, out: Array, to: int, kernel: int, sizes: Sizes, settings: Settings
 ) -> None:
-    """Every lowered plane is the plane of the image, shifted by whole rows and columns."""
+    """Lower a plane where every lowered plane is the image's plane, shifted by whole rows and
+    columns."""
     _, _, rows, columns = sizes
     size = rows * columns
     for ky in range(kernel):
@@ -90,8 +92,8 @@ def _shift(
 def _strips(
     line: Array, at: int, out: Array, to: int, kernel: int, sizes: Sizes, settings: Settings
 ) -> None:
-    """A lowered plane that holds the values of an earlier one is a copy of it, but for its last
-    rows or columns."""
+    """Lower a plane by copying earlier lowered planes, and gathering only their last rows or
+    columns."""
     _, _, rows, columns = sizes
     size = rows * columns
     positions, places = recurrence(settings[0], settings[2])
@@ -115,7 +117,7 @@ def _gather_rows(
     line: Array, at: int, out: Array, to: int, first: int, ky: int, kx: int,
     sizes: Sizes, settings: Settings,
 ) -> None:  # fmt: skip
-    """The rows of a lowered plane from ``first`` on."""
+    """Gather the rows of a lowered plane from row ``first`` on."""
     (height, width, rows, columns), stride = sizes, settings[0]
     upper, lower = inside(height, rows, stride, source(0, ky, *settings))
     start, stop = inside(width, columns, stride, source(0, kx, *settings))
@@ -135,7 +137,7 @@ def _gather_rows(
 
 @compiled
 def _gather(line: Array, at: int, out: Array, to: int, count: int, stride: int) -> None:
-    """Every ``stride``-th value from ``at`` on."""
+    """Copy ``count`` values that lie ``stride`` apart, from index ``at`` on."""
     if stride == 1:
         copy(line, at, out, to, count)
     elif stride == 2:  # a stride that the compiler knows fills vectors
@@ -152,7 +154,7 @@ def _gather_columns(
     line: Array, at: int, out: Array, to: int, first: int, ky: int, kx: int,
     sizes: Sizes, settings: Settings,
 ) -> None:  # fmt: skip
-    """The columns of a lowered plane from ``first`` on."""
+    """Gather the columns of a lowered plane from column ``first`` on."""
     (height, width, rows, columns), stride = sizes, settings[0]
     upper, lower = inside(height, rows, stride, source(0, ky, *settings))
     for ox in range(first, columns):
@@ -169,6 +171,7 @@ def _gather_columns(
 
 @compiled
 def _clear_columns(out: Array, to: int, rows: int, columns: int, start: int, stop: int) -> None:
+    """Write 0 into the columns of a plane from ``start`` to before ``stop``."""
     for x in range(start, stop):
         at = _U(to + x)
         for _ in range(rows):
@@ -180,9 +183,10 @@ def _clear_columns(out: Array, to: int, rows: int, columns: int, start: int, sto
 def col2im(
     lowered: Array, image: Array, stride: int, pad: int, dilation: int, accumulate: bool
 ) -> None:
-    """Add every value of (C, k, k, Ho, Wo) to the image (C, H, W), or to zeros.
+    """Add every lowered value of (C, k, k, Ho, Wo) to its place in the image (C, H, W).
 
-    Both are contiguous and of one format.
+    Without ``accumulate`` the image is set to 0 first. Both arrays are contiguous and of one
+    format.
     """
     channels, kernel, _, rows, columns = lowered.shape
     sizes = image.shape[1], image.shape[2], rows, columns
@@ -204,7 +208,7 @@ def col2im(
 def _add_planes(
     line: Array, at: int, out: Array, to: int, kernel: int, sizes: Sizes, settings: Settings
 ) -> None:
-    """Add lowered planes to a plane of their size, shifted back."""
+    """Add lowered planes to a plane of the same size, each shifted back."""
     _, _, rows, columns = sizes
     for ky in range(kernel):
         up = source(0, ky, *settings)
@@ -223,7 +227,7 @@ def _add_planes(
 def _add_line(
     line: Array, at: int, out: Array, to: int, count: int, width: int, columns: int
 ) -> None:
-    """Add the first ``width`` of every ``columns`` values."""
+    """Add the first ``width`` of every ``columns`` values of a line."""
     values, target = line[at : at + count], out[to : to + count]
     if width == columns:
         for i in range(count):
@@ -240,7 +244,7 @@ def _add_line(
 def _add_rows(
     line: Array, at: int, out: Array, to: int, kernel: int, sizes: Sizes, settings: Settings
 ) -> None:
-    """Add lowered planes to a plane, row by row."""
+    """Add lowered planes to a plane of the image, row by row."""
     (height, width, rows, columns), (stride, _, dilation) = sizes, settings
     size, pairs = rows * columns, stride == 2 and dilation == 1
     for ky in range(kernel):
@@ -248,19 +252,19 @@ def _add_rows(
         for kx in range(0, kernel, 2 if pairs else 1):
             left = source(0, kx, *settings)
             places = inside(width, columns, stride, left)
-            beside = inside(width, columns, stride, left + 1)
+            next_places = inside(width, columns, stride, left + 1)
             plane = at + (ky * kernel + kx) * size
             for oy in range(upper, lower):
                 row = to + source(oy, ky, *settings) * width + left
                 if pairs and kx + 1 < kernel:
-                    _add_pair(line, plane + oy * columns, size, out, row, places, beside)
+                    _add_pair(line, plane + oy * columns, size, out, row, places, next_places)
                 else:
                     _add_row(line, plane + oy * columns, out, row, places, stride)
 
 
 @compiled
 def _add_row(line: Array, at: int, out: Array, to: int, places: Range, stride: int) -> None:
-    """``out[to + ox * stride] += line[at + ox]`` for some places ``ox``."""
+    """Add ``out[to + ox * stride] += line[at + ox]`` for the output places ``ox`` of a range."""
     (start, stop), step = places, _U(stride)
     source, target, count = _U(at + start), _U(to + start * stride), _U(stop - start)
     if stride > 2 or stop - start < SHORT:
@@ -279,11 +283,14 @@ def _add_row(line: Array, at: int, out: Array, to: int, places: Range, stride: i
 
 @compiled
 def _add_pair(
-    line: Array, at: int, size: int, out: Array, to: int, places: Range, beside: Range
+    line: Array, at: int, size: int, out: Array, to: int, places: Range, next_places: Range
 ) -> None:
-    """A row of one plane and of the next, ``size`` values on, at stride 2: one fills the even
-    columns from ``to`` on, the other the odd ones."""
-    (start, stop), (first, last) = places, beside
+    """Add, at stride 2, a row of one lowered plane and the same row of the next, ``size`` values
+    further on.
+
+    The first fills the even columns from index ``to`` on, the second the odd ones.
+    """
+    (start, stop), (first, last) = places, next_places
     if first < start:
         out[_U(to + 2 * first + 1)] += line[_U(at + size + first)]
     even, odd, target = _U(at + start), _U(at + size + start), _U(to + 2 * start)

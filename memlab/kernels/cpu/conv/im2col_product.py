@@ -3,7 +3,7 @@
 With an image lowered to a matrix ``L`` of (C k k) by (Ho Wo), a convolution is ``Y = W L``. Its
 gradients are ``dW = dY L^T``, added up over the images, and ``dL = W^T dY``, which col2im adds up
 to the gradient of the image. One workspace holds ``L``, then ``dL``, of the images that are lowered
-together. A pointwise convolution needs none: its ``L`` is the image.
+together. A pointwise convolution needs no workspace: its ``L`` is the image.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from memlab.layers import Conv2d
 
 @kernel("conv2d", "im2col-image")
 def conv2d(call: KernelCall, together: int = 1) -> None:
-    """``Y = W L``, for so many images at a time."""
+    """Compute ``Y = W L`` plus the bias, with ``together`` images lowered at a time.
+
+    Shapes: x (B, C, H, W), weight (K, C/g, k, k), bias (K,), y (B, K, Ho, Wo).
+    """
     x, y, layer = call["x"], call["y"], convolution(call)
     for images in _portions(len(x), together):
         for b, lowered in _lower(call, x, images):
@@ -33,13 +36,17 @@ def conv2d(call: KernelCall, together: int = 1) -> None:
 
 @kernel("conv2d", "im2col-batch")
 def conv2d_batch(call: KernelCall) -> None:
-    """The same with all images lowered first."""
+    """Compute ``Y = W L`` plus the bias, with all images lowered first."""
     conv2d(call, len(call["x"]))
 
 
 @kernel("conv2d.backward", "im2col-image")
 def conv2d_backward(call: KernelCall, together: int = 1) -> None:
-    """``dW = dY L^T`` over all images, and ``dX`` of so many at a time from ``dL = W^T dY``."""
+    """Compute ``dW = dY L^T`` over all images, and ``dX`` from ``dL = W^T dY``, with ``together``
+    images lowered at a time.
+
+    Shapes are those of ``conv2d``; each gradient has the shape of its tensor.
+    """
     x, dy, dweight, layer = call["x"], call["dy"], call["dweight"], convolution(call)
     adds = call.accumulate_weights
     for images in _portions(len(x), together):
@@ -54,12 +61,12 @@ def conv2d_backward(call: KernelCall, together: int = 1) -> None:
 
 @kernel("conv2d.backward", "im2col-batch")
 def conv2d_batch_backward(call: KernelCall) -> None:
-    """The same with all images lowered first."""
+    """Compute ``dW = dY L^T`` and ``dX`` from ``dL = W^T dY``, with all images lowered first."""
     conv2d_backward(call, len(call["x"]))
 
 
 def _input_gradients(call: KernelCall, images: range, layer: Conv2d) -> None:
-    """``dX`` of some images from their ``dL = W^T dY``."""
+    """Compute ``dX`` of some images from their ``dL = W^T dY``."""
     workspace, dx = _workspace(call), call["dx"]
     for b in images:
         target = dx[b] if workspace is None else workspace[b - images.start]
@@ -73,13 +80,13 @@ def _input_gradients(call: KernelCall, images: range, layer: Conv2d) -> None:
 
 
 def _portions(batch: int, together: int) -> Iterator[range]:
-    """The images that are lowered together."""
+    """Yield ranges of the images that are lowered together."""
     for first in range(0, batch, together):
         yield range(first, min(first + together, batch))
 
 
 def _lower(call: KernelCall, x: Array, images: range) -> list[tuple[int, Array]]:
-    """Lower some images; each with its lowered matrix."""
+    """Lower some images; return the index of each image with its lowered matrix."""
     workspace, layer = _workspace(call), convolution(call)
     if workspace is None:
         return [(b, x[b]) for b in images]
@@ -90,16 +97,16 @@ def _lower(call: KernelCall, x: Array, images: range) -> list[tuple[int, Array]]
 
 
 def _groups(groups: int, weight: Array, lowered: Array, out: Array) -> list[tuple[Array, ...]]:
-    """Per group, its kernels, its lowered rows and its output maps, each as a matrix."""
-    whole = (matrix(weight), lowered.reshape(-1, out[0].size), matrix(out))
-    parts = [[len(array) // groups * g for g in range(groups + 1)] for array in whole]
+    """Kernels, lowered rows and output maps of each group, as matrices."""
+    matrices = (matrix(weight), lowered.reshape(-1, out[0].size), matrix(out))
+    parts = [[len(array) // groups * g for g in range(groups + 1)] for array in matrices]
     return [
-        tuple(array[cut[g] : cut[g + 1]] for array, cut in zip(whole, parts, strict=True))
+        tuple(array[cut[g] : cut[g + 1]] for array, cut in zip(matrices, parts, strict=True))
         for g in range(groups)
     ]
 
 
 def _workspace(call: KernelCall) -> Array | None:
-    """The buffers for lowered images, as (images, C, k, k, Ho, Wo)."""
+    """Workspace for lowered images, (images, C, k, k, Ho, Wo); None for a pointwise convolution."""
     workspace = call.arrays.get("workspace")
     return workspace if workspace is None or workspace.ndim == 6 else workspace[None]

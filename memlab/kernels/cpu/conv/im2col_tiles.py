@@ -2,12 +2,12 @@
 
 A matrix product packs its operand into panels that fit the cache, and lowering can be that packing:
 the lowered values of some neighbouring output places are written where the product reads them, and
-nowhere else. The panel is the workspace; where it does not hold all channels, they take turns and
-the output adds up.
+nowhere else. The panel is the workspace. Where it does not hold all channels, some channels are
+lowered at a time, and the output adds up.
 
 The gradient ``dW = dY L^T`` is made of dot products along the places: a few channels are lowered
-for many places at once. ``dL = W^T dY`` is made for a few rows of one tile, which col2im adds to
-the image while they are in the cache.
+for many places at once. ``dL = W^T dY`` is computed for a few rows of one tile, which col2im adds
+to the image while they are in the cache.
 """
 
 from __future__ import annotations
@@ -26,33 +26,41 @@ from memlab.kernels.cpu.conv_tiles.block_products import (
 from memlab.kernels.cpu.conv_tiles.packing import (
     add_back,
     block_lanes,
-    check,
+    check_workspace,
     copy_run,
     fill_table,
+    is_plane_shift,
     pack,
-    shifted,
 )
 from memlab.kernels.cpu.layers.linear import sum_bias
 from memlab.kernels.cpu.memcpy import clear
-from memlab.kernels.cpu.threads import own, pieces, spread
+from memlab.kernels.cpu.threads import image_ranges, run_on_threads, thread_workspaces
 from memlab.kernels.cpu.vector_code import BITS
-from memlab.kernels.operands import ConvWindow, convolution, window
+from memlab.kernels.operands import ConvWindow, conv_window, convolution
 from memlab.kernels.registry import Array, KernelCall, kernel
 
 
 @kernel("conv2d", "im2col-tile")
 def conv2d(call: KernelCall) -> None:
-    """``Y = W L``, tile by tile of ``L``; each thread has its own tiles and its own panel."""
+    """Compute ``Y = W L`` plus the bias, tile by tile of ``L``; each thread has its own tiles and
+    its own panel.
+
+    Shapes: x (B, C, H, W), weight (K, C/g, k, k), bias (K,), y (B, K, Ho, Wo).
+    """
     x, y, weight, bias = call["x"], call["y"], call["weight"], call.arrays.get("bias")
-    at, groups, panels = window(call), convolution(call).groups, own(call["workspace"], 2)
-    check(panels[0])
+    at, groups, panels = (
+        conv_window(call),
+        convolution(call).groups,
+        thread_workspaces(call["workspace"], 2),
+    )
+    check_workspace(panels[0])
     tiles = -(-at.rows * at.columns // panels[0].shape[1])
 
     def some(panel: Array, units: range) -> None:
-        for b, first, stop in pieces(units, tiles):
+        for b, first, stop in image_ranges(units, tiles):
             _forward(x[b], weight, bias, y[b], panel, at, groups, (first, stop))
 
-    spread(some, panels, len(x) * tiles)
+    run_on_threads(some, panels, len(x) * tiles)
 
 
 @compiled
@@ -61,7 +69,7 @@ def _forward(
     groups: int,
     tiles: tuple[int, int],
 ) -> None:  # fmt: skip
-    """Some tiles of an image, counted from the first to before the second."""
+    """Compute the tiles of an image from the first to before the second number of ``tiles``."""
     outer, inner = len(weight) // groups, weight.shape[1]
     taps, places, (steps, tile) = at.kernel * at.kernel, at.rows * at.columns, panel.shape
     together, image, lowered = steps // taps, x.reshape(-1), panel.reshape(-1)
@@ -81,7 +89,7 @@ def _multiply(
     weight: Array, maps: tuple[int, int], depth: tuple[int, int], bias: Array | None,
     panel: Array, tile: int, y: Array, first: int, count: int,
 ) -> None:  # fmt: skip
-    """Some output maps at ``count`` places, from some rows of the lowered matrix."""
+    """Compute some output maps at ``count`` places from some rows of the lowered matrix."""
     a, out, inner, places = weight.reshape(-1), y.reshape(-1), weight[0].size, y[0].size
     begin, steps = depth
     initial, start = (a, ZERO) if bias is None else (bias, BIAS)
@@ -97,8 +105,11 @@ def _multiply(
 
 @kernel("conv2d.backward", "im2col-tile")
 def conv2d_backward(call: KernelCall) -> None:
-    """``dW`` adds up over the images, each thread some columns or rows of it; ``dX`` is made image
-    by image, each thread some images or channels. So the order of every sum is that of one thread.
+    """Compute ``dW``, summed over the images, ``dX`` image by image, and the gradient of the bias.
+
+    A thread computes some columns or rows of ``dW``, and some images or channels of ``dX``, so the
+    order of every sum is that of a single thread. Shapes are those of ``conv2d``; each gradient has
+    the shape of its tensor.
     """
     _weight_gradients(call)
     if "dx" in call.arrays:
@@ -108,12 +119,17 @@ def conv2d_backward(call: KernelCall) -> None:
 
 
 def _weight_gradients(call: KernelCall) -> None:
+    """Compute ``dW`` over all images, on several threads."""
     x, dy, dweight = call["x"], call["dy"], call["dweight"]
-    at, groups, workspaces = window(call), convolution(call).groups, own(call["lowered"], 2)
-    check(workspaces[0])
+    at, groups, workspaces = (
+        conv_window(call),
+        convolution(call).groups,
+        thread_workspaces(call["lowered"], 2),
+    )
+    check_workspace(workspaces[0])
     together = len(workspaces[0]) // at.kernel**2
     chunks = groups * -(-dweight.shape[1] // together)
-    parts, adds = _parts(chunks, len(workspaces)), call.accumulate_weights
+    parts, adds = _parts_per_unit(chunks, len(workspaces)), call.accumulate_weights
 
     def some(lowered: Array, units: range) -> None:
         for b in range(len(x)):
@@ -121,15 +137,16 @@ def _weight_gradients(call: KernelCall) -> None:
             for unit in units:
                 _weight_gradient(x[b], dweight, dy[b], lowered, at, groups, unit, parts, add)
 
-    spread(some, workspaces, chunks * parts)
+    run_on_threads(some, workspaces, chunks * parts)
 
 
 def _input_gradients(call: KernelCall) -> None:
+    """Compute ``dX`` of all images, on several threads."""
     dx, dy, weight, add = call["dx"], call["dy"], call["weight"], call.accumulate
-    at, groups = window(call), convolution(call).groups
-    panels, tables = own(call["panel"], 2), own(call["table"], 3)
-    check(panels[0], ROWS)
-    parts = _parts(len(dx), len(panels))
+    at, groups = conv_window(call), convolution(call).groups
+    panels, tables = thread_workspaces(call["panel"], 2), thread_workspaces(call["table"], 3)
+    check_workspace(panels[0], ROWS)
+    parts = _parts_per_unit(len(dx), len(panels))
 
     def some(workspace: tuple[Array, Array], units: range) -> None:
         panel, table = workspace
@@ -138,17 +155,19 @@ def _input_gradients(call: KernelCall) -> None:
             _input_gradient(dx[b], weight, dy[b], panel, table, at, groups, (part, parts), add)
 
     workspaces = [(panel, table.reshape(-1)) for panel, table in zip(panels, tables, strict=True)]
-    spread(some, workspaces, len(dx) * parts)
+    run_on_threads(some, workspaces, len(dx) * parts)
 
 
-def _parts(units: int, threads: int) -> int:
-    """Into how many parts each unit is cut, so that the threads have about as much to do."""
+def _parts_per_unit(units: int, threads: int) -> int:
+    """Number of parts that each unit of work is cut into, so that the threads have about as much to
+    do."""
     return 1 if units % threads == 0 or units >= 4 * threads else threads
 
 
 @compiled
-def _some(count: int, block: int, part: int, parts: int) -> tuple[int, int]:
-    """One of some parts of ``count``, in whole blocks: the first and the one after the last."""
+def _part_range(count: int, block: int, part: int, parts: int) -> tuple[int, int]:
+    """Range of part number ``part`` of ``count`` values, cut into ``parts`` parts of whole blocks:
+    the first value and the one after the last."""
     blocks = -(-count // block)
     return blocks * part // parts * block, min(count, blocks * (part + 1) // parts * block)
 
@@ -158,27 +177,29 @@ def _weight_gradient(
     x: Array, dweight: Array, dy: Array, lowered: Array, at: ConvWindow, groups: int,
     unit: int, parts: int, add: bool,
 ) -> None:  # fmt: skip
-    """What an image adds for the channels that are lowered together, and some of the maps."""
+    """Add, to the gradient of some maps' weights, one image's sums for the channels that are
+    lowered together."""
     outer, inner = len(dweight) // groups, dweight.shape[1]
     taps, places, (rows, tile) = at.kernel * at.kernel, at.rows * at.columns, lowered.shape
     image, panel, together = x.reshape(-1), lowered.reshape(-1), rows // taps
-    chunk, each = unit // parts, -(-inner // together)
-    g, c = chunk // each, chunk % each * together
+    chunk, chunks_per_group = unit // parts, -(-inner // together)
+    g, c = chunk // chunks_per_group, chunk % chunks_per_group * together
     channels = min(together, inner - c)
-    start, stop = _some(outer, DOTS[0], unit % parts, parts)
+    start, stop = _part_range(outer, DOTS[0], unit % parts, parts)
     for first in range(0, places, tile):
         count = min(tile, places - first)
         pack(image, (g * inner + c, channels), at, first, count, panel, tile)
         maps, depth = (g * outer + start, g * outer + stop), (c * taps, channels * taps)
-        _dot(dy, maps, depth, panel, tile, dweight, first, count, add or first > 0)
+        _multiply_rows(dy, maps, depth, panel, tile, dweight, first, count, add or first > 0)
 
 
 @compiled
-def _dot(
+def _multiply_rows(
     dy: Array, maps: tuple[int, int], depth: tuple[int, int], panel: Array, tile: int,
     dweight: Array, first: int, count: int, add: bool,
 ) -> None:  # fmt: skip
-    """Some maps of ``dY`` with some rows of the lowered matrix, at ``count`` places."""
+    """Multiply some maps of ``dY`` with some rows of the lowered matrix, at ``count`` places, into
+    ``dW``."""
     a, out, inner, places = dy.reshape(-1), dweight.reshape(-1), dweight[0].size, dy[0].size
     begin, rows = depth
     for row in range(0, rows, DOTS[1]):
@@ -195,17 +216,18 @@ def _input_gradient(
     dx: Array, weight: Array, dy: Array, panel: Array, table: Array, at: ConvWindow, groups: int,
     part: tuple[int, int], add: bool,
 ) -> None:  # fmt: skip
-    """A part (which, of how many) of the channels of an image."""
+    """Compute the gradient of some channels of an image; ``part`` is (number of the part, number of
+    parts)."""
     outer, places, lanes = len(weight) // groups, at.rows * at.columns, block_lanes(dy)
     together = len(panel) - ROWS  # the last rows are for the product
     source, flat, inner = dy.reshape(-1), panel.reshape(-1), weight.shape[1]
-    channels = _some(inner, ROWS, part[0], part[1])
+    channels = _part_range(inner, ROWS, part[0], part[1])
     if not add:
         for g in range(groups):
             _clear(dx, g * inner + channels[0], g * inner + channels[1])
     for first in range(0, places, lanes):
         count = min(lanes, places - first)
-        if shifted(at):
+        if is_plane_shift(at):
             fill_table(table, at, first, count)
         for g in range(groups):
             for k in range(g * outer, (g + 1) * outer, together):
@@ -213,25 +235,27 @@ def _input_gradient(
                 for m in range(maps):
                     row = (k + m) * places, places, first
                     copy_run(BITS, VECTORS, 1, source, row, flat, m * lanes, count)
-                _spread(dx, weight, (k, maps, g), channels, flat, table, at, first, count)
+                _add_input_gradients(
+                    dx, weight, (k, maps, g), channels, flat, table, at, first, count
+                )
 
 
 @compiled
 def _clear(dx: Array, first: int, stop: int) -> None:
-    """Zeros into some channels."""
+    """Write 0 into the channels from ``first`` to before ``stop``."""
     plane = dx[0].size
     clear(dx, first * plane, (stop - first) * plane)
 
 
 @compiled
-def _spread(
+def _add_input_gradients(
     dx: Array, weight: Array, maps: tuple[int, int, int], channels: tuple[int, int], panel: Array,
     table: Array, at: ConvWindow, first: int, count: int,
 ) -> None:  # fmt: skip
-    """What some maps of ``dY`` at ``count`` places add to some channels of the image.
+    """Add, to some channels of the image, the terms of some maps of ``dY`` at ``count`` places.
 
-    The rows of a block are different channels at one tap: taps of one channel meet in the image, so
-    that one would wait for what the other stores.
+    The rows of a block are different channels at one tap. Taps of one channel would meet in the
+    image, so that one would wait for the other's store.
     """
     a, image, depth, lanes = weight.reshape(-1), dx.reshape(-1), weight[0].size, block_lanes(dx)
     (k, steps, group), product = maps, panel.size - ROWS * lanes

@@ -1,9 +1,9 @@
 """Convolution without lowering: a table says where the values of a tile lie in the image.
 
 At stride 1, neighbouring output places read neighbouring values, whatever the tap (ky, kx). So the
-product needs, for each tap, how far away the values of a tile are and which of them lie inside the
-image; it reads every channel alike. The table holds that for one tile at a time. (An indirect
-convolution, Dukhan 2019, has channels last, and a pointer for each tap of each place.)
+product needs, for each tap, the distance of a tile's values and which of them lie inside the image;
+every channel is read alike. The table holds that for one tile at a time. (An indirect convolution,
+Dukhan 2019, has channels last, and a pointer for each tap of each place.)
 """
 
 from __future__ import annotations
@@ -16,27 +16,33 @@ from memlab.kernels.cpu.conv_tiles.block_products import (
     ZERO,
     multiply_offsets,
 )
-from memlab.kernels.cpu.conv_tiles.packing import block_lanes, fill_table, shifted
-from memlab.kernels.cpu.threads import own, pieces, spread
+from memlab.kernels.cpu.conv_tiles.packing import block_lanes, fill_table, is_plane_shift
+from memlab.kernels.cpu.threads import image_ranges, run_on_threads, thread_workspaces
 from memlab.kernels.cpu.vector_code import BITS
-from memlab.kernels.operands import ConvWindow, convolution, window
+from memlab.kernels.operands import ConvWindow, conv_window, convolution
 from memlab.kernels.registry import Array, KernelCall, kernel
 
 
 @kernel("conv2d", "offsets")
 def conv2d(call: KernelCall) -> None:
-    """``Y = W L``, with every value of ``L`` read from where it is in the image; each thread has
-    its own blocks of places and its own table."""
+    """Compute ``Y = W L`` plus the bias, with every value of ``L`` read from its place in the
+    image.
+
+    Each thread has its own blocks of places and its own table. Shapes: x (B, C, H, W), weight (K,
+    C/g, k, k), bias (K,), y (B, K, Ho, Wo); the stride is 1.
+    """
     x, y, weight, bias = call["x"], call["y"], call["weight"], call.arrays.get("bias")
-    at, groups = window(call), convolution(call).groups
-    line, each = _line(at, block_lanes(weight))
-    blocks = at.rows * at.columns // line * each
+    at, groups = conv_window(call), convolution(call).groups
+    line, line_blocks = _line(at, block_lanes(weight))
+    blocks = at.rows * at.columns // line * line_blocks
 
     def some(table: Array, units: range) -> None:
-        for b, first, stop in pieces(units, blocks):
+        for b, first, stop in image_ranges(units, blocks):
             _forward(x[b], weight, bias, y[b], table, at, groups, (first, stop))
 
-    spread(some, [table.reshape(-1) for table in own(call["table"], 3)], len(x) * blocks)
+    run_on_threads(
+        some, [table.reshape(-1) for table in thread_workspaces(call["table"], 3)], len(x) * blocks
+    )
 
 
 @compiled
@@ -45,11 +51,11 @@ def _forward(
     groups: int,
     blocks: tuple[int, int],
 ) -> None:  # fmt: skip
-    """Some blocks of an image, counted from the first to before the second."""
+    """Compute the blocks of an image from the first to before the second number of ``blocks``."""
     lanes = block_lanes(x)
-    line, each = _line(at, lanes)
+    line, line_blocks = _line(at, lanes)
     for block in range(blocks[0], blocks[1]):
-        row, first = block // each * line, block % each * lanes
+        row, first = block // line_blocks * line, block % line_blocks * lanes
         count = min(lanes, line - first)
         fill_table(table, at, row + first, count)
         for g in range(groups):
@@ -58,8 +64,9 @@ def _forward(
 
 @compiled
 def _line(at: ConvWindow, lanes: int) -> tuple[int, int]:
-    """Places along which a step to the right is one value of the image, and blocks in them."""
-    line = at.rows * at.columns if shifted(at) else at.columns
+    """Number of places along which a step to the right is one value of the image, and number of
+    blocks in them."""
+    line = at.rows * at.columns if is_plane_shift(at) else at.columns
     return line, -(-line // lanes)
 
 
@@ -68,7 +75,8 @@ def _multiply(
     x: Array, weight: Array, bias: Array | None, y: Array, table: Array, at: ConvWindow,
     group: tuple[int, int], first: int, count: int,
 ) -> None:  # fmt: skip
-    """All output maps of a group at ``count`` places."""
+    """Compute all output maps of a group at ``count`` places; ``group`` is (number of the group,
+    number of groups)."""
     a, out, image, depth = weight.reshape(-1), y.reshape(-1), x.reshape(-1), weight[0].size
     outer, inner = len(weight) // group[1], weight.shape[1]
     places, plane, taps = at.rows * at.columns, at.height * at.width, at.kernel * at.kernel

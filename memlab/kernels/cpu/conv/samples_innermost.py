@@ -1,8 +1,9 @@
-"""Convolution of a batch whose samples are neighbours in memory, so that the lanes are samples.
+"""Convolution of a batch whose samples are neighbours in memory, so that the lanes of a vector are
+samples.
 
 Arrays are (C, H, W, B). At one output place, a tap (c, ky, kx) multiplies B neighbouring values by
 one weight. ``samples`` fills vectors with them: with fewer samples than lanes, the other lanes are
-off. ``loop`` leaves the choice of vectors to the compiler, ``one-lane`` takes none. No step uses
+off. ``loop`` leaves the choice of vectors to the compiler, and ``one-lane`` uses none. No step uses
 these kernels: all others fill their lanes from the places of one sample.
 """
 
@@ -17,7 +18,7 @@ from memlab.errors import InputError, one_option
 from memlab.kernels.argument_checks import check_array, check_out, lowered_sizes
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.conv_tiles.block_products import ROWS, ZERO, multiply_offsets
-from memlab.kernels.cpu.vector_code import BITS, Value, Writer, datas, written
+from memlab.kernels.cpu.vector_code import BITS, Value, Writer, data_pointers, intrinsic
 from memlab.kernels.formulas.windows import inside
 from memlab.kernels.operands import ConvWindow
 from memlab.kernels.registry import Array
@@ -31,11 +32,19 @@ types: Any = numba.types
 def conv2d(
     x: Array, weight: Array, out: Array, stride: int = 1, pad: int = 0, way: str = SAMPLES
 ) -> None:
-    """``out = weight * x``, with ``x`` (C, H, W, B), ``weight`` (K, C, k, k), ``out``
-    (K, Ho, Wo, B), all fp32 or all fp64.
+    """Compute ``out = weight * x``, a convolution with samples innermost.
+
+    Args:
+        x: images, (C, H, W, B), fp32 or fp64.
+        weight: kernels, (K, C, k, k), of the same format.
+        out: output maps, (K, Ho, Wo, B), of the same format; it is written.
+        stride: distance between neighbouring kernel positions, in pixels.
+        pad: rows and columns of zeros around each image.
+        way: ``"samples"`` for vectors of samples, ``"loop"`` for the compiler's choice,
+            ``"one-lane"`` for one sample at a time.
 
     Raises:
-        InputError: no such way, or arrays and settings that do not belong together.
+        InputError: there is no such ``way``, or arrays and settings do not fit each other.
     """
     one_option("way", way, dict.fromkeys(WAYS))
     at = _window(x, weight, out, stride, pad)
@@ -46,10 +55,10 @@ def conv2d(
 
 
 def _window(x: Array, weight: Array, out: Array, stride: int, pad: int) -> ConvWindow:
-    """How the kernel moves over the images, once all shapes are known to fit.
+    """Sizes and settings of the convolution, once all shapes are known to fit.
 
     Raises:
-        InputError: they do not.
+        InputError: shapes, formats or layouts do not fit.
     """
     for name, array in (("x", x), ("weight", weight), ("out", out)):
         check_array(name, array, 4)
@@ -71,7 +80,7 @@ def _window(x: Array, weight: Array, out: Array, stride: int, pad: int) -> ConvW
 
 @compiled
 def _vectors(x: Array, weight: Array, y: Array, table: Array, at: ConvWindow) -> None:
-    """One vector of samples at a time."""
+    """Convolve with one vector of samples at a time."""
     batch, lanes = x.shape[3], BITS // (8 * x.itemsize)
     for place in range(at.rows * at.columns):
         for first in range(0, batch, lanes):
@@ -82,8 +91,8 @@ def _vectors(x: Array, weight: Array, y: Array, table: Array, at: ConvWindow) ->
 
 @compiled
 def _fill_table(table: Array, at: ConvWindow, place: int, batch: int, count: int) -> None:
-    """For every tap of a place, where its samples begin in a channel, and a bit for each of
-    ``count`` of them; none in the padding."""
+    """Fill a table for one output place: for every tap, the index of its samples in a channel, and
+    a bit for each of ``count`` samples, off in the padding."""
     up = place // at.columns * at.stride - at.pad
     left = place % at.columns * at.stride - at.pad
     for tap in range(at.kernel * at.kernel):
@@ -104,7 +113,7 @@ def _multiply(
     first: int,
     count: int,
 ) -> None:
-    """All output maps at one place, for ``count`` samples from the first one on."""
+    """Compute all output maps at one place, for ``count`` samples from ``first`` on."""
     a, out, image, depth = weight.reshape(-1), y.reshape(-1), x.reshape(-1), weight[0].size
     batch, places, plane = x.shape[3], at.rows * at.columns, at.height * at.width
     taps = at.kernel * at.kernel
@@ -119,7 +128,7 @@ def _multiply(
 
 @compiled
 def _loops(x: Array, weight: Array, y: Array, at: ConvWindow, one_lane: bool) -> None:
-    """The formula's loops, the one over the samples innermost."""
+    """Convolve by the loops of the definition, with the loop over the samples innermost."""
     for k in range(len(weight)):
         for oy in range(at.rows):
             up = oy * at.stride - at.pad
@@ -132,36 +141,39 @@ def _loops(x: Array, weight: Array, y: Array, at: ConvWindow, one_lane: bool) ->
                 for c in range(len(x)):
                     for ky in range(upper, lower):
                         for kx in range(begin, end):
-                            one, samples = weight[k, c, ky, kx], x[c, up + ky, left + kx]
+                            w, samples = weight[k, c, ky, kx], x[c, up + ky, left + kx]
                             if one_lane:
-                                add_in_one_lane(out, one, samples)
+                                add_in_one_lane(out, w, samples)
                             else:
-                                add(out, one, samples)
+                                add(out, w, samples)
 
 
 @compiled
 def add(out: Array, weight: float, samples: Array) -> None:
-    """``out += weight * samples``; the compiler makes vectors of it if it wants to."""
+    """Add ``out += weight * samples``; the compiler chooses whether to use vectors."""
     for b in range(out.size):
         out[b] += weight * samples[b]
 
 
 @compiled
 def add_in_one_lane(out: Array, weight: float, samples: Array) -> None:
-    """The same loop, one sample after the other."""
+    """Add ``out += weight * samples``, one sample after the other."""
     for b in range(out.size):
         _add_vector(1, out, b, weight, samples)
 
 
-@written
+@intrinsic
 def _add_vector(typing: Any, bits: Any, out: Any, at: Any, weight: Any, samples: Any) -> Any:
-    """``out += weight * samples`` in one vector from ``at`` on; it has at least one lane."""
+    """Write the code of ``out += weight * samples`` for one vector from index ``at`` on; it has at
+    least one lane."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
-        _, there, place, one, here = args
-        there, here = datas(context, builder, (out, there), (samples, here))
+        _, there, place, w, here = args
+        there, here = data_pointers(context, builder, (out, there), (samples, here))
         write = Writer(builder, out.dtype, bits.literal_value)
-        total = write.fused(write.spread(one), write.load(here, place), write.load(there, place))
+        total = write.multiply_add(
+            write.broadcast(w), write.load(here, place), write.load(there, place)
+        )
         write.store(total, there, place)
         return context.get_dummy_value()
 

@@ -10,8 +10,8 @@ K) of the inputs and outputs of T tiles, as many as stay near the processor, and
 fused kernel keeps all but the weights in registers (G5).
 
 The gradients are the transposes. With ``dM = A dY A'``, ``dU = dM V'`` gives ``dw = G' dU G``, and
-``dV = U' dM`` gives ``dd = B dV B'``, which overlap and add up. A ``spread`` or ``gather`` is the
-transpose of a transform.
+``dV = U' dM`` gives ``dd = B dV B'``; the ``dd`` of neighbouring tiles overlap and add up. A
+``spread`` or ``gather`` is the transpose of a transform.
 
 A row of tiles is read and written through one padded row, so that a tile at the edge needs no case
 of its own.
@@ -34,7 +34,10 @@ _U = np.uint64
 
 @kernel("conv2d", "winograd")
 def conv2d(call: KernelCall) -> None:
-    """``Y = A' [U * V] A``, some rows of tiles at a time."""
+    """Compute ``Y = A' [U * V] A`` plus the bias, some rows of tiles at a time.
+
+    Shapes: x (B, C, H, W), weight (K, C, 3, 3), bias (K,), y (B, K, Ho, Wo).
+    """
     pad, u = convolution(call).padding, call["transformed weights"]
     row, v, m = _buffers(call)
     transform_weights(call["weight"], u)
@@ -50,7 +53,11 @@ def conv2d(call: KernelCall) -> None:
 
 @kernel("conv2d.backward", "winograd")
 def conv2d_backward(call: KernelCall) -> None:
-    """``dU = dM V'`` over all tiles, then ``dV = U' dM`` of each."""
+    """Compute ``dw`` from ``dU = dM V'``, summed over all tiles, ``dx`` from ``dV = U' dM`` of each
+    tile, and the gradient of the bias.
+
+    Shapes are those of ``conv2d``; each gradient has the shape of its tensor.
+    """
     pad, u = convolution(call).padding, call["transformed weights"]
     row, v, m = _buffers(call)
     u.fill(0)
@@ -68,6 +75,7 @@ def conv2d_backward(call: KernelCall) -> None:
 
 
 def _input_gradients(call: KernelCall) -> None:
+    """Compute ``dx`` of all images from ``dV = U' dM``."""
     row, v, m = _buffers(call)
     u = call["transformed weights"]
     transform_weights(call["weight"], u)
@@ -82,13 +90,14 @@ def _input_gradients(call: KernelCall) -> None:
 
 
 def _buffers(call: KernelCall) -> list[Array]:
-    """The padded row, the transformed inputs and outputs; those of the first thread."""
+    """Workspace of the first thread: padded row, transformed inputs, transformed outputs."""
     buffers = [("padded row", 1), ("transformed inputs", 3), ("transformed outputs", 3)]
     return [call[name] if call[name].ndim == axes else call[name][0] for name, axes in buffers]
 
 
 def _blocks(v: Array, maps: Array) -> Iterator[tuple[int, int, int]]:
-    """The rows of tiles that are transformed together: the first, how many, and their tiles."""
+    """Yield the rows of tiles that are transformed together: first row, number of rows, tiles in a
+    row."""
     rows, across = (-(-extent // 2) for extent in maps.shape[1:])
     together = v.shape[2] // across
     for first in range(0, rows, together):
@@ -96,14 +105,18 @@ def _blocks(v: Array, maps: Array) -> Iterator[tuple[int, int, int]]:
 
 
 def _products(v: Array, m: Array, tiles: int) -> Iterator[tuple[int, Array, Array]]:
-    """For each of the 16 places, the matrices of inputs and outputs by tiles."""
+    """Yield each of the 16 places with its matrices of inputs and of outputs, maps by tiles."""
     for place in range(16):
         yield place, v[place, :, :tiles], m[place, :, :tiles]
 
 
 @compiled
 def transform_weights(weight: Array, u: Array) -> None:
-    """``G w G'``, with the rows (1, 0, 0), (1/2, 1/2, 1/2), (1/2, -1/2, 1/2), (0, 0, 1) of G."""
+    """Write ``u = G w G'``.
+
+    The rows of G are (1, 0, 0), (1/2, 1/2, 1/2), (1/2, -1/2, 1/2), (0, 0, 1). Shapes: weight (K, C,
+    3, 3), u (16, K, C).
+    """
     half = u.dtype.type(0.5)
     for i in range(4):
         for k in range(weight.shape[0]):
@@ -117,7 +130,7 @@ def transform_weights(weight: Array, u: Array) -> None:
 
 @compiled
 def _times_g(i: int, w: Array, half: float) -> tuple[float, float, float]:
-    """Row ``i`` of G, times w."""
+    """Product of row ``i`` of G with the 3x3 kernel w."""
     if i == 0:
         return w[0, 0], w[0, 1], w[0, 2]
     if i == 3:
@@ -130,7 +143,7 @@ def _times_g(i: int, w: Array, half: float) -> tuple[float, float, float]:
 
 @compiled
 def gather_weights(du: Array, dweight: Array, accumulate: bool) -> None:
-    """``G' dU G``, written or added."""
+    """Write, or add, ``dw = G' dU G``. Shapes: du (16, K, C), dweight (K, C, 3, 3)."""
     half = du.dtype.type(0.5)
     for k in range(dweight.shape[0]):
         if not accumulate:
@@ -147,7 +160,7 @@ def gather_weights(du: Array, dweight: Array, accumulate: bool) -> None:
 
 @compiled
 def _times_column(du: Array, i: int, j: int, half: float) -> float:
-    """Row ``i`` of dU, times column ``j`` of G."""
+    """Product of row ``i`` of dU with column ``j`` of G."""
     sign, outer = (-half, du.dtype.type(0)) if j == 1 else (half, du[4 * i + 3 * (j // 2)])
     value: float = outer + half * du[4 * i + 1] + sign * du[4 * i + 2]
     return value
@@ -155,7 +168,8 @@ def _times_column(du: Array, i: int, j: int, half: float) -> float:
 
 @compiled
 def _row_of_b(i: int) -> tuple[int, int, int]:
-    """Row ``i`` of B' adds or subtracts two values: their places, and the sign of the second."""
+    """Row ``i`` of B', which adds or subtracts two values: their places, and the sign of the
+    second."""
     if i == 0:
         return 0, 2, -1
     if i == 1:
@@ -167,7 +181,7 @@ def _row_of_b(i: int) -> tuple[int, int, int]:
 
 @compiled
 def _add_row(plane: Array, y: int, sign: int, pad: int, row: Array) -> None:
-    """Add a row of the plane, where there is one, to a padded row."""
+    """Add ``sign`` times row ``y`` of a plane to a padded row, if the plane has that row."""
     if sign != 0 and 0 <= y < plane.shape[0]:
         factor, source, target = row.dtype.type(sign), plane[y], row[pad:]
         for x in range(source.size):
@@ -176,7 +190,7 @@ def _add_row(plane: Array, y: int, sign: int, pad: int, row: Array) -> None:
 
 @compiled
 def _add_back(row: Array, sign: int, pad: int, plane: Array, y: int) -> None:
-    """Add a padded row to a row of the plane, where there is one."""
+    """Add ``sign`` times a padded row to row ``y`` of a plane, if the plane has that row."""
     if 0 <= y < plane.shape[0]:
         factor, source, target = row.dtype.type(sign), row[pad:], plane[y]
         for x in range(target.size):
@@ -187,7 +201,17 @@ def _add_back(row: Array, sign: int, pad: int, plane: Array, y: int) -> None:
 def transform_input(
     image: Array, row: Array, v: Array, first: int, down: int, across: int, pad: int
 ) -> None:
-    """``B' d B`` of every tile."""
+    """Write ``V = B' d B`` of every tile in some rows of tiles.
+
+    Args:
+        image: the image, (C, H, W).
+        row: the padded row.
+        v: transformed inputs, (16, C, tiles).
+        first: first row of tiles.
+        down: number of rows of tiles.
+        across: number of tiles in a row.
+        pad: padding of the convolution.
+    """
     for i in range(4):
         near, far, sign = _row_of_b(i)
         for c in range(v.shape[1]):
@@ -207,7 +231,11 @@ def transform_input(
 def spread_input(
     v: Array, row: Array, image: Array, first: int, down: int, across: int, pad: int
 ) -> None:
-    """Add ``B dV B'`` of every tile to the image; neighbours share two rows and two columns."""
+    """Add ``B dV B'`` of every tile to the image; neighbouring tiles share two rows and two
+    columns.
+
+    Arguments are those of ``transform_input``.
+    """
     for i in range(4):
         near, far, sign = _row_of_b(i)
         for c in range(v.shape[1]):
@@ -227,7 +255,10 @@ def spread_input(
 
 @compiled
 def transform_output(m: Array, y: Array, first: int, down: int, across: int) -> None:
-    """``A' M A``, with the rows (1, 1, 1, 0) and (0, 1, -1, -1) of A'."""
+    """Write ``Y = A' M A`` of every tile in some rows of tiles.
+
+    The rows of A' are (1, 1, 1, 0) and (0, 1, -1, -1). Shapes: m (16, K, tiles), y (K, Ho, Wo).
+    """
     _, height, width = y.shape
     for k in range(y.shape[0]):
         for oy in range(2 * first, min(2 * (first + down), height)):
@@ -246,15 +277,18 @@ def transform_output(m: Array, y: Array, first: int, down: int, across: int) -> 
 
 @compiled
 def spread_output(dy: Array, row: Array, m: Array, first: int, down: int, across: int) -> None:
-    """``A dY A'`` of every tile, with the rows (1, 0), (1, 1), (1, -1), (0, -1) of A."""
+    """Write ``dM = A dY A'`` of every tile in some rows of tiles.
+
+    The rows of A are (1, 0), (1, 1), (1, -1), (0, -1). Shapes: dy (K, Ho, Wo), m (16, K, tiles).
+    """
     for i in range(4):
-        one, other = (0 if i == 3 else 1), (0 if i == 0 else 1 if i == 1 else -1)
+        upper, lower = (0 if i == 3 else 1), (0 if i == 0 else 1 if i == 1 else -1)
         for k in range(m.shape[1]):
             m0, m1, m2, m3 = m[4 * i, k], m[4 * i + 1, k], m[4 * i + 2, k], m[4 * i + 3, k]
             for ty in range(down):
                 row[:] = 0
-                _add_row(dy[k], 2 * (first + ty), one, 0, row)
-                _add_row(dy[k], 2 * (first + ty) + 1, other, 0, row)
+                _add_row(dy[k], 2 * (first + ty), upper, 0, row)
+                _add_row(dy[k], 2 * (first + ty) + 1, lower, 0, row)
                 for tx in range(across):
                     t = _U(ty * across + tx)
                     a, b = row[_U(2 * tx)], row[_U(2 * tx + 1)]

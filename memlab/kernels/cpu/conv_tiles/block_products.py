@@ -1,9 +1,9 @@
-"""The inner loops of matrix products, made of vectors.
+"""Inner loops of matrix products, written in vectors.
 
 A block of sums, some rows by some vectors, stays in the processor's registers while the loop walks
-along the inner extent, so that each value that is loaded takes part in several products. So does a
-block of dot products, some rows by some rows, which are sums along the lanes. ``bits`` is the width
-of a vector. Indices count values in flat arrays, and nothing is checked.
+along the inner extent, so that each value that is loaded takes part in several products. A block of
+dot products works alike: some rows by some rows, summed along the lanes. ``bits`` is the width of a
+vector. Indices count values in flat arrays, and nothing is checked.
 """
 
 from __future__ import annotations
@@ -18,45 +18,49 @@ from memlab.kernels.cpu.vector_code import (
     REGISTERS,
     Value,
     Writer,
-    datas,
+    data_pointers,
+    intrinsic,
     unpacked,
     word,
-    written,
 )
 
 types: Any = numba.types
 
 ZERO, BIAS, ADD = 0, 1, 2
-"""What a sum starts from: nothing, a number per row, what the output holds."""
+"""Initial value of a sum: 0, a bias per row, or the value of the output."""
 
 VECTORS = 3
 
 
 def block(registers: int) -> tuple[int, tuple[int, int]]:
-    """How many rows of ``VECTORS`` sums, and how many by how many dot products, fill that many
-    registers and leave some for what they are made of."""
+    """Rows of ``VECTORS`` sums, and rows by rows of dot products, that fill so many registers and
+    leave some for the factors."""
     return (8, (4, 6)) if registers == 32 else (4, (3, 3))
 
 
 ROWS, DOTS = block(REGISTERS)
 
 Step = tuple[list[Value], list[Value]]
-"""The vectors of a step, and the state of the next one."""
+"""Vectors of a step, and the state of the next step."""
 Stepper = Callable[[Writer, list[Value], list[Value], list[Value]], Step]
-"""Makes a step from the data and numbers that a product is given for it, and its state."""
+"""Function that writes a step, from the arrays and numbers of the product and the state of the
+step."""
 
 
-@written
+@intrinsic
 def multiply_panel(
     typing: Any, bits: Any, rows: Any, vectors: Any, a: Any, a_at: Any, out: Any, out_at: Any,
     extent: Any, start: Any, bias: Any, panel: Any, panel_at: Any,
 ) -> Any:  # fmt: skip
-    """``out = a panel``, a block of some rows and vectors.
+    """Compute ``out = a panel`` for a block of ``rows`` rows and ``vectors`` vectors.
 
-    ``a_at`` = (first index, from row to row, from step to step), ``out_at`` = (first index, from
-    row to row), ``panel_at`` = (first index, from step to step). ``extent`` = (rows, lanes, steps):
-    rows and lanes beyond it are not written; at least one row and one step. ``start`` = (ZERO, BIAS
-    or ADD, index of the bias of the first row).
+    Args:
+        a_at: (first index, distance from row to row, from step to step) in ``a``.
+        out_at: (first index, distance from row to row) in ``out``.
+        extent: (rows, lanes, steps); rows and lanes beyond it are not written. At least one row and
+            one step.
+        start: (ZERO, BIAS or ADD, index of the bias of the first row).
+        panel_at: (first index, distance from step to step) in ``panel``.
     """
 
     def step(write: Writer, data: list[Value], at: list[Value], state: list[Value]) -> Step:
@@ -70,16 +74,21 @@ def multiply_panel(
     return _product((bits, rows, vectors), (a, out, bias), (panel,), 2, lambda at: at[:1], step)
 
 
-@written
+@intrinsic
 def multiply_offsets(
     typing: Any, bits: Any, rows: Any, vectors: Any, a: Any, a_at: Any, out: Any, out_at: Any,
     extent: Any, start: Any, bias: Any, image: Any, table: Any, image_at: Any,
 ) -> Any:  # fmt: skip
-    """The same, where the lanes of a step lie in an image.
+    """Compute ``out = a lowered`` for a block of rows and vectors, with the lowered values read
+    from an image.
 
-    ``table`` has two numbers for each of the taps that every channel is read at: how far its lanes
-    are from the block's first place in that channel, and a bit for every lane that is inside the
-    image. ``image_at`` = (first place, from channel to channel, taps).
+    Other arguments are as for ``multiply_panel``.
+
+    Args:
+        table: two numbers for each tap at which every channel is read: the distance of its lanes
+            from the block's first place in that channel, and a bit for every lane that is inside
+            the image.
+        image_at: (first place, distance from channel to channel, number of taps).
     """
 
     def step(write: Writer, data: list[Value], at: list[Value], state: list[Value]) -> Step:
@@ -89,7 +98,7 @@ def multiply_offsets(
         )
         first = write.sum(channel, offset)
         lanes = [
-            write.load(data[0], write.sum(first, v * write.lanes), write.chosen(chosen, v))
+            write.load(data[0], write.sum(first, v * write.lanes), write.mask_of_bits(chosen, v))
             for v in range(vectors.literal_value)
         ]
         following = write.sum(entry, 2)
@@ -107,7 +116,7 @@ def _product(
     sizes: tuple[Any, Any, Any], arrays: tuple[Any, Any, Any], operands: tuple[Any, ...],
     numbers: int, initial: Callable[[list[Value]], list[Value]], step: Stepper,
 ) -> Any:  # fmt: skip
-    """Signature and code of a block of sums, whose vectors ``step`` loads."""
+    """Signature and code of a block of sums, whose vectors are loaded by ``step``."""
     a, out, bias = arrays
     bits, rows, vectors = (size.literal_value for size in sizes)
     several = [types.UniTuple(types.int64, count) for count in (3, 2, 3, 2, numbers)]
@@ -116,9 +125,9 @@ def _product(
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
         _, _, _, a_, a_at, out_, out_at, extent, start, bias_, *rest, at = args
         kinds = (*arrays, *operands)
-        data = datas(context, builder, *zip(kinds, (a_, out_, bias_, *rest), strict=True))
+        data = data_pointers(context, builder, *zip(kinds, (a_, out_, bias_, *rest), strict=True))
         a_at, out_at, extent, start, at = (
-            unpacked(builder, each) for each in (a_at, out_at, extent, start, at)
+            unpacked(builder, numbers) for numbers in (a_at, out_at, extent, start, at)
         )
         write = Writer(builder, a.dtype, bits)
         block = _SumBlock(write, rows, vectors, extent)
@@ -134,27 +143,28 @@ Sums = list[list[Value]]
 
 
 class _SumBlock:
-    """Writes the code of a block of sums: how it starts, its loop, what becomes of it."""
+    """Writer of the code of a block of sums: initial values, loop, and store of the results."""
 
     def __init__(self, write: Writer, rows: int, vectors: int, extent: list[Value]) -> None:
         self.write, self.rows, self.vectors = write, rows, vectors
         last = write.builder.sub(extent[0], word(1))
         # rows beyond the last one repeat it, and write the same values again
-        self.row = [write.least(word(row), last) for row in range(rows)]
+        self.row = [write.minimum(word(row), last) for row in range(rows)]
         _, self.lanes, self.steps = extent
-        self.masks = [write.before(extent[1], vector) for vector in range(vectors)]
+        self.masks = [write.mask_before(extent[1], vector) for vector in range(vectors)]
 
     def starts(self, out: Value, at: list[Value], start: list[Value], bias: Value) -> Sums:
-        """What the sums start from."""
+        """Write the initial values of the sums: 0, the bias of each row, or the values of the
+        output."""
         write, builder = self.write, self.write.builder
         kind, first = start
         biased = builder.icmp_signed("==", kind, word(BIAS))
-        given = []
+        initial = []
         for row in self.row:
             index = builder.select(biased, write.sum(first, row), word(0))
             value = builder.load(builder.gep(bias, [index]))
             value = builder.select(biased, value, ir.Constant(write.real, 0))
-            given.append(write.spread(value))
+            initial.append(write.broadcast(value))
         before = builder.block
         # a load whose mask is off waits for the memory too
         with builder.if_then(builder.icmp_signed("==", kind, word(ADD))):
@@ -164,7 +174,7 @@ class _SumBlock:
             ]
             adding = builder.block
         sums = []
-        for value, row in zip(given, there, strict=True):
+        for value, row in zip(initial, there, strict=True):
             sums.append([builder.phi(write.vector) for _ in row])
             for phi, old in zip(sums[-1], row, strict=True):
                 phi.add_incoming(value, before)
@@ -175,6 +185,7 @@ class _SumBlock:
         self, sums: Sums, a: Value, at: list[Value], initial: list[Value],
         step: Callable[[list[Value]], Step],
     ) -> Sums:  # fmt: skip
+        """Write the loop over all steps, and return the sums after it."""
         write, builder = self.write, self.write.builder
         first, between, apart = at
         rows = [builder.gep(a, [write.sum(first, builder.mul(row, between))]) for row in self.row]
@@ -186,9 +197,9 @@ class _SumBlock:
         running = [[builder.phi(write.vector) for _ in row] for row in sums]
         (vectors, next_state), following = step(state), []
         for row, totals in zip(rows, running, strict=True):
-            value = write.spread(builder.load(builder.gep(row, [place])))
+            value = write.broadcast(builder.load(builder.gep(row, [place])))
             following.append(
-                [write.fused(value, v, t) for v, t in zip(vectors, totals, strict=True)]
+                [write.multiply_add(value, v, t) for v, t in zip(vectors, totals, strict=True)]
             )
         less = write.sum(left, -1)
         pairs = [(left, self.steps, less), (place, word(0), write.sum(place, apart))]
@@ -204,11 +215,11 @@ class _SumBlock:
         return following
 
     def finish(self, sums: Sums, out: Value, at: list[Value]) -> None:
-        """Write the sums."""
+        """Write the store of the sums into the output."""
         write, builder = self.write, self.write.builder
-        whole = builder.icmp_signed(">=", self.lanes, word(self.vectors * write.lanes))
+        full = builder.icmp_signed(">=", self.lanes, word(self.vectors * write.lanes))
         # a store with a mask takes several cycles, even where all lanes are on
-        with builder.if_else(whole) as (plain, masked):
+        with builder.if_else(full) as (plain, masked):
             for branch, all_lanes in ((plain, True), (masked, False)):
                 with branch:
                     for row, totals in zip(self.row, sums, strict=True):
@@ -216,7 +227,7 @@ class _SumBlock:
                             write.store(total, out, place, None if all_lanes else mask)
 
     def _places(self, row: Value, at: list[Value]) -> list[tuple[Value, Value]]:
-        """Where the vectors of a row of the output begin, and which lanes there are."""
+        """First index of each vector in a row of the output, with the mask of its valid lanes."""
         write = self.write
         first = write.sum(at[0], write.builder.mul(row, at[1]))
         return [
@@ -224,28 +235,31 @@ class _SumBlock:
         ]
 
 
-@written
+@intrinsic
 def dot_rows(
     typing: Any, bits: Any, rows: Any, columns: Any, a: Any, a_at: Any, b: Any, b_at: Any,
     out: Any, out_at: Any, extent: Any, add: Any,
 ) -> Any:  # fmt: skip
-    """``out = a b^T``, or added to it, for a block of some rows of ``a`` and of ``b``.
+    """Compute ``out = a b^T``, or add it to ``out``, for a block of rows of ``a`` and of ``b``.
 
-    All ``.._at`` = (first index, from row to row). ``extent`` = (rows of a, rows of b, lanes): at
-    least one row of each; what is beyond is neither read nor written.
+    Args:
+        a_at: (first index, distance from row to row) in ``a``; ``b_at`` and ``out_at`` likewise.
+        extent: (rows of a, rows of b, lanes), with at least one row of each. Whatever is beyond is
+            neither read nor written.
+        add: True to add to ``out``.
     """
     sizes = bits.literal_value, rows.literal_value, columns.literal_value
     pair, triple = (types.UniTuple(types.int64, count) for count in (2, 3))
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
         _, _, _, a_, a_at, b_, b_at, out_, out_at, extent, add = args
-        a_, b_, out_ = datas(context, builder, (a, a_), (b, b_), (out, out_))
+        a_, b_, out_ = data_pointers(context, builder, (a, a_), (b, b_), (out, out_))
         a_at, b_at, out_at, extent = (
-            unpacked(builder, each) for each in (a_at, b_at, out_at, extent)
+            unpacked(builder, numbers) for numbers in (a_at, b_at, out_at, extent)
         )
         write = Writer(builder, a.dtype, sizes[0])
         ours, theirs = (
-            [write.least(word(row), write.sum(last, -1)) for row in range(count)]
+            [write.minimum(word(row), write.sum(last, -1)) for row in range(count)]
             for count, last in zip(sizes[1:], extent, strict=False)
         )
         left = [write.sum(a_at[0], builder.mul(row, a_at[1])) for row in ours]
@@ -259,7 +273,7 @@ def dot_rows(
         before = [builder.load(builder.gep(out_, [place])) for place in places]
         zero = ir.Constant(write.real, 0)
         for total, old, place in zip(sums, before, places, strict=True):
-            value = builder.fadd(write.total(total), builder.select(add, old, zero))
+            value = builder.fadd(write.lane_sum(total), builder.select(add, old, zero))
             builder.store(value, builder.gep(out_, [place]))
         return context.get_dummy_value()
 
@@ -273,21 +287,21 @@ def _dots(
     write: Writer, ours: tuple[Value, list[Value]], theirs: tuple[Value, list[Value]],
     count: Value,
 ) -> list[Value]:  # fmt: skip
-    """Vectors whose lanes add up to the product of each row with each."""
+    """Vectors whose lanes add up to the inner products of all pairs of rows."""
     builder, before = write.builder, write.builder.block
     pairs = len(ours[1]) * len(theirs[1])
-    whole = builder.and_(count, word(-write.lanes))
+    full = builder.and_(count, word(-write.lanes))
     zeros = [ir.Constant(write.vector, None)] * pairs
     body, end = builder.append_basic_block("dot"), builder.append_basic_block("rest")
-    builder.cbranch(builder.icmp_signed(">", whole, word(0)), body, end)
+    builder.cbranch(builder.icmp_signed(">", full, word(0)), body, end)
 
     def products(place: Value, totals: list[Value], mask: Value = None) -> list[Value]:
         a, b = (
             [write.load(data, write.sum(row, place), mask) for row in rows]
             for data, rows in (ours, theirs)
         )
-        each = iter(totals)
-        return [write.fused(x, y, next(each)) for x in a for y in b]
+        totals_left = iter(totals)
+        return [write.multiply_add(x, y, next(totals_left)) for x in a for y in b]
 
     builder.position_at_end(body)
     place = builder.phi(write.word)
@@ -296,10 +310,10 @@ def _dots(
     for phi, first, then in zip((place, *running), (word(0), *zeros), (onward, *sums), strict=True):
         phi.add_incoming(first, before)
         phi.add_incoming(then, body)
-    builder.cbranch(builder.icmp_signed("<", onward, whole), body, end)
+    builder.cbranch(builder.icmp_signed("<", onward, full), body, end)
     builder.position_at_end(end)
     merged = [builder.phi(write.vector) for _ in zeros]
     for phi, first, then in zip(merged, zeros, sums, strict=True):
         phi.add_incoming(first, before)
         phi.add_incoming(then, body)
-    return products(whole, merged, write.before(builder.sub(count, whole), 0))
+    return products(full, merged, write.mask_before(builder.sub(count, full), 0))

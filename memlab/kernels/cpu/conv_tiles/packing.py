@@ -1,7 +1,7 @@
-"""Tiles: some neighbouring output places of a convolution, and the values of the image they read.
+"""Tiles: neighbouring output places of a convolution, and the values of the image that they read.
 
-Places are counted along the rows of the output, so that a tile may go on in the next row. The tap
-(ky, kx) of an output place reads the image some rows down and some columns to the right of it.
+Places are counted along the rows of the output, so a tile may continue in the next row. The tap
+(ky, kx) of an output place reads the image some rows below it and some columns to the right of it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.conv_tiles.block_products import ROWS, VECTORS
-from memlab.kernels.cpu.vector_code import BITS, Value, Writer, datas, unpacked, written
+from memlab.kernels.cpu.vector_code import BITS, Value, Writer, data_pointers, intrinsic, unpacked
 from memlab.kernels.formulas.windows import inside
 from memlab.kernels.operands import ConvWindow
 from memlab.kernels.registry import Array
@@ -21,15 +21,18 @@ from memlab.kernels.registry import Array
 _U = np.uint64
 types: Any = numba.types
 PLACES = 62
-"""The most lanes whose bits ``chosen`` can hold in a whole number with a sign."""
+"""Largest number of lanes whose bits ``inside_bits`` can return in a signed integer."""
 
 
-def check(panel: Array, rows: int = 0) -> None:
-    """Hold a workspace of tiles against what a kernel writes there, which nothing else checks:
-    whole blocks of sums along each row, and ``rows`` rows behind at least one other.
+def check_workspace(panel: Array, rows: int = 0) -> None:
+    """Check that a workspace of tiles is large enough, since the kernels write to it unchecked.
+
+    Args:
+        panel: the workspace: rows by places, a multiple of a block's lanes.
+        rows: rows for the product that must fit behind at least one other row.
 
     Raises:
-        AssertionError: it would write beyond the workspace.
+        AssertionError: a kernel would write beyond the workspace.
     """
     lanes = VECTORS * BITS // (8 * panel.itemsize)
     if panel.shape[1] % lanes or len(panel) <= rows or lanes > PLACES:
@@ -43,20 +46,24 @@ def check(panel: Array, rows: int = 0) -> None:
 
 @compiled
 def block_lanes(values: Array) -> int:
-    """Values in a row of a block of sums."""
+    """Number of values in a row of a block of sums."""
     return VECTORS * BITS // (8 * values.itemsize)
 
 
 @compiled
-def shifted(at: ConvWindow) -> bool:
-    """Whether output and image have one size, so that a tap is a shift of the whole plane."""
+def is_plane_shift(at: ConvWindow) -> bool:
+    """Return whether output and image have one size at stride 1, so that a tap is a shift of the
+    whole plane."""
     return at.stride == 1 and at.height == at.rows and at.width == at.columns
 
 
 @compiled
-def chosen(at: ConvWindow, first: int, count: int, up: int, left: int) -> int:
-    """A bit for each of up to ``PLACES`` places, on where the image has a value ``up`` rows down
-    and ``left`` columns to the right; at stride 1."""
+def inside_bits(at: ConvWindow, first: int, count: int, up: int, left: int) -> int:
+    """Word with a bit for each of ``count`` places (at most ``PLACES``), set if the place reads
+    inside the image.
+
+    A place reads the value ``up`` rows below it and ``left`` columns to its right; the stride is 1.
+    """
     bits, lane = 0, 0
     start, stop = inside(at.width, at.columns, 1, left)
     while lane < count:
@@ -71,12 +78,13 @@ def chosen(at: ConvWindow, first: int, count: int, up: int, left: int) -> int:
 
 @compiled
 def fill_table(table: Array, at: ConvWindow, first: int, count: int) -> None:
-    """For every tap, how far its values are from the places, and ``chosen`` of them."""
+    """Fill a table with two numbers for every tap: the distance of its values from the places, and
+    ``inside_bits`` for them."""
     for tap in range(at.kernel * at.kernel):
         up = tap // at.kernel * at.dilation - at.pad
         left = tap % at.kernel * at.dilation - at.pad
         table[2 * tap] = up * at.width + left
-        table[2 * tap + 1] = chosen(at, first, count, up, left)
+        table[2 * tap + 1] = inside_bits(at, first, count, up, left)
 
 
 @compiled
@@ -84,11 +92,18 @@ def pack(
     image: Array, channels: tuple[int, int], at: ConvWindow, first: int, count: int, panel: Array,
     tile: int,
 ) -> None:  # fmt: skip
-    """Lower ``count`` places of some channels, each row ``tile`` values after the one before.
+    """Lower ``count`` output places of some channels into a panel.
 
-    ``channels`` = (first, number). Lanes beyond ``count`` hold anything.
+    Args:
+        image: all channels of an image, as a line.
+        channels: (first channel, number of channels).
+        at: sizes and settings of the convolution.
+        first: first output place.
+        count: number of output places. Lanes beyond them hold anything.
+        panel: the panel, as a line: one row for each channel and tap.
+        tile: distance from one row of the panel to the next, in values.
     """
-    if shifted(at):
+    if is_plane_shift(at):
         _pack_shifted(image, channels, at, first, count, panel, tile)
     else:
         _pack_rows(image, channels, at, first, count, panel, tile)
@@ -99,12 +114,13 @@ def _pack_shifted(
     image: Array, channels: tuple[int, int], at: ConvWindow, first: int, count: int, panel: Array,
     tile: int,
 ) -> None:  # fmt: skip
+    """Lower places of a convolution whose taps are shifts of the whole plane."""
     plane, lanes, taps = at.height * at.width, block_lanes(image), at.kernel * at.kernel
     for tap in range(taps):
         up = tap // at.kernel * at.dilation - at.pad
         left = tap % at.kernel * at.dilation - at.pad
         for j in range(0, count, lanes):
-            bits = chosen(at, first + j, min(lanes, count - j), up, left)
+            bits = inside_bits(at, first + j, min(lanes, count - j), up, left)
             source = channels[0] * plane + first + j + up * at.width + left
             for c in range(channels[1]):
                 row = (c * taps + tap) * tile + j
@@ -116,6 +132,7 @@ def _pack_rows(
     image: Array, channels: tuple[int, int], at: ConvWindow, first: int, count: int, panel: Array,
     tile: int,
 ) -> None:  # fmt: skip
+    """Lower places row by row, for any stride."""
     plane, lanes, lane = at.height * at.width, block_lanes(image), 0
     while lane < count:
         oy, ox = (first + lane) // at.columns, (first + lane) % at.columns
@@ -134,14 +151,15 @@ def _pack_rows(
                     elif at.stride == 2:
                         copy_run(BITS, VECTORS, 2, image, source, panel, row, length)
                     else:
-                        _copy(image, source, at.stride, panel, row, length)
+                        _copy_strided(image, source, at.stride, panel, row, length)
         lane += length
 
 
 @compiled
-def _copy(
+def _copy_strided(
     image: Array, source: tuple[int, int, int], stride: int, panel: Array, to: int, count: int
 ) -> None:
+    """Copy ``count`` values of a row that lie ``stride`` apart; places outside the row give 0."""
     begin, width, left = source
     for i in range(count):
         place = left + i * stride
@@ -154,13 +172,24 @@ def add_back(
     panel: Array, source: tuple[int, int, int], image: Array, channel: int, tap: int, table: Array,
     at: ConvWindow, first: int, count: int,
 ) -> None:  # fmt: skip
-    """Add rows of a lowered tile, of one tap, to the places of the image that they were read from.
+    """Add rows of a lowered tile, all of one tap, to the places of the image that they were read
+    from.
 
-    ``source`` = (first index, from row to row, rows); ``channel`` is that of the first row.
+    Args:
+        panel: the lowered tile, as a line.
+        source: (first index, distance from row to row, number of rows) in the panel; each row is
+            one channel.
+        image: all channels of the image, as a line.
+        channel: channel of the first row.
+        tap: number of the tap, ``ky * kernel + kx``.
+        table: the table of ``fill_table`` for these places.
+        at: sizes and settings of the convolution.
+        first: first output place.
+        count: number of output places.
     """
     begin, apart, rows = source
     plane = at.height * at.width
-    if shifted(at):
+    if is_plane_shift(at):
         target, bits = channel * plane + first + table[2 * tap], table[2 * tap + 1]
         for r in range(rows):
             add_lanes(BITS, VECTORS, panel, begin + r * apart, image, target + r * plane, bits)
@@ -173,6 +202,7 @@ def _add_rows(
     panel: Array, source: tuple[int, int, int], image: Array, to: int, tap: int, at: ConvWindow,
     first: int, count: int,
 ) -> None:  # fmt: skip
+    """Add rows of a lowered tile to the image row by row, for any stride."""
     begin, apart, rows = source
     plane, lane = at.height * at.width, 0
     while lane < count:
@@ -190,69 +220,72 @@ def _add_rows(
         lane += length
 
 
-@written
+@intrinsic
 def copy_lanes(
-    typing: Any, bits: Any, vectors: Any, source: Any, start: Any, chosen: Any, target: Any, to: Any
+    typing: Any, bits: Any, vectors: Any, source: Any, start: Any, mask: Any, target: Any, to: Any
 ) -> Any:
-    """Copy some vectors; lanes whose bit in ``chosen`` is off become 0 and are not read."""
+    """Copy ``vectors`` vectors; lanes whose bit in ``mask`` is off become 0 and are not read."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
         _, _, there, first, mask, here, place = args
-        there, here = datas(context, builder, (source, there), (target, here))
+        there, here = data_pointers(context, builder, (source, there), (target, here))
         write = Writer(builder, source.dtype, bits.literal_value)
         for v in range(vectors.literal_value):
-            lanes = write.load(there, write.sum(first, v * write.lanes), write.chosen(mask, v))
+            lanes = write.load(
+                there, write.sum(first, v * write.lanes), write.mask_of_bits(mask, v)
+            )
             write.store(lanes, here, write.sum(place, v * write.lanes))
         return context.get_dummy_value()
 
-    whole = types.int64
-    return types.void(bits, vectors, source, whole, whole, target, whole), code
+    int64 = types.int64
+    return types.void(bits, vectors, source, int64, int64, target, int64), code
 
 
-@written
+@intrinsic
 def copy_run(
     typing: Any, bits: Any, vectors: Any, apart: Any, source: Any, row: Any, target: Any, to: Any,
     count: Any,
 ) -> Any:  # fmt: skip
-    """Copy ``count`` values of a row that lie 1 or 2 ``apart``; those outside the row are 0.
+    """Copy ``count`` values of a row that lie ``apart`` (1 or 2) values from each other; places
+    outside the row give 0.
 
-    ``row`` = (index of its first value, its length, place of the first value to copy).
+    ``row`` is (index of its first value, its length, place of the first value to copy).
     """
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
         _, _, _, there, row, here, place, count = args
-        there, here = datas(context, builder, (source, there), (target, here))
+        there, here = data_pointers(context, builder, (source, there), (target, here))
         first, length, left = unpacked(builder, row)
         write, step = Writer(builder, source.dtype, bits.literal_value), apart.literal_value
         for v in range(vectors.literal_value):
             pieces = []
             for piece in range(v * step, (v + 1) * step):
                 index = write.sum(first, left, piece * write.lanes)
-                pieces.append(write.load(there, index, write.within(left, length, piece)))
-            lanes = write.every(step, pieces)
-            write.store(lanes, here, write.sum(place, v * write.lanes), write.before(count, v))
+                pieces.append(write.load(there, index, write.mask_within(left, length, piece)))
+            lanes = write.strided_lanes(step, pieces)
+            write.store(lanes, here, write.sum(place, v * write.lanes), write.mask_before(count, v))
         return context.get_dummy_value()
 
-    whole = types.int64
-    at = types.UniTuple(whole, 3)
-    return types.void(bits, vectors, apart, source, at, target, whole, whole), code
+    int64 = types.int64
+    at = types.UniTuple(int64, 3)
+    return types.void(bits, vectors, apart, source, at, target, int64, int64), code
 
 
-@written
+@intrinsic
 def add_lanes(
-    typing: Any, bits: Any, vectors: Any, source: Any, start: Any, target: Any, to: Any, chosen: Any
+    typing: Any, bits: Any, vectors: Any, source: Any, start: Any, target: Any, to: Any, mask: Any
 ) -> Any:
-    """Add some vectors to others, only the lanes whose bit in ``chosen`` is on."""
+    """Add ``vectors`` vectors to others, only in lanes whose bit in ``mask`` is on."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
         _, _, there, first, here, place, mask = args
-        there, here = datas(context, builder, (source, there), (target, here))
+        there, here = data_pointers(context, builder, (source, there), (target, here))
         write = Writer(builder, source.dtype, bits.literal_value)
         for v in range(vectors.literal_value):
-            where, chosen = write.sum(place, v * write.lanes), write.chosen(mask, v)
+            where, on = write.sum(place, v * write.lanes), write.mask_of_bits(mask, v)
             lanes = write.load(there, write.sum(first, v * write.lanes))
-            write.store(builder.fadd(lanes, write.load(here, where, chosen)), here, where, chosen)
+            write.store(builder.fadd(lanes, write.load(here, where, on)), here, where, on)
         return context.get_dummy_value()
 
-    whole = types.int64
-    return types.void(bits, vectors, source, whole, target, whole, whole), code
+    int64 = types.int64
+    return types.void(bits, vectors, source, int64, target, int64, int64), code

@@ -1,1 +1,1 @@
-"""Kernels of layers, losses and optimizers."""
+"""Kernels of layers and losses."""

@@ -1,8 +1,8 @@
-"""Images as bytes to the numbers that a network reads: cropped, turned and normalised at random.
+"""Random crops and mirroring of images, from bytes to normalised numbers.
 
-What is drawn for an image depends on the key and its number alone: the values are the same in
-whatever batch, thread or memory. A difference times a factor has no part that could be fused, so
-the CPU and a GPU also round alike.
+The random numbers of an image depend on nothing but the key and the number of the image: the values
+are the same in any batch, thread or memory. A difference times a factor contains nothing that could
+be fused, so the CPU and a GPU also round alike.
 """
 
 from __future__ import annotations
@@ -11,14 +11,18 @@ import numpy as np
 
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.formulas import crops
-from memlab.kernels.formulas.crops import moved
+from memlab.kernels.formulas.crops import crop_of_image
 from memlab.kernels.formulas.random_numbers import mix
 from memlab.kernels.registry import Array, KernelCall, kernel
 
 
 @kernel("augment")
 def augment(call: KernelCall) -> None:
-    """x (B, C, H, W), uint8, to y of that shape: ``(x - mean) * scale``; black beyond the edge."""
+    """Crop, mirror and normalise images: ``y = (x - mean) * scale``; pixels beyond the edge are
+    black.
+
+    Shapes: x (B, C, H, W), uint8, and y (B, C, H, W).
+    """
     _augment(call["x"], call["y"], *crops.settings(call))
 
 
@@ -26,11 +30,12 @@ def augment(call: KernelCall) -> None:
 def _augment(
     x: Array, y: Array, key: int, first: int, crop: int, flip: bool, mean: float, scale: float
 ) -> None:
+    """Crop, mirror and normalise a batch; ``first`` is the number of its first image."""
     batch, channels, height, width = x.shape
     seed, middle, factor = mix(np.uint64(key)), y.dtype.type(mean), y.dtype.type(scale)
     black = (y.dtype.type(0) - middle) * factor
     for n in range(batch):
-        down, right, turned = moved(seed, first + n, crop, flip)
+        down, right, turned = crop_of_image(seed, first + n, crop, flip)
         for c in range(channels):
             for i in range(height):
                 for j in range(width):

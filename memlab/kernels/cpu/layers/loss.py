@@ -1,4 +1,4 @@
-"""Losses, means over the batch; their sums are kept in fp64."""
+"""Losses, as means over the batch; their sums are kept in fp64."""
 
 from __future__ import annotations
 
@@ -12,13 +12,19 @@ from memlab.kernels.registry import Array, KernelCall, kernel
 
 @kernel("softmax")
 def softmax(call: KernelCall) -> None:
-    """``exp(x) / sum of exp(x)`` over the classes."""
+    """Compute ``y = exp(x) / sum of exp(x)`` over the classes.
+
+    Shapes: x and y (B, classes) or (B, T, classes).
+    """
     _softmax(_rows(call["x"]), _rows(call["y"]))
 
 
 @kernel("softmax_cross_entropy")
 def softmax_cross_entropy(call: KernelCall) -> None:
-    """The mean of ``-log p[label]``; the probabilities where a backward will read them."""
+    """Compute the mean of ``-log p[label]``, and the probabilities where a backward will read them.
+
+    Shapes: x and probabilities (B, classes) or (B, T, classes), labels (B,) or (B, T), loss ().
+    """
     x = _rows(call["x"])
     labels, count = call["labels"].reshape(-1), len(x) * call.parts
     _cross_entropy(x, labels, call["loss"], count, "loss" in call.updates)
@@ -28,31 +34,38 @@ def softmax_cross_entropy(call: KernelCall) -> None:
 
 @kernel("softmax_cross_entropy.backward")
 def softmax_cross_entropy_backward(call: KernelCall) -> None:
-    """``(p - 1 at the label) / count``, where the labels are counted."""
+    """Compute ``dx = (p - 1 at the label) / count``, with the number of all labels as ``count``.
+
+    Shapes: probabilities and dx (B, classes) or (B, T, classes), labels (B,) or (B, T).
+    """
     labels, probabilities, dx = call["labels"], call["probabilities"], call["dx"]
     count = labels.size * call.parts
     if dx.ndim == 2:
         _cross_entropy_backward(labels, probabilities, dx, count, call.accumulate)
         return
-    for one in zip(labels, probabilities, dx, strict=True):
-        _cross_entropy_backward(*one, count, call.accumulate)
+    for sample in zip(labels, probabilities, dx, strict=True):
+        _cross_entropy_backward(*sample, count, call.accumulate)
 
 
 @kernel("squared_error")
 def squared_error(call: KernelCall) -> None:
-    """The mean over the batch of ``sum (x - target)^2``."""
+    """Compute the mean over the batch of ``sum (x - target)^2``.
+
+    Shapes: x and labels (B, ...), loss ().
+    """
     x, target = call["x"], call["labels"]
     count, adds = len(x) * call.parts, "loss" in call.updates
     _squared_error(x.reshape(-1), target.reshape(-1), call["loss"], count, adds)
 
 
 def _rows(scores: Array) -> Array:
-    """The scores of every sample, or of every token of every sample, as a matrix."""
+    """Scores of every sample, or of every token of every sample, as a matrix."""
     return scores.reshape(-1, scores.shape[-1])
 
 
 @compiled
 def _largest(values: Array) -> float:
+    """Largest value of a line."""
     largest: float = values[0]
     for i in range(values.size):
         largest = max(largest, values[i])
@@ -61,7 +74,7 @@ def _largest(values: Array) -> float:
 
 @summing
 def _exponentials(values: Array, largest: float) -> float:
-    """The sum of ``exp(x - largest)``."""
+    """Sum of ``exp(x - largest)`` over a line."""
     total = 0.0
     for i in range(values.size):
         total += np.exp(np.float64(values[i]) - largest)
@@ -70,6 +83,7 @@ def _exponentials(values: Array, largest: float) -> float:
 
 @compiled
 def _softmax(x: Array, y: Array) -> None:
+    """Softmax of every row."""
     for b in range(len(x)):
         scores, largest = x[b], _largest(x[b])
         total = _exponentials(scores, largest)
@@ -79,6 +93,7 @@ def _softmax(x: Array, y: Array) -> None:
 
 @compiled
 def _cross_entropy(x: Array, labels: Array, loss: Array, count: int, add: bool) -> None:
+    """Write, or add, the cross-entropy of all rows divided by ``count``."""
     total = 0.0
     for b in range(len(x)):
         largest = _largest(x[b])
@@ -90,6 +105,7 @@ def _cross_entropy(x: Array, labels: Array, loss: Array, count: int, add: bool) 
 def _cross_entropy_backward(
     labels: Array, probabilities: Array, dx: Array, count: int, accumulate: bool
 ) -> None:
+    """Write, or add, the gradient of the cross-entropy of all rows."""
     rows, classes = dx.shape
     for b in range(rows):
         for i in range(classes):
@@ -100,6 +116,7 @@ def _cross_entropy_backward(
 
 @summing
 def _squared_error(x: Array, target: Array, loss: Array, count: int, add: bool) -> None:
+    """Write, or add, the sum of squared differences divided by ``count``."""
     total = 0.0
     for i in range(x.size):
         total += (np.float64(x[i]) - target[i]) ** 2

@@ -1,4 +1,4 @@
-"""The cell of an LSTM. Its gates lie side by side in every sample: i, f, g, o, of H values each.
+"""Cell of an LSTM. Its gates lie side by side in every sample: i, f, g, o, of H values each.
 
 Forward keeps no gate: backward computes the sigmoids and tanhs that it needs again.
 """
@@ -17,16 +17,24 @@ from memlab.kernels.registry import Array, KernelCall, kernel
 
 @kernel("lstm_state")
 def lstm_state(call: KernelCall) -> None:
-    """``c = sigmoid(f) c_before + sigmoid(i) tanh(g)``; at the first step there is no c_before."""
+    """Compute the state ``c = sigmoid(f) c_before + sigmoid(i) tanh(g)``; the first step has no
+    ``c_before``.
+
+    Shapes: gates (B, 4H), as x or x0; state before (B, H), as x1; y (B, H).
+    """
     c = call["y"]
     gates, before = _gates_and_before(call)
-    for gate, last, now in lines(gates, c if before is None else before, c):
-        _state(gate, last, now, c.shape[1], before is None)
+    for gate, last, state in lines(gates, c if before is None else before, c):
+        _state(gate, last, state, c.shape[1], before is None)
 
 
 @kernel("lstm_state.backward")
 def lstm_state_backward(call: KernelCall) -> None:
-    """The gradients of i, f and g, and of the state before."""
+    """Compute the gradients of the gates i, f and g, and of the state before.
+
+    Shapes: dy (B, H), gradient of the gates (B, 4H), as dx or dx0, that of the state before (B, H),
+    as dx1.
+    """
     dc, (gates, before) = call["dy"], _gates_and_before(call)
     name = "dx" if before is None else "dx0"
     if name in call.arrays:
@@ -40,14 +48,20 @@ def lstm_state_backward(call: KernelCall) -> None:
 
 @kernel("lstm_output")
 def lstm_output(call: KernelCall) -> None:
-    """``h = sigmoid(o) tanh(c)``."""
+    """Compute the output ``h = sigmoid(o) tanh(c)``.
+
+    Shapes: gates x0 (B, 4H), state x1 (B, H), y (B, H).
+    """
     for gates, c, h in lines(call["x0"], call["x1"], call["y"]):
         _output(gates, c, h, call["y"].shape[1])
 
 
 @kernel("lstm_output.backward")
 def lstm_output_backward(call: KernelCall) -> None:
-    """The gradients of o and of the state."""
+    """Compute the gradients of the gate o and of the state.
+
+    Shapes: dy (B, H), gradient of the gates dx0 (B, 4H), that of the state dx1 (B, H).
+    """
     read, hidden = (call["dy"], call["x0"], call["x1"]), call["dy"].shape[1]
     if "dx0" in call.arrays:
         for dh, gates, c, dx in lines(*read, call["dx0"]):
@@ -58,6 +72,7 @@ def lstm_output_backward(call: KernelCall) -> None:
 
 
 def _gates_and_before(call: KernelCall) -> tuple[Array, Array | None]:
+    """Gates of a call, and the state before; None for it at the first step."""
     if "x" in call.arrays:
         return call["x"], None
     return call["x0"], call["x1"]
@@ -65,17 +80,20 @@ def _gates_and_before(call: KernelCall) -> tuple[Array, Array | None]:
 
 @compiled
 def _sigmoid(x: float, one: float) -> Any:
+    """Sigmoid of x; ``one`` is 1 in the format of x."""
     return one / (one + np.exp(-x))
 
 
 @compiled
 def _gate(k: int, hidden: int) -> int:
-    """Where the first gate of the k-th value is; the others are ``hidden`` values apart."""
+    """Index of the first gate of value ``k`` of a batch; its other gates are ``hidden`` values
+    apart."""
     return 4 * hidden * (k // hidden) + k % hidden
 
 
 @compiled
 def _state(gates: Array, before: Array, c: Array, hidden: int, first: bool) -> None:
+    """State of every value, from its gates and the state before."""
     one = c.dtype.type(1)
     for k in range(c.size):
         at = _gate(k, hidden)
@@ -87,6 +105,7 @@ def _state(gates: Array, before: Array, c: Array, hidden: int, first: bool) -> N
 def _state_gates(
     dc: Array, gates: Array, before: Array, dgates: Array, hidden: int, first: bool, add: bool
 ) -> None:
+    """Gradient of the gates from that of the state; that of gate o is 0."""
     one, zero = dc.dtype.type(1), dc.dtype.type(0)
     for k in range(dc.size):
         at = _gate(k, hidden)
@@ -100,6 +119,7 @@ def _state_gates(
 
 @compiled
 def _state_before(dc: Array, gates: Array, dbefore: Array, hidden: int, add: bool) -> None:
+    """Gradient of the state before from that of the state."""
     one = dc.dtype.type(1)
     for k in range(dc.size):
         write_or_add(dbefore, k, dc[k] * _sigmoid(gates[_gate(k, hidden) + hidden], one), add)
@@ -107,6 +127,7 @@ def _state_before(dc: Array, gates: Array, dbefore: Array, hidden: int, add: boo
 
 @compiled
 def _output(gates: Array, c: Array, h: Array, hidden: int) -> None:
+    """Output of every value, from its gates and its state."""
     one = h.dtype.type(1)
     for k in range(h.size):
         h[k] = _sigmoid(gates[_gate(k, hidden) + 3 * hidden], one) * np.tanh(c[k])
@@ -114,6 +135,7 @@ def _output(gates: Array, c: Array, h: Array, hidden: int) -> None:
 
 @compiled
 def _output_gates(dh: Array, gates: Array, c: Array, dgates: Array, hidden: int, add: bool) -> None:
+    """Gradient of the gates from that of the output; only that of gate o is not 0."""
     one, zero = dh.dtype.type(1), dh.dtype.type(0)
     for k in range(dh.size):
         at = _gate(k, hidden)
@@ -125,6 +147,7 @@ def _output_gates(dh: Array, gates: Array, c: Array, dgates: Array, hidden: int,
 
 @compiled
 def _output_state(dh: Array, gates: Array, c: Array, dc: Array, hidden: int, add: bool) -> None:
+    """Gradient of the state from that of the output."""
     one = dh.dtype.type(1)
     for k in range(dh.size):
         o, squashed = _sigmoid(gates[_gate(k, hidden) + 3 * hidden], one), np.tanh(c[k])

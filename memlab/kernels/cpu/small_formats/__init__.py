@@ -1,1 +1,2 @@
-"""Small formats: codes, conversions, and kernels that compute in fp32 what is stored small."""
+"""Small number formats: their codes, conversions, and kernels that compute in fp32 on values stored
+in them."""

@@ -1,7 +1,7 @@
 """One bit for each value: all that the backward of a ReLU needs to know of it.
 
-A sample starts on a byte of its own; its first value is the lowest bit of the first byte, and the
-bits after its last value are 0.
+Every sample starts on a new byte. Its first value is the lowest bit of its first byte, and the bits
+after its last value are 0.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ _0, _1 = _U(0), _U(1)
 
 
 def pack_positive(y: Array, mask: Array) -> None:
-    """Set the bits of the values above 0, and of NaN.
+    """Set the bits of a mask for all values above 0, and for NaN; clear the others.
 
-    ``y`` is (B, ...) in fp32 or fp64, ``mask`` (B, values of a sample / 8, rounded up) in uint8.
-    The samples of each are contiguous, perhaps apart.
+    The samples of each array are contiguous; between samples there may be a gap.
+
+    Args:
+        y: values, (B, ...), fp32 or fp64.
+        mask: (B, values of a sample / 8, rounded up) in uint8; it is written.
 
     Raises:
         InputError: the mask has another shape or type.
@@ -31,12 +34,16 @@ def pack_positive(y: Array, mask: Array) -> None:
 
 
 def relu_backward_masked(dy: Array, mask: Array, dx: Array, accumulate: bool) -> None:
-    """``dy`` where the bit is set, else 0, into ``dx`` or added to it.
+    """Write, or add, ``dx``: ``dy`` where the bit of a value is set, else 0.
 
-    ``dy`` and ``dx`` have the shape that was packed.
+    Args:
+        dy: gradient of the output, (B, ...), of the shape that was packed.
+        mask: (B, values of a sample / 8, rounded up) in uint8.
+        dx: gradient of the input, of the same shape.
+        accumulate: True to add to ``dx``.
 
     Raises:
-        InputError: the mask has another shape or type, or the two differ in shape.
+        InputError: the mask has another shape or type, or ``dy`` and ``dx`` differ in shape.
     """
     _check(mask, dx)
     if dy.shape != dx.shape:
@@ -45,7 +52,7 @@ def relu_backward_masked(dy: Array, mask: Array, dx: Array, accumulate: bool) ->
 
 
 def _check(mask: Array, array: Array) -> None:
-    """That the mask has a bit for each value."""
+    """Refuse a mask that does not have one bit for each value of an array."""
     shape = len(array), -(-array[0].size // 8)
     if mask.shape != shape or mask.dtype != np.uint8:
         raise InputError(
@@ -56,6 +63,7 @@ def _check(mask: Array, array: Array) -> None:
 
 @compiled
 def _pack(y: Array, y_pitch: int, mask: Array, pitch: int, samples: int, values: int) -> None:
+    """Pack the bits of all samples, 32 values at a time."""
     for sample in range(samples):
         line, row = y[sample * y_pitch :][:values], mask[sample * pitch :][: (values + 7) // 8]
         for first in range(0, values, 32):
@@ -71,6 +79,7 @@ def _backward(
     dy: Array, dy_pitch: int, mask: Array, pitch: int, dx: Array, dx_pitch: int,
     samples: int, values: int, accumulate: bool,
 ) -> None:  # fmt: skip
+    """Write, or add, the gradients of all samples, 32 values at a time."""
     zero = dx.dtype.type(0)
     for sample in range(samples):
         source, target = dy[sample * dy_pitch :][:values], dx[sample * dx_pitch :][:values]
@@ -79,10 +88,10 @@ def _backward(
             word, four = _0, row[first // 8 :][:4]
             for byte in range(four.size):
                 word = _U(word | _U(_U(four[byte]) << _U(8 * byte)))
-            given, taken = source[first:][:32], target[first:][:32]
+            gradients, results = source[first:][:32], target[first:][:32]
             if accumulate:
-                for i in range(taken.size):
-                    taken[i] += given[i] if _U(word >> _U(i)) & _1 else zero
+                for i in range(results.size):
+                    results[i] += gradients[i] if _U(word >> _U(i)) & _1 else zero
             else:
-                for i in range(taken.size):
-                    taken[i] = given[i] if _U(word >> _U(i)) & _1 else zero
+                for i in range(results.size):
+                    results[i] = gradients[i] if _U(word >> _U(i)) & _1 else zero

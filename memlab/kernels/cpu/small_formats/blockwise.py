@@ -1,8 +1,8 @@
-"""8 bits a value, in blocks that have one fp32 scale each.
+"""8-bit values in blocks that have one fp32 scale each.
 
-The states of 8-bit optimizers lie like this (Dettmers et al. 2022): the largest value of a block
-becomes the largest of the format, so that every block uses its whole range. Here a block holds
-8-bit floats; theirs holds places in a table.
+The states of 8-bit optimizers are stored like this (Dettmers et al. 2022): the largest value of a
+block becomes the largest of the format, so that every block uses its whole range. Here a block
+holds 8-bit floats; theirs holds indices of a table.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from memlab.errors import InputError, whole_number
 from memlab.formats import FORMATS, STORED, Format
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.small_formats.conversions import (
+    as_words,
     layout,
-    pair,
+    matching_lines,
     rounded,
     seed,
     widened,
-    words,
 )
 from memlab.kernels.registry import Array
 
@@ -30,16 +30,20 @@ _SIZE = _U(0x7FFFFFFF)
 
 
 def widen_blocks(source: Array, scales: Array, target: Array, format: Format, block: int) -> None:
-    """``source``, in an 8-bit float, times the scale of its block, as fp32.
+    """Write 8-bit floats, times the scale of their block, as fp32.
 
-    Source and target are contiguous and of one size, in any shape; the last of their blocks may
-    be shorter. ``scales`` is fp32, one for each block.
+    Args:
+        source: values in ``format``, contiguous, of any shape.
+        scales: fp32, one for each block.
+        target: fp32, contiguous, of the same number of values; it is written.
+        format: an 8-bit float.
+        block: number of values in a block; the last block may be shorter.
 
     Raises:
-        InputError: other arrays, another format, or a block of no value.
+        InputError: arrays that do not fit, another format, or a block of no value.
     """
     stored, values = _blocks(source, target, scales, format, block)
-    _widen(format)(words(stored), scales, values, int(block))
+    _widen(format)(as_words(stored), scales, values, int(block))
 
 
 def narrow_blocks(
@@ -51,28 +55,36 @@ def narrow_blocks(
     key: int | None = None,
     start: int = 0,
 ) -> None:
-    """``source``, in fp32, as 8-bit floats and one scale for each block.
+    """Write fp32 values as 8-bit floats and one scale for each block.
 
-    A scale is the largest absolute value of its block over that of the format: 0 for a block of
-    zeros. Values over their scale are rounded as ``conversions.narrow`` rounds, with a ``key``
-    stochastically; ``start`` counts values, for the random numbers only. A NaN or an infinity
-    makes its whole block NaN.
+    A scale is the largest absolute value of its block divided by the largest of the format: 0 for a
+    block of zeros. Values divided by their scale are rounded as ``conversions.narrow`` rounds. A
+    NaN or an infinity makes its whole block NaN.
+
+    Args:
+        source: fp32, contiguous, of any shape.
+        target: values in ``format``, contiguous, of the same number of values; it is written.
+        scales: fp32, one for each block; it is written.
+        format: an 8-bit float.
+        block: number of values in a block; the last block may be shorter.
+        key: seed of stochastic rounding; without it, values are rounded to the nearest.
+        start: index of the first value, for the random numbers.
 
     Raises:
-        InputError: other arrays, another format, or a block of no value.
+        InputError: arrays that do not fit, another format, or a block of no value.
     """
     stored, values = _blocks(target, source, scales, format, block)
-    _narrow(format)(values, words(stored), scales, int(block), *seed(key, start))
+    _narrow(format)(values, as_words(stored), scales, int(block), *seed(key, start))
 
 
 def _blocks(
     stored: Array, values: Array, scales: Array, format: Format, block: int
 ) -> tuple[Array, Array]:
-    """The arrays as lines, once they fit the blocks."""
+    """Stored and fp32 values as lines, once they are known to fit the blocks."""
     if format.bits != 8:
         known = " or ".join(name for name in STORED if FORMATS[name].bits == 8)
         raise InputError(f"blocks hold 8-bit floats, got {format}; try {known}.")
-    lines = pair(stored, values, format)
+    lines = matching_lines(stored, values, format)
     count = -(-values.size // whole_number("block", block))
     if scales.shape != (count,) or scales.dtype != _F or not scales.flags.c_contiguous:
         raise InputError(
@@ -84,13 +96,14 @@ def _blocks(
 
 @cache
 def _widen(format: Format) -> Callable[..., None]:
+    """Compiled loop from blocks of a format to fp32."""
     own = layout(format)
 
     @compiled
     def loop(stored: Array, scales: Array, values: Array, block: int) -> None:
-        for each in range(scales.size):
-            scale = scales[each]
-            codes, line = stored[each * block :][:block], values[each * block :][:block]
+        for number in range(scales.size):
+            scale = scales[number]
+            codes, line = stored[number * block :][:block], values[number * block :][:block]
             for i in range(line.size):
                 line[i] = _U(widened(codes[i], own)).view(_F) * scale
 
@@ -99,6 +112,7 @@ def _widen(format: Format) -> Callable[..., None]:
 
 @cache
 def _narrow(format: Format) -> Callable[..., None]:
+    """Compiled loop from fp32 to blocks of a format."""
     own, largest = layout(format), format.largest
 
     @compiled
@@ -106,22 +120,23 @@ def _narrow(format: Format) -> Callable[..., None]:
         values: Array, stored: Array, scales: Array, block: int, key: int | None, start: int
     ) -> None:
         most = _F(largest)
-        for each in range(scales.size):
-            codes, line = stored[each * block :][:block], values[each * block :][:block]
+        for number in range(scales.size):
+            codes, line = stored[number * block :][:block], values[number * block :][:block]
             scale = _F(_absmax(line) / most)
-            scales[each] = scale
+            scales[number] = scale
             divisor = scale if scale != 0 else _F(1)
             for i in range(line.size):
                 value = _F(line[i] / divisor)
                 value = most if value > most else -most if value < -most else value
-                codes[i] = rounded(_F(value).view(_U), own, key, start + each * block + i)
+                codes[i] = rounded(_F(value).view(_U), own, key, start + number * block + i)
 
     return loop
 
 
 @compiled
 def _absmax(line: Array) -> np.float32:
-    """The largest absolute value; NaN where there is one. The bits of fp32 lie in this order."""
+    """Largest absolute value of a line, or NaN if there is one. The bits of fp32 magnitudes are in
+    this order."""
     bits, largest = line.view(_U), _U(0)
     for i in range(bits.size):
         largest = max(largest, _U(bits[i] & _SIZE))

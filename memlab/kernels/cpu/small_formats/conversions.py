@@ -1,9 +1,10 @@
-"""Between fp32 and the smaller floating-point formats: array by array, and value by value.
+"""Conversions between fp32 and smaller floating-point formats: array by array, and value by value.
 
-Numba knows no small float, so a value is a code, and in fp32 its 32 bits. A code is an unsigned
-integer: a sign, and a magnitude that numbers the values from 0 upwards. Without a branch, and with
-no number wider than 32 bits but what is drawn, loops over these functions fill vectors. A layout is
-a constant of the loop: a variable shift would take 64 bits.
+Numba has no small floats, so a small value is handled as its code, and an fp32 value as its 32
+bits. A code is an unsigned integer: a sign, and a magnitude that numbers the values from 0 upwards.
+These functions have no branch, and no number wider than 32 bits except random numbers, so loops
+over them fill vectors. A layout is a constant of the loop: a shift by a variable would take 64
+bits.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from memlab.kernels.formulas.random_numbers import mix, number
 from memlab.kernels.registry import Array
 
 WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32}
-"""What the codes of a format are seen as, by their bytes."""
+"""Unsigned type of a code, by its bytes."""
 
 _F, _U, _U64 = np.float32, np.uint32, np.uint64
 _1, _31 = _U(1), _U(31)
@@ -30,45 +31,56 @@ _2_23, _2_63 = _F(2.0**23), _F(2.0**63)
 
 
 def widen(source: Array, target: Array, format: Format) -> None:
-    """``source``, stored in a format, as fp32; exact.
+    """Write values that are stored in a format as fp32, exactly; NaN stays NaN, whatever its bits.
 
-    The arrays are contiguous and of one size, in any shape. NaN stays NaN, whatever its bits.
+    Args:
+        source: values in ``format``, contiguous, of any shape.
+        target: fp32, contiguous, of the same number of values; it is written.
+        format: a floating-point format of at most 32 bits.
 
     Raises:
-        InputError: other arrays, or no floating-point format of at most 32 bits.
+        InputError: arrays that do not fit, or another format.
     """
-    stored, values = pair(source, target, format)
+    stored, values = matching_lines(source, target, format)
     if stored.dtype == values.dtype:
         np.copyto(values, stored)
     else:
-        _widen(format)(words(stored), words(values))
+        _widen(format)(as_words(stored), as_words(values))
 
 
 def narrow(
     source: Array, target: Array, format: Format, key: int | None = None, start: int = 0
 ) -> None:
-    """``source``, in fp32, as the nearest values of a format, the even one of two.
+    """Write fp32 values as the nearest values of a format, the even one of two.
 
     With a ``key`` rounding is stochastic: to one of the two neighbours, so that the mean is the
-    value, to 2^-63 of their distance. What value i draws depends on the key and ``start + i``,
-    on nothing else. What a format holds exactly stays.
+    value, to 2^-63 of their distance. The random number of value i depends on the key and ``start +
+    i`` only. A value that the format holds exactly stays.
 
-    Beyond the largest value comes what ``format.beyond`` says, as the neighbour that the next value
-    would be; where that is nothing, it stays the largest value. tf32 is an fp32 with 10 mantissa
-    bits.
+    A value beyond the format's largest becomes what ``format.beyond`` says (infinity or NaN), which
+    counts as the next neighbour; in a format with neither, it becomes the largest value. tf32 is an
+    fp32 with 10 mantissa bits.
+
+    Args:
+        source: fp32, contiguous, of any shape.
+        target: values in ``format``, contiguous, of the same number of values; it is written.
+        format: a floating-point format of at most 32 bits.
+        key: seed of stochastic rounding; without it, values are rounded to the nearest.
+        start: index of the first value, for the random numbers.
 
     Raises:
-        InputError: other arrays, or no floating-point format of at most 32 bits.
+        InputError: arrays that do not fit, or another format.
     """
-    stored, values = pair(target, source, format)
+    stored, values = matching_lines(target, source, format)
     if format.name == "fp32":
         np.copyto(stored, values)
     else:
-        _narrow(format)(words(values), words(stored), *seed(key, start))
+        _narrow(format)(as_words(values), as_words(stored), *seed(key, start))
 
 
 def seed(key: int | None, start: int) -> tuple[int | None, int]:
-    """What rounding draws from, where there is a key: as numbers of one type in compiled code.
+    """Key and start of stochastic rounding, reduced to 63 bits, so that each has one type in
+    compiled code.
 
     Raises:
         InputError: the start is no whole number from 0 on.
@@ -76,11 +88,11 @@ def seed(key: int | None, start: int) -> tuple[int | None, int]:
     return None if key is None else int(key) % 2**63, whole_number("start", start, 0) % 2**63
 
 
-def pair(stored: Array, values: Array, format: Format) -> tuple[Array, Array]:
-    """Values in a format and in fp32, as lines, once they fit each other.
+def matching_lines(stored: Array, values: Array, format: Format) -> tuple[Array, Array]:
+    """Values in a format and values in fp32, as lines, once they are known to fit each other.
 
     Raises:
-        InputError: they do not.
+        InputError: the format is not converted, or types, sizes or layouts do not fit.
     """
     if format.name not in STORED:
         raise InputError(f"{format} is not converted here; try {', '.join(STORED)}.")
@@ -93,14 +105,14 @@ def pair(stored: Array, values: Array, format: Format) -> tuple[Array, Array]:
     return stored.reshape(-1), values.reshape(-1)
 
 
-def words(line: Array) -> Array:
-    """The same bits as unsigned integers."""
+def as_words(line: Array) -> Array:
+    """View of a line as unsigned integers of the same size."""
     return line.view(WORDS[line.itemsize])
 
 
 @cache
 def _widen(format: Format) -> Callable[..., None]:
-    """The loop for a format, whose layout is constant in the code."""
+    """Compiled loop from a format to fp32; the format's layout is a constant in it."""
     own = layout(format)
 
     @compiled
@@ -113,6 +125,7 @@ def _widen(format: Format) -> Callable[..., None]:
 
 @cache
 def _narrow(format: Format) -> Callable[..., None]:
+    """Compiled loop from fp32 to a format; the format's layout is a constant in it."""
     own = layout(format)
 
     @compiled
@@ -124,31 +137,30 @@ def _narrow(format: Format) -> Callable[..., None]:
 
 
 class FormatLayout(NamedTuple):
-    """How a format differs from fp32."""
+    """Differences between a format and fp32."""
 
     dropped: int
-    """By how many mantissa bits it is shorter."""
+    """Mantissa bits that fp32 has beyond those of the format."""
     rebias: int
-    """By how much the magnitude of a normal value is less than the upper bits of its fp32."""
+    """Difference of a normal value's magnitude from the upper bits of its fp32."""
     normal: int
-    """The smallest normal value, as fp32 bits; 0 where subnormals are those of fp32, cut off."""
+    """Smallest normal value, as fp32 bits; 0 where subnormals are those of fp32, cut off."""
     unit: float
-    """The smallest subnormal value; 0 in the same case."""
+    """Smallest subnormal value; 0 where subnormals are those of fp32, cut off."""
     beyond: int
-    """The magnitude after the largest finite one: infinity, or NaN where there is none."""
+    """Magnitude after the largest finite one: infinity, or NaN where there is none."""
     most: int
-    """The largest magnitude that a value is rounded to: the same, or what is largest where nothing
-    comes after it."""
+    """Largest magnitude that a value is rounded to: ``beyond``, or the largest finite one in a
+    format that has neither infinity nor NaN."""
     length: int
-    """How many bits a magnitude has, below the sign. All of them set is NaN in every format that
-    has one."""
+    """Bits of a magnitude, below the sign. All of them set is NaN in every format that has one."""
     place: int
-    """By how many bits a code is shifted up where it is stored: tf32 is the top of an fp32."""
+    """Bits by which a stored code is shifted up: tf32 is the top of an fp32."""
 
 
 @cache
 def layout(format: Format) -> FormatLayout:
-    """That of a floating-point format of at most 32 bits, other than fp32."""
+    """Layout of a floating-point format of at most 32 bits, other than fp32."""
     dropped, length = 23 - format.mantissa, format.exponent + format.mantissa
     rebias = 127 - format.bias << format.mantissa
     shifted = rebias != 0
@@ -165,13 +177,13 @@ def layout(format: Format) -> FormatLayout:
 
 
 def _bits(value: float) -> int:
-    """Those of an fp32."""
+    """Bits of a number as fp32."""
     return int(_F(value).view(_U))
 
 
 @compiled
 def widened(code: np.uint32, layout: FormatLayout) -> np.uint32:
-    """The fp32 bits of a code; exact."""
+    """Bits of a code's value as fp32, exactly."""
     dropped, length = _U(layout.dropped), _U(layout.length)
     magnitude = _U(code & ((_1 << length) - _1))
     top = _U(magnitude << dropped)
@@ -184,7 +196,7 @@ def widened(code: np.uint32, layout: FormatLayout) -> np.uint32:
 
 @compiled
 def rounded(bits: np.uint32, layout: FormatLayout, key: int | None, index: int) -> np.uint32:
-    """The code for fp32 bits: the nearest without a key, else drawn."""
+    """Code for fp32 bits: of the nearest value without a key, else of a drawn neighbour."""
     if key is None:
         return nearest(bits, layout)
     return drawn(bits, layout, key, index)
@@ -192,7 +204,7 @@ def rounded(bits: np.uint32, layout: FormatLayout, key: int | None, index: int) 
 
 @compiled
 def nearest(bits: np.uint32, layout: FormatLayout) -> np.uint32:
-    """The code of the value that is nearest to fp32 bits, the even one of two.
+    """Code of the value that is nearest to fp32 bits, the even one of two.
 
     A subnormal is added to so large a value that the sum is rounded to whole units.
     """
@@ -206,9 +218,9 @@ def nearest(bits: np.uint32, layout: FormatLayout) -> np.uint32:
 
 @compiled
 def drawn(bits: np.uint32, layout: FormatLayout, key: int, index: int) -> np.uint32:
-    """The code of one of the two neighbours of fp32 bits, drawn so that the mean is the value.
+    """Code of one of the two neighbours of fp32 bits, drawn so that the mean is the value.
 
-    What rounding down cuts off, as a part of 2^63, is the probability to go up.
+    The part that rounding down cuts off, as a fraction of 2^63, is the probability of rounding up.
     """
     size, dropped = _U(bits & _SIZE), _U(layout.dropped)
     magnitude = _U(_U(size >> dropped) - _U(layout.rebias))
@@ -225,8 +237,11 @@ def drawn(bits: np.uint32, layout: FormatLayout, key: int, index: int) -> np.uin
 
 @compiled
 def _coded(bits: np.uint32, magnitude: np.uint32, layout: FormatLayout) -> np.uint32:
-    """Add the sign, where NaN stays one and nothing goes beyond infinity; where the format has
-    neither, both become the largest value."""
+    """Code of a magnitude with the sign of fp32 bits.
+
+    NaN stays NaN, and nothing goes beyond infinity. In a format with neither, both become the
+    largest value.
+    """
     length = _U(layout.length)
     magnitude = min(_U(magnitude), _U(layout.most))
     magnitude = _U((_1 << length) - _1) if _U(bits & _SIZE) > _INFINITY else magnitude

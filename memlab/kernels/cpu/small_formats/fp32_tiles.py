@@ -1,9 +1,9 @@
-"""Kernels on tensors in small formats: tile by tile widened, computed in fp32, rounded back.
+"""Kernels on tensors in small formats: tile by tile widened to fp32, computed, and rounded back.
 
-How an operation is cut, and which buffers it has for that, stands in ``memlab.step.fp32_tiles``.
+``memlab.step.fp32_tiles`` says how an operation is cut, and which buffers it has for that.
 
 In an update every part is widened, changed and rounded back. Where a parameter has a master copy in
-fp32, the optimizer changes that one, and the parameter is its rounding (Micikevicius et al. 2018).
+fp32, the optimizer changes that copy, and the parameter is its rounding (Micikevicius et al. 2018).
 A state in 8 bits has a scale for every block (F3).
 """
 
@@ -29,18 +29,18 @@ from memlab.step.op import GRADIENT, PARAMETER, Op, UpdateSlot
 from memlab.step.rewrite_traits import SplitAxis
 
 Arrays = dict[str, Array]
-"""Parts of operands by name, or the buffers that they are widened into."""
+"""Parts of operands, or buffers of widened values, by the names of the operands."""
 
 
 class Staged:
-    """What computes a staged operation with its fp32 kernel."""
+    """Kernel of an operation on small formats, which calls the fp32 kernel on tiles."""
 
     def __init__(self, kernel: Kernel, op: Op) -> None:
         self.kernel = kernel
         self.cut: SplitAxis = op.attributes["cut"]
         self.tile: int = op.attributes["tile"]
         operands = {**op.reads, **op.writes, **op.updates}
-        self.formats = {name: each.format for name, each in operands.items()}
+        self.formats = {name: operand.format for name, operand in operands.items()}
         self.read = frozenset(op.reads) | frozenset(op.updates)
         self.written = frozenset(op.writes) | frozenset(op.updates)
         everything = {**operands, **op.workspace}
@@ -51,13 +51,14 @@ class Staged:
         _prepare(self.formats.values())
 
     def __call__(self, call: KernelCall) -> None:
+        """Split the operation as it says, and compute its tiles."""
         own = self.buffers
         parts = {name: array for name, array in call.arrays.items() if name not in own}
         buffers = {short: call.arrays[name] for name, short in own.items()}
         _LOOPS[self.cut](self, call, parts, buffers)
 
     def whole(self, call: KernelCall, parts: Arrays, buffers: Arrays) -> None:
-        """Everything at once; the gradient of a loss is multiplied by the loss scale."""
+        """Compute everything at once; the gradient of a loss is multiplied by the loss scale."""
         scale = parts.pop(SCALE, None)
         self._load(call, parts, buffers)
         arrays = {**parts, **buffers}
@@ -68,7 +69,7 @@ class Staged:
         self._store(parts, buffers)
 
     def values(self, call: KernelCall, parts: Arrays, buffers: Arrays) -> None:
-        """Some values of every array at a time."""
+        """Compute some values of every array at a time."""
         start = 0
         for line in lines(*parts.values()):
             size = line[0].size
@@ -82,26 +83,26 @@ class Staged:
             start += size
 
     def samples(self, call: KernelCall, parts: Arrays, buffers: Arrays) -> None:
-        """One sample at a time; what is written and has no samples is a sum over them."""
-        ones = {name: buffers.pop(name + ONE) for name in parts if name + ONE in buffers}
-        whole = {name: part for name, part in parts.items() if name not in self.batched}
-        widened = {name: buffers.pop(name) for name in whole if name in buffers}
-        self._load(call, whole, widened)
-        whole_now = {**whole, **widened}
+        """Compute one sample at a time. A result without a batch axis is a sum over the samples."""
+        of_sample = {name: buffers.pop(name + ONE) for name in parts if name + ONE in buffers}
+        unbatched = {name: part for name, part in parts.items() if name not in self.batched}
+        widened = {name: buffers.pop(name) for name in unbatched if name in buffers}
+        self._load(call, unbatched, widened)
+        unbatched_fp32 = {**unbatched, **widened}
         batched = {name: part for name, part in parts.items() if name in self.batched}
         for b in range(len(next(iter(batched.values())))):
             cut = {name: part[b : b + 1] for name, part in batched.items()}
             room = {name: buffer[None] for name, buffer in buffers.items()}
-            adding = ones if b else {}
+            adding = of_sample if b else {}
             self._load(call, cut, room)
-            self.kernel(replace(call, arrays={**whole_now, **adding, **cut, **room}))
+            self.kernel(replace(call, arrays={**unbatched_fp32, **adding, **cut, **room}))
             self._store(cut, room)
-            for name, one in adding.items():
-                _add(whole_now[name].reshape(-1), one.reshape(-1))
-        self._store(whole, widened)
+            for name, gradient in adding.items():
+                _add(unbatched_fp32[name].reshape(-1), gradient.reshape(-1))
+        self._store(unbatched, widened)
 
     def channels(self, call: KernelCall, parts: Arrays, buffers: Arrays) -> None:
-        """Some channels of all samples at a time."""
+        """Compute some channels of all samples at a time."""
         for some, room in self._tiles(parts["x"].shape[1]):
             cut, tile = self._across(parts, some), self._across(buffers, room)
             self._load(call, cut, tile)
@@ -109,21 +110,21 @@ class Staged:
             self._store(cut, tile)
 
     def outputs(self, call: KernelCall, parts: Arrays, buffers: Arrays) -> None:
-        """Some outputs at a time; the gradient of the input is a sum over them."""
-        whole = {name: parts.pop(name) for name in list(parts) if name in ("x", "dx")}
-        widened = {name: buffers.pop(name) for name in whole if name in buffers}
-        self._load(call, whole, widened)
+        """Compute some outputs at a time; the gradient of the input is a sum over them."""
+        uncut = {name: parts.pop(name) for name in list(parts) if name in ("x", "dx")}
+        widened = {name: buffers.pop(name) for name in uncut if name in buffers}
+        self._load(call, uncut, widened)
         for some, room in self._tiles(len(parts["weight" if "weight" in parts else "dweight"])):
             cut, tile = self._across(parts, some), self._across(buffers, room)
             self._load(call, cut, tile)
-            arrays = {**whole, **widened, **cut, **tile}
+            arrays = {**uncut, **widened, **cut, **tile}
             adds = call.accumulate or some.start > 0
             self.kernel(replace(call, arrays=arrays, accumulate=adds))
             self._store(cut, tile)
-        self._store(whole, widened)
+        self._store(uncut, widened)
 
     def _tiles(self, extent: int) -> list[tuple[slice, slice]]:
-        """Every tile of an extent, and as much of a buffer."""
+        """Slices of all tiles of an extent, each with the slice of a buffer that has its size."""
         starts = range(0, extent, self.tile)
         return [
             (slice(first, first + self.tile), slice(0, min(self.tile, extent - first)))
@@ -131,21 +132,22 @@ class Staged:
         ]
 
     def _across(self, arrays: Arrays, some: slice) -> Arrays:
-        """Channels or outputs: the second axis where the first is that of the samples."""
+        """Slice of arrays along channels or outputs: the second axis of arrays with a batch axis,
+        the first of others."""
         return {
             name: array[:, some] if name in self.batched else array[some]
             for name, array in arrays.items()
         }
 
     def _load(self, call: KernelCall, parts: Arrays, buffers: Arrays) -> None:
-        """Widen what is read, and a gradient that is added to."""
+        """Widen into the buffers all operands that are read, and a gradient that is added to."""
         for name, buffer in buffers.items():
             if name in self.read or (call.accumulate and name == "dx"):
                 for stored, values in lines(parts[name], buffer):
                     widen(stored, values, self.formats[name])
 
     def _store(self, parts: Arrays, buffers: Arrays) -> None:
-        """Round what was written."""
+        """Round from the buffers all operands that were written."""
         for name, buffer in buffers.items():
             if name in self.written:
                 for values, stored in lines(buffer, parts[name]):
@@ -162,28 +164,29 @@ _LOOPS = {
 
 
 class StagedUpdate:
-    """What computes the update of some parameters with the optimizer's fp32 kernel."""
+    """Kernel that updates some parameters in small formats, tile by tile, with the optimizer's fp32
+    kernel."""
 
     def __init__(self, kernel: Kernel, op: Op) -> None:
         self.kernel, self.slots = kernel, op.slots
         self.tile: int = op.attributes["tile"]
         self.block: int = op.attributes.get("block", 0)
         self.operands = {**op.reads, **op.writes, **op.updates}
-        _prepare((each.format for each in self.operands.values()), blocks=self.block > 0)
+        _prepare((operand.format for operand in self.operands.values()), blocks=self.block > 0)
         self.stochastic: frozenset[str] = op.attributes.get("stochastic", frozenset())
 
     def __call__(self, call: KernelCall) -> None:
-        """Nothing changes where a gradient overflowed, and no step is counted."""
+        """Update all parameters; if a gradient overflowed, change nothing and count no step."""
         if OVERFLOW in call.arrays and call[OVERFLOW][()]:
             return
-        call = _counted(call)
+        call = _with_steps_taken(call)
         factor = 1 / float(call[SCALE][()]) if SCALE in call.arrays else 1.0
         for slot in self.slots:
             for first in range(0, call[slot.gradient].size, self.tile):
                 self._update(call, slot, first, factor)
 
     def _update(self, call: KernelCall, slot: UpdateSlot, first: int, factor: float) -> None:
-        """One tile of one parameter."""
+        """Update one tile of one parameter."""
         parts = slot.parts
         some = {part: self._some(call[name], first) for part, name in parts.items()}
         scales = {
@@ -208,11 +211,13 @@ class StagedUpdate:
             drawn = key if part in self.stochastic else None
             self._store(parts[part], buffer, some[part], scales.get(part), drawn, first)
 
-    def _some(self, values: Array, first: int, each: int = 1) -> Array:
-        """The part of a tile; one for ``each`` of its values."""
-        return values.reshape(-1)[first // each : -(-(first + self.tile) // each)]
+    def _some(self, values: Array, first: int, per: int = 1) -> Array:
+        """Values of the tile that begins at value ``first``, in an array with one entry for
+        ``per`` values."""
+        return values.reshape(-1)[first // per : -(-(first + self.tile) // per)]
 
     def _load(self, name: str, values: Array, scales: Array | None, buffer: Array) -> None:
+        """Widen a tile of an operand into a buffer, with its scales if it has any."""
         operand = self.operands[name]
         if scales is None:
             widen(values, buffer, operand.format)
@@ -225,7 +230,7 @@ class StagedUpdate:
         self, name: str, buffer: Array, values: Array, scales: Array | None, key: int | None,
         first: int,
     ) -> None:  # fmt: skip
-        """Rounded, stochastically where there is a key to draw from."""
+        """Round a buffer into a tile of an operand, stochastically if a key is given."""
         format = self.operands[name].format
         if scales is None:
             narrow(buffer, values, format, key, first)
@@ -233,9 +238,11 @@ class StagedUpdate:
             narrow_blocks(buffer, values, scales, format, self.block, key, first)
 
 
-def _counted(call: KernelCall) -> KernelCall:
-    """With a loss scale, the step is that of the updates taken: as in PyTorch's ``GradScaler``, one
-    that was left out does not count."""
+def _with_steps_taken(call: KernelCall) -> KernelCall:
+    """Call whose step number counts only updates that were taken, if there is a loss scale.
+
+    As in PyTorch's ``GradScaler``, an update that was skipped does not count.
+    """
     if TAKEN not in call.arrays:
         return call
     settings = {**call.settings, "step": float(call[TAKEN][()]) + 1}
@@ -243,7 +250,8 @@ def _counted(call: KernelCall) -> KernelCall:
 
 
 def _prepare(formats: Iterable[Format], blocks: bool = False) -> None:
-    """Compile the conversions before a step is measured: their constants are arrays that stay."""
+    """Compile the conversions before a step is measured, because their constants are arrays that
+    stay allocated."""
     for format in filter(staging.small, formats):
         _compile(format)
         if blocks and format.bits == 8:
@@ -252,6 +260,7 @@ def _prepare(formats: Iterable[Format], blocks: bool = False) -> None:
 
 @cache
 def _compile(format: Format) -> None:
+    """Compile the conversions of a format."""
     stored, values = np.zeros(1, format.dtype()), np.zeros(1, np.float32)
     widen(stored, values, format)
     for key in (None, 0):
@@ -260,6 +269,7 @@ def _compile(format: Format) -> None:
 
 @cache
 def _compile_blocks(format: Format) -> None:
+    """Compile the conversions of a format in blocks."""
     stored, values, scales = np.zeros(1, format.dtype()), *np.zeros((2, 1), np.float32)
     widen_blocks(stored, scales, values, format, 1)
     narrow_blocks(values, stored, scales, format, 1, key=0)
@@ -267,20 +277,23 @@ def _compile_blocks(format: Format) -> None:
 
 @compiled
 def _multiply(values: Array, factor: float) -> None:
-    """In place."""
+    """Multiply all values by a factor, in place."""
     for i in range(values.size):
         values[i] *= factor
 
 
 @compiled
-def _add(total: Array, one: Array) -> None:
+def _add(total: Array, values: Array) -> None:
+    """Add a line of values to another one."""
     for i in range(total.size):
-        total[i] += one[i]
+        total[i] += values[i]
 
 
 @compiled
 def _at_least(values: Array, scales: Array, least: float, block: int) -> None:
-    """A square that was rounded to 0 is taken as the least that its block can hold: the
-    optimizer divides by its root."""
+    """Raise values below the least that their block can hold to that value.
+
+    A square that was rounded to 0 becomes positive, because the optimizer divides by its root.
+    """
     for i in range(values.size):
         values[i] = max(values[i], scales[i // block] * least)

@@ -1,6 +1,7 @@
-"""The loss scale: whether a gradient overflowed, and what becomes of the scale then.
+"""Loss scale: the check whether a gradient overflowed, and the adjustment of the scale.
 
-Numbers as in PyTorch's ``GradScaler``: halved after an overflow, doubled after a while without one.
+As in PyTorch's ``GradScaler``, the scale is halved after an overflow and doubled after a number of
+steps without one.
 """
 
 from __future__ import annotations
@@ -12,49 +13,58 @@ from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.registry import Array, KernelCall, kernel
 from memlab.step.fp32_tiles import ADJUST, CHECK, OVERFLOW, SCALE, STEPS, TAKEN
 
-_MASKS = {each.type_name: each.top + 1 << each.padding for each in FLOATS.values() if each.nan}
-"""By type, the bits that infinity and NaN have all set, or NaN alone. A format without them is not
-there: in it nothing overflows."""
+_MASKS = {f.type_name: f.top + 1 << f.padding for f in FLOATS.values() if f.nan}
+"""Bits that are all set in infinity and NaN, or in NaN alone, by type. A format with neither is
+missing: in it nothing overflows."""
 
 LEAST, MOST = np.float32(2.0**-126), np.float32(2.0**127)
-"""The scale stays within the normal values of fp32, or its inverse would be no number."""
+"""Bounds of the scale: the normal values of fp32, or its inverse would be infinite."""
 
 
 @kernel(CHECK)
 def check_finite(call: KernelCall) -> None:
-    """Whether infinity or NaN is in any gradient."""
-    found = call[OVERFLOW].reshape(-1)
-    _forget(found)
+    """Set the overflow flag if any gradient contains infinity or NaN, else clear it.
+
+    Shapes: overflow (); gradients of any shape.
+    """
+    overflow = call[OVERFLOW].reshape(-1)
+    _clear_flag(overflow)
     for name, array in call.arrays.items():
         if name != OVERFLOW and array.dtype.name in _MASKS:
             bits = array.reshape(-1).view(f"uint{8 * array.itemsize}")
-            _look(bits, _MASKS[array.dtype.name], found)
+            _flag_overflow(bits, _MASKS[array.dtype.name], overflow)
 
 
 @kernel(ADJUST)
 def adjust_scale(call: KernelCall) -> None:
-    """Half the scale after an overflow; twice after ``scale_interval`` steps without one. An update
-    was taken where nothing overflowed."""
+    """Halve the scale after an overflow; double it after ``scale_interval`` steps without one.
+
+    An update counts as taken if nothing overflowed. Shapes: scale, steps, updates taken and
+    overflow ().
+    """
     names = SCALE, STEPS, TAKEN, OVERFLOW
     scale, steps, taken, overflow = (call[name].reshape(-1) for name in names)
     _adjust(scale, steps, taken, overflow, call.settings["scale_interval"])
 
 
 @compiled
-def _forget(found: Array) -> None:
-    found[0] = False
+def _clear_flag(overflow: Array) -> None:
+    """Clear the overflow flag."""
+    overflow[0] = False
 
 
 @compiled
-def _look(bits: Array, mask: int, found: Array) -> None:
+def _flag_overflow(bits: Array, mask: int, overflow: Array) -> None:
+    """Set the overflow flag if all bits of ``mask`` are set in any value."""
     seen = False
     for i in range(bits.size):
         seen |= bits[i] & mask == mask
-    found[0] |= seen
+    overflow[0] |= seen
 
 
 @compiled
 def _adjust(scale: Array, steps: Array, taken: Array, overflow: Array, interval: float) -> None:
+    """Adjust scale and counters after a step."""
     if overflow[0]:
         scale[0] = max(scale[0] / 2, LEAST)
         steps[0] = 0

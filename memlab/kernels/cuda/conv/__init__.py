@@ -1,1 +1,1 @@
-"""The ways to convolve on a GPU, and the matrix products that they are made of."""
+"""Algorithms of convolution on a GPU, and the matrix products that they use."""

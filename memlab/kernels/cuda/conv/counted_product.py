@@ -1,8 +1,8 @@
-"""A product of two matrices with tiles in shared memory, short enough to be read, which counts how
-often it loads each value of the right one.
+"""Product of two matrices with tiles in shared memory, short enough to be read, which counts how
+often it loads each value of the right matrix.
 
->>> from memlab.kernels.cuda import counted
->>> counted.loads(16, tile=4)
+>>> from memlab.kernels.cuda.conv import counted_product
+>>> counted_product.loads(16, tile=4)
 4
 """
 
@@ -19,11 +19,12 @@ from memlab.kernels.cuda.compile import Function, launch
 from memlab.kernels.registry import Array
 
 MOST = 32
-"""Of a tile's side: CUDA allows 32·32 threads in a block."""
+"""Largest side of a tile: CUDA allows 32·32 threads in a block."""
 
 
 def tiled(T: int) -> Function:
-    """The product as a Python function, for tiles of T·T values and blocks of T·T threads."""
+    """Kernel of the product as a Python function, for tiles of T x T values and blocks of T x T
+    threads."""
 
     def product(a: Array, b: Array, out: Array, loads: Array) -> None:
         x, y = cuda.threadIdx.x, cuda.threadIdx.y
@@ -44,17 +45,22 @@ def tiled(T: int) -> Function:
 
 
 def source() -> str:
-    """The kernel as it is written, without the types of its arguments."""
+    """Source code of the kernel, without the types of its arguments."""
     code = inspect.cleandoc("\n" + inspect.getsource(tiled(1)))
     return code.replace(": Array", "").replace(" -> None", "")
 
 
 def loads(size: int, tile: int) -> int:
-    """How often a product of matrices of ``size``·``size`` loads each value of the right one,
-    counted while it runs, on a GPU or in the simulator of one.
+    """Number of times that a product of square matrices loads each value of the right matrix.
+
+    It is counted while the product runs, on a GPU or in the simulator of one.
+
+    Args:
+        size: rows and columns of the matrices.
+        tile: rows and columns of a tile; it divides ``size`` and is at most 32.
 
     Raises:
-        InputError: a tile whose side does not divide the size, or of more than 32·32 values.
+        InputError: the tile does not divide the size, or has more than 32 x 32 values.
     """
     size = whole_number("size", size, 1)
     tile = divisor("tile", tile, "size", size, MOST)
@@ -63,12 +69,12 @@ def loads(size: int, tile: int) -> int:
     counts = cuda.to_device(np.zeros((size, size), np.int32))
     shape = 2 * (size // tile,), 2 * (tile,)
     launch(cuda.jit(tiled(tile)), shape, cuda.to_device(a), cuda.to_device(b), out, counts)
-    return _one(out, a @ b, counts)
+    return _loads_of_each(out, a @ b, counts)
 
 
-def _one(out: Any, due: Any, counts: Any) -> int:
-    """The count of every value, after a look at the result."""
+def _loads_of_each(out: Any, due: Any, counts: Any) -> int:
+    """Number of loads, which is the same for every value, after a check of the product."""
     if not np.allclose(out.copy_to_host(), due):
         raise AssertionError("the product is not that of NumPy")
-    (found,) = np.unique(counts.copy_to_host())
-    return int(found)
+    (count,) = np.unique(counts.copy_to_host())
+    return int(count)

@@ -1,7 +1,8 @@
-"""Direct convolution: the textbook's loops, and no workspace.
+"""Direct convolution: the loops of the definition, without a workspace.
 
-A thread makes one value of the output, or of the input's gradient, and looks for whatever took part
-in it. A weight takes part everywhere, so a block of threads makes one value of its gradient.
+A thread computes one value of the output, or of the input's gradient, from everything that
+contributes to it. A weight contributes everywhere, so a block of threads computes one value of its
+gradient.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from memlab.kernels.cuda.flat_arrays import line, pitch
 from memlab.kernels.cuda.layers.linear import add_bias, sum_bias
 from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.formulas.windows import reader, source
-from memlab.kernels.operands import ConvWindow, convolution, window
+from memlab.kernels.operands import ConvWindow, conv_window, convolution
 from memlab.kernels.registry import KernelCall, kernel
 
 _U = np.uint64
@@ -27,8 +28,10 @@ add_up = inlined(block_sums.add_up, globals())
 
 
 class ConvMaps(NamedTuple):
-    """Images x, weights and what a convolution makes of them, or the gradients of some; in a group
-    there are ``inner`` maps of x and ``outer`` of y."""
+    """Operands of a convolution: images x, weights and outputs y, or the gradients of some of them.
+
+    A group has ``inner`` maps of x and ``outer`` maps of y.
+    """
 
     x: Values
     x_pitch: int
@@ -44,7 +47,10 @@ class ConvMaps(NamedTuple):
 
 @kernel("conv2d", "direct")
 def conv2d(call: KernelCall) -> None:
-    """``y = w * x``, plus the bias."""
+    """Compute ``y = w * x`` (convolution), plus the bias if there is one.
+
+    Shapes: x (B, C, H, W), weight (K, C/g, k, k), bias (K,), y (B, K, Ho, Wo).
+    """
     y = call["y"]
     launch(_forward, *every_place(y), _maps(call, call["x"], call["weight"], y, False))
     add_bias(call, y)
@@ -52,7 +58,11 @@ def conv2d(call: KernelCall) -> None:
 
 @kernel("conv2d.backward", "direct")
 def conv2d_backward(call: KernelCall) -> None:
-    """``dw`` sums ``dy x`` over the places, and ``dx`` sums ``dy w`` over what it took part in."""
+    """Compute ``dw``, the sum of ``dy x`` over the output places, ``dx``, the sum of ``dy w`` over
+    its products, and the gradient of the bias.
+
+    Shapes are those of ``conv2d``; each gradient has the shape of its tensor.
+    """
     x, dweight, dy = call["x"], call["dweight"], call["dy"]
     shape = results(dweight.size, dy.shape[3])
     launch(_weight_gradient, shape, _maps(call, x, dweight, dy, call.accumulate_weights))
@@ -63,13 +73,15 @@ def conv2d_backward(call: KernelCall) -> None:
 
 
 def _maps(call: KernelCall, x: Any, weight: Any, y: Any, add: bool) -> ConvMaps:
+    """Operands of a convolution, as the kernels take them."""
     (outer, inner, *_), groups = weight.shape, convolution(call).groups
     lines = line(x), pitch(x), line(weight), line(y), pitch(y)
-    return ConvMaps(*lines, len(x), inner, outer // groups, window(call), add)
+    return ConvMaps(*lines, len(x), inner, outer // groups, conv_window(call), add)
 
 
 @at_every_place(ConvMaps)
 def _forward(b: int, k: int, oy: int, ox: int, of: ConvMaps) -> None:
+    """Compute one value of the output."""
     at = of.at
     first = b * of.x_pitch + k // of.outer * of.inner * at.height * at.width
     total, w = of.x.dtype.type(0), k * of.inner * at.kernel * at.kernel
@@ -87,6 +99,7 @@ def _forward(b: int, k: int, oy: int, ox: int, of: ConvMaps) -> None:
 
 @at_every_place(ConvMaps)
 def _input_gradient(b: int, channel: int, iy: int, ix: int, of: ConvMaps) -> None:
+    """Compute one value of the input's gradient."""
     at, g, c = of.at, channel // of.inner, channel % of.inner
     total = of.y.dtype.type(0)
     for ky in range(at.kernel):
@@ -104,6 +117,7 @@ def _input_gradient(b: int, channel: int, iy: int, ix: int, of: ConvMaps) -> Non
 
 @compiled
 def _weight_gradient(of: ConvMaps) -> None:
+    """Compute one value of the weights' gradient, with a block of threads."""
     sums, at = cuda.shared.array(THREADS, np.float64), of.at
     w = cuda.blockIdx.x
     kx, ky = w % at.kernel, w // at.kernel % at.kernel

@@ -1,9 +1,10 @@
-"""Lowering (im2col) and its way back (col2im) on a GPU.
+"""Lowering (im2col) and its adjoint (col2im) on a GPU.
 
-Two ways to lower. **naive**: a thread finds out by divisions which value of the lowered matrix is
-its own. **coalesced**: a thread has its place by where it stands in the grid, and neighbours write
-neighbouring values, which the memory takes together. col2im turns the question around: which
-lowered values were read from this value of the image? So no two threads add to one place.
+There are two ways to lower. **naive**: a thread computes by divisions which value of the lowered
+matrix is its own. **coalesced**: a thread has its place by its position in the grid, and
+neighbouring threads write neighbouring values, which the memory combines. In col2im a thread owns a
+value of the image, and adds up all lowered values that were read from it, so no two threads add to
+one place.
 """
 
 from __future__ import annotations
@@ -40,21 +41,41 @@ def im2col(
     x: Any, k: int, stride: int = 1, pad: int = 0, dilation: int = 1, groups: int = 1,
     out: Any = None, way: str = "coalesced",
 ) -> Any:  # fmt: skip
-    """As ``memlab.kernels.im2col``, of a contiguous array on the device.
+    """Return the lowered matrices (im2col) of a batch on the device: every value that a k x k
+    kernel covers, copied to where a matrix product reads it.
 
-    ``x`` is (N, C, H, W), fp32 or fp64, and the result (N, C k k, Ho Wo), or with ``groups`` g > 1
-    (N, g, C/g k k, Ho Wo). ``way`` is ``"coalesced"`` or ``"naive"``. ``out`` is written and
-    returned; it may still be in the making.
+    This is ``memlab.kernels.im2col`` for device arrays.
+
+    Args:
+        x: images on the device, (N, C, H, W), fp32 or fp64, contiguous.
+        k: height and width of the kernel, in pixels.
+        stride: distance between neighbouring kernel positions, in pixels.
+        pad: rows and columns of zeros around each image.
+        dilation: distance between neighbouring values of the kernel, in pixels.
+        groups: number of groups of channels; it divides C.
+        out: device array of the result's shape and format that is written and returned.
+        way: ``"coalesced"``, or ``"naive"`` to see the slower kernel.
+
+    Returns:
+        Device array (N, C k k, Ho Wo), or with ``groups`` g > 1 (N, g, C/g k k, Ho Wo). The kernel
+        may still be running when it is returned.
 
     Raises:
         InputError: an argument is out of range, the kernel is wider than the padded image, ``out``
             has another shape, format or layout or overlaps ``x``, or the result does not fit.
+
+    >>> import numpy as np
+    >>> from memlab.kernels.cuda import im2col
+    >>> from numba import cuda
+    >>> x = cuda.to_device(np.arange(9, dtype=np.float32).reshape(1, 1, 3, 3))
+    >>> im2col(x, k=2).copy_to_host()[0].tolist()
+    [[0.0, 1.0, 3.0, 4.0], [1.0, 2.0, 4.0, 5.0], [3.0, 4.0, 6.0, 7.0], [4.0, 5.0, 7.0, 8.0]]
     """
     _check_device("x", x, 4)
     sizes = lowered_sizes("im2col", x.shape, k, stride, pad, dilation, groups)
     if way not in WAYS:
         raise unknown("way", way, WAYS)
-    out = _target(out, sizes.lowered, x)
+    out = _result_array(out, sizes.lowered, x)
     if x.size and out.size:
         lower(x, out, _window(x.shape, sizes), way)
     elif out.size:  # padding alone
@@ -66,17 +87,43 @@ def col2im(
     lowered: Any, shape: Sequence[int], k: int, stride: int = 1, pad: int = 0, dilation: int = 1,
     groups: int = 1, out: Any = None,
 ) -> Any:  # fmt: skip
-    """As ``memlab.kernels.col2im``, of a contiguous array on the device: every lowered value added
-    to the place of the (N, C, H, W) images that it was read from.
+    """Return images on the device in which every lowered value is added to the place that it was
+    read from.
+
+    This is ``memlab.kernels.col2im``, the adjoint of ``im2col``, for device arrays.
+
+    Args:
+        lowered: device array as ``im2col`` returns it, (N, C k k, Ho Wo), or (N, g, C/g k k, Ho Wo)
+            with ``groups`` g > 1; fp32 or fp64, contiguous.
+        shape: shape of the images, (N, C, H, W).
+        k: height and width of the kernel, in pixels.
+        stride: distance between neighbouring kernel positions, in pixels.
+        pad: rows and columns of zeros around each image.
+        dilation: distance between neighbouring values of the kernel, in pixels.
+        groups: number of groups of channels; it divides C.
+        out: device array of that shape and format that is written and returned.
+
+    Returns:
+        Device array of the given shape, (N, C, H, W). The kernel may still be running when it is
+        returned.
 
     Raises:
-        InputError: as for ``im2col``, or ``lowered`` has another shape than ``shape`` asks for.
+        InputError: an argument is out of range, the kernel is wider than the padded image,
+            ``lowered`` has another shape than these settings give, ``out`` has another shape,
+            format or layout or overlaps ``lowered``, or the result does not fit.
+
+    >>> import numpy as np
+    >>> from memlab.kernels.cuda import col2im, im2col
+    >>> from numba import cuda
+    >>> ones = cuda.to_device(np.ones((1, 1, 3, 3), np.float32))
+    >>> col2im(im2col(ones, k=2), (1, 1, 3, 3), k=2).copy_to_host()[0, 0].tolist()
+    [[1.0, 2.0, 1.0], [2.0, 4.0, 2.0], [1.0, 2.0, 1.0]]
     """
     images = image_shape(shape)
     sizes = lowered_sizes("col2im", images, k, stride, pad, dilation, groups)
     _check_device("lowered", lowered, len(sizes.lowered))
     check_lowered(lowered, images, sizes)
-    out = _target(out, images, lowered)
+    out = _result_array(out, images, lowered)
     if lowered.size and out.size:
         fold(lowered, out, _window(images, sizes), accumulate=False)
     elif out.size:
@@ -85,9 +132,13 @@ def col2im(
 
 
 def lower(images: Any, lowered: Any, at: ConvWindow, way: str = "coalesced") -> None:
-    """Lower images into (N, C, k, k, Ho, Wo); they may be slices of larger samples."""
+    """Lower images (N, C, H, W) into (N, C, k, k, Ho, Wo); the images may be slices of larger
+    samples.
+
+    ``way`` is ``"coalesced"`` or ``"naive"``.
+    """
     if not contiguous(images):
-        for image, target in zip(_each(images), _each(lowered), strict=True):
+        for image, target in zip(_samples(images), _samples(lowered), strict=True):
             lower(image, target, at, way)
         return
     count = images.size // (at.height * at.width)
@@ -99,10 +150,12 @@ def lower(images: Any, lowered: Any, at: ConvWindow, way: str = "coalesced") -> 
 
 
 def fold(lowered: Any, images: Any, at: ConvWindow, accumulate: bool) -> None:
-    """Add (N, C, k, k, Ho, Wo) back up to images, or to zeros; these may be slices of larger
-    samples."""
+    """Add lowered values (N, C, k, k, Ho, Wo) to their places in images (N, C, H, W), or to zeros.
+
+    The images may be slices of larger samples.
+    """
     if not contiguous(images):
-        for source, image in zip(_each(lowered), _each(images), strict=True):
+        for source, image in zip(_samples(lowered), _samples(images), strict=True):
             fold(source, image, at, accumulate)
         return
     count = images.size // (at.height * at.width)
@@ -110,11 +163,14 @@ def fold(lowered: Any, images: Any, at: ConvWindow, accumulate: bool) -> None:
     launch(_fold, shape, line(lowered), line(images), count, at, accumulate)
 
 
-def _each(samples: Any) -> list[Any]:
+def _samples(samples: Any) -> list[Any]:
+    """Views of the samples, each as a batch of one."""
     return [samples[b : b + 1] for b in range(len(samples))]
 
 
 def _check_device(name: str, array: Any, axes: int) -> None:
+    """Refuse an array that is not on the device, has another number of axes or format, or is not
+    contiguous."""
     if not getattr(array, "__cuda_ndarray__", False):
         kind = type(array).__name__
         raise InputError(f"{name} must be an array on the device, got {kind}; try cuda.to_device.")
@@ -123,10 +179,10 @@ def _check_device(name: str, array: Any, axes: int) -> None:
         raise InputError(f"{name} must be contiguous; try np.ascontiguousarray before the copy.")
 
 
-def _target(out: Any, shape: Shape, like: Any) -> Any:
-    """A new array, or ``out`` once it is known to take the result."""
+def _result_array(out: Any, shape: Shape, like: Any) -> Any:
+    """New array for a result, or ``out`` once it is checked."""
     if out is None:
-        return _new(shape, like.dtype)
+        return _new_array(shape, like.dtype)
     _check_device("out", out, len(shape))
     check_out(out, shape, like)
     if overlap(like, out):
@@ -134,7 +190,8 @@ def _target(out: Any, shape: Shape, like: Any) -> Any:
     return out
 
 
-def _new(shape: Shape, dtype: Any) -> Any:
+def _new_array(shape: Shape, dtype: Any) -> Any:
+    """New device array; one that does not fit into the device's free memory is refused."""
     nbytes = prod(shape) * dtype.itemsize
     free, _ = cuda.current_context().get_memory_info()
     try:
@@ -149,6 +206,7 @@ def _new(shape: Shape, dtype: Any) -> Any:
 
 
 def _window(images: Shape, sizes: Sizes) -> ConvWindow:
+    """Sizes and settings of a lowering, as kernels take them."""
     _, _, height, width = images
     _, kernel, _, rows, columns = sizes.planes
     return ConvWindow(height, width, rows, columns, kernel, *sizes.settings)
@@ -156,6 +214,7 @@ def _window(images: Shape, sizes: Sizes) -> ConvWindow:
 
 @compiled
 def _naive(images: Values, lowered: Values, count: int, at: ConvWindow) -> None:
+    """Lower images: a thread computes by divisions which value is its own."""
     zero = images.dtype.type(0)
     i = cuda.grid(1)
     while i < count:
@@ -173,6 +232,7 @@ def _naive(images: Values, lowered: Values, count: int, at: ConvWindow) -> None:
 
 @compiled
 def _coalesced(images: Values, lowered: Values, count: int, at: ConvWindow) -> None:
+    """Lower images: neighbouring threads write neighbouring values."""
     zero, size = images.dtype.type(0), at.rows * at.columns
     left, top, _ = cuda.grid(3)
     across, down, _ = cuda.gridsize(3)
@@ -202,6 +262,8 @@ def _coalesced(images: Values, lowered: Values, count: int, at: ConvWindow) -> N
 
 @compiled
 def _fold(lowered: Values, images: Values, count: int, at: ConvWindow, add: bool) -> None:
+    """Write, or add, for each value of the images the sum of the lowered values that were read from
+    it."""
     size = at.rows * at.columns
     left, top, _ = cuda.grid(3)
     across, down, _ = cuda.gridsize(3)

@@ -15,13 +15,16 @@ from memlab.kernels.cuda.conv.im2col import fold, lower
 from memlab.kernels.cuda.conv.matrix_product import Operand, multiply
 from memlab.kernels.cuda.flat_arrays import line, pitch
 from memlab.kernels.cuda.layers.linear import add_bias, sum_bias
-from memlab.kernels.operands import convolution, weight_shape, window
+from memlab.kernels.operands import conv_window, convolution, weight_shape
 from memlab.kernels.registry import KernelCall, kernel
 
 
 @kernel("conv2d", "im2col-image")
 def conv2d(call: KernelCall, together: int = 1) -> None:
-    """``Y = W L``, for so many images at a time."""
+    """Compute ``Y = W L`` plus the bias, with ``together`` images lowered at a time.
+
+    Shapes: x (B, C, H, W), weight (K, C/g, k, k), bias (K,), y (B, K, Ho, Wo).
+    """
     weight, groups = _weight(call, "weight"), convolution(call).groups
     for images in _portions(call, together):
         x, y = _part(call["x"], images), _part(call["y"], images)
@@ -32,13 +35,17 @@ def conv2d(call: KernelCall, together: int = 1) -> None:
 
 @kernel("conv2d", "im2col-batch")
 def conv2d_batch(call: KernelCall) -> None:
-    """The same with all images lowered first."""
+    """Compute ``Y = W L`` plus the bias, with all images lowered first."""
     conv2d(call, len(call["x"]))
 
 
 @kernel("conv2d.backward", "im2col-image")
 def conv2d_backward(call: KernelCall, together: int = 1) -> None:
-    """``dW = dY L^T`` over all images, and ``dX`` of so many at a time from ``dL = W^T dY``."""
+    """Compute ``dW = dY L^T`` over all images, and ``dX`` from ``dL = W^T dY``, with ``together``
+    images lowered at a time.
+
+    Shapes are those of ``conv2d``; each gradient has the shape of its tensor.
+    """
     dweight, groups = _weight(call, "dweight"), convolution(call).groups
     adds = call.accumulate_weights
     for images in _portions(call, together):
@@ -56,12 +63,12 @@ def conv2d_backward(call: KernelCall, together: int = 1) -> None:
 
 @kernel("conv2d.backward", "im2col-batch")
 def conv2d_batch_backward(call: KernelCall) -> None:
-    """The same with all images lowered first."""
+    """Compute ``dW = dY L^T`` and ``dX`` from ``dL = W^T dY``, with all images lowered first."""
     conv2d_backward(call, len(call["x"]))
 
 
 def _input_gradient(call: KernelCall, dy: Any, dx: Any) -> None:
-    """``dX`` of some images from their ``dL = W^T dY``."""
+    """Compute ``dX`` of some images from their ``dL = W^T dY``."""
     weight, groups = _weight(call, "weight").transposed, convolution(call).groups
     outer, places, inner = _extents(call, dy)
     pointwise = "workspace" not in call.arrays
@@ -71,50 +78,51 @@ def _input_gradient(call: KernelCall, dy: Any, dx: Any) -> None:
         images=len(dy), groups=groups,
     )  # fmt: skip
     if not pointwise:
-        fold(call["workspace"], dx, window(call), call.accumulate)
+        fold(call["workspace"], dx, conv_window(call), call.accumulate)
 
 
 def _portions(call: KernelCall, together: int) -> Iterator[range]:
-    """The images that are lowered together."""
+    """Yield ranges of the images that are lowered together."""
     batch = len(call["x"])
     for first in range(0, batch, together):
         yield range(first, first + together)
 
 
 def _part(array: Any, images: range) -> Any:
-    """Some images; all of them as they are."""
+    """View of some images; the array itself if these are all."""
     return array if len(images) == len(array) else array[images.start : images.stop]
 
 
 def _extents(call: KernelCall, maps: Any) -> tuple[int, int, int]:
-    """Of a group: output maps, their places, and the values of an output's window."""
+    """Output maps of a group, places of a map, and values under a kernel of a group."""
     outer, *inner = weight_shape(call)
     return outer // convolution(call).groups, prod(maps.shape[2:]), prod(inner)
 
 
 def _weight(call: KernelCall, name: str) -> Operand:
-    """All weights, or their gradient: a row for each output map."""
+    """All weights, or their gradient, as matrices with a row for each output map."""
     array, inner = call[name], prod(call[name].shape[1:])
     return Operand(line(array), inner, group=len(array) // convolution(call).groups * inner)
 
 
 def _maps(call: KernelCall, maps: Any) -> Operand:
-    """Maps of some images: a row for each map."""
+    """Maps of some images, as matrices with a row for each map."""
     channels, places = maps.shape[1], prod(maps.shape[2:])
     group = channels // convolution(call).groups * places
     return Operand(line(maps), places, image=pitch(maps), group=group)
 
 
 def _lower(call: KernelCall, x: Any) -> Operand:
-    """Lower some images; without a workspace they are lowered as they are."""
+    """Lower some images into the workspace; without a workspace, the images are their own lowered
+    matrices."""
     if "workspace" not in call.arrays:
         return _maps(call, x)
-    lower(x, call["workspace"], window(call))
+    lower(x, call["workspace"], conv_window(call))
     return _lowered(call)
 
 
 def _lowered(call: KernelCall) -> Operand:
-    """The workspace: a row for each value of a window."""
-    at, groups, inner = window(call), convolution(call).groups, prod(weight_shape(call)[1:])
+    """Workspace as matrices with a row for each value under a kernel."""
+    at, groups, inner = conv_window(call), convolution(call).groups, prod(weight_shape(call)[1:])
     group = inner * at.rows * at.columns
     return Operand(line(call["workspace"]), at.rows * at.columns, image=groups * group, group=group)

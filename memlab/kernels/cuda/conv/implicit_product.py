@@ -1,9 +1,9 @@
 """Convolution as a matrix product whose lowered operand exists only tile by tile (implicit GEMM).
 
-It is the fast product, and three index maps that tell where in an image its right operand lies. No
-workspace is needed: the tiles in shared memory are filled straight from the image (Chetlur et al.
-2014, arXiv 1410.0759, section 3). All channels under one tap (ky, kx) come before the next tap, so
-that what lies in the padding is found out once per tap.
+It is the fast product of ``tiled_product`` with three index maps, which tell where in an image its
+right operand lies. No workspace is needed: the tiles in shared memory are filled straight from the
+image (Chetlur et al. 2014, arXiv 1410.0759, section 3). All channels under one tap (ky, kx) come
+before the next tap, so that the padding is checked once per tap.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from memlab.kernels.cuda.conv.tiled_product import ProductLayout, launch_tiles, 
 from memlab.kernels.cuda.flat_arrays import line, pitch
 from memlab.kernels.cuda.layers.linear import add_bias, sum_bias
 from memlab.kernels.formulas.windows import inside, reader, source
-from memlab.kernels.operands import ConvWindow, convolution, weight_shape, window
+from memlab.kernels.operands import ConvWindow, conv_window, convolution, weight_shape
 from memlab.kernels.registry import KernelCall, kernel
 
 
 @tiled
 def _forward(column: int, tap: int, layout: ProductLayout, at: ConvWindow) -> tuple[int, int, int]:
-    """A column is an output place, its values are the channels under a tap."""
+    """Index map of forward: a column is an output place, and its values are the channels under a
+    tap."""
     iy = source(column // at.columns, tap // at.kernel, at.stride, at.pad, at.dilation)
     ix = source(column % at.columns, tap % at.kernel, at.stride, at.pad, at.dilation)
     within = 0 <= iy < at.height and 0 <= ix < at.width
@@ -29,8 +30,8 @@ def _forward(column: int, tap: int, layout: ProductLayout, at: ConvWindow) -> tu
 def _input_gradient(
     column: int, tap: int, layout: ProductLayout, at: ConvWindow
 ) -> tuple[int, int, int]:
-    """A column is a place of the image, its values are the maps of the output that reads it under
-    a tap."""
+    """Index map of the input's gradient: a column is a place of the image, and its values are the
+    maps of the output place that reads it under a tap."""
     oy = reader(column // at.width, tap // at.kernel, at.stride, at.pad, at.dilation)
     ox = reader(column % at.width, tap % at.kernel, at.stride, at.pad, at.dilation)
     within = 0 <= oy < at.rows and 0 <= ox < at.columns
@@ -41,8 +42,11 @@ def _input_gradient(
 def _weight_gradient(
     column: int, turn: int, layout: ProductLayout, at: ConvWindow
 ) -> tuple[int, int, int]:
-    """A column is a weight (c, ky, kx), its values are those that the places of an output row read
-    under it; a turn is an output row of an image."""
+    """Index map of the weights' gradient: a column is a weight (c, ky, kx), and its values are
+    those that the places of an output row read under it.
+
+    A turn is an output row of an image.
+    """
     channel, tap = column // (at.kernel * at.kernel), column % (at.kernel * at.kernel)
     image, oy = turn // at.rows, turn % at.rows
     iy = source(oy, tap // at.kernel, at.stride, at.pad, at.dilation)
@@ -54,8 +58,12 @@ def _weight_gradient(
 
 @kernel("conv2d", "implicit-gemm")
 def conv2d(call: KernelCall) -> None:
-    """``Y = W L``, with every value of ``L`` read from where it is in the image."""
-    x, y, at, (groups, inner, outer) = call["x"], call["y"], window(call), _sizes(call)
+    """Compute ``Y = W L`` plus the bias, with every value of ``L`` read from its place in the
+    image.
+
+    Shapes: x (B, C, H, W), weight (K, C/g, k, k), bias (K,), y (B, K, Ho, Wo).
+    """
+    x, y, at, (groups, inner, outer) = call["x"], call["y"], conv_window(call), _sizes(call)
     taps, places, size = at.kernel**2, at.rows * at.columns, at.height * at.width
     layout = ProductLayout(
         rows=outer, columns=places, inner=inner, turns=taps, lines=1, images=len(x), groups=groups,
@@ -69,7 +77,11 @@ def conv2d(call: KernelCall) -> None:
 
 @kernel("conv2d.backward", "implicit-gemm")
 def conv2d_backward(call: KernelCall) -> None:
-    """``dW = dY L^T``, and ``dX`` from the places that read it."""
+    """Compute ``dW = dY L^T``, ``dX`` from the output places that read each value, and the gradient
+    of the bias.
+
+    Shapes are those of ``conv2d``; each gradient has the shape of its tensor.
+    """
     _make_weight_gradient(call)
     if "dx" in call.arrays:
         _make_input_gradient(call)
@@ -77,7 +89,8 @@ def conv2d_backward(call: KernelCall) -> None:
 
 
 def _make_weight_gradient(call: KernelCall) -> None:
-    x, dy, at, (groups, inner, outer) = call["x"], call["dy"], window(call), _sizes(call)
+    """Compute the gradient of the weights."""
+    x, dy, at, (groups, inner, outer) = call["x"], call["dy"], conv_window(call), _sizes(call)
     taps, places, size = at.kernel**2, at.rows * at.columns, at.height * at.width
     layout = ProductLayout(
         rows=outer, columns=inner * taps, inner=at.columns, turns=len(x) * at.rows, lines=at.rows,
@@ -91,7 +104,8 @@ def _make_weight_gradient(call: KernelCall) -> None:
 
 
 def _make_input_gradient(call: KernelCall) -> None:
-    dx, dy, at, (groups, inner, outer) = call["dx"], call["dy"], window(call), _sizes(call)
+    """Compute the gradient of the input."""
+    dx, dy, at, (groups, inner, outer) = call["dx"], call["dy"], conv_window(call), _sizes(call)
     taps, places, size = at.kernel**2, at.rows * at.columns, at.height * at.width
     layout = ProductLayout(
         rows=inner, columns=size, inner=outer, turns=taps, lines=1, images=len(dx), groups=groups,
@@ -104,6 +118,6 @@ def _make_input_gradient(call: KernelCall) -> None:
 
 
 def _sizes(call: KernelCall) -> tuple[int, int, int]:
-    """Groups, and the input and output maps of one."""
+    """Number of groups, and the input and output maps of one group."""
     groups, (outer, inner, *_) = convolution(call).groups, weight_shape(call)
     return groups, inner, outer // groups

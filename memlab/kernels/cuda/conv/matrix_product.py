@@ -1,7 +1,8 @@
-"""Matrix products: a simple kernel to read, and the fast one of ``tiles`` for matrices in memory.
+"""Matrix products: a simple kernel to read, and the fast one of ``tiled_product`` for matrices in
+memory.
 
-In the **simple** one a thread makes one value of the result. A block first copies a square of each
-operand to shared memory, from where each of its threads reads a row and a column.
+In the **simple** kernel a thread computes one value of the result. A block first copies a square of
+each operand to shared memory, from where each of its threads reads a row and a column.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from memlab.kernels.operands import ConvWindow
 
 _U = np.uint64
 SQUARE = 4 if SIMULATED else 16
-"""Rows and columns of what a block of the simple kernel copies."""
+"""Rows and columns of the square that a block of the simple kernel copies."""
 NO_WINDOW = ConvWindow(0, 0, 0, 0, 0, 0, 0, 0)
 
 
 class Operand(NamedTuple):
-    """A matrix, or one for each group of each image, in a line of values.
+    """Matrix in a line of values, or one matrix for each group of each image.
 
-    The numbers are the distances from one row, column, image or group to the next, in values.
+    ``row``, ``column``, ``image`` and ``group`` are the distances from one to the next, in values.
     """
 
     values: Any
@@ -38,11 +39,12 @@ class Operand(NamedTuple):
 
     @property
     def transposed(self) -> Operand:
+        """The transposed matrix, in the same memory."""
         return self._replace(row=self.column, column=self.row)
 
 
 def matrix(array: Any) -> Operand:
-    """A matrix with contiguous rows, which may lie apart."""
+    """Operand for a matrix with contiguous rows, between which there may be a gap."""
     assert array.strides[1] == array.dtype.itemsize or array.shape[1] == 1
     return Operand(line(array), pitch(array))
 
@@ -51,13 +53,21 @@ def product(
     a: Any, b: Any, out: Any, accumulate: bool = False, transpose_a: bool = False,
     transpose_b: bool = False, way: str = "fast",
 ) -> None:  # fmt: skip
-    """``out = a b``, or ``out += a b``, with ``a`` or ``b`` transposed.
+    """Multiply two matrices on the device: ``out = a b``, or ``out += a b``.
 
-    The matrices are device arrays of one format, with rows that are contiguous and may lie apart.
-    ``way`` is ``"fast"`` or ``"simple"``.
+    The rows of each matrix are contiguous; between rows there may be a gap.
+
+    Args:
+        a: (rows, inner), or (inner, rows) if it is transposed; fp32 or fp64.
+        b: (inner, columns), or (columns, inner) if it is transposed; of the same format.
+        out: (rows, columns), of the same format.
+        accumulate: True to add to ``out``.
+        transpose_a: True to multiply by the transpose of ``a``.
+        transpose_b: True to multiply by the transpose of ``b``.
+        way: ``"fast"`` or ``"simple"``.
 
     Raises:
-        InputError: there is no such way, or the shapes do not fit.
+        InputError: there is no such ``way``, or the shapes do not fit.
     """
     rows, inner = a.shape[::-1] if transpose_a else a.shape
     depth, columns = b.shape[::-1] if transpose_b else b.shape
@@ -76,9 +86,17 @@ def multiply(
     a: Operand, b: Operand, out: Operand, extents: tuple[int, int, int], accumulate: bool = False,
     images: int = 1, groups: int = 1, summed: bool = False,
 ) -> None:  # fmt: skip
-    """The fast product for each group of each image, or ``summed`` over the images.
+    """Run the fast product for each group of each image.
 
-    ``extents`` are the rows and columns of a result, and the products that a value is made of.
+    Args:
+        a: left matrices.
+        b: right matrices.
+        out: results.
+        extents: rows and columns of a result, and the number of products that a value sums.
+        accumulate: True to add to ``out``.
+        images: number of images.
+        groups: number of groups.
+        summed: True to sum the products of all images into one result per group.
     """
     layout = ProductLayout(
         *extents, images if summed else 1, 1, 1 if summed else images, groups,
@@ -92,6 +110,7 @@ def multiply(
 def _multiply_simply(
     a: Operand, b: Operand, out: Operand, extents: tuple[int, int, int], accumulate: bool
 ) -> None:
+    """Run the simple product of two matrices."""
     rows, columns, _ = extents
     shape = (-(-columns // SQUARE), -(-rows // SQUARE)), (SQUARE, SQUARE)
     launch(_simple, shape, *a[:3], *b[:3], *out[:2], *extents, accumulate)
@@ -102,7 +121,7 @@ WAYS = {"fast": multiply, "simple": _multiply_simply}
 
 @tiled
 def _product(column: int, turn: int, at: ProductLayout, window: ConvWindow) -> tuple[int, int, int]:
-    """A matrix in memory holds every value of a column."""
+    """Index map of a matrix in memory: every value of a column is there."""
     return column * at.b_column + turn * at.b_turn, 0, at.inner
 
 
@@ -111,6 +130,7 @@ def _simple(
     a: Values, a_row: int, a_column: int, b: Values, b_row: int, b_column: int, out: Values,
     out_row: int, rows: int, columns: int, inner: int, add: bool,
 ) -> None:  # fmt: skip
+    """Compute one value of the product in each thread, from squares in shared memory."""
     a_square = cuda.shared.array((SQUARE, SQUARE), a.dtype)
     b_square = cuda.shared.array((SQUARE, SQUARE), a.dtype)
     column, row = cuda.grid(2)

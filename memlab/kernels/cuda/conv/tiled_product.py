@@ -1,12 +1,12 @@
-"""The fast matrix product, whose right operand may also be an image.
+"""Fast matrix product, whose right operand may also be an image.
 
-A block of threads makes a tile of the result. Step by step it copies a few columns of the left
-operand and rows of the right one to shared memory; each thread then multiplies ``EACH x EACH`` of
-them, so that a value that was read takes part in several products.
+A block of threads computes a tile of the result. Step by step it copies a few columns of the left
+operand and rows of the right one to shared memory. Each thread then multiplies ``PER_THREAD`` rows
+by as many columns, so that a value that was read takes part in several products.
 
-Where the right operand lies is told by an **index map**: from a column to where its values begin,
-and which of them there are. A matrix in memory has a simple one. An image that is never lowered has
-another, and so the same kernel computes a convolution.
+An **index map** tells where the right operand lies: for a column, where its values begin, and which
+of them exist. A matrix in memory has a simple map. An image that is never lowered has another, and
+so the same kernel computes a convolution.
 """
 
 from __future__ import annotations
@@ -23,21 +23,23 @@ from memlab.kernels.operands import ConvWindow
 
 _U = np.uint64
 
-SIDE, EACH, DEPTH = (3, 3, 8) if SIMULATED else (16, 4, 8)
-"""A block has SIDE x SIDE threads, a thread makes EACH x EACH values, DEPTH products at a step."""
-TILE = SIDE * EACH
+SIDE, PER_THREAD, DEPTH = (3, 3, 8) if SIMULATED else (16, 4, 8)
+"""A block has SIDE x SIDE threads; a thread computes PER_THREAD x PER_THREAD values, from DEPTH
+products at a step."""
+TILE = SIDE * PER_THREAD
 """Rows and columns of a tile of the result."""
-SPLIT = SIDE // EACH
+SPLIT = SIDE // PER_THREAD
 """Threads that share a row of the left tile, or a column of the right one, when they fill it."""
 PADDED = TILE + 8
 """Values in a row of shared memory, so that threads that write side by side use all its banks."""
 
 
 class ProductLayout(NamedTuple):
-    """Of a product: sizes, and how far apart things lie, in values.
+    """Sizes of a product, and distances in its operands, in values.
 
-    There is a product for each group of each image. It sums over ``turns`` of ``inner`` products
-    each; ``lines`` of these turns lie ``a_line`` apart, and such groups of turns ``a_turn``.
+    There is a product for each group of each image. It sums over ``turns`` turns of ``inner``
+    products each. In the left operand, ``lines`` of these turns lie ``a_line`` apart, and such
+    groups of turns ``a_turn`` apart.
     """
 
     rows: int
@@ -64,15 +66,16 @@ class ProductLayout(NamedTuple):
 
 
 IndexMap = Callable[[int, int, ProductLayout, ConvWindow], tuple[int, int, int]]
-"""From a column of the right operand and a turn: where its values begin, and from which to before
-which of them are not 0."""
+"""Function from a column of the right operand and a turn to the index at which its values begin,
+the first of them that is not 0, and the one after the last."""
 
 
 @inlined
 def _own_part(thread: int, inwards: bool) -> tuple[int, int]:
-    """The row (or column) of a tile that a thread fills, and the first of its values there.
+    """Row (or column) of a tile that a thread fills, and the first of its values there.
 
-    Neighbours read neighbouring values: these lie ``inwards`` along the sum, or across.
+    Neighbouring threads read neighbouring values: these lie along the sum if ``inwards``, else
+    across it.
     """
     if inwards:
         return thread // SPLIT, thread % SPLIT
@@ -80,7 +83,7 @@ def _own_part(thread: int, inwards: bool) -> tuple[int, int]:
 
 
 def tiled(where: IndexMap) -> Any:
-    """A kernel for ``out = a b`` or ``out += a b``, with the right operand where the map says."""
+    """Kernel for ``out = a b`` or ``out += a b``, with b where the index map says."""
     locate = inlined(where)
 
     def product(
@@ -88,7 +91,7 @@ def tiled(where: IndexMap) -> Any:
     ) -> None:
         a_tile = cuda.shared.array((DEPTH, PADDED), a.dtype)
         b_tile = cuda.shared.array((DEPTH, PADDED), a.dtype)
-        sums = cuda.local.array((EACH, EACH), a.dtype)
+        sums = cuda.local.array((PER_THREAD, PER_THREAD), a.dtype)
         zero, x, y = a.dtype.type(0), cuda.threadIdx.x, cuda.threadIdx.y
         i, a_k = _own_part(y * SIDE + x, at.a_inner == 1)
         j, b_k = _own_part(y * SIDE + x, at.b_inner == 1 and at.b_column != 1)
@@ -96,8 +99,8 @@ def tiled(where: IndexMap) -> Any:
         z = cuda.blockIdx.z
         while z < at.images * at.groups:
             image, group = z // at.groups, z % at.groups
-            for p in range(EACH):
-                for q in range(EACH):
+            for p in range(PER_THREAD):
+                for q in range(PER_THREAD):
                     sums[p, q] = zero
             turn = 0
             while turn < at.turns:
@@ -117,8 +120,8 @@ def tiled(where: IndexMap) -> Any:
                     cuda.syncthreads()  # now the tiles are whole
                     step = _U(0)
                     while step < DEPTH:
-                        for p in range(EACH):
-                            for q in range(EACH):
+                        for p in range(PER_THREAD):
+                            for q in range(PER_THREAD):
                                 left, right = _U(y + SIDE * p), _U(x + SIDE * q)
                                 sums[p, q] += a_tile[step, left] * b_tile[step, right]
                         step += _U(1)
@@ -126,8 +129,8 @@ def tiled(where: IndexMap) -> Any:
                     first += DEPTH
                 turn += 1
             start = image * at.out_image + group * at.out_group
-            for p in range(EACH):
-                for q in range(EACH):
+            for p in range(PER_THREAD):
+                for q in range(PER_THREAD):
                     own_row = cuda.blockIdx.y * TILE + y + SIDE * p
                     own_column = cuda.blockIdx.x * TILE + x + SIDE * q
                     if own_row < at.rows and own_column < at.columns:
@@ -141,6 +144,16 @@ def tiled(where: IndexMap) -> Any:
 def launch_tiles(
     kernel: Any, a: Any, b: Any, out: Any, at: ProductLayout, window: ConvWindow, accumulate: bool
 ) -> None:
-    """Run such a kernel on lines of values: a block for each tile."""
+    """Run a kernel of ``tiled`` on lines of values, with a block for each tile.
+
+    Args:
+        kernel: a kernel of ``tiled``.
+        a: the left operand, as a line.
+        b: the right operand, as a line.
+        out: the result, as a line.
+        at: sizes and distances.
+        window: sizes and settings of the convolution, for the index map.
+        accumulate: True to add to ``out``.
+    """
     tiles = -(-at.columns // TILE), -(-at.rows // TILE), min(at.images * at.groups, HIGH)
     launch(kernel, (tiles, (SIDE, SIDE)), a, b, out, at, window, accumulate)

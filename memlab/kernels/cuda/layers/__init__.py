@@ -1,1 +1,1 @@
-"""Kernels of layers, losses and optimizers on a GPU."""
+"""Kernels of layers and losses on a GPU."""

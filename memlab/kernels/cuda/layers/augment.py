@@ -1,4 +1,4 @@
-"""Images as bytes to the numbers that a network reads, as the CPU makes them of the same draws."""
+"""Random crops and mirroring of images on a GPU, from the same random numbers as on the CPU."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numba import cuda
 from memlab.kernels.cuda.compile import Bytes, Values, compiled, launch, values
 from memlab.kernels.cuda.flat_arrays import line
 from memlab.kernels.formulas import crops
-from memlab.kernels.formulas.crops import moved
+from memlab.kernels.formulas.crops import crop_of_image
 from memlab.kernels.formulas.random_numbers import mix
 from memlab.kernels.registry import KernelCall, kernel
 
@@ -17,7 +17,11 @@ _U = np.uint64
 
 @kernel("augment", device="cuda")
 def augment(call: KernelCall) -> None:
-    """x (B, C, H, W), uint8, to y of that shape: ``(x - mean) * scale``; black beyond the edge."""
+    """Crop, mirror and normalise images: ``y = (x - mean) * scale``; pixels beyond the edge are
+    black.
+
+    Shapes: x (B, C, H, W), uint8, and y (B, C, H, W).
+    """
     x, y = call["x"], call["y"]
     batch, channels, height, width = y.shape
     count = channels * height * width
@@ -30,11 +34,12 @@ def _augment(
     x: Bytes, y: Values, batch: int, count: int, height: int, width: int, key: int, first: int,
     crop: int, flip: bool, mean: float, scale: float,
 ) -> None:  # fmt: skip
-    """A row of blocks for each image; a thread walks over the values of it."""
+    """Crop, mirror and normalise a batch, with a row of blocks for each image; a thread takes
+    several of its values."""
     middle, factor, seed = y.dtype.type(mean), y.dtype.type(scale), mix(_U(key))
     b = cuda.blockIdx.y
     while b < batch:
-        down, right, turned = moved(seed, first + b, crop, flip)
+        down, right, turned = crop_of_image(seed, first + b, crop, flip)
         i = cuda.grid(1)
         while i < count:
             row, column = i // width % height + down, i % width

@@ -1,4 +1,4 @@
-"""Linear layers: two matrix products backward, and the bias that convolutions share."""
+"""Linear layers, and the bias that they share with convolutions."""
 
 from __future__ import annotations
 
@@ -18,14 +18,20 @@ _U = np.uint64
 
 @kernel("linear", device="cuda")
 def linear(call: KernelCall) -> None:
-    """``y = x W^T + b``."""
+    """Compute ``y = x W^T + b``.
+
+    Shapes: x (B, F), weight (G, F), bias (G,), y (B, G).
+    """
     product(call["x"], call["weight"], call["y"], transpose_b=True)
     add_bias(call, call["y"])
 
 
 @kernel("linear.backward", device="cuda")
 def linear_backward(call: KernelCall) -> None:
-    """``dW = dy^T x``, ``db`` the sum of ``dy``, ``dx = dy W``."""
+    """Compute ``dW = dy^T x``, ``db`` as the sum of ``dy``, and ``dx = dy W``.
+
+    Shapes are those of ``linear``; each gradient has the shape of its tensor.
+    """
     dy = call["dy"]
     product(dy, call["x"], call["dweight"], call.accumulate_weights, transpose_a=True)
     sum_bias(call, dy)
@@ -34,20 +40,22 @@ def linear_backward(call: KernelCall) -> None:
 
 
 def add_bias(call: KernelCall, y: Any) -> None:
-    """Add the bias, where there is one: a number to each output, or to each channel."""
+    """Add the bias, if the call has one, to each output y (B, G), or to each channel of y (B, G, H,
+    W)."""
     if "bias" in call.arrays:
         shape, extents = by_channel(y)
         launch(_add_bias, shape, line(y), pitch(y), line(call["bias"]), *extents)
 
 
 def sum_bias(call: KernelCall, dy: Any) -> None:
-    """The gradient of the bias, where there is one: the sum of ``dy`` over batch and map."""
+    """Compute the gradient of the bias, if there is one: the sum of ``dy`` over batch and map."""
     if "dbias" in call.arrays:
         sum_values(dy, call["dbias"], accumulate=call.accumulate_weights)
 
 
 @compiled
 def _add_bias(y: Values, y_pitch: int, bias: Values, batch: int, channels: int, plane: int) -> None:
+    """Add the bias to every value of every channel."""
     left, top, b = cuda.grid(3)
     across, down, along = cuda.gridsize(3)
     while b < batch:

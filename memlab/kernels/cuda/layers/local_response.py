@@ -1,6 +1,7 @@
-"""Local response normalisation by the formulas of ``maps.normalization``.
+"""Local response normalisation by the formulas of ``formulas.normalization``.
 
-A thread makes one value. Backward takes one image at a time, because its workspace holds one ``t``.
+A thread computes one value. Backward computes one image at a time, because its workspace holds one
+``t``.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from numba import cuda
 from memlab.kernels.cuda.compile import Values, compiled, inlined, launch
 from memlab.kernels.cuda.flat_arrays import by_channel, line, pitch
 from memlab.kernels.formulas.accumulation import write_or_add
-from memlab.kernels.formulas.normalization import square, weakened
-from memlab.kernels.formulas.windows import around, seeing
+from memlab.kernels.formulas.normalization import divided_by_power, square_term
+from memlab.kernels.formulas.windows import channels_around, channels_seeing
 from memlab.kernels.registry import KernelCall, kernel
 from memlab.layers import LocalResponseNorm
 
@@ -23,7 +24,10 @@ _U = np.uint64
 
 @kernel("local_response_norm", device="cuda")
 def local_response_norm(call: KernelCall) -> None:
-    """``y = x s^-beta``."""
+    """Compute ``y = x s^-beta``.
+
+    Shapes: x and y (B, C, H, W).
+    """
     x, y = call["x"], call["y"]
     shape, extents = by_channel(x)
     launch(_forward, shape, line(x), pitch(x), line(y), pitch(y), *extents, *_settings(call))
@@ -31,7 +35,11 @@ def local_response_norm(call: KernelCall) -> None:
 
 @kernel("local_response_norm.backward", device="cuda")
 def local_response_norm_backward(call: KernelCall) -> None:
-    """``dx`` of one image at a time, in two launches: ``t`` must be whole before it is summed."""
+    """Compute ``dx`` one image at a time, in two launches, because all of ``t`` must be there
+    before it is summed.
+
+    Shapes: x, dy and dx (B, C, H, W), workspace (C, H, W).
+    """
     layer, settings, t = _layer(call), _settings(call), line(call["workspace"])
     factor = 2 * layer.alpha * layer.beta / layer.size
     for b in range(len(call["x"])):
@@ -42,12 +50,13 @@ def local_response_norm_backward(call: KernelCall) -> None:
 
 
 def _layer(call: KernelCall) -> LocalResponseNorm:
+    """Layer of a call that computes local response normalisation."""
     assert isinstance(call.layer, LocalResponseNorm)
     return call.layer
 
 
 def _settings(call: KernelCall) -> tuple[int, float, float, float]:
-    """Size, share of a square, beta, k."""
+    """Size of the window, factor of a square in ``s``, beta and k."""
     layer = _layer(call)
     return layer.size, layer.alpha / layer.size, layer.beta, layer.k
 
@@ -57,9 +66,9 @@ def _denominator(
     x: Any, start: int, c: int, channels: int, plane: int, size: int, share: Any, k: Any
 ) -> Any:
     """``s`` of one value."""
-    total, (first, stop) = k, around(c, channels, size)
+    total, (first, stop) = k, channels_around(c, channels, size)
     for j in range(first, stop):
-        total += square(x[_U(start + j * plane)], share)
+        total += square_term(x[_U(start + j * plane)], share)
     return total
 
 
@@ -68,6 +77,7 @@ def _forward(
     x: Values, x_pitch: int, y: Values, y_pitch: int, batch: int, channels: int, plane: int,
     size: int, share: float, beta: float, k: float,
 ) -> None:  # fmt: skip
+    """Normalise every value."""
     number = x.dtype.type
     left, c, b = cuda.grid(3)
     across, down, along = cuda.gridsize(3)
@@ -79,7 +89,7 @@ def _forward(
             while i < plane:
                 start = b * x_pitch + i
                 s = _denominator(x, start, c, channels, plane, size, number(share), number(k))
-                value = weakened(x[_U(start + c * plane)], s, number(beta))
+                value = divided_by_power(x[_U(start + c * plane)], s, number(beta))
                 y[_U(b * y_pitch + c * plane + i)] = value
                 i += across
             c += down
@@ -91,7 +101,7 @@ def _spread(
     x: Values, dy: Values, dx: Values, t: Values, channels: int, plane: int, size: int,
     share: float, beta: float, k: float, add: bool,
 ) -> None:  # fmt: skip
-    """The first term of ``dx``, and ``t``."""
+    """Write, or add, the first term of ``dx``, and write ``t``."""
     number = x.dtype.type
     left, c, _ = cuda.grid(3)
     across, down, _ = cuda.gridsize(3)
@@ -100,7 +110,7 @@ def _spread(
         while i < plane:
             at = _U(c * plane + i)
             s = _denominator(x, i, c, channels, plane, size, number(share), number(k))
-            through = weakened(dy[at], s, number(beta))
+            through = divided_by_power(dy[at], s, number(beta))
             t[at] = through * x[at] / s
             write_or_add(dx, at, through, add)
             i += across
@@ -112,13 +122,14 @@ def _subtract(
     x: Values, dy: Values, dx: Values, t: Values, channels: int, plane: int, size: int,
     factor: float,
 ) -> None:  # fmt: skip
+    """Subtract from ``dx`` the sum of ``t`` over the channels whose window contains the value."""
     number = x.dtype.type
     left, c, _ = cuda.grid(3)
     across, down, _ = cuda.gridsize(3)
     while c < channels:
         i = left
         while i < plane:
-            total, (first, stop) = number(0), seeing(c, channels, size)
+            total, (first, stop) = number(0), channels_seeing(c, channels, size)
             for j in range(first, stop):
                 total += t[_U(j * plane + i)]
             at = _U(c * plane + i)

@@ -1,4 +1,4 @@
-"""Losses, means over the batch; their sums are kept in fp64."""
+"""Losses, as means over the batch; their sums are kept in fp64."""
 
 from __future__ import annotations
 
@@ -31,13 +31,19 @@ add_up = inlined(block_sums.add_up, globals())
 
 @kernel("softmax", device="cuda")
 def softmax(call: KernelCall) -> None:
-    """``exp(x) / sum of exp(x)`` over the classes."""
+    """Compute ``y = exp(x) / sum of exp(x)`` over the classes.
+
+    Shapes: x and y (B, classes).
+    """
     _launch_softmax(call["x"], call["y"])
 
 
 @kernel("softmax_cross_entropy", device="cuda")
 def softmax_cross_entropy(call: KernelCall) -> None:
-    """The mean of ``-log p[label]``; the probabilities where a backward will read them."""
+    """Compute the mean of ``-log p[label]``, and the probabilities where a backward will read them.
+
+    Shapes: x and probabilities (B, classes), labels (B,), loss ().
+    """
     x = call["x"]
     lines, adds = (line(x), line(call["labels"]), line(call["loss"])), "loss" in call.updates
     launch(_cross_entropy, results(1, THREADS), *lines, *x.shape, len(x) * call.parts, adds)
@@ -47,7 +53,11 @@ def softmax_cross_entropy(call: KernelCall) -> None:
 
 @kernel("softmax_cross_entropy.backward", device="cuda")
 def softmax_cross_entropy_backward(call: KernelCall) -> None:
-    """``(p - 1 at the label) / count``, where the labels of all parts are counted."""
+    """Compute ``dx = (p - 1 at the label) / count``, with the labels of all micro-batches as
+    ``count``.
+
+    Shapes: probabilities and dx (B, classes), labels (B,).
+    """
     p, dx = call["probabilities"], call["dx"]
     batch, classes = dx.shape
     lines, count = (line(p), line(call["labels"]), line(dx)), batch * call.parts
@@ -57,20 +67,24 @@ def softmax_cross_entropy_backward(call: KernelCall) -> None:
 
 @kernel("squared_error", device="cuda")
 def squared_error(call: KernelCall) -> None:
-    """The mean over the batch of ``sum (x - target)^2``."""
+    """Compute the mean over the batch of ``sum (x - target)^2``.
+
+    Shapes: x and labels (B, ...), loss ().
+    """
     x = call["x"]
     count, adds = len(x) * call.parts, "loss" in call.updates
     sum_differences(x, call["labels"], call["loss"], 1 / count, adds)
 
 
 def _launch_softmax(x: Any, y: Any) -> None:
+    """Run the softmax kernel with a block of threads for each sample."""
     batch, classes = x.shape
     launch(_softmax, results(batch, THREADS), line(x), line(y), classes)
 
 
 @compiled
 def _softmax(x: Values, y: Values, classes: int) -> None:
-    """A block of threads for each sample."""
+    """Softmax of the samples, with a block of threads for each."""
     largest = cuda.shared.array(THREADS, np.float64)
     totals = cuda.shared.array(THREADS, np.float64)
     start, thread = cuda.blockIdx.x * classes, cuda.threadIdx.x
@@ -104,7 +118,8 @@ def _softmax(x: Values, y: Values, classes: int) -> None:
 def _cross_entropy(
     x: Values, labels: Labels, loss: Values, batch: int, classes: int, count: int, add: bool
 ) -> None:
-    """One block; a thread takes every so many samples."""
+    """Write, or add, the cross-entropy with one block of threads; a thread takes samples at regular
+    distances."""
     totals = cuda.shared.array(THREADS, np.float64)
     thread, total = cuda.threadIdx.x, 0.0
     b = thread
@@ -127,6 +142,7 @@ def _cross_entropy(
 def _cross_entropy_backward(
     p: Values, labels: Labels, dx: Values, batch: int, classes: int, count: int, add: bool
 ) -> None:
+    """Write, or add, the gradient of the cross-entropy."""
     number = dx.dtype.type
     b = cuda.blockIdx.y
     while b < batch:

@@ -11,11 +11,11 @@ from numba import cuda
 
 from memlab.kernels.cuda.block_sums import sum_products, sum_squares, sum_values
 from memlab.kernels.cuda.compile import Values, compiled, inlined, launch, values
-from memlab.kernels.cuda.elementwise_loops import each
+from memlab.kernels.cuda.elementwise_loops import apply_formula
 from memlab.kernels.cuda.flat_arrays import by_channel, line, pitch
 from memlab.kernels.formulas.accumulation import write_or_add
 from memlab.kernels.formulas.normalization import normalized, normalized_backward
-from memlab.kernels.formulas.pointwise import same
+from memlab.kernels.formulas.pointwise import identity
 from memlab.kernels.registry import KernelCall, kernel
 from memlab.layers import BatchNorm
 from memlab.step.op import OF_PART
@@ -25,10 +25,13 @@ _U = np.uint64
 
 @kernel("batch_norm", device="cuda")
 def batch_norm(call: KernelCall) -> None:
-    """``y = (x - mean) / sqrt(variance + epsilon) * weight + bias``, per channel.
+    """Compute ``y = (x - mean) / sqrt(variance + epsilon) * weight + bias``, per channel.
 
-    Training takes mean and variance of the batch, keeps them for backward and moves the running
-    ones; where it runs again, it takes the kept ones. Inference takes the running ones.
+    Training computes mean and variance of the batch, keeps them for backward, and moves the running
+    mean and variance. A recomputation reads the kept ones. Inference reads the running ones.
+
+    Shapes: x and y (B, C, H, W); weight, bias, mean, inverse_deviation, running_mean and
+    running_var (C,).
     """
     layer = call.layer
     assert isinstance(layer, BatchNorm)
@@ -38,30 +41,35 @@ def batch_norm(call: KernelCall) -> None:
     mean, spread = (call[name] for name in names)
     x, y, learned = call["x"], call["y"], (call["weight"], call["bias"])
     lines = (line(array) for array in (mean, spread, *learned))
-    way, (shape, extents) = _by_batch if call.training else _by_running, by_channel(x)
+    normalize, (shape, extents) = _by_batch if call.training else _by_running, by_channel(x)
     spans = line(x), pitch(x), line(y), pitch(y)
-    launch(way, shape, *spans, *lines, *extents, layer.epsilon)
+    launch(normalize, shape, *spans, *lines, *extents, layer.epsilon)
 
 
 def _take_statistics(call: KernelCall, layer: BatchNorm) -> None:
-    """Mean and variance; the inverse deviation takes the place of the variance."""
+    """Compute mean and inverse deviation of the batch, and move the running statistics.
+
+    The inverse deviation takes the place of the variance.
+    """
     x, mean, inverse = call["x"], call["mean"], call["inverse_deviation"]
     count = x.size // mean.size
     sum_values(x, mean, 1 / count)
     sum_squares(x, mean, inverse, 1 / count)
     lines = (line(call[name]) for name in ("running_mean", "running_var"))
     launch(
-        _keep, values(mean.size), line(mean), line(inverse), *lines, mean.size, layer.epsilon,
-        layer.momentum, count / max(1, count - 1),
+        _finish_statistics, values(mean.size), line(mean), line(inverse), *lines, mean.size,
+        layer.epsilon, layer.momentum, count / max(1, count - 1),
     )  # fmt: skip
 
 
 @kernel("batch_norm.backward", device="cuda")
 def batch_norm_backward(call: KernelCall) -> None:
-    """With ``n`` the normalised x: ``db`` sums dy, ``dw`` sums dy n, and
-    ``dx = weight / deviation (dy - mean of dy - n mean of dy n)``.
+    """Compute the gradients of batch normalisation.
 
-    Where gradients of other parts are there, the sums of this one are workspace.
+    With ``n`` the normalised x, ``db`` is the sum of dy, ``dw`` is the sum of dy n, and ``dx =
+    weight / deviation (dy - mean of dy - n mean of dy n)``. If gradients of earlier micro-batches
+    are there already, the sums of this one are workspace. Shapes are those of ``batch_norm``; each
+    gradient has the shape of its tensor.
     """
     x, dy, mean, inverse = (call[name] for name in ("x", "dy", "mean", "inverse_deviation"))
     dweight, dbias = own = [call.arrays.get(n + OF_PART, call[n]) for n in ("dweight", "dbias")]
@@ -74,14 +82,15 @@ def batch_norm_backward(call: KernelCall) -> None:
         launch(_backward, shape, *spans, *lines, *extents, call.accumulate)
     if call.accumulate_weights:
         for sums_of_part, name in zip(own, ("dweight", "dbias"), strict=True):
-            each(same, sums_of_part, call[name], add=True)
+            apply_formula(identity, sums_of_part, call[name], add=True)
 
 
 @compiled
-def _keep(
+def _finish_statistics(
     mean: Values, spread: Values, running_mean: Values, running_var: Values, count: int,
     epsilon: float, momentum: float, unbiased: float,
 ) -> None:  # fmt: skip
+    """Replace the variance by the inverse deviation, and move the running statistics."""
     c = cuda.grid(1)
     while c < count:
         variance = spread[c]
@@ -92,10 +101,10 @@ def _keep(
 
 
 def normalizing(inverse: Callable[[Any, Any], Any]) -> Any:
-    """A kernel for ``y = (x - mean) inverse(spread, epsilon) weight + bias``."""
+    """Kernel for ``y = (x - mean) inverse(spread, epsilon) weight + bias``, per channel."""
     of = inlined(inverse)
 
-    def each(
+    def loop(
         x: Values, x_pitch: int, y: Values, y_pitch: int, mean: Values, spread: Values,
         weight: Values, bias: Values, batch: int, channels: int, plane: int, epsilon: float,
     ) -> None:  # fmt: skip
@@ -116,16 +125,18 @@ def normalizing(inverse: Callable[[Any, Any], Any]) -> Any:
                 c += down
             b += along
 
-    return compiled(each, inverse)
+    return compiled(loop, inverse)
 
 
 @normalizing
 def _by_batch(inverse_deviation: Any, epsilon: Any) -> Any:
+    """Inverse deviation of the batch, as it was kept."""
     return inverse_deviation
 
 
 @normalizing
 def _by_running(variance: Any, epsilon: Any) -> Any:
+    """Inverse deviation from the running variance."""
     return 1 / math.sqrt(variance + epsilon)
 
 
@@ -135,6 +146,7 @@ def _backward(
     inverse: Values, weight: Values, dweight: Values, dbias: Values, batch: int, channels: int,
     plane: int, add: bool,
 ) -> None:  # fmt: skip
+    """Write, or add, the gradient of the input of batch normalisation."""
     number = x.dtype.type
     left, top, b = cuda.grid(3)
     across, down, along = cuda.gridsize(3)

@@ -1,5 +1,7 @@
-"""Value by value: what is special on a GPU beside the formulas of ``maps.pointwise``: concat, which
-copies, and dropout, with the numbers that the CPU draws: each depends on its index alone."""
+"""Kernels of pointwise layers that need more on a GPU than the formulas of ``formulas.pointwise``.
+
+concat copies. dropout uses the random numbers that the CPU draws: each depends on its index alone.
+"""
 
 from __future__ import annotations
 
@@ -8,40 +10,46 @@ from numba import cuda
 
 from memlab.kernels import device_independent
 from memlab.kernels.cuda.compile import Values, compiled, launch, values
-from memlab.kernels.cuda.elementwise_loops import EACH, each, update
+from memlab.kernels.cuda.elementwise_loops import FORMULA_KERNELS, apply_formula, update
 from memlab.kernels.cuda.flat_arrays import launch_on_values, line, pitch
 from memlab.kernels.formulas.accumulation import write_or_add
-from memlab.kernels.formulas.pointwise import dropped, same
+from memlab.kernels.formulas.pointwise import dropout_value, identity
 from memlab.kernels.formulas.random_numbers import mix
 from memlab.kernels.operands import dropout_settings, inputs
 from memlab.kernels.registry import KernelCall, kernel
 
 _U = np.uint64
 
-device_independent.register("cuda", device_independent.Loops(each, update))
+device_independent.register("cuda", device_independent.Loops(apply_formula, update))
 
 
 @kernel("concat", device="cuda")
 def concat(call: KernelCall) -> None:
-    """Each input into its channels of y."""
+    """Copy each input (B, C_i, ...) into its channels of y (B, sum of C_i, ...)."""
     y, start = call["y"], 0
     for x in inputs(call):
         batch, count = len(x), x.size // len(x)
-        # a slice of a line: one of a larger device array takes Numba as long as it has rows
+        # sliced as a line: Numba slices a device array in a time that grows with its rows
         spans = line(x), pitch(x), line(y)[start:], pitch(y)
-        launch(EACH[same], values(count, batch), *spans, batch, count, 0.0, False)
+        launch(FORMULA_KERNELS[identity], values(count, batch), *spans, batch, count, 0.0, False)
         start += count
 
 
 @kernel("dropout", device="cuda")
 def dropout(call: KernelCall) -> None:
-    """0 with probability p, else ``x / (1 - p)``."""
+    """Compute dropout: 0 with probability p, else ``x / (1 - p)``.
+
+    Shapes: x and y (B, ...).
+    """
     launch_on_values(_dropout, [call["x"], call["y"]], *dropout_settings(call), False)
 
 
 @kernel("dropout.backward", device="cuda")
 def dropout_backward(call: KernelCall) -> None:
-    """The same places are 0, the same are scaled."""
+    """Compute the gradient of dropout: ``dy / (1 - p)`` where forward kept the value, else 0.
+
+    Shapes: dy and dx (B, ...).
+    """
     settings = dropout_settings(call)
     launch_on_values(_dropout, [call["dy"], call["dx"]], *settings, call.accumulate)
 
@@ -51,12 +59,13 @@ def _dropout(
     x: Values, x_pitch: int, y: Values, y_pitch: int, batch: int, count: int, key: int, least: int,
     factor: float, add: bool,
 ) -> None:  # fmt: skip
+    """Apply dropout to every value, with the random numbers of its index."""
     scale, seed = y.dtype.type(factor), mix(_U(key))
     b = cuda.blockIdx.y
     while b < batch:
         i = cuda.grid(1)
         while i < count:
-            kept = dropped(x[_U(b * x_pitch + i)], seed, b * count + i, least, scale)
-            write_or_add(y, _U(b * y_pitch + i), kept, add)
+            value = dropout_value(x[_U(b * x_pitch + i)], seed, b * count + i, least, scale)
+            write_or_add(y, _U(b * y_pitch + i), value, add)
             i += cuda.gridsize(1)
         b += cuda.gridDim.y
