@@ -114,9 +114,9 @@ BAD = [
     (lambda: L.Conv2d(8, 3, stride=-1), "stride must be at least 1, got -1"),
     (lambda: L.Conv2d(8, 3, pad=-1), "pad must be at least 0, got -1"),
     (
-        lambda: L.Conv2d(8, 3, pad="valid"),
+        lambda: L.Conv2d(8, 3, pad="valid"),  # type: ignore[arg-type]  # wrong on purpose
         "pad must be a whole number or 'same', got 'valid'; try pad='same'",
-    ),  # type: ignore[arg-type]  # wrong on purpose
+    ),
     (lambda: L.Conv2d(8, 2, pad="same"), "pad='same' needs an odd kernel, got 2"),
     (lambda: L.Conv2d(8, 2.5), "kernel must be a whole number, got 2.5"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: L.Conv2d(8, 3, groups=3), "3 groups do not divide 8 output channels"),
