@@ -2,6 +2,7 @@
 
 >>> step = memlab.training_step(memlab.zoo.resnet50())
 >>> memlab.plan(step).peak(batch=32)
+2942651620
 """
 
 import sys

@@ -1,7 +1,8 @@
 """Every picture and every widget of memlab; the first one loads anywidget and ipywidgets.
 
 >>> view = memlab.views.memory("resnet50", batch=32)
->>> print(view)
+>>> view.peak
+2942651620
 
 What stands directly in ``memlab/pictures`` is a picture, and its module has the name of its
 function. ``views.pyi`` lists the others, and tells the types of all.

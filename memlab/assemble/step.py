@@ -29,11 +29,20 @@ def training_step(
     algorithm: str = algorithms.DEFAULT,
     threads: int = 1,
 ) -> Step:
-    """One training step of a network, every array in one format.
+    """Return one training step of a network: forward, loss, backward and update, every array in one
+    format.
 
-    ``optimizer`` is sgd, momentum, adagrad, rmsprop or adam: ``memlab.optimizers`` tells what each
-    keeps of a parameter. ``algorithm`` is how convolutions are computed; each of ``threads``
-    holds a workspace.
+    >>> step = memlab.training_step(memlab.zoo.mnist_cnn(), "adam")
+    >>> memlab.plan(step).peak(batch=32)
+    125607588
+
+    Args:
+        network: a network of ``memlab.zoo``, or one that ``memlab.network`` began.
+        optimizer: sgd, momentum, adagrad, rmsprop or adam: ``memlab.optimizers`` has the arrays that
+            each keeps of a parameter.
+        format: the number format of every array, by name.
+        algorithm: the algorithm of the convolutions.
+        threads: threads that a kernel uses; each has a workspace of its own.
 
     Raises:
         InputError: an unknown optimizer, format or algorithm, or no thread.
@@ -55,7 +64,16 @@ def inference_step(
     algorithm: str = algorithms.DEFAULT,
     threads: int = 1,
 ) -> Step:
-    """Forward alone: nothing is kept, no labels, no gradients; the last output stays.
+    """Return forward alone: nothing is kept, no labels, no gradients; the last output stays.
+
+    >>> memlab.plan(memlab.inference_step(memlab.zoo.mnist_cnn())).peak(batch=32)
+    39406632
+
+    Args:
+        network: a network of ``memlab.zoo``, or one that ``memlab.network`` began.
+        format: the number format of every array, by name.
+        algorithm: the algorithm of the convolutions.
+        threads: threads that a kernel uses; each has a workspace of its own.
 
     Raises:
         InputError: an unknown format or algorithm, or no thread.

@@ -96,10 +96,14 @@ def extra_time(t: int, forwards: int, backward: float = 2) -> float:
 
 
 def internal_schedule(t: int, m: int) -> Schedule:
-    """The schedule of ``internal_state(t, m)`` forward steps.
+    """Return the schedule of ``internal_state(t, m)`` forward steps.
 
     >>> internal_schedule(3, 2)
-    (1, 2, 3, -3, -2, 1, -1)
+    (1, 2, 3, -3, 2, -2, -1)
+
+    Args:
+        t: steps of the chain, at least 1.
+        m: slots, at least 1; a slot holds the internal state of one step.
 
     Raises:
         InputError: no whole numbers of at least 1, or more than ten million entries.

@@ -6,8 +6,10 @@ in turn. A place is used again once it is empty: an operation that fills it wait
 empties it (``Op.after``). So the path is a step whose operations lie in streams, and
 ``clocks.streams`` says when each of them starts.
 
->>> path = memlab.data_path(step, 128, buffers=2, disk="0.15 GB/s", link="12 GB/s")
->>> path.images_per_second, path.waits
+>>> step = memlab.training_step(memlab.zoo.alexnet())
+>>> path = memlab.data_path(step, 128, disk="0.15 GB/s", link="12 GB/s", device="titan x")
+>>> print(f"{path.images_per_second:.0f} images/s, of which compute waits {path.waits:.0%}")
+927 images/s, of which compute waits 34%
 """
 
 from __future__ import annotations
@@ -347,7 +349,12 @@ def data_path(
     batches: int = 12,
     seconds: Mapping[str, float] | None = None,
 ) -> PathPlan:
-    """The way of a step's images from a disk to the device, in bytes and in seconds.
+    """Plan the way of a step's images from a disk to the device, in bytes and in seconds.
+
+    >>> step = memlab.training_step(memlab.zoo.resnet18())
+    >>> path = memlab.data_path(step, 32, device="titan x", link="12 GB/s")
+    >>> print(f"{path.images_per_second:.0f} images/s")
+    461 images/s
 
     Files hold raw values, one byte each, so nothing is decoded. With ``augment="host"`` the loader
     converts them, pinned memory and link carry the step's own format; with ``"device"`` they carry

@@ -249,14 +249,22 @@ def clock(
     link: str | float | Link | None = None,
     disk: str | float | None = None,
 ) -> Schedule:
-    """When every operation of a step starts and ends, at a batch.
+    """Return the seconds at which every operation of a step starts and ends, at a batch.
 
-    ``device`` is a machine by name (``memlab.hardware``, ``"recorded"``, ``"here"``); where it is
-    None, this one if ``memlab bench machine`` measured it, else the recorded one;
-    ``link`` is how fast its memory and the host's are connected (``"PCIe 3.0 x16"``,
-    ``"12 GB/s"``), that of the device where it is None. Where maps wait in files, ``disk`` is how
-    fast they are written and read (``"0.5 GB/s"``): then one copy at a time is under way, either
-    way, over the slower of link and disk.
+    >>> step = memlab.training_step(memlab.zoo.resnet18())
+    >>> print(f"{memlab.clock(step, 32, 'titan x').seconds:.3f} s")
+    0.069 s
+
+    Args:
+        step: a step.
+        batch: samples of a step.
+        device: a machine by name (``memlab.hardware``, ``"recorded"``, ``"here"``). None: this one if
+            ``memlab bench machine`` measured it, else the recorded one.
+        link: the link between the memories of device and host (``"PCIe 3.0 x16"``, ``"12 GB/s"``).
+            None: that of the device.
+        disk: where maps wait in files, bytes per second at which they are written and read
+            (``"0.5 GB/s"``): then one copy at a time is under way, either way, over the slower of
+            link and disk.
 
     Raises:
         InputError: no step, or a batch that it does not hold for; a device without the figures

@@ -49,7 +49,9 @@ a first step would be that of compiling."""
 FOLDERS = Internal(NUMBA, "numba.misc.appdirs", "AppDirs", "find the folder of Numba's cache")
 """Folders of Numba's cache. Without them ``memlab doctor`` looks at Numba's other folders."""
 
-UNREADABLE = (OSError, EOFError, pickle.UnpicklingError)
+UNREADABLE = (OSError, EOFError, pickle.UnpicklingError, AttributeError, ImportError)
+"""Errors of a file of the cache that is cut short, or that names a class or a module of an earlier
+version."""
 
 
 def keep_on_disk(kernel: Any, function: Callable[..., Any], digest: str) -> None:

@@ -75,8 +75,20 @@ class PeakDifference:
 def diff(
     before: Ledger, after: Ledger, batch: int, batch_after: int | None = None, memory: str = DEVICE
 ) -> PeakDifference:
-    """Compare two ledgers at their peaks; ``batch_after`` where the second has another batch. A
-    block of a later part of the batch is the same one as in the first.
+    """Compare two ledgers at their peaks. A block of a later part of the batch is the same one as
+    in the first.
+
+    >>> step = memlab.training_step(memlab.zoo.mnist_cnn(), "adam")
+    >>> change = memlab.diff(memlab.plan(step), memlab.plan(memlab.in_place(step)), batch=32)
+    >>> change.change
+    -4231680
+
+    Args:
+        before: a ledger.
+        after: another one.
+        batch: samples of a step of the first, and of the second unless ``batch_after`` is given.
+        batch_after: samples of a step of the second.
+        memory: the memory whose peaks are compared, ``"device:0"`` or ``"host"``.
 
     Raises:
         InputError: no ledgers, or a batch or a memory that one of them does not have.

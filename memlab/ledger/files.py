@@ -76,7 +76,16 @@ def from_dict(data: Any) -> Ledger:
 
 
 def save(ledger: Ledger, path: str | Path) -> None:
-    """Write JSON, all of it or nothing; ``load`` gives the same ledger back.
+    """Write a ledger as JSON, all of it or nothing; ``memlab.load`` returns the same ledger.
+
+    >>> ledger = memlab.plan(memlab.training_step(memlab.zoo.mnist_cnn()))
+    >>> memlab.save(ledger, "plan.json")
+    >>> memlab.load("plan.json") == ledger
+    True
+
+    Args:
+        ledger: the ledger.
+        path: the file; one that is there is replaced.
 
     Raises:
         InputError: no ledger, one that no file holds, no path, or a place that cannot be written
@@ -126,7 +135,14 @@ def write(path: str | Path, content: str) -> None:
 
 
 def load(path: str | Path) -> Ledger:
-    """Read what ``save`` wrote.
+    """Return the ledger that ``memlab.save`` wrote.
+
+    >>> memlab.save(memlab.plan(memlab.training_step(memlab.zoo.mnist_cnn())), "plan.json")
+    >>> memlab.load("plan.json").peak(batch=32)
+    99046012
+
+    Args:
+        path: the file.
 
     Raises:
         InputError: the file is not there, or holds no ledger.

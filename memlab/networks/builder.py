@@ -376,8 +376,20 @@ def network(
     tokens: int | None = None,
     vocabulary: int | None = None,
 ) -> Handle:
-    """Start a network: the handle of its input, ``image=(C, H, W)``, ``features=F``,
-    ``sequence=(T, F)``, or ``tokens=T`` with ``vocabulary=V``: T whole numbers below V.
+    """Begin a network: return the handle of its input, whose methods add layers.
+
+    >>> memlab.network("two layers", features=784).linear(100).relu().linear(10).cross_entropy()
+    <two layers: 4 layers, 79,510 parameters, input 784>
+
+    Args:
+        name: its name, by which plans call it.
+        image: the shape (C, H, W) of an image.
+        features: the number F of values of a vector.
+        title: its name in pictures; the name where it is empty.
+        variant: the form of a network that has several.
+        sequence: the shape (T, F) of a sequence.
+        tokens: the number T of tokens, whole numbers below ``vocabulary``.
+        vocabulary: the number of words, with ``tokens``.
 
     Raises:
         InputError: no input shape, several, or an extent below 1.

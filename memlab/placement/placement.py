@@ -240,12 +240,22 @@ class Placement:
 def place(step: Step, batch: int, how: str = "best", alignment: int = 64) -> Placement:
     """Give everything that is born in a step an address in one arena, workspace too.
 
-    See ``arrange`` for the ways. What is alive before the step, or lies in another memory than
-    ``device:0``, has no address here.
+    Tensors that are alive before the step, or lie in another memory than ``device:0``, have no
+    address here.
+
+    >>> step = memlab.training_step(memlab.zoo.resnet18())
+    >>> memlab.place(step, 32).arena >= memlab.place(step, 32).lower_bound
+    True
+
+    Args:
+        step: a step.
+        batch: samples of a step.
+        how: the way of placing: ``"best"``, or another one of ``arrange``.
+        alignment: bytes that every address is a multiple of.
 
     Raises:
         InputError: no step, a bad batch, one that the step does not hold for, an unknown way, or
-            what ``arrange`` refuses.
+            a load that ``arrange`` refuses.
     """
     return arrange(blocks(step, batch), how, alignment)
 

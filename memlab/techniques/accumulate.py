@@ -35,7 +35,7 @@ MOST = 1024
 )  # fmt: skip
 @paused()
 def accumulate(step: Step, parts: int = 2) -> Step:
-    """The same step for ``parts`` times as many samples: its batch is that of one part.
+    """Return the step for ``parts`` times as many samples: its batch is that of one part.
 
     ``plan(accumulate(step, 2)).peak(128)`` is of a step that learns from 256 samples. Loss and
     gradients are those of the mean over all of them, up to rounding, where no layer looks at the
@@ -50,6 +50,10 @@ def accumulate(step: Step, parts: int = 2) -> Step:
 
     It comes after formats, recompute and offload, before or after in place; what these decided at
     a batch, they decided for one part, without the gradients of the parts before.
+
+    >>> step = memlab.training_step(memlab.zoo.mnist_cnn(), "adam")
+    >>> memlab.plan(memlab.accumulate(step, 4)).peak(8) < memlab.plan(step).peak(32)
+    True
 
     Source: Ott et al. 2018, "Scaling Neural Machine Translation" (arXiv 1806.00187); with ``parts``
     as the micro-batches of Huang et al. 2019, GPipe (arXiv 1811.06965).

@@ -50,19 +50,30 @@ def lowering(
     times: Times | None = None,
     device: str | Machine = "cpu",
 ) -> Step:
-    """The same step with its convolutions computed by ``algorithm``, or each by the fastest.
+    """Return the step with its convolutions computed by ``algorithm``, or each by the fastest.
 
     Without an algorithm, every operation takes the fastest one at ``batch`` that has a kernel on
-    ``device`` (``"cpu"`` or ``"cuda"``) and whose workspace is at most ``limit`` (bytes, or
-    ``"64 MiB"``; no limit where it is ``None``). The direct one always fits. Seconds follow from
-    the rates that ``memlab bench machine`` measured here (``clocks.roofline``), and an operation
-    keeps its algorithm unless another one is faster by more than the samples of that measurement
-    lay apart. Rates of another machine, or of one thread where the step has several, do not tell
-    the fastest one here: by them an operation changes its algorithm only where the limit has no
-    room for it. The operations in ``times`` take the fastest of the algorithms that have a time
-    there. Where ``device`` names a machine (``"titan x"``, ``"recorded"``), its rates decide, and
-    on one that is known by its figures all algorithms are tried. A note of the step says whose
-    rates they are.
+    ``device`` and whose workspace is at most ``limit``. The direct one always fits. Seconds follow
+    from the rates that ``memlab bench machine`` measured here (``clocks.roofline``), and an
+    operation keeps its algorithm unless another one is faster by more than the samples of that
+    measurement lay apart. Rates of another machine, or of one thread where the step has several, do
+    not tell the fastest one here: by them an operation changes its algorithm only where the limit
+    has no room for it. A note of the step says whose rates they are.
+
+    >>> step = memlab.training_step(memlab.zoo.resnet18())
+    >>> memlab.plan(memlab.lowering(step, "im2col-batch")).peak(32) > memlab.plan(step).peak(32)
+    True
+
+    Args:
+        step: a step, before recompute, offload and in place.
+        algorithm: the algorithm of every convolution that it can compute, as ``"direct"``.
+        batch: without an algorithm, the batch that the choice is made at and holds for.
+        limit: the most workspace of an operation, in bytes or as ``"64 MiB"``; None: no limit.
+        times: seconds by operation and algorithm; these operations take the fastest of the
+            algorithms that have a time there.
+        device: ``"cpu"`` or ``"cuda"``, whose kernels are chosen from; or a machine (``"titan x"``,
+            ``"recorded"``) whose rates decide. On one that is known by its figures all algorithms
+            are tried.
 
     Raises:
         InputError: no algorithm and no batch, or both; an unknown name; no amount of memory; a

@@ -12,9 +12,17 @@ from memlab.techniques.registry import Order, technique
 
 @technique(Order.LAST, "no reuse", "free nothing: what all reuse is compared with", compared=True)
 def no_reuse(step: Step) -> Step:
-    """The same step, in which nothing that is born is freed; workspace is, after its operation.
+    """Return the step in which nothing that is born is freed (A9, D2); workspace is freed after its
+    operation.
 
-    It is what a framework would hold that never gave a block to a second tensor.
+    It takes the memory of a framework that never gave a block to a second tensor.
+
+    >>> step = memlab.training_step(memlab.zoo.resnet18())
+    >>> print(f"{memlab.plan(memlab.no_reuse(step)).peak(32) / memlab.plan(step).peak(32):.1f} times")
+    2.7 times
+
+    Args:
+        step: a step.
 
     Raises:
         InputError: no step.

@@ -4,12 +4,14 @@ damaged."""
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import numba
 import pytest
 
 from memlab.kernels.cpu import compile as compiling
@@ -85,6 +87,16 @@ def test_a_file_that_ends_early_is_no_error(ending: str, length: int, compiled: 
     assert files
     for file in files:
         file.write_bytes(file.read_bytes()[:length])
+    assert printed(CALL, compiled) == "7 0\n"
+
+
+def test_a_file_that_names_a_class_of_an_earlier_version_is_no_error(compiled: Path) -> None:
+    """Numba reads all of an index before it looks whether the index is still fresh."""
+    indices = [*(compiled / "cache").rglob("*.nbi")]
+    assert indices
+    for index in indices:
+        lost = pickle.dumps(compiling.compiled).replace(b"compiled", b"was_here")
+        index.write_bytes(pickle.dumps(numba.__version__) + lost)
     assert printed(CALL, compiled) == "7 0\n"
 
 

@@ -29,12 +29,21 @@ def record(
     optimizer: str | Callable[[Any], Any] = "momentum",
     **options: Any,
 ) -> Step:
-    """One training step of a PyTorch model, as a plan for any batch.
+    """Record one training step of a PyTorch model, as a step that holds for any batch.
 
     It is the second step: the optimizer has its state. Nothing is allocated and nothing computed
     where fake tensors can stand for the real ones; where not (a branch on data, NumPy in forward),
     two small batches are run, and a note of the step says so. Plan it, look at it and rewrite it
     as any other step; ``memlab.run`` has no kernels for it.
+
+    >>> from torch import nn, randn, randint
+    >>> step = memlab.record(
+    ...     lambda: nn.Linear(784, 10),
+    ...     lambda batch: (randn(batch, 784), randint(10, (batch,))),
+    ...     nn.functional.cross_entropy,
+    ... )
+    >>> memlab.plan(step).peak(32) > 4 * 32 * 784
+    True
 
     Args:
         build: gives the model, an ``nn.Module``.

@@ -37,7 +37,14 @@ def explain(
     """Explain the peak of a PyTorch model's training step: the peak, the largest batch that fits,
     and the cheapest change that makes the batch fit.
 
-    >>> memlab.explain(model, lambda B: (torch.randn(B, 3, 224, 224), torch.randint(1000, (B,))))
+    >>> from torch import nn, randn, randint
+    >>> view = memlab.explain(
+    ...     nn.Linear(784, 10),
+    ...     lambda batch: (randn(batch, 784), randint(10, (batch,))),
+    ...     progress=False,
+    ... )
+    >>> print(view.rows.model.label)
+    Linear
 
     The step is recorded without memory and without arithmetic (``memlab.frontends.torch.record``),
     so the card need not be there. As the last line of a notebook cell the result is a live view;

@@ -49,7 +49,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, cleandoc
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from memlab import strings
@@ -542,11 +542,13 @@ def _parameter(setting: Setting[Any], positional: bool) -> Parameter:
 
 
 def _documented(view: type[View[Any]]) -> str:
-    """The text of the function: what the class says first, then each argument."""
-    head = (view.__doc__ or "").strip().partition("\n\n")[0]
+    """Docstring of the function: the first paragraph of the class and its example, then the
+    arguments."""
+    head, *others = cleandoc(view.__doc__ or "").split("\n\n")
+    example = [part for part in others if part.startswith(">>>")]
     lines = [f"    {name}: {view.settings[name].doc}." for name in signature(view).parameters]
     raises = "Raises:\n    InputError: a value that is not allowed."
-    return "\n".join([head, "", "Args:", *lines, "", raises])
+    return "\n\n".join([head, *example, "\n".join(["Args:", *lines]), raises])
 
 
 def maker(view: type[V]) -> Callable[..., V]:

@@ -114,7 +114,7 @@ def three_digits_of_sum(total: int, parts: Sequence[int]) -> tuple[str, list[str
     """The total in three digits, always as many of them, and its parts in its unit with one more
     decimal: added up, they round to it.
 
-    >>> few(513_840_000, [411_400_000, 102_440_000])
+    >>> three_digits_of_sum(513_840_000, [411_400_000, 102_440_000])
     ('514 MB', ['411.4', '102.4'])
     """
     unit = next((u for u in ("TB", "GB", "MB") if abs(total) >= _least(u)), "B")

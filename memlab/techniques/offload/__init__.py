@@ -63,12 +63,17 @@ def offload(
     link: str | float | Link | None = None,
     in_place: bool = False,
 ) -> Step:
-    """The same step, in which feature maps wait in host memory until backward needs them.
+    """Return the step in which feature maps wait in host memory until backward needs them.
 
     A map goes to the host beside the last operation of forward that reads it, and comes back during
     backward. Both copies run beside the operations: so the device holds fewer bytes and the host
     more, and a step takes longer only where an operation has to wait for a copy. Gradients are the
     same, bit for bit, as long as convolutions keep their algorithms.
+
+    >>> step = memlab.training_step(memlab.zoo.resnet18())
+    >>> ledger = memlab.plan(memlab.offload(step, "conv"))
+    >>> ledger.peak(32), ledger.peak(32, "host")
+    (572099812, 234422272)
 
     Which maps go is said in one of three ways: by a policy of vDNN, by name, or by what the device
     has room for, which is a search::

@@ -50,10 +50,14 @@ def recompute(
     in_place: bool = False,
     device: str | Machine | None = None,
 ) -> Step:
-    """The same step, in which some feature maps are dropped in forward and computed again.
+    """Return the step in which some feature maps are dropped in forward and computed again.
 
     Gradients and parameters are the same, bit for bit: dropout draws what it drew before, and a
     batch norm moves its running statistics once.
+
+    >>> step = memlab.training_step(memlab.zoo.resnet18())
+    >>> memlab.plan(memlab.recompute(step)).peak(32) / memlab.plan(step).peak(32) < 0.75
+    True
 
     Args:
         step: a step, before ``in_place``; one without backward stays as it is.

@@ -43,8 +43,14 @@ def fit_model(
     modules of which none lies in another, the one that takes the fewest seconds is found by a
     mixed-integer program. Then the wrapped model is recorded, and that is what the recipe promises.
 
-    >>> recipe = memlab.fit_model(build, make_batch, loss, "adam", batch=32, memory="10GB")
-    >>> model = recipe.apply(build())
+    >>> from torch import nn, randn, randint
+    >>> build = lambda: nn.Sequential(*[nn.Sequential(nn.Linear(64, 64), nn.ReLU())] * 4)
+    >>> make_batch = lambda batch: (randn(batch, 64), randint(64, (batch,)))
+    >>> recipe = memlab.fit_model(
+    ...     build, make_batch, nn.functional.cross_entropy, "sgd", batch=512, memory="1 GB"
+    ... )
+    >>> recipe.peak <= 10**9, type(recipe.apply(build())).__name__
+    (True, 'Sequential')
 
     Args:
         build: gives the model, an ``nn.Module``.
