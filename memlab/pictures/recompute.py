@@ -1,9 +1,10 @@
-"""What recomputing a step does to its memory over time: a staircase of what is kept, and waves.
+"""Memory of a step over time under recompute: a staircase of kept maps, and a wave per segment.
 
-Forward keeps the outputs of some stages, its checkpoints. Backward makes the maps between two of
-them again, one segment at a time. ``Schedules`` has a step at a batch with all of them: a wave for
-every k, and the best ones of its chain of stages, which are found once, when a budget asks. The
-view shows one of them over time, and the peak of all beside it.
+Forward keeps the outputs of some stages (checkpoints) alone. Backward computes the feature maps
+between two checkpoints again, one segment at a time. ``Schedules`` holds a step at a batch and its
+schedules: one for every k (each k-th stage is a checkpoint), and the best ones of the chain of
+stages, which are searched once, when a budget asks for them. The view draws one schedule over time,
+and the peaks of all schedules beside it.
 """
 
 from __future__ import annotations
@@ -68,7 +69,11 @@ LITTLE = 0.1
 
 @dataclass(frozen=True, eq=False)
 class RerunSegment:
-    """Operations that run again without a pause, and the bytes of maps that they make."""
+    """A run of operations that are computed again without a pause, and the bytes of maps they make.
+
+    ``first`` and ``last`` are places in the order of operations, ``stages`` the first and the last
+    stage they belong to, counted from 1. ``nbytes`` counts the maps that outlive the segment.
+    """
 
     first: int
     last: int
@@ -78,10 +83,12 @@ class RerunSegment:
 
 @dataclass(frozen=True, eq=False)
 class Wave:
-    """One schedule of a step: its blocks, and its slices inside every operation.
+    """One schedule of a step: the lives of its blocks, and the bytes of each part inside every
+    operation.
 
-    ``k`` is its segment in stages, 0 where it is no schedule of every k-th; ``stage`` is that of
-    every operation of the step, from 1, 0 for the updates.
+    ``k`` is the distance of its checkpoints in stages, 0 for a schedule that does not keep every
+    k-th. ``stage`` has the stage of every operation of the step, counted from 1, and 0 for the
+    updates.
     """
 
     lives: Lives
@@ -91,29 +98,30 @@ class Wave:
 
     @property
     def peak(self) -> int:
-        """The most bytes inside one operation."""
+        """Largest number of bytes alive inside one operation."""
         return self.lives.peak
 
     @property
     def cost(self) -> int:
-        """Nanoseconds by the clock."""
+        """Nanoseconds of the whole schedule, planned by the clock."""
         return self.lives.cost
 
     @cached_property
     def at(self) -> int:
-        """The operation of the peak, by its place in the order; the first of them."""
+        """Place of the peak's operation in the order of operations; the first one of equal peaks."""
         return int(self.lives.timeline.argmax())
 
     @cached_property
     def backward(self) -> int:
-        """Where backward begins, by place in the order."""
+        """Place in the order of operations at which backward begins."""
         ops = self.liveness.step.ops
         later = [ops[index].phase is Phase.BACKWARD for index in self.lives.order.tolist()]
         return int(np.argmax(self.lives.again | np.array(later)))
 
     @cached_property
     def lines(self) -> dict[str, Column]:
-        """The bytes of every part inside every operation; they add up to the timeline."""
+        """Bytes of every part of ``PARTS`` inside every operation; the parts add up to the
+        timeline."""
         lives, count = self.lives, len(self.lives.order)
         parts = [PARTS[number] for number in self._parts.tolist()]
         lines = bytes_by_part(parts, lives.nbytes, lives.birth, lives.death, count)
@@ -121,7 +129,7 @@ class Wave:
 
     @cached_property
     def _parts(self) -> Column:
-        """The part that each block belongs to, by its number in ``PARTS``."""
+        """Part that each block belongs to, as its index in ``PARTS``."""
         lives, tensors = self.lives, self.liveness.tensors
         fixed = np.array(
             [_fixed(tensor.role, tensor.storage.size.per_sample) for tensor in tensors]
@@ -133,34 +141,39 @@ class Wave:
 
     @property
     def parts(self) -> dict[str, int]:
-        """The bytes of every part at the peak."""
+        """Bytes of every part at the peak, by name."""
         return {part: int(line[self.at]) for part, line in self.lines.items()}
 
     @property
     def floor(self) -> int:
-        """The bytes at the peak that do not grow with the batch."""
+        """Bytes at the peak that do not grow with the batch."""
         return sum(self.parts[name] for name in FLOOR)
 
     @property
     def operation(self) -> str:
-        """The name of the operation of the peak."""
+        """Name of the operation of the peak, marked where that operation runs for the second time."""
         order = self.lives.order[: self.at + 1]
         times = int((order == order[-1]).sum()) - 1
         return f"{self.liveness.step.ops[order[-1]].name}{repeated(times)}"
 
     @property
     def point(self) -> tuple[int, int]:
-        """Bytes and nanoseconds."""
+        """Peak in bytes and time in nanoseconds."""
         return self.peak, self.cost
 
     def layers(self, longest: float, count: int) -> list[MountainLayer[str]]:
-        """Its parts over so many columns of time, which last ``longest`` together."""
+        """Return the parts as layers of a mountain over ``count`` columns of time.
+
+        Args:
+            longest: nanoseconds that all columns last together.
+            count: number of columns.
+        """
         ends = np.cumsum(self.lives.times) * (count / longest)
         return pile_over_time(self.lines, ends, count)
 
     @property
     def segments(self) -> Iterator[RerunSegment]:
-        """What runs again without a pause, in order."""
+        """Segments that are computed again without a pause, in the order of time."""
         again, lives = self.lives.again, self.lives
         for repeats, run in groupby(range(len(again)), key=again.__getitem__):
             places = list(run)
@@ -173,7 +186,7 @@ class Wave:
 
 
 def _fixed(role: Role, per_sample: int) -> int:
-    """The part of a storage that is told by its role, or -1."""
+    """Return the index in ``PARTS`` of a storage whose role alone decides its part, otherwise -1."""
     if not per_sample:
         name = role.value if role.value in FLOOR else "rest"
         return PARTS.index(name)
@@ -184,7 +197,11 @@ def _fixed(role: Role, per_sample: int) -> int:
 
 
 class Schedules:
-    """A step at a batch, and what its schedules take; each is found once.
+    """Schedules of a step at a batch, with the memory and the time of each; each is planned once.
+
+    Args:
+        step: a training step without techniques.
+        batch: samples of the mini-batch.
 
     Raises:
         InputError: a step that keeps nothing or is one stage, or a batch that it does not hold for.
@@ -204,33 +221,39 @@ class Schedules:
 
     @property
     def label(self) -> str:
-        """The network, for people."""
+        """Display name of the network."""
         return self.step.label or self.step.network
 
     @property
     def subject(self) -> str:
-        """``'ResNet-50 v1.5, batch 32'``."""
+        """Network and batch in words: ``'ResNet-50 v1.5, batch 32'``."""
         return text_of("subject", network=self.label, batch=f"{self.batch:,}")
 
     @property
     def planned(self) -> str:
-        """Where its time comes from."""
+        """Sentence on the machine whose rates the times are planned with."""
         rates = roofline.rates()
         key = "planned_here" if rates.here else "planned"
         return text_of(key, machine=rates.processor, date=rates.machine["date"])
 
     def wave(self, operations: Sequence[int], k: int = 0) -> Wave:
-        """The wave of an order of operations."""
+        """Return the wave of an order of operations.
+
+        Args:
+            operations: indices into the operations of the step; an index that comes twice runs
+                twice.
+            k: distance of the checkpoints in stages, 0 for another kind of schedule.
+        """
         return Wave(self.liveness.of(operations), self.liveness, self.stage, k)
 
     @cached_property
     def plain(self) -> Wave:
-        """The step as it is."""
+        """Wave of the step without recompute."""
         return self.wave(range(len(self.step.ops)))
 
     @cached_property
     def every(self) -> dict[int, Wave]:
-        """Every k-th stage kept, for all k."""
+        """Waves of the schedules that keep every k-th stage, by k from 1 to at most ``MOST``."""
         last = min(MOST, self.stages - 1)
         return {k: self._every(k) for k in range(1, last + 1)}
 
@@ -239,28 +262,31 @@ class Schedules:
 
     @property
     def rule(self) -> int:
-        """The k of the rule for stages that are all alike: the root of their number."""
+        """The k of the rule for stages that are all alike: the root of the number of stages."""
         return segments.root(self.stages)
 
     @cached_property
     def best(self) -> Wave:
-        """The least peak of all k; of equal ones the fastest."""
+        """Wave with the least peak of all k; of equal peaks the fastest."""
         return min(self.every.values(), key=lambda wave: wave.point)
 
     @cached_property
     def longest(self) -> int:
-        """Nanoseconds of the slowest of all k."""
+        """Nanoseconds of the slowest schedule of all k and of the plain step."""
         return max(wave.cost for wave in (self.plain, *self.every.values()))
 
     @cached_property
     def points(self) -> int:
-        """How many best schedules the chain has."""
+        """Number of best schedules (bytes against time) that the chain of stages has."""
         return len(chain_optimum.frontier(self.cuts.chain(self.batch)))
 
     @cached_property
     def frontier(self) -> tuple[Wave, ...]:
-        """The best schedules of whole stages (fact E6) as they are planned, from the least bytes to
-        the least time; where there are many, some of them.
+        """Best schedules of whole stages (fact E6), planned, from the least bytes to the least
+        time.
+
+        Where the chain has more than ``TRIED`` of them, ``FEW`` are planned. The plain step is
+        among them, and a schedule that another one beats in bytes and time is left out.
 
         Raises:
             InputError: the chain is too long for the search.
@@ -278,10 +304,10 @@ class Schedules:
         return tuple(kept)
 
     def within(self, budget: int) -> Wave:
-        """The fastest of the best schedules whose peak is at most a budget.
+        """Return the fastest of the best schedules whose peak is at most ``budget`` bytes.
 
         Raises:
-            InputError: the least takes more.
+            InputError: the least peak is larger.
         """
         least = self.frontier[0].peak
         if budget < least:
@@ -292,19 +318,20 @@ class Schedules:
         return max((w for w in self.frontier if w.peak <= budget), key=lambda wave: wave.peak)
 
     def more(self, wave: Wave) -> str:
-        """How much longer than plain it takes: ``'35 %'``."""
+        """Return the time that a wave takes longer than the plain step: ``'35 %'``."""
         return f"{100 * (wave.cost / self.plain.cost - 1):.0f} %"
 
 
 class NamedStep:
-    """A step, and the name by which it was asked for, empty where it was given."""
+    """A training step with the network's name it was asked for by; the name is empty for a given
+    step."""
 
     def __init__(self, step: Step, name: str = "") -> None:
         self.step, self.name = step, name
 
 
 def subject(given: object) -> NamedStep:
-    """A network by its name, a network or a step as a subject; the same one for the same name.
+    """Return the named step of a network's name, of a network or of a step; a name is built once.
 
     Raises:
         InputError: none of these, or a step with techniques in it.
@@ -330,7 +357,7 @@ def _named(name: str) -> NamedStep:
 
 @lru_cache(maxsize=8)
 def schedules(named_step: NamedStep, batch: int) -> Schedules:
-    """All schedules of a subject at a batch; those of the last few are kept.
+    """Return all schedules of a step at a batch; the last few are cached.
 
     Raises:
         InputError: as ``Schedules``.
@@ -343,8 +370,11 @@ def schedules(named_step: NamedStep, batch: int) -> Schedules:
 
 @dataclass(frozen=True, eq=False)
 class Waves(Study):
-    """One schedule beside the plain step and the others of its kind: of every k-th stage, or, with
-    a ``budget`` in bytes, of the best ones."""
+    """One schedule beside the plain step and the other schedules of its kind.
+
+    Without a ``budget`` these keep every k-th stage; with one, in bytes, they are the best
+    schedules of the chain of stages.
+    """
 
     all: Schedules
     wave: Wave
@@ -352,16 +382,21 @@ class Waves(Study):
 
     @property
     def others(self) -> tuple[Wave, ...]:
-        """All of its kind: every k, or the best schedules from the least bytes on."""
+        """All schedules of this kind: one for every k, or the best schedules from the least bytes
+        on."""
         if self.budget is not None:
             return self.all.frontier
         return tuple(self.all.every.values())
 
     @property
     def state(self) -> str:
-        """What it is an example of: ``'budget'``, ``'floor'`` (no k saves much), ``'first'`` (the
-        best k is 1, and not the rule's), ``'best'``, ``'few'`` (k too large: too few checkpoints),
-        ``'many'`` (k too small), ``'other'``."""
+        """Name of the finding that this schedule shows, which picks the texts.
+
+        ``'budget'``: a schedule within a budget; ``'floor'``: no k saves much; ``'first'``: the
+        best k is 1, and not the rule's; ``'best'``: the least peak; ``'few'``: k is too large,
+        there are too few checkpoints; ``'many'``: k is too small, there are too many; ``'other'``:
+        none of these.
+        """
         wave, best, plain = self.wave, self.all.best, self.all.plain
         if self.budget is not None:
             return "budget"
@@ -381,12 +416,12 @@ class Waves(Study):
 
     @property
     def sentences(self) -> list[str]:
-        """What to see, then what is alive at the peak, exactly."""
+        """Sentence on the finding, and one with the exact bytes that are alive at the peak."""
         return [text_of(f"see.{self.state}"), self.exactly]
 
     @property
     def exactly(self) -> str:
-        """Bytes and time, with every digit."""
+        """Sentence with peak, parts and time of the schedule, in exact bytes."""
         wave, plain, parts = self.wave, self.all.plain, self.wave.parts
         sizes = {name: units.exact(parts[name]) for name in PARTS if name not in FLOOR}
         how = "budget" if self.budget is not None else "every"
@@ -414,7 +449,11 @@ class Waves(Study):
         return [self.all.planned]
 
     def rows(self) -> list[list[str]]:
-        """The others with every byte: k or bytes, peak, floor, kept, again, gradient maps, time."""
+        """Return a table of the other schedules in exact bytes, its heads in the first row.
+
+        The columns are k (empty under a budget), peak, floor, kept maps, maps made again, gradient
+        maps, and the change in time.
+        """
         keys = ("peak", "floor", "kept", "again", "gradient_map", "time")
         rows = [["k" if self.budget is None else "", *(text_of(f"head.{key}") for key in keys)]]
         for wave in self.others:
@@ -425,7 +464,7 @@ class Waves(Study):
 
 
 def text_of(key: str, /, **values: object) -> str:
-    """A text about recomputing."""
+    """Return a text of this picture by its key."""
     return strings.get(f"recompute.{key}", **values)
 
 
@@ -456,7 +495,8 @@ def _all(now: State) -> Schedules:
 
 
 def stops(schedules: Schedules) -> list[int]:
-    """The least possible peak, and round budgets from there up to the plain one."""
+    """Return the budgets in bytes at which a slider stops: the least peak, then round ones to the
+    plain peak."""
     plain, least = schedules.plain.peak, schedules.frontier[0].peak
     steps = (factor * 10**power for power in range(18) for factor in (1, 2, 5))
     step = next(step for step in steps if plain - least <= STOPS * step)
@@ -464,26 +504,34 @@ def stops(schedules: Schedules) -> list[int]:
 
 
 def _halfway(now: State) -> int:
-    """A stop between the least peak and the plain one."""
+    """Return the budget of a slider's stop halfway between the least peak and the plain one."""
     schedules = _all(now)
     middle = (schedules.frontier[0].peak + schedules.plain.peak) // 2
     return next(stop for stop in stops(schedules) if stop >= middle)
 
 
 def of_subjects(**given: Any) -> Setting[NamedStep]:
-    """The setting of what is recomputed."""
+    """Return the setting that takes the network or step to recompute."""
     return Setting(
         doc="a name of ``memlab.zoo``, a network or a step of yours",
         default="resnet50",
         check=subject,
         code="plain",
-        write=lambda schedules: repr(schedules.name) if schedules.name else "step",
+        write=lambda step: repr(step.name) if step.name else "step",
         **given,
     )
 
 
 class Recompute(View[Waves]):
-    """What recomputing a step saves, as waves over time, for every k or within a budget."""
+    """Memory and time of a step under recompute, as waves over time, for every k or within a
+    budget.
+
+    >>> view = memlab.views.recompute("resnet50", k=4)
+    >>> view.peak
+    1581468900
+    >>> view.rows.all.plain.peak
+    2942651620
+    """
 
     name, made_by, widest = "recompute", "recompute", 960
     positional = ("what", "k", "batch")
@@ -565,18 +613,18 @@ class Recompute(View[Waves]):
         return f"{rows.all.subject}. {rows.title}."
 
     def compose(self, scene: PageState) -> Page:
-        schedules, listed = self.rows_of(scene.now), scene.now.numbers
-        heads, *rows = schedules.rows()
+        waves, listed = self.rows_of(scene.now), scene.now.numbers
+        heads, *rows = waves.rows()
         blocks: list[PageBlock] = [
-            Paragraphs(schedules.title, 20, bold=True, gap=3),
-            Paragraphs(schedules.sentences[0], 13),
-            _waves(schedules),
-            _strip(schedules),
-            Unnamed(list(_key(schedules)), gap=4),
-            Paragraphs([schedules.exactly, *schedules.notes], drawn=listed, gap=10),
+            Paragraphs(waves.title, 20, bold=True, gap=3),
+            Paragraphs(waves.sentences[0], 13),
+            _waves(waves),
+            _strip(waves),
+            Unnamed(list(_key(waves)), gap=4),
+            Paragraphs([waves.exactly, *waves.notes], drawn=listed, gap=10),
             Table(heads, rows, drawn=listed, gap=8),
         ]
-        return Page(schedules.title, blocks, scene.width, self.says(scene), titled=False)
+        return Page(waves.title, blocks, scene.width, self.says(scene), titled=False)
 
 
 recompute = maker(Recompute)
@@ -586,7 +634,8 @@ recompute = maker(Recompute)
 
 
 def _waves(waves: Waves) -> Chart:
-    """Bytes over time on the left, the peaks of all k on the right, on one axis of bytes."""
+    """Return the chart: bytes over time on the left, the peaks of all schedules on the right, one
+    axis."""
     wave, mountain = waves.wave, mountain_of(waves)
     peak, limit = mountain.at(mountain.top), waves.budget
     marks: list[Mark] = [
@@ -609,7 +658,8 @@ def _waves(waves: Waves) -> Chart:
 
 
 def mountain_of(waves: Waves) -> Mountain:
-    """The wave of now over time, and dashed that of the plain step."""
+    """Return the mountain of the chosen schedule over time, with the plain step as a dashed
+    outline."""
     layers, plain = (wave.layers(waves.all.longest * WIDE / TIME, WIDE)
                      for wave in (waves.wave, waves.all.plain))  # fmt: skip
     slices = [DrawnLayer(low, high, PAINT[part], name_of(part)) for part, low, high in layers]
@@ -619,28 +669,29 @@ def mountain_of(waves: Waves) -> Mountain:
 
 
 def name_of(part: str) -> str:
-    """The name of a part of a wave."""
+    """Return the display name of a part of a wave."""
     if part in FLOOR:
         return StackPart(Role.PARAMETER_GRADIENT if part == "rest" else Role(part), False).label
     return text_of({"again": "made", "gradient_map": "gradients"}.get(part, part))
 
 
 def _key(waves: Waves) -> Iterator[tuple[Paint, str]]:
-    """The parts of all waves, for those without room for their name."""
+    """Yield a legend entry for each part that some schedule has bytes of at its peak."""
     for part in PARTS:
         if any(wave.parts[part] for wave in waves.others):
             yield PAINT[part], name_of(part)
 
 
 def _again(waves: Waves, high: float) -> Iterator[Mark]:
-    """Where operations run again, as a faint column that says which."""
+    """Yield a faint column for each segment that runs again, which names its stages on hover."""
     for first, last, fact in _repeats(waves):
         yield Rect(first, last, 0, high, SHADE, edge=0)
         yield Rect(first, last, 0, high, "target", fact=fact)
 
 
 def _repeats(waves: Waves) -> Iterator[tuple[float, float, Fact]]:
-    """The segments in columns of time, and what each makes."""
+    """Yield the left and right end of each segment in columns of time, and the fact on the maps it
+    makes."""
     ends = _ends(waves)
     for segment in waves.wave.segments:
         first, last = segment.stages
@@ -650,12 +701,12 @@ def _repeats(waves: Waves) -> Iterator[tuple[float, float, Fact]]:
 
 
 def _ends(waves: Waves) -> Floats:
-    """The columns at which the operations end, after a 0."""
+    """Return the columns at which the operations end, after a leading 0."""
     return np.concatenate(([0], np.cumsum(waves.wave.lives.times))) * (TIME / waves.all.longest)
 
 
 def _phases(waves: Waves, high: float) -> Iterator[Mark]:
-    """Brackets over forward and backward, and the head of the bars."""
+    """Yield brackets over forward and backward, and the heading of the bars."""
     ends = _ends(waves)
     yield from phases(float(ends[waves.wave.backward]), float(ends[-1]))
     head = text_of("each" if waves.budget is None else "each_budget")
@@ -663,7 +714,7 @@ def _phases(waves: Waves, high: float) -> Iterator[Mark]:
 
 
 def _slots(waves: Waves) -> list[tuple[float, float]]:
-    """The left and the right end of every bar."""
+    """Return the left and right end of every bar, in columns."""
     count = len(waves.others)
     pitch = BARS / count
     return [
@@ -672,12 +723,12 @@ def _slots(waves: Waves) -> list[tuple[float, float]]:
 
 
 def _bar(waves: Waves) -> tuple[float, float]:
-    """That of the present one."""
+    """Return the left and right end of the chosen schedule's bar."""
     return _slots(waves)[waves.others.index(waves.wave)]
 
 
 def _bars(waves: Waves, high: float) -> Iterator[Mark]:
-    """A stack for each, the present one framed and the least one named."""
+    """Yield a stacked bar for each schedule; the chosen one is framed, the least one named."""
     slots, others = _slots(waves), waves.others
     low = np.zeros(len(others))
     for name in PARTS:
@@ -698,7 +749,8 @@ def _bars(waves: Waves, high: float) -> Iterator[Mark]:
 
 
 def _targets(waves: Waves, high: float) -> Iterator[Mark]:
-    """Each bar says its bytes and its time; a press takes its k, or its bytes as the budget."""
+    """Yield a target over each bar that tells its bytes and time; a press takes its k or its
+    budget."""
     for slot, wave in zip(_slots(waves), waves.others, strict=True):
         if waves.budget is None:
             said, send = text_of("bar", k=wave.k), ("k", wave.k)
@@ -709,7 +761,7 @@ def _targets(waves: Waves, high: float) -> Iterator[Mark]:
 
 
 def _parts_named(waves: Waves) -> Iterator[Mark]:
-    """The names of floor and of what is kept, left of the bars, at their height in the first."""
+    """Yield the names of the floor and of the kept maps, left of the bars."""
     first = waves.others[0].parts
     floor = sum(first[name] for name in FLOOR)
     yield ChartText(TIME + GAP, floor / 2, text_of("floor"), 11, "end", dx=-4, dy=4)
@@ -720,9 +772,10 @@ def _parts_named(waves: Waves) -> Iterator[Mark]:
 
 
 def _strip(waves: Waves) -> Chart:
-    """What runs again, filled; the time that is added; the numbers of the bars."""
+    """Return the chart below the waves: segments that run again, the added time, and numbers of
+    bars."""
     all_, wave = waves.all, waves.wave
-    end, plain = (TIME * wave_of.cost / all_.longest for wave_of in (wave, all_.plain))
+    end, plain = (TIME * schedule.cost / all_.longest for schedule in (wave, all_.plain))
     low = 34
     marks: list[Mark] = [
         Rects([(0, end, low, low + STRIP)], "rule"),
@@ -745,14 +798,14 @@ def _strip(waves: Waves) -> Chart:
 
 
 def _more(said: str, plain: float, end: float) -> ChartText:
-    """The time that is added: below its arrow, or after a short one."""
+    """Return the label of the added time: below its arrow, or after an arrow that is short."""
     if end - plain < 130:
         return ChartText(end, 18, said, 12, dx=6, dy=4, bold=True)
     return ChartText((plain + end) / 2, 4, said, 12, "middle", bold=True)
 
 
 def _numbers(waves: Waves) -> Iterator[Mark]:
-    """The first k, the last one, the present one and that of the rule."""
+    """Yield the first k, the last one and the chosen one below their bars."""
     slots = [(a + b) / 2 for a, b in _slots(waves)]
     k, last = waves.wave.k, len(slots)
     yield ChartText(slots[k - 1], 32, text_of("k", k=k), 12, "middle", bold=True, held=True)
