@@ -1,4 +1,4 @@
-"""The picture of offload: two lanes of time, and both memories below them."""
+"""Page of the offload picture: compute and copies as two lanes of time, and both memories below."""
 
 from __future__ import annotations
 
@@ -56,24 +56,24 @@ DOWN, UP = "M-4.5-3.5h9l-4.5 7Z", "M-4.5 3.5h9l-4.5-7Z"
 
 @dataclass(frozen=True)
 class Time:
-    """An axis of seconds that holds so many nanoseconds, in a picture so many pixels wide."""
+    """An axis of seconds that holds ``room`` nanoseconds, in a picture ``width`` pixels wide."""
 
     room: int
     width: float
 
     @cached_property
     def x(self) -> LinearScale:
-        """Its scale."""
+        """Scale of seconds."""
         return steady(seconds_over([self.room / 1e9]))
 
     @property
     def pixel(self) -> float:
-        """Seconds of a pixel."""
+        """Seconds of one pixel."""
         return self.x.last / (self.width - LEFT - RIGHT)
 
     @property
     def axis(self) -> Axis:
-        """Few ticks have a label: both ends, and the middle where there is one."""
+        """Axis whose ticks are labelled at both ends, and in the middle where there is a tick."""
         ticks = self.x.ticks
         middle = ticks[len(ticks) // 2 : len(ticks) // 2 + 1] if len(ticks) % 2 else []
         return Axis(grid=False, ticks=[ticks[0], *middle, ticks[-1]])
@@ -81,9 +81,12 @@ class Time:
 
 @dataclass(frozen=True)
 class OffloadPageInputs:
-    """What the picture is made from; ``room`` is what its axes hold: nanoseconds, bytes of the
-    device, bytes of the host. ``place`` is what is in focus, ``pinned`` what stays outlined beside
-    it."""
+    """Everything that the page is drawn from.
+
+    ``room`` has the ends of the axes: nanoseconds, bytes of the device, bytes of the host.
+    ``place`` is the place in focus, ``pinned`` the one that stays outlined beside it; both may be
+    empty.
+    """
 
     timeline: OffloadTimeline
     room: tuple[int, ...]
@@ -98,35 +101,37 @@ class OffloadPageInputs:
 
     @property
     def sentences(self) -> list[str]:
-        """What there is to say: of the focus and of what is pinned, or of all."""
+        """Sentences on the place in focus and on the pinned one; without both, the finding on the
+        whole step."""
         places = dict.fromkeys(filter(None, (self.place, self.pinned)))
         return [
             focus.sentence(self.timeline, place) for place in places
         ] or self.timeline.sentences[:1]
 
     def outline(self, name: str) -> str:
-        """The class of the line around a map: thick in focus, thin where it is pinned, or none."""
+        """Return the class of the line around a map: thick in focus, thin where it is pinned, or
+        none."""
         return self._looks.get(name, "")
 
     @property
     def time(self) -> Time:
-        """The axis of time."""
+        """Axis of time."""
         return Time(self.room[0], self.width)
 
     @property
     def most(self) -> int:
-        """Bytes that the device's memory has room for, of the picture."""
+        """Bytes of device memory that the axis has room for."""
         return self.room[1]
 
     @cached_property
     def y(self) -> LinearScale:
-        """Bytes of the device upwards, of the host downwards."""
+        """Scale of bytes: those of the device upwards, those of the host downwards."""
         low, high = -1.12 * self.room[2] - 0.09 * self.most, 1.06 * self.most
         return Steady(low, high, high - low)
 
     @cached_property
     def mountain(self) -> Mountain:
-        """The device's memory, and dashed the same without offload, in its own seconds."""
+        """Device memory over time, and as a dashed outline that of the step without offload."""
         timeline = self.timeline
         layers, plain = self._layers(timeline.on_device), self._layers(timeline.plain_on_device)
         slices = [
@@ -138,7 +143,7 @@ class OffloadPageInputs:
 
     @cached_property
     def host(self) -> Curve:
-        """The host's memory."""
+        """Bytes of host memory in each column of time."""
         layers = self._layers(self.timeline.on_host)
         return layers[-1].high if layers else np.zeros(COLUMNS)
 
@@ -147,13 +152,15 @@ class OffloadPageInputs:
 
 
 def needs(timeline: OffloadTimeline) -> tuple[int, int, int]:
-    """Ends that the axes have to hold: nanoseconds, bytes of the device and of the host."""
+    """Return the ends that the axes have to hold: nanoseconds, bytes of the device, bytes of the
+    host."""
     seconds = max(timeline.now.seconds, timeline.plain.seconds)
     return ceil(1e9 * seconds), max(timeline.peak, timeline.plain_peak), timeline.host
 
 
 def page(shown: OffloadPageInputs, says: str) -> Page:
-    """The lanes, and both memories below them."""
+    """Return the page: finding, sentences, lanes, both memories, legend, notes and the table of
+    copies."""
     timeline = shown.timeline
     heads, rows = timeline.table()
     blocks: list[PageBlock] = [
@@ -184,7 +191,8 @@ def _key(shown: OffloadPageInputs) -> Iterator[tuple[Paint | Glyph, str]]:
 
 
 def lanes(shown: OffloadPageInputs) -> Chart:
-    """What computes, and the copies right below it."""
+    """Return the chart of two lanes: the operations that compute, and the copies
+    right below them."""
     timeline, high = shown.timeline, WORK[1]
     marks: list[Mark] = [
         *phases(timeline.backward, timeline.now.seconds, -36),
@@ -204,7 +212,7 @@ def lanes(shown: OffloadPageInputs) -> Chart:
 
 
 def named(y: float, name: str, note: str, dy: float = 0) -> Iterator[Mark]:
-    """Two lines left of the frame, so many pixels below a height."""
+    """Yield two lines of text left of the frame at a height ``y``, moved down by ``dy`` pixels."""
     yield ChartText(0, y, name, 13, "end", dx=-10, dy=dy - 1, bold=True)
     yield ChartText(0, y, note, 11, "end", dx=-10, dy=dy + 12, dim=True)
 
@@ -212,7 +220,13 @@ def named(y: float, name: str, note: str, dy: float = 0) -> Iterator[Mark]:
 def computing(
     slots: Sequence[TimedOperation], span: tuple[float, float], last: float
 ) -> Iterator[Mark]:
-    """The operations that compute up to the last second, convolutions darker."""
+    """Yield the operations that compute, convolutions darker.
+
+    Args:
+        slots: operations with start and end in seconds.
+        span: lower and upper end of their lane.
+        last: second at which the axis ends.
+    """
     slots = [slot for slot in slots if slot.op.stream == COMPUTE and slot.start < last]
     for conv, look in ((True, CONV), (False, OTHER)):
         places = [(s.start, s.end, *span) for s in slots if s.op.kind.startswith("conv") is conv]
@@ -220,7 +234,7 @@ def computing(
 
 
 def _waits(shown: OffloadPageInputs) -> Iterator[Mark]:
-    """Where compute stands still, the longest two with their seconds."""
+    """Yield the times at which compute stands still; the two longest are labelled in seconds."""
     timeline = shown.timeline
     for place, (start, end) in zip(focus.waits(timeline), timeline.longest, strict=True):
         if start >= shown.time.x.last:
@@ -239,15 +253,17 @@ def _waits(shown: OffloadPageInputs) -> Iterator[Mark]:
 
 
 def longest(shown: OffloadPageInputs) -> list[tuple[float, float]]:
-    """The two longest waits, where they can be seen."""
+    """Return the two longest waits, as far as they are visible."""
     last, least = shown.time.x.last, 6 * shown.time.pixel
     return [wait for wait in shown.timeline.longest[:2]
             if wait[1] - wait[0] > least and wait[1] <= last]  # fmt: skip
 
 
 def _copied(shown: OffloadPageInputs, copy: Copy) -> Iterator[Mark]:
-    """A copy under its operation, with a triangle where there is room. The operation has an
-    outline too, where that copy or its map is in focus."""
+    """Yield a copy below the operation it starts with, with a triangle where there is room.
+
+    The lane of compute is outlined too, where that copy or its map is in focus.
+    """
     place = focus.of_copy(copy)
     fact, send = Fact(shown.timeline.fact(copy.name)), ("choose", place)
     yield Rect(copy.start, copy.end, 0, LINK, PAINTS[Role.FEATURE_MAP], fact=fact, send=send)
@@ -263,7 +279,8 @@ def _copied(shown: OffloadPageInputs, copy: Copy) -> Iterator[Mark]:
 
 
 def memories(shown: OffloadPageInputs) -> Chart:
-    """The device's bytes upwards and the host's downwards, on one scale."""
+    """Return the chart of both memories: device bytes upwards, host bytes
+    downwards, on one scale."""
     timeline, y, mountain = shown.timeline, shown.y, shown.mountain
     marks: list[Mark] = [
         *mountain.stack(),
@@ -287,7 +304,8 @@ def memories(shown: OffloadPageInputs) -> Chart:
 
 
 def _slabs(shown: OffloadPageInputs) -> Iterator[Mark]:
-    """A slab for each map in host memory; one area where they do not keep their levels."""
+    """Yield a slab for each map in host memory; one area where the maps do not
+    keep their levels."""
     timeline = shown.timeline
     if not timeline.nested:
         yield waiting(shown.host)
@@ -305,7 +323,7 @@ def _slabs(shown: OffloadPageInputs) -> Iterator[Mark]:
 
 
 def _peak(shown: OffloadPageInputs) -> Iterator[Mark]:
-    """The peak, with a ring where it is in focus."""
+    """Yield the peak of the device, with a ring where it is in focus."""
     timeline, mountain = shown.timeline, shown.mountain
     said, fact = text_of("peak", bytes=three_digits(timeline.peak)), Fact(timeline.at_peak)
     yield from mountain.peak(timeline.peak, said, fact=fact, send=("choose", focus.PEAK))
@@ -314,7 +332,7 @@ def _peak(shown: OffloadPageInputs) -> Iterator[Mark]:
 
 
 def _longer(shown: OffloadPageInputs) -> Iterator[Mark]:
-    """From the end of the dashed line to that of the step."""
+    """Yield a bar for the added time, from the end of the plain step to the end of this one."""
     timeline, low = shown.timeline, shown.y.first + 0.05 * shown.most
     start, end = timeline.plain.seconds, timeline.now.seconds
     last = shown.time.x.last
@@ -333,7 +351,7 @@ def _longer(shown: OffloadPageInputs) -> Iterator[Mark]:
 
 
 def after(seconds: float, time: Time, span: tuple[float, float]) -> Iterator[Mark]:
-    """A mark that a step goes on after the last second, and how long it is."""
+    """Yield a mark that the step goes on after the last second of the axis, with its length."""
     if seconds > time.x.last:
         yield OpenEdge(*span, "right")
         said = strings.get("draw.after", amount=duration(seconds))
@@ -342,7 +360,7 @@ def after(seconds: float, time: Time, span: tuple[float, float]) -> Iterator[Mar
 
 
 def _waiting(shown: OffloadPageInputs) -> Iterator[Mark]:
-    """On the host's memory: the map in focus, or all that waits there."""
+    """Yield a label on host memory: the map in focus, or all bytes that wait there."""
     timeline = shown.timeline
     if not timeline.copies:
         return

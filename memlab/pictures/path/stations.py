@@ -1,4 +1,4 @@
-"""The stations of the data path: the bytes that wait in each at a moment, and the pipes."""
+"""Stations of the data path at a moment, with their batches as squares, and pipes between them."""
 
 from __future__ import annotations
 
@@ -54,8 +54,12 @@ Span = tuple[float, float]
 
 @dataclass(frozen=True)
 class PathLayout:
-    """A path on a page so many pixels wide; there is ``room`` for so many nanoseconds, and in a
-    square for so many bytes. ``before`` is the state that was seen before this one."""
+    """Data path laid out on a page ``width`` pixels wide, at a moment.
+
+    ``room`` has the nanoseconds that the axis of time holds, and the bytes that the largest square
+    holds. ``before`` is the path that was shown before this one. ``chosen`` is the number of the
+    batch in focus.
+    """
 
     data_path: DataPath
     room: tuple[int, ...]
@@ -66,12 +70,12 @@ class PathLayout:
 
     @cached_property
     def time(self) -> Time:
-        """The axis of time."""
+        """Axis of time."""
         return Time(self.room[0], self.width)
 
     @property
     def now(self) -> float:
-        """The second that is shown above."""
+        """Second that the stations show: the chosen one, or one at a fixed share of the axis."""
         last = min(self.time.x.last, self.data_path.jobs[-1].end)
         return PLACE * last if self.moment is None else min(self.moment, self.time.x.last)
 
@@ -79,12 +83,12 @@ class PathLayout:
 
     @property
     def pipe(self) -> float:
-        """Length of each of the three pipes."""
+        """Length of each of the three pipes, in pixels."""
         return min(max(0.095 * self.width, LEAST), MOST)
 
     @cached_property
     def spans(self) -> list[Span]:
-        """The left and the right end of each station."""
+        """Left and right end of each station, in pixels."""
         room, left, spans = self.width - 3 * self.pipe - 1, 0.5, []
         for share in SHARES:
             spans.append((left, left + share * room))
@@ -98,22 +102,24 @@ class PathLayout:
 
     @property
     def tall(self) -> float:
-        """Height of a station."""
+        """Height of a station, in pixels."""
         return 2 * self.side + ROOM
 
     def square(self, place: Tensor) -> float:
-        """The side of a place: its area is its bytes, as far as there is room."""
+        """Return the side of a place's square in pixels; its area shows its bytes, up to the
+        largest square."""
         nbytes = place.storage.size.at(self.data_path.batch)
         return self.side * sqrt(min(nbytes / self.room[1], 1))
 
 
 def largest(data_path: DataPath) -> int:
-    """The bytes of a batch as the device computes on it."""
+    """Return the bytes of a batch as the device computes on it."""
     return data_path.station(CARD)[-1].storage.size.at(data_path.batch)
 
 
 def told(data_path: DataPath, batch: int, place: Tensor | None = None) -> Fact:
-    """Fact of a batch: its bytes in a place, or as the device computes on it, and its times."""
+    """Return the fact of a batch: its bytes in a place (on the device without
+    one), and its times."""
     place = place or data_path.station(CARD)[-1]
     return Fact(text_of("batch", name=letter(batch)), place.formula(data_path.batch),
                 place.storage.size.at(data_path.batch), more=data_path.fact(batch))  # fmt: skip
@@ -123,7 +129,7 @@ def told(data_path: DataPath, batch: int, place: Tensor | None = None) -> Fact:
 
 
 def stations(shown: PathLayout) -> Chart:
-    """Disk, RAM, pinned memory and device, with pipes between them."""
+    """Return the chart of disk, RAM, pinned memory and device, with pipes between them."""
     names = ("disk", RAM, PINNED, CARD)
     marks: list[Mark] = [*_pipes(shown)]
     for name, span in zip(names, shown.spans, strict=True):
@@ -134,17 +140,18 @@ def stations(shown: PathLayout) -> Chart:
 
 
 def _words(shown: PathLayout, name: str) -> str:
-    """A station in words."""
+    """Return the text of a station: its name, its contents, and its bytes."""
     said = f"{text_of(name)}: {text_of(f'holds.{name}')}"
     return f"{said}." if name == "disk" else f"{said}, {texts.plain(_bytes_of(shown, name))}."
 
 
 def _bytes_of(shown: PathLayout, name: str) -> list[tuple[str, bool]]:
+    """Return the reserved bytes of a station as words, the number in bold."""
     return [(f"{_short(shown.data_path.reserved(name))} ", True), (text_of("reserved"), False)]
 
 
 def _short(nbytes: int) -> str:
-    """Three digits, and two of what is less than 100: ``'19 MB'``."""
+    """Return bytes without decimals, or with two digits below 10 of a unit: ``'19 MB'``."""
     unit = three_digits(nbytes).rpartition(" ")[2]
     value = nbytes / units.UNITS[unit]
     return f"{value:.0f} {unit}" if value >= 9.5 else f"{value:.2g} {unit}"
@@ -175,7 +182,7 @@ def _station(shown: PathLayout, name: str, span: Span) -> Iterator[Mark]:
 
 
 def _reserved(shown: PathLayout, name: str, span: Span) -> list[ChartText]:
-    """The bytes of a station at its bottom, in two lines where one is too long."""
+    """Return the bytes of a station as words at its bottom, on two lines where one is too long."""
     (left, right), low, said = span, shown.tall, _bytes_of(shown, name)
     if texts.measure(said, 12) < right - left - 10:
         return [ChartText(left, low, said, 12, dx=7, dy=-8)]
@@ -188,7 +195,7 @@ def _reserved(shown: PathLayout, name: str, span: Span) -> list[ChartText]:
 
 
 class ImagePlace(NamedTuple):
-    """A place at a moment: its middle, and half of its side."""
+    """State of a place at a moment, with its square: middle and half of its side, in pixels."""
 
     held: Filling
     x: float
@@ -197,25 +204,31 @@ class ImagePlace(NamedTuple):
 
 
 def _rows(shown: PathLayout, name: str, span: Span, middle: float) -> list[list[ImagePlace]]:
-    """Places of one size beside each other, at most two in a row, the smaller ones above."""
+    """Return the squares of a station: equal sizes beside each other, at most two in a row, small
+    ones above."""
     sizes: dict[str, list[Filling]] = {}
-    for held in shown.data_path.held(name, shown.now):
-        sizes.setdefault(held.tensor.format.name, []).append(held)
+    for filling in shown.data_path.held(name, shown.now):
+        sizes.setdefault(filling.tensor.format.name, []).append(filling)
     rows = [size[i : i + 2] for size in sizes.values() for i in range(0, len(size), 2)]
     halves = [shown.square(row[0].tensor) / 2 for row in rows]
-    y, rects = middle - sum(halves) - APART * (len(rows) - 1) / 2, []
+    y, squares = middle - sum(halves) - APART * (len(rows) - 1) / 2, []
     for row, half in zip(rows, halves, strict=True):
         pitch = min((span[1] - span[0]) / len(row), 1.7 * shown.side)
         first = sum(span) / 2 - pitch * (len(row) - 1) / 2
-        rects.append([ImagePlace(held, first + pitch * index, y + half, half)
-                      for index, held in enumerate(row)])  # fmt: skip
+        squares.append([ImagePlace(filling, first + pitch * index, y + half, half)
+                      for index, filling in enumerate(row)])  # fmt: skip
         y += 2 * half + APART
-    return rects
+    return squares
 
 
 def _square(shown: PathLayout, place: ImagePlace, pressed: bool = True) -> Iterator[Mark]:
-    """A place: dashed where it is empty, filled from below, with a thick frame in use; ``pressed``
-    takes the pointer where it is empty too."""
+    """Yield a place: dashed if empty, filled from below, with a thick frame while it is in use.
+
+    Args:
+        shown: layout of the page.
+        place: place with its square.
+        pressed: True if the whole square takes the pointer.
+    """
     held, x, y, half = place
     box = x - half, x + half, y - half, y + half
     if held.part < 1:
@@ -240,7 +253,7 @@ def _square(shown: PathLayout, place: ImagePlace, pressed: bool = True) -> Itera
 
 
 def _on_disk(shown: PathLayout, span: Span) -> Iterator[Mark]:
-    """The next batches, as many as there is room for."""
+    """Yield the next batches on the disk, as many as there is room for."""
     left, right = span
     raw = shown.data_path.station(RAM)[0]
     side = shown.square(raw)
@@ -259,7 +272,7 @@ def _on_disk(shown: PathLayout, span: Span) -> Iterator[Mark]:
 
 
 def _converted(place: ImagePlace, span: Span) -> Iterator[Mark]:
-    """Words beside what came in bytes: it becomes fp32 here."""
+    """Yield words beside a place of bytes on the device, where the batch becomes fp32."""
     x = sum(span) / 2 + place.half + 8
     for number, key in enumerate(("convert", "convert_more")):
         said = text_of(f"pipe.{key}")
@@ -268,7 +281,8 @@ def _converted(place: ImagePlace, span: Span) -> Iterator[Mark]:
 
 
 def _states(shown: PathLayout, row: list[ImagePlace], span: Span) -> Iterator[Mark]:
-    """Words below the places of the device: the batch in use, the next, or none."""
+    """Yield words below the places of the device: the batch in use, the next one, or that compute
+    waits."""
     if shown.data_path.waiting(shown.now):
         low = row[0].y + row[0].half
         yield ChartText(
@@ -286,7 +300,7 @@ def _states(shown: PathLayout, row: list[ImagePlace], span: Span) -> Iterator[Ma
 
 
 def _pipes(shown: PathLayout) -> Iterator[Mark]:
-    """Pipes as thick as their rate; the slowest one in full ink."""
+    """Yield pipes as thick as their rate; the slowest one is darker."""
     spans = [(left[1], right[0]) for left, right in pairwise(shown.spans)]
     rates = shown.data_path.rates
     for name, kind, span in zip(

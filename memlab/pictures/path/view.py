@@ -1,4 +1,5 @@
-"""The data path: what waits in disk, RAM, pinned memory and device, and who waits for whom."""
+"""View of the data path: batches that wait in disk, RAM, pinned memory and device, and compute's
+waits."""
 
 from __future__ import annotations
 
@@ -64,8 +65,10 @@ LETTER = 13
 
 @dataclass(eq=False)
 class RateSlider(Range):
-    """Gigabytes per second, on a slider with a box. Kept in whole bytes per second; a number, or a
-    text without a unit, is in GB/s."""
+    """Setting of a rate on a slider with a box, kept in whole bytes per second.
+
+    A number, or a text without a unit, is in GB/s.
+    """
 
     def allowed(self, given: Any, now: State) -> int:
         value = given
@@ -92,10 +95,19 @@ class RateSlider(Range):
 
 
 def _gigabytes(rate: int) -> str:
+    """Return bytes per second as a number of GB/s."""
     return f"{rate / GB:.9g}"
 
 
 def _rate(usual: Any, stops: tuple[float, ...], doc: str, **given: Any) -> RateSlider:
+    """Return a slider of a rate.
+
+    Args:
+        usual: default in GB/s, or a function of the state that returns bytes per second.
+        stops: rates in GB/s at which the slider stops.
+        doc: description of the setting.
+        **given: other arguments of the setting.
+    """
     return RateSlider(
         1, 10**15, default=usual, stops=tuple(round(stop * GB) for stop in stops), box=True,
         doc=doc, code=given.pop("code", "always"), write=_gigabytes,
@@ -105,7 +117,7 @@ def _rate(usual: Any, stops: tuple[float, ...], doc: str, **given: Any) -> RateS
 
 @cache
 def networks() -> dict[str, str]:
-    """Titles by name of the networks of the zoo that read images."""
+    """Return titles by name of the networks of the zoo that read images."""
     networks_by_name = {name: network_of(name) for name in zoo.ZOO}
     return {
         name: network.title
@@ -115,8 +127,15 @@ def networks() -> dict[str, str]:
 
 
 class DataPathView(SteadyView[DataPath]):
-    """The way of the images to the device: the bytes that wait in each station, and when compute
-    waits for them."""
+    """Data path of images from disk to device: bytes that wait in each station, and compute's
+    waits.
+
+    >>> view = memlab.views.path("googlenet", batch=128, buffers=2)
+    >>> view.rows.reserved("pinned")
+    154140672
+    >>> view.rows.title
+    'Two buffers: compute never waits again: 546 images/s, not 338'
+    """
 
     name, made_by = "path", "path"
     classes = "memlab-view memlab-path"
@@ -232,10 +251,10 @@ path = maker(DataPathView)
 
 
 def _sized(network: Network, image: int) -> Network:
-    """The network for images of that size.
+    """Return the network for images of ``image`` pixels.
 
     Raises:
-        InputError: the images of a network of one's own have another one.
+        InputError: a network that is not from the zoo reads images of another size.
     """
     if network.input_shape[-1] == image:
         return network
@@ -247,7 +266,7 @@ def _sized(network: Network, image: int) -> Network:
 
 
 def _moment(shown: PathLayout, key: str) -> float:
-    """The second that a key leads to: an event, or the beginning of a wait."""
+    """Return the second that a key leads to: an event, or the start of a wait."""
     last, now = shown.time.x.last, shown.now
     if key == "KeyW":
         waits = [start for _, start, _ in shown.data_path.stalls if start < last]
@@ -261,7 +280,8 @@ def _moment(shown: PathLayout, key: str) -> float:
 
 
 def _beside(shown: PathLayout, here: str, key: str) -> str:
-    """The batch before or after the one in focus; first the one that is computed on."""
+    """Return the letter of the batch before or after the one in focus; first the one that is
+    computed on."""
     if key == "Escape":
         return ""
     if not here:
@@ -274,7 +294,8 @@ def _beside(shown: PathLayout, here: str, key: str) -> str:
 
 
 def _sentences(shown: PathLayout) -> list[str]:
-    """Sentences on the batch in focus, on the wait that was chosen, or on all."""
+    """Return sentences on the batch in focus, on the wait at the chosen moment, or on the whole
+    path."""
     data_path = shown.data_path
     if shown.chosen is not None:
         return [str(told(data_path, shown.chosen))]
@@ -286,7 +307,8 @@ def _sentences(shown: PathLayout) -> list[str]:
 
 
 def lanes(shown: PathLayout) -> Chart:
-    """Lanes of the loader and of the device, and the copies between them."""
+    """Return the chart of two lanes, of the loader and of the device, with the
+    copies between them."""
     x, data_path = shown.time.x, shown.data_path
     jobs = [job for job in data_path.jobs if job.start < x.last]
     marks: list[Mark] = [
@@ -304,7 +326,7 @@ def lanes(shown: PathLayout) -> Chart:
 
 
 def _job(shown: PathLayout, job: Job) -> Iterator[Mark]:
-    """A block with its letter, or an arrow for a copy over the link."""
+    """Yield a block with the letter of its batch, or an arrow for a copy over the link."""
     if job.kind == "link":
         if job.end <= shown.time.x.last:
             yield Rule(x=job.end, span=(WORK[1] + 3, LOADER[0] - 1), look="rule", width=1.6)
@@ -326,7 +348,8 @@ def _job(shown: PathLayout, job: Job) -> Iterator[Mark]:
 
 
 def _lettered(shown: PathLayout, job: Job, end: float, y: float) -> Iterator[Mark]:
-    """The letter of a batch, where now does not run through it; of the first also what is done."""
+    """Yield the letter of a batch where there is room, for the first batch with a word on the
+    operation."""
     wide = (end - job.start) / shown.time.pixel
     name = letter(job.batch)
     if not job.batch and (
@@ -340,7 +363,7 @@ def _lettered(shown: PathLayout, job: Job, end: float, y: float) -> Iterator[Mar
 
 
 def _waits(shown: PathLayout) -> Iterator[Mark]:
-    """Waits of compute."""
+    """Yield the waits of compute."""
     data_path, last = shown.data_path, shown.time.x.last
     for _batch, start, stop in data_path.stalls:
         if start < last:
@@ -353,7 +376,7 @@ def _waits(shown: PathLayout) -> Iterator[Mark]:
 
 
 def _outline(shown: PathLayout) -> Iterator[Mark]:
-    """Outline of the last batch that both states have computed, in the one before."""
+    """Yield the outline of the last batch that both this path and the one before have computed."""
     if shown.before is None:
         return
     last = shown.time.x.last
