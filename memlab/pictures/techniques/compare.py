@@ -1,7 +1,7 @@
 """Every technique tried on one step: bytes against time, the optimum of a chain, and lower bounds.
 
-Each is made, planned or placed, and run where that is asked for. ``memlab compare`` prints it, and
-the view of techniques draws it.
+Each technique's step is built and planned, placed where that is its point, and run where that is
+asked for. ``memlab compare`` prints the result, and the view of techniques draws it.
 """
 
 from __future__ import annotations
@@ -59,14 +59,15 @@ def _say(key: str, **values: object) -> str:
 
 
 class Trade(NamedTuple):
-    """The most bytes alive, and nanoseconds by the clock."""
+    """A schedule's peak in bytes and its time in nanoseconds."""
 
     nbytes: int
     cost: int
 
 
 class Floor(NamedTuple):
-    """Bytes that no order of the operations can do without, and the operation that needs them."""
+    """Lower bound on the peak in bytes for any order of the operations, and the operation that
+    needs them."""
 
     nbytes: int
     operation: str
@@ -74,8 +75,10 @@ class Floor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MeasuredTechnique:
-    """Figures of runs: the peak, the largest difference from the plan, and seconds; and which
-    results are not those of the plain step bit for bit, by key."""
+    """Measurements of a technique's runs: peak, residual (difference from the plan) and seconds.
+
+    ``other`` names the results that differ in any bit from those of the plain step.
+    """
 
     nbytes: int
     residual: int
@@ -85,13 +88,13 @@ class MeasuredTechnique:
 
 @dataclass(frozen=True)
 class ComparedTechnique:
-    """One technique at the batch.
+    """One technique on a step at a batch: its peak, its time, and what is proved about them.
 
-    ``call`` makes its ``step``. ``peak`` is the most bytes inside an operation; where everything
-    that is born lies in one arena, that ``placement`` and what is there before the step. ``again``
-    counts the operations that run again, and ``flops`` what they compute. ``cost`` is in
-    nanoseconds by the clock. ``optimum`` is the fastest schedule of the stages of a chain within
-    the same bytes, where there is one.
+    ``call`` is the code that makes its ``step``. ``peak`` is the most bytes inside an operation;
+    with a ``placement`` (all blocks that the step allocates in one arena) it is the arena and the
+    bytes that are there before the step. ``again`` counts the operations that run again, ``flops``
+    their work. ``cost`` is nanoseconds by the clock. ``floor`` is a lower bound. ``optimum`` is the
+    fastest schedule of the stages of a chain within the same bytes, where it is known.
     """
 
     key: str
@@ -109,17 +112,18 @@ class ComparedTechnique:
 
     @property
     def point(self) -> Trade:
-        """Bytes and nanoseconds."""
+        """Peak in bytes and time in nanoseconds."""
         return Trade(self.peak, self.cost)
 
 
 @dataclass(frozen=True)
 class TechniqueStudy:
-    """All techniques on one step at a batch, in exact bytes.
+    """Comparison of all techniques on one step at a batch, in exact bytes.
 
-    ``budget`` is that of the chain, ``given`` by the reader or halfway. ``trades`` are what some of
-    the ``schedules`` take that are the best of a chain of ``stages``, none where it is too long.
-    ``left_out`` has the keys of techniques that are not there.
+    ``budget`` is the one of the chain, in bytes: ``given`` by the reader, or halfway. ``trades``
+    are bytes and time of the best schedules of a chain of ``stages``, empty where the chain is too
+    long; ``schedules`` counts those that the search found. ``left_out`` has the keys of the
+    techniques that are missing.
     """
 
     network: str
@@ -136,45 +140,46 @@ class TechniqueStudy:
     # -- figures
 
     def row(self, key: str) -> ComparedTechnique:
-        """The row of a technique."""
+        """Return the row of a technique by its key."""
         return next(row for row in self.rows if row.key == key)
 
     @property
     def plain(self) -> ComparedTechnique:
-        """The step as it was given."""
+        """Row of the step without techniques."""
         return self.row("plain")
 
     @property
     def least(self) -> ComparedTechnique:
-        """The row of the least peak; of equal ones the fastest, then the first."""
+        """Row of the least peak; of equal ones the fastest, then the first."""
         return min(self.rows, key=lambda row: row.point)
 
     @property
     def floor(self) -> Floor:
-        """Bytes that no order of the operations of any row can do without."""
+        """Lower bound on the peak that holds for the operations of every row, in any order."""
         return min((row.floor for row in self.rows), key=lambda row: row.nbytes)
 
     @property
     def measured(self) -> bool:
-        """Whether the rows have run, too."""
+        """True if the rows were also run."""
         return self.plain.measured is not None
 
     @property
     def held(self) -> bool:
-        """Whether every run used what was planned, with the results of the plain step."""
+        """True if every run used the planned bytes and had the results of the plain step."""
         runs = [row.measured for row in self.rows if row.measured]
         return not any(run.residual or run.other for run in runs)
 
     def ratio(self, row: ComparedTechnique, key: str = "plain") -> str:
-        """The peak of a row divided by that of another one: ``'0.552'``."""
+        """Return the peak of a row divided by that of the row ``key``: ``'0.552'``."""
         return f"{row.peak / self.row(key).peak:,.3f}"
 
     def extra(self, cost: int) -> float:
-        """Percent that so many nanoseconds are longer than the plain step."""
+        """Return by how many percent ``cost`` nanoseconds are longer than the plain step."""
         return 100 * (cost / self.plain.cost - 1) if self.plain.cost else 0.0
 
     def slower(self, row: ComparedTechnique) -> float | None:
-        """Percent that its run took longer than the plain step; negative: less long."""
+        """Return by how many percent a row's run was slower than the plain step's (negative:
+        faster), if run."""
         if row.measured is None or self.plain.measured is None:
             return None
         return 100 * (row.measured.seconds / self.plain.measured.seconds - 1)
@@ -183,34 +188,37 @@ class TechniqueStudy:
 
     @property
     def title(self) -> str:
-        """``'ResNet-50 v1.5, batch 8: techniques for one step, bytes against time'``."""
+        """Title with network and batch: ``'ResNet-50 v1.5, batch 8: techniques for one step,
+        ...'``."""
         return _say("title", network=self.network, batch=f"{self.batch:,}")
 
     @property
     def headline(self) -> str:
-        """Technique of the least bytes, and its cost."""
+        """Sentence on the technique of the least peak, and on its time."""
         row = self.least
         ratios = {key: self.ratio(row, key) for key in ("plain", "no_reuse")}
         values = {"name": self.name(row), "peak": units.short(row.peak)}
         return _say("least", **values, **ratios, extra=self.time(row))
 
     def name(self, row: ComparedTechnique) -> str:
-        """``'chain, 697 MB'``."""
+        """Return the display name of a row: ``'chain, 697 MB'``."""
         budget = "" if self.budget is None else units.short(self.budget)
         own = strings.has(f"techniques.name.{row.key}")
         return _say(f"name.{row.key}", budget=budget) if own else find(row.key).label
 
     def about(self, row: ComparedTechnique) -> str:
-        """Effect in a few words: ``'outputs overwrite inputs that die'``."""
+        """Return the effect of a technique in a few words: ``'outputs overwrite
+        inputs that die'``."""
         own = strings.has(f"techniques.about.{row.key}")
         return _say(f"about.{row.key}") if own else find(row.key).note
 
     def time(self, row: ComparedTechnique) -> str:
-        """Its time by the clock beside the plain step: ``'+20.2 %'``."""
+        """Return the change in time against the plain step, by the clock: ``'+20.2 %'``."""
         return _percent(self.extra(row.cost))
 
     def distance(self, row: ComparedTechnique) -> str:
-        """Distance from what is proved: the optimum where it is known, else a lower bound."""
+        """Return words on the distance from what is proved: the optimum where it is known, else a
+        bound."""
         if row.placement is not None:
             if row.placement.how == "exact" or not row.placement.waste:
                 return _say("distance.proved")
@@ -224,7 +232,8 @@ class TechniqueStudy:
         return _say("distance.floor", ratio=f"{row.peak / self.floor.nbytes:,.2f}")
 
     def notes(self) -> list[str]:
-        """Notes on the line, the bound, the budget, and on what is left out."""
+        """Return notes on the line of best schedules, the bound, the budget, the clock, and what is
+        left out."""
         operations = self.plain.operations
         numbers = {"stages": self.stages, "all": self.schedules, "operations": operations}
         lines = []
@@ -240,7 +249,7 @@ class TechniqueStudy:
         return [*lines, _say("note.measured")] if self.measured else lines
 
     def _clock(self) -> str:
-        """Machine whose seconds are planned."""
+        """Return a note on the machine whose rates the seconds are planned with."""
         on = self.machine or roofline.rates()
         if isinstance(on, Device):
             return _say("note.figures", machine=on.title)
@@ -250,18 +259,19 @@ class TechniqueStudy:
     # -- text
 
     def text(self) -> str:
-        """The techniques in words, with every byte."""
+        """Return the whole comparison as text, with every byte."""
         head = [f"{self.title}.", self.headline]
         parts = [head, self.table(), self.distances(), self.calls(), self.notes()]
         return "\n\n".join("\n".join(part) for part in parts)
 
     def cells(self, *keys: str) -> list[list[str]]:
-        """The heads of some columns, then their cells for each technique."""
+        """Return the heads of some columns in the first row, then the cells of each technique."""
         heads = {key: _say(f"table.{key}") for key in (*EXACT, *RAN, *SHORT)}
         return [[told[name] for name in keys] for told in (heads, *map(self.told, self.rows))]
 
     def told(self, row: ComparedTechnique) -> dict[str, str]:
-        """Its figures as texts, by column: short ones and exact ones; those of its runs, too."""
+        """Return the figures of a row as texts by column, short and exact; those
+        of its runs, too."""
         values = {
             "technique": self.name(row),
             "peak": units.short(row.peak),
@@ -286,12 +296,12 @@ class TechniqueStudy:
         return values
 
     def table(self) -> list[str]:
-        """A line for every technique, its figures in exact bytes."""
+        """Return a table as lines: one for every technique, in exact bytes."""
         keys = EXACT + (RAN if self.measured else ())
         return columns(self.cells(*keys), align="<" + ">" * (len(EXACT) + len(RAN) - 2) + "<")
 
     def distances(self) -> list[str]:
-        """Distance of each row from what is proved, in exact bytes."""
+        """Return sentences on the distance of each row from what is proved, in exact bytes."""
         lines = [f"{self.name(row)}: {self._exact_distance(row)}." for row in self.rows]
         floor = self.floor
         both = {"bytes": f"{floor.nbytes:,}", "short": units.short(floor.nbytes)}
@@ -314,14 +324,14 @@ class TechniqueStudy:
         return distance
 
     def calls(self) -> list[str]:
-        """Effect of each technique, and the call that makes it."""
+        """Return lines with the effect of each technique and the call that makes its step."""
         lines = [_say("twin.calls")]
         for row in self.rows:
             lines += [f"{self.name(row)}: {self.about(row)}", f"    {row.call}"]
         return lines
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the comparison as a dictionary for JSON."""
         trades = [{"bytes": t.nbytes, "planned_seconds": t.cost / 1e9} for t in self.trades]
         return {
             "batch": self.batch,
@@ -334,7 +344,7 @@ class TechniqueStudy:
         }
 
     def _facts(self, row: ComparedTechnique) -> dict[str, Any]:
-        """The figures of a row for JSON."""
+        """Return the figures of a row as a dictionary for JSON."""
         placement = row.placement
         return {
             "technique": row.key,
@@ -355,16 +365,17 @@ class TechniqueStudy:
 
 
 def _percent(value: float) -> str:
-    """``'+20.2 %'``, ``'−3.1 %'``, ``'+0.0 %'``."""
+    """Return a change in percent as text: ``'+20.2 %'``, ``'−3.1 %'``, ``'+0.0 %'``."""
     return f"{'−' if value < -0.05 else '+'}{abs(value):,.1f} %"
 
 
 def _seconds(cost: int) -> str:
-    """Nanoseconds as seconds: ``'2.592430455'``."""
+    """Return nanoseconds as exact seconds: ``'2.592430455'``."""
     return f"{cost / 10**9:,.9f}"
 
 
 def _trade(trade: Trade) -> str:
+    """Return a trade as words, with exact bytes and seconds."""
     return _say("twin.trade", bytes=f"{trade.nbytes:,}", seconds=_seconds(trade.cost))
 
 
@@ -379,11 +390,16 @@ def compare_techniques(
     progress: bool = True,
     device: str | Machine | None = None,
 ) -> TechniqueStudy:
-    """Savings and costs of each technique on a step at a batch.
+    """Compare the bytes and the time of every technique on a training step at a batch.
 
-    ``budget`` is the most bytes of the peak, or ``'2GB'``, for the fastest schedule of a chain
-    below it; without it, halfway from the least peak of the chain to the plain one. ``measure``
-    also runs each. Time is planned for ``device``, as in ``memlab.clock``.
+    Args:
+        subject: a name of ``memlab.zoo``, a network, or a step without techniques.
+        batch: samples of the mini-batch.
+        budget: the most bytes of the peak, or ``'2GB'``, for the fastest schedule of a chain below
+            it; if not given, halfway from the least peak of the chain to the plain one.
+        measure: also run each technique.
+        progress: show the progress of the runs.
+        device: device whose time is planned, as in ``memlab.clock``.
 
     Raises:
         InputError: no network or step, one with techniques in it, or a batch that it does not hold
@@ -433,8 +449,10 @@ def _step(subject: object) -> Step:
 
 
 class TechniqueChoice(NamedTuple):
-    """A technique by its key: the call that makes its step, and the step; ``placed`` where
-    everything that is born in the step lies in one arena."""
+    """A technique to compare, by its key: the call that makes its step, and the step.
+
+    ``placed`` is True where all blocks that the step allocates get addresses in one arena.
+    """
 
     key: str
     call: str
@@ -443,8 +461,11 @@ class TechniqueChoice(NamedTuple):
 
 
 class Choices(NamedTuple):
-    """Techniques to compare, and the keys of what is left out; the ``stages`` of the step as a
-    chain, whether the best schedules of it are known (``chained``), and the budget of one."""
+    """Techniques to compare, and the keys of those that are left out.
+
+    ``stages`` counts the stages of the step as a chain, ``chained`` is True where the best
+    schedules of that chain can be searched, and ``budget`` is in bytes.
+    """
 
     techniques: list[TechniqueChoice]
     left_out: tuple[str, ...]
@@ -479,10 +500,10 @@ def _choices(step: Step, batch: int, budget: int | None, device: str | Machine |
 
 
 def _halfway(step: Step, batch: int) -> int | None:
-    """The bytes between the least peak of the chain and the plain one; none where they are one."""
+    """Return the bytes halfway from the least peak of the chain to the plain peak; None if they are
+    equal."""
     least, most = (
-        plan(chain_or_plain).peak(batch)
-        for chain_or_plain in (recompute(step, "chain", batch=batch), step)
+        plan(variant).peak(batch) for variant in (recompute(step, "chain", batch=batch), step)
     )
     return (least + most) // 2 if least < most else None
 
@@ -496,14 +517,14 @@ def _way(key: str, step: Step, how: str, **given: Any) -> TechniqueChoice:
 
 
 def _placed(key: str, call: str, step: Step, batch: int) -> TechniqueChoice:
-    """A step in place, with an address for everything that is born in it."""
+    """Return the choice of a step whose blocks all get an address in one arena."""
     return TechniqueChoice(key, f"memlab.place({call}, {batch})", step, placed=True)
 
 
 def _chained(
     step: Step, batch: int, budget: int | None, device: str | Machine | None
 ) -> Iterator[TechniqueChoice]:
-    """Searches over the stages of a chain; the least peak comes last."""
+    """Yield the searches over the stages of a chain; the one of the least peak comes last."""
     yield _way("greedy", step, "greedy", batch=batch, device=device)
     if budget is not None:
         yield _way("within", step, "chain", batch=batch, budget=budget, device=device)
@@ -511,7 +532,8 @@ def _chained(
 
 
 def _exact(step: Step, batch: int, device: str | Machine | None) -> list[TechniqueChoice]:
-    """The order of the least peak of a small step; none where it cannot be proved in seconds."""
+    """Return the order of the least peak of a small step; empty where it cannot be proved in
+    seconds."""
     if len(step.ops) > LARGEST:
         return []
     try:
@@ -550,7 +572,8 @@ def _planned(
 
 @lru_cache(maxsize=8)
 def _placement(live_blocks: tuple[Block, ...]) -> Placement:
-    """The smallest arena where it can be proved in seconds, else the best that was found."""
+    """Return the smallest arena where it is proved in seconds, else the best that the heuristics
+    find."""
     if len(live_blocks) <= exact_packing.MOST:
         try:
             return arrange(live_blocks, "exact")
@@ -563,8 +586,14 @@ def _placement(live_blocks: tuple[Block, ...]) -> Placement:
 
 
 def trades(step: Step, batch: int, machine: Machine | None = None) -> tuple[Trade, ...]:
-    """Bytes and time of the best schedules of the stages of a step, from the least bytes to the
-    least time (fact E6)."""
+    """Return bytes and time of the best schedules of a step's stages, by increasing bytes (fact
+    E6).
+
+    Args:
+        step: a training step that is a chain of stages.
+        batch: samples of the mini-batch.
+        machine: machine whose rates plan the time; this one if not given.
+    """
     stages = cuts(step, machine)
     beside = stages.throughout(batch)
     rest = cost((step.ops[number] for number in stages.rest), batch, machine)
@@ -573,7 +602,7 @@ def trades(step: Step, batch: int, machine: Machine | None = None) -> tuple[Trad
 
 
 def unbeaten(candidates: Iterable[Trade]) -> tuple[Trade, ...]:
-    """Trades that no other one beats in both, from the least bytes on."""
+    """Return the trades that no other one beats in both bytes and time, by increasing bytes."""
     kept: list[Trade] = []
     for candidate in sorted(candidates):
         if not kept or candidate.cost < kept[-1].cost:
@@ -582,14 +611,17 @@ def unbeaten(candidates: Iterable[Trade]) -> tuple[Trade, ...]:
 
 
 def within(nbytes: int, known: Iterable[Trade]) -> Trade | None:
-    """The fastest schedule of the stages whose peak is at most so many bytes; ``None`` where all
-    have a higher one."""
+    """Return the fastest trade with at most ``nbytes``; None where all have more."""
     fits = (candidate for candidate in known if candidate.nbytes <= nbytes)
     return min(fits, key=lambda candidate: (candidate.cost, candidate.nbytes), default=None)
 
 
 def floor(step: Step, batch: int) -> Floor:
-    """Bytes from before the step to after it, and those that the largest operation touches."""
+    """Return a lower bound on the peak of a step for any order of its operations.
+
+    It adds the bytes that live before the step and after it to those that the largest operation
+    touches.
+    """
     after = {tensor.storage.name for tensor in step.live_out}
     there = {tensor.storage for tensor in step.live_in if tensor.storage.name in after}
     always = sum(storage.size.at(batch) for storage in there)
@@ -597,14 +629,14 @@ def floor(step: Step, batch: int) -> Floor:
     for op in step.ops:
         touched = {tensor.storage for tensor in (*op.touched(), *op.workspace.values())} - there
         bounds.append(Floor(always + sum(storage.size.at(batch) for storage in touched), op.name))
-    return max(bounds, key=lambda row: row.nbytes)
+    return max(bounds, key=lambda bound: bound.nbytes)
 
 
 # -- measured -----------------------------------------------------------------------------------
 
 
 class Results(NamedTuple):
-    """Results of a step."""
+    """Loss, gradients, parameters and output of a run."""
 
     loss: float | None
     gradients: Mapping[str, Array]
@@ -612,13 +644,13 @@ class Results(NamedTuple):
     output: Array | None
 
     def unlike(self, other: Results) -> tuple[str, ...]:
-        """Names of those that differ from another step in any bit."""
+        """Return the names of the results that differ from another run's in any bit."""
         pairs = zip(self._fields, self, other, strict=True)
         return tuple(name for name, one, another in pairs if not _same(one, another))
 
 
 def _same(one: object, other: object) -> bool:
-    """Bit for bit; NaN is NaN."""
+    """Return whether two results are equal bit for bit; NaN equals NaN."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
     import numpy as np
@@ -629,9 +661,10 @@ def _same(one: object, other: object) -> bool:
 def _measured(
     rows: Sequence[ComparedTechnique], batch: int, progress: bool
 ) -> list[ComparedTechnique]:
-    """The rows with what their runs used; refused before the first where one of them cannot run.
+    """Run every technique and return the rows with the measurements.
 
-    Each also runs once with its gradients kept, to compare them.
+    A step that cannot run is refused before the first run. Each step also runs once with its
+    gradients kept, to compare them.
     """
     from memlab.runtime import backend, memory_guard
     from memlab.runtime.program import kernels_of
@@ -641,17 +674,18 @@ def _measured(
         memory_guard.check(plan(step), batch, room)
         kernels_of(step, "cpu")
     expected = _results(next(row for row in rows if row.key == "plain"), batch, progress)
-    results = []
+    measured = []
     for row in rows:
         other = _results(row, batch, progress).unlike(expected)
         peaks, residuals, seconds = zip(*_runs(row, batch, progress), strict=True)
         seen = MeasuredTechnique(max(peaks), max(residuals), median(seconds), other)
-        results.append(replace(row, measured=seen))
-    return results
+        measured.append(replace(row, measured=seen))
+    return measured
 
 
 def _runs(row: ComparedTechnique, batch: int, progress: bool) -> list[tuple[int, int, float]]:
-    """Peak, residual and seconds of some runs: one where it takes long."""
+    """Return peak, residual and seconds of up to ``MOST`` runs; of one alone where
+    it takes long."""
     from memlab.runtime.run import run
 
     runs = list[tuple[int, int, float]]()
@@ -666,7 +700,8 @@ def _kept(step: Step) -> Step:
 
 
 def _results(row: ComparedTechnique, batch: int, progress: bool) -> Results:
-    """Results of a run in which nobody may read what is free."""
+    """Return the results of a run that fills freed memory, so that a read of it
+    would change them."""
     from memlab.runtime.run import run
 
     step = _kept(row.step)

@@ -1,4 +1,4 @@
-"""What recomputing costs for what it saves, in three stops: bytes to the right, time upwards."""
+"""View of recompute schedules in three stops: bytes to the right, time upwards."""
 
 from __future__ import annotations
 
@@ -50,7 +50,13 @@ Place = tuple[float, float]
 
 
 class Techniques(View[Frontier]):
-    """Ways to recompute by bytes and time: every k-th, cheap, and the best schedules as a line."""
+    """Recompute schedules by bytes and time: every k-th stage, cheap maps, and the best ones as a
+    line.
+
+    >>> view = memlab.views.techniques("resnet50", batch=32)
+    >>> view.rows.all.plain.peak, view.rows.all.best.peak
+    (2942651620, 1299991780)
+    """
 
     name, made_by, widest = "frontier", "techniques", 960
     positional = ("network", "batch")
@@ -99,7 +105,7 @@ class Techniques(View[Frontier]):
     numbers = Checkbox(doc="whether every point is listed", argument=False, stays=True, key="KeyN")
 
     def reconcile(self, new: State, was: State | None) -> State:
-        """A budget is of the third stop."""
+        """Move to the third stop where a budget is given."""
         return new.replace(stop=LINE) if new.budget is not None else new
 
     def study(self, now: State) -> Frontier:
@@ -124,40 +130,41 @@ class Techniques(View[Frontier]):
         return None
 
     def test_state(self, now: State) -> str:
-        rows = self.rows_of(now)
-        shown = rows.chosen or (rows.half if now.stop == LINE else rows.all.best)
+        frontier = self.rows_of(now)
+        shown = frontier.chosen or (frontier.half if now.stop == LINE else frontier.all.best)
         return "|".join(map(str, (now.stop, now.budget, shown.peak, shown.cost)))
 
     def first_slider(self, now: State) -> int:
         return super().first_slider(now) if now.stop == LINE else now.stop
 
     def says(self, scene: PageState) -> str:
-        rows = self.rows_of(scene.now)
-        return f"{rows.all.subject}. {rows.title}."
+        frontier = self.rows_of(scene.now)
+        return f"{frontier.all.subject}. {frontier.title}."
 
     def compose(self, scene: PageState) -> Page:
-        frontier_rows, listed = self.rows_of(scene.now), scene.now.numbers
-        heads, *rows = frontier_rows.rows()
-        chart = FrontierChart(frontier_rows, scene.width >= NARROW, scene.now.guess)
+        frontier, listed = self.rows_of(scene.now), scene.now.numbers
+        heads, *rows = frontier.rows()
+        chart = FrontierChart(frontier, scene.width >= NARROW, scene.now.guess)
         blocks: list[PageBlock] = [
-            Paragraphs(frontier_rows.title, 20, bold=True, gap=3),
-            Paragraphs(frontier_rows.sentences, 13),
+            Paragraphs(frontier.title, 20, bold=True, gap=3),
+            Paragraphs(frontier.sentences, 13),
             chart.points(),
             *chart.halves(),
             Key([(paint, waves(name)) for name, paint in SHADES.items()], gap=6),
             Paragraphs(chart.guessed, drawn=False),
-            Paragraphs(frontier_rows.notes, 11, dim=True, drawn=listed, gap=8),
+            Paragraphs(frontier.notes, 11, dim=True, drawn=listed, gap=8),
             Table(heads, rows, "<>><", drawn=listed, gap=8),
-            *_all(frontier_rows.others),
+            *_all(frontier.others),
         ]
-        return Page(frontier_rows.title, blocks, scene.width, self.says(scene), titled=False)
+        return Page(frontier.title, blocks, scene.width, self.says(scene), titled=False)
 
 
 techniques = maker(Techniques)
 
 
 def _all(study: TechniqueStudy | None) -> Iterator[PageBlock]:
-    """All techniques as a table, and what is exact about them in words."""
+    """Yield the table of all techniques, with exact figures in words; nothing
+    without a comparison."""
     if study is None:
         return
     yield Paragraphs(study.headline, 13, bold=True, gap=12)
@@ -176,8 +183,11 @@ def _all(study: TechniqueStudy | None) -> Iterator[PageBlock]:
 
 @dataclass(frozen=True)
 class FrontierChart:
-    """The points of a study, and the line; ``wide`` has room for a mountain at its side, and
-    ``guess`` is one of the learner's, or empty."""
+    """Chart of the points of a frontier, and of its line.
+
+    ``wide`` is True where the page has room for a mountain at the side; ``guess`` is the learner's
+    guess, or empty.
+    """
 
     frontier: Frontier
     wide: bool
@@ -185,12 +195,12 @@ class FrontierChart:
 
     @cached_property
     def x(self) -> LinearScale:
-        """Bytes, from 0: the same for every stop."""
+        """Scale of bytes from 0, equal for every stop."""
         return bytes_over(self.frontier.all.plain.peak, TIGHT)
 
     @cached_property
     def ticks(self) -> list[Tick]:
-        """Round percents from 0, the last above all that is drawn."""
+        """Ticks of the axis of time: round percents from 0, the last one above everything drawn."""
         waves = [*self.frontier.all.every.values()]
         waves += self.frontier.all.frontier[:1] if self.frontier.stop == LINE else ()
         most = max(1.0, *map(self.frontier.extra, waves))
@@ -200,15 +210,15 @@ class FrontierChart:
 
     @property
     def top(self) -> float:
-        """The end of the axis of time, in percent."""
+        """End of the axis of time, in percent."""
         return self.ticks[-1][0]
 
     def place(self, wave: Wave) -> Place:
-        """Bytes and percent."""
+        """Return the point of a schedule: peak in bytes, extra time in percent."""
         return wave.peak, self.frontier.extra(wave)
 
     def points(self) -> Chart:
-        """Bytes against time."""
+        """Return the chart of bytes against time."""
         marks = [*self._line(), *self._dots(), *self._mountains(), *self._others(), *self._side()]
         return Chart(
             self.x, Scale(0, self.top), marks, TALL, Axis(text_of("bytes"), grid=False),
@@ -219,7 +229,7 @@ class FrontierChart:
     # -- every k-th
 
     def _dots(self) -> Iterator[Mark]:
-        """A dot for every k, and a ring for the least."""
+        """Yield a dot for every k; the one of the least peak is larger and hollow."""
         best = self.frontier.all.best
         for k, wave in self.frontier.all.every.items():
             fact = self._fact(text_of("k", k=k), wave)
@@ -265,13 +275,13 @@ class FrontierChart:
     # -- the line
 
     def _corners(self) -> list[Place]:
-        """The line: within so many bytes, no less time."""
+        """Return the corners of the line, a staircase: with at most so many bytes, no less time."""
         corners = [self.place(wave) for wave in self.frontier.all.frontier]
         rest = [((x, above), (x, y)) for (_, above), (x, y) in pairwise(corners)]
         return [corners[0], *(corner for both in rest for corner in both)]
 
     def _line(self) -> Iterator[Mark]:
-        """The line, and what lies below it, where no schedule of whole stages gets."""
+        """Yield the line, and the area below it, where no schedule of whole stages lies."""
         if self.frontier.stop < LINE:
             return
         corners = self._corners()
@@ -283,7 +293,8 @@ class FrontierChart:
             yield Line(corners, width=2.6)
 
     def _ends(self) -> Iterator[Mark]:
-        """Half of the saving and all of it, and what half would cost if the price were even."""
+        """Yield the schedules of half the saving and of all of it, with the guess
+        and the budget."""
         frontier = self.frontier
         if frontier.least.peak == frontier.all.plain.peak:
             return
@@ -304,15 +315,17 @@ class FrontierChart:
 
     @property
     def span(self) -> tuple[float, float]:
-        """The price of half of the saving as it is guessed, in percent from and to; that of half
-        the price where nobody has."""
+        """Guessed price of half the saving, from and to, in percent of extra time.
+
+        Without a guess both ends are half of the price of the whole saving.
+        """
         low, high = GUESSES.get(self.guess, (0.5, 0.5))
         extra = self.frontier.extra(self.frontier.least)
         return low * extra, high * extra
 
     def _guess(self) -> Iterator[Mark]:
-        """The guess at half of the saving: a triangle at its upper end, a line down to the lower
-        one."""
+        """Yield the guess at half of the saving: a triangle at its upper end, and a line to its
+        lower end."""
         x, y = float(self.frontier.middle), self.span[1]
         yield Rule(x=x, span=self.span, look="rule", crossed=True)
         yield Glyph(x, y, "M0 5L-5-4H5Z", "hollow pole", marker="v")
@@ -323,14 +336,14 @@ class FrontierChart:
 
     @property
     def guessed(self) -> str:
-        """The guess in words; empty without one, and where its picture is not shown."""
+        """Sentence on the guess; empty without one, or where its mark is not drawn."""
         if not self.guess or self.frontier.stop < LINE:
             return ""
         ends = dict.fromkeys(f"{end:.1f}" for end in self.span)
         return text_of("twin_guess", price="–".join(ends))
 
     def halves(self) -> Iterator[Chart]:
-        """Below the axis: half of what can be saved, and the other half."""
+        """Yield a chart below the axis that names the two halves of what can be saved."""
         frontier = self.frontier
         if frontier.stop < LINE or frontier.least.peak == frontier.all.plain.peak:
             return
@@ -349,7 +362,7 @@ class FrontierChart:
     # -- beside
 
     def _others(self) -> Iterator[Mark]:
-        """The other techniques, hollow; what lies beyond the edge is written there."""
+        """Yield the other techniques as hollow points; one beyond the edge is named there."""
         study = self.frontier.others
         rows = [] if study is None else study.rows
         for row in (row for row in rows if row.key not in SHOWN):
@@ -366,7 +379,7 @@ class FrontierChart:
             yield Label(name, places, 11, chip=True)
 
     def _side(self) -> Iterator[Mark]:
-        """How to read the chart, and the mountain of the budget."""
+        """Yield words on how to read the chart, and the mountain of one schedule, at the side."""
         if not self.wide:
             return
         x, all_, chosen = self.x.last, self.frontier.all, self.frontier.chosen
@@ -381,7 +394,7 @@ class FrontierChart:
 
 
 def _halved(said: str) -> tuple[str, str]:
-    """A sentence on two lines."""
+    """Return a sentence on two lines of about as many words."""
     words = said.split()
     middle = len(words) // 2
     return " ".join(words[:middle]), " ".join(words[middle:])
@@ -392,9 +405,11 @@ def _halved(said: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, eq=False)
 class Thumbnail(Mark):
-    """The bytes of a schedule over time, small, with the plain step dashed, on one scale for all of
-    a step; beside its point at the first place that is free, with a line to it. Where there is
-    none its name stands alone."""
+    """Small mountain of a schedule's bytes over time, with the plain step dashed, beside its point.
+
+    All thumbnails of a step have one scale. It stands at the first of the places ``around`` that is
+    free, with a line to its point; where none is free its name stands alone.
+    """
 
     wave: Wave
     all: Schedules
@@ -447,8 +462,9 @@ class Thumbnail(Mark):
 
 
 def small_mountain(wave: Wave, all_: Schedules, count: int) -> Mountain:
-    """A schedule over so many columns of time, its floor as one, and the plain step dashed."""
-    layers, plain = (wave_of.layers(all_.longest, count) for wave_of in (wave, all_.plain))
+    """Return the mountain of a schedule over ``count`` columns, its floor as one part, the plain
+    step dashed."""
+    layers, plain = (schedule.layers(all_.longest, count) for schedule in (wave, all_.plain))
     ground = next(layer.high for layer in reversed(layers) if layer.part in FLOOR)
     slices = [DrawnLayer(layers[0].low, ground, SHADES["floor"], edge=0.4)]
     slices += [DrawnLayer(low, high, PAINT[part], edge=0.4) for part, low, high in layers
