@@ -85,7 +85,8 @@ class Algorithms(Recordable):
 
     @property
     def joined(self) -> list[Timing]:
-        """Timings of the algorithms that lower ever smaller pieces, from the whole batch to none."""
+        """Timings of the algorithms that lower ever smaller pieces, from the whole batch to
+        none."""
         named = {timed.name: timed for timed in self.measured.timings}
         return [named[name] for name in PATH if name in named]
 
@@ -306,7 +307,8 @@ def algorithm_times(
 
 
 class AlgorithmRow(NamedTuple):
-    """A row of the bars: an algorithm's display name, its timing, and its time by a reference time."""
+    """A row of the bars: an algorithm's display name, its timing, and its time by a
+    reference time."""
 
     name: str
     timing: Timing

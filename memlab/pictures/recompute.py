@@ -108,7 +108,8 @@ class Wave:
 
     @cached_property
     def at(self) -> int:
-        """Place of the peak's operation in the order of operations; the first one of equal peaks."""
+        """Place of the peak's operation in the order of operations; the first one of equal
+        peaks."""
         return int(self.lives.timeline.argmax())
 
     @cached_property
@@ -151,7 +152,8 @@ class Wave:
 
     @property
     def operation(self) -> str:
-        """Name of the operation of the peak, marked where that operation runs for the second time."""
+        """Name of the operation of the peak, marked where that operation runs for the second
+        time."""
         order = self.lives.order[: self.at + 1]
         times = int((order == order[-1]).sum()) - 1
         return f"{self.liveness.step.ops[order[-1]].name}{repeated(times)}"
@@ -186,7 +188,8 @@ class Wave:
 
 
 def _fixed(role: Role, per_sample: int) -> int:
-    """Return the index in ``PARTS`` of a storage whose role alone decides its part, otherwise -1."""
+    """Return the index in ``PARTS`` of a storage whose role alone decides its part,
+    otherwise -1."""
     if not per_sample:
         name = role.value if role.value in FLOOR else "rest"
         return PARTS.index(name)

@@ -1,4 +1,5 @@
-"""Matrix product with tiles in shared memory: a block of results, its tiles, and reuse of a value."""
+"""Matrix product with tiles in shared memory: a block of results, its tiles, and reuse of a
+value."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ class SharedTile(Still, Study):
 
     @property
     def sentences(self) -> list[str]:
-        """Sentences on the work of one block and, with ``served``, on how often a value is loaded."""
+        """Sentences on the work of one block and, with ``served``, on how often a value is
+        loaded."""
         blocks = self.size // self.side
         values = {"side": self.side, "all": self.side**2, "blocks": blocks, "size": self.size}
         keys = ("block", "walk", *(("served", "loads") if self.served else ()))
@@ -74,7 +76,8 @@ class SharedTile(Still, Study):
 
     @property
     def _at(self) -> int:
-        """First row and column of the block within the results; its tiles have moved along as far."""
+        """First row and column of the block within the results; its tiles have moved along
+        as far."""
         return self.side * ((self.size // self.side - 1) // 2)
 
     def _matrices(self) -> Iterator[Mark]:

@@ -296,13 +296,15 @@ def text_of(key: str, /, **values: object) -> str:
 
 
 def matrix(node: Node) -> tuple[int, int, int]:
-    """Return the rows of the lowered matrix of one image, and the height and width of the output."""
+    """Return the rows of the lowered matrix of one image, and the height and width of the
+    output."""
     _, high, wide = node.shape
     return node.input_shapes[0][0] * conv(node).kernel ** 2, high, wide
 
 
 def warps(node: Node, order: str) -> int:
-    """Return the number of warps that lower one image; some have fewer than 32 values to compute."""
+    """Return the number of warps that lower one image; some have fewer than 32 values to
+    compute."""
     rows, high, wide = matrix(node)
     if order == COLUMN:
         return -(-prod(matrix(node)) // WARP)
@@ -311,7 +313,8 @@ def warps(node: Node, order: str) -> int:
 
 
 def inner(node: Node, order: str) -> int:
-    """Return the number of a warp that no padding reaches, where the image is large enough for one."""
+    """Return the number of a warp that no padding reaches, where the image is large enough
+    for one."""
     rows, high, wide = matrix(node)
     pad, x = conv(node).padding, lanes(node)
     across = -(-wide // x)
@@ -333,7 +336,8 @@ def lanes(node: Node) -> int:
 
 
 def _along(node: Node, warp: int) -> Iterator[tuple[int, int, int, int]]:
-    """Yield thread, row of the matrix, oy and ox for a warp of a grid (ox | oy | c·k·k): row order."""
+    """Yield thread, row of the matrix, oy and ox for a warp of a grid (ox | oy | c·k·k): row
+    order."""
     _, high, wide = matrix(node)
     x = lanes(node)
     across, down = -(-wide // x), -(-high * x // WARP)
@@ -513,7 +517,8 @@ def _sectors(side: Side) -> list[Place]:
 
 
 def _cells(sector: int, y: int, first: int, count: int) -> Place:
-    """Return the rectangle of ``count`` values of a sector from value ``first`` on, in line ``y``."""
+    """Return the rectangle of ``count`` values of a sector from value ``first`` on, in line
+    ``y``."""
     left = sector * (VALUES + GAP) + first
     return (left, left + count, y + 0.1, y + 0.8)
 

@@ -1,6 +1,7 @@
-"""The ways out of a step that does not fit its card: bars in bytes, and what each costs and asks.
+"""View of the remedies for a step that does not fit its card: bars in bytes, extra time, and
+demands.
 
-The line of the card bulges where a way moves the limit instead of the bytes.
+The line of the card's memory bulges where a remedy moves the limit instead of the bytes.
 """
 
 from __future__ import annotations
@@ -53,9 +54,13 @@ DOWN = "M-4.5-4h9l-4.5 7.5Z"
 
 
 class ComparedRemedies(SteadyView[Remedies]):
-    """The ways out of a step that does not fit its card: bytes, extra time, and what each asks for.
+    """Remedies for a step that does not fit its card: bytes, extra time, and what each demands.
 
     ``view.rows["recompute"]`` is a row with its exact figures.
+
+    >>> view = memlab.views.remedies("vgg16", batch=256)
+    >>> view.rows["plain"].trains, view.rows["offload"].trains
+    (False, True)
     """
 
     name, made_by = "remedies", "remedies"
@@ -100,8 +105,8 @@ class ComparedRemedies(SteadyView[Remedies]):
 
     def test_state(self, now: State) -> str:
         compared = self.rows_of(now)
-        rows = (f"{key}={compared[key].peak}" for key in compared.sorted(now.sort))
-        return "|".join([now.network.name, str(now.batch), str(now.budget), *rows])
+        keys_and_peaks = (f"{key}={compared[key].peak}" for key in compared.sorted(now.sort))
+        return "|".join([now.network.name, str(now.batch), str(now.budget), *keys_and_peaks])
 
     def says(self, scene: PageState) -> str:
         rows, chosen = self.rows_of(scene.now), scene.now.chosen
@@ -146,7 +151,7 @@ remedies = maker(ComparedRemedies)
 
 
 def _next(keys: list[str], here: str, key: str) -> str:
-    """Row that a key leads to."""
+    """Return the key of the row that a pressed key leads to."""
     if key == "Escape":
         return ""
     if key.startswith("Digit"):
@@ -163,8 +168,8 @@ def _next(keys: list[str], here: str, key: str) -> str:
 
 @dataclass(frozen=True)
 class RemedyBars:
-    """The rows as bars, in an ``order`` of their keys; one x of the chart is a byte, and there is
-    room for so many."""
+    """Remedies as bars, in the order of their keys; one unit of x is a byte, up to
+    ``last`` bytes."""
 
     study: Remedies
     order: list[str]
@@ -175,27 +180,27 @@ class RemedyBars:
 
     @property
     def wide(self) -> bool:
-        """Whether what a way asks for has a column of its own."""
+        """True if the page has room for a column with what each remedy demands."""
         return self.width >= NARROW
 
     @property
     def right(self) -> float:
-        """Pixels of the columns."""
+        """Width of the columns right of the bars, in pixels."""
         return SIDE if self.wide else EDGE
 
     @cached_property
     def rows(self) -> list[Remedy]:
-        """From top to bottom."""
+        """Rows from top to bottom."""
         return [self.study.plain, *map(self.study.__getitem__, self.order)]
 
     @cached_property
     def room(self) -> float:
-        """Pixels of the bars."""
+        """Width of the bars, in pixels."""
         return self.width - NAMES - self.right
 
     @property
     def pitch(self) -> float:
-        """Pixels from row to row."""
+        """Distance from row to row, in pixels."""
         return PITCH if self.wide else TALL
 
     @cached_property
@@ -204,13 +209,13 @@ class RemedyBars:
         return self.last / self.room
 
     def key(self) -> Iterator[tuple[Paint | Glyph, str]]:
-        """One legend for all rows, in the order of the bars, of what can be seen."""
+        """Yield a legend entry for each role that is at least a pixel long in some row."""
         for role in ROLES:
             if max((row.roles or {}).get(role, 0) for row in self.rows) > self.pixel:
                 yield PAINTS[role], role_name(role, self.study.optimizer)
 
     def chart(self) -> Chart:
-        """All of it."""
+        """Return the chart of all rows, with heads, line of the card, and columns."""
         count = len(self.rows)
         marks = [*self._heads(), *self._rows(), *self._limit(), *self._between(), *self._asks()]
         return Chart(Scale(0, self._at(self.right)), Scale(count, 0), marks, self.pitch * count,
@@ -219,7 +224,7 @@ class RemedyBars:
     # -- columns
 
     def _at(self, pixels: float) -> float:
-        """A value so many pixels right of the bars."""
+        """Return the x of a point that lies some pixels right of the bars."""
         return self.last + pixels * self.pixel
 
     def _heads(self) -> Iterator[Mark]:
@@ -232,7 +237,8 @@ class RemedyBars:
             yield ChartText(self._at(WORDS), 0, text_of("asks_for"), 12, dx=12, dy=-12, bold=True)
 
     def _between(self) -> Iterator[Mark]:
-        """Lines below the plain step, and between what trains and what does not."""
+        """Yield lines below the plain step, and between remedies that train and
+        those that do not."""
         groups = [0, *(1 if row.trains else 2 for row in self.rows[1:])]
         for at, (one, other) in enumerate(pairwise(groups), 1):
             if one != other:
@@ -241,7 +247,8 @@ class RemedyBars:
     # -- the line of the card
 
     def _limit(self) -> Iterator[Mark]:
-        """From top to bottom, around the bar of a larger card."""
+        """Yield the line of the card's memory from top to bottom, around the bar
+        of a larger card."""
         budget, count = self.study.budget, len(self.rows)
         points: list[tuple[float, float]] = [(budget, -0.1)]
         for at, row in enumerate(self.rows):
@@ -266,21 +273,21 @@ class RemedyBars:
             yield from self._price(at, row)
 
     def _middle(self, at: int) -> float:
-        """Middle of a bar: above the words where they stand below it."""
+        """Return the y of a bar's middle; it is higher where words stand below the bar."""
         return at + (0.5 if self.wide else 0.37)
 
     def _rect(self, at: int, left: float, right: float, look: Paint | str, more: float = 0) -> Rect:
-        """A bar of a row, so many pixels thicker."""
+        """Return the bar of a row from x to x, ``more`` pixels thicker than usual."""
         middle, half = self._middle(at), (BAR + more) / 2 / self.pitch
         return Rect(left, right, middle - half, middle + half, look)
 
     def _open(self, at: int) -> OpenEdge:
-        """The edge of a bar that goes on."""
+        """Return the torn edge of a bar that is longer than the axis."""
         middle, half = self._middle(at), BAR / 2 / self.pitch
         return OpenEdge(middle - half, middle + half, "right", self.last)
 
     def _beside_end(self, at: int, end: float, said: str) -> ChartText:
-        """Words after the end of a bar, or inside it where it has no room behind it."""
+        """Return words after the end of a bar, or inside it where there is no room."""
         wide = texts.width(said, 12, True) + 20
         free = self._beside if not at else 0
         if (self.last - end) / self.pixel + free >= wide:
@@ -290,7 +297,8 @@ class RemedyBars:
                     chip=True)  # fmt: skip
 
     def _target(self, at: int, row: Remedy) -> Iterator[Mark]:
-        """Target that says a row on hover and focus, from edge to edge of the page."""
+        """Yield the target that tells a row on hover and focus, and the frame of
+        the row in focus."""
         ends = -NAMES * self.pixel, self._at(self.right)
         yield Rect(*ends, at, at + 1, "target", fact=Fact(row.fact()), send=("choose", row.key))
         if row.key == self.chosen:
@@ -298,7 +306,7 @@ class RemedyBars:
             yield Rect(*inside, at + 0.02, at + 0.98, "rule", radius=5)
 
     def _bar(self, at: int, row: Remedy) -> Iterator[Mark]:
-        """The roles at the peak, and hatched beyond the line what waits in host memory."""
+        """Yield the roles at the peak, and hatched beyond the line the bytes in host memory."""
         start = 0
         for role in ROLES:
             if nbytes := (row.roles or {}).get(role, 0):
@@ -320,7 +328,8 @@ class RemedyBars:
                 )
 
     def _beyond(self, at: int, row: Remedy) -> Iterator[Mark]:
-        """The frame of what is beyond the line, and that it does not fit; the larger card."""
+        """Yield the frame of the bytes beyond the line with a word, or the name of
+        a larger card."""
         if row.refused:
             yield self._beside_end(at, self.study.budget, self._said(row))
         elif not row.trains:
@@ -330,7 +339,7 @@ class RemedyBars:
             yield from self._larger(at, row)
 
     def _larger(self, at: int, row: Remedy) -> Iterator[Mark]:
-        """The name of the larger card, inside the bulge where it has room."""
+        """Yield the name of the larger card, inside the bulge of the line where it has room."""
         limit, said = min(row.limit, self.last), text_of("card", bytes=card(row.limit))
         wide = texts.width(said, 12, True) + 18
         inside = (limit - row.peak) / self.pixel >= wide or limit < row.limit
@@ -338,13 +347,14 @@ class RemedyBars:
         yield ChartText(limit, self._middle(at), said, 12, anchor, dx=dx, dy=4, bold=True)
 
     def _said(self, row: Remedy) -> str:
-        """Word that a row does not fit; the plain step with its bytes."""
+        """Return the word that a row does not fit, for some rows with the bytes."""
         told = row.key == "plain" or row.peak > self.last
         return f"{row.fits}, {three_digits(row.peak)}" if told else row.fits
 
     # -- time, and what it asks for
 
     def _price(self, at: int, row: Remedy) -> Iterator[Mark]:
+        """Yield the bar of the extra time with its percentage."""
         middle = self._middle(at)
         if row.time and row.key != "plain":
             most = max(row.extra or 0.0 for row in self.rows)
@@ -358,7 +368,7 @@ class RemedyBars:
             yield ChartText(self._at(0), middle, row.time, 12, dx=dx, dy=4, chip=not beside)
 
     def _asks(self) -> Iterator[Mark]:
-        """Words in a column, or below the bars and over the line."""
+        """Yield what each remedy demands: in a column, or below the bars."""
         for at, row in enumerate(self.rows[1:], 1):
             middle = self._middle(at)
             if self.wide:
@@ -372,5 +382,5 @@ class RemedyBars:
 
     @property
     def _beside(self) -> float:
-        """Pixels of the column of time."""
+        """Width of the column of time, in pixels."""
         return WORDS if self.wide else EDGE - 4
