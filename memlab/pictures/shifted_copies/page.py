@@ -1,5 +1,6 @@
-"""The page of the shifted copies: the bytes of the real layer, then the small picture, and below
-both what is asked for. Each block draws its part and tells it.
+"""Page of the shifted copies: bytes of the real layer, then the small picture, then details.
+
+Each block draws its part and tells it in words.
 """
 
 from __future__ import annotations
@@ -62,9 +63,11 @@ beside the copies, else it stands below them."""
 
 @dataclass(frozen=True)
 class CopiesPageInputs:
-    """The parts of a page: a layer that is lowered, and what else is chosen. ``moving``: the last
-    copy has just come; ``before`` is what was lowered before; ``formulas`` whether
-    the text has them, which a page that asks for one leaves out."""
+    """Everything that the page is drawn from: a lowering, a pin, and what else is chosen.
+
+    ``moving`` animates the copy that has just come. ``before`` is the lowering that was shown
+    before. ``numbers`` shows details; ``formulas`` is False on a page that asks for them.
+    """
 
     lowering: Lowering
     pin: Pin | None = None
@@ -78,18 +81,18 @@ class CopiesPageInputs:
 
     @property
     def cell(self) -> int:
-        """The side of a cell, whatever k is: 7 x 7 is as large beside 3 x 3 as it is."""
+        """Side of a cell in pixels, equal for every kernel."""
         return 7 if self.width >= WIDE else 6
 
     @property
     def left(self) -> int:
-        """Left edge of copies and bars."""
+        """Left edge of copies and bars, in pixels."""
         return self.cell * (19 if self.width >= WIDE else 18)
 
 
 def page_of(shown: CopiesPageInputs) -> Page:
-    """From top to bottom: the bytes of the real layer, then the small picture, and below both what
-    is asked for."""
+    """Return the page: bytes of the real layer, the small picture, and the details
+    that are chosen."""
     lowered = shown.lowering
     blocks: list[PageBlock] = [
         *_head(shown),
@@ -105,7 +108,7 @@ def page_of(shown: CopiesPageInputs) -> Page:
 
 
 def note(content: str | Sequence[texts.Runs], size: int = 13, **how: Any) -> Paragraphs:
-    """Words of the picture; the text says the same in its own order."""
+    """Return words of the picture that its text leaves out, for it says them in its own order."""
     return Paragraphs(content, size, told=False, **how)
 
 
@@ -113,7 +116,7 @@ def note(content: str | Sequence[texts.Runs], size: int = 13, **how: Any) -> Par
 
 
 def _head(shown: CopiesPageInputs) -> list[PageBlock]:
-    """How much is written, what the small picture shows of it, and the bars."""
+    """Return the written bytes, the finding of the small picture, and the bars."""
     lowered = shown.lowering
     beyond = f"{_beyond(lowered)}." if _beyond(lowered) else ""
     fits = [text for text, _ in _fits(shown)]
@@ -126,12 +129,13 @@ def _head(shown: CopiesPageInputs) -> list[PageBlock]:
 
 
 def _fits(shown: CopiesPageInputs) -> list[tuple[str, bool]]:
-    """The verdict of each budget on the copy, in bold where it is refused."""
+    """Return the verdict of each budget on the copy, and True where it is too
+    large (drawn bold)."""
     return [shown.lowering.verdict(room) for room in shown.budgets] if shown.lowering.total else []
 
 
 def _details(shown: CopiesPageInputs) -> list[PageBlock]:
-    """Layer, formulas, and what fits, in full."""
+    """Return layer, formulas and verdicts in full."""
     lowered = shown.lowering
     times_ = lowered.factor_line("head.factor" if lowered.end == lowered.factor else "head.once")
     counter = (
@@ -142,7 +146,7 @@ def _details(shown: CopiesPageInputs) -> list[PageBlock]:
 
 
 def _amounts(lowering: Lowering) -> list[tuple[str, bool]]:
-    """Bytes that are written, of how many, and how many times the input that is."""
+    """Return words on the written bytes, the total, and the factor over the input."""
     if not lowering.count:
         return [(amount(0), True), (f" {text_of('head.unmade')}", False)]
     of = (
@@ -156,7 +160,7 @@ def _amounts(lowering: Lowering) -> list[tuple[str, bool]]:
 
 
 def _ruler(shown: CopiesPageInputs) -> PageBlock:
-    """Input, copy, card and what is free here on one ruler, whose length never changes."""
+    """Return bars of input, copy, card and free memory on one ruler of fixed length."""
     lowered, end, width = shown.lowering, RULER.last, shown.width - shown.left
     pixels = (width - 18) / end
     names = text_of("ruler.input"), text_of(f"ruler.{lowered.how}")
@@ -165,7 +169,7 @@ def _ruler(shown: CopiesPageInputs) -> PageBlock:
     bar: list[Mark] = [CopyBar(lowered, TOP, LOW, CARD.nbytes, copy)]
     if lowered.count and lowered.total * pixels < 2:
         bar = _bar(lowered.written, TOP, LOW, pixels, copy)
-    rooms = (mark for amount in shown.budgets if amount.live for mark in _free(amount))
+    rooms = (mark for room in shown.budgets if room.live for mark in _free(room))
     box = _card(shown) if lowered.total else []
     marks = [*_bar(lowered.source, 2, 12, pixels, whole), *bar, *box, *rooms]
     was = shown.before.total if shown.before else lowered.total
@@ -178,7 +182,7 @@ def _ruler(shown: CopiesPageInputs) -> PageBlock:
 
 
 def _bar(nbytes: int, top: float, bottom: float, pixels: float, fact: Fact) -> list[Mark]:
-    """A bar from the left edge on; what is thinner than a line gets a pointer."""
+    """Return a bar from the left edge; one that is thinner than a line gets a pointer."""
     end, middle = max(nbytes, 0.6 / pixels), (top + bottom) / 2
     bar = Rect(0, end, top, bottom, ON, edge=0, fact=fact)
     if end * pixels >= 2:
@@ -188,7 +192,7 @@ def _bar(nbytes: int, top: float, bottom: float, pixels: float, fact: Fact) -> l
 
 
 def _card(shown: CopiesPageInputs) -> list[Mark]:
-    """A box that is filled, not a mark on an axis; what does not fit, and what leaves the ruler."""
+    """Return the box of the card on the ruler, with words where the copy does not fit."""
     lowered, end, last = shown.lowering, CARD.nbytes, RULER.last
     name = card(CARD.name)
     marks: list[Mark] = [
@@ -205,8 +209,11 @@ def _card(shown: CopiesPageInputs) -> list[Mark]:
 
 @dataclass(frozen=True)
 class CopyBar(Mark):
-    """The copies side by side, filled as far as they are written; what will not fit into a room
-    is hollow and hatched. A bar that is longer than the scale breaks at its end."""
+    """Bar of the copies side by side, filled as far as they are written.
+
+    Bytes beyond the ``room`` of a card are hollow and hatched. A bar that is longer than the scale
+    is broken at its end.
+    """
 
     lowering: Lowering
     top: float
@@ -231,10 +238,10 @@ class CopyBar(Mark):
             _break(pen.svg, box)
 
     def _seams(self, pen: Pen, box: Box) -> None:
-        """Between two copies a line in the colour of the page."""
-        seams = self.lowering.total / max(self.lowering.count, 1)
-        xs = [pen.x(seams * n) for n in range(1, self.lowering.copies)]
-        if pen.x(seams) - pen.x(0) >= 4:
+        """Draw a line between each two copies, in the colour of the page."""
+        copy_bytes = self.lowering.total / max(self.lowering.count, 1)
+        xs = [pen.x(copy_bytes * n) for n in range(1, self.lowering.copies)]
+        if pen.x(copy_bytes) - pen.x(0) >= 4:
             d = "".join(f"M{x:.1f} {box.top:g}V{box.bottom:g}" for x in xs if x < box.right - 1)
             pen.svg.path(d, class_="seam")
 
@@ -250,19 +257,19 @@ def _break(svg: Svg, box: Box) -> None:
     svg.path(f"M{x - 3:g} {box.top:g}{zigzag}", class_="edge")
 
 
-def _free(amount: Budget) -> list[Mark]:
-    """Memory that is free on this machine, live only: a dashed line through the ruler."""
-    text, end = text_of("ruler.free", free=hundredths(amount.nbytes)), RULER.last
-    if amount.nbytes > end:
+def _free(budget: Budget) -> list[Mark]:
+    """Return a dashed line through the ruler for the memory that is free on this machine."""
+    text, end = text_of("ruler.free", free=hundredths(budget.nbytes)), RULER.last
+    if budget.nbytes > end:
         return [ChartText(end, 12, f"{text} →", 11, "end", 14, dim=True, held=True)]
-    line = Rule(x=amount.nbytes, span=(LOW, 14), look="before", below=5)
+    line = Rule(x=budget.nbytes, span=(LOW, 14), look="before", below=5)
     places = [("middle", 0), ("start", 6), ("end", -6), ("start", 160)]
-    beside = [(amount.nbytes, 12, anchor, dx, 0) for anchor, dx in places]
+    beside = [(budget.nbytes, 12, anchor, dx, 0) for anchor, dx in places]
     return [line, Label(text, beside, 11, chip=True)]
 
 
 def _beyond(lowering: Lowering) -> str:
-    """How far the bar goes beyond the ruler; empty where it ends on it."""
+    """Return words on how far the bar goes beyond the ruler; empty where it ends on it."""
     if lowering.total <= RULER.last:
         return ""
     ratio = times(Fraction(lowering.total, int(RULER.last)))
@@ -273,7 +280,7 @@ def _beyond(lowering: Lowering) -> str:
 
 
 def _written(shown: CopiesPageInputs) -> list[PageBlock]:
-    """Planned and measured on one scale, so that a difference would be seen."""
+    """Return bars of planned and measured bytes of one written image, on one scale."""
     run = shown.done
     if run is None or not run.planned:
         return []
@@ -300,7 +307,7 @@ def _written(shown: CopiesPageInputs) -> list[PageBlock]:
 
 
 def _picture(shown: CopiesPageInputs) -> list[PageBlock]:
-    """Input and copies, and beside or below them their values, the matrix and what is pinned."""
+    """Return input and copies, with their values, the matrix and the pin beside or below them."""
     lowered, cell, start = shown.lowering, shown.cell, shown.left / shown.cell
     rim, across = lowered.small.rim, lowered.k * PITCH - 1
     high = max(across, SIZE + rim + 3)
@@ -326,7 +333,7 @@ def _picture(shown: CopiesPageInputs) -> list[PageBlock]:
 
 
 def _notes(shown: CopiesPageInputs, width: float, gap: float) -> Below:
-    """How many values and zeros the copies hold, the same as the matrix, and what is pinned."""
+    """Return the legend of values and zeros, the matrix, and the sentences on the pin."""
     lowered = shown.lowering
     first, *others = lowered.pinned(shown.pin) or [""]
     if not lowered.count:
@@ -344,7 +351,8 @@ def _notes(shown: CopiesPageInputs, width: float, gap: float) -> Below:
 
 
 def _legend(lowering: Lowering, width: float, numbers: bool) -> Chart:
-    """Values, of the letter and around it, and added zeros; with all numbers, how many."""
+    """Return the legend: values of the letter and around it, and added zeros, with their numbers if
+    asked."""
     values = (
         text_of("panel.values", values=f"{lowering.values:,}")
         if numbers
@@ -364,14 +372,16 @@ def _legend(lowering: Lowering, width: float, numbers: bool) -> Chart:
 
 
 def quarters(count: int, across: int) -> list[Corner]:
-    """The corners of quarters that make squares, so many of which stand beside each other."""
+    """Return the corners of ``count`` quarters that make squares, ``across`` squares beside each
+    other."""
     half = SIZE / 2
     squares = [(n // 4 % across * PITCH, n // 4 // across * PITCH) for n in range(count)]
     return [(x + half * (n % 2), y + half * (n % 4 // 2)) for n, (x, y) in enumerate(squares)]
 
 
 def together(lowering: Lowering, cell: float, width: float) -> Chart:
-    """Quarters put together to squares of the size of the input, all in cells."""
+    """Return a chart of copies that are quarters of the input, put together to
+    squares of its size."""
     across, half = max(1, int((width / cell + 1) // PITCH)), SIZE / 2
     squares = quarters(lowering.count, across)[::4]
     marks: list[Mark] = [Rect(x, x + SIZE, y, y + SIZE, "ghost") for x, y in squares]
@@ -385,7 +395,7 @@ def together(lowering: Lowering, cell: float, width: float) -> Chart:
 
 
 def _matrix(shown: CopiesPageInputs, width: float) -> list[PageBlock]:
-    """A copy is a row of it, a window is a column; its cells are as large as there is room for."""
+    """Return the lowered matrix with its name; its cells are as large as there is room for."""
     lowered, columns = shown.lowering, shown.lowering.small.places**2
     cell = min(float(shown.cell), width / columns)
     name = text_of("matrix.name", rows=lowered.count, columns=columns) if shown.numbers else ""
@@ -397,8 +407,8 @@ def _matrix(shown: CopiesPageInputs, width: float) -> list[PageBlock]:
 
 
 def strip(lowering: Lowering) -> list[PageBlock]:
-    """A box for each convolution of the network, filled as far as its copy reaches, and how many
-    need no copy."""
+    """Return a box for each convolution of the network, filled by its factor, and words that count
+    them."""
     nodes = convolutions(lowering.network)
     none, part, whole = by_copy(nodes)
     name = lowering.network.label
@@ -423,7 +433,7 @@ def strip(lowering: Lowering) -> list[PageBlock]:
 
 
 def boxes(nodes: Sequence[Node], batch: int) -> list[Mark]:
-    """A box for each of some convolutions, which says its copy."""
+    """Return a box for each convolution, which tells the bytes of its lowered copy."""
     marks: list[Mark] = []
     for at, node in enumerate(nodes):
         need = workspace(node, WAYS[0]).formula(batch)
@@ -435,14 +445,13 @@ def boxes(nodes: Sequence[Node], batch: int) -> list[Mark]:
 def filled_box(
     x: float, y: float, part: Fraction, high: float, fact: Fact | None = None
 ) -> list[Mark]:
-    """A convolution, filled as far as its copy reaches."""
+    """Return a box at a place, filled up to a share ``part`` of its height ``high``."""
     inside = Rect(x, x + 0.72, y, y + float(part) * high, ON, edge=0)
     return [inside, Rect(x, x + 0.72, y, y + high, "edge", fact=fact)]
 
 
 def _counts(shown: CopiesPageInputs) -> PageBlock:
-    """How often each pixel of the small picture is written: a table of the size of the picture,
-    and what it adds up to."""
+    """Return a table of how often each pixel of the small picture is written, with its sum."""
     lowered, side = shown.lowering, 19
     counts = lowered.small.counts(lowered.copies)
     heading = text_of("counts.title_so_far" if lowered.copies < lowered.count else "counts.title")

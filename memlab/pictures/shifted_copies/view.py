@@ -1,6 +1,4 @@
-"""The live view of lowering: the k² shifted copies of a small picture, and the bytes of
-a real layer beside them.
-"""
+"""View of lowering: the k² shifted copies of a small picture, and the bytes of a real layer."""
 
 from __future__ import annotations
 
@@ -54,7 +52,8 @@ LAYERS = (
 
 
 def _first(now: State) -> str:
-    """The layer of the question, or the first of a network that can be drawn."""
+    """Return the name of the layer that is shown first: the lesson's, or the first one that can be
+    drawn."""
     nodes = convolutions(now.network)
     names = [node.name for node in nodes if settings(node)]
     usual = [name for network, name in LAYERS if network == now.network.name]
@@ -62,7 +61,8 @@ def _first(now: State) -> str:
 
 
 def _own(name: str) -> Callable[[State], Any]:
-    """The kernel, stride or padding of the layer; None where it is not drawn."""
+    """Return a function that reads ``k``, ``stride`` or ``pad`` of the layer; None where it is not
+    drawn."""
     return lambda now: settings(find(now.network, now.layer)).get(name)
 
 
@@ -76,7 +76,7 @@ def _lowering(now: State) -> Lowering:
 
 
 def _layers(now: State) -> dict[str, str]:
-    """The real layers by network and name, with the one that is shown."""
+    """Return the offered layers by ``'network/layer'``, with the one that is shown."""
     layers = {}
     for network, name in LAYERS:
         built = network_of(network)
@@ -91,16 +91,20 @@ def _chosen(now: State, value: str) -> dict[str, Any]:
 
 
 def _preset(at: int, **changes: Any) -> Mapping[str, Any]:
-    """A layer of the list, and what is not its own."""
+    """Return the settings of an offered layer, with some changed."""
     return dict(zip(("network", "layer"), LAYERS[at], strict=True)) | changes
 
 
 class ShiftedCopies(View[Lowering]):
-    """What lowering writes: k² copies of the input, on a small picture and in bytes of a layer.
+    """Copies that lowering writes: k² of the input, on a small picture and in bytes of a layer.
 
-    Set ``step``, ``k``, ``stride``, ``pad``, ``batch``, ``how``, ``network``, ``layer`` or
-    ``pin`` from Python, and the picture follows. ``print(view)`` is the picture in words;
-    ``view.rows`` has the exact figures, ``view.write()`` lowers one image for real.
+    Set ``step``, ``k``, ``stride``, ``pad``, ``batch``, ``how``, ``network``, ``layer`` or ``pin``
+    from Python, and the picture follows. ``print(view)`` is the picture in words; ``view.rows`` has
+    the exact figures, ``view.write()`` lowers one image and measures it.
+
+    >>> view = memlab.views.shifted_copies("vgg16", "conv1_2", batch=128)
+    >>> view.rows.source, view.rows.total
+    (1644167168, 14797504512)
     """
 
     name, made_by, widest = "copies", "shifted_copies", 820
@@ -223,7 +227,7 @@ class ShiftedCopies(View[Lowering]):
                              now.numbers, not now.only))  # fmt: skip
 
     def _came(self, scene: PageState) -> bool:
-        """Whether one more copy is written than before."""
+        """Return True if exactly one more copy is written than in the scene before."""
         was, now = scene.previous, scene.now
         if was is None or scene.dragging or was.replace(written=now.written) != now:
             return False
@@ -277,7 +281,7 @@ class ShiftedCopies(View[Lowering]):
         return now.replace(pin=pin.name) if pin else None
 
     def write(self) -> Written:
-        """Lower one image of the layer with memlab's kernel, and measure what that takes.
+        """Lower one image of the layer with memlab's kernel, and measure its bytes and seconds.
 
         Raises:
             InputError: so much memory is not free, or only a tile is lowered at a time.
@@ -296,7 +300,7 @@ class ShiftedCopies(View[Lowering]):
 
 
 def _pressed(small: SmallPicture, pinned: str, key: str) -> str:
-    """The pin after a key: move, first, last; pixel or place; unpin."""
+    """Return the pin after a key: moved, first or last, pixel or place, or none."""
     if key == "Escape":
         return ""
     pin = small.parse(pinned)
