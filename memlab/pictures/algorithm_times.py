@@ -38,13 +38,13 @@ from memlab.pictures.values.timings import origin, workspace
 
 ALGORITHMS = ("direct", "im2col-batch", "im2col-image", "im2col-tile", "offsets")
 PATH = ("im2col-batch", "im2col-image", "im2col-tile", "offsets")
-"""Ever smaller pieces of the lowered matrix, and none."""
+"""Algorithms that lower ever smaller pieces of the matrix, and none."""
 PITCH = 40
-"""From bar to bar."""
+"""Pixels from bar to bar."""
 DROPS = sorted((*range(-8, -290, -14), *range(20, 290, 14)), key=lambda drop: abs(drop + 5))
-"""How far below its point a name may stand, in pixels: the nearest first, above before below."""
+"""Distances of a name below its point in pixels, the nearest first, above before below."""
 LONG = 10
-"""Points are drawn from 0 where the longest time is at most so many times the least."""
+"""Ratio of longest to least time up to which the axis of time begins at 0."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -26,13 +26,13 @@ from memlab.pictures.values.recordable import Recordable
 
 WAYS = ("linear-4096", "samples", "pixels", "loop", "one-lane")
 MOST = 5
-"""Samples of each way at each batch."""
+"""Timed samples of each computation at each batch."""
 FLAT = 1.25
-"""Times are the same where the largest is at most so many times the least."""
+"""Ratio of largest to least time up to which times count as equal."""
 INSET = 0.028
 """Share of the axis of batches that is free before the first and after the last."""
 ROOM = 11
-"""Doublings that an axis has labels for; of more it names every other one."""
+"""Most doublings of the batch that are all labelled; of more, every other one is."""
 
 
 @dataclass(frozen=True, repr=False)

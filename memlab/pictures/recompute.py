@@ -56,15 +56,15 @@ from memlab.techniques.recompute.step_as_chain import cuts
 
 FLOOR = ("parameter", "optimizer_state", "rest")
 PARTS = (*FLOOR, "kept", "again", "gradient_map")
-"""The slices of a wave, from the bottom up: of the floor the parameters, the optimizer's state and
-the rest; of the mountain what waits from forward until backward, what is made again or gone before
-backward, and the gradients of maps."""
+"""Parts of a wave from the bottom up. The floor has parameters, optimizer state and the rest;
+above it lie maps kept from forward until backward, maps made again or dead before backward,
+and gradient maps."""
 MOST = 20
-"""Every k up to this one has its wave."""
+"""Largest k that has a wave."""
 TRIED, FEW = 96, 24
-"""Up to so many best schedules of a chain are all planned; of more, so many."""
+"""Best schedules of a chain that are all planned; of more than those, ``FEW`` are."""
 LITTLE = 0.1
-"""A k that saves less of the plain peak is too large."""
+"""Share of the plain peak that a k must save, otherwise it counts as too large."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -472,25 +472,25 @@ def text_of(key: str, /, **values: object) -> str:
 
 
 NETWORKS = ("resnet50", "resnet200")
-"""Without a U over k, and with one."""
+"""Networks of the menu: peak over k without a minimum inside, and with one."""
 TIME, GAP, BARS = 560, 90, 280
-"""The parts of the picture, in equal columns: the waves, a gap, the bars of all k."""
+"""Columns of the waves, of a gap, and of the bars of all k; all are equally wide."""
 WIDE = TIME + GAP + BARS
 TALL, STRIP = 280, 10
-"""Pixels."""
+"""Pixels: height of the chart, and of the strip below it."""
 STOPS = 60
-"""So many stops the slider of a budget has at most."""
+"""Most stops of the slider of a budget."""
 MADE = Paint("#009E73", 0.10, "dots")
-"""What is made again, or gone before backward."""
+"""Look of maps that are made again, or dead before backward."""
 PAINT = {
     "parameter": PAINTS[Role.PARAMETER], "optimizer_state": PAINTS[Role.OPTIMIZER_STATE],
     "rest": PAINTS[Role.PARAMETER_GRADIENT], "kept": PAINTS[Role.FEATURE_MAP], "again": MADE,
     "gradient_map": PAINTS[Role.GRADIENT_MAP],
 }  # fmt: skip
 SHADE, AGAIN = Paint("currentColor", 0.06), Paint("currentColor", 0.9)
-"""Where operations run again: behind the waves, and on the strip below them."""
+"""Looks of operations that run again: behind the waves, and on the strip below them."""
 ANCHORS: tuple[tuple[str, float], ...] = ("middle", 0.0), ("start", -6.0)
-"""Where a label stands above a bar."""
+"""Anchors of a label above a bar, with their shift in pixels."""
 
 
 def _all(now: State) -> Schedules:
@@ -542,7 +542,7 @@ class Recompute(View[Waves]):
         "surprise": {"what": "resnet50", "k": 1},
         "break": {"what": "resnet200", "k": 1},
     }
-    """The least that is the smallest k; a k that is too small."""
+    """A network whose best k is the smallest one; and a k that is too small."""
 
     what = of_subjects()
     network = Select(

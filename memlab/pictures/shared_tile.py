@@ -18,11 +18,11 @@ from memlab.pictures.values.study import Study
 from memlab.step.tensor import Role
 
 CELL, GAP, MOST = 18, 1.6, 16
-"""Pixels of a value; cells between two matrices; rows of a matrix at most."""
+"""Pixels of a value, cells between two matrices, and most rows of a matrix."""
 WEIGHTS, MATRIX, RESULTS = (
     PAINTS[role] for role in (Role.PARAMETER, Role.WORKSPACE, Role.FEATURE_MAP)
 )
-"""The matrix is a workspace, and the results are a map."""
+"""Looks of the three matrices: the lowered matrix is a workspace, the results are a feature map."""
 MARKED = Paint("currentColor", 0.75)
 Place = tuple[float, float, float, float]
 

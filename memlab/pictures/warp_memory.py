@@ -38,10 +38,10 @@ from memlab.step.tensor import Role
 WARP = 32
 """Threads that access memory together."""
 SECTOR, LINE = 32, 128
-"""Bytes."""
+"""Bytes of a sector and of a line."""
 FP32 = 4
 CELLS = LINE // FP32
-"""Values of a line."""
+"""Number of values of a line."""
 LOAD, STORE = SIDES = "load", "store"
 ROW, COLUMN = ORDERS = "row", "column"
 STRIDES = (1, 2, 4)
@@ -50,7 +50,7 @@ PITCH, ROOM = 9, 56
 SECTORS, VALUES, GAP = LINE // SECTOR, SECTOR // FP32, 1
 """Sectors of a line, values of a sector, and what is free between two sectors, in values."""
 NARROW = 700
-"""Below it the stores stand below the loads."""
+"""Pixels of a page below which the stores stand below the loads."""
 PAINT = {LOAD: PAINTS[Role.FEATURE_MAP], STORE: PAINTS[Role.WORKSPACE]}
 """A layer lowers a map into its workspace."""
 Place = tuple[float, float, float, float]

@@ -39,17 +39,17 @@ from memlab.step.tensor import Role
 
 LEFT, RIGHT = 96, 12
 LANE, LINK, APART = 30, 20, 3
-"""Pixels: of the lane of compute, of that of the link, and between them."""
+"""Pixels: height of the lane of compute, height of the link's, and distance between them."""
 WORK = LINK + APART, LINK + APART + LANE
-"""Where the lane of compute stands."""
+"""Lower and upper end of the lane of compute."""
 TALL = 248
-"""Of both memories together."""
+"""Pixels of both memories together."""
 NEAR = 1.5
-"""A budget that is so many times above the peaks is out of the picture."""
+"""Ratio of budget to peak from which the budget is outside of the picture."""
 COLUMNS = 1400
-"""Columns of time: about two of a pixel."""
+"""Columns of time, about two for each pixel."""
 NARROW = 15
-"""Pixels: a copy that has its triangle."""
+"""Pixels from which a copy has its triangle."""
 CONV, OTHER = Paint("currentColor", 0.34), Paint("currentColor", 0.20)
 DOWN, UP = "M-4.5-3.5h9l-4.5 7Z", "M-4.5 3.5h9l-4.5-7Z"
 

@@ -32,13 +32,13 @@ from memlab.techniques.in_place import in_place
 from memlab.techniques.offload import offload
 
 ALGORITHM = "implicit-gemm"
-"""Convolutions without a workspace: the plan depends on the maps alone."""
+"""Algorithm of convolutions without a workspace, so that the plan depends on the maps alone."""
 SEARCHED = ("dynamic", "best")
-"""Policies that look for what fits the budget."""
+"""Policies that search for maps within the budget."""
 SLOW = 0.2
-"""Where compute waits for more than this share of the time, that is what there is to say."""
+"""Share of the time that compute waits, from which the finding is about waiting."""
 LITTLE = 0.0005
-"""A share of the time that is none on the page."""
+"""Share of the time below which the page shows none."""
 
 Seconds = Floats
 Span = tuple[float, float]

@@ -109,7 +109,7 @@ class Offloaded(SteadyView[OffloadTimeline]):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "surprise": {"policy": "all"}, "break": {"link": "3 GB/s"}
     }  # fmt: skip
-    """More maps go, and the peak stays; a link that is too slow."""
+    """All maps move, and the peak stays; and a link that is too slow."""
 
     policy = Select(
         ("none", "conv", "all", "dynamic", "best"), default="conv", code="always",

@@ -25,10 +25,10 @@ from memlab.step.storage import HOST
 from memlab.step.tensor import Tensor
 
 BUFFERS = (0, 1, 2, 4)
-"""Numbers of places in pinned memory; without a buffer there is one, as with one."""
+"""Numbers of places in pinned memory; 0 means one place and one thread for everything."""
 BATCHES = len(ascii_uppercase)
 KEPT = 32
-"""So many ways are kept."""
+"""Number of paths that are cached."""
 RAM, PINNED, CARD = "ram", "pinned", "device"
 
 Span = tuple[float, float]

@@ -23,18 +23,17 @@ from memlab.pictures.values.number_text import duration, three_digits
 from memlab.step.tensor import Role, Tensor
 
 TURNS = 2.1
-"""So many batches, of which one follows the other, are in the picture at least; twice as many at
-first."""
+"""Batches, one after the other, that the picture holds at least; twice as many at first."""
 PLACE = 0.42
-"""The share of the axis at which the moment stands that nobody has chosen."""
+"""Share of the axis at which the moment stands where none is chosen."""
 LIGHT, DARK = Paint("currentColor", 0.20), Paint("currentColor", 0.36)
-"""Fills of what is read, and of what is done with it."""
+"""Fills of reading, and of all that follows."""
 SHARES = (0.20, 0.17, 0.27, 0.36)
-"""Shares of disk, RAM, pinned memory and device, in what the pipes leave."""
+"""Shares of disk, RAM, pinned memory and device in the width without the pipes."""
 LEAST, MOST = 64, 96
-"""Length of a pipe, in pixels."""
+"""Shortest and longest pipe, in pixels."""
 SIDE, LARGEST = 0.09, 62
-"""The side of a batch in fp32: a share of what the pipes leave, and at most so many pixels."""
+"""Side of a batch in fp32: a share of the width without the pipes, and at most so many pixels."""
 ROOM = 60
 """Pixels of a station above and below two rows of batches."""
 
@@ -43,8 +42,8 @@ FULL = Paint("currentColor", 0.9)
 INPUT = PAINTS[Role.INPUT]
 TRIANGLE = "M-6-7L7 0L-6 7Z"
 PER_GB, THIN, WIDE = 4.0, 1.2, 16
-"""Pixels of a pipe for each gigabyte in a second beside the largest batches, its least thickness,
-and that from which on it has a triangle."""
+"""Pixels of a pipe's thickness for each GB/s beside the largest batches, its least thickness,
+and the thickness from which it has a triangle."""
 APART = 8.0
 """Pixels from one row of batches to the next."""
 

@@ -50,10 +50,10 @@ LINKS = (.5, 1, 2, 3, 4, 6, 8, 12, 16, 25, 32)  # fmt: skip
 """Gigabytes per second at which the sliders stop."""
 KEYS = ("ArrowLeft", "ArrowRight", "Home", "End", "KeyW", "ArrowUp", "ArrowDown", "Escape")
 LOOKS: dict[str, Paint | str] = {"empty": "edge before", "read": LIGHT, "other": DARK, "wait": WAIT}
-"""Looks that no word stands beside."""
+"""Looks that the legend explains, by the names of their texts."""
 DROP = "M-5-7h10l-5 8Z"
 TALL, APART, FOOT = 31, 15, 23
-"""Pixels: of a lane, between both, and below them."""
+"""Pixels: height of a lane, distance of both lanes, and room below them."""
 HIGH = FOOT + 2 * TALL + APART
 LOADER, WORK = (FOOT + TALL + APART, HIGH), (FOOT, FOOT + TALL)
 LETTER = 13
@@ -144,7 +144,7 @@ class DataPathView(SteadyView[DataPath]):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "surprise": {"buffers": 2}, "break": {"buffers": 2, "disk": 0.05}
     }  # fmt: skip
-    """The device never waits again; a disk that no buffer makes faster."""
+    """Two buffers, so that the device does not wait; and a disk so slow that no buffer helps."""
 
     buffers = Select(
         BUFFERS, default=0, code="always", few=True,

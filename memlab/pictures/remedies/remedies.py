@@ -42,30 +42,30 @@ from memlab.techniques.recompute import recompute
 from memlab.techniques.registry import Applied, applied
 
 CHIP = "ipu mk2"
-"""A machine whose memory is on the chip alone."""
+"""Name of a machine whose memory is on the chip alone."""
 LEANER = {
     "overfeat": "alexnet", "vgg11": "googlenet", "vgg13": "googlenet", "vgg16": "googlenet",
     "vgg19": "googlenet", "resnet34": "resnet18", "resnet50": "resnet18",
     "resnet101": "resnet50", "resnet152": "resnet50", "resnet200": "resnet50", "lstm": "rnn",
     "gpt2": "gpt_small",
 }  # fmt: skip
-"""Instead of a network, one for the same task that keeps fewer bytes."""
+"""For each network, another one for the same task that keeps fewer bytes."""
 SAME = ("recompute", "offload", "in_place")
 """Remedies that keep the card, the batch and the results, bit for bit."""
 ROWS = ("larger_card", "accumulation", "smaller_batch", "recompute", "offload", "precision",
         "in_place", "leaner", "chip")  # fmt: skip
-"""All remedies, each named as what makes it."""
+"""Keys of all remedies, each the name of the method that builds it."""
 SORTS = ("time", "peak")
 APART = ("leaner", "chip")
 """Remedies that train something else, or on another machine."""
 SHARED = applied("in_place")
 MIXED = applied("precision", "mixed fp16")
 USUAL = "PCIe 3.0 x16"
-"""The link of a card of which no source says it."""
+"""Link of a card for which no source gives one."""
 KEPT = 8
-"""So many tables are kept."""
+"""Number of tables that are cached."""
 NAMED = 6
-"""So many maps are named in a line of code; more are those of the row."""
+"""Most maps that a line of code names; more are taken from the row."""
 
 
 def text_of(key: str, **values: object) -> str:
@@ -382,7 +382,7 @@ def remedies(
 
 
 _MADE = RecentResults(KEPT)
-"""The last few, by what was asked for."""
+"""The last few tables, by their arguments."""
 
 
 @lru_cache(maxsize=24)

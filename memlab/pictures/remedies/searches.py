@@ -27,11 +27,11 @@ from memlab.techniques.offload.search import changes, descended, static
 from memlab.techniques.recompute import recompute
 
 TRIES, GRID = 24, 1000
-"""So many sets are planned before a search ends, and as many with one map fewer; a sum of bytes is
-counted in so many parts."""
+"""Sets that a search plans at most (and again with one map fewer), and parts in which a cover
+counts bytes."""
 MANY, SOME, LONG = 150, 6, 800
-"""More maps are searched from one start alone; of a step with more operations, each of which takes
-its part of a plan, only some sets are planned."""
+"""Maps beyond which offload searches from one start alone; sets that are planned for a step
+of more than ``LONG`` operations."""
 
 
 class Map(NamedTuple):

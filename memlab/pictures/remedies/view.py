@@ -42,13 +42,14 @@ from memlab.pictures.values.number_text import exact_text, three_digits
 BAR, PITCH, TALL = 21, 36, 52
 """Pixels: a bar, a row, and a row with a line of words below its bar."""
 NARROW, SIDE, EDGE = 880, 392, 96
-"""Width from which the words have a column, what both columns take there, and that of time."""
+"""Pixels: width of a page from which the words have a column, width of both columns there,
+and width of the column of time."""
 NAMES, WORDS = 132, 108
-"""Room for the names, and start of the words in the columns."""
+"""Pixels: room for the names, and start of the column of words."""
 MOST = 66
 """Pixels: the longest bar of time."""
 APART = 9
-"""Pixels from the line to what waits in host memory."""
+"""Pixels from the line of the card to the bytes in host memory."""
 KEYS = ("ArrowUp", "ArrowDown", "KeyS", "Escape", *(f"Digit{n}" for n in range(1, 9)))
 DOWN = "M-4.5-4h9l-4.5 7.5Z"
 
@@ -67,7 +68,7 @@ class ComparedRemedies(SteadyView[Remedies]):
     positional = ("network", "batch")
     picture_keys = KEYS
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"break": {"link": "3 GB/s"}}
-    """A link that is too slow: another way comes last."""
+    """A link that is too slow: another remedy comes last."""
 
     network = of_networks()
     batch = of_batches(256)

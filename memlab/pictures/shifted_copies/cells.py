@@ -27,11 +27,11 @@ from memlab.pictures.shifted_copies.small_picture import (
 )
 
 CLASSES = {"#": "on", ".": "pale", "0": "zero"}
-"""The look of a cell, by its kind."""
+"""CSS class of a cell, by its kind."""
 PITCH = SIZE + 1
-"""From one copy to the next: a cell stays free."""
+"""Cells from one copy to the next; one stays free."""
 DIMMED = 0.35
-"""Opacity of what is not pinned, where something is."""
+"""Opacity of the cells that are not pinned, where something is."""
 
 _LIGHT = "--copy-on:#0072B2;--copy-pale:#bfdcef;--copy-look:#D55E00;--copy-zero:#E69F00"
 _DARK = "--copy-on:#56B4E9;--copy-pale:#23495f;--copy-look:#F0E442;--copy-zero:#E69F00"
@@ -70,11 +70,12 @@ STYLE = "".join(
         "@keyframes memlab-come{0%,70%{opacity:0}}",
     )
 )
-"""Every rule begins with the class of the picture: a style inside a page holds for all of it."""
+"""Style of the picture; every rule begins with its class, for a style inside a page holds for
+all of it."""
 
 Corner = tuple[float, float]
 Paths = list[tuple[str, str]]
-"""The class of each path, and the path."""
+"""CSS class and data of each path."""
 
 
 def group(svg: Svg, x: float, y: float, cell: float) -> AbstractContextManager[None]:

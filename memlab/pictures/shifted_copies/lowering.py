@@ -43,14 +43,14 @@ from memlab.step.storage import Size
 from memlab.step.tensor import Tensor
 
 WAYS = ("im2col-batch", "im2col-image", "im2col-tile", "direct")
-"""How a layer is lowered, from the most memory to none: algorithms of the plan."""
+"""Algorithms of the plan, from the most lowered at once to none."""
 FP32 = formats.find("fp32")
 VALUE = 4
 """Bytes of a value in fp32."""
 BATCHES = tuple(2**power for power in range(8))
-"""The batches that a slider stops at."""
+"""Batches at which the slider stops."""
 MOST = 1_000_000
-"""The largest batch that is told."""
+"""Largest batch."""
 
 
 def conv(node: Node) -> Conv2d:

@@ -43,22 +43,22 @@ from memlab.pictures.values.number_text import hundredths
 
 CARD = budget("12 GB card")
 RULER = LinearScale(0, 16 * 10**9, 4 * 10**9, "GB", 10**9)
-"""It holds the layer of the question at its batch, and the card. What is longer breaks it."""
+"""Axis of bytes; it holds the lesson's layer at its batch, and the card. A longer bar is broken."""
 OVER = Paint("#D55E00", 0, "falling")
-"""Look of what does not fit."""
+"""Look of bytes that do not fit."""
 ON, PALE, ZERO = (
     Paint("var(--copy-on,#0072B2)", 1),
     Paint("var(--copy-pale,#bfdcef)", 1),
     Paint("var(--copy-zero,#E69F00)", 0, "rising"),
 )
-"""Values of the letter and around it, and added zeros, where they are no cells."""
+"""Looks of values in the letter, values around it, and added zeros, where they are bars."""
 APART = 22
-"""Between two parts."""
+"""Pixels between two parts."""
 TOP, LOW = 33, 55
 """Ends of the bar of the copy, below that of the input, in pixels from the top of the ruler."""
 WIDE, LEAST = 660, 3
-"""From the first on a cell of the picture is larger; one of the matrix has at least the second
-beside the copies, else it stands below them."""
+"""Width of a page from which a cell of the picture is larger, and pixels that a cell of the
+matrix needs to stand beside the copies."""
 
 
 @dataclass(frozen=True)

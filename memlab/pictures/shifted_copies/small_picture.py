@@ -31,7 +31,7 @@ LETTER = (
     ".##.....",
     ".##.....",
 )
-"""An F has no symmetry, so a shift of it is seen."""
+"""The picture, an F: it has no symmetry, so that a shift of it is visible."""
 KERNELS, STRIDES, PADS = (1, 3, 5, 7), (1, 2), ("same", "none")
 PIXEL, PLACE = "pixel", "place"
 """Kinds of pins: a pixel of the input, or a place of the output."""

@@ -40,15 +40,15 @@ if TYPE_CHECKING:
 EXACT = ("technique", "bytes", "plain", "no_reuse", "again", "flops", "seconds", "extra")
 RAN = ("measured", "residual", "run", "slower", "results")
 SHORT = ("peak", "plain", "no_reuse", "again", "extra", "distance")
-"""Columns of the text, of what runs used, and of a picture."""
+"""Columns of the text, of the measurements, and of the picture."""
 BEST = ("within", "chain")
 """Techniques that are the best schedules of a chain."""
 BESIDE = ("every", "cheap", "greedy")
-"""Techniques that the best schedule of a chain is compared with."""
+"""Techniques that are compared with the best schedule of a chain."""
 LONGEST = 60
-"""Stages of the longest chain whose optimum is looked for."""
+"""Stages of the longest chain whose optimum is searched."""
 MOST, ENOUGH = 5, 0.2
-"""So many runs of each are timed at most, fewer where they have taken so many seconds."""
+"""Most timed runs of each technique, and seconds after which no further run begins."""
 
 
 def _say(key: str, **values: object) -> str:

@@ -16,7 +16,8 @@ from memlab.pictures.values.number_text import change, three_digits
 from memlab.techniques.recompute.methods import WAYS, RecomputeRequest
 
 EVERY, CHEAP, LINE = STOPS = (1, 2, 3)
-"""Stops: every k-th; beside it cheap; beside both the line."""
+"""Stops of the picture: every k-th stage kept; cheap maps dropped too; and the line of best
+schedules."""
 
 
 @dataclass(frozen=True)

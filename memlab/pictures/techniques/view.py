@@ -29,23 +29,23 @@ from memlab.pictures.values.number_text import three_digits
 from memlab.step.tensor import Role
 
 TALL, NARROW, SIDE = 300, 760, 236
-"""Pixels: of the chart; below what width it has no side; what the side takes."""
+"""Pixels: height of the chart, width of a page from which it has a side, width of the side."""
 SMALL, LARGE = (78, 36), (210, 96)
-"""The pixels of a mountain beside its point, and of that of the budget."""
+"""Pixels of a mountain beside its point, and of the one at the side."""
 AROUND = (
     (0, -34), (0, 34), (70, -30), (-70, -30), (70, 30), (-70, 30), (0, -62), (0, 66), (95, -50),
     (-95, -50), (95, 50), (-95, 50), (120, -70), (-120, -70), (0, 100), (0, -100),
     (50, -72), (-50, -72), (30, -88), (60, -96), (-30, -88), (-60, -96), (0, -130), (80, -130),
 )  # fmt: skip
-"""Where the middle of a mountain may stand, in pixels from its point."""
+"""Places for the middle of a mountain, in pixels from its point."""
 UPPER, SQUARE, DIAMOND = UP.replace("8l", "4l"), "M-4.5-4.5h9v9h-9Z", "M0-6L6 0L0 6L-6 0Z"
 PERCENTS = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10**4, 10**9)
-"""Distances of the lines of the axis of time."""
+"""Distances of the lines of the axis of time, in percent."""
 SHOWN = ("plain", "every", "cheap", "within", "chain")
-"""Techniques that the three stops show already."""
+"""Techniques that the three stops show."""
 GUESSES = {"all": (1, 1), "more": (0.55, 1), "half": (0.45, 0.55), "less": (0, 0.45)}
-"""Guesses at the price of half of the saving, as the card of lesson 08 has them: from and to what
-part of the price of all of it."""
+"""Guesses of the lesson's card at the price of half of the saving, as parts of the price of
+all of it."""
 Place = tuple[float, float]
 
 
@@ -477,4 +477,4 @@ SHADES = {
     "floor": PAINTS[Role.PARAMETER], "kept": PAINT["kept"], "made": PAINT["again"],
     "gradients": PAINT["gradient_map"],
 }  # fmt: skip
-"""What small mountains are made of, by the names that the waves have."""
+"""Looks of the parts of small mountains, by the names of their texts."""
