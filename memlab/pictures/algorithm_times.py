@@ -104,8 +104,12 @@ class Algorithms(Recordable):
         """Sentences on the fastest algorithm, and on the one with the largest workspace or else the
         slowest."""
         best, other = self.fastest, max(self.own, key=lambda timed: timed.workspace or 0)
-        said = {"name": best.name, "time": duration(best.seconds), "workspace": workspace(best)}
-        first = strings.get("speed.least", **said)
+        best_values = {
+            "name": best.name,
+            "time": duration(best.seconds),
+            "workspace": workspace(best),
+        }
+        first = strings.get("speed.least", **best_values)
         if other.workspace == best.workspace:
             other = max(self.own, key=lambda timed: timed.seconds)
         less, more = best.workspace or 0, other.workspace or 0
@@ -263,8 +267,8 @@ class TimeAndMemory(Algorithms):
     def _fact(self, timed: Timing) -> Fact:
         """Return the fact of a timing: its time, its ratio to the fastest, and where it was
         measured."""
-        said = f"{duration(timed.seconds)}, {self.against(timed)} ×"
-        return Fact(self.name(timed), said, more=origin(timed.samples, self.measured.machine))
+        text = f"{duration(timed.seconds)}, {self.against(timed)} ×"
+        return Fact(self.name(timed), text, more=origin(timed.samples, self.measured.machine))
 
 
 def algorithm_times(
@@ -334,10 +338,12 @@ def workspace_and_time(
         sizes.append(
             LabelledBar(timed.workspace or 0, "planned", planned, fact, name, timings.way(timed))
         )
-        said = duration(timed.seconds), f"{ratio(by)} ×"
-        fact = Fact(name, ", ".join(said), more=origin(timed.samples, machine))
+        words = duration(timed.seconds), f"{ratio(by)} ×"
+        fact = Fact(name, ", ".join(words), more=origin(timed.samples, machine))
         times.append(
-            LabelledBar(timed.seconds, "measured", [(said[0], True), (f"  {said[1]}", False)], fact)
+            LabelledBar(
+                timed.seconds, "measured", [(words[0], True), (f"  {words[1]}", False)], fact
+            )
         )
     across = bytes_over(round(max(bar.value for bar in sizes)), TIGHT)
     seconds, foot = seconds_over(bar.value for bar in times), Axis(note=note, rule=False)

@@ -88,10 +88,12 @@ class MemoryRate(Recordable):
             rows.append(
                 LabelledBar(samples.values / 1e9, "measured", label, fact, samples.format, nbytes)
             )
-        told = [f"{row.name}: {row.below}, {row.label[0][0]}{row.label[1][0]}." for row in rows]
+        told_lines = [
+            f"{row.name}: {row.below}, {row.label[0][0]}{row.label[1][0]}." for row in rows
+        ]
         scale = counts_over(ceil(max(row.value for row in rows)))
         return report(self, bars(rows, scale, 40, axis=Axis(strings.get("lanes.memory.rate")),
-                                 told=told, gap=12))  # fmt: skip
+                                 told=told_lines, gap=12))  # fmt: skip
 
 
 def memory_rate(

@@ -300,11 +300,11 @@ class Schedules:
         chosen = (round(i * (len(best) - 1) / max(count - 1, 1)) for i in range(count))
         schedules = (chain_optimum.least_time(chain, best[number][0]) for number in chosen)
         candidates = [self.plain, *(self.wave(self.cuts.order(schedule)) for schedule in schedules)]
-        kept: list[Wave] = []
+        unbeaten: list[Wave] = []
         for wave in sorted(candidates, key=lambda wave: wave.point):
-            if not kept or wave.cost < kept[-1].cost:
-                kept.append(wave)
-        return tuple(kept)
+            if not unbeaten or wave.cost < unbeaten[-1].cost:
+                unbeaten.append(wave)
+        return tuple(unbeaten)
 
     def within(self, budget: int) -> Wave:
         """Return the fastest of the best schedules whose peak is at most ``budget`` bytes.
@@ -756,10 +756,10 @@ def _targets(waves: Waves, high: float) -> Iterator[Mark]:
     budget."""
     for slot, wave in zip(_slots(waves), waves.others, strict=True):
         if waves.budget is None:
-            said, send = text_of("bar", k=wave.k), ("k", wave.k)
+            text, send = text_of("bar", k=wave.k), ("k", wave.k)
         else:
-            said, send = text_of("bar_budget", peak=three_digits(wave.peak)), ("take", wave.peak)
-        fact = Fact(said, nbytes=wave.peak, more=text_of("time", more=waves.all.more(wave)))
+            text, send = text_of("bar_budget", peak=three_digits(wave.peak)), ("take", wave.peak)
+        fact = Fact(text, nbytes=wave.peak, more=text_of("time", more=waves.all.more(wave)))
         yield Rect(*slot, 0, high, "target", fact=fact, send=send)
 
 
@@ -795,16 +795,16 @@ def _strip(waves: Waves) -> Chart:
             _more(text_of("time", more=all_.more(wave)), plain, end),
         ]
     marks += _numbers(waves) if waves.budget is None else ()
-    told = f"{text_of('axis').rstrip(' →')}: {text_of('time', more=all_.more(wave))}"
+    text = f"{text_of('axis').rstrip(' →')}: {text_of('time', more=all_.more(wave))}"
     return Chart(Scale(0, WIDE), Scale(0, 46), marks, 46, left=62, right=6,
-                 told=[told])  # fmt: skip
+                 told=[text])  # fmt: skip
 
 
-def _more(said: str, plain: float, end: float) -> ChartText:
+def _more(text: str, plain: float, end: float) -> ChartText:
     """Return the label of the added time: below its arrow, or after an arrow that is short."""
     if end - plain < 130:
-        return ChartText(end, 18, said, 12, dx=6, dy=4, bold=True)
-    return ChartText((plain + end) / 2, 4, said, 12, "middle", bold=True)
+        return ChartText(end, 18, text, 12, dx=6, dy=4, bold=True)
+    return ChartText((plain + end) / 2, 4, text, 12, "middle", bold=True)
 
 
 def _numbers(waves: Waves) -> Iterator[Mark]:

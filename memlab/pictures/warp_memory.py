@@ -195,12 +195,12 @@ class Warp:
         order = f"{order[0].upper()}{order[1:]}"
         names = ("number", "c", "ky", "kx", "oy", "ox")
         ends = (self.threads[0], self.threads[-1])
-        told = [text_of("thread", **{n: getattr(end, n) for n in names}) for end in ends]
+        threads = [text_of("thread", **{n: getattr(end, n) for n in names}) for end in ends]
         idle = WARP - len(self.threads)
         padding = len(self.threads) - len(self.load.accesses)
         few = [text_of(key, count=n) for key, n in (("idle", idle), ("padding", padding)) if n]
         return [text_of("which", order=order, number=f"{self.number:,}", costs=costs),
-                " ".join([*told, *few])]  # fmt: skip
+                " ".join([*threads, *few])]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,8 +272,8 @@ class Warps:
 
     @property
     def sentences(self) -> list[str]:
-        told = [sentence for warp in self.orders.values() for sentence in warp.sentences]
-        return [f"{self.headline}.", *told]
+        sentences = [sentence for warp in self.orders.values() for sentence in warp.sentences]
+        return [f"{self.headline}.", *sentences]
 
 
 def span(numbers: Sequence[int]) -> str:
@@ -437,13 +437,13 @@ class WarpMemory(View[Warps]):
     def compose(self, scene: PageState) -> Page:
         rows = self.rows_of(scene.now)
         was = self.rows_of(scene.previous) if scene.previous else None
-        said, listed = [f"{rows.title}.", *rows.sentences[1:]], scene.now.numbers
+        paragraphs, listed = [f"{rows.title}.", *rows.sentences[1:]], scene.now.numbers
         blocks = [
             Paragraphs([[(rows.headline, True)]], 20, told=False, gap=3),
             Paragraphs(text_of("see"), 13, told=False),
             _sides(scene.width, [_side(rows, was, name) for name in SIDES]),
-            Paragraphs([rows.sentences[0], *said], drawn=False),
-            Paragraphs(said, told=False, drawn=listed, gap=14),
+            Paragraphs([rows.sentences[0], *paragraphs], drawn=False),
+            Paragraphs(paragraphs, told=False, drawn=listed, gap=14),
             _sides(scene.width, [_listed(rows, name, listed) for name in SIDES]),
         ]
         return Page(rows.title, blocks, scene.width, self.says(scene), titled=False)

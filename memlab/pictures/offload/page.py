@@ -158,27 +158,27 @@ def needs(timeline: OffloadTimeline) -> tuple[int, int, int]:
     return ceil(1e9 * seconds), max(timeline.peak, timeline.plain_peak), timeline.host
 
 
-def page(shown: OffloadPageInputs, says: str) -> Page:
+def page(inputs: OffloadPageInputs, says: str) -> Page:
     """Return the page: finding, sentences, lanes, both memories, legend, notes and the table of
     copies."""
-    timeline = shown.timeline
+    timeline = inputs.timeline
     heads, rows = timeline.table()
     blocks: list[PageBlock] = [
         Paragraphs([emphasized(timeline.finding)], 20),
-        Paragraphs(shown.sentences, 13, gap=3),
-        lanes(shown),
-        memories(shown),
-        Unnamed(list(_key(shown)), gap=8),
+        Paragraphs(inputs.sentences, 13, gap=3),
+        lanes(inputs),
+        memories(inputs),
+        Unnamed(list(_key(inputs)), gap=8),
         Paragraphs(timeline.notes, 11, dim=True, gap=6),
         Paragraphs(timeline.lines, drawn=False, gap=1),
         Table(heads, rows, "<><<>>><", drawn=False, gap=1),
     ]
-    return Page(timeline.title, blocks, shown.width, says, titled=False)
+    return Page(timeline.title, blocks, inputs.width, says, titled=False)
 
 
-def _key(shown: OffloadPageInputs) -> Iterator[tuple[Paint | Glyph, str]]:
-    timeline = shown.timeline
-    yield from shown.mountain.key()
+def _key(inputs: OffloadPageInputs) -> Iterator[tuple[Paint | Glyph, str]]:
+    timeline = inputs.timeline
+    yield from inputs.mountain.key()
     if timeline.copies:
         yield IDLE, text_of("idle_there")
         if timeline.waits:
@@ -190,24 +190,24 @@ def _key(shown: OffloadPageInputs) -> Iterator[tuple[Paint | Glyph, str]]:
 # -- the lanes -------------------------------------------------------------------------------------
 
 
-def lanes(shown: OffloadPageInputs) -> Chart:
+def lanes(inputs: OffloadPageInputs) -> Chart:
     """Return the chart of two lanes: the operations that compute, and the copies
     right below them."""
-    timeline, high = shown.timeline, WORK[1]
+    timeline, high = inputs.timeline, WORK[1]
     marks: list[Mark] = [
         *phases(timeline.backward, timeline.now.seconds, -36),
-        *computing(timeline.now.slots, WORK, shown.time.x.last),
-        *_waits(shown),
+        *computing(timeline.now.slots, WORK, inputs.time.x.last),
+        *_waits(inputs),
         *(
             mark
             for copy in timeline.copies
-            if copy.start < shown.time.x.last
-            for mark in _copied(shown, copy)
+            if copy.start < inputs.time.x.last
+            for mark in _copied(inputs, copy)
         ),
         *named(high - LANE / 2, text_of("compute"), text_of("operations")),
         *named(LINK / 2, text_of("link"), text_of("copies")),
     ]
-    return Chart(shown.time.x, Scale(0, high), marks, high, left=LEFT, right=RIGHT, above=46,
+    return Chart(inputs.time.x, Scale(0, high), marks, high, left=LEFT, right=RIGHT, above=46,
                  name=text_of("compute"), gap=8)  # fmt: skip
 
 
@@ -233,138 +233,138 @@ def computing(
         yield Rects(places, look, inset=0.4, edge=0)
 
 
-def _waits(shown: OffloadPageInputs) -> Iterator[Mark]:
+def _waits(inputs: OffloadPageInputs) -> Iterator[Mark]:
     """Yield the times at which compute stands still; the two longest are labelled in seconds."""
-    timeline = shown.timeline
+    timeline = inputs.timeline
     for place, (start, end) in zip(focus.waits(timeline), timeline.longest, strict=True):
-        if start >= shown.time.x.last:
+        if start >= inputs.time.x.last:
             continue
-        said = focus.sentence(timeline, place)
-        yield Rect(start, end, *WORK, WAIT, edge=0, fact=Fact(said), send=("choose", place))
-        if place == shown.place:
+        text = focus.sentence(timeline, place)
+        yield Rect(start, end, *WORK, WAIT, edge=0, fact=Fact(text), send=("choose", place))
+        if place == inputs.place:
             yield Rect(start, end, *WORK, "limit")
-        elif end - start > 3 * shown.time.pixel:
+        elif end - start > 3 * inputs.time.pixel:
             yield Rect(start, end, *WORK, "rule", inset=0.5)
-    for start, end in longest(shown):
-        said = text_of("waits", seconds=duration(end - start))
+    for start, end in longest(inputs):
+        text = text_of("waits", seconds=duration(end - start))
         spots = ((start + end) / 2, "middle"), (start, "start"), (end, "end")
         places = [(x, WORK[1], anchor, 0.0, -6.0) for x, anchor in spots]
-        yield Label(said, places, 12, bold=True)
+        yield Label(text, places, 12, bold=True)
 
 
-def longest(shown: OffloadPageInputs) -> list[tuple[float, float]]:
+def longest(inputs: OffloadPageInputs) -> list[tuple[float, float]]:
     """Return the two longest waits, as far as they are visible."""
-    last, least = shown.time.x.last, 6 * shown.time.pixel
-    return [wait for wait in shown.timeline.longest[:2]
+    last, least = inputs.time.x.last, 6 * inputs.time.pixel
+    return [wait for wait in inputs.timeline.longest[:2]
             if wait[1] - wait[0] > least and wait[1] <= last]  # fmt: skip
 
 
-def _copied(shown: OffloadPageInputs, copy: Copy) -> Iterator[Mark]:
+def _copied(inputs: OffloadPageInputs, copy: Copy) -> Iterator[Mark]:
     """Yield a copy below the operation it starts with, with a triangle where there is room.
 
     The lane of compute is outlined too, where that copy or its map is in focus.
     """
     place = focus.of_copy(copy)
-    fact, send = Fact(shown.timeline.fact(copy.name)), ("choose", place)
+    fact, send = Fact(inputs.timeline.fact(copy.name)), ("choose", place)
     yield Rect(copy.start, copy.end, 0, LINK, PAINTS[Role.FEATURE_MAP], fact=fact, send=send)
-    if copy.seconds > NARROW * shown.time.pixel:
+    if copy.seconds > NARROW * inputs.time.pixel:
         yield Glyph((copy.start + copy.end) / 2, LINK / 2, DOWN if copy.out else UP)
-    if look := shown.outline(copy.name):
+    if look := inputs.outline(copy.name):
         yield Rect(copy.start, copy.end, 0, LINK, look)
-    if shown.place in (place, f"{focus.MAP}:{copy.name}"):
+    if inputs.place in (place, f"{focus.MAP}:{copy.name}"):
         yield Rect(copy.start, copy.end, *WORK, "limit")
 
 
 # -- both memories ---------------------------------------------------------------------------------
 
 
-def memories(shown: OffloadPageInputs) -> Chart:
+def memories(inputs: OffloadPageInputs) -> Chart:
     """Return the chart of both memories: device bytes upwards, host bytes
     downwards, on one scale."""
-    timeline, y, mountain = shown.timeline, shown.y, shown.mountain
+    timeline, y, mountain = inputs.timeline, inputs.y, inputs.mountain
     marks: list[Mark] = [
         *mountain.stack(),
-        *_slabs(shown),
+        *_slabs(inputs),
         Rule(y=0, look="rule", width=1.6),
         *mountain.limits([(text_of("budget", bytes=timeline.card), timeline.budget)]),
-        *_longer(shown),
-        *_peak(shown),
-        *_waiting(shown),
-        *after(timeline.now.seconds, shown.time, (y.first, y.last)),
-        *torn(shown.host, -y.first, mountain.step, "bottom"),
+        *_longer(inputs),
+        *_peak(inputs),
+        *_waiting(inputs),
+        *after(timeline.now.seconds, inputs.time, (y.first, y.last)),
+        *torn(inputs.host, -y.first, mountain.step, "bottom"),
         *mountain.was(text_of("plain", bytes=three_digits(timeline.plain_peak))),
         *mountain.names(),
         *named(0, text_of("device"), text_of("memory"), -18),
     ]
-    marks += [Rule(x=end, span=(0, y.last), look="grid", above=16) for _, end in longest(shown)]
+    marks += [Rule(x=end, span=(0, y.last), look="grid", above=16) for _, end in longest(inputs)]
     if timeline.host:
         marks += named(0, text_of("host"), text_of("memory"), 18)
-    return Chart(shown.time.x, y, marks, TALL, shown.time.axis, left=LEFT, right=RIGHT, above=16,
+    return Chart(inputs.time.x, y, marks, TALL, inputs.time.axis, left=LEFT, right=RIGHT, above=16,
                  previous=mountain.previous, name=text_of("memory"))  # fmt: skip
 
 
-def _slabs(shown: OffloadPageInputs) -> Iterator[Mark]:
+def _slabs(inputs: OffloadPageInputs) -> Iterator[Mark]:
     """Yield a slab for each map in host memory; one area where the maps do not
     keep their levels."""
-    timeline = shown.timeline
+    timeline = inputs.timeline
     if not timeline.nested:
-        yield waiting(shown.host)
+        yield waiting(inputs.host)
         return
     for slab in timeline.slabs:
-        if slab.start >= shown.time.x.last:
+        if slab.start >= inputs.time.x.last:
             continue
         place = slab.start, slab.end, -slab.low - slab.nbytes, -slab.low
         fact = Fact(timeline.fact(slab.name))
         edge = 0.8 if slab.nbytes > timeline.host / 60 else 0.15
         send = ("choose", f"{focus.MAP}:{slab.name}")
         yield Rect(*place, IDLE, edge=edge, fact=fact, send=send)
-        if look := shown.outline(slab.name):
+        if look := inputs.outline(slab.name):
             yield Rect(*place, look)
 
 
-def _peak(shown: OffloadPageInputs) -> Iterator[Mark]:
+def _peak(inputs: OffloadPageInputs) -> Iterator[Mark]:
     """Yield the peak of the device, with a ring where it is in focus."""
-    timeline, mountain = shown.timeline, shown.mountain
-    said, fact = text_of("peak", bytes=three_digits(timeline.peak)), Fact(timeline.at_peak)
-    yield from mountain.peak(timeline.peak, said, fact=fact, send=("choose", focus.PEAK))
-    if shown.place == focus.PEAK and timeline.peak <= mountain.end:
+    timeline, mountain = inputs.timeline, inputs.mountain
+    text, fact = text_of("peak", bytes=three_digits(timeline.peak)), Fact(timeline.at_peak)
+    yield from mountain.peak(timeline.peak, text, fact=fact, send=("choose", focus.PEAK))
+    if inputs.place == focus.PEAK and timeline.peak <= mountain.end:
         yield Points([(mountain.at(mountain.top), timeline.peak)], "ring", 15)
 
 
-def _longer(shown: OffloadPageInputs) -> Iterator[Mark]:
+def _longer(inputs: OffloadPageInputs) -> Iterator[Mark]:
     """Yield a bar for the added time, from the end of the plain step to the end of this one."""
-    timeline, low = shown.timeline, shown.y.first + 0.05 * shown.most
+    timeline, low = inputs.timeline, inputs.y.first + 0.05 * inputs.most
     start, end = timeline.plain.seconds, timeline.now.seconds
-    last = shown.time.x.last
-    if not timeline.copies or end > last or end - start < 2 * shown.time.pixel:
+    last = inputs.time.x.last
+    if not timeline.copies or end > last or end - start < 2 * inputs.time.pixel:
         return
     yield Rule(x=start, span=(low, 0), look="before thin", crossed=True)
     yield Rule(y=low, span=(start, end), look="rule", width=1.8, crossed=True)
     yield Rule(x=end, span=(low, low), look="rule", width=1.8, above=5, below=5, crossed=True)
-    said, whole = (
+    brief, full = (
         text_of(key, longer=percent(timeline.longer)) for key in ("longer", "longer_than")
     )
-    if texts.width(whole, 12, True) + 12 < (end - start) / shown.time.pixel:
-        yield ChartText((start + end) / 2, low, whole, 12, "middle", dy=-6, bold=True)
+    if texts.width(full, 12, True) + 12 < (end - start) / inputs.time.pixel:
+        yield ChartText((start + end) / 2, low, full, 12, "middle", dy=-6, bold=True)
     else:
-        yield ChartText(end, low, said, 12, dx=8, dy=4, bold=True, held=True)
+        yield ChartText(end, low, brief, 12, dx=8, dy=4, bold=True, held=True)
 
 
 def after(seconds: float, time: Time, span: tuple[float, float]) -> Iterator[Mark]:
     """Yield a mark that the step goes on after the last second of the axis, with its length."""
     if seconds > time.x.last:
         yield OpenEdge(*span, "right")
-        said = strings.get("draw.after", amount=duration(seconds))
+        text = strings.get("draw.after", amount=duration(seconds))
         places = [(time.x.last, span[1], "end", -10.0, 16.0)]
-        yield Label(said, places, 13, bold=True, chip=True, kept=True)
+        yield Label(text, places, 13, bold=True, chip=True, kept=True)
 
 
-def _waiting(shown: OffloadPageInputs) -> Iterator[Mark]:
+def _waiting(inputs: OffloadPageInputs) -> Iterator[Mark]:
     """Yield a label on host memory: the map in focus, or all bytes that wait there."""
-    timeline = shown.timeline
+    timeline = inputs.timeline
     if not timeline.copies:
         return
-    name = focus.name_of(timeline, shown.place)
+    name = focus.name_of(timeline, inputs.place)
     chosen = [slab for slab in timeline.slabs if slab.name == name and timeline.nested]
     for slab in chosen:
         y = -slab.low - slab.nbytes / 2

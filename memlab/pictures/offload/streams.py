@@ -226,14 +226,14 @@ class OffloadTimeline(Study):
         second = float(self.on_device.seconds[int(self.on_device.total.argmax())])
         slots = self._of(COMPUTE)
         under = next((s.op.name for s in slots if s.end > second), slots[-1].op.name)
-        told = text_of("at_peak", bytes=three_digits(self.peak), under=under)
+        sentence = text_of("at_peak", bytes=three_digits(self.peak), under=under)
         starts = {slot.op.name: slot.start for slot in slots}
         early = [copy for copy in self.copies if not copy.out and copy.end <= second
                  and starts.get(copy.needed, 0.0) > second]  # fmt: skip
         if not early:
-            return told
+            return sentence
         most = max(early, key=lambda copy: copy.nbytes)
-        return f"{told} " + text_of("early", name=most.name, bytes=three_digits(most.nbytes),
+        return f"{sentence} " + text_of("early", name=most.name, bytes=three_digits(most.nbytes),
                                 needed=most.needed)  # fmt: skip
 
     @cached_property
@@ -253,8 +253,8 @@ class OffloadTimeline(Study):
         slot = self.now.slots[at]
         out = slot.op.stream == OUT
         tensor = next(iter((slot.op.reads if out else slot.op.writes).values()))
-        beside = range(at - 1, -1, -1) if out else range(at + 1, len(self.now.slots))
-        under = next(self.now.slots[i].op for i in beside if self._computes(i))
+        nearest = range(at - 1, -1, -1) if out else range(at + 1, len(self.now.slots))
+        under = next(self.now.slots[i].op for i in nearest if self._computes(i))
         needed = "" if out else self._reader(at, tensor.storage.name)
         busy = ((s.start, s.end) for s in self._of(COMPUTE))
         return Copy(

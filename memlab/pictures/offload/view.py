@@ -180,8 +180,8 @@ class Offloaded(SteadyView[OffloadTimeline]):
     def compose(self, scene: PageState) -> Page:
         now, timeline = scene.now, self.rows_of(scene.now)
         pinned = focus.known(timeline, now.pinned)
-        shown = OffloadPageInputs(timeline, now.room, self._place(now), pinned, scene.width)
-        return page(shown, self.says(scene))
+        inputs = OffloadPageInputs(timeline, now.room, self._place(now), pinned, scene.width)
+        return page(inputs, self.says(scene))
 
     def _place(self, now: State) -> str:
         """Return the place in focus; empty where the timeline has it no more."""

@@ -160,11 +160,11 @@ class DataPath:
         return [self._filling(tensor, moment) for tensor in self.station(name)]
 
     def _filling(self, tensor: Tensor, moment: float) -> Filling:
-        now = moment + 1e-12
+        second = moment + 1e-12
         for visit in self.visits[tensor]:
-            if visit.start <= now < visit.end:
+            if visit.start <= second < visit.end:
                 part = min(1.0, (moment - visit.start) / max(visit.full - visit.start, 1e-15))
-                used = any(start <= now < end for start, end in visit.uses)
+                used = any(start <= second < end for start, end in visit.uses)
                 return Filling(tensor, visit.batch, max(part, 0.0), used)
         return Filling(tensor, None, 0.0, used=False)
 
@@ -441,13 +441,15 @@ def percent(part: float) -> str:
     return f"{100 * part:.0f}" if part >= 0.0995 else f"{100 * part:.1f}"
 
 
-def _named(held: Filling) -> str:
+def _named(filling: Filling) -> str:
     """Return the letter of a place's batch, with words if it is in use or partly there."""
-    assert held.batch is not None
-    name = letter(held.batch)
-    if held.used:
+    assert filling.batch is not None
+    name = letter(filling.batch)
+    if filling.used:
         return text_of("here.used", batch=name)
-    return name if held.part >= 1 else text_of("here.part", batch=name, part=percent(held.part))
+    return (
+        name if filling.part >= 1 else text_of("here.part", batch=name, part=percent(filling.part))
+    )
 
 
 def text_of(key: str, **values: object) -> str:

@@ -242,11 +242,11 @@ class Remedies(Study):
     def sentences(self) -> list[str]:
         if self["in_place"].trains:
             return [text_of("see.fits")]
-        kept = [self[key].name for key in SAME if self[key].trains]
-        if not kept:
+        names = [self[key].name for key in SAME if self[key].trains]
+        if not names:
             return [text_of("see.none")]
-        both = text_of("and", one=kept[0], other=kept[1]) if len(kept) > 1 else kept[0]
-        return [text_of(f"see.kept{'' if len(kept) > 1 else '_one'}", names=both.capitalize())]
+        both = text_of("and", one=names[0], other=names[1]) if len(names) > 1 else names[0]
+        return [text_of(f"see.kept{'' if len(names) > 1 else '_one'}", names=both.capitalize())]
 
     @property
     def others(self) -> list[str]:
@@ -312,7 +312,7 @@ class Remedies(Study):
     def calls(self) -> list[str]:
         """Return the code of each remedy with its name, or the reason why there is none."""
         lines = ((row.name, row.error or row.call) for row in self.rows)
-        return [f"{name}: {said}" for name, said in lines if said]
+        return [f"{name}: {line}" for name, line in lines if line]
 
     def text(self) -> str:
         heads, rows = self.table()

@@ -74,7 +74,7 @@ def cover(items: Sequence[Map], need: int) -> tuple[str, ...] | None:
     """
     best = np.full(GRID + 1, np.inf)
     best[0] = 0.0
-    taken = []
+    steps = []
     for item in items:
         parts = min(item.nbytes * GRID // need, GRID)
         after = best.copy()
@@ -82,15 +82,15 @@ def cover(items: Sequence[Map], need: int) -> tuple[str, ...] | None:
         if parts:
             after[parts:] = np.minimum(best[parts:], more[: GRID + 1 - parts])
             after[GRID] = min(best[GRID], more[GRID - parts :].min())
-        taken.append((parts, after < best, more))
+        steps.append((parts, after < best, more))
         best = after
-    return _back(items, taken) if np.isfinite(best[GRID]) else None
+    return _back(items, steps) if np.isfinite(best[GRID]) else None
 
 
-def _back(items: Sequence[Map], taken: Sequence[tuple[int, Truths, Floats]]) -> tuple[str, ...]:
+def _back(items: Sequence[Map], steps: Sequence[tuple[int, Truths, Floats]]) -> tuple[str, ...]:
     """Return the makers of a cover, traced from the last map back to the first."""
     at, chosen = GRID, list[str]()
-    for item, (parts, better, more) in zip(reversed(items), reversed(taken), strict=True):
+    for item, (parts, better, more) in zip(reversed(items), reversed(steps), strict=True):
         if better[at]:
             chosen.append(item.maker)
             low = at - parts
@@ -171,8 +171,8 @@ def moved(step: Step, batch: int, budget: int, machine: Machine, link: Link) -> 
         return ()
     starts = static(costs)
     chosen = ("conv", "all") if len(costs.sizes) <= MANY else ("all",)
-    beside = changes(costs.sizes)
-    ends = {descended(starts[name], beside, rank) for name in chosen}
+    neighbours = changes(costs.sizes)
+    ends = {descended(starts[name], neighbours, rank) for name in chosen}
     best = min(sorted(ends, key=sorted), key=rank)
     if rank(best)[0]:
         least = costs.of(best, budget).peak

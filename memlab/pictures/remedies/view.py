@@ -91,9 +91,9 @@ class ComparedRemedies(SteadyView[Remedies]):
         remedies = [rows.plain, *map(rows.__getitem__, rows.sorted(now.sort))]
         ends = [
             rows.budget,
-            *(nbytes for way in remedies for nbytes in (way.peak, way.limit) if nbytes),
+            *(nbytes for remedy in remedies for nbytes in (remedy.peak, remedy.limit) if nbytes),
         ]
-        return (max(*ends, *(rows.budget + way.host for way in remedies)),)
+        return (max(*ends, *(rows.budget + remedy.host for remedy in remedies)),)
 
     def question(self, now: State) -> object:
         return now.network, now.device, now.optimizer, now.budget
@@ -130,9 +130,9 @@ class ComparedRemedies(SteadyView[Remedies]):
 
     def compose(self, scene: PageState) -> Page:
         now, rows = scene.now, self.rows_of(scene.now)
-        held = self.rows_of(scene.previous) if scene.dragging and scene.previous else rows
+        old = self.rows_of(scene.previous) if scene.dragging and scene.previous else rows
         chosen = now.chosen
-        bars = RemedyBars(rows, held.sorted(now.sort), now.sort, chosen, scene.width, now.room[0])
+        bars = RemedyBars(rows, old.sorted(now.sort), now.sort, chosen, scene.width, now.room[0])
         heads, cells = rows.table(now.sort)
         blocks: list[PageBlock] = [
             Paragraphs([emphasized(rows.finding)], 20),
@@ -241,8 +241,8 @@ class RemedyBars:
         """Yield lines below the plain step, and between remedies that train and
         those that do not."""
         groups = [0, *(1 if row.trains else 2 for row in self.rows[1:])]
-        for at, (one, other) in enumerate(pairwise(groups), 1):
-            if one != other:
+        for at, (above, below) in enumerate(pairwise(groups), 1):
+            if above != below:
                 yield Rule(y=at, look="grid", below=NAMES)
 
     # -- the line of the card
@@ -257,8 +257,8 @@ class RemedyBars:
                 limit = min(row.limit, self.last)
                 points += [(budget, at + 0.08), (limit, at + 0.08), (limit, at + 0.92),
                            (budget, at + 0.92)]  # fmt: skip
-        said = text_of("fact.card", bytes=units.exact(budget), binary=units.both(budget))
-        yield Line([*points, (budget, count)], "limit", fact=Fact(said))
+        text = text_of("fact.card", bytes=units.exact(budget), binary=units.both(budget))
+        yield Line([*points, (budget, count)], "limit", fact=Fact(text))
         name = text_of("card", bytes=self.study.card)
         yield ChartText(budget, count, name, 12, "middle", dy=16, bold=True, held=True)
 
@@ -287,13 +287,13 @@ class RemedyBars:
         middle, half = self._middle(at), BAR / 2 / self.pitch
         return OpenEdge(middle - half, middle + half, "right", self.last)
 
-    def _beside_end(self, at: int, end: float, said: str) -> ChartText:
+    def _beside_end(self, at: int, end: float, text: str) -> ChartText:
         """Return words after the end of a bar, or inside it where there is no room."""
-        wide = texts.width(said, 12, True) + 20
+        wide = texts.width(text, 12, True) + 20
         free = self._beside if not at else 0
         if (self.last - end) / self.pixel + free >= wide:
-            return ChartText(end, self._middle(at), said, 12, dx=12, dy=4, bold=True)
-        return ChartText(min(end, self.last), self._middle(at), said, 12, "end", dx=-12, dy=4,
+            return ChartText(end, self._middle(at), text, 12, dx=12, dy=4, bold=True)
+        return ChartText(min(end, self.last), self._middle(at), text, 12, "end", dx=-12, dy=4,
                     bold=True,
                     chip=True)  # fmt: skip
 
@@ -341,16 +341,16 @@ class RemedyBars:
 
     def _larger(self, at: int, row: Remedy) -> Iterator[Mark]:
         """Yield the name of the larger card, inside the bulge of the line where it has room."""
-        limit, said = min(row.limit, self.last), text_of("card", bytes=card(row.limit))
-        wide = texts.width(said, 12, True) + 18
+        limit, text = min(row.limit, self.last), text_of("card", bytes=card(row.limit))
+        wide = texts.width(text, 12, True) + 18
         inside = (limit - row.peak) / self.pixel >= wide or limit < row.limit
         anchor, dx = ("end", -9) if inside else ("start", 9)
-        yield ChartText(limit, self._middle(at), said, 12, anchor, dx=dx, dy=4, bold=True)
+        yield ChartText(limit, self._middle(at), text, 12, anchor, dx=dx, dy=4, bold=True)
 
     def _said(self, row: Remedy) -> str:
         """Return the word that a row does not fit, for some rows with the bytes."""
-        told = row.key == "plain" or row.peak > self.last
-        return f"{row.fits}, {three_digits(row.peak)}" if told else row.fits
+        exact = row.key == "plain" or row.peak > self.last
+        return f"{row.fits}, {three_digits(row.peak)}" if exact else row.fits
 
     # -- time, and what it asks for
 
@@ -364,9 +364,9 @@ class RemedyBars:
             yield replace(self._rect(at, self._at(0), self._at(long), PLANNED, more=-8), edge=0)
             span = at + 0.2, at + 0.8 if self.wide else at + 0.6
             yield Rule(x=self._at(0), span=span, look="rule faint")
-            beside = long + texts.width(row.time, 12) < self._beside
-            dx = long + 6 if beside else 6
-            yield ChartText(self._at(0), middle, row.time, 12, dx=dx, dy=4, chip=not beside)
+            has_room = long + texts.width(row.time, 12) < self._beside
+            dx = long + 6 if has_room else 6
+            yield ChartText(self._at(0), middle, row.time, 12, dx=dx, dy=4, chip=not has_room)
 
     def _asks(self) -> Iterator[Mark]:
         """Yield what each remedy demands: in a column, or below the bars."""

@@ -102,7 +102,7 @@ def group(svg: Svg, x: float, y: float, cell: float) -> AbstractContextManager[N
 # -- cells as text of an SVG ----------------------------------------------------------------------
 
 
-def runs(shown: str, columns: int) -> str:
+def runs(cells: str, columns: int) -> str:
     """Return rows of cells as SVG paths; equal cells side by side are one stroke.
 
     Args:
@@ -110,9 +110,9 @@ def runs(shown: str, columns: int) -> str:
         columns: cells of a row.
     """
     spans: dict[str, list[str]] = {}
-    for row in range(len(shown) // columns):
+    for row in range(len(cells) // columns):
         x = 0
-        for kind, run in groupby(shown[row * columns : (row + 1) * columns]):
+        for kind, run in groupby(cells[row * columns : (row + 1) * columns]):
             wide = len(list(run))
             spans.setdefault(kind, []).append(f"M{x} {row}.5h{wide}")
             x += wide
@@ -285,8 +285,8 @@ class CopiedCells(PicturePart):
         counts = self.lowering.small.counts(self.lowering.count) if self.told else ()
         for pixel, count in enumerate(counts):
             down, right = divmod(pixel, SIZE)
-            said = text_of("fact.pixel", row=down + 1, column=right + 1, count=count)
-            with svg.told(said, (PIXEL, pixel)):
+            fact = text_of("fact.pixel", row=down + 1, column=right + 1, count=count)
+            with svg.told(fact, (PIXEL, pixel)):
                 svg.rect(Box(x + right, y + down, x + right + 1, y + down + 1), fill="transparent")
 
     def _read(self, svg: Svg) -> None:
@@ -372,11 +372,11 @@ class CopiedCells(PicturePart):
             reads = [(down + ky, right + kx) for ky in range(lowered.k) for kx in range(lowered.k)]
             column = zip(stands, lowered.small.column(pin.number, len(stands)), strict=True)
             frame = square(x + right, y + down, lowered.k)
-            shown = [*single([*self._outside(reads), *column]), ("look", frame)]
+            marks = [*single([*self._outside(reads), *column]), ("look", frame)]
         else:
             stands.append((x + pin.column, y + pin.row))
-            shown = [("look-run", spots(stands))]
-        return [*shown, ("thin-look", "".join(square(a, b, 1, out=0.4) for a, b in stands))]
+            marks = [("look-run", spots(stands))]
+        return [*marks, ("thin-look", "".join(square(a, b, 1, out=0.4) for a, b in stands))]
 
     # -- matplotlib
 
@@ -413,11 +413,11 @@ class Matrix(PicturePart):
             if step:
                 svg.add("g", grid(columns, step), transform=f"translate({x:g} {y:g})")
                 svg.path(square(x, y, columns, step), class_="edge")
-        kept = lowered.kept * small.places
+        kept_columns = lowered.kept * small.places
         if lowered.tiled:
-            svg.path(square(x + kept, y, columns - kept, step), class_="veil")
+            svg.path(square(x + kept_columns, y, columns - kept_columns, step), class_="veil")
         if self.framed:
-            svg.path(square(x, y + step - 1, kept, 1, 0.25), class_="look")
+            svg.path(square(x, y + step - 1, kept_columns, 1, 0.25), class_="look")
             svg.path(f"M{x - 1.75:g} {y + step - 1.1:g}l1 .6l-1 .6z", class_="mark")
         self._pinned(svg)
         if self.told:
@@ -441,19 +441,19 @@ class Matrix(PicturePart):
 
     def on(self, axes: Any) -> None:
         small = self.lowering.small
-        shown = "".join(kinds(copy) for copy in small.copies[: self.lowering.copies])
-        _image(axes, self.corner, shown, small.places**2)
+        cells = "".join(kinds(copy) for copy in small.copies[: self.lowering.copies])
+        _image(axes, self.corner, cells, small.places**2)
         self._rings(axes, self._spots())
 
 
-def _image(axes: Any, corner: Corner, shown: str, columns: int) -> None:
+def _image(axes: Any, corner: Corner, cell_kinds: str, columns: int) -> None:
     """Draw cells on matplotlib's Axes."""
     import numpy as np
     from matplotlib.colors import ListedColormap
 
-    if not shown:
+    if not cell_kinds:
         return
-    cells = np.array(["0.#".index(kind) for kind in shown]).reshape(-1, columns)
+    cells = np.array(["0.#".index(kind) for kind in cell_kinds]).reshape(-1, columns)
     (x, y), (rows, _) = corner, cells.shape
     colours = ListedColormap(["#E69F00", "#bfdcef", "#0072B2"])
     axes.imshow(cells, colours, vmin=0, vmax=2, extent=(x, x + columns, y + rows, y), aspect="auto",

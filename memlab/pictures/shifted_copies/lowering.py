@@ -425,13 +425,13 @@ class Lowering:
         sizes = {"written": units.exact(self.written), "total": units.exact(self.total)}
         source = units.exact(self.source)
         numbers = input_formula(self.node, self.batch)
-        told = text_of("twin.bytes", input=source, **sizes)
+        sentence = text_of("twin.bytes", input=source, **sizes)
         if self.count:
             key = "twin.equal" if self.end == self.factor else "twin.unequal"
             key = key if formulas else "twin.plain"
-            told += " " + text_of(key, now=times(self.now), end=times(self.end),
+            sentence += " " + text_of(key, now=times(self.now), end=times(self.end),
                               factor=times(self.factor), why=self._simple)  # fmt: skip
-        first = [f"{self.title}.", self.last_step, told]
+        first = [f"{self.title}.", self.last_step, sentence]
         if not formulas:
             return first
         return [
@@ -444,14 +444,14 @@ class Lowering:
     @property
     def title(self) -> str:
         """Layer, kernel, stride, padding, batch, and how much is lowered at once, in words."""
-        said = (
+        settings = (
             text_of("kernel", k=self.k),
             text_of("stride", stride=self.stride),
             text_of(self.pad),
             text_of("batch", batch=f"{self.batch:,}"),
             text_of(f"kept.{self.how if self.count else 'direct'}"),
         )
-        return text_of("title", layer=self.layer_name, settings=", ".join(said))
+        return text_of("title", layer=self.layer_name, settings=", ".join(settings))
 
     @property
     def layer_name(self) -> str:
@@ -532,9 +532,9 @@ class Lowering:
         largest, over = self.workspace.largest(room.nbytes), self.total > room.nbytes
         key = {None: "always", 0: "none"}.get(largest, "refused" if over else "fits")
         need, most = amount(self.total), batches(largest or 0)
-        said = text_of(f"verdict.{'live_' if room.live else ''}{key}", name=card(room.name),
+        sentence = text_of(f"verdict.{'live_' if room.live else ''}{key}", name=card(room.name),
                    free=hundredths(room.nbytes), need=need, largest=most)  # fmt: skip
-        return said, over
+        return sentence, over
 
     @property
     def why(self) -> str:
@@ -580,7 +580,7 @@ class Lowering:
             return []
         places, last = self.small.places, self.last()
         rows = [last[row * places : (row + 1) * places] for row in range(SIZE)]
-        pairs = (f"  {one}   {other}".rstrip() for one, other in zip(LETTER, rows, strict=True))
+        pairs = (f"  {left}   {right}".rstrip() for left, right in zip(LETTER, rows, strict=True))
         return [text_of("twin.beside", number=self.copies), *pairs]
 
     def pinned(self, pin: Pin | None) -> list[str]:

@@ -90,21 +90,21 @@ class CopiesPageInputs:
         return self.cell * (19 if self.width >= WIDE else 18)
 
 
-def page_of(shown: CopiesPageInputs) -> Page:
+def page_of(inputs: CopiesPageInputs) -> Page:
     """Return the page: bytes of the real layer, the small picture, and the details
     that are chosen."""
-    lowered = shown.lowering
+    lowered = inputs.lowering
     blocks: list[PageBlock] = [
-        *_head(shown),
-        *_written(shown),
-        *_picture(shown),
-        Paragraphs(lowered.pinned(shown.pin), drawn=False, gap=1),
-        *(_details(shown) if shown.numbers else []),
-        *([_counts(shown)] if shown.numbers and lowered.count else []),
+        *_head(inputs),
+        *_written(inputs),
+        *_picture(inputs),
+        Paragraphs(lowered.pinned(inputs.pin), drawn=False, gap=1),
+        *(_details(inputs) if inputs.numbers else []),
+        *([_counts(inputs)] if inputs.numbers and lowered.count else []),
         *(strip(lowered) if lowered.pointwise else []),
-        Paragraphs(shown.done.text() if shown.done else "", drawn=False, gap=1),
+        Paragraphs(inputs.done.text() if inputs.done else "", drawn=False, gap=1),
     ]
-    return Page(lowered.title, blocks, shown.width, titled=False)
+    return Page(lowered.title, blocks, inputs.width, titled=False)
 
 
 def note(content: str | Sequence[texts.Runs], size: int = 13, **how: Any) -> Paragraphs:
@@ -115,34 +115,36 @@ def note(content: str | Sequence[texts.Runs], size: int = 13, **how: Any) -> Par
 # -- the real layer -------------------------------------------------------------------------------
 
 
-def _head(shown: CopiesPageInputs) -> list[PageBlock]:
+def _head(inputs: CopiesPageInputs) -> list[PageBlock]:
     """Return the written bytes, the finding of the small picture, and the bars."""
-    lowered = shown.lowering
+    lowered = inputs.lowering
     beyond = f"{_beyond(lowered)}." if _beyond(lowered) else ""
-    fits = [text for text, _ in _fits(shown)]
+    fits = [text for text, _ in _fits(inputs)]
     return [
         note([_amounts(lowered)], 20),
         note(lowered.headline, 14),
-        Paragraphs([*lowered.lines(shown.formulas), beyond, *fits], drawn=False),
-        _ruler(shown),
+        Paragraphs([*lowered.lines(inputs.formulas), beyond, *fits], drawn=False),
+        _ruler(inputs),
     ]
 
 
-def _fits(shown: CopiesPageInputs) -> list[tuple[str, bool]]:
+def _fits(inputs: CopiesPageInputs) -> list[tuple[str, bool]]:
     """Return the verdict of each budget on the copy, and True where it is too
     large (drawn bold)."""
-    return [shown.lowering.verdict(room) for room in shown.budgets] if shown.lowering.total else []
+    return (
+        [inputs.lowering.verdict(room) for room in inputs.budgets] if inputs.lowering.total else []
+    )
 
 
-def _details(shown: CopiesPageInputs) -> list[PageBlock]:
+def _details(inputs: CopiesPageInputs) -> list[PageBlock]:
     """Return layer, formulas and verdicts in full."""
-    lowered = shown.lowering
+    lowered = inputs.lowering
     times_ = lowered.factor_line("head.factor" if lowered.end == lowered.factor else "head.once")
     counter = (
         text_of("head.counter", step=lowered.copies, count=lowered.count) if lowered.count else ""
     )
     lines = [lowered.title, lowered.formula, times_, counter, _beyond(lowered)]
-    return [note(lines, gap=10), note([_fits(shown)]), note(lowered.tile)]
+    return [note(lines, gap=10), note([_fits(inputs)]), note(lowered.tile)]
 
 
 def _amounts(lowering: Lowering) -> list[tuple[str, bool]]:
@@ -159,26 +161,26 @@ def _amounts(lowering: Lowering) -> list[tuple[str, bool]]:
             (text_of("head.input"), False)]  # fmt: skip
 
 
-def _ruler(shown: CopiesPageInputs) -> PageBlock:
+def _ruler(inputs: CopiesPageInputs) -> PageBlock:
     """Return bars of input, copy, card and free memory on one ruler of fixed length."""
-    lowered, end, width = shown.lowering, RULER.last, shown.width - shown.left
+    lowered, end, width = inputs.lowering, RULER.last, inputs.width - inputs.left
     pixels = (width - 18) / end
     names = text_of("ruler.input"), text_of(f"ruler.{lowered.how}")
-    whole = Fact(names[0], input_formula(lowered.node, lowered.batch), lowered.source)
-    copy = Fact(names[1], lowered.workspace.formula(lowered.batch), lowered.total)
-    bar: list[Mark] = [CopyBar(lowered, TOP, LOW, CARD.nbytes, copy)]
+    input_fact = Fact(names[0], input_formula(lowered.node, lowered.batch), lowered.source)
+    copy_fact = Fact(names[1], lowered.workspace.formula(lowered.batch), lowered.total)
+    bar: list[Mark] = [CopyBar(lowered, TOP, LOW, CARD.nbytes, copy_fact)]
     if lowered.count and lowered.total * pixels < 2:
-        bar = _bar(lowered.written, TOP, LOW, pixels, copy)
-    rooms = (mark for room in shown.budgets if room.live for mark in _free(room))
-    box = _card(shown) if lowered.total else []
-    marks = [*_bar(lowered.source, 2, 12, pixels, whole), *bar, *box, *rooms]
-    was = shown.before.total if shown.before else lowered.total
+        bar = _bar(lowered.written, TOP, LOW, pixels, copy_fact)
+    rooms = (mark for room in inputs.budgets if room.live for mark in _free(room))
+    box = _card(inputs) if lowered.total else []
+    marks = [*_bar(lowered.source, 2, 12, pixels, input_fact), *bar, *box, *rooms]
+    was = inputs.before.total if inputs.before else lowered.total
     previous = [Rect(0, min(was, end), TOP, LOW)] if was != lowered.total else []
-    axis = Axis(grid=False, labels=shown.numbers)
+    axis = Axis(grid=False, labels=inputs.numbers)
     chart = Chart(RULER, Scale(LOW, 0), marks, LOW, axis, left=0, right=18, previous=previous)
     source = [(f"{names[0]} ", False), (amount(lowered.source), True)]
     labels = Below([note([source], 12), note(names[1], 12, gap=19)])
-    return SideBySide([(labels, shown.left), (chart, width)], apart=0, gap=6)
+    return SideBySide([(labels, inputs.left), (chart, width)], apart=0, gap=6)
 
 
 def _bar(nbytes: int, top: float, bottom: float, pixels: float, fact: Fact) -> list[Mark]:
@@ -191,18 +193,18 @@ def _bar(nbytes: int, top: float, bottom: float, pixels: float, fact: Fact) -> l
     return [bar, pointer, ChartText(end, middle, text_of("ruler.small"), 11, dx=14, dy=4, dim=True)]
 
 
-def _card(shown: CopiesPageInputs) -> list[Mark]:
+def _card(inputs: CopiesPageInputs) -> list[Mark]:
     """Return the box of the card on the ruler, with words where the copy does not fit."""
-    lowered, end, last = shown.lowering, CARD.nbytes, RULER.last
+    lowered, end, last = inputs.lowering, CARD.nbytes, RULER.last
     name = card(CARD.name)
     marks: list[Mark] = [
         Rect(0, end, TOP, LOW, "limit", inset=-1.5, fact=Fact(name, nbytes=end)),
-        ChartText(0, TOP, name if shown.numbers else CARD.name, 11, dx=-2, dy=-7),
+        ChartText(0, TOP, name if inputs.numbers else CARD.name, 11, dx=-2, dy=-7),
     ]
     if end < lowered.total <= last:
         marks.append(ChartText(end, TOP, text_of("ruler.over"), 11, dx=6, dy=-7, bold=True))
     if lowered.total > last:
-        beyond = f"{_beyond(lowered) if shown.numbers else amount(lowered.total)} →"
+        beyond = f"{_beyond(lowered) if inputs.numbers else amount(lowered.total)} →"
         marks.append(ChartText(last, TOP, beyond, 11, "end", dx=14, dy=-7, bold=True, held=True))
     return marks
 
@@ -264,8 +266,8 @@ def _free(budget: Budget) -> list[Mark]:
         return [ChartText(end, 12, f"{text} →", 11, "end", 14, dim=True, held=True)]
     line = Rule(x=budget.nbytes, span=(LOW, 14), look="before", below=5)
     places = [("middle", 0), ("start", 6), ("end", -6), ("start", 160)]
-    beside = [(budget.nbytes, 12, anchor, dx, 0) for anchor, dx in places]
-    return [line, Label(text, beside, 11, chip=True)]
+    spots = [(budget.nbytes, 12, anchor, dx, 0) for anchor, dx in places]
+    return [line, Label(text, spots, 11, chip=True)]
 
 
 def _beyond(lowering: Lowering) -> str:
@@ -279,9 +281,9 @@ def _beyond(lowering: Lowering) -> str:
 # -- one image, written for real ------------------------------------------------------------------
 
 
-def _written(shown: CopiesPageInputs) -> list[PageBlock]:
+def _written(inputs: CopiesPageInputs) -> list[PageBlock]:
     """Return bars of planned and measured bytes of one written image, on one scale."""
-    run = shown.done
+    run = inputs.done
     if run is None or not run.planned:
         return []
     sizes = {"planned": run.planned, "measured": run.measured}
@@ -290,15 +292,15 @@ def _written(shown: CopiesPageInputs) -> list[PageBlock]:
     for index, (name, nbytes) in enumerate(sizes.items()):
         top, origin = 34 * index, strings.get(f"run.origin.{name}")
         marks += [
-            ChartText(0, top, origin, 11, dx=-shown.left, dy=6),
-            ChartText(0, top, units.exact(nbytes), 12, dx=-shown.left, dy=20, bold=True),
+            ChartText(0, top, origin, 11, dx=-inputs.left, dy=6),
+            ChartText(0, top, units.exact(nbytes), 12, dx=-inputs.left, dy=20, bold=True),
             Rect(0, nbytes, top, top + 16, theme.origin(name), fact=Fact(origin, nbytes=nbytes)),
         ]
     residual = text_of("write.residual", residual=units.exact(run.residual))
     marks.append(ChartText(longest, 20, residual, 16, dx=12, bold=True))
     if run.seconds:
         marks.append(ChartText(longest, 36, text_of("write.time", ms=run.ms), 11, dx=12, dim=True))
-    chart = Chart(Scale(0, longest / 0.55), Scale(52, 0), marks, 52, left=shown.left, right=4)
+    chart = Chart(Scale(0, longest / 0.55), Scale(52, 0), marks, 52, left=inputs.left, right=4)
     heading = text_of("write.title")
     return [note(heading, bold=True, gap=6), replace(chart, gap=8)]
 
@@ -306,46 +308,46 @@ def _written(shown: CopiesPageInputs) -> list[PageBlock]:
 # -- the small picture ----------------------------------------------------------------------------
 
 
-def _picture(shown: CopiesPageInputs) -> list[PageBlock]:
+def _picture(inputs: CopiesPageInputs) -> list[PageBlock]:
     """Return input and copies, with their values, the matrix and the pin beside or below them."""
-    lowered, cell, start = shown.lowering, shown.cell, shown.left / shown.cell
+    lowered, cell, start = inputs.lowering, inputs.cell, inputs.left / inputs.cell
     rim, across = lowered.small.rim, lowered.k * PITCH - 1
     high = max(across, SIZE + rim + 3)
     marks: list[Mark] = [
         ChartText(3, SIZE, text_of("ruler.input"), 12, dy=16 + rim * cell),
-        ChartText(start, 0, text_of("found.example"), 13, dy=-10 - 14 * shown.numbers, dim=True),
-        CopiedCells(lowered, (start, 0), shown.pin, input=(3, 0), moving=shown.moving,
-               headed=shown.numbers),
+        ChartText(start, 0, text_of("found.example"), 13, dy=-10 - 14 * inputs.numbers, dim=True),
+        CopiedCells(lowered, (start, 0), inputs.pin, input=(3, 0), moving=inputs.moving,
+               headed=inputs.numbers),
     ]  # fmt: skip
     if not lowered.count:
         marks.append(ChartText(start, SIZE, text_of("matrix.unmade"), 12, dy=16))
     chart = Chart(Scale(0, start + across), Scale(high, 0), marks, high * cell, left=0,
-                  right=0, above=max(rim * cell + 4, 24 + 14 * shown.numbers), gap=4)  # fmt: skip
-    wide = shown.left + across * cell
-    room, said = shown.width - 4 - wide - 24, lowered.drawn
-    words = Paragraphs([*said, lowered.tile * (not shown.pin), *lowered.beside], drawn=False,
+                  right=0, above=max(rim * cell + 4, 24 + 14 * inputs.numbers), gap=4)  # fmt: skip
+    wide = inputs.left + across * cell
+    room, sentences = inputs.width - 4 - wide - 24, lowered.drawn
+    words = Paragraphs([*sentences, lowered.tile * (not inputs.pin), *lowered.beside], drawn=False,
                   gap=1)  # fmt: skip
     if room >= LEAST * SIZE**2:
-        notes = _notes(shown, room, gap=chart.above - 2)
+        notes = _notes(inputs, room, gap=chart.above - 2)
         return [SideBySide([(chart, wide), (notes, room)], apart=24), words]
-    alone = SideBySide([(chart, wide), (Paragraphs(""), shown.width - wide)], apart=0)
-    return [alone, _notes(shown, shown.width - 4, gap=10), words]
+    alone = SideBySide([(chart, wide), (Paragraphs(""), inputs.width - wide)], apart=0)
+    return [alone, _notes(inputs, inputs.width - 4, gap=10), words]
 
 
-def _notes(shown: CopiesPageInputs, width: float, gap: float) -> Below:
+def _notes(inputs: CopiesPageInputs, width: float, gap: float) -> Below:
     """Return the legend of values and zeros, the matrix, and the sentences on the pin."""
-    lowered = shown.lowering
-    first, *others = lowered.pinned(shown.pin) or [""]
+    lowered = inputs.lowering
+    first, *others = lowered.pinned(inputs.pin) or [""]
     if not lowered.count:
         return Below([], gap=gap)
     blocks: list[PageBlock] = [
-        _legend(lowered, width, shown.numbers),
+        _legend(lowered, width, inputs.numbers),
         note(lowered.why),
-        *_matrix(shown, width),
+        *_matrix(inputs, width),
     ]
     if 4 * lowered.small.places**2 == SIZE**2 and not lowered.tiled:
-        blocks += [note(text_of("panel.together"), gap=8), together(lowered, shown.cell, width)]
-    if shown.numbers:
+        blocks += [note(text_of("panel.together"), gap=8), together(lowered, inputs.cell, width)]
+    if inputs.numbers:
         blocks.append(note(text_of("panel.times", size=SIZE, now=times(lowered.covered)), gap=8))
     return Below([*blocks, note(first, bold=True, gap=8), note(others)], gap=gap)
 
@@ -394,13 +396,13 @@ def together(lowering: Lowering, cell: float, width: float) -> Chart:
 # -- below it -------------------------------------------------------------------------------------
 
 
-def _matrix(shown: CopiesPageInputs, width: float) -> list[PageBlock]:
+def _matrix(inputs: CopiesPageInputs, width: float) -> list[PageBlock]:
     """Return the lowered matrix with its name; its cells are as large as there is room for."""
-    lowered, columns = shown.lowering, shown.lowering.small.places**2
-    cell = min(float(shown.cell), width / columns)
-    name = text_of("matrix.name", rows=lowered.count, columns=columns) if shown.numbers else ""
+    lowered, columns = inputs.lowering, inputs.lowering.small.places**2
+    cell = min(float(inputs.cell), width / columns)
+    name = text_of("matrix.name", rows=lowered.count, columns=columns) if inputs.numbers else ""
     chart = Chart(Scale(0, width / cell), Scale(lowered.count, 0), [Matrix(lowered, (0, 0),
-                  shown.pin)],
+                  inputs.pin)],
                   lowered.count * cell, left=0, right=0, gap=4)  # fmt: skip
     named = [(name or text_of("matrix.plain"), True), (f" · {text_of('matrix.read')}", False)]
     return [note([named], 12, gap=10), chart]
@@ -410,10 +412,10 @@ def strip(lowering: Lowering) -> list[PageBlock]:
     """Return a box for each convolution of the network, filled by its factor, and words that count
     them."""
     nodes = convolutions(lowering.network)
-    none, part, whole = by_copy(nodes)
+    none, part, larger = by_copy(nodes)
     name = lowering.network.label
     name = text_of("strip.itself", network=name) if lowering.made_up else name
-    counts = {"all": len(nodes), "none": len(none), "parts": len(part), "whole": len(whole)}
+    counts = {"all": len(nodes), "none": len(none), "parts": len(part), "whole": len(larger)}
     entries = [(Fraction(0), "strip.zero"), (Fraction(1), "strip.more")]
     entries[1:1] = [(factor(part[0]), "strip.quarter")] if part else []
     heading = text_of("strip.title", network=name, all=len(nodes))
@@ -450,9 +452,9 @@ def filled_box(
     return [inside, Rect(x, x + 0.72, y, y + high, "edge", fact=fact)]
 
 
-def _counts(shown: CopiesPageInputs) -> PageBlock:
+def _counts(inputs: CopiesPageInputs) -> PageBlock:
     """Return a table of how often each pixel of the small picture is written, with its sum."""
-    lowered, side = shown.lowering, 19
+    lowered, side = inputs.lowering, 19
     counts = lowered.small.counts(lowered.copies)
     heading = text_of("counts.title_so_far" if lowered.copies < lowered.count else "counts.title")
     marks: list[Mark] = []
@@ -467,5 +469,5 @@ def _counts(shown: CopiesPageInputs) -> PageBlock:
     text = [f"{heading}:", *table, *(f"{line}." for line in sums)]
     chart = Chart(Scale(0, SIZE), Scale(SIZE, 0), marks, SIZE * side, left=1, right=0, told=text)
     wide = SIZE * side + 1
-    parts = [(chart, wide), (note([text_of("counts.rule"), *sums]), shown.width - wide - 24)]
+    parts = [(chart, wide), (note([text_of("counts.rule"), *sums]), inputs.width - wide - 24)]
     return Below([note(heading, bold=True), SideBySide(parts, apart=24)], gap=APART)

@@ -181,8 +181,8 @@ class SmallPicture:
         stands = tuple(
             (index, place)
             for index, copy in enumerate(self.copies)
-            for place, held in enumerate(copy)
-            if held == number
+            for place, pixel in enumerate(copy)
+            if pixel == number
         )
         return Pin(kind, number, row, column, stands)
 

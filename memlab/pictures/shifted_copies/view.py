@@ -247,9 +247,9 @@ class ShiftedCopies(View[Lowering]):
         if not rows.count:
             return f"{rows.headline}. {units.exact(rows.total)}."
         counter = text_of("head.counter", step=rows.copies, count=rows.count)
-        whole = text_of("head.of", total=amount(rows.total))
+        total = text_of("head.of", total=amount(rows.total))
         factor = text_of("head.times", now=times(rows.now)) + text_of("head.input")
-        news = f"{rows.headline}. {counter}: {amount(rows.written)} {whole}, {factor}."
+        news = f"{rows.headline}. {counter}: {amount(rows.written)} {total}, {factor}."
         fits = [rows.verdict(room) for room in (CARD, *(free_here() if now.free else []))]
         return " ".join([news, *(text for text, refused in fits if refused)])
 

@@ -267,7 +267,7 @@ class TechniqueStudy:
     def cells(self, *keys: str) -> list[list[str]]:
         """Return the heads of some columns in the first row, then the cells of each technique."""
         heads = {key: _say(f"table.{key}") for key in (*EXACT, *RAN, *SHORT)}
-        return [[told[name] for name in keys] for told in (heads, *map(self.told, self.rows))]
+        return [[texts[name] for name in keys] for texts in (heads, *map(self.told, self.rows))]
 
     def told(self, row: ComparedTechnique) -> dict[str, str]:
         """Return the figures of a row as texts by column, short and exact; those
@@ -317,8 +317,8 @@ class TechniqueStudy:
             arena = placement.arena
             digits = {"arena": arena, "there": row.peak - arena, "bound": placement.lower_bound,
                       "waste": placement.waste}  # fmt: skip
-            said = {key: f"{nbytes:,}" for key, nbytes in digits.items()}
-            return _say("twin.placed", distance=distance, **said)
+            texts = {key: f"{nbytes:,}" for key, nbytes in digits.items()}
+            return _say("twin.placed", distance=distance, **texts)
         if row.optimum is not None:
             return _say("twin.within", distance=distance, best=_trade(row.optimum))
         return distance
@@ -554,7 +554,7 @@ def _planned(
         ledger = booked(ledger, placement, batch)
     peak = ledger.peak(batch)
     again = [op for op in step.ops if application_order.AGAIN in op.attributes]
-    beside = known and choice.key in BESIDE
+    in_chain = known and choice.key in BESIDE
     return ComparedTechnique(
         key=choice.key,
         call=choice.call,
@@ -566,7 +566,7 @@ def _planned(
         cost=cost(step.ops, batch, machine),
         floor=floor(step, batch),
         placement=placement,
-        optimum=within(peak, known) if beside else None,
+        optimum=within(peak, known) if in_chain else None,
     )
 
 
@@ -595,19 +595,19 @@ def trades(step: Step, batch: int, machine: Machine | None = None) -> tuple[Trad
         machine: machine whose rates plan the time; this one if not given.
     """
     stages = cuts(step, machine)
-    beside = stages.throughout(batch)
+    constant = stages.throughout(batch)
     rest = cost((step.ops[number] for number in stages.rest), batch, machine)
     best = chain_optimum.frontier(stages.chain(batch))
-    return tuple(Trade(nbytes + beside, spent + rest) for nbytes, spent in best)
+    return tuple(Trade(nbytes + constant, spent + rest) for nbytes, spent in best)
 
 
 def unbeaten(candidates: Iterable[Trade]) -> tuple[Trade, ...]:
     """Return the trades that no other one beats in both bytes and time, by increasing bytes."""
-    kept: list[Trade] = []
+    unbeaten_: list[Trade] = []
     for candidate in sorted(candidates):
-        if not kept or candidate.cost < kept[-1].cost:
-            kept.append(candidate)
-    return tuple(kept)
+        if not unbeaten_ or candidate.cost < unbeaten_[-1].cost:
+            unbeaten_.append(candidate)
+    return tuple(unbeaten_)
 
 
 def within(nbytes: int, known: Iterable[Trade]) -> Trade | None:
@@ -646,16 +646,18 @@ class Results(NamedTuple):
     def unlike(self, other: Results) -> tuple[str, ...]:
         """Return the names of the results that differ from another run's in any bit."""
         pairs = zip(self._fields, self, other, strict=True)
-        return tuple(name for name, one, another in pairs if not _same(one, another))
+        return tuple(name for name, mine, theirs in pairs if not _same(mine, theirs))
 
 
-def _same(one: object, other: object) -> bool:
+def _same(first: object, second: object) -> bool:
     """Return whether two results are equal bit for bit; NaN equals NaN."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        return first.keys() == second.keys() and all(
+            _same(first[name], second[name]) for name in first
+        )
     import numpy as np
 
-    return np.asarray(one).tobytes() == np.asarray(other).tobytes()
+    return np.asarray(first).tobytes() == np.asarray(second).tobytes()
 
 
 def _measured(

@@ -131,8 +131,8 @@ class Techniques(View[Frontier]):
 
     def test_state(self, now: State) -> str:
         frontier = self.rows_of(now)
-        shown = frontier.chosen or (frontier.half if now.stop == LINE else frontier.all.best)
-        return "|".join(map(str, (now.stop, now.budget, shown.peak, shown.cost)))
+        wave = frontier.chosen or (frontier.half if now.stop == LINE else frontier.all.best)
+        return "|".join(map(str, (now.stop, now.budget, wave.peak, wave.cost)))
 
     def first_slider(self, now: State) -> int:
         return super().first_slider(now) if now.stop == LINE else now.stop
@@ -301,9 +301,9 @@ class FrontierChart:
         for wave, around in ((frontier.least, ((-70, 20), (-70, 50))), (frontier.half, AROUND[1:])):
             x, y = self.place(wave)
             yield Glyph(x, y, UPPER, marker="^")
-            said = text_of("more", percent=frontier.percent(wave, 1))
+            text = text_of("more", percent=frontier.percent(wave, 1))
             places = [(x, y, "start", 9.0, 4.0), (x, y, "start", 9.0, -10.0)]
-            yield Label(said, places, 13, bold=True, chip=True, kept=True)
+            yield Label(text, places, 13, bold=True, chip=True, kept=True)
             yield self._mountain("", wave, "", around)
         yield from self._guess()
         for at in (frontier.least.peak, frontier.middle, frontier.all.plain.peak):
@@ -329,10 +329,10 @@ class FrontierChart:
         x, y = float(self.frontier.middle), self.span[1]
         yield Rule(x=x, span=self.span, look="rule", crossed=True)
         yield Glyph(x, y, "M0 5L-5-4H5Z", "hollow pole", marker="v")
-        said = text_of("guessed" if self.guess else "guess")
+        text = text_of("guessed" if self.guess else "guess")
         places = [(x, y, "middle", 0.0, -10.0), (x, y, "end", -9.0, 4.0), (x, y, "start", 9.0, 4.0),
                   *((x, y, "middle", 0.0, dy) for dy in (-24.0, -40.0, -56.0))]  # fmt: skip
-        yield Label(said, places, 11, chip=True)
+        yield Label(text, places, 11, chip=True)
 
     @property
     def guessed(self) -> str:
@@ -369,8 +369,8 @@ class FrontierChart:
             assert study is not None
             name, y = study.name(row), study.extra(row.cost)
             if row.peak > self.x.last:
-                said = text_of("beyond", name=name, bytes=three_digits(row.peak))
-                yield ChartText(self.x.last, self.top, said, 11, "end", dy=-6)
+                text = text_of("beyond", name=name, bytes=three_digits(row.peak))
+                yield ChartText(self.x.last, self.top, text, 11, "end", dy=-6)
                 continue
             fact = Fact(name, nbytes=row.peak, more=f"{study.time(row)}; {study.distance(row)}")
             yield Points([(row.peak, y)], "hollow", 8, fact=fact)
@@ -393,9 +393,9 @@ class FrontierChart:
             yield ChartText(x, self.top, line, 12, dx=22, dy=190 + 17 * index)
 
 
-def _halved(said: str) -> tuple[str, str]:
+def _halved(sentence: str) -> tuple[str, str]:
     """Return a sentence on two lines of about as many words."""
-    words = said.split()
+    words = sentence.split()
     middle = len(words) // 2
     return " ".join(words[:middle]), " ".join(words[middle:])
 
