@@ -142,6 +142,7 @@ class Algorithms(Recordable):
         }
 
     def _fits(self, timed: Timing) -> str:
+        """Return a sentence on the smallest cache that holds the workspace of an algorithm."""
         values = {"name": timed.name, "workspace": workspace(timed)}
         for level, size in self.measured.caches.items():
             if (timed.workspace or 0) <= size:

@@ -181,15 +181,18 @@ def _best(curve: BatchCurve) -> int:
 
 
 def _spread(curve: BatchCurve, sizes: Iterable[int]) -> float:
+    """Return the largest time per sample of some batches, divided by the least."""
     times = [curve.at(size) for size in sizes]
     return max(times) / min(times)
 
 
 def _percent(curve: BatchCurve, sizes: Sequence[int]) -> int:
+    """Return by how many percent the times of some batches differ, rounded up."""
     return ceil(round(100 * _spread(curve, sizes) - 100, 6))
 
 
 def _per_sample(times: BatchTimes) -> Chart:
+    """Return the chart of time per sample, as multiples of each computation's least."""
     curves = times.measured.curves
     sizes = sorted({size for curve in curves for size in curve.batches})
     most = max(curve.at(size) / curve.least for curve in curves for size in curve.batches)

@@ -261,6 +261,7 @@ class Schedules:
         return {k: self._every(k) for k in range(1, last + 1)}
 
     def _every(self, k: int) -> Wave:
+        """Return the wave of the schedule that keeps every k-th stage."""
         return self.wave(self.cuts.order(segments.every_kth(self.cuts.parts, k)), k)
 
     @property
@@ -355,6 +356,7 @@ def subject(given: object) -> NamedStep:
 
 @lru_cache(maxsize=8)
 def _named(name: str) -> NamedStep:
+    """Return the step of a network of the zoo, by the network's name; the last ones are cached."""
     return NamedStep(training_step(network_of(name)), name)
 
 
@@ -436,6 +438,7 @@ class Waves(Study):
 
     @property
     def _values(self) -> dict[str, object]:
+        """Values of the texts."""
         schedule_set, wave = self.all, self.wave
         budget = "" if self.budget is None else units.exact(self.budget)
         return {
@@ -494,6 +497,7 @@ ANCHORS: tuple[tuple[str, float], ...] = ("middle", 0.0), ("start", -6.0)
 
 
 def _all(now: State) -> Schedules:
+    """Return all schedules of the step and batch of a state of the view."""
     return schedules(now.what, now.batch)
 
 
@@ -526,8 +530,7 @@ def of_subjects(**given: Any) -> Setting[NamedStep]:
 
 
 class Recompute(View[Waves]):
-    """Memory and time of a step under recompute, as waves over time, for every k or within a
-    budget.
+    """Memory and time of a step under recompute, as waves over time, for every k or in a budget.
 
     >>> view = memlab.views.recompute("resnet50", k=4)
     >>> view.peak
@@ -608,12 +611,12 @@ class Recompute(View[Waves]):
         return None
 
     def test_state(self, now: State) -> str:
-        rows = self.rows_of(now)
-        return "|".join(map(str, (rows.wave.k, rows.budget, rows.wave.peak, rows.wave.cost)))
+        waves = self.rows_of(now)
+        return "|".join(map(str, (waves.wave.k, waves.budget, waves.wave.peak, waves.wave.cost)))
 
     def says(self, scene: PageState) -> str:
-        rows = self.rows_of(scene.now)
-        return f"{rows.all.subject}. {rows.title}."
+        waves = self.rows_of(scene.now)
+        return f"{waves.all.subject}. {waves.title}."
 
     def compose(self, scene: PageState) -> Page:
         waves, listed = self.rows_of(scene.now), scene.now.numbers

@@ -81,6 +81,7 @@ class SharedTile(Still, Study):
         return self.side * ((self.size // self.side - 1) // 2)
 
     def _matrices(self) -> Iterator[Mark]:
+        """Yield the three matrices with their names, and the block of results."""
         n, first, block = self.size, self._first, (self._at, self._at)
         yield Rects(_cells(0, first, n, n), "grid")
         yield Rects(_cells(first, 0, n, n), "grid")

@@ -360,6 +360,7 @@ def _down(node: Node, warp: int) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _thread(node: Node, number: int, row: int, oy: int, ox: int) -> Thread:
+    """Return a thread of a warp with its place in the kernel and both addresses."""
     layer, (_, height, width) = conv(node), node.input_shapes[0]
     c, position = divmod(row, layer.kernel**2)
     ky, kx = divmod(position, layer.kernel)
@@ -375,6 +376,7 @@ def _thread(node: Node, number: int, row: int, oy: int, ox: int) -> Thread:
 
 
 def _warps(now: State, number: int | None = None) -> Warps:
+    """Return the warps that a state of the view shows, in both orders."""
     return Warps(now.network, now.layer, now.stride, number)
 
 
@@ -427,26 +429,26 @@ class WarpMemory(View[Warps]):
         return now.stride, now.warp
 
     def test_state(self, now: State) -> str:
-        rows = self.rows_of(now)
-        moved = (side.moved for order in rows.orders.values() for side in order.sides.values())
-        return "|".join(map(str, (now.stride, rows.row.number, *moved)))
+        warps = self.rows_of(now)
+        moved = (side.moved for order in warps.orders.values() for side in order.sides.values())
+        return "|".join(map(str, (now.stride, warps.row.number, *moved)))
 
     def says(self, scene: PageState) -> str:
         return self.rows_of(scene.now).sentences[0]
 
     def compose(self, scene: PageState) -> Page:
-        rows = self.rows_of(scene.now)
+        warps = self.rows_of(scene.now)
         was = self.rows_of(scene.previous) if scene.previous else None
-        paragraphs, listed = [f"{rows.title}.", *rows.sentences[1:]], scene.now.numbers
+        paragraphs, listed = [f"{warps.title}.", *warps.sentences[1:]], scene.now.numbers
         blocks = [
-            Paragraphs([[(rows.headline, True)]], 20, told=False, gap=3),
+            Paragraphs([[(warps.headline, True)]], 20, told=False, gap=3),
             Paragraphs(text_of("see"), 13, told=False),
-            _sides(scene.width, [_side(rows, was, name) for name in SIDES]),
-            Paragraphs([rows.sentences[0], *paragraphs], drawn=False),
+            _sides(scene.width, [_side(warps, was, name) for name in SIDES]),
+            Paragraphs([warps.sentences[0], *paragraphs], drawn=False),
             Paragraphs(paragraphs, told=False, drawn=listed, gap=14),
-            _sides(scene.width, [_listed(rows, name, listed) for name in SIDES]),
+            _sides(scene.width, [_listed(warps, name, listed) for name in SIDES]),
         ]
-        return Page(rows.title, blocks, scene.width, self.says(scene), titled=False)
+        return Page(warps.title, blocks, scene.width, self.says(scene), titled=False)
 
 
 warp_memory = maker(WarpMemory)

@@ -96,6 +96,8 @@ class OffloadPageInputs:
 
     @cached_property
     def _looks(self) -> dict[str, str]:
+        """Class of the line around the map of the pinned place and of the one in focus, by the
+        map's name."""
         ranked = ((self.pinned, "rule"), (self.place, "limit"))
         return {focus.name_of(self.timeline, place): look for place, look in ranked if place}
 
@@ -148,6 +150,7 @@ class OffloadPageInputs:
         return layers[-1].high if layers else np.zeros(COLUMNS)
 
     def _layers(self, filled: MemoryOverTime) -> list[MountainLayer[Role]]:
+        """Return the bytes of a memory in the columns of the picture."""
         return filled.layers(self.time.x.last, COLUMNS)
 
 
@@ -177,6 +180,7 @@ def page(inputs: OffloadPageInputs, says: str) -> Page:
 
 
 def _key(inputs: OffloadPageInputs) -> Iterator[tuple[Paint | Glyph, str]]:
+    """Yield the entries of the legend."""
     timeline = inputs.timeline
     yield from inputs.mountain.key()
     if timeline.copies:

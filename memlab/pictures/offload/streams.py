@@ -247,9 +247,11 @@ class OffloadTimeline(Study):
         return {_base(tensor): tensor.storage.name for tensor in tensors}
 
     def _of(self, stream: str) -> list[TimedOperation]:
+        """Return the slots of one stream: compute, or copies in one direction."""
         return [slot for slot in self.now.slots if slot.op.stream == stream]
 
     def _copy(self, at: int) -> Copy:
+        """Return the copy that a slot of the schedule stands for."""
         slot = self.now.slots[at]
         out = slot.op.stream == OUT
         tensor = next(iter((slot.op.reads if out else slot.op.writes).values()))
@@ -264,6 +266,7 @@ class OffloadTimeline(Study):
         )  # fmt: skip
 
     def _computes(self, at: int) -> bool:
+        """Return whether a slot of the schedule computes."""
         return self.now.slots[at].op.stream == COMPUTE
 
     def _reader(self, at: int, storage: str) -> str:
@@ -317,6 +320,7 @@ class OffloadTimeline(Study):
         )  # fmt: skip
 
     def _way(self, name: str, out: bool) -> Copy:
+        """Return the copy of a map, out or back."""
         return next(copy for copy in self.copies if copy.name == name and copy.out is out)
 
     def lines(self) -> list[str]:
@@ -392,6 +396,7 @@ def plain_step(network: Network, optimizer: str) -> Step:
 
 @lru_cache(maxsize=8)
 def _step(network: Network, optimizer: str, policy: str) -> Step:
+    """Return the training step under a static policy, in place."""
     return in_place(offload(built_step(network, optimizer), policy))
 
 
@@ -437,6 +442,7 @@ def _shared(span: Span, others: Iterator[Span] | Sequence[Span]) -> float:
 
 
 def _reads(op: Op) -> set[str]:
+    """Return the names of the storages that an operation reads or updates."""
     return {tensor.storage.name for tensor in (*op.reads.values(), *op.updates.values())}
 
 
@@ -455,6 +461,7 @@ def speed(link: int) -> str:
 
 
 def _seconds(value: float) -> str:
+    """Return a duration as text, 0 s below a nanosecond."""
     return duration(value) if value >= 1e-9 else "0 s"
 
 

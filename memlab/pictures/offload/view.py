@@ -95,8 +95,7 @@ def of_optimizers() -> Select[str]:
 
 
 class Offloaded(SteadyView[OffloadTimeline]):
-    """Training step whose feature maps wait in host memory: operations, copies and both memories in
-    time.
+    """Step whose feature maps wait in host memory: operations, copies and both memories in time.
 
     >>> view = memlab.views.offload("vgg16", batch=64, policy="all")
     >>> view.peak, view.rows.plain_peak

@@ -160,6 +160,7 @@ class DataPath:
         return [self._filling(tensor, moment) for tensor in self.station(name)]
 
     def _filling(self, tensor: Tensor, moment: float) -> Filling:
+        """Return the state of a place at a moment."""
         second = moment + 1e-12
         for visit in self.visits[tensor]:
             if visit.start <= second < visit.end:

@@ -157,6 +157,7 @@ def _short(nbytes: int) -> str:
 
 
 def _station(layout: PathLayout, name: str, span: Span) -> Iterator[Mark]:
+    """Yield a station: its frame, its name, its batches and its bytes."""
     left, right = span
     yield Rect(left, right, 0.5, layout.tall - 0.5, "rule faint", radius=5)
     yield ChartText(left, 0, text_of(name), 13, dy=-7, bold=True)
@@ -312,6 +313,7 @@ def _pipes(layout: PathLayout) -> Iterator[Mark]:
 
 
 def _pipe(layout: PathLayout, kind: str, rate: int, span: Span) -> Iterator[Mark]:
+    """Yield a pipe with its rate and the kind of its operation."""
     slow = kind == layout.data_path.slowest
     x, y = sum(span) / 2, layout.tall / 2
     wanted = rate / 1e9 * PER_GB * layout.side / LARGEST

@@ -127,8 +127,7 @@ def networks() -> dict[str, str]:
 
 
 class DataPathView(SteadyView[DataPath]):
-    """Data path of images from disk to device: bytes that wait in each station, and compute's
-    waits.
+    """Images on their way from disk to device: bytes in each station, and the waits of compute.
 
     >>> view = memlab.views.path("googlenet", batch=128, buffers=2)
     >>> view.rows.reserved("pinned")
@@ -197,20 +196,24 @@ class DataPathView(SteadyView[DataPath]):
         return now.replace(moment=None, chosen="")
 
     def test_state(self, now: State) -> str:
-        rows = self.rows_of(now)
+        data_path = self.rows_of(now)
         return "|".join(map(str, (
             now.network.name, now.batch, now.buffers, now.disk, now.link, now.augment,
-            f"{rows.path.images_per_second:.3f}", f"{rows.path.waits:.4f}",
+            f"{data_path.path.images_per_second:.3f}", f"{data_path.path.waits:.4f}",
             f"{self._shown(self.scene()).now:.6f}", now.chosen,
         )))  # fmt: skip
 
     def says(self, scene: PageState) -> str:
-        rows, layout = self.rows_of(scene.now), self._shown(scene)
-        sentences = [] if layout.moment is None else [rows.at(layout.now), rows.waiting(layout.now)]
-        sentences += [] if layout.chosen is None else [rows.fact(layout.chosen)]
+        data_path, layout = self.rows_of(scene.now), self._shown(scene)
+        sentences = (
+            []
+            if layout.moment is None
+            else [data_path.at(layout.now), data_path.waiting(layout.now)]
+        )
+        sentences += [] if layout.chosen is None else [data_path.fact(layout.chosen)]
         if sentences and not scene.news:
             return " ".join(filter(None, sentences))
-        return f"{rows.title}. {rows.sentences[0]}"
+        return f"{data_path.title}. {data_path.sentences[0]}"
 
     def on_action(self, now: State, name: str, value: Any) -> State | None:
         layout = self._shown(self.scene())
@@ -241,10 +244,12 @@ class DataPathView(SteadyView[DataPath]):
         return Page(data_path.title, blocks, layout.width, self.says(scene), titled=False)
 
     def _shown(self, scene: PageState) -> PathLayout:
-        rows, now = self.rows_of(scene.now), scene.now
+        """Return the layout of the path on a page, at the chosen moment and with the batch in
+        focus."""
+        data_path, now = self.rows_of(scene.now), scene.now
         before = self.rows_of(scene.previous) if scene.previous else None
         chosen = ascii_uppercase.index(now.chosen) if now.chosen else None
-        return PathLayout(rows, now.room, before, chosen, now.moment, scene.width)
+        return PathLayout(data_path, now.room, before, chosen, now.moment, scene.width)
 
 
 path = maker(DataPathView)

@@ -143,10 +143,12 @@ def _pruned(
 
 
 def _tries(step: Step) -> int:
+    """Return the number of sets that a search plans at most; fewer for a long step."""
     return TRIES if len(step.ops) <= LONG else SOME
 
 
 def _peak(step: Step, batch: int, names: Collection[str]) -> int:
+    """Return the planned peak in bytes of the step in place that drops some maps."""
     return plan(in_place(recompute(step, "drop", layers=names))).peak(batch)
 
 

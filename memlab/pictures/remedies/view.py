@@ -110,10 +110,10 @@ class ComparedRemedies(SteadyView[Remedies]):
         return "|".join([now.network.name, str(now.batch), str(now.budget), *keys_and_peaks])
 
     def says(self, scene: PageState) -> str:
-        rows, chosen = self.rows_of(scene.now), scene.now.chosen
+        remedies, chosen = self.rows_of(scene.now), scene.now.chosen
         if chosen and not scene.news:
-            return rows[chosen].fact()
-        return f"{rows.title}. {rows.sentences[0]}"
+            return remedies[chosen].fact()
+        return f"{remedies.title}. {remedies.sentences[0]}"
 
     def fact(self, scene: PageState) -> str:
         return f"choose:{scene.now.chosen}" if scene.now.chosen else ""
@@ -229,6 +229,7 @@ class RemedyBars:
         return self.last + pixels * self.pixel
 
     def _heads(self) -> Iterator[Mark]:
+        """Yield the heads of the columns, with a triangle at the one that sorts the rows."""
         yield ChartText(0, 0, text_of("peak"), 12, dy=-12, bold=True)
         yield ChartText(self._at(0), 0, text_of("time"), 12, dx=0, dy=-12, bold=True)
         at, word = (self._at(0), "time") if self.sort == "time" else (0, "peak")
@@ -265,6 +266,7 @@ class RemedyBars:
     # -- rows
 
     def _rows(self) -> Iterator[Mark]:
+        """Yield the marks of every row."""
         for at, row in enumerate(self.rows):
             yield from self._target(at, row)
             name = row.key != "plain"

@@ -253,6 +253,7 @@ class CopyBar(Mark):
 
 
 def _break(svg: Svg, box: Box) -> None:
+    """Draw the broken end of a bar that is longer than the scale."""
     x, step = box.right, (box.bottom - box.top) / 4
     zigzag = "".join(f"l{6 if i % 2 == 0 else -6} {step:g}" for i in range(4))
     svg.path(f"M{x - 3:g} {box.top:g}{zigzag}h14v-{box.bottom - box.top:g}z", class_="hollow")

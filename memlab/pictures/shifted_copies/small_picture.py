@@ -240,8 +240,10 @@ def every() -> tuple[SmallPicture, ...]:
 
 
 def _rim(k: int, pad: str) -> int:
+    """Return the padding zeros on each side for a kernel and a padding."""
     return k // 2 if pad == "same" else 0
 
 
 def _number(y: int, x: int) -> int | None:
+    """Return the number of the pixel at a row and column; None outside of the picture."""
     return y * SIZE + x if 0 <= y < SIZE and 0 <= x < SIZE else None

@@ -68,6 +68,7 @@ def _own(name: str) -> Callable[[State], Any]:
 
 @once
 def _lowering(now: State) -> Lowering:
+    """Return the lowering that a state of the view shows."""
     names = ("k", "stride", "pad")
     given = {name: value for name in names if (value := getattr(now, name)) is not None}
     chosen = of_layer(now.network, now.layer, given)
@@ -86,6 +87,7 @@ def _layers(now: State) -> dict[str, str]:
 
 
 def _chosen(now: State, value: str) -> dict[str, Any]:
+    """Return the settings of the layer chosen in the menu, ``'network/layer'``."""
     network, _, layer = value.partition("/")
     return {"network": now.network if network == now.network.name else network, "layer": layer}
 
@@ -218,12 +220,12 @@ class ShiftedCopies(View[Lowering]):
         return new
 
     def compose(self, scene: PageState) -> Page:
-        now, rows = scene.now, self.rows_of(scene.now)
+        now, lowering = scene.now, self.rows_of(scene.now)
         done = now.done if scene.live or not now.done else replace(now.done, seconds=0.0)
         budgets = (CARD, *(free_here() if scene.live and now.free else []))
-        pin, moving = rows.small.parse(now.pin), scene.news and self._came(scene)
+        pin, moving = lowering.small.parse(now.pin), scene.news and self._came(scene)
         before = self.rows_of(scene.previous) if scene.previous else None
-        return page_of(CopiesPageInputs(rows, pin, done, budgets, moving, scene.width, before,
+        return page_of(CopiesPageInputs(lowering, pin, done, budgets, moving, scene.width, before,
                              now.numbers, not now.only))  # fmt: skip
 
     def _came(self, scene: PageState) -> bool:
@@ -234,23 +236,31 @@ class ShiftedCopies(View[Lowering]):
         return self.rows_of(was).copies + 1 == self.rows_of(now).copies
 
     def test_state(self, now: State) -> str:
-        rows = self.rows_of(now)
+        lowering = self.rows_of(now)
         place = f"{now.network.name}.{now.layer}"
-        chosen = (place, rows.k, rows.stride, rows.pad, rows.batch, rows.how, rows.copies)
-        return "|".join(map(str, (*chosen, rows.written)))
+        chosen = (
+            place,
+            lowering.k,
+            lowering.stride,
+            lowering.pad,
+            lowering.batch,
+            lowering.how,
+            lowering.copies,
+        )
+        return "|".join(map(str, (*chosen, lowering.written)))
 
     def says(self, scene: PageState) -> str:
-        now, rows = scene.now, self.rows_of(scene.now)
-        pinned = " ".join(rows.pinned(rows.small.parse(now.pin)))
+        now, lowering = scene.now, self.rows_of(scene.now)
+        pinned = " ".join(lowering.pinned(lowering.small.parse(now.pin)))
         if scene.previous and scene.previous.pin != now.pin and pinned:
             return pinned
-        if not rows.count:
-            return f"{rows.headline}. {units.exact(rows.total)}."
-        counter = text_of("head.counter", step=rows.copies, count=rows.count)
-        total = text_of("head.of", total=amount(rows.total))
-        factor = text_of("head.times", now=times(rows.now)) + text_of("head.input")
-        news = f"{rows.headline}. {counter}: {amount(rows.written)} {total}, {factor}."
-        fits = [rows.verdict(room) for room in (CARD, *(free_here() if now.free else []))]
+        if not lowering.count:
+            return f"{lowering.headline}. {units.exact(lowering.total)}."
+        counter = text_of("head.counter", step=lowering.copies, count=lowering.count)
+        total = text_of("head.of", total=amount(lowering.total))
+        factor = text_of("head.times", now=times(lowering.now)) + text_of("head.input")
+        news = f"{lowering.headline}. {counter}: {amount(lowering.written)} {total}, {factor}."
+        fits = [lowering.verdict(room) for room in (CARD, *(free_here() if now.free else []))]
         return " ".join([news, *(text for text, refused in fits if refused)])
 
     def fact(self, scene: PageState) -> str:
@@ -291,12 +301,13 @@ class ShiftedCopies(View[Lowering]):
         return done
 
     def _write(self, now: State) -> Written:
-        rows = self.rows_of(now)
-        if rows.tiled:
+        """Lower one image for a state of the view; nothing is run where no copy is made."""
+        lowering = self.rows_of(now)
+        if lowering.tiled:
             raise InputError(text_of("write.tile"))
-        if not rows.count:
+        if not lowering.count:
             return Written(0, 0, 0.0)
-        return write(rows.node, text_of("write.otherwise"))
+        return write(lowering.node, text_of("write.otherwise"))
 
 
 def _pressed(small: SmallPicture, pinned: str, key: str) -> str:

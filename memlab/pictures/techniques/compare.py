@@ -52,6 +52,7 @@ MOST, ENOUGH = 5, 0.2
 
 
 def _say(key: str, **values: object) -> str:
+    """Return a text on techniques by its key."""
     return strings.get(f"techniques.{key}", **values)
 
 
@@ -312,6 +313,7 @@ class TechniqueStudy:
         return lines
 
     def _exact_distance(self, row: ComparedTechnique) -> str:
+        """Return the distance of a row from what is proved, in exact bytes."""
         placement, distance = row.placement, self.distance(row)
         if placement is not None:
             arena = placement.arena
@@ -428,6 +430,11 @@ def compare_techniques(
 
 
 def _step(subject: object) -> Step:
+    """Return the training step of a name, a network or a step.
+
+    Raises:
+        InputError: none of these, or a step with techniques in it.
+    """
     if isinstance(subject, str):
         subject = network_of(subject)
     if isinstance(subject, Network):
@@ -475,6 +482,7 @@ class Choices(NamedTuple):
 
 
 def _choices(step: Step, batch: int, budget: int | None, device: str | Machine | None) -> Choices:
+    """Return the techniques to compare on a step, each with its step."""
     alone = {row.name: _made(row.name, applied(row.name), step)
              for row in techniques().values() if row.compared}  # fmt: skip
     shared = alone.pop("in_place")
@@ -509,10 +517,12 @@ def _halfway(step: Step, batch: int) -> int | None:
 
 
 def _made(key: str, by: Applied, step: Step) -> TechniqueChoice:
+    """Return the choice of one technique, applied to a step."""
     return TechniqueChoice(key, by.line(), by(step))
 
 
 def _way(key: str, step: Step, how: str, **given: Any) -> TechniqueChoice:
+    """Return the choice of one method of recompute, applied to a step."""
     return _made(key, applied("recompute", how, **given), step)
 
 
@@ -548,6 +558,7 @@ def _exact(step: Step, batch: int, device: str | Machine | None) -> list[Techniq
 def _planned(
     choice: TechniqueChoice, batch: int, known: Sequence[Trade], machine: Machine
 ) -> ComparedTechnique:
+    """Return the row of a technique as its step is planned."""
     step, ledger = choice.step, plan(choice.step)
     placement = _placement(blocks(step, batch)) if choice.placed else None
     if placement is not None:
@@ -603,11 +614,11 @@ def trades(step: Step, batch: int, machine: Machine | None = None) -> tuple[Trad
 
 def unbeaten(candidates: Iterable[Trade]) -> tuple[Trade, ...]:
     """Return the trades that no other one beats in both bytes and time, by increasing bytes."""
-    unbeaten_: list[Trade] = []
+    front: list[Trade] = []
     for candidate in sorted(candidates):
-        if not unbeaten_ or candidate.cost < unbeaten_[-1].cost:
-            unbeaten_.append(candidate)
-    return tuple(unbeaten_)
+        if not front or candidate.cost < front[-1].cost:
+            front.append(candidate)
+    return tuple(front)
 
 
 def within(nbytes: int, known: Iterable[Trade]) -> Trade | None:
@@ -698,6 +709,7 @@ def _runs(row: ComparedTechnique, batch: int, progress: bool) -> list[tuple[int,
 
 
 def _kept(step: Step) -> Step:
+    """Return a training step that keeps its gradients; another step as it is."""
     return step.keep("gradients") if step.training else step
 
 

@@ -109,6 +109,7 @@ class Frontier:
         return points
 
     def _every(self, wave: Wave) -> FrontierPoint:
+        """Return the named point of a schedule that keeps every k-th stage."""
         call = f'memlab.recompute(step, "every", k={wave.k})'
         return FrontierPoint(text_of("k", k=wave.k), wave, call)
 
@@ -120,6 +121,7 @@ class Frontier:
 
     @property
     def _case(self) -> str:
+        """Key of the texts for this stop: its number, without a saving, or within a budget."""
         if self.stop < LINE:
             return str(self.stop)
         saves = self.least.peak < self.all.plain.peak
@@ -131,6 +133,7 @@ class Frontier:
 
     @property
     def _values(self) -> dict[str, object]:
+        """Values of the title's text."""
         plain = self.all.plain.peak
         if self.stop < LINE:
             wave = self.all.best if self.stop == EVERY else self.cheap
@@ -160,6 +163,7 @@ class Frontier:
         return [heads, *rows]
 
     def _figures(self, wave: Wave) -> tuple[str, str]:
+        """Return the exact peak of a schedule and its change in time, as texts."""
         return units.exact(wave.peak), change(self.all.plain.cost, wave.cost)
 
     @property

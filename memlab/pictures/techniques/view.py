@@ -50,8 +50,7 @@ Place = tuple[float, float]
 
 
 class Techniques(View[Frontier]):
-    """Recompute schedules by bytes and time: every k-th stage, cheap maps, and the best ones as a
-    line.
+    """Recompute by bytes and time: every k-th stage kept, cheap maps dropped, and the best line.
 
     >>> view = memlab.views.techniques("resnet50", batch=32)
     >>> view.rows.all.plain.peak, view.rows.all.best.peak
@@ -237,6 +236,7 @@ class FrontierChart:
             yield Points([self.place(wave)], look, size, fact=fact)
 
     def _fact(self, name: str, wave: Wave) -> Fact:
+        """Return the fact of a schedule: name, peak, extra time."""
         return Fact(
             name, nbytes=wave.peak, more=text_of("more", percent=self.frontier.percent(wave, 1))
         )
@@ -244,6 +244,7 @@ class FrontierChart:
     # -- names and mountains
 
     def _mountains(self) -> Iterator[Mark]:
+        """Yield the named schedules of this stop, each with its mountain."""
         frontier, all_ = self.frontier, self.frontier.all
         yield self._mountain(
             text_of("plain"), all_.plain, SQUARE, ((62, -34), (-60, -34), (-60, -60))
@@ -269,6 +270,7 @@ class FrontierChart:
     def _mountain(
         self, name: str, wave: Wave, glyph: str = "", around: Sequence[Place] = AROUND
     ) -> Mark:
+        """Return the thumbnail of a schedule beside its point."""
         fact = self._fact(name, wave)
         return Thumbnail(wave, self.frontier.all, self.place(wave), name, glyph, around, fact=fact)
 
