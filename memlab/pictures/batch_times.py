@@ -86,7 +86,7 @@ def way(curve: BatchCurve) -> str:
     return strings.get(key) if strings.has(key) else curve.name
 
 
-def each_sample(curve: BatchCurve, size: int) -> str:
+def time_per_sample(curve: BatchCurve, size: int) -> str:
     """Return the time per sample at a batch: ``'99.3 µs'``."""
     return duration(curve.at(size))
 
@@ -100,7 +100,7 @@ def ends(curve: BatchCurve) -> str:
     """Return the time per sample at the first and at the best batch: ``'1.35 ms to 99.3 µs: 13.6
     ×'``."""
     first, last = curve.batches[0], _best(curve)
-    times = {"first": each_sample(curve, first), "last": each_sample(curve, last)}
+    times = {"first": time_per_sample(curve, first), "last": time_per_sample(curve, last)}
     return strings.get("batch.ends", **times, ratio=against(curve, first))
 
 
@@ -117,7 +117,7 @@ def reading(curve: BatchCurve, lanes: int = 0, places: int = 0) -> str:
     """
     kind = "linear" if curve.name.startswith("linear-") else curve.name
     full = filling(curve, lanes) if kind == "samples" else None
-    verdict = "full" if full else judged(curve)
+    verdict = "full" if full else verdict_on(curve)
     first = curve.batches[0]
     last = curve.batches[-1] if verdict == "uneven" else _best(curve)
     own = f"batch.reading.{kind}_{verdict}"
@@ -137,7 +137,7 @@ def reading(curve: BatchCurve, lanes: int = 0, places: int = 0) -> str:
     )
 
 
-def judged(curve: BatchCurve) -> str:
+def verdict_on(curve: BatchCurve) -> str:
     """Return the verdict on a curve: ``'flat'`` (equal time per sample at every batch), ``'falls'``
     or ``'uneven'``."""
     if _spread(curve, curve.batches) <= FLAT:
@@ -232,7 +232,7 @@ def _way(times: BatchTimes, curve: BatchCurve) -> NamedLine:
     points, facts = [(size, curve.at(size) / curve.least) for size in curve.batches], []
     for size in curve.batches:
         name = f"{way(curve)}, {strings.get('batch.batch')} {size:,}"
-        value = f"{each_sample(curve, size)}, {against(curve, size)} ×"
+        value = f"{time_per_sample(curve, size)}, {against(curve, size)} ×"
         facts.append(
             Fact(name, value, more=timings.origin(curve.samples[size], times.measured.machine))
         )
@@ -246,7 +246,7 @@ def _by_batch(times: BatchTimes) -> list[str]:
     curves = times.measured.curves
     cells = [[strings.get("batch.batch"), *(curve.name for curve in curves)]]
     for size in curves[0].batches:
-        pairs = ((each_sample(c, size), against(c, size)) for c in curves)
+        pairs = ((time_per_sample(c, size), against(c, size)) for c in curves)
         cells.append([f"{size:,}", *(f"{time} {ratio:>5} x" for time, ratio in pairs)])
     names = [f"{curve.name}: {way(curve)}" for curve in curves]
     return [*names, "", *columns(cells, left=0)]

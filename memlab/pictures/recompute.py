@@ -496,7 +496,7 @@ ANCHORS: tuple[tuple[str, float], ...] = ("middle", 0.0), ("start", -6.0)
 """Anchors of a label above a bar, with their shift in pixels."""
 
 
-def _all(now: State) -> Schedules:
+def _schedules_of(now: State) -> Schedules:
     """Return all schedules of the step and batch of a state of the view."""
     return schedules(now.what, now.batch)
 
@@ -512,7 +512,7 @@ def stops(schedules: Schedules) -> list[int]:
 
 def _halfway(now: State) -> int:
     """Return the budget of a slider's stop halfway between the least peak and the plain one."""
-    schedules = _all(now)
+    schedules = _schedules_of(now)
     middle = (schedules.frontier[0].peak + schedules.plain.peak) // 2
     return next(stop for stop in stops(schedules) if stop >= middle)
 
@@ -558,9 +558,9 @@ class Recompute(View[Waves]):
     )
     k = Range(
         1,
-        lambda now: max(_all(now).every),
+        lambda now: max(_schedules_of(now).every),
         doc="every k-th stage is kept; by the rule, the root of their number, if not given",
-        default=lambda now: min(_all(now).rule, max(_all(now).every)),
+        default=lambda now: min(_schedules_of(now).rule, max(_schedules_of(now).every)),
         follows=["what"],
         when=lambda now: now.budget is None,
         code="always",
@@ -570,7 +570,7 @@ class Recompute(View[Waves]):
         "below it, in place of every k-th",
         default=None,
         check=units.parse,
-        stops=lambda now: stops(_all(now)),
+        stops=lambda now: stops(_schedules_of(now)),
         follows=["what", "batch"],
         when=lambda now: now.budget is not None,
     )
@@ -591,7 +591,7 @@ class Recompute(View[Waves]):
         return self.rows.wave.peak
 
     def study(self, now: State) -> Waves:
-        schedules = _all(now)
+        schedules = _schedules_of(now)
         wave = schedules.every[now.k] if now.budget is None else schedules.within(now.budget)
         return Waves(schedules, wave, now.budget)
 
@@ -645,7 +645,7 @@ def _waves(waves: Waves) -> Chart:
     wave, mountain = waves.wave, mountain_of(waves)
     peak, limit = mountain.at(mountain.top), waves.budget
     marks: list[Mark] = [
-        *_again(waves, mountain.end),
+        *_rerun_columns(waves, mountain.end),
         *mountain.stack(),
         *_bars(waves, mountain.end),
         Rule(y=wave.peak, span=(peak, _bar(waves)[0]), look="rule", dashes="1.5 3", crossed=True),
@@ -688,7 +688,7 @@ def _key(waves: Waves) -> Iterator[tuple[Paint, str]]:
             yield PAINT[part], name_of(part)
 
 
-def _again(waves: Waves, high: float) -> Iterator[Mark]:
+def _rerun_columns(waves: Waves, high: float) -> Iterator[Mark]:
     """Yield a faint column for each segment that runs again, which names its stages on hover."""
     for first, last, fact in _repeats(waves):
         yield Rect(first, last, 0, high, SHADE, edge=0)
@@ -751,7 +751,7 @@ def _bars(waves: Waves, high: float) -> Iterator[Mark]:
     spots = [((left + right) / 2, best.peak, anchor, dx, dy) for dy in (-7.0, -22.0, -40.0, -60.0)
               for anchor, dx in ANCHORS]  # fmt: skip
     yield Label(text_of("least"), spots, 12, bold=True, chip=True)
-    yield from _parts_named(waves)
+    yield from _part_names(waves)
 
 
 def _targets(waves: Waves, high: float) -> Iterator[Mark]:
@@ -766,7 +766,7 @@ def _targets(waves: Waves, high: float) -> Iterator[Mark]:
         yield Rect(*slot, 0, high, "target", fact=fact, send=send)
 
 
-def _parts_named(waves: Waves) -> Iterator[Mark]:
+def _part_names(waves: Waves) -> Iterator[Mark]:
     """Yield the names of the floor and of the kept maps, left of the bars."""
     first = waves.others[0].parts
     floor = sum(first[name] for name in FLOOR)

@@ -169,7 +169,7 @@ class Warp:
     @cached_property
     def threads(self) -> tuple[Thread, ...]:
         """Threads of the warp that have a value to compute."""
-        values = (_down if self.order == COLUMN else _along)(self.node, self.number)
+        values = (_in_columns if self.order == COLUMN else _in_rows)(self.node, self.number)
         return tuple(_thread(self.node, *value) for value in values)
 
     @cached_property
@@ -335,7 +335,7 @@ def lanes(node: Node) -> int:
     return min(WARP, 1 << (node.shape[2] - 1).bit_length())
 
 
-def _along(node: Node, warp: int) -> Iterator[tuple[int, int, int, int]]:
+def _in_rows(node: Node, warp: int) -> Iterator[tuple[int, int, int, int]]:
     """Yield thread, row of the matrix, oy and ox for a warp of a grid (ox | oy | c·k·k): row
     order."""
     _, high, wide = matrix(node)
@@ -349,7 +349,7 @@ def _along(node: Node, warp: int) -> Iterator[tuple[int, int, int, int]]:
             yield number, row, oy, ox
 
 
-def _down(node: Node, warp: int) -> Iterator[tuple[int, int, int, int]]:
+def _in_columns(node: Node, warp: int) -> Iterator[tuple[int, int, int, int]]:
     """Yield thread, row of the matrix, oy and ox for threads in one line, matrix rows first: column
     order."""
     rows, high, wide = matrix(node)
@@ -446,7 +446,7 @@ class WarpMemory(View[Warps]):
             _sides(scene.width, [_side(warps, was, name) for name in SIDES]),
             Paragraphs([warps.sentences[0], *paragraphs], drawn=False),
             Paragraphs(paragraphs, told=False, drawn=listed, gap=14),
-            _sides(scene.width, [_listed(warps, name, listed) for name in SIDES]),
+            _sides(scene.width, [_line_tables(warps, name, listed) for name in SIDES]),
         ]
         return Page(warps.title, blocks, scene.width, self.says(scene), titled=False)
 
@@ -490,14 +490,14 @@ def _lines(side: Side, before: Side | None, gap: float) -> Chart:
         for cell in line.cells
     ]
     marks: list[Mark] = [Rects(still, "grid"), Rects(used, PAINT[side.name], edge=0.4),
-                         Rects(moves, "rule"), *_told(side, lines)]  # fmt: skip
+                         Rects(moves, "rule"), *_line_facts(side, lines)]  # fmt: skip
     gone = [place for place in _sectors(before) if place not in moves] if before else []
     long = max(len(lines), 1)
     return Chart(Scale(0, CELLS + GAP * (SECTORS - 1)), Scale(long, 0), marks, PITCH * long,
                  left=1, right=ROOM, gap=gap, previous=[Rects(gone)] if gone else [])  # fmt: skip
 
 
-def _told(side: Side, lines: list[MemoryLine]) -> Iterator[Mark]:
+def _line_facts(side: Side, lines: list[MemoryLine]) -> Iterator[Mark]:
     """Yield the fact of each line, and the first and last thread where each stores to a line of its
     own."""
     for y, line in enumerate(lines):
@@ -528,7 +528,7 @@ def _cells(sector: int, y: int, first: int, count: int) -> Place:
 # -- all numbers ----------------------------------------------------------------------------------
 
 
-def _listed(sides: Warps, name: str, drawn: bool) -> PageBlock:
+def _line_tables(sides: Warps, name: str, drawn: bool) -> PageBlock:
     """Return tables of every line in both orders: first byte, moved sectors (``'#..#'``), values,
     threads."""
     tables: list[PageBlock] = []

@@ -16,7 +16,7 @@ ALONG = {"ArrowRight": 1, "ArrowLeft": -1}
 ACROSS = {"ArrowDown": 1, "ArrowUp": -1}
 
 
-def of_copy(copy: Copy) -> str:
+def place_of_copy(copy: Copy) -> str:
     """Return the place of a copy: ``'out:conv1_1'`` to the host,
     ``'back:conv1_1'`` to the device."""
     return f"{OUT if copy.out else BACK}:{copy.name}"
@@ -24,7 +24,7 @@ def of_copy(copy: Copy) -> str:
 
 def copies(timeline: OffloadTimeline) -> list[str]:
     """Return the places of all copies, in the order of time."""
-    return [of_copy(copy) for copy in timeline.copies]
+    return [place_of_copy(copy) for copy in timeline.copies]
 
 
 def maps(timeline: OffloadTimeline) -> list[str]:

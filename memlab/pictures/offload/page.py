@@ -206,7 +206,7 @@ def lanes(inputs: OffloadPageInputs) -> Chart:
             mark
             for copy in timeline.copies
             if copy.start < inputs.time.x.last
-            for mark in _copied(inputs, copy)
+            for mark in _copy_marks(inputs, copy)
         ),
         *named(high - LANE / 2, text_of("compute"), text_of("operations")),
         *named(LINK / 2, text_of("link"), text_of("copies")),
@@ -263,12 +263,12 @@ def longest(inputs: OffloadPageInputs) -> list[tuple[float, float]]:
             if wait[1] - wait[0] > least and wait[1] <= last]  # fmt: skip
 
 
-def _copied(inputs: OffloadPageInputs, copy: Copy) -> Iterator[Mark]:
+def _copy_marks(inputs: OffloadPageInputs, copy: Copy) -> Iterator[Mark]:
     """Yield a copy below the operation it starts with, with a triangle where there is room.
 
     The lane of compute is outlined too, where that copy or its map is in focus.
     """
-    place = focus.of_copy(copy)
+    place = focus.place_of_copy(copy)
     fact, send = Fact(inputs.timeline.fact(copy.name)), ("choose", place)
     yield Rect(copy.start, copy.end, 0, LINK, PAINTS[Role.FEATURE_MAP], fact=fact, send=send)
     if copy.seconds > NARROW * inputs.time.pixel:
@@ -291,9 +291,9 @@ def memories(inputs: OffloadPageInputs) -> Chart:
         *_slabs(inputs),
         Rule(y=0, look="rule", width=1.6),
         *mountain.limits([(text_of("budget", bytes=timeline.card), timeline.budget)]),
-        *_longer(inputs),
+        *_added_time(inputs),
         *_peak(inputs),
-        *_waiting(inputs),
+        *_host_label(inputs),
         *after(timeline.now.seconds, inputs.time, (y.first, y.last)),
         *torn(inputs.host, -y.first, mountain.step, "bottom"),
         *mountain.was(text_of("plain", bytes=three_digits(timeline.plain_peak))),
@@ -335,7 +335,7 @@ def _peak(inputs: OffloadPageInputs) -> Iterator[Mark]:
         yield Points([(mountain.at(mountain.top), timeline.peak)], "ring", 15)
 
 
-def _longer(inputs: OffloadPageInputs) -> Iterator[Mark]:
+def _added_time(inputs: OffloadPageInputs) -> Iterator[Mark]:
     """Yield a bar for the added time, from the end of the plain step to the end of this one."""
     timeline, low = inputs.timeline, inputs.y.first + 0.05 * inputs.most
     start, end = timeline.plain.seconds, timeline.now.seconds
@@ -363,7 +363,7 @@ def after(seconds: float, time: Time, span: tuple[float, float]) -> Iterator[Mar
         yield Label(text, places, 13, bold=True, chip=True, kept=True)
 
 
-def _waiting(inputs: OffloadPageInputs) -> Iterator[Mark]:
+def _host_label(inputs: OffloadPageInputs) -> Iterator[Mark]:
     """Yield a label on host memory: the map in focus, or all bytes that wait there."""
     timeline = inputs.timeline
     if not timeline.copies:

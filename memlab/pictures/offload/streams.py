@@ -161,7 +161,7 @@ class OffloadTimeline(Study):
     @cached_property
     def waits(self) -> list[Span]:
         """Start and end in seconds of each wait of compute, in the order of time."""
-        return [(s.start - s.stall, s.start) for s in self._of(COMPUTE) if s.stall > 0]
+        return [(s.start - s.stall, s.start) for s in self._slots_of(COMPUTE) if s.stall > 0]
 
     @cached_property
     def longest(self) -> list[Span]:
@@ -188,7 +188,7 @@ class OffloadTimeline(Study):
         """Feature maps in host memory, those that went first at the bottom."""
         slabs, low = [], 0
         for stay in sorted(self.now.stays(HOST), key=lambda stay: stay.start):
-            name = self._blocks[_base(stay.tensor)]
+            name = self._blocks[_base_name(stay.tensor)]
             slabs.append(HostSlab(name, stay.nbytes, stay.start, stay.end, low))
             low += stay.nbytes
         return slabs
@@ -202,29 +202,29 @@ class OffloadTimeline(Study):
     @cached_property
     def on_device(self) -> MemoryOverTime:
         """Device memory over time."""
-        return filled(self.now, DEVICE)
+        return memory_over_time(self.now, DEVICE)
 
     @cached_property
     def plain_on_device(self) -> MemoryOverTime:
         """Device memory over time of the step without offload."""
-        return filled(self.plain, DEVICE)
+        return memory_over_time(self.plain, DEVICE)
 
     @cached_property
     def on_host(self) -> MemoryOverTime:
         """Host memory over time."""
-        return filled(self.now, HOST)
+        return memory_over_time(self.now, HOST)
 
     @cached_property
     def backward(self) -> float:
         """Second at which backward begins."""
-        return next(s.start for s in self._of(COMPUTE) if s.op.phase is Phase.BACKWARD)
+        return next(s.start for s in self._slots_of(COMPUTE) if s.op.phase is Phase.BACKWARD)
 
     @property
     def at_peak(self) -> str:
         """Sentence on the peak: its operation, and the largest map that is back before it is
         needed."""
         second = float(self.on_device.seconds[int(self.on_device.total.argmax())])
-        slots = self._of(COMPUTE)
+        slots = self._slots_of(COMPUTE)
         under = next((s.op.name for s in slots if s.end > second), slots[-1].op.name)
         sentence = text_of("at_peak", bytes=three_digits(self.peak), under=under)
         starts = {slot.op.name: slot.start for slot in slots}
@@ -242,11 +242,11 @@ class OffloadTimeline(Study):
 
         It stays the same where an operation in place renames the map.
         """
-        moves = (slot.op for slot in self._of(OUT))
+        moves = (slot.op for slot in self._slots_of(OUT))
         tensors = (next(iter(op.reads.values())) for op in moves)
-        return {_base(tensor): tensor.storage.name for tensor in tensors}
+        return {_base_name(tensor): tensor.storage.name for tensor in tensors}
 
-    def _of(self, stream: str) -> list[TimedOperation]:
+    def _slots_of(self, stream: str) -> list[TimedOperation]:
         """Return the slots of one stream: compute, or copies in one direction."""
         return [slot for slot in self.now.slots if slot.op.stream == stream]
 
@@ -258,11 +258,11 @@ class OffloadTimeline(Study):
         nearest = range(at - 1, -1, -1) if out else range(at + 1, len(self.now.slots))
         under = next(self.now.slots[i].op for i in nearest if self._computes(i))
         needed = "" if out else self._reader(at, tensor.storage.name)
-        busy = ((s.start, s.end) for s in self._of(COMPUTE))
+        busy = ((s.start, s.end) for s in self._slots_of(COMPUTE))
         return Copy(
-            self._blocks[_base(tensor)], out, tensor.storage.size.at(self.batch),
-            slot.start, slot.end, under.name, _shared((slot.start, slot.end), busy),
-            _shared((slot.start, slot.end), self.waits), needed,
+            self._blocks[_base_name(tensor)], out, tensor.storage.size.at(self.batch),
+            slot.start, slot.end, under.name, _overlap((slot.start, slot.end), busy),
+            _overlap((slot.start, slot.end), self.waits), needed,
         )  # fmt: skip
 
     def _computes(self, at: int) -> bool:
@@ -273,7 +273,7 @@ class OffloadTimeline(Study):
         """Return the name of the first operation after a slot that reads a storage; empty without
         one."""
         later = (slot.op for slot in self.now.slots[at + 1 :])
-        return next((op.name for op in later if storage in _reads(op)), "")
+        return next((op.name for op in later if storage in _storages_read(op)), "")
 
     # -- said -----------------------------------------------------------------------------------
 
@@ -312,14 +312,14 @@ class OffloadTimeline(Study):
 
     def fact(self, name: str) -> str:
         """Return a sentence on a map: its copy out and its copy back."""
-        out, back = (self._way(name, out) for out in (True, False))
+        out, back = (self._copy_of(name, out) for out in (True, False))
         return text_of(
             "copy", name=name, bytes=three_digits(out.nbytes), under=out.under,
             link=duration(out.seconds), hidden=duration(out.hidden),
             back=back.under, needed=back.needed,
         )  # fmt: skip
 
-    def _way(self, name: str, out: bool) -> Copy:
+    def _copy_of(self, name: str, out: bool) -> Copy:
         """Return the copy of a map, out or back."""
         return next(copy for copy in self.copies if copy.name == name and copy.out is out)
 
@@ -409,7 +409,7 @@ def built_step(network: Network, optimizer: str) -> Step:
 # -- bytes in seconds ------------------------------------------------------------------------------
 
 
-def filled(schedule: Schedule, memory: str) -> MemoryOverTime:
+def memory_over_time(schedule: Schedule, memory: str) -> MemoryOverTime:
     """Return the bytes of a memory by role over time; at each second, after everything that changes
     then."""
     blocks = [*_blocks(schedule, memory)]
@@ -431,17 +431,17 @@ def _blocks(schedule: Schedule, memory: str) -> Iterator[tuple[Role, int, float,
                 yield Role.WORKSPACE, size, slot.start, slot.end
 
 
-def _base(tensor: Tensor) -> str:
+def _base_name(tensor: Tensor) -> str:
     """Return the name of a map without the words that tell in which memory a copy of it is."""
     return tensor.name.removesuffix(" on the host").removesuffix(" back")
 
 
-def _shared(span: Span, others: Iterator[Span] | Sequence[Span]) -> float:
+def _overlap(span: Span, others: Iterator[Span] | Sequence[Span]) -> float:
     """Return the seconds of a span that lie in other spans, which do not overlap each other."""
     return sum(max(0.0, min(span[1], end) - max(span[0], start)) for start, end in others)
 
 
-def _reads(op: Op) -> set[str]:
+def _storages_read(op: Op) -> set[str]:
     """Return the names of the storages that an operation reads or updates."""
     return {tensor.storage.name for tensor in (*op.reads.values(), *op.updates.values())}
 

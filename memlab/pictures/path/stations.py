@@ -116,7 +116,7 @@ def largest(data_path: DataPath) -> int:
     return data_path.station(CARD)[-1].storage.size.at(data_path.batch)
 
 
-def told(data_path: DataPath, batch: int, place: Tensor | None = None) -> Fact:
+def fact_of_batch(data_path: DataPath, batch: int, place: Tensor | None = None) -> Fact:
     """Return the fact of a batch: its bytes in a place (on the device without
     one), and its times."""
     place = place or data_path.station(CARD)[-1]
@@ -238,7 +238,7 @@ def _square(layout: PathLayout, place: ImagePlace, pressed: bool = True) -> Iter
     if filling.batch is None:
         return
     fact, send = (
-        told(layout.data_path, filling.batch, filling.tensor),
+        fact_of_batch(layout.data_path, filling.batch, filling.tensor),
         ("choose", letter(filling.batch)),
     )
     full = x - half, x + half, y + half - 2 * half * filling.part, y + half

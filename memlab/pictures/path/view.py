@@ -40,7 +40,15 @@ from memlab.pictures.path.data_path import (
     letter,
     text_of,
 )
-from memlab.pictures.path.stations import DARK, LIGHT, TURNS, PathLayout, largest, stations, told
+from memlab.pictures.path.stations import (
+    DARK,
+    LIGHT,
+    TURNS,
+    PathLayout,
+    fact_of_batch,
+    largest,
+    stations,
+)
 from memlab.pictures.values.step_recipe import name_of, network_of
 from memlab.strings import gettext as _
 
@@ -200,11 +208,11 @@ class DataPathView(SteadyView[DataPath]):
         return "|".join(map(str, (
             now.network.name, now.batch, now.buffers, now.disk, now.link, now.augment,
             f"{data_path.path.images_per_second:.3f}", f"{data_path.path.waits:.4f}",
-            f"{self._shown(self.scene()).now:.6f}", now.chosen,
+            f"{self._path_layout(self.scene()).now:.6f}", now.chosen,
         )))  # fmt: skip
 
     def says(self, scene: PageState) -> str:
-        data_path, layout = self.rows_of(scene.now), self._shown(scene)
+        data_path, layout = self.rows_of(scene.now), self._path_layout(scene)
         sentences = (
             []
             if layout.moment is None
@@ -216,20 +224,20 @@ class DataPathView(SteadyView[DataPath]):
         return f"{data_path.title}. {data_path.sentences[0]}"
 
     def on_action(self, now: State, name: str, value: Any) -> State | None:
-        layout = self._shown(self.scene())
+        layout = self._path_layout(self.scene())
         if name == "moment":
             step = min(max(int(real_number("moment", value, 0)), 0), 999)
             return now.replace(moment=(step + 0.5) / 1000 * layout.time.x.last)
         if name == "choose" and value in tuple(ascii_uppercase):
             return now.replace(chosen="" if value == now.chosen else value)
         if name == "key" and value in ("ArrowUp", "ArrowDown", "Escape"):
-            return now.replace(chosen=_beside(layout, now.chosen, value))
+            return now.replace(chosen=_next_batch(layout, now.chosen, value))
         if name == "key" and value in KEYS:
             return now.replace(moment=_moment(layout, value))
         return None
 
     def compose(self, scene: PageState) -> Page:
-        layout, data_path = self._shown(scene), self.rows_of(scene.now)
+        layout, data_path = self._path_layout(scene), self.rows_of(scene.now)
         heads, rows = data_path.table(layout.time.x.last)
         blocks: list[PageBlock] = [
             Paragraphs([emphasized(data_path.finding)], 20),
@@ -243,7 +251,7 @@ class DataPathView(SteadyView[DataPath]):
         ]
         return Page(data_path.title, blocks, layout.width, self.says(scene), titled=False)
 
-    def _shown(self, scene: PageState) -> PathLayout:
+    def _path_layout(self, scene: PageState) -> PathLayout:
         """Return the layout of the path on a page, at the chosen moment and with the batch in
         focus."""
         data_path, now = self.rows_of(scene.now), scene.now
@@ -284,7 +292,7 @@ def _moment(layout: PathLayout, key: str) -> float:
     return events[max(bisect_left(events, now - 1e-9) - 1, 0)]
 
 
-def _beside(layout: PathLayout, here: str, key: str) -> str:
+def _next_batch(layout: PathLayout, here: str, key: str) -> str:
     """Return the letter of the batch before or after the one in focus; first the one that is
     computed on."""
     if key == "Escape":
@@ -303,7 +311,7 @@ def _sentences(layout: PathLayout) -> list[str]:
     path."""
     data_path = layout.data_path
     if layout.chosen is not None:
-        return [str(told(data_path, layout.chosen))]
+        return [str(fact_of_batch(data_path, layout.chosen))]
     wait = data_path.waiting(layout.now) if layout.moment is not None else ""
     return [wait] if wait else data_path.sentences
 
@@ -338,21 +346,23 @@ def _job(layout: PathLayout, job: Job) -> Iterator[Mark]:
             yield Glyph(job.end, WORK[1] + 1, DROP, dy=-1)
             near = 6 * layout.time.pixel
             place = job.end - near, job.end + near, WORK[1], LOADER[0]
-            yield Rect(*place, "target", fact=told(layout.data_path, job.batch))
+            yield Rect(*place, "target", fact=fact_of_batch(layout.data_path, job.batch))
         return
     low, high = WORK if job.lane == COMPUTE else LOADER
     end = min(job.end, layout.time.x.last)
     light = job.kind == "read"
-    fact = told(layout.data_path, job.batch, layout.data_path.station(RAM)[0] if light else None)
+    fact = fact_of_batch(
+        layout.data_path, job.batch, layout.data_path.station(RAM)[0] if light else None
+    )
     look, send = LIGHT if light else DARK, ("choose", letter(job.batch))
     yield Rect(job.start, end, low, high, look, inset=0.4, edge=0, fact=fact, send=send)
     if job.batch == layout.chosen:
         yield Rect(job.start, end, low, high, "limit")
     if job.kind in ("read", "compute"):
-        yield from _lettered(layout, job, end, (low + high) / 2)
+        yield from _batch_letter(layout, job, end, (low + high) / 2)
 
 
-def _lettered(layout: PathLayout, job: Job, end: float, y: float) -> Iterator[Mark]:
+def _batch_letter(layout: PathLayout, job: Job, end: float, y: float) -> Iterator[Mark]:
     """Yield the letter of a batch where there is room, for the first batch with a word on the
     operation."""
     wide = (end - job.start) / layout.time.pixel

@@ -378,15 +378,15 @@ def remedies(
     wire = own.wire if own and link is None else hardware.link(USUAL if link is None else link)
     one_option("optimizer", optimizer, OPTIMIZERS)
     maker = Maker(built, whole_number("batch", batch), machine, wire, nbytes, optimizer)
-    return _MADE.of(maker, lambda: Remedies(*maker, tuple(maker.rows())))
+    return _RECENT.of(maker, lambda: Remedies(*maker, tuple(maker.rows())))
 
 
-_MADE = RecentResults(KEPT)
+_RECENT = RecentResults(KEPT)
 """The last few tables, by their arguments."""
 
 
 @lru_cache(maxsize=24)
-def _made(network: Network, optimizer: str, *by: Applied) -> tuple[Step, Ledger]:
+def _planned(network: Network, optimizer: str, *by: Applied) -> tuple[Step, Ledger]:
     """Return the step after some techniques, one after the other, and its plan."""
     step = built_step(network, optimizer)
     for rewrite in by:
@@ -394,7 +394,7 @@ def _made(network: Network, optimizer: str, *by: Applied) -> tuple[Step, Ledger]
     return step, plan(step)
 
 
-def _call(*by: Applied) -> str:
+def _code_of(*by: Applied) -> str:
     """Return the line of code that applies some techniques, one after the other."""
     line = "step"
     for technique in by:
@@ -433,13 +433,13 @@ class Maker(NamedTuple):
         zoo."""
         name = self.network.name
         given = f"memlab.zoo.{name}()" if self.network == ZOO.get(name, object)() else "network"
-        call = f"step = {_line(given, self.optimizer)}"
+        call = f"step = {_plain_code(given, self.optimizer)}"
         return self._row("plain", built_step(self.network, self.optimizer), call=call)
 
     @property
     def shared(self) -> tuple[Step, Ledger]:
         """Step in place, and its plan."""
-        return _made(self.network, self.optimizer, SHARED)
+        return _planned(self.network, self.optimizer, SHARED)
 
     @property
     def seconds(self) -> float:
@@ -539,12 +539,12 @@ class Maker(NamedTuple):
         seconds = two + (parts - 2) * (longer - two)
         return self._row(
             "accumulation", step, ledger, batch, asks, seconds=seconds,
-            call=_call(SHARED, applied("accumulate", parts=parts)),
+            call=_code_of(SHARED, applied("accumulate", parts=parts)),
         )  # fmt: skip
 
     def _parts(self, parts: int) -> tuple[Step, Ledger]:
         """Return the step in place with accumulation over some micro-batches, and its plan."""
-        return _made(self.network, self.optimizer, SHARED, applied("accumulate", parts=parts))
+        return _planned(self.network, self.optimizer, SHARED, applied("accumulate", parts=parts))
 
     def recompute(self) -> Remedy:
         """Return the step that drops a set of maps of few seconds and computes them again.
@@ -569,7 +569,7 @@ class Maker(NamedTuple):
         """Return the step of the best schedule of the stages of a chain within the budget."""
         given: dict[str, Any] = {"batch": self.batch, "budget": self.budget, "in_place": True}
         step = SHARED(recompute(plain, "chain", **given, device=self.machine))
-        call = _call(applied("recompute", "chain", **given), SHARED)
+        call = _code_of(applied("recompute", "chain", **given), SHARED)
         return self._row("recompute", step, asks=text_of("asks.chain"), call=call)
 
     def offload(self) -> Remedy:
@@ -584,8 +584,8 @@ class Maker(NamedTuple):
 
     def precision(self) -> Remedy:
         """Return the step in mixed fp16; buffers in fp32 for memlab's conversions are counted."""
-        step, ledger = _made(self.network, self.optimizer, MIXED, SHARED)
-        call = _call(MIXED, SHARED)
+        step, ledger = _planned(self.network, self.optimizer, MIXED, SHARED)
+        call = _code_of(MIXED, SHARED)
         return self._row("precision", step, ledger, asks=text_of("asks.precision"), call=call)
 
     def leaner(self) -> Remedy:
@@ -597,8 +597,8 @@ class Maker(NamedTuple):
         if self.network.name not in LEANER:
             raise InputError(text_of("why_all.leaner", network=self.network.title))
         other = network_of(LEANER[self.network.name])
-        step, ledger = _made(other, self.optimizer, SHARED)
-        call = SHARED.line(_line(f"memlab.zoo.{other.name}()", self.optimizer))
+        step, ledger = _planned(other, self.optimizer, SHARED)
+        call = SHARED.line(_plain_code(f"memlab.zoo.{other.name}()", self.optimizer))
         asks = text_of("asks.leaner", network=other.title)
         return self._row("leaner", step, ledger, asks=asks, call=call)
 
@@ -622,7 +622,7 @@ class Maker(NamedTuple):
                          extra=None)  # fmt: skip
 
 
-def _line(network: str, optimizer: str) -> str:
+def _plain_code(network: str, optimizer: str) -> str:
     """Return the code that builds a plain step."""
     return f'memlab.training_step({network}, "{optimizer}", algorithm="{ALGORITHM}")'
 

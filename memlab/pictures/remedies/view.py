@@ -218,25 +218,25 @@ class RemedyBars:
     def chart(self) -> Chart:
         """Return the chart of all rows, with heads, line of the card, and columns."""
         count = len(self.rows)
-        marks = [*self._heads(), *self._rows(), *self._limit(), *self._between(), *self._asks()]
-        return Chart(Scale(0, self._at(self.right)), Scale(count, 0), marks, self.pitch * count,
+        marks = [*self._heads(), *self._rows(), *self._limit(), *self._between(), *self._demands()]
+        return Chart(Scale(0, self._x_of(self.right)), Scale(count, 0), marks, self.pitch * count,
                      left=NAMES, right=0, above=26, below=20, gap=6)  # fmt: skip
 
     # -- columns
 
-    def _at(self, pixels: float) -> float:
+    def _x_of(self, pixels: float) -> float:
         """Return the x of a point that lies some pixels right of the bars."""
         return self.last + pixels * self.pixel
 
     def _heads(self) -> Iterator[Mark]:
         """Yield the heads of the columns, with a triangle at the one that sorts the rows."""
         yield ChartText(0, 0, text_of("peak"), 12, dy=-12, bold=True)
-        yield ChartText(self._at(0), 0, text_of("time"), 12, dx=0, dy=-12, bold=True)
-        at, word = (self._at(0), "time") if self.sort == "time" else (0, "peak")
+        yield ChartText(self._x_of(0), 0, text_of("time"), 12, dx=0, dy=-12, bold=True)
+        at, word = (self._x_of(0), "time") if self.sort == "time" else (0, "peak")
         end = at + (texts.width(text_of(word), 12, True) + 13) * self.pixel
         yield Glyph(end, -16 / self.pitch, DOWN)
         if self.wide:
-            yield ChartText(self._at(WORDS), 0, text_of("asks_for"), 12, dx=12, dy=-12, bold=True)
+            yield ChartText(self._x_of(WORDS), 0, text_of("asks_for"), 12, dx=12, dy=-12, bold=True)
 
     def _between(self) -> Iterator[Mark]:
         """Yield lines below the plain step, and between remedies that train and
@@ -273,7 +273,7 @@ class RemedyBars:
             yield ChartText(0, self._middle(at), row.name, 13, "end", dx=-12, dy=4.5, bold=name)
             yield from self._bar(at, row)
             yield from self._beyond(at, row)
-            yield from self._price(at, row)
+            yield from self._extra_time(at, row)
 
     def _middle(self, at: int) -> float:
         """Return the y of a bar's middle; it is higher where words stand below the bar."""
@@ -284,7 +284,7 @@ class RemedyBars:
         middle, half = self._middle(at), (BAR + more) / 2 / self.pitch
         return Rect(left, right, middle - half, middle + half, look)
 
-    def _open(self, at: int) -> OpenEdge:
+    def _open_edge(self, at: int) -> OpenEdge:
         """Return the torn edge of a bar that is longer than the axis."""
         middle, half = self._middle(at), BAR / 2 / self.pitch
         return OpenEdge(middle - half, middle + half, "right", self.last)
@@ -302,7 +302,7 @@ class RemedyBars:
     def _target(self, at: int, row: Remedy) -> Iterator[Mark]:
         """Yield the target that tells a row on hover and focus, and the frame of
         the row in focus."""
-        ends = -NAMES * self.pixel, self._at(self.right)
+        ends = -NAMES * self.pixel, self._x_of(self.right)
         yield Rect(*ends, at, at + 1, "target", fact=Fact(row.fact()), send=("choose", row.key))
         if row.key == self.chosen:
             inside = ends[0] + self.pixel, ends[1] - 2 * self.pixel
@@ -317,13 +317,13 @@ class RemedyBars:
                 yield self._rect(at, *ends, PAINTS[role])
                 start += nbytes
         if start > self.last:
-            yield self._open(at)
+            yield self._open_edge(at)
         if row.host:
             left = self.study.budget + APART * self.pixel
             right = min(left + row.host, self.last)
             yield self._rect(at, left, right, IDLE)
             if left + row.host > self.last:
-                yield self._open(at)
+                yield self._open_edge(at)
             if texts.width(text_of("host"), 12) + 10 < row.host / self.pixel:
                 middle = (left + right) / 2
                 yield ChartText(
@@ -334,10 +334,10 @@ class RemedyBars:
         """Yield the frame of the bytes beyond the line with a word, or the name of
         a larger card."""
         if row.refused:
-            yield self._beside_end(at, self.study.budget, self._said(row))
+            yield self._beside_end(at, self.study.budget, self._word(row))
         elif not row.trains:
             yield self._rect(at, row.limit, min(row.peak, self.last), "rule chosen", more=6)
-            yield self._beside_end(at, row.peak, self._said(row))
+            yield self._beside_end(at, row.peak, self._word(row))
         elif row.limit != self.study.budget:
             yield from self._larger(at, row)
 
@@ -349,34 +349,37 @@ class RemedyBars:
         anchor, dx = ("end", -9) if inside else ("start", 9)
         yield ChartText(limit, self._middle(at), text, 12, anchor, dx=dx, dy=4, bold=True)
 
-    def _said(self, row: Remedy) -> str:
+    def _word(self, row: Remedy) -> str:
         """Return the word that a row does not fit, for some rows with the bytes."""
         exact = row.key == "plain" or row.peak > self.last
         return f"{row.fits}, {three_digits(row.peak)}" if exact else row.fits
 
     # -- time, and what it asks for
 
-    def _price(self, at: int, row: Remedy) -> Iterator[Mark]:
+    def _extra_time(self, at: int, row: Remedy) -> Iterator[Mark]:
         """Yield the bar of the extra time with its percentage."""
         middle = self._middle(at)
         if row.time and row.key != "plain":
             most = max(row.extra or 0.0 for row in self.rows)
             percent = min(4.2, MOST / (100 * most)) if most > 0 else 4.2  # pixels of a percent
             long = max(row.extra or 0.0, 0.0) * 100 * percent
-            yield replace(self._rect(at, self._at(0), self._at(long), PLANNED, more=-8), edge=0)
+            yield replace(
+                self._rect(at, self._x_of(0), self._x_of(long), PLANNED, more=-8),
+                edge=0,
+            )
             span = at + 0.2, at + 0.8 if self.wide else at + 0.6
-            yield Rule(x=self._at(0), span=span, look="rule faint")
+            yield Rule(x=self._x_of(0), span=span, look="rule faint")
             has_room = long + texts.width(row.time, 12) < self._beside
             dx = long + 6 if has_room else 6
-            yield ChartText(self._at(0), middle, row.time, 12, dx=dx, dy=4, chip=not has_room)
+            yield ChartText(self._x_of(0), middle, row.time, 12, dx=dx, dy=4, chip=not has_room)
 
-    def _asks(self) -> Iterator[Mark]:
+    def _demands(self) -> Iterator[Mark]:
         """Yield what each remedy demands: in a column, or below the bars."""
         for at, row in enumerate(self.rows[1:], 1):
             middle = self._middle(at)
             if self.wide:
                 room = (SIDE - WORDS - 14) * self.pixel
-                yield ChartText(self._at(WORDS), middle, row.asks, 12, dx=12, dy=4, room=room)
+                yield ChartText(self._x_of(WORDS), middle, row.asks, 12, dx=12, dy=4, room=room)
             else:
                 room = (self.width - NAMES - 8) * self.pixel
                 yield ChartText(

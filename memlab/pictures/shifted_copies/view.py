@@ -223,12 +223,12 @@ class ShiftedCopies(View[Lowering]):
         now, lowering = scene.now, self.rows_of(scene.now)
         done = now.done if scene.live or not now.done else replace(now.done, seconds=0.0)
         budgets = (CARD, *(free_here() if scene.live and now.free else []))
-        pin, moving = lowering.small.parse(now.pin), scene.news and self._came(scene)
+        pin, moving = lowering.small.parse(now.pin), scene.news and self._one_more_copy(scene)
         before = self.rows_of(scene.previous) if scene.previous else None
         return page_of(CopiesPageInputs(lowering, pin, done, budgets, moving, scene.width, before,
                              now.numbers, not now.only))  # fmt: skip
 
-    def _came(self, scene: PageState) -> bool:
+    def _one_more_copy(self, scene: PageState) -> bool:
         """Return True if exactly one more copy is written than in the scene before."""
         was, now = scene.previous, scene.now
         if was is None or scene.dragging or was.replace(written=now.written) != now:
@@ -279,7 +279,7 @@ class ShiftedCopies(View[Lowering]):
         if name == "write" or (name, value) == ("key", "KeyR"):
             return now.replace(done=self._write(now))
         if name == "key":
-            return now.replace(pin=_pressed(small, now.pin, str(value)))
+            return now.replace(pin=_pin_after_key(small, now.pin, str(value)))
         number, (kind, _, row) = typed("place", value, usual=0, least=0), name.partition("-")
         if kind == "places":  # a row of places in copies that have a free cell between them
             column = number % PITCH
@@ -310,7 +310,7 @@ class ShiftedCopies(View[Lowering]):
         return write(lowering.node, text_of("write.otherwise"))
 
 
-def _pressed(small: SmallPicture, pinned: str, key: str) -> str:
+def _pin_after_key(small: SmallPicture, pinned: str, key: str) -> str:
     """Return the pin after a key: moved, first or last, pixel or place, or none."""
     if key == "Escape":
         return ""

@@ -51,7 +51,7 @@ MOST, ENOUGH = 5, 0.2
 """Most timed runs of each technique, and seconds after which no further run begins."""
 
 
-def _say(key: str, **values: object) -> str:
+def text_of(key: str, **values: object) -> str:
     """Return a text on techniques by its key."""
     return strings.get(f"techniques.{key}", **values)
 
@@ -191,7 +191,7 @@ class TechniqueStudy:
     def title(self) -> str:
         """Title with network and batch: ``'ResNet-50 v1.5, batch 8: techniques for one step,
         ...'``."""
-        return _say("title", network=self.network, batch=f"{self.batch:,}")
+        return text_of("title", network=self.network, batch=f"{self.batch:,}")
 
     @property
     def headline(self) -> str:
@@ -199,19 +199,19 @@ class TechniqueStudy:
         row = self.least
         ratios = {key: self.ratio(row, key) for key in ("plain", "no_reuse")}
         values = {"name": self.name(row), "peak": units.short(row.peak)}
-        return _say("least", **values, **ratios, extra=self.time(row))
+        return text_of("least", **values, **ratios, extra=self.time(row))
 
     def name(self, row: ComparedTechnique) -> str:
         """Return the display name of a row: ``'chain, 697 MB'``."""
         budget = "" if self.budget is None else units.short(self.budget)
         own = strings.has(f"techniques.name.{row.key}")
-        return _say(f"name.{row.key}", budget=budget) if own else find(row.key).label
+        return text_of(f"name.{row.key}", budget=budget) if own else find(row.key).label
 
     def about(self, row: ComparedTechnique) -> str:
         """Return the effect of a technique in a few words: ``'outputs overwrite
         inputs that die'``."""
         own = strings.has(f"techniques.about.{row.key}")
-        return _say(f"about.{row.key}") if own else find(row.key).note
+        return text_of(f"about.{row.key}") if own else find(row.key).note
 
     def time(self, row: ComparedTechnique) -> str:
         """Return the change in time against the plain step, by the clock: ``'+20.2 %'``."""
@@ -222,15 +222,15 @@ class TechniqueStudy:
         bound."""
         if row.placement is not None:
             if row.placement.how == "exact" or not row.placement.waste:
-                return _say("distance.proved")
-            return _say("distance.arena", bytes=units.short(row.placement.waste))
+                return text_of("distance.proved")
+            return text_of("distance.arena", bytes=units.short(row.placement.waste))
         if row.key in (*BEST, "exact"):
-            return _say("distance.exact" if row.key == "exact" else "distance.optimum")
+            return text_of("distance.exact" if row.key == "exact" else "distance.optimum")
         if row.optimum is not None:
             later = self.extra(row.cost) - self.extra(row.optimum.cost)
             key = "alike" if abs(later) < 0.05 else "more" if later > 0 else "less"
-            return _say(f"distance.{key}", time=_percent(abs(later)).removeprefix("+"))
-        return _say("distance.floor", ratio=f"{row.peak / self.floor.nbytes:,.2f}")
+            return text_of(f"distance.{key}", time=_percent(abs(later)).removeprefix("+"))
+        return text_of("distance.floor", ratio=f"{row.peak / self.floor.nbytes:,.2f}")
 
     def notes(self) -> list[str]:
         """Return notes on the line of best schedules, the bound, the budget, the clock, and what is
@@ -240,22 +240,22 @@ class TechniqueStudy:
         lines = []
         if self.trades:
             key = "line" if len(self.trades) > 1 else "one"
-            lines.append(_say(f"note.{key}", count=len(self.trades), **numbers))
-        lines.append(_say("note.floor", operation=self.floor.operation))
+            lines.append(text_of(f"note.{key}", count=len(self.trades), **numbers))
+        lines.append(text_of("note.floor", operation=self.floor.operation))
         if self.budget is not None:
             key = "given" if self.given else "halfway"
-            lines.append(_say(f"note.{key}", budget=units.exact(self.budget)))
-        lines += [_say(f"note.{key}", **numbers) for key in self.left_out]
+            lines.append(text_of(f"note.{key}", budget=units.exact(self.budget)))
+        lines += [text_of(f"note.{key}", **numbers) for key in self.left_out]
         lines.append(self._clock())
-        return [*lines, _say("note.measured")] if self.measured else lines
+        return [*lines, text_of("note.measured")] if self.measured else lines
 
     def _clock(self) -> str:
         """Return a note on the machine whose rates the seconds are planned with."""
         on = self.machine or roofline.rates()
         if isinstance(on, Device):
-            return _say("note.figures", machine=on.title)
+            return text_of("note.figures", machine=on.title)
         key = "planned_here" if on.here else "planned"
-        return _say(f"note.{key}", machine=on.processor, date=on.machine["date"])
+        return text_of(f"note.{key}", machine=on.processor, date=on.machine["date"])
 
     # -- text
 
@@ -267,10 +267,12 @@ class TechniqueStudy:
 
     def cells(self, *keys: str) -> list[list[str]]:
         """Return the heads of some columns in the first row, then the cells of each technique."""
-        heads = {key: _say(f"table.{key}") for key in (*EXACT, *RAN, *SHORT)}
-        return [[texts[name] for name in keys] for texts in (heads, *map(self.told, self.rows))]
+        heads = {key: text_of(f"table.{key}") for key in (*EXACT, *RAN, *SHORT)}
+        return [
+            [texts[name] for name in keys] for texts in (heads, *map(self.row_texts, self.rows))
+        ]
 
-    def told(self, row: ComparedTechnique) -> dict[str, str]:
+    def row_texts(self, row: ComparedTechnique) -> dict[str, str]:
         """Return the figures of a row as texts by column, short and exact; those
         of its runs, too."""
         values = {
@@ -286,13 +288,13 @@ class TechniqueStudy:
             "distance": self.distance(row),
         }
         if (seen := row.measured) is not None:
-            names = ", ".join(_say(f"result.{other}") for other in seen.other)
+            names = ", ".join(text_of(f"result.{other}") for other in seen.other)
             values |= {
                 "measured": f"{seen.nbytes:,}",
                 "residual": f"{seen.residual:,}",
                 "run": duration(seen.seconds),
                 "slower": _percent(self.slower(row) or 0.0),
-                "results": _say("unlike", names=names) if names else _say("alike"),
+                "results": text_of("unlike", names=names) if names else text_of("alike"),
             }
         return values
 
@@ -306,10 +308,10 @@ class TechniqueStudy:
         lines = [f"{self.name(row)}: {self._exact_distance(row)}." for row in self.rows]
         floor = self.floor
         both = {"bytes": f"{floor.nbytes:,}", "short": units.short(floor.nbytes)}
-        lines.append(_say("twin.floor", **both, operation=floor.operation))
+        lines.append(text_of("twin.floor", **both, operation=floor.operation))
         if len(self.trades) > 1:
             first, last = (_trade(trade) for trade in (self.trades[0], self.trades[-1]))
-            lines.append(_say("twin.trades", first=first, last=last))
+            lines.append(text_of("twin.trades", first=first, last=last))
         return lines
 
     def _exact_distance(self, row: ComparedTechnique) -> str:
@@ -320,14 +322,14 @@ class TechniqueStudy:
             digits = {"arena": arena, "there": row.peak - arena, "bound": placement.lower_bound,
                       "waste": placement.waste}  # fmt: skip
             texts = {key: f"{nbytes:,}" for key, nbytes in digits.items()}
-            return _say("twin.placed", distance=distance, **texts)
+            return text_of("twin.placed", distance=distance, **texts)
         if row.optimum is not None:
-            return _say("twin.within", distance=distance, best=_trade(row.optimum))
+            return text_of("twin.within", distance=distance, best=_trade(row.optimum))
         return distance
 
     def calls(self) -> list[str]:
         """Return lines with the effect of each technique and the call that makes its step."""
-        lines = [_say("twin.calls")]
+        lines = [text_of("twin.calls")]
         for row in self.rows:
             lines += [f"{self.name(row)}: {self.about(row)}", f"    {row.call}"]
         return lines
@@ -378,7 +380,7 @@ def _seconds(cost: int) -> str:
 
 def _trade(trade: Trade) -> str:
     """Return a trade as words, with exact bytes and seconds."""
-    return _say("twin.trade", bytes=f"{trade.nbytes:,}", seconds=_seconds(trade.cost))
+    return text_of("twin.trade", bytes=f"{trade.nbytes:,}", seconds=_seconds(trade.cost))
 
 
 # -- how they are made -----------------------------------------------------------------------------
@@ -483,31 +485,34 @@ class Choices(NamedTuple):
 
 def _choices(step: Step, batch: int, budget: int | None, device: str | Machine | None) -> Choices:
     """Return the techniques to compare on a step, each with its step."""
-    alone = {row.name: _made(row.name, applied(row.name), step)
+    alone = {row.name: _applied(row.name, applied(row.name), step)
              for row in techniques().values() if row.compared}  # fmt: skip
     shared = alone.pop("in_place")
     choices = [alone.pop("no_reuse"), TechniqueChoice("plain", "step", step), shared]
-    choices += [_placed("placed", shared.call, shared.step, batch), *alone.values()]
+    choices += [_placed_choice("placed", shared.call, shared.step, batch), *alone.values()]
     if not step.training:
         return Choices(choices, ("inference",))
     stages = len(cuts(step).parts)
     chained = stages <= LONGEST
-    choices += [_way("every", step, "every"), _way("cheap", step, "cheap")]
+    choices += [
+        _recomputed("every", step, "every"),
+        _recomputed("cheap", step, "cheap"),
+    ]
     if chained:
-        budget = _halfway(step, batch) if budget is None else budget
-        choices += _chained(step, batch, budget, device)
+        budget = _halfway_budget(step, batch) if budget is None else budget
+        choices += _chain_choices(step, batch, budget, device)
     else:
         budget = None
-        choices.append(_way("slots", step, "slots", k=sqrt_slots(stages)[1]))
-    least, proved, last = choices[-1], _exact(step, batch, device), applied("in_place")
-    combined = _placed("combined", last.line(least.call), last(least.step), batch)
+        choices.append(_recomputed("slots", step, "slots", k=sqrt_slots(stages)[1]))
+    least, proved, last = choices[-1], _exact_choices(step, batch, device), applied("in_place")
+    combined = _placed_choice("combined", last.line(least.call), last(least.step), batch)
     choices += [*proved, combined]
     left_out = (("chain", not chained), ("exact", not proved))
     out = tuple(key for key, missing in left_out if missing)
     return Choices(choices, out, stages, chained, budget)
 
 
-def _halfway(step: Step, batch: int) -> int | None:
+def _halfway_budget(step: Step, batch: int) -> int | None:
     """Return the bytes halfway from the least peak of the chain to the plain peak; None if they are
     equal."""
     least, most = (
@@ -516,38 +521,38 @@ def _halfway(step: Step, batch: int) -> int | None:
     return (least + most) // 2 if least < most else None
 
 
-def _made(key: str, by: Applied, step: Step) -> TechniqueChoice:
+def _applied(key: str, by: Applied, step: Step) -> TechniqueChoice:
     """Return the choice of one technique, applied to a step."""
     return TechniqueChoice(key, by.line(), by(step))
 
 
-def _way(key: str, step: Step, how: str, **given: Any) -> TechniqueChoice:
+def _recomputed(key: str, step: Step, how: str, **given: Any) -> TechniqueChoice:
     """Return the choice of one method of recompute, applied to a step."""
-    return _made(key, applied("recompute", how, **given), step)
+    return _applied(key, applied("recompute", how, **given), step)
 
 
-def _placed(key: str, call: str, step: Step, batch: int) -> TechniqueChoice:
+def _placed_choice(key: str, call: str, step: Step, batch: int) -> TechniqueChoice:
     """Return the choice of a step whose blocks all get an address in one arena."""
     return TechniqueChoice(key, f"memlab.place({call}, {batch})", step, placed=True)
 
 
-def _chained(
+def _chain_choices(
     step: Step, batch: int, budget: int | None, device: str | Machine | None
 ) -> Iterator[TechniqueChoice]:
     """Yield the searches over the stages of a chain; the one of the least peak comes last."""
-    yield _way("greedy", step, "greedy", batch=batch, device=device)
+    yield _recomputed("greedy", step, "greedy", batch=batch, device=device)
     if budget is not None:
-        yield _way("within", step, "chain", batch=batch, budget=budget, device=device)
-    yield _way("chain", step, "chain", batch=batch, device=device)
+        yield _recomputed("within", step, "chain", batch=batch, budget=budget, device=device)
+    yield _recomputed("chain", step, "chain", batch=batch, device=device)
 
 
-def _exact(step: Step, batch: int, device: str | Machine | None) -> list[TechniqueChoice]:
+def _exact_choices(step: Step, batch: int, device: str | Machine | None) -> list[TechniqueChoice]:
     """Return the order of the least peak of a small step; empty where it cannot be proved in
     seconds."""
     if len(step.ops) > LARGEST:
         return []
     try:
-        return [_way("exact", step, "exact", batch=batch, device=device)]
+        return [_recomputed("exact", step, "exact", batch=batch, device=device)]
     except InputError:
         return []
 
@@ -683,20 +688,20 @@ def _measured(
     from memlab.runtime.program import kernels_of
 
     room = backend.find("cpu").room()
-    for step in (step for row in rows for step in (row.step, _kept(row.step))):
+    for step in (step for row in rows for step in (row.step, _keeping_gradients(row.step))):
         memory_guard.check(plan(step), batch, room)
         kernels_of(step, "cpu")
     expected = _results(next(row for row in rows if row.key == "plain"), batch, progress)
     measured = []
     for row in rows:
         other = _results(row, batch, progress).unlike(expected)
-        peaks, residuals, seconds = zip(*_runs(row, batch, progress), strict=True)
+        peaks, residuals, seconds = zip(*_timed_runs(row, batch, progress), strict=True)
         seen = MeasuredTechnique(max(peaks), max(residuals), median(seconds), other)
         measured.append(replace(row, measured=seen))
     return measured
 
 
-def _runs(row: ComparedTechnique, batch: int, progress: bool) -> list[tuple[int, int, float]]:
+def _timed_runs(row: ComparedTechnique, batch: int, progress: bool) -> list[tuple[int, int, float]]:
     """Return peak, residual and seconds of up to ``MOST`` runs; of one alone where
     it takes long."""
     from memlab.runtime.run import run
@@ -708,7 +713,7 @@ def _runs(row: ComparedTechnique, batch: int, progress: bool) -> list[tuple[int,
     return runs
 
 
-def _kept(step: Step) -> Step:
+def _keeping_gradients(step: Step) -> Step:
     """Return a training step that keeps its gradients; another step as it is."""
     return step.keep("gradients") if step.training else step
 
@@ -718,7 +723,7 @@ def _results(row: ComparedTechnique, batch: int, progress: bool) -> Results:
     would change them."""
     from memlab.runtime.run import run
 
-    step = _kept(row.step)
+    step = _keeping_gradients(row.step)
     placement = None if row.placement is None else arrange(blocks(step, batch))
     done = run(step, batch, placement=placement, progress=progress)
     return Results(done.loss, done.gradients, done.parameters, done.output)
