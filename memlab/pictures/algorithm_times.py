@@ -1,6 +1,8 @@
-"""Ways to convolve one layer: workspace and time as bars, and time against workspace as a curve.
+"""Algorithms for one convolution: workspace and time as bars, and time against workspace as a
+curve.
 
-The times were measured; the bytes of a workspace are planned. A rival's workspace nobody planned.
+The times are measured, the bytes of a workspace are planned. The workspace of a rival (PyTorch) is
+not planned.
 """
 
 from __future__ import annotations
@@ -36,18 +38,18 @@ from memlab.pictures.values.timings import origin, workspace
 
 ALGORITHMS = ("direct", "im2col-batch", "im2col-image", "im2col-tile", "offsets")
 PATH = ("im2col-batch", "im2col-image", "im2col-tile", "offsets")
-"""Ever smaller pieces of the lowered matrix, and none."""
+"""Algorithms that lower ever smaller pieces of the matrix, and none."""
 PITCH = 40
-"""From bar to bar."""
+"""Pixels from bar to bar."""
 DROPS = sorted((*range(-8, -290, -14), *range(20, 290, 14)), key=lambda drop: abs(drop + 5))
-"""How far below its point a name may stand, in pixels: the nearest first, above before below."""
+"""Distances of a name below its point in pixels, the nearest first, above before below."""
 LONG = 10
-"""Points are drawn from 0 where the longest time is at most so many times the least."""
+"""Ratio of longest to least time up to which the axis of time begins at 0."""
 
 
 @dataclass(frozen=True, repr=False)
 class Algorithms(Recordable):
-    """Times and planned bytes of several ways to convolve one layer."""
+    """Measured times and planned workspaces of several algorithms for one convolution."""
 
     measured: Comparison
 
@@ -73,34 +75,41 @@ class Algorithms(Recordable):
 
     @property
     def own(self) -> list[Timing]:
-        """The algorithms, whose workspace is planned."""
+        """Timings of memlab's algorithms, whose workspace is planned; a rival is left out."""
         return [timed for timed in self.measured.timings if timed.workspace is not None]
 
     @property
     def fastest(self) -> Timing:
-        """The algorithm with the least time; a rival is none."""
+        """Timing with the least time of memlab's algorithms."""
         return min(self.own, key=lambda timed: timed.seconds)
 
     @property
     def joined(self) -> list[Timing]:
-        """Algorithms that lower ever smaller pieces, from the whole batch to none."""
+        """Timings of the algorithms that lower ever smaller pieces, from the whole batch to
+        none."""
         named = {timed.name: timed for timed in self.measured.timings}
         return [named[name] for name in PATH if name in named]
 
     def name(self, timed: Timing) -> str:
-        """An algorithm by the name that the code knows, or the rival with its version."""
+        """Return the name of a timing's algorithm as code has it, or the rival's name with its
+        version."""
         return timings.rival(self.measured.machine) if timed.name == RIVAL else timed.name
 
     def against(self, timed: Timing) -> str:
-        """A time divided by that of the fastest algorithm: ``'25.2'``."""
+        """Return a time divided by that of the fastest algorithm: ``'25.2'``."""
         return ratio(timed.seconds / self.fastest.seconds)
 
     @property
     def sentences(self) -> list[str]:
-        """The fastest, and beside it the one with the largest workspace, else the slowest."""
+        """Sentences on the fastest algorithm, and on the one with the largest workspace or else the
+        slowest."""
         best, other = self.fastest, max(self.own, key=lambda timed: timed.workspace or 0)
-        said = {"name": best.name, "time": duration(best.seconds), "workspace": workspace(best)}
-        first = strings.get("speed.least", **said)
+        best_values = {
+            "name": best.name,
+            "time": duration(best.seconds),
+            "workspace": workspace(best),
+        }
+        first = strings.get("speed.least", **best_values)
         if other.workspace == best.workspace:
             other = max(self.own, key=lambda timed: timed.seconds)
         less, more = best.workspace or 0, other.workspace or 0
@@ -114,7 +123,8 @@ class Algorithms(Recordable):
 
     @property
     def along(self) -> list[str]:
-        """The change from the whole batch to no copy, and which cache each workspace fits."""
+        """Sentences on the change from the whole batch to no copy, and on the cache that each
+        workspace fits."""
         fits = [self._fits(timed) for timed in self.joined if timed.workspace]
         if len(self.joined) < 2:
             return fits
@@ -125,13 +135,14 @@ class Algorithms(Recordable):
 
     @property
     def caches(self) -> dict[str, int]:
-        """Bytes by name: ``'L2 cache 1.0 MB'``."""
+        """Bytes of this processor's caches by display name: ``'L2 cache 1.0 MB'``."""
         return {
             strings.get("speed.curve.cache", level=level, size=units.short(size)): size
             for level, size in self.measured.caches.items()
         }
 
     def _fits(self, timed: Timing) -> str:
+        """Return a sentence on the smallest cache that holds the workspace of an algorithm."""
         values = {"name": timed.name, "workspace": workspace(timed)}
         for level, size in self.measured.caches.items():
             if (timed.workspace or 0) <= size:
@@ -150,7 +161,7 @@ class Algorithms(Recordable):
         ]
 
     def _table(self) -> Table:
-        """A line for every way, in the order that was asked for."""
+        """Return a table with a row for each algorithm, in the order that was asked for."""
         keys = "algorithm", "workspace", "time", "against"
         heads = [timings.said(k) if k == "time" else strings.get(f"speed.{k}") for k in keys]
         rows = [
@@ -171,7 +182,7 @@ class AlgorithmTimes(Algorithms):
     text."""
 
     def curve(self) -> TimeAndMemory:
-        """The same figures as time against workspace; nothing is measured again."""
+        """Return the measured figures as time against workspace; nothing is measured again."""
         return TimeAndMemory(self.measured)
 
     def page(self) -> Page:
@@ -182,7 +193,7 @@ class AlgorithmTimes(Algorithms):
 
 
 class TimeAndMemory(Algorithms):
-    """Time against workspace; a notebook shows the picture, ``print`` the text."""
+    """Time against workspace as a curve; a notebook shows the picture, ``print`` the text."""
 
     def page(self) -> Page:
         caches = [f"{', '.join(self.caches)}."] if self.caches else []
@@ -190,7 +201,7 @@ class TimeAndMemory(Algorithms):
         return report(self, self._curve(), along, names, size=14)
 
     def _curve(self) -> Chart:
-        """Time against workspace: a point for each way, joined from the whole batch to no copy."""
+        """Return the chart: a point for each algorithm, joined from the whole batch to no copy."""
         across = _decades([timed.workspace or 0 for timed in self.own])
         seconds = [timed.seconds for timed in self.measured.timings]
         near = max(seconds) <= LONG * min(seconds)
@@ -211,7 +222,7 @@ class TimeAndMemory(Algorithms):
         )
 
     def _caches(self, across: LogScale, up: Scale) -> list[Mark]:
-        """The sizes of this processor's caches, as lines down to the axis."""
+        """Return the sizes of this processor's caches as vertical lines with their names."""
         marks: list[Mark] = []
         for name, size in self.caches.items():
             if across.marked and across.marked[-1] > size > across.first:
@@ -223,7 +234,8 @@ class TimeAndMemory(Algorithms):
         return marks
 
     def _points(self, across: LogScale) -> list[Mark]:
-        """A dot for each that is joined, a hollow one for each other; names where it is free."""
+        """Return a dot for each joined algorithm and a hollow one for each other, named where there
+        is room."""
         joined = self.joined
         marks: list[Mark] = []
         if len(joined) > 1:
@@ -241,7 +253,7 @@ class TimeAndMemory(Algorithms):
         return marks
 
     def _rivals(self, across: LogScale) -> list[Mark]:
-        """A rival's time is a line across: nobody planned its workspace."""
+        """Return a horizontal line at the time of each rival, whose workspace is not planned."""
         marks: list[Mark] = []
         for timed in self.measured.timings:
             if timed.workspace is not None:
@@ -254,9 +266,10 @@ class TimeAndMemory(Algorithms):
         return marks
 
     def _fact(self, timed: Timing) -> Fact:
-        """A time, also by the least, and where it was measured."""
-        said = f"{duration(timed.seconds)}, {self.against(timed)} ×"
-        return Fact(self.name(timed), said, more=origin(timed.samples, self.measured.machine))
+        """Return the fact of a timing: its time, its ratio to the fastest, and where it was
+        measured."""
+        text = f"{duration(timed.seconds)}, {self.against(timed)} ×"
+        return Fact(self.name(timed), text, more=origin(timed.samples, self.measured.machine))
 
 
 def algorithm_times(
@@ -268,20 +281,28 @@ def algorithm_times(
     *,
     progress: bool = True,
 ) -> AlgorithmTimes:
-    """Time the forward of one convolution with several algorithms, here and now.
+    """Time the forward pass of one convolution with several algorithms, on this machine.
 
     It takes some seconds, and longer for large layers. PyTorch takes part where it is installed.
 
     Args:
         network: a name of ``memlab.zoo``, or a network of yours.
         layer: the name of one of its convolutions.
-        batch: the mini-batch size.
+        batch: images of the mini-batch.
         algorithms: names of algorithms, in the order in which they are shown.
-        threads: of each algorithm, BLAS and PyTorch; on one thread, processor time is taken.
+        threads: threads of each algorithm, of BLAS and of PyTorch; with one, processor time is
+            taken.
         progress: show what is timed, where it takes more than a second.
+
+    Returns:
+        A picture of bars; its ``curve()`` draws time against workspace.
 
     Raises:
         InputError: a value that is not allowed, or more bytes than are free.
+
+    >>> view = memlab.views.algorithm_times("alexnet", "conv3", 1, ["offsets"], progress=False)
+    >>> [timing.workspace for timing in view.own]
+    [144]
     """
     case = convolution.find(network, layer)
     return AlgorithmTimes(convolution.measure(case, batch, algorithms, threads, progress=progress))
@@ -291,7 +312,8 @@ def algorithm_times(
 
 
 class AlgorithmRow(NamedTuple):
-    """A way to convolve by its name, its time, and that time by another one."""
+    """A row of the bars: an algorithm's display name, its timing, and its time by a
+    reference time."""
 
     name: str
     timing: Timing
@@ -301,7 +323,15 @@ class AlgorithmRow(NamedTuple):
 def workspace_and_time(
     rows: list[AlgorithmRow], machine: Machine, note: str, told: Table
 ) -> PageBlock:
-    """Planned bytes with the name of each way and what it does, and beside them the times."""
+    """Return bars of planned workspace with the name of each algorithm, and bars of its time beside
+    them.
+
+    Args:
+        rows: algorithms from top to bottom.
+        machine: machine that the times were measured on.
+        note: words below the axis of time.
+        told: table that stands for the bars in the text of the picture.
+    """
     sizes, times, title = [], [], strings.get("speed.workspace")
     for name, timed, by in rows:
         planned = [(workspace(timed), timed.workspace is not None)]
@@ -309,10 +339,12 @@ def workspace_and_time(
         sizes.append(
             LabelledBar(timed.workspace or 0, "planned", planned, fact, name, timings.way(timed))
         )
-        said = duration(timed.seconds), f"{ratio(by)} ×"
-        fact = Fact(name, ", ".join(said), more=origin(timed.samples, machine))
+        words = duration(timed.seconds), f"{ratio(by)} ×"
+        fact = Fact(name, ", ".join(words), more=origin(timed.samples, machine))
         times.append(
-            LabelledBar(timed.seconds, "measured", [(said[0], True), (f"  {said[1]}", False)], fact)
+            LabelledBar(
+                timed.seconds, "measured", [(words[0], True), (f"  {words[1]}", False)], fact
+            )
         )
     across = bytes_over(round(max(bar.value for bar in sizes)), TIGHT)
     seconds, foot = seconds_over(bar.value for bar in times), Axis(note=note, rule=False)
@@ -325,8 +357,11 @@ def workspace_and_time(
 
 
 def _decades(sizes: list[int]) -> LogScale:
-    """The powers of 10 around some bytes, each as far from the one before; the least amount that is
-    not 0 has a length, and 0 B, where it is among them, has a place of its own before them."""
+    """Return a logarithmic axis over the powers of 10 around some sizes in bytes.
+
+    The least size that is not 0 gets some length; 0 B, where it is among the sizes, has a place of
+    its own left of the others.
+    """
     some = [size for size in sizes if size] or [1]
     first, last = len(str(min(some))) - 1, len(str(max(some) - 1))
     first = max(first - (10**first == min(some)), 0)
@@ -341,17 +376,18 @@ def _decades(sizes: list[int]) -> LogScale:
 
 
 def _amount(across: LogScale, timed: Timing) -> float:
-    """The place of its workspace on the axis."""
+    """Return the place of a timing's workspace on the axis of bytes."""
     return timed.workspace or across.values[0]
 
 
 def _round(seconds: float) -> str:
-    """``'20 ms'``."""
+    """Return seconds in the largest unit below them: ``'20 ms'``."""
     unit = next(unit for unit, size in SECONDS.items() if seconds >= 0.9995 * size)
     return f"{seconds / SECONDS[unit]:g} {unit}"
 
 
 def _cache(nbytes: int) -> str:
-    """The size of a cache, also as its makers write it: ``'32.8 kB (32 KiB)'``."""
+    """Return the size of a cache in decimal units and as its makers write it: ``'32.8 kB (32
+    KiB)'``."""
     unit = "MiB" if nbytes >= units.BINARY["MiB"] else "KiB"
     return f"{units.short(nbytes)} ({nbytes / units.BINARY[unit]:,g} {unit})"

@@ -26,19 +26,21 @@ from memlab.pictures.values.recordable import Recordable
 
 WAYS = ("linear-4096", "samples", "pixels", "loop", "one-lane")
 MOST = 5
-"""Samples of each way at each batch."""
+"""Timed samples of each computation at each batch."""
 FLAT = 1.25
-"""Times are the same where the largest is at most so many times the least."""
+"""Ratio of largest to least time up to which times count as equal."""
 INSET = 0.028
 """Share of the axis of batches that is free before the first and after the last."""
 ROOM = 11
-"""Doublings that an axis has labels for; of more it names every other one."""
+"""Most doublings of the batch that are all labelled; of more, every other one is."""
 
 
 @dataclass(frozen=True, repr=False)
 class BatchTimes(Recordable):
-    """Time per sample of several ways at growing batches, beside what was recorded on a GPU; a
-    notebook shows the picture, ``print`` the text."""
+    """Time per sample of several computations at growing batches, beside figures recorded on a GPU.
+
+    A notebook shows the picture, ``print`` the text.
+    """
 
     measured: Sweep
     gpu: RecordedFigures | None = None
@@ -57,7 +59,7 @@ class BatchTimes(Recordable):
 
     @property
     def sentences(self) -> list[str]:
-        """A reading of the figures of each way."""
+        """A sentence on the figures of each computation."""
         case = self.measured.case
         places = prod(case.layer.output(case.shape)[1:])
         return [reading(curve, self.measured.lanes, places) for curve in self.measured.curves]
@@ -79,34 +81,43 @@ class BatchTimes(Recordable):
 
 
 def way(curve: BatchCurve) -> str:
-    """A way as people call it; a recorded one as it was recorded."""
+    """Return the display name of a computation; a recorded one has the name it was recorded by."""
     key = f"batch.way.{curve.name}"
     return strings.get(key) if strings.has(key) else curve.name
 
 
-def each_sample(curve: BatchCurve, size: int) -> str:
-    """Time per sample at a batch: ``'99.3 µs'``."""
+def time_per_sample(curve: BatchCurve, size: int) -> str:
+    """Return the time per sample at a batch: ``'99.3 µs'``."""
     return duration(curve.at(size))
 
 
 def against(curve: BatchCurve, size: int) -> str:
-    """The same by the least of all batches: ``'13.6'``."""
+    """Return the time per sample at a batch, divided by the least of all batches: ``'13.6'``."""
     return ratio(curve.at(size) / curve.least)
 
 
 def ends(curve: BatchCurve) -> str:
-    """``'1.35 ms to 99.3 µs: 13.6 ×'``."""
+    """Return the time per sample at the first and at the best batch: ``'1.35 ms to 99.3 µs: 13.6
+    ×'``."""
     first, last = curve.batches[0], _best(curve)
-    times = {"first": each_sample(curve, first), "last": each_sample(curve, last)}
+    times = {"first": time_per_sample(curve, first), "last": time_per_sample(curve, last)}
     return strings.get("batch.ends", **times, ratio=against(curve, first))
 
 
 def reading(curve: BatchCurve, lanes: int = 0, places: int = 0) -> str:
-    """A reading of the figures of one way: a text of its own for what it was chosen to show, only
-    where they show it."""
+    """Return a sentence on the figures of one computation.
+
+    A computation that was chosen to show something has a text of its own, used only where the
+    figures show it.
+
+    Args:
+        curve: time per sample at each batch.
+        lanes: values of a vector of this processor; 0 where that is not known.
+        places: output places of one sample of the convolution.
+    """
     kind = "linear" if curve.name.startswith("linear-") else curve.name
     full = filling(curve, lanes) if kind == "samples" else None
-    verdict = "full" if full else judged(curve)
+    verdict = "full" if full else verdict_on(curve)
     first = curve.batches[0]
     last = curve.batches[-1] if verdict == "uneven" else _best(curve)
     own = f"batch.reading.{kind}_{verdict}"
@@ -126,16 +137,19 @@ def reading(curve: BatchCurve, lanes: int = 0, places: int = 0) -> str:
     )
 
 
-def judged(curve: BatchCurve) -> str:
-    """``flat`` where the time per sample is the same at every batch, ``falls`` or ``uneven``."""
+def verdict_on(curve: BatchCurve) -> str:
+    """Return the verdict on a curve: ``'flat'`` (equal time per sample at every batch), ``'falls'``
+    or ``'uneven'``."""
     if _spread(curve, curve.batches) <= FLAT:
         return "flat"
     return "falls" if curve.fall > FLAT else "uneven"
 
 
 def filling(curve: BatchCurve, lanes: int) -> int | None:
-    """The first batch that fills the lanes, where the time falls up to it and is the same from
-    there on."""
+    """Return the first batch that fills the lanes, or None.
+
+    The time per sample must fall up to that batch and be equal from there on.
+    """
     onward = [size for size in curve.batches if size >= lanes]
     if len(onward) < 2 or onward[0] == curve.batches[0]:
         return None
@@ -144,7 +158,7 @@ def filling(curve: BatchCurve, lanes: int) -> int | None:
 
 
 def on_gpu(figures: RecordedFigures | None) -> list[str]:
-    """A reading of recorded figures, or that there are none."""
+    """Return sentences on the figures recorded on a GPU, or one that says that there are none."""
     lines = experiment.curves(figures.result.lines) if figures else []
     if figures is None or not lines:
         return [strings.get("batch.unrecorded", command=recorded_figures.COMMAND)]
@@ -153,7 +167,8 @@ def on_gpu(figures: RecordedFigures | None) -> list[str]:
 
 
 def _weights(curve: BatchCurve) -> str:
-    """The bytes of weights that are read for a sample, at both ends."""
+    """Return words on the bytes of weights that are read per sample, at the first and the last
+    batch."""
     least, most = curve.batches[0], curve.batches[-1]
     first, last = (units.short(curve.weights // size) for size in (least, most))
     values = {"first": first, "last": last, "least": f"{least:,}", "most": f"{most:,}"}
@@ -161,20 +176,23 @@ def _weights(curve: BatchCurve) -> str:
 
 
 def _best(curve: BatchCurve) -> int:
-    """The last batch with the least time per sample."""
+    """Return the last batch with the least time per sample."""
     return min(reversed(curve.batches), key=curve.at)
 
 
 def _spread(curve: BatchCurve, sizes: Iterable[int]) -> float:
+    """Return the largest time per sample of some batches, divided by the least."""
     times = [curve.at(size) for size in sizes]
     return max(times) / min(times)
 
 
 def _percent(curve: BatchCurve, sizes: Sequence[int]) -> int:
+    """Return by how many percent the times of some batches differ, rounded up."""
     return ceil(round(100 * _spread(curve, sizes) - 100, 6))
 
 
 def _per_sample(times: BatchTimes) -> Chart:
+    """Return the chart of time per sample, as multiples of each computation's least."""
     curves = times.measured.curves
     sizes = sorted({size for curve in curves for size in curve.batches})
     most = max(curve.at(size) / curve.least for curve in curves for size in curve.batches)
@@ -197,7 +215,8 @@ def _per_sample(times: BatchTimes) -> Chart:
 
 
 def _filled(times: BatchTimes, sizes: list[int], top: float) -> list[Mark]:
-    """The batch that fills a vector of this processor, where samples do."""
+    """Return a line at the batch that fills a vector of this processor, where samples are the
+    lanes."""
     full = times.measured.lanes
     if all(curve.name != "samples" for curve in times.measured.curves):
         return []
@@ -209,11 +228,11 @@ def _filled(times: BatchTimes, sizes: list[int], top: float) -> list[Mark]:
 
 
 def _way(times: BatchTimes, curve: BatchCurve) -> NamedLine:
-    """Name and ends of a way, beside its first point."""
+    """Return the line of one computation, with its name and ends beside its first point."""
     points, facts = [(size, curve.at(size) / curve.least) for size in curve.batches], []
     for size in curve.batches:
         name = f"{way(curve)}, {strings.get('batch.batch')} {size:,}"
-        value = f"{each_sample(curve, size)}, {against(curve, size)} ×"
+        value = f"{time_per_sample(curve, size)}, {against(curve, size)} ×"
         facts.append(
             Fact(name, value, more=timings.origin(curve.samples[size], times.measured.machine))
         )
@@ -222,11 +241,12 @@ def _way(times: BatchTimes, curve: BatchCurve) -> NamedLine:
 
 
 def _by_batch(times: BatchTimes) -> list[str]:
-    """A line for every way, then one for every batch: time per sample, and by the least."""
+    """Return text lines: each computation's name, then time per sample and its ratio for every
+    batch."""
     curves = times.measured.curves
     cells = [[strings.get("batch.batch"), *(curve.name for curve in curves)]]
     for size in curves[0].batches:
-        pairs = ((each_sample(c, size), against(c, size)) for c in curves)
+        pairs = ((time_per_sample(c, size), against(c, size)) for c in curves)
         cells.append([f"{size:,}", *(f"{time} {ratio:>5} x" for time, ratio in pairs)])
     names = [f"{curve.name}: {way(curve)}" for curve in curves]
     return [*names, "", *columns(cells, left=0)]
@@ -238,7 +258,7 @@ def batch_times(
     *,
     progress: bool = True,
 ) -> BatchTimes:
-    """Time linear layers and convolutions at growing batches, here and now.
+    """Time linear layers and convolutions at growing batches, on this machine.
 
     It takes about 10 s, by processor time of one thread. Figures that ``make gpu`` recorded on a
     GPU stand beside them.
@@ -250,8 +270,15 @@ def batch_times(
         batches: at least two batch sizes.
         progress: show what is timed, where it takes more than a second.
 
+    Returns:
+        A still picture; ``print`` shows its text.
+
     Raises:
         InputError: a value that is not allowed, or more bytes than are free.
+
+    >>> view = memlab.views.batch_times(["samples"], [1, 16], progress=False)
+    >>> [curve.batches for curve in view.measured.curves]
+    [(1, 16)]
     """
     sweep = experiment.measure(ways, batches, MOST, progress)
     return BatchTimes(sweep, recorded_figures.latest())

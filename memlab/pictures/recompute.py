@@ -1,9 +1,10 @@
-"""Memory of a recomputed step over time: a staircase of the maps that are kept, and waves.
+"""Memory of a step over time under recompute: a staircase of kept maps, and a wave per segment.
 
-Forward keeps the outputs of some stages, its checkpoints. Backward makes the maps between two of
-them again, one segment at a time. ``Schedules`` has a step at a batch with all of them: a wave for
-every k, and the best ones of its chain of stages, which are found once, when a budget asks. The
-view shows one of them over time, and the peak of all beside it.
+Forward keeps the outputs of some stages (checkpoints) alone. Backward computes the feature maps
+between two checkpoints again, one segment at a time. ``Schedules`` holds a step at a batch and its
+schedules: one for every k (each k-th stage is a checkpoint), and the best ones of the chain of
+stages, which are searched once, when a budget asks for them. The view draws one schedule over time,
+and the peaks of all schedules beside it.
 """
 
 from __future__ import annotations
@@ -55,20 +56,24 @@ from memlab.techniques.recompute.step_as_chain import cuts
 
 FLOOR = ("parameter", "optimizer_state", "rest")
 PARTS = (*FLOOR, "kept", "again", "gradient_map")
-"""The slices of a wave, from the bottom up: of the floor the parameters, the optimizer's state and
-the rest; of the mountain what waits from forward until backward, what is made again or gone before
-backward, and the gradients of maps."""
+"""Parts of a wave from the bottom up. The floor has parameters, optimizer state and the rest;
+above it lie maps kept from forward until backward, maps made again or dead before backward,
+and gradient maps."""
 MOST = 20
-"""Every k up to this one has its wave."""
+"""Largest k that has a wave."""
 TRIED, FEW = 96, 24
-"""Up to so many best schedules of a chain are all planned; of more, so many."""
+"""Best schedules of a chain that are all planned; of more than those, ``FEW`` are."""
 LITTLE = 0.1
-"""A k that saves less of the plain peak is too large."""
+"""Share of the plain peak that a k must save, otherwise it counts as too large."""
 
 
 @dataclass(frozen=True, eq=False)
 class RerunSegment:
-    """Operations that run again without a pause, and the bytes of maps that they make."""
+    """A run of operations that are computed again without a pause, and the bytes of maps they make.
+
+    ``first`` and ``last`` are places in the order of operations, ``stages`` the first and the last
+    stage they belong to, counted from 1. ``nbytes`` counts the maps that outlive the segment.
+    """
 
     first: int
     last: int
@@ -78,10 +83,12 @@ class RerunSegment:
 
 @dataclass(frozen=True, eq=False)
 class Wave:
-    """One schedule of a step: its blocks, and its slices inside every operation.
+    """One schedule of a step: the lives of its blocks, and the bytes of each part inside every
+    operation.
 
-    ``k`` is its segment in stages, 0 where it is no schedule of every k-th; ``stage`` is that of
-    every operation of the step, from 1, 0 for the updates.
+    ``k`` is the distance of its checkpoints in stages, 0 for a schedule that does not keep every
+    k-th. ``stage`` has the stage of every operation of the step, counted from 1, and 0 for the
+    updates.
     """
 
     lives: Lives
@@ -91,29 +98,31 @@ class Wave:
 
     @property
     def peak(self) -> int:
-        """The most bytes inside one operation."""
+        """Largest number of bytes alive inside one operation."""
         return self.lives.peak
 
     @property
     def cost(self) -> int:
-        """Nanoseconds by the clock."""
+        """Nanoseconds of the whole schedule, planned by the clock."""
         return self.lives.cost
 
     @cached_property
     def at(self) -> int:
-        """The operation of the peak, by its place in the order; the first of them."""
+        """Place of the peak's operation in the order of operations; the first one of equal
+        peaks."""
         return int(self.lives.timeline.argmax())
 
     @cached_property
     def backward(self) -> int:
-        """Position in the order at which backward begins."""
+        """Place in the order of operations at which backward begins."""
         ops = self.liveness.step.ops
         later = [ops[index].phase is Phase.BACKWARD for index in self.lives.order.tolist()]
         return int(np.argmax(self.lives.again | np.array(later)))
 
     @cached_property
     def lines(self) -> dict[str, Column]:
-        """The bytes of every part inside every operation; they add up to the timeline."""
+        """Bytes of every part of ``PARTS`` inside every operation; the parts add up to the
+        timeline."""
         lives, count = self.lives, len(self.lives.order)
         parts = [PARTS[number] for number in self._parts.tolist()]
         lines = bytes_by_part(parts, lives.nbytes, lives.birth, lives.death, count)
@@ -121,7 +130,7 @@ class Wave:
 
     @cached_property
     def _parts(self) -> Column:
-        """The part that each block belongs to, by its number in ``PARTS``."""
+        """Part that each block belongs to, as its index in ``PARTS``."""
         lives, tensors = self.lives, self.liveness.tensors
         fixed = np.array(
             [_fixed(tensor.role, tensor.storage.size.per_sample) for tensor in tensors]
@@ -133,34 +142,40 @@ class Wave:
 
     @property
     def parts(self) -> dict[str, int]:
-        """The bytes of every part at the peak."""
+        """Bytes of every part at the peak, by name."""
         return {part: int(line[self.at]) for part, line in self.lines.items()}
 
     @property
     def floor(self) -> int:
-        """The bytes at the peak that do not grow with the batch."""
+        """Bytes at the peak that do not grow with the batch."""
         return sum(self.parts[name] for name in FLOOR)
 
     @property
     def operation(self) -> str:
-        """The name of the operation of the peak."""
+        """Name of the operation of the peak, marked where that operation runs for the second
+        time."""
         order = self.lives.order[: self.at + 1]
         times = int((order == order[-1]).sum()) - 1
         return f"{self.liveness.step.ops[order[-1]].name}{repeated(times)}"
 
     @property
     def point(self) -> tuple[int, int]:
-        """Bytes and nanoseconds."""
+        """Peak in bytes and time in nanoseconds."""
         return self.peak, self.cost
 
     def layers(self, longest: float, count: int) -> list[MountainLayer[str]]:
-        """Its parts over so many columns of time, which last ``longest`` together."""
+        """Return the parts as layers of a mountain over ``count`` columns of time.
+
+        Args:
+            longest: nanoseconds that all columns last together.
+            count: number of columns.
+        """
         ends = np.cumsum(self.lives.times) * (count / longest)
         return pile_over_time(self.lines, ends, count)
 
     @property
     def segments(self) -> Iterator[RerunSegment]:
-        """Operations that run again without a pause, in order."""
+        """Segments that are computed again without a pause, in the order of time."""
         again, lives = self.lives.again, self.lives
         for repeats, run in groupby(range(len(again)), key=again.__getitem__):
             places = list(run)
@@ -173,7 +188,8 @@ class Wave:
 
 
 def _fixed(role: Role, per_sample: int) -> int:
-    """The part of a storage that is told by its role, or -1."""
+    """Return the index in ``PARTS`` of a storage whose role alone decides its part,
+    otherwise -1."""
     if not per_sample:
         name = role.value if role.value in FLOOR else "rest"
         return PARTS.index(name)
@@ -184,7 +200,11 @@ def _fixed(role: Role, per_sample: int) -> int:
 
 
 class Schedules:
-    """A step at a batch, and what its schedules take; each is found once.
+    """Schedules of a step at a batch, with the memory and the time of each; each is planned once.
+
+    Args:
+        step: a training step without techniques.
+        batch: samples of the mini-batch.
 
     Raises:
         InputError: a step that keeps nothing or is one stage, or a batch that it does not hold for.
@@ -204,63 +224,73 @@ class Schedules:
 
     @property
     def label(self) -> str:
-        """The network, for people."""
+        """Display name of the network."""
         return self.step.label or self.step.network
 
     @property
     def subject(self) -> str:
-        """``'ResNet-50 v1.5, batch 32'``."""
+        """Network and batch in words: ``'ResNet-50 v1.5, batch 32'``."""
         return text_of("subject", network=self.label, batch=f"{self.batch:,}")
 
     @property
     def planned(self) -> str:
-        """Origin of its time, in words."""
+        """Sentence on the machine whose rates the times are planned with."""
         rates = roofline.rates()
         key = "planned_here" if rates.here else "planned"
         return text_of(key, machine=rates.processor, date=rates.machine["date"])
 
     def wave(self, operations: Sequence[int], k: int = 0) -> Wave:
-        """The wave of an order of operations."""
+        """Return the wave of an order of operations.
+
+        Args:
+            operations: indices into the operations of the step; an index that comes twice runs
+                twice.
+            k: distance of the checkpoints in stages, 0 for another kind of schedule.
+        """
         return Wave(self.liveness.of(operations), self.liveness, self.stage, k)
 
     @cached_property
     def plain(self) -> Wave:
-        """The step as it is."""
+        """Wave of the step without recompute."""
         return self.wave(range(len(self.step.ops)))
 
     @cached_property
     def every(self) -> dict[int, Wave]:
-        """Every k-th stage kept, for all k."""
+        """Waves of the schedules that keep every k-th stage, by k from 1 to at most ``MOST``."""
         last = min(MOST, self.stages - 1)
         return {k: self._every(k) for k in range(1, last + 1)}
 
     def _every(self, k: int) -> Wave:
+        """Return the wave of the schedule that keeps every k-th stage."""
         return self.wave(self.cuts.order(segments.every_kth(self.cuts.parts, k)), k)
 
     @property
     def rule(self) -> int:
-        """The k of the rule for stages that are all alike: the root of their number."""
+        """The k of the rule for stages that are all alike: the root of the number of stages."""
         return segments.root(self.stages)
 
     @cached_property
     def best(self) -> Wave:
-        """The least peak of all k; of equal ones the fastest."""
+        """Wave with the least peak of all k; of equal peaks the fastest."""
         return min(self.every.values(), key=lambda wave: wave.point)
 
     @cached_property
     def longest(self) -> int:
-        """Nanoseconds of the slowest of all k."""
+        """Nanoseconds of the slowest schedule of all k and of the plain step."""
         return max(wave.cost for wave in (self.plain, *self.every.values()))
 
     @cached_property
     def points(self) -> int:
-        """Number of best schedules that the chain has."""
+        """Number of best schedules (bytes against time) that the chain of stages has."""
         return len(chain_optimum.frontier(self.cuts.chain(self.batch)))
 
     @cached_property
     def frontier(self) -> tuple[Wave, ...]:
-        """The best schedules of whole stages (fact E6) as they are planned, from the least bytes to
-        the least time; where there are many, some of them.
+        """Best schedules of whole stages (fact E6), planned, from the least bytes to the least
+        time.
+
+        Where the chain has more than ``TRIED`` of them, ``FEW`` are planned. The plain step is
+        among them, and a schedule that another one beats in bytes and time is left out.
 
         Raises:
             InputError: the chain is too long for the search.
@@ -271,17 +301,17 @@ class Schedules:
         chosen = (round(i * (len(best) - 1) / max(count - 1, 1)) for i in range(count))
         schedules = (chain_optimum.least_time(chain, best[number][0]) for number in chosen)
         candidates = [self.plain, *(self.wave(self.cuts.order(schedule)) for schedule in schedules)]
-        kept: list[Wave] = []
+        unbeaten: list[Wave] = []
         for wave in sorted(candidates, key=lambda wave: wave.point):
-            if not kept or wave.cost < kept[-1].cost:
-                kept.append(wave)
-        return tuple(kept)
+            if not unbeaten or wave.cost < unbeaten[-1].cost:
+                unbeaten.append(wave)
+        return tuple(unbeaten)
 
     def within(self, budget: int) -> Wave:
-        """The fastest of the best schedules whose peak is at most a budget.
+        """Return the fastest of the best schedules whose peak is at most ``budget`` bytes.
 
         Raises:
-            InputError: the least takes more.
+            InputError: the least peak is larger.
         """
         least = self.frontier[0].peak
         if budget < least:
@@ -292,19 +322,20 @@ class Schedules:
         return max((w for w in self.frontier if w.peak <= budget), key=lambda wave: wave.peak)
 
     def more(self, wave: Wave) -> str:
-        """Extra time over the plain step: ``'35 %'``."""
+        """Return the time that a wave takes longer than the plain step: ``'35 %'``."""
         return f"{100 * (wave.cost / self.plain.cost - 1):.0f} %"
 
 
 class NamedStep:
-    """A step, and the name by which it was asked for, empty where it was given."""
+    """A training step with the network's name it was asked for by; the name is empty for a given
+    step."""
 
     def __init__(self, step: Step, name: str = "") -> None:
         self.step, self.name = step, name
 
 
 def subject(given: object) -> NamedStep:
-    """A network by its name, a network or a step as a subject; the same one for the same name.
+    """Return the named step of a network's name, of a network or of a step; a name is built once.
 
     Raises:
         InputError: none of these, or a step with techniques in it.
@@ -325,12 +356,13 @@ def subject(given: object) -> NamedStep:
 
 @lru_cache(maxsize=8)
 def _named(name: str) -> NamedStep:
+    """Return the step of a network of the zoo, by the network's name; the last ones are cached."""
     return NamedStep(training_step(network_of(name)), name)
 
 
 @lru_cache(maxsize=8)
 def schedules(named_step: NamedStep, batch: int) -> Schedules:
-    """All schedules of a subject at a batch; those of the last few are kept.
+    """Return all schedules of a step at a batch; the last few are cached.
 
     Raises:
         InputError: as ``Schedules``.
@@ -343,8 +375,11 @@ def schedules(named_step: NamedStep, batch: int) -> Schedules:
 
 @dataclass(frozen=True, eq=False)
 class Waves(Study):
-    """One schedule beside the plain step and the others of its kind: of every k-th stage, or, with
-    a ``budget`` in bytes, of the best ones."""
+    """One schedule beside the plain step and the other schedules of its kind.
+
+    Without a ``budget`` these keep every k-th stage; with one, in bytes, they are the best
+    schedules of the chain of stages.
+    """
 
     all: Schedules
     wave: Wave
@@ -352,16 +387,21 @@ class Waves(Study):
 
     @property
     def others(self) -> tuple[Wave, ...]:
-        """All of its kind: every k, or the best schedules from the least bytes on."""
+        """All schedules of this kind: one for every k, or the best schedules from the least bytes
+        on."""
         if self.budget is not None:
             return self.all.frontier
         return tuple(self.all.every.values())
 
     @property
     def state(self) -> str:
-        """Key of the text for this example: ``'budget'``, ``'floor'`` (no k saves much),
-        ``'first'`` (the best k is 1, and not the rule's), ``'best'``, ``'few'`` (k too large:
-        too few checkpoints), ``'many'`` (k too small), ``'other'``."""
+        """Name of the finding that this schedule shows, which picks the texts.
+
+        ``'budget'``: a schedule within a budget; ``'floor'``: no k saves much; ``'first'``: the
+        best k is 1, and not the rule's; ``'best'``: the least peak; ``'few'``: k is too large,
+        there are too few checkpoints; ``'many'``: k is too small, there are too many; ``'other'``:
+        none of these.
+        """
         wave, best, plain = self.wave, self.all.best, self.all.plain
         if self.budget is not None:
             return "budget"
@@ -381,12 +421,12 @@ class Waves(Study):
 
     @property
     def sentences(self) -> list[str]:
-        """Sentences: what to see, then the bytes alive at the peak, exactly."""
+        """Sentence on the finding, and one with the exact bytes that are alive at the peak."""
         return [text_of(f"see.{self.state}"), self.exactly]
 
     @property
     def exactly(self) -> str:
-        """Bytes and time, with every digit."""
+        """Sentence with peak, parts and time of the schedule, in exact bytes."""
         wave, plain, parts = self.wave, self.all.plain, self.wave.parts
         sizes = {name: units.exact(parts[name]) for name in PARTS if name not in FLOOR}
         how = "budget" if self.budget is not None else "every"
@@ -398,6 +438,7 @@ class Waves(Study):
 
     @property
     def _values(self) -> dict[str, object]:
+        """Values of the texts."""
         schedule_set, wave = self.all, self.wave
         budget = "" if self.budget is None else units.exact(self.budget)
         return {
@@ -414,7 +455,11 @@ class Waves(Study):
         return [self.all.planned]
 
     def rows(self) -> list[list[str]]:
-        """The others with every byte: k or bytes, peak, floor, kept, again, gradient maps, time."""
+        """Return a table of the other schedules in exact bytes, its heads in the first row.
+
+        The columns are k (empty under a budget), peak, floor, kept maps, maps made again, gradient
+        maps, and the change in time.
+        """
         keys = ("peak", "floor", "kept", "again", "gradient_map", "time")
         rows = [["k" if self.budget is None else "", *(text_of(f"head.{key}") for key in keys)]]
         for wave in self.others:
@@ -425,38 +470,40 @@ class Waves(Study):
 
 
 def text_of(key: str, /, **values: object) -> str:
-    """A text about recomputing."""
+    """Return a text of this picture by its key."""
     return strings.get(f"recompute.{key}", **values)
 
 
 NETWORKS = ("resnet50", "resnet200")
-"""Without a U over k, and with one."""
+"""Networks of the menu: peak over k without a minimum inside, and with one."""
 TIME, GAP, BARS = 560, 90, 280
-"""The parts of the picture, in equal columns: the waves, a gap, the bars of all k."""
+"""Columns of the waves, of a gap, and of the bars of all k; all are equally wide."""
 WIDE = TIME + GAP + BARS
 TALL, STRIP = 280, 10
-"""Pixels."""
+"""Pixels: height of the chart, and of the strip below it."""
 STOPS = 60
-"""So many stops the slider of a budget has at most."""
+"""Most stops of the slider of a budget."""
 MADE = Paint("#009E73", 0.10, "dots")
-"""What is made again, or gone before backward."""
+"""Look of maps that are made again, or dead before backward."""
 PAINT = {
     "parameter": PAINTS[Role.PARAMETER], "optimizer_state": PAINTS[Role.OPTIMIZER_STATE],
     "rest": PAINTS[Role.PARAMETER_GRADIENT], "kept": PAINTS[Role.FEATURE_MAP], "again": MADE,
     "gradient_map": PAINTS[Role.GRADIENT_MAP],
 }  # fmt: skip
 SHADE, AGAIN = Paint("currentColor", 0.06), Paint("currentColor", 0.9)
-"""Where operations run again: behind the waves, and on the strip below them."""
+"""Looks of operations that run again: behind the waves, and on the strip below them."""
 ANCHORS: tuple[tuple[str, float], ...] = ("middle", 0.0), ("start", -6.0)
-"""Where a label stands above a bar."""
+"""Anchors of a label above a bar, with their shift in pixels."""
 
 
-def _all(now: State) -> Schedules:
+def _schedules_of(now: State) -> Schedules:
+    """Return all schedules of the step and batch of a state of the view."""
     return schedules(now.what, now.batch)
 
 
 def stops(schedules: Schedules) -> list[int]:
-    """The least possible peak, and round budgets from there up to the plain one."""
+    """Return the budgets in bytes at which a slider stops: the least peak, then round ones to the
+    plain peak."""
     plain, least = schedules.plain.peak, schedules.frontier[0].peak
     steps = (factor * 10**power for power in range(18) for factor in (1, 2, 5))
     step = next(step for step in steps if plain - least <= STOPS * step)
@@ -464,26 +511,33 @@ def stops(schedules: Schedules) -> list[int]:
 
 
 def _halfway(now: State) -> int:
-    """A stop between the least peak and the plain one."""
-    schedules = _all(now)
+    """Return the budget of a slider's stop halfway between the least peak and the plain one."""
+    schedules = _schedules_of(now)
     middle = (schedules.frontier[0].peak + schedules.plain.peak) // 2
     return next(stop for stop in stops(schedules) if stop >= middle)
 
 
 def of_subjects(**given: Any) -> Setting[NamedStep]:
-    """The setting of what is recomputed."""
+    """Return the setting that takes the network or step to recompute."""
     return Setting(
         doc="a name of ``memlab.zoo``, a network or a step of yours",
         default="resnet50",
         check=subject,
         code="plain",
-        write=lambda schedules: repr(schedules.name) if schedules.name else "step",
+        write=lambda step: repr(step.name) if step.name else "step",
         **given,
     )
 
 
 class Recompute(View[Waves]):
-    """Saving of recomputing a step, as waves over time, for every k or within a budget."""
+    """Memory and time of a step under recompute, as waves over time, for every k or in a budget.
+
+    >>> view = memlab.views.recompute("resnet50", k=4)
+    >>> view.peak
+    1581468900
+    >>> view.rows.all.plain.peak
+    2942651620
+    """
 
     name, made_by, widest = "recompute", "recompute", 960
     positional = ("what", "k", "batch")
@@ -491,7 +545,7 @@ class Recompute(View[Waves]):
         "surprise": {"what": "resnet50", "k": 1},
         "break": {"what": "resnet200", "k": 1},
     }
-    """The least that is the smallest k; a k that is too small."""
+    """A network whose best k is the smallest one; and a k that is too small."""
 
     what = of_subjects()
     network = Select(
@@ -504,9 +558,9 @@ class Recompute(View[Waves]):
     )
     k = Range(
         1,
-        lambda now: max(_all(now).every),
+        lambda now: max(_schedules_of(now).every),
         doc="every k-th stage is kept; by the rule, the root of their number, if not given",
-        default=lambda now: min(_all(now).rule, max(_all(now).every)),
+        default=lambda now: min(_schedules_of(now).rule, max(_schedules_of(now).every)),
         follows=["what"],
         when=lambda now: now.budget is None,
         code="always",
@@ -516,7 +570,7 @@ class Recompute(View[Waves]):
         "below it, in place of every k-th",
         default=None,
         check=units.parse,
-        stops=lambda now: stops(_all(now)),
+        stops=lambda now: stops(_schedules_of(now)),
         follows=["what", "batch"],
         when=lambda now: now.budget is not None,
     )
@@ -537,7 +591,7 @@ class Recompute(View[Waves]):
         return self.rows.wave.peak
 
     def study(self, now: State) -> Waves:
-        schedules = _all(now)
+        schedules = _schedules_of(now)
         wave = schedules.every[now.k] if now.budget is None else schedules.within(now.budget)
         return Waves(schedules, wave, now.budget)
 
@@ -557,26 +611,26 @@ class Recompute(View[Waves]):
         return None
 
     def test_state(self, now: State) -> str:
-        rows = self.rows_of(now)
-        return "|".join(map(str, (rows.wave.k, rows.budget, rows.wave.peak, rows.wave.cost)))
+        waves = self.rows_of(now)
+        return "|".join(map(str, (waves.wave.k, waves.budget, waves.wave.peak, waves.wave.cost)))
 
     def says(self, scene: PageState) -> str:
-        rows = self.rows_of(scene.now)
-        return f"{rows.all.subject}. {rows.title}."
+        waves = self.rows_of(scene.now)
+        return f"{waves.all.subject}. {waves.title}."
 
     def compose(self, scene: PageState) -> Page:
-        schedules, listed = self.rows_of(scene.now), scene.now.numbers
-        heads, *rows = schedules.rows()
+        waves, listed = self.rows_of(scene.now), scene.now.numbers
+        heads, *rows = waves.rows()
         blocks: list[PageBlock] = [
-            Paragraphs(schedules.title, 20, bold=True, gap=3),
-            Paragraphs(schedules.sentences[0], 13),
-            _waves(schedules),
-            _strip(schedules),
-            Unnamed(list(_key(schedules)), gap=4),
-            Paragraphs([schedules.exactly, *schedules.notes], drawn=listed, gap=10),
+            Paragraphs(waves.title, 20, bold=True, gap=3),
+            Paragraphs(waves.sentences[0], 13),
+            _waves(waves),
+            _strip(waves),
+            Unnamed(list(_key(waves)), gap=4),
+            Paragraphs([waves.exactly, *waves.notes], drawn=listed, gap=10),
             Table(heads, rows, drawn=listed, gap=8),
         ]
-        return Page(schedules.title, blocks, scene.width, self.says(scene), titled=False)
+        return Page(waves.title, blocks, scene.width, self.says(scene), titled=False)
 
 
 recompute = maker(Recompute)
@@ -586,11 +640,12 @@ recompute = maker(Recompute)
 
 
 def _waves(waves: Waves) -> Chart:
-    """Bytes over time on the left, the peaks of all k on the right, on one axis of bytes."""
+    """Return the chart: bytes over time on the left, the peaks of all schedules on the right, one
+    axis."""
     wave, mountain = waves.wave, mountain_of(waves)
     peak, limit = mountain.at(mountain.top), waves.budget
     marks: list[Mark] = [
-        *_again(waves, mountain.end),
+        *_rerun_columns(waves, mountain.end),
         *mountain.stack(),
         *_bars(waves, mountain.end),
         Rule(y=wave.peak, span=(peak, _bar(waves)[0]), look="rule", dashes="1.5 3", crossed=True),
@@ -609,7 +664,8 @@ def _waves(waves: Waves) -> Chart:
 
 
 def mountain_of(waves: Waves) -> Mountain:
-    """The wave of now over time, and dashed that of the plain step."""
+    """Return the mountain of the chosen schedule over time, with the plain step as a dashed
+    outline."""
     layers, plain = (wave.layers(waves.all.longest * WIDE / TIME, WIDE)
                      for wave in (waves.wave, waves.all.plain))  # fmt: skip
     slices = [DrawnLayer(low, high, PAINT[part], name_of(part)) for part, low, high in layers]
@@ -619,28 +675,29 @@ def mountain_of(waves: Waves) -> Mountain:
 
 
 def name_of(part: str) -> str:
-    """The name of a part of a wave."""
+    """Return the display name of a part of a wave."""
     if part in FLOOR:
         return StackPart(Role.PARAMETER_GRADIENT if part == "rest" else Role(part), False).label
     return text_of({"again": "made", "gradient_map": "gradients"}.get(part, part))
 
 
 def _key(waves: Waves) -> Iterator[tuple[Paint, str]]:
-    """The parts of all waves, for those without room for their name."""
+    """Yield a legend entry for each part that some schedule has bytes of at its peak."""
     for part in PARTS:
         if any(wave.parts[part] for wave in waves.others):
             yield PAINT[part], name_of(part)
 
 
-def _again(waves: Waves, high: float) -> Iterator[Mark]:
-    """Faint columns over the operations that run again, each saying which."""
+def _rerun_columns(waves: Waves, high: float) -> Iterator[Mark]:
+    """Yield a faint column for each segment that runs again, which names its stages on hover."""
     for first, last, fact in _repeats(waves):
         yield Rect(first, last, 0, high, SHADE, edge=0)
         yield Rect(first, last, 0, high, "target", fact=fact)
 
 
 def _repeats(waves: Waves) -> Iterator[tuple[float, float, Fact]]:
-    """The segments in columns of time, and what each makes."""
+    """Yield the left and right end of each segment in columns of time, and the fact on the maps it
+    makes."""
     ends = _ends(waves)
     for segment in waves.wave.segments:
         first, last = segment.stages
@@ -650,12 +707,12 @@ def _repeats(waves: Waves) -> Iterator[tuple[float, float, Fact]]:
 
 
 def _ends(waves: Waves) -> Floats:
-    """The columns at which the operations end, after a 0."""
+    """Return the columns at which the operations end, after a leading 0."""
     return np.concatenate(([0], np.cumsum(waves.wave.lives.times))) * (TIME / waves.all.longest)
 
 
 def _phases(waves: Waves, high: float) -> Iterator[Mark]:
-    """Brackets over forward and backward, and the head of the bars."""
+    """Yield brackets over forward and backward, and the heading of the bars."""
     ends = _ends(waves)
     yield from phases(float(ends[waves.wave.backward]), float(ends[-1]))
     head = text_of("each" if waves.budget is None else "each_budget")
@@ -663,7 +720,7 @@ def _phases(waves: Waves, high: float) -> Iterator[Mark]:
 
 
 def _slots(waves: Waves) -> list[tuple[float, float]]:
-    """The left and the right end of every bar."""
+    """Return the left and right end of every bar, in columns."""
     count = len(waves.others)
     pitch = BARS / count
     return [
@@ -672,12 +729,12 @@ def _slots(waves: Waves) -> list[tuple[float, float]]:
 
 
 def _bar(waves: Waves) -> tuple[float, float]:
-    """Bar of the present wave, as two ends."""
+    """Return the left and right end of the chosen schedule's bar."""
     return _slots(waves)[waves.others.index(waves.wave)]
 
 
 def _bars(waves: Waves, high: float) -> Iterator[Mark]:
-    """A stack for each, the present one framed and the least one named."""
+    """Yield a stacked bar for each schedule; the chosen one is framed, the least one named."""
     slots, others = _slots(waves), waves.others
     low = np.zeros(len(others))
     for name in PARTS:
@@ -694,22 +751,23 @@ def _bars(waves: Waves, high: float) -> Iterator[Mark]:
     spots = [((left + right) / 2, best.peak, anchor, dx, dy) for dy in (-7.0, -22.0, -40.0, -60.0)
               for anchor, dx in ANCHORS]  # fmt: skip
     yield Label(text_of("least"), spots, 12, bold=True, chip=True)
-    yield from _parts_named(waves)
+    yield from _part_names(waves)
 
 
 def _targets(waves: Waves, high: float) -> Iterator[Mark]:
-    """Each bar says its bytes and its time; a press takes its k, or its bytes as the budget."""
+    """Yield a target over each bar that tells its bytes and time; a press takes its k or its
+    budget."""
     for slot, wave in zip(_slots(waves), waves.others, strict=True):
         if waves.budget is None:
-            said, send = text_of("bar", k=wave.k), ("k", wave.k)
+            text, send = text_of("bar", k=wave.k), ("k", wave.k)
         else:
-            said, send = text_of("bar_budget", peak=three_digits(wave.peak)), ("take", wave.peak)
-        fact = Fact(said, nbytes=wave.peak, more=text_of("time", more=waves.all.more(wave)))
+            text, send = text_of("bar_budget", peak=three_digits(wave.peak)), ("take", wave.peak)
+        fact = Fact(text, nbytes=wave.peak, more=text_of("time", more=waves.all.more(wave)))
         yield Rect(*slot, 0, high, "target", fact=fact, send=send)
 
 
-def _parts_named(waves: Waves) -> Iterator[Mark]:
-    """The names of floor and of what is kept, left of the bars, at their height in the first."""
+def _part_names(waves: Waves) -> Iterator[Mark]:
+    """Yield the names of the floor and of the kept maps, left of the bars."""
     first = waves.others[0].parts
     floor = sum(first[name] for name in FLOOR)
     yield ChartText(TIME + GAP, floor / 2, text_of("floor"), 11, "end", dx=-4, dy=4)
@@ -720,10 +778,10 @@ def _parts_named(waves: Waves) -> Iterator[Mark]:
 
 
 def _strip(waves: Waves) -> Chart:
-    """Strip of the operations that run again, filled; the time that is added; the numbers of the
+    """Return the chart below the waves: segments that run again, the added time, and numbers of
     bars."""
     all_, wave = waves.all, waves.wave
-    end, plain = (TIME * wave_of.cost / all_.longest for wave_of in (wave, all_.plain))
+    end, plain = (TIME * schedule.cost / all_.longest for schedule in (wave, all_.plain))
     low = 34
     marks: list[Mark] = [
         Rects([(0, end, low, low + STRIP)], "rule"),
@@ -740,20 +798,20 @@ def _strip(waves: Waves) -> Chart:
             _more(text_of("time", more=all_.more(wave)), plain, end),
         ]
     marks += _numbers(waves) if waves.budget is None else ()
-    told = f"{text_of('axis').rstrip(' →')}: {text_of('time', more=all_.more(wave))}"
+    text = f"{text_of('axis').rstrip(' →')}: {text_of('time', more=all_.more(wave))}"
     return Chart(Scale(0, WIDE), Scale(0, 46), marks, 46, left=62, right=6,
-                 told=[told])  # fmt: skip
+                 told=[text])  # fmt: skip
 
 
-def _more(said: str, plain: float, end: float) -> ChartText:
-    """The time that is added: below its arrow, or after a short one."""
+def _more(text: str, plain: float, end: float) -> ChartText:
+    """Return the label of the added time: below its arrow, or after an arrow that is short."""
     if end - plain < 130:
-        return ChartText(end, 18, said, 12, dx=6, dy=4, bold=True)
-    return ChartText((plain + end) / 2, 4, said, 12, "middle", bold=True)
+        return ChartText(end, 18, text, 12, dx=6, dy=4, bold=True)
+    return ChartText((plain + end) / 2, 4, text, 12, "middle", bold=True)
 
 
 def _numbers(waves: Waves) -> Iterator[Mark]:
-    """The first k, the last one, the present one and that of the rule."""
+    """Yield the first k, the last one and the chosen one below their bars."""
     slots = [(a + b) / 2 for a, b in _slots(waves)]
     k, last = waves.wave.k, len(slots)
     yield ChartText(slots[k - 1], 32, text_of("k", k=k), 12, "middle", bold=True, held=True)

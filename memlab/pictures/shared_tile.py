@@ -1,4 +1,5 @@
-"""A product with tiles in shared memory: a block of results, its tiles, and whom a value serves."""
+"""Matrix product with tiles in shared memory: a block of results, its tiles, and reuse of a
+value."""
 
 from __future__ import annotations
 
@@ -17,19 +18,22 @@ from memlab.pictures.values.study import Study
 from memlab.step.tensor import Role
 
 CELL, GAP, MOST = 18, 1.6, 16
-"""Pixels of a value; cells between two matrices; rows of a matrix at most."""
+"""Pixels of a value, cells between two matrices, and most rows of a matrix."""
 WEIGHTS, MATRIX, RESULTS = (
     PAINTS[role] for role in (Role.PARAMETER, Role.WORKSPACE, Role.FEATURE_MAP)
 )
-"""The matrix is a workspace, and the results are a map."""
+"""Looks of the three matrices: the lowered matrix is a workspace, the results are a feature map."""
 MARKED = Paint("currentColor", 0.75)
 Place = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, repr=False)
 class SharedTile(Still, Study):
-    """Weights, lowered matrix and results of ``size``·``size`` values, and one block of
-    ``side``·``side`` of the results; where it is ``served``, one value of its tile too.
+    """Still picture of a tiled matrix product: weights, lowered matrix and results, and one block.
+
+    Each matrix has ``size`` x ``size`` values, the block of results and its tiles ``side`` x
+    ``side``. With ``served``, one value of a tile and the results that it is part of are marked
+    too.
 
     Raises:
         InputError: sides that are no whole numbers, or a tile that does not divide the matrix.
@@ -49,7 +53,8 @@ class SharedTile(Still, Study):
 
     @property
     def sentences(self) -> list[str]:
-        """The work of a block; then how often a value is loaded."""
+        """Sentences on the work of one block and, with ``served``, on how often a value is
+        loaded."""
         blocks = self.size // self.side
         values = {"side": self.side, "all": self.side**2, "blocks": blocks, "size": self.size}
         keys = ("block", "walk", *(("served", "loads") if self.served else ()))
@@ -66,15 +71,17 @@ class SharedTile(Still, Study):
 
     @property
     def _first(self) -> float:
-        """The first row and column of the results, in both directions."""
+        """First row and first column of the results, in cells of the page."""
         return self.size + GAP
 
     @property
     def _at(self) -> int:
-        """The first row and column of the block, and how far its tiles have moved along."""
+        """First row and column of the block within the results; its tiles have moved along
+        as far."""
         return self.side * ((self.size // self.side - 1) // 2)
 
     def _matrices(self) -> Iterator[Mark]:
+        """Yield the three matrices with their names, and the block of results."""
         n, first, block = self.size, self._first, (self._at, self._at)
         yield Rects(_cells(0, first, n, n), "grid")
         yield Rects(_cells(first, 0, n, n), "grid")
@@ -87,14 +94,15 @@ class SharedTile(Still, Study):
             yield ChartText(*at, strings.get(f"tile.{key}"), 13, dx=dx, dy=dy, bold=True)
 
     def _tiles(self) -> Iterator[Mark]:
-        """The tiles, framed: beside the block and above it, as far along as each other."""
+        """Yield both tiles with their frames: one left of the block, one above it, each moved
+        equally far."""
         at, side, first = self._at, self.side, self._first
         for x, y, paint in ((at, first + at, WEIGHTS), (first + at, at, MATRIX)):
             yield Rects(_cells(x, y, side, side), paint, edge=0.4)
             yield Rect(x, x + side, y, y + side, "rule")
 
     def _value(self) -> Iterator[Mark]:
-        """One value of the matrix, and the results that it is part of."""
+        """Yield one marked value of the matrix's tile, and the results that it is part of."""
         x = self._first + self._at + self.side // 2
         y = self._first + self._at
         for top, count in ((self._at + self.side // 2, 1), (y, self.side)):
@@ -102,7 +110,7 @@ class SharedTile(Still, Study):
 
 
 def _cells(x: float, y: float, wide: int, high: int) -> list[Place]:
-    """Cells beside and below each other."""
+    """Return the rectangles of ``wide`` x ``high`` cells from a corner on."""
     inset = 0.06
     return [
         (x + i + inset, x + i + 1 - inset, y + j + inset, y + j + 1 - inset)
@@ -112,10 +120,21 @@ def _cells(x: float, y: float, wide: int, high: int) -> list[Place]:
 
 
 def shared_tile(side: int = 4, size: int = 8, served: bool = True) -> SharedTile:
-    """A product of matrices of ``size``·``size`` values, whose blocks share tiles of
-    ``side``·``side``; where it is ``served``, with the results that one value is part of.
+    """Draw a matrix product whose blocks of results share tiles in shared memory.
+
+    Args:
+        side: rows and columns of a tile, in values; it divides ``size``.
+        size: rows and columns of each matrix, in values; 2 to 16.
+        served: also mark one value of a tile, and the results that it is part of.
+
+    Returns:
+        A still picture; ``print`` shows its text.
 
     Raises:
         InputError: sides that are no whole numbers, or a tile that does not divide the matrix.
+
+    >>> view = memlab.views.shared_tile(side=4, size=8)
+    >>> view.sentences[-1]
+    'In all, 2 blocks below each other load it: 2 times, instead of 8.'
     """
     return SharedTile(side, size, served)

@@ -38,10 +38,10 @@ from memlab.step.tensor import Role
 WARP = 32
 """Threads that access memory together."""
 SECTOR, LINE = 32, 128
-"""Bytes."""
+"""Bytes of a sector and of a line."""
 FP32 = 4
 CELLS = LINE // FP32
-"""Values of a line."""
+"""Number of values of a line."""
 LOAD, STORE = SIDES = "load", "store"
 ROW, COLUMN = ORDERS = "row", "column"
 STRIDES = (1, 2, 4)
@@ -50,16 +50,20 @@ PITCH, ROOM = 9, 56
 SECTORS, VALUES, GAP = LINE // SECTOR, SECTOR // FP32, 1
 """Sectors of a line, values of a sector, and what is free between two sectors, in values."""
 NARROW = 700
-"""Below it the stores stand below the loads."""
+"""Pixels of a page below which the stores stand below the loads."""
 PAINT = {LOAD: PAINTS[Role.FEATURE_MAP], STORE: PAINTS[Role.WORKSPACE]}
 """A layer lowers a map into its workspace."""
 Place = tuple[float, float, float, float]
 
 
 def moved(addresses: Iterable[int]) -> int:
-    """Bytes that move: each sector that a value lies in, once; values of 4 or 8 B cross no border.
+    """Bytes that move between memory and a warp: every 32-byte sector with an accessed value, once.
 
-    ``addresses`` are bytes from the beginning of an array. CUDA lets it begin at a line.
+    The values have 4 or 8 bytes and cross no border of a sector.
+
+    Args:
+        addresses: first byte of each value, from the beginning of an array, which CUDA lets begin
+            at a line of 128 B.
 
     >>> moved([0, 4, 40])
     64
@@ -72,8 +76,12 @@ def moved(addresses: Iterable[int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """``number`` counts in the warp. ``load`` and ``store`` are the bytes at which its values begin
-    in the image and in the matrix; what lies in the padding is not loaded."""
+    """A thread of a warp: its number in the warp, its value of the lowered matrix, and what it
+    accesses.
+
+    ``load`` and ``store`` are byte addresses in the image and in the matrix; ``load`` is None in
+    the padding, which is not loaded.
+    """
 
     number: int
     c: int
@@ -87,8 +95,8 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class MemoryLine:
-    """128 B of an array: the byte where they begin, the cells that are accessed, and by which
-    threads."""
+    """A line of 128 B of an array: its first byte, the values accessed in it, and the threads that
+    do."""
 
     start: int
     cells: tuple[int, ...]
@@ -96,35 +104,35 @@ class MemoryLine:
 
     @property
     def sectors(self) -> tuple[int, ...]:
-        """Which of its 4 sectors move."""
+        """Numbers of those of its 4 sectors that move."""
         return tuple(sorted({cell * FP32 // SECTOR for cell in self.cells}))
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The loads of a warp, or its stores: threads, and the byte that each of them accesses."""
+    """Either the loads of a warp or its stores: pairs of a thread's number and a byte address."""
 
     name: str
     accesses: tuple[tuple[int, int], ...]
 
     @property
     def addresses(self) -> list[int]:
-        """The bytes alone, in the order of the threads."""
+        """Byte addresses, in the order of the threads."""
         return [address for _, address in self.accesses]
 
     @property
     def moved(self) -> int:
-        """Bytes that move."""
+        """Bytes that move between memory and the warp."""
         return moved(self.addresses)
 
     @property
     def used(self) -> int:
-        """Bytes of them that a thread asked for."""
+        """Bytes that the threads ask for, each once."""
         return FP32 * len(set(self.addresses))
 
     @property
     def lines(self) -> list[MemoryLine]:
-        """The lines that are accessed, in the order of memory."""
+        """Accessed lines of 128 B, in the order of memory."""
         lines = []
         ordered = sorted((address, thread) for thread, address in self.accesses)
         for number, accesses in groupby(ordered, key=lambda access: access[0] // LINE):
@@ -135,7 +143,7 @@ class Side:
 
     @property
     def step(self) -> int | None:
-        """Bytes from the value of a thread to that of the next one; None where they differ."""
+        """Bytes from the value of one thread to that of the next; None where they differ."""
         apart = {after - before for before, after in pairwise(self.addresses)}
         return apart.pop() if len(apart) == 1 else None
 
@@ -149,8 +157,10 @@ class Side:
 
 @dataclass(frozen=True)
 class Warp:
-    """The warp of that number, counted from 0, of the threads that lower one image of a layer in an
-    order."""
+    """A warp that lowers a part of one image, in one order of threads.
+
+    ``number`` counts the warps of the image from 0.
+    """
 
     node: Node
     order: str
@@ -158,13 +168,13 @@ class Warp:
 
     @cached_property
     def threads(self) -> tuple[Thread, ...]:
-        """The threads of the warp that have a value to do."""
-        values = (_down if self.order == COLUMN else _along)(self.node, self.number)
+        """Threads of the warp that have a value to compute."""
+        values = (_in_columns if self.order == COLUMN else _in_rows)(self.node, self.number)
         return tuple(_thread(self.node, *value) for value in values)
 
     @cached_property
     def load(self) -> Side:
-        """Loads from the image."""
+        """Loads from the image; threads whose value lies in the padding have none."""
         return Side(LOAD, tuple((t.number, t.load) for t in self.threads if t.load is not None))
 
     @cached_property
@@ -174,28 +184,31 @@ class Warp:
 
     @property
     def sides(self) -> dict[str, Side]:
-        """Loads and stores, by name."""
+        """Loads and stores by name."""
         return {LOAD: self.load, STORE: self.store}
 
     @property
     def sentences(self) -> list[str]:
-        """Bytes that move for it, its first thread and its last, and why some access nothing."""
+        """Sentences on the bytes that move, on the first and the last thread, and on threads
+        without access."""
         order, costs = text_of(f"order.{self.order}"), " ".join(s.cost for s in self.sides.values())
         order = f"{order[0].upper()}{order[1:]}"
         names = ("number", "c", "ky", "kx", "oy", "ox")
         ends = (self.threads[0], self.threads[-1])
-        told = [text_of("thread", **{n: getattr(end, n) for n in names}) for end in ends]
+        threads = [text_of("thread", **{n: getattr(end, n) for n in names}) for end in ends]
         idle = WARP - len(self.threads)
         padding = len(self.threads) - len(self.load.accesses)
         few = [text_of(key, count=n) for key, n in (("idle", idle), ("padding", padding)) if n]
         return [text_of("which", order=order, number=f"{self.number:,}", costs=costs),
-                " ".join([*told, *few])]  # fmt: skip
+                " ".join([*threads, *few])]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class Warps:
-    """A warp in both orders, that lowers one image of a layer, drawn with its own stride or with
-    another. Its number counts from 0; without one, each order has a warp that no padding reaches.
+    """Two warps that lower one image of a layer: one in row order, one in column order.
+
+    The layer has its own stride or another one. ``number`` picks the warp, from 0; without it each
+    order shows a warp that no padding reaches.
     """
 
     network: Network
@@ -205,19 +218,19 @@ class Warps:
 
     @cached_property
     def node(self) -> Node:
-        """The layer that is drawn."""
+        """Layer that is drawn, with the chosen stride."""
         own = find(self.network, self.layer)
         layer = replace(conv(own), stride=self.stride)
         return replace(own, layer=layer, shape=layer.output(*own.input_shapes))
 
     @cached_property
     def last(self) -> int:
-        """The number of the last warp that both orders have."""
+        """Number of the last warp that both orders have."""
         return min(warps(self.node, order) for order in ORDERS) - 1
 
     @cached_property
     def orders(self) -> dict[str, Warp]:
-        """The warp in each order."""
+        """Warp in each order, by the name of the order."""
         return {
             order: Warp(self.node, order, inner(self.node, order) if self.number is None
                         else self.number)
@@ -226,26 +239,27 @@ class Warps:
 
     @property
     def row(self) -> Warp:
-        """Neighbours along a row of the lowered matrix."""
+        """Warp whose neighbouring threads are neighbours along a row of the lowered matrix."""
         return self.orders[ROW]
 
     @property
     def column(self) -> Warp:
-        """Neighbours down a column of it."""
+        """Warp whose neighbouring threads are neighbours down a column of the lowered matrix."""
         return self.orders[COLUMN]
 
     # -- in words -----------------------------------------------------------------------------
 
     @property
     def title(self) -> str:
-        """The layer, its settings, and how many warps there are."""
+        """Layer, its settings, its input's shape, and the number of the last warp."""
         settings, shape = self.node.layer.describe(), text(self.node.input_shapes[0])
         return text_of("title", network=self.network.title, layer=self.layer, settings=settings,
                    shape=shape, last=f"{self.last:,}")  # fmt: skip
 
     @property
     def headline(self) -> str:
-        """The finding, of the side with the larger ratio: ``'Column order moves 8 times ...'``."""
+        """Finding on loads or stores, whichever differ more: ``'Column order moves 8 times the
+        bytes ...'``."""
         moved = {name: [self.orders[order].sides[name].moved for order in ORDERS] for name in SIDES}
         ratios = {name: Fraction(max(both), min(both)) for name, both in moved.items() if all(both)}
         name = max(reversed(SIDES), key=lambda name: ratios.get(name, 0))
@@ -258,12 +272,12 @@ class Warps:
 
     @property
     def sentences(self) -> list[str]:
-        told = [sentence for warp in self.orders.values() for sentence in warp.sentences]
-        return [f"{self.headline}.", *told]
+        sentences = [sentence for warp in self.orders.values() for sentence in warp.sentences]
+        return [f"{self.headline}.", *sentences]
 
 
 def span(numbers: Sequence[int]) -> str:
-    """Numbers in a row as one: ``'0–2, 9–11'``."""
+    """Return numbers as text, with neighbours joined to ranges: ``'0–2, 9–11'``."""
     runs: list[list[int]] = []
     for number in sorted(set(numbers)):
         if runs and number == runs[-1][-1] + 1:
@@ -274,7 +288,7 @@ def span(numbers: Sequence[int]) -> str:
 
 
 def text_of(key: str, /, **values: object) -> str:
-    """A text about warps."""
+    """Return a text of this picture by its key."""
     return strings.get(f"warp.{key}", **values)
 
 
@@ -282,13 +296,15 @@ def text_of(key: str, /, **values: object) -> str:
 
 
 def matrix(node: Node) -> tuple[int, int, int]:
-    """The lowered matrix of one image: its rows, and the rows and columns of the output."""
+    """Return the rows of the lowered matrix of one image, and the height and width of the
+    output."""
     _, high, wide = node.shape
     return node.input_shapes[0][0] * conv(node).kernel ** 2, high, wide
 
 
 def warps(node: Node, order: str) -> int:
-    """Number of warps that lower one image; some have fewer than 32 values to do."""
+    """Return the number of warps that lower one image; some have fewer than 32 values to
+    compute."""
     rows, high, wide = matrix(node)
     if order == COLUMN:
         return -(-prod(matrix(node)) // WARP)
@@ -297,7 +313,8 @@ def warps(node: Node, order: str) -> int:
 
 
 def inner(node: Node, order: str) -> int:
-    """A warp that no padding reaches, where the image is large enough."""
+    """Return the number of a warp that no padding reaches, where the image is large enough
+    for one."""
     rows, high, wide = matrix(node)
     pad, x = conv(node).padding, lanes(node)
     across = -(-wide // x)
@@ -311,13 +328,16 @@ def inner(node: Node, order: str) -> int:
 
 
 def lanes(node: Node) -> int:
-    """Threads of a warp side by side in one row of the output: 32, or fewer where it is short, and
-    then the warp has several rows."""
+    """Return how many threads of a warp stand side by side in one row of the output.
+
+    That is 32, or a smaller power of two where the row is short; the warp then covers several rows.
+    """
     return min(WARP, 1 << (node.shape[2] - 1).bit_length())
 
 
-def _along(node: Node, warp: int) -> Iterator[tuple[int, int, int, int]]:
-    """Thread, row of the matrix, and place, for a grid (ox | oy | c·k·k)."""
+def _in_rows(node: Node, warp: int) -> Iterator[tuple[int, int, int, int]]:
+    """Yield thread, row of the matrix, oy and ox for a warp of a grid (ox | oy | c·k·k): row
+    order."""
     _, high, wide = matrix(node)
     x = lanes(node)
     across, down = -(-wide // x), -(-high * x // WARP)
@@ -329,8 +349,9 @@ def _along(node: Node, warp: int) -> Iterator[tuple[int, int, int, int]]:
             yield number, row, oy, ox
 
 
-def _down(node: Node, warp: int) -> Iterator[tuple[int, int, int, int]]:
-    """The same for threads in a line, the row of the matrix first."""
+def _in_columns(node: Node, warp: int) -> Iterator[tuple[int, int, int, int]]:
+    """Yield thread, row of the matrix, oy and ox for threads in one line, matrix rows first: column
+    order."""
     rows, high, wide = matrix(node)
     for number in range(WARP):
         place, row = divmod(WARP * warp + number, rows)
@@ -339,6 +360,7 @@ def _down(node: Node, warp: int) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _thread(node: Node, number: int, row: int, oy: int, ox: int) -> Thread:
+    """Return a thread of a warp with its place in the kernel and both addresses."""
     layer, (_, height, width) = conv(node), node.input_shapes[0]
     c, position = divmod(row, layer.kernel**2)
     ky, kx = divmod(position, layer.kernel)
@@ -354,12 +376,20 @@ def _thread(node: Node, number: int, row: int, oy: int, ox: int) -> Thread:
 
 
 def _warps(now: State, number: int | None = None) -> Warps:
+    """Return the warps that a state of the view shows, in both orders."""
     return Warps(now.network, now.layer, now.stride, number)
 
 
 class WarpMemory(View[Warps]):
-    """The loads and stores of a warp that lowers an image, on the lines of memory: with neighbours
-    along a row of the lowered matrix, and down a column."""
+    """Loads and stores of one warp that lowers an image, drawn on the lines of memory.
+
+    Two orders of threads stand side by side: neighbours along a row of the lowered matrix, and
+    neighbours down a column of it.
+
+    >>> view = memlab.views.warp_memory("vgg16", "conv1_2")
+    >>> view.rows.row.store.moved, view.rows.column.store.moved
+    (128, 1024)
+    """
 
     name, made_by, widest = "warp", "warp_memory", 820
     positional = ("network", "layer")
@@ -399,33 +429,33 @@ class WarpMemory(View[Warps]):
         return now.stride, now.warp
 
     def test_state(self, now: State) -> str:
-        rows = self.rows_of(now)
-        moved = (side.moved for order in rows.orders.values() for side in order.sides.values())
-        return "|".join(map(str, (now.stride, rows.row.number, *moved)))
+        warps = self.rows_of(now)
+        moved = (side.moved for order in warps.orders.values() for side in order.sides.values())
+        return "|".join(map(str, (now.stride, warps.row.number, *moved)))
 
     def says(self, scene: PageState) -> str:
         return self.rows_of(scene.now).sentences[0]
 
     def compose(self, scene: PageState) -> Page:
-        rows = self.rows_of(scene.now)
+        warps = self.rows_of(scene.now)
         was = self.rows_of(scene.previous) if scene.previous else None
-        said, listed = [f"{rows.title}.", *rows.sentences[1:]], scene.now.numbers
+        paragraphs, listed = [f"{warps.title}.", *warps.sentences[1:]], scene.now.numbers
         blocks = [
-            Paragraphs([[(rows.headline, True)]], 20, told=False, gap=3),
+            Paragraphs([[(warps.headline, True)]], 20, told=False, gap=3),
             Paragraphs(text_of("see"), 13, told=False),
-            _sides(scene.width, [_side(rows, was, name) for name in SIDES]),
-            Paragraphs([rows.sentences[0], *said], drawn=False),
-            Paragraphs(said, told=False, drawn=listed, gap=14),
-            _sides(scene.width, [_listed(rows, name, listed) for name in SIDES]),
+            _sides(scene.width, [_side(warps, was, name) for name in SIDES]),
+            Paragraphs([warps.sentences[0], *paragraphs], drawn=False),
+            Paragraphs(paragraphs, told=False, drawn=listed, gap=14),
+            _sides(scene.width, [_line_tables(warps, name, listed) for name in SIDES]),
         ]
-        return Page(rows.title, blocks, scene.width, self.says(scene), titled=False)
+        return Page(warps.title, blocks, scene.width, self.says(scene), titled=False)
 
 
 warp_memory = maker(WarpMemory)
 
 
 def _sides(width: float, sides: list[PageBlock]) -> PageBlock:
-    """Loads and stores, beside each other where there is room."""
+    """Return loads and stores beside each other, or below each other on a narrow page."""
     return SideBySide([(side, 1) for side in sides]) if width >= NARROW else Below(sides)
 
 
@@ -433,7 +463,7 @@ def _sides(width: float, sides: list[PageBlock]) -> PageBlock:
 
 
 def _side(sides: Warps, was: Warps | None, name: str) -> PageBlock:
-    """Bytes that move in each order, and line by line where."""
+    """Return the block of one side: the bytes that move in each order, and the lines of memory."""
     parts = []
     for order, warp in sides.orders.items():
         side, before = warp.sides[name], was.orders[order].sides[name] if was else None
@@ -451,7 +481,7 @@ def _side(sides: Warps, was: Warps | None, name: str) -> PageBlock:
 
 
 def _lines(side: Side, before: Side | None, gap: float) -> Chart:
-    """The lines of memory from the first to the last: what moves, and what of it is used."""
+    """Return a chart of memory lines, with the sectors that move and the values that are used."""
     lines, moves = side.lines, _sectors(side)
     still = [_cells(n, y, 0, VALUES) for y in range(len(lines)) for n in range(SECTORS)]
     used = [
@@ -460,15 +490,16 @@ def _lines(side: Side, before: Side | None, gap: float) -> Chart:
         for cell in line.cells
     ]
     marks: list[Mark] = [Rects(still, "grid"), Rects(used, PAINT[side.name], edge=0.4),
-                         Rects(moves, "rule"), *_told(side, lines)]  # fmt: skip
+                         Rects(moves, "rule"), *_line_facts(side, lines)]  # fmt: skip
     gone = [place for place in _sectors(before) if place not in moves] if before else []
     long = max(len(lines), 1)
     return Chart(Scale(0, CELLS + GAP * (SECTORS - 1)), Scale(long, 0), marks, PITCH * long,
                  left=1, right=ROOM, gap=gap, previous=[Rects(gone)] if gone else [])  # fmt: skip
 
 
-def _told(side: Side, lines: list[MemoryLine]) -> Iterator[Mark]:
-    """The words of each line; the first and the last thread, where each stores to its own line."""
+def _line_facts(side: Side, lines: list[MemoryLine]) -> Iterator[Mark]:
+    """Yield the fact of each line, and the first and last thread where each stores to a line of its
+    own."""
     for y, line in enumerate(lines):
         shares = {"sectors": len(line.sectors), "values": len(line.cells)}
         more = text_of("fact", **shares, threads=span(line.threads))
@@ -481,14 +512,15 @@ def _told(side: Side, lines: list[MemoryLine]) -> Iterator[Mark]:
 
 
 def _sectors(side: Side) -> list[Place]:
-    """Sectors that move."""
+    """Return the rectangles of all sectors that move."""
     return [
         _cells(sector, y, 0, VALUES) for y, line in enumerate(side.lines) for sector in line.sectors
     ]
 
 
 def _cells(sector: int, y: int, first: int, count: int) -> Place:
-    """Some values of a sector."""
+    """Return the rectangle of ``count`` values of a sector from value ``first`` on, in line
+    ``y``."""
     left = sector * (VALUES + GAP) + first
     return (left, left + count, y + 0.1, y + 0.8)
 
@@ -496,8 +528,9 @@ def _cells(sector: int, y: int, first: int, count: int) -> Place:
 # -- all numbers ----------------------------------------------------------------------------------
 
 
-def _listed(sides: Warps, name: str, drawn: bool) -> PageBlock:
-    """Every line of both orders: its byte, which sectors move (``'#..#'``), values and threads."""
+def _line_tables(sides: Warps, name: str, drawn: bool) -> PageBlock:
+    """Return tables of every line in both orders: first byte, moved sectors (``'#..#'``), values,
+    threads."""
     tables: list[PageBlock] = []
     for order, warp in sides.orders.items():
         rows = [

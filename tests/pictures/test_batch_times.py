@@ -28,7 +28,7 @@ def test_every_way_has_its_name_and_its_ends(name: str, gpu: Any) -> None:
         assert batches.way(each) in labels
         assert batches.ends(each) in labels
         for end in (each.batches[0], each.batches[-1]):
-            time, ratio = batches.each_sample(each, end), batches.against(each, end)
+            time, ratio = batches.time_per_sample(each, end), batches.against(each, end)
             assert f"{time} {ratio:>5} x" in text
     for sentence in batches.on_gpu(gpu):
         assert sentence in text

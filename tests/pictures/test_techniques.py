@@ -215,7 +215,7 @@ def test_every_technique_runs_as_planned_with_the_same_results():
         assert row.measured is not None
         assert (row.measured.nbytes, row.measured.residual) == (row.peak, 0)
         assert row.measured.other == ()
-        told = found.told(row)
+        told = found.row_texts(row)
         assert told["results"] == SAME_RESULTS
         assert (told["measured"], told["residual"]) == (f"{row.peak:,}", "0")
         assert line(found.text(), found.name(row))[8:10] == [str(row.peak), "0"]
@@ -248,7 +248,7 @@ def test_other_bits_are_seen():
 def test_what_does_not_fit_is_refused_before_anything_runs(monkeypatch):
     most = max(row.peak for row in shown("deep", 4).rows)
     monkeypatch.setattr(Cpu, "room", lambda self: Room(most - 1))
-    monkeypatch.setattr(compare, "_runs", lambda *_, **__: pytest.fail("it ran"))
+    monkeypatch.setattr(compare, "_timed_runs", lambda *_, **__: pytest.fail("it ran"))
     with pytest.raises(DoesNotFitError, match="refused before anything was allocated"):
         compare_techniques(step("deep"), 4, measure=True)
 

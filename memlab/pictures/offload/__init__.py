@@ -1,1 +1,1 @@
-"""Offload: feature maps that wait in host memory."""
+"""Pictures of offload: feature maps that wait in host memory."""

@@ -1,8 +1,8 @@
-"""A step whose maps wait in host memory, in seconds: who waits for which copy, and both memories.
+"""Timeline of a step whose feature maps wait in host memory: copies, waits, and both memories.
 
-Beside it stands the same step without offload. ``MemoryOverTime`` has the bytes of a memory by role
-over time, ``Copy`` each way of a map: under what it goes, how long it takes, how much of that
-compute hides.
+The step without offload stands beside it. ``MemoryOverTime`` has the bytes of one memory by role
+over time. ``Copy`` is one transfer of a map: the operation it starts with, how long it takes, and
+how much of that compute hides.
 """
 
 from __future__ import annotations
@@ -32,22 +32,25 @@ from memlab.techniques.in_place import in_place
 from memlab.techniques.offload import offload
 
 ALGORITHM = "implicit-gemm"
-"""Convolutions without a workspace: the plan depends on the maps alone."""
+"""Algorithm of convolutions without a workspace, so that the plan depends on the maps alone."""
 SEARCHED = ("dynamic", "best")
-"""Policies that look for what fits the budget."""
+"""Policies that search for maps within the budget."""
 SLOW = 0.2
-"""Where compute waits for more than this share of the time, that is what there is to say."""
+"""Share of the time that compute waits, from which the finding is about waiting."""
 LITTLE = 0.0005
-"""A share of the time that is none on the page."""
+"""Share of the time below which the page shows none."""
 
 Seconds = Floats
 Span = tuple[float, float]
 
 
 class Copy(NamedTuple):
-    """One way of a map: ``under`` is the operation with which it starts, ``hidden`` how many
-    seconds of it compute works, ``waits`` how many it stands still for it, ``needed`` the operation
-    that reads the map next, on the way back."""
+    """One transfer of a feature map over the link, to the host (``out``) or back.
+
+    ``under`` is the operation of compute with which it starts. ``hidden`` counts the seconds of the
+    transfer in which compute works, ``waits`` those in which compute stands still. ``needed`` is
+    the operation that reads the map next; empty on the way out.
+    """
 
     name: str
     out: bool
@@ -61,13 +64,15 @@ class Copy(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """On the link."""
+        """Seconds on the link."""
         return self.end - self.start
 
 
 class HostSlab(NamedTuple):
-    """A map in host memory: from the start of its way out to the end of its way back, above
-    ``low`` bytes of those that went before it."""
+    """A feature map in host memory, from the start of its copy out to the end of its copy back.
+
+    ``low`` counts the bytes of the maps that went before it, which lie below it in the picture.
+    """
 
     name: str
     nbytes: int
@@ -78,25 +83,29 @@ class HostSlab(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MemoryOverTime:
-    """Bytes of a memory by role, from each of some seconds on until the next one; the last is the
-    end of the step."""
+    """Bytes of one memory by role, between some seconds; the last second is the end of the step."""
 
     seconds: Seconds
     lines: dict[Role, Column]
 
     @cached_property
     def total(self) -> Column:
-        """Bytes of all roles together."""
+        """Bytes of all roles together, between each two seconds."""
         return sum(self.lines.values(), np.zeros(len(self.seconds) - 1, np.int64))
 
     def layers(self, last: float, count: int) -> list[MountainLayer[Role]]:
-        """The same over so many columns of time, up to a last second."""
+        """Return the bytes by role as layers over ``count`` columns of time, up to the second
+        ``last``."""
         return pile_over_time(self.lines, self.seconds[1:] * (count / last), count)
 
 
 @dataclass(frozen=True, eq=False)
 class OffloadTimeline(Study):
-    """A step under a policy at a batch, on a device and over a link, against a budget."""
+    """Timeline of a step under an offload policy, with the plain step beside it.
+
+    ``link`` is in bytes per second, ``budget`` in bytes of the device. ``plain`` and ``now`` are
+    the schedules without and with offload.
+    """
 
     network: Network
     optimizer: str
@@ -111,56 +120,56 @@ class OffloadTimeline(Study):
 
     @property
     def batch(self) -> int:
-        """Samples."""
+        """Samples of the mini-batch."""
         return self.now.batch
 
     @cached_property
     def peak(self) -> int:
-        """Bytes of the device."""
+        """Peak bytes of device memory."""
         return self.now.peak()
 
     @cached_property
     def plain_peak(self) -> int:
-        """Peak of the step without offload, in bytes."""
+        """Peak bytes of device memory of the step without offload."""
         return self.plain.peak()
 
     @cached_property
     def host(self) -> int:
-        """The most bytes in host memory."""
+        """Peak bytes of host memory."""
         return self.now.peak(HOST)
 
     @property
     def fits(self) -> bool:
-        """Whether the peak is within the budget."""
+        """True if the peak is within the budget."""
         return self.peak <= self.budget
 
     @property
     def card(self) -> str:
-        """The budget: ``'12 GB'``."""
+        """Budget in words: ``'12 GB'``."""
         return f"{self.budget / 1e9:.4g} GB"
 
     @property
     def longer(self) -> float:
-        """The share of the plain step's time that is added: 0.06 for 6 % more."""
+        """Added time as a share of the plain step's time: 0.06 for 6 % more."""
         return self.now.seconds / self.plain.seconds - 1
 
     @property
     def waiting(self) -> float:
-        """The share of the time for which compute stands still."""
+        """Share of the step's time for which compute stands still."""
         return self.now.stalled() / self.now.seconds
 
     @cached_property
     def waits(self) -> list[Span]:
-        """When compute stands still."""
-        return [(s.start - s.stall, s.start) for s in self._of(COMPUTE) if s.stall > 0]
+        """Start and end in seconds of each wait of compute, in the order of time."""
+        return [(s.start - s.stall, s.start) for s in self._slots_of(COMPUTE) if s.stall > 0]
 
     @cached_property
     def longest(self) -> list[Span]:
-        """The waits, the longest first."""
+        """Waits of compute, the longest first."""
         return sorted(self.waits, key=lambda wait: wait[0] - wait[1])
 
     def wait(self, span: Span) -> tuple[str, str]:
-        """The map whose copy ends with a wait, and the wait in words."""
+        """Return the map whose copy ends with a wait, and a sentence on that wait."""
         copy = min(self.copies, key=lambda copy: abs(copy.end - span[1]))
         return copy.name, text_of(
             "wait", seconds=duration(span[1] - span[0]), name=copy.name,
@@ -170,105 +179,112 @@ class OffloadTimeline(Study):
 
     @cached_property
     def copies(self) -> list[Copy]:
-        """Both ways of every map, in the order of time."""
+        """Copies of every map, out and back, in the order of time."""
         copies = [self._copy(at) for at, s in enumerate(self.now.slots) if s.op.stream in (OUT, IN)]
         return sorted(copies, key=lambda copy: (copy.start, copy.end))
 
     @cached_property
     def slabs(self) -> list[HostSlab]:
-        """The maps in host memory, those that went first at the bottom."""
+        """Feature maps in host memory, those that went first at the bottom."""
         slabs, low = [], 0
         for stay in sorted(self.now.stays(HOST), key=lambda stay: stay.start):
-            name = self._blocks[_base(stay.tensor)]
+            name = self._blocks[_base_name(stay.tensor)]
             slabs.append(HostSlab(name, stay.nbytes, stay.start, stay.end, low))
             low += stay.nbytes
         return slabs
 
     @property
     def nested(self) -> bool:
-        """Whether what went first comes back last, so that every map keeps its level."""
+        """True if the map that went first comes back last, so that every map keeps its level."""
         ends = [slab.end for slab in self.slabs]
         return ends == sorted(ends, reverse=True)
 
     @cached_property
     def on_device(self) -> MemoryOverTime:
-        """The device's memory."""
-        return filled(self.now, DEVICE)
+        """Device memory over time."""
+        return memory_over_time(self.now, DEVICE)
 
     @cached_property
     def plain_on_device(self) -> MemoryOverTime:
-        """Device memory of the step without offload, over time."""
-        return filled(self.plain, DEVICE)
+        """Device memory over time of the step without offload."""
+        return memory_over_time(self.plain, DEVICE)
 
     @cached_property
     def on_host(self) -> MemoryOverTime:
-        """The host's."""
-        return filled(self.now, HOST)
+        """Host memory over time."""
+        return memory_over_time(self.now, HOST)
 
     @cached_property
     def backward(self) -> float:
-        """When backward begins."""
-        return next(s.start for s in self._of(COMPUTE) if s.op.phase is Phase.BACKWARD)
+        """Second at which backward begins."""
+        return next(s.start for s in self._slots_of(COMPUTE) if s.op.phase is Phase.BACKWARD)
 
     @property
     def at_peak(self) -> str:
-        """The peak in words: its operation, and the largest map that is back before its time."""
+        """Sentence on the peak: its operation, and the largest map that is back before it is
+        needed."""
         second = float(self.on_device.seconds[int(self.on_device.total.argmax())])
-        slots = self._of(COMPUTE)
+        slots = self._slots_of(COMPUTE)
         under = next((s.op.name for s in slots if s.end > second), slots[-1].op.name)
-        told = text_of("at_peak", bytes=three_digits(self.peak), under=under)
+        sentence = text_of("at_peak", bytes=three_digits(self.peak), under=under)
         starts = {slot.op.name: slot.start for slot in slots}
         early = [copy for copy in self.copies if not copy.out and copy.end <= second
                  and starts.get(copy.needed, 0.0) > second]  # fmt: skip
         if not early:
-            return told
+            return sentence
         most = max(early, key=lambda copy: copy.nbytes)
-        return f"{told} " + text_of("early", name=most.name, bytes=three_digits(most.nbytes),
+        return f"{sentence} " + text_of("early", name=most.name, bytes=three_digits(most.nbytes),
                                 needed=most.needed)  # fmt: skip
 
     @cached_property
     def _blocks(self) -> dict[str, str]:
-        """The block of each map that moves: its name stays, where an operation in place renames
-        the map."""
-        moves = (slot.op for slot in self._of(OUT))
-        tensors = (next(iter(op.reads.values())) for op in moves)
-        return {_base(tensor): tensor.storage.name for tensor in tensors}
+        """Name of the storage of each map that moves, by the map's base name.
 
-    def _of(self, stream: str) -> list[TimedOperation]:
+        It stays the same where an operation in place renames the map.
+        """
+        moves = (slot.op for slot in self._slots_of(OUT))
+        tensors = (next(iter(op.reads.values())) for op in moves)
+        return {_base_name(tensor): tensor.storage.name for tensor in tensors}
+
+    def _slots_of(self, stream: str) -> list[TimedOperation]:
+        """Return the slots of one stream: compute, or copies in one direction."""
         return [slot for slot in self.now.slots if slot.op.stream == stream]
 
     def _copy(self, at: int) -> Copy:
+        """Return the copy that a slot of the schedule stands for."""
         slot = self.now.slots[at]
         out = slot.op.stream == OUT
         tensor = next(iter((slot.op.reads if out else slot.op.writes).values()))
-        beside = range(at - 1, -1, -1) if out else range(at + 1, len(self.now.slots))
-        under = next(self.now.slots[i].op for i in beside if self._computes(i))
+        nearest = range(at - 1, -1, -1) if out else range(at + 1, len(self.now.slots))
+        under = next(self.now.slots[i].op for i in nearest if self._computes(i))
         needed = "" if out else self._reader(at, tensor.storage.name)
-        busy = ((s.start, s.end) for s in self._of(COMPUTE))
+        busy = ((s.start, s.end) for s in self._slots_of(COMPUTE))
         return Copy(
-            self._blocks[_base(tensor)], out, tensor.storage.size.at(self.batch),
-            slot.start, slot.end, under.name, _shared((slot.start, slot.end), busy),
-            _shared((slot.start, slot.end), self.waits), needed,
+            self._blocks[_base_name(tensor)], out, tensor.storage.size.at(self.batch),
+            slot.start, slot.end, under.name, _overlap((slot.start, slot.end), busy),
+            _overlap((slot.start, slot.end), self.waits), needed,
         )  # fmt: skip
 
     def _computes(self, at: int) -> bool:
+        """Return whether a slot of the schedule computes."""
         return self.now.slots[at].op.stream == COMPUTE
 
     def _reader(self, at: int, storage: str) -> str:
-        """The first operation that reads a block after one of them."""
+        """Return the name of the first operation after a slot that reads a storage; empty without
+        one."""
         later = (slot.op for slot in self.now.slots[at + 1 :])
-        return next((op.name for op in later if storage in _reads(op)), "")
+        return next((op.name for op in later if storage in _storages_read(op)), "")
 
     # -- said -----------------------------------------------------------------------------------
 
     @property
     def title(self) -> str:
-        """Without its bold."""
+        """Finding without the asterisks around its bold part."""
         return self.finding.replace("*", "")
 
     @property
     def finding(self) -> str:
-        """Finding of the picture, its bold part between asterisks."""
+        """Finding in one sentence, its bold part between asterisks."""
         fits = "fits" if self.fits else "over"
         if not self.copies:
             return text_of(f"title.none_{fits}")
@@ -295,19 +311,20 @@ class OffloadTimeline(Study):
         ]  # fmt: skip
 
     def fact(self, name: str) -> str:
-        """All that there is to say of a map on its way."""
-        out, back = (self._way(name, out) for out in (True, False))
+        """Return a sentence on a map: its copy out and its copy back."""
+        out, back = (self._copy_of(name, out) for out in (True, False))
         return text_of(
             "copy", name=name, bytes=three_digits(out.nbytes), under=out.under,
             link=duration(out.seconds), hidden=duration(out.hidden),
             back=back.under, needed=back.needed,
         )  # fmt: skip
 
-    def _way(self, name: str, out: bool) -> Copy:
+    def _copy_of(self, name: str, out: bool) -> Copy:
+        """Return the copy of a map, out or back."""
         return next(copy for copy in self.copies if copy.name == name and copy.out is out)
 
     def lines(self) -> list[str]:
-        """Peaks, averages, seconds."""
+        """Return sentences on peaks, averages, budget and seconds, and on the two longest waits."""
         plain, now = self.plain, self.now
         lines = [text_of("twin.memory", peak=three_digits(self.peak),
                      plain=three_digits(self.plain_peak),
@@ -327,7 +344,7 @@ class OffloadTimeline(Study):
         return lines
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """A row for every copy, with its heads."""
+        """Return the heads and the rows of a table with one row for every copy."""
         heads = [text_of(f"head.{name}") for name in
                  ("map", "bytes", "way", "under", "link", "hidden", "waits", "needed")]  # fmt: skip
         return heads, [
@@ -345,7 +362,16 @@ def offloaded(
     network: Network, batch: int, policy: str, link: int, device: Device, optimizer: str,
     budget: int,
 ) -> OffloadTimeline:  # fmt: skip
-    """A step under a policy beside the plain one, both in place; ``link`` is in bytes per second.
+    """Return the timeline of a step under an offload policy, beside the plain one, both in place.
+
+    Args:
+        network: network to train.
+        batch: samples of the mini-batch.
+        policy: ``'none'``, or a policy of ``memlab.offload``.
+        link: bytes per second between both memories.
+        device: device whose figures time the operations.
+        optimizer: name of an optimizer.
+        budget: bytes of the device, for policies that search.
 
     Raises:
         InputError: an unknown policy or optimizer; a device without the figures that are needed; a
@@ -364,26 +390,28 @@ def offloaded(
 
 
 def plain_step(network: Network, optimizer: str) -> Step:
-    """The step without offload, in place."""
+    """Return the training step without offload, in place; its convolutions have no workspace."""
     return _step(network, optimizer, "none")
 
 
 @lru_cache(maxsize=8)
 def _step(network: Network, optimizer: str, policy: str) -> Step:
+    """Return the training step under a static policy, in place."""
     return in_place(offload(built_step(network, optimizer), policy))
 
 
 @lru_cache(maxsize=8)
 def built_step(network: Network, optimizer: str) -> Step:
-    """The step as it is built, not in place: its convolutions have no workspace."""
+    """Return the training step as it is built, not in place; its convolutions have no workspace."""
     return training_step(network, optimizer, algorithm=ALGORITHM)
 
 
 # -- bytes in seconds ------------------------------------------------------------------------------
 
 
-def filled(schedule: Schedule, memory: str) -> MemoryOverTime:
-    """The bytes of a memory by role; at each second as they are once all has changed then."""
+def memory_over_time(schedule: Schedule, memory: str) -> MemoryOverTime:
+    """Return the bytes of a memory by role over time; at each second, after everything that changes
+    then."""
     blocks = [*_blocks(schedule, memory)]
     roles, sizes, starts, ends = zip(*blocks, strict=True) if blocks else ((), (), (), ())
     seconds = np.unique([0.0, schedule.seconds, *starts, *ends])
@@ -393,7 +421,7 @@ def filled(schedule: Schedule, memory: str) -> MemoryOverTime:
 
 
 def _blocks(schedule: Schedule, memory: str) -> Iterator[tuple[Role, int, float, float]]:
-    """The role, the bytes, the first and the last second of every block of a memory."""
+    """Yield role, bytes, first and last second of every block of a memory, workspaces too."""
     for stay in schedule.stays(memory):
         yield stay.tensor.role, stay.nbytes, stay.start, stay.end
     for slot in schedule.slots:
@@ -403,17 +431,18 @@ def _blocks(schedule: Schedule, memory: str) -> Iterator[tuple[Role, int, float,
                 yield Role.WORKSPACE, size, slot.start, slot.end
 
 
-def _base(tensor: Tensor) -> str:
-    """The name of a map, wherever it is."""
+def _base_name(tensor: Tensor) -> str:
+    """Return the name of a map without the words that tell in which memory a copy of it is."""
     return tensor.name.removesuffix(" on the host").removesuffix(" back")
 
 
-def _shared(span: Span, others: Iterator[Span] | Sequence[Span]) -> float:
-    """Seconds of a span that lie in others, which do not meet."""
+def _overlap(span: Span, others: Iterator[Span] | Sequence[Span]) -> float:
+    """Return the seconds of a span that lie in other spans, which do not overlap each other."""
     return sum(max(0.0, min(span[1], end) - max(span[0], start)) for start, end in others)
 
 
-def _reads(op: Op) -> set[str]:
+def _storages_read(op: Op) -> set[str]:
+    """Return the names of the storages that an operation reads or updates."""
     return {tensor.storage.name for tensor in (*op.reads.values(), *op.updates.values())}
 
 
@@ -421,25 +450,26 @@ def _reads(op: Op) -> set[str]:
 
 
 def short(device: Device) -> str:
-    """Its title without the year, and without the words that many share."""
+    """Return a device's title without its year, and without words that many titles share."""
     title = device.title.partition(",")[0]
     return title.removeprefix("GeForce ").removeprefix("GTX ")
 
 
 def speed(link: int) -> str:
-    """``'12 GB/s'``."""
+    """Return a rate in bytes per second as text: ``'12 GB/s'``."""
     return f"{link / 1e9:.12g} GB/s"
 
 
 def _seconds(value: float) -> str:
+    """Return a duration as text, 0 s below a nanosecond."""
     return duration(value) if value >= 1e-9 else "0 s"
 
 
 def percent(part: float) -> str:
-    """``'6'``, and ``'0.4'`` where it is less than one."""
+    """Return a share in percent: ``'6'``, and with one decimal below one percent: ``'0.4'``."""
     return f"{100 * part:.0f}" if part >= 0.01 else f"{100 * part:.1f}"
 
 
 def text_of(key: str, **values: object) -> str:
-    """A text of the picture."""
+    """Return a text of the offload picture by its key."""
     return strings.get(f"offload.{key}", **values)

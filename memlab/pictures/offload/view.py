@@ -1,4 +1,4 @@
-"""Offload over time: what computes, what is copied under it, and both memories in seconds."""
+"""View of offload over time: operations, the copies under them, and both memories."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ SPEEDS = tuple(
 
 @cache
 def networks() -> dict[str, str]:
-    """Titles of the zoo by name: of what has a convolution, so that there is a map to move."""
+    """Return titles by name of the networks of the zoo."""
     return {name: network_of(name).title for name in zoo.ZOO}
 
 
 def devices() -> dict[str, str]:
-    """Titles of the machines whose figures say how long a step in fp32 takes, by name."""
+    """Return titles by name of the devices whose figures time a step in fp32."""
     return {
         name: short(device)
         for name, device in hardware.DEVICES.items()
@@ -46,27 +46,34 @@ def devices() -> dict[str, str]:
 def of_networks(
     titles: Callable[[], Mapping[str, str]] = networks, default: str = "vgg16", **given: Any
 ) -> ByName:
-    """The setting of the network; ``titles`` are those that are offered, by name."""
+    """Return the setting of the network.
+
+    Args:
+        titles: returns the titles of the networks that are offered, by name.
+        default: name of the network when none is given.
+        **given: other arguments of the setting.
+    """
     return ByName(lambda now: titles(), doc="a name of ``memlab.zoo``, or a network of yours",
                   default=default, check=named_or_given, code="plain",
-                  write=lambda rows: repr(name_of(rows)), **given)  # fmt: skip
+                  write=lambda network: repr(name_of(network)), **given)  # fmt: skip
 
 
 def of_devices(**given: Any) -> ByName:
-    """The setting of the device."""
+    """Return the setting of the device."""
     return ByName(lambda now: devices(), doc="a machine by name (``memlab.hardware``), or a file",
                   default="titan x", check=hardware.find,
-                  write=lambda rows: repr(rows.name), **given)  # fmt: skip
+                  write=lambda device: repr(device.name), **given)  # fmt: skip
 
 
 def of_batches(default: int, **given: Any) -> Range:
-    """The setting of the batch."""
+    """Return the setting of the mini-batch size."""
     return Range(1, 1_000_000, doc="the mini-batch size", default=default, code="always",
                  stops=tuple(2**n for n in range(11)), **given)  # fmt: skip
 
 
 def of_links(way: str, **given: Any) -> Range:
-    """The setting of the link that bytes go over on their ``way``."""
+    """Return the setting of a link in bytes per second; ``way`` says in words between which
+    memories."""
     return Range(1, 10**15, default=lambda now: now.device.wire.speed,
                  check=lambda given: hardware.link(given).speed,
                  doc=f'bytes per second {way}, ``"12 GB/s"`` or ``"PCIe 4.0 x16"``; those of the '
@@ -75,20 +82,25 @@ def of_links(way: str, **given: Any) -> Range:
 
 
 def of_memories(**given: Any) -> Typed[int]:
-    """The setting of the card's memory."""
+    """Return the setting of the card's memory in bytes."""
     return Typed(doc="the bytes of the card; those of the device if not given",
                  default=lambda now: now.device.room, check=units.parse, follows=["device"],
                  stands=True, **given)  # fmt: skip
 
 
 def of_optimizers() -> Select[str]:
-    """The setting of the optimizer."""
+    """Return the setting of the optimizer."""
     titles = {name: optimizers.title(name) for name in optimizers.OPTIMIZERS}
     return Select(titles, default="sgd", doc=optimizers.ONE_OF, place="more")
 
 
 class Offloaded(SteadyView[OffloadTimeline]):
-    """A step whose maps wait in host memory: compute and copies over time, and both memories."""
+    """Step whose feature maps wait in host memory: operations, copies and both memories in time.
+
+    >>> view = memlab.views.offload("vgg16", batch=64, policy="all")
+    >>> view.peak, view.rows.plain_peak
+    (3829857348, 5090399300)
+    """
 
     name, made_by = "offload", "offload"
     positional = ("network", "batch", "policy")
@@ -96,7 +108,7 @@ class Offloaded(SteadyView[OffloadTimeline]):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "surprise": {"policy": "all"}, "break": {"link": "3 GB/s"}
     }  # fmt: skip
-    """More maps go, and the peak stays; a link that is too slow."""
+    """All maps move, and the peak stays; and a link that is too slow."""
 
     policy = Select(
         ("none", "conv", "all", "dynamic", "best"), default="conv", code="always",
@@ -142,19 +154,19 @@ class Offloaded(SteadyView[OffloadTimeline]):
         return now.replace(chosen="", pinned="")
 
     def test_state(self, now: State) -> str:
-        rows = self.rows_of(now)
-        return "|".join(map(str, (now.network.name, now.batch, now.policy, now.link, rows.peak,
-                                  rows.host, f"{rows.now.seconds:.6f}")))  # fmt: skip
+        timeline = self.rows_of(now)
+        return "|".join(map(str, (now.network.name, now.batch, now.policy, now.link, timeline.peak,
+                                  timeline.host, f"{timeline.now.seconds:.6f}")))  # fmt: skip
 
     def says(self, scene: PageState) -> str:
-        rows, place = self.rows_of(scene.now), self._place(scene.now)
+        timeline, place = self.rows_of(scene.now), self._place(scene.now)
         if place and not scene.news:
-            return focus.sentence(rows, place)
-        return f"{rows.title}. {rows.sentences[0]}"
+            return focus.sentence(timeline, place)
+        return f"{timeline.title}. {timeline.sentences[0]}"
 
     def on_action(self, now: State, name: str, value: Any) -> State | None:
-        rows, here = self.rows_of(now), self._place(now)
-        if name == "choose" and focus.known(rows, str(value)):
+        timeline, here = self.rows_of(now), self._place(now)
+        if name == "choose" and focus.known(timeline, str(value)):
             return now.replace(chosen="" if value == here else value)
         if name != "key":
             return None
@@ -162,16 +174,16 @@ class Offloaded(SteadyView[OffloadTimeline]):
             return now.replace(pinned="" if here == now.pinned else here)
         if value == "Escape":
             return now.replace(chosen="") if here else now.replace(pinned="")
-        return now.replace(chosen=focus.moved(rows, here, value))
+        return now.replace(chosen=focus.moved(timeline, here, value))
 
     def compose(self, scene: PageState) -> Page:
-        now, rows = scene.now, self.rows_of(scene.now)
-        pinned = focus.known(rows, now.pinned)
-        shown = OffloadPageInputs(rows, now.room, self._place(now), pinned, scene.width)
-        return page(shown, self.says(scene))
+        now, timeline = scene.now, self.rows_of(scene.now)
+        pinned = focus.known(timeline, now.pinned)
+        inputs = OffloadPageInputs(timeline, now.room, self._place(now), pinned, scene.width)
+        return page(inputs, self.says(scene))
 
     def _place(self, now: State) -> str:
-        """Place in focus, where it is still there."""
+        """Return the place in focus; empty where the timeline has it no more."""
         return focus.known(self.rows_of(now), now.chosen)
 
 

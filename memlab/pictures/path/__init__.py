@@ -1,1 +1,1 @@
-"""The data path: disk, RAM, pinned memory, device."""
+"""Picture of the data path: disk, RAM, pinned memory, device."""

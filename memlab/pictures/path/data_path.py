@@ -1,8 +1,8 @@
-"""The data path in seconds: what waits in each station at a moment, and for what compute waits.
+"""Data path from disk to device in seconds: batches in each station, and compute's waits.
 
-A batch has a letter. It is read from the disk into RAM, converted into pinned memory, copied over
-the link to the device, and computed on. ``Visit`` is a batch in a place of a station, from the
-start of what writes it there to the end of what reads it there last.
+Each batch has a letter. It is read from the disk into RAM, converted into pinned memory, copied
+over the link to the device, and computed on. A ``Visit`` is a batch in one place of a station, from
+the start of the operation that writes it there to the end of the last one that reads it.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from memlab.step.storage import HOST
 from memlab.step.tensor import Tensor
 
 BUFFERS = (0, 1, 2, 4)
-"""Numbers of places in pinned memory; without a buffer there is one, as with one."""
+"""Numbers of places in pinned memory; 0 means one place and one thread for everything."""
 BATCHES = len(ascii_uppercase)
 KEPT = 32
-"""So many ways are kept."""
+"""Number of paths that are cached."""
 RAM, PINNED, CARD = "ram", "pinned", "device"
 
 Span = tuple[float, float]
 
 
 class Job(NamedTuple):
-    """One operation on a batch: it is read, converted, linked or computed on."""
+    """One operation on a batch: read, convert or copy, link, or compute; times in seconds."""
 
     kind: str
     batch: int
@@ -45,7 +45,10 @@ class Job(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """A batch in a place: filled from ``start`` to ``full``, there until ``end``."""
+    """A batch in a place of a station: it fills from ``start`` to ``full`` and stays until ``end``.
+
+    ``uses`` are the spans in which the device computes on it.
+    """
 
     batch: int
     start: float
@@ -55,8 +58,11 @@ class Visit(NamedTuple):
 
 
 class Filling(NamedTuple):
-    """A place at a moment: the batch in it, how much of it is there already, and whether the device
-    computes on it."""
+    """State of a place at a moment: its batch (None if empty) and the part of it that is there
+    already.
+
+    ``used`` is True while the device computes on it.
+    """
 
     tensor: Tensor
     batch: int | None
@@ -66,8 +72,11 @@ class Filling(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DataPath:
-    """The way of the batches of a network to a device; ``others`` are the same way with other
-    numbers of buffers."""
+    """Data path of a network's batches to a device; ``others`` has it for every number of buffers.
+
+    ``rates`` are bytes per second of disk, host and link; ``augment`` names who converts images to
+    fp32: ``'host'`` or ``'device'``.
+    """
 
     network: Network
     device: Device
@@ -80,22 +89,22 @@ class DataPath:
 
     @property
     def buffers(self) -> int:
-        """Places in pinned memory; 0 is one thread for all."""
+        """Number of places in pinned memory; 0 where one thread does everything in turn."""
         return self.path.buffers
 
     @property
     def batch(self) -> int:
-        """Images."""
+        """Images of a mini-batch."""
         return self.path.batch
 
     @cached_property
     def jobs(self) -> list[Job]:
-        """Every operation, in the order of the step."""
+        """Operations on all batches, in the order of the schedule."""
         return [_job(slot) for slot in self.path.schedule.slots]
 
     @cached_property
     def by_batch(self) -> list[dict[str, Job]]:
-        """Operations of each batch by kind."""
+        """Operations of each batch, by kind."""
         jobs_by_batch: list[dict[str, Job]] = [
             {} for _ in range(1 + max(job.batch for job in self.jobs))
         ]
@@ -105,12 +114,12 @@ class DataPath:
 
     @cached_property
     def events(self) -> list[float]:
-        """Every second at which an operation starts or ends."""
+        """Seconds at which an operation starts or ends, in order."""
         return sorted({round(end, 12) for job in self.jobs for end in (job.start, job.end)})
 
     @cached_property
     def stalls(self) -> list[tuple[int, float, float]]:
-        """Batches that compute stands still for, with start and end."""
+        """Waits of compute: the batch it waits for, start and end in seconds."""
         stalls, free = [], 0.0
         for job in self.jobs:
             if job.lane != COMPUTE:
@@ -122,13 +131,13 @@ class DataPath:
 
     @property
     def ceases(self) -> bool:
-        """Whether compute waits for the first batch alone."""
+        """True if compute waits for the first batch alone."""
         after = sum(end - start for batch, start, end in self.stalls if batch)
         return after < LITTLE * self.jobs[-1].end
 
     @cached_property
     def visits(self) -> dict[Tensor, list[Visit]]:
-        """Batches that come to each place, one after the other."""
+        """Visits of batches to each place, one after the other."""
         slots: dict[Tensor, dict[int, list[TimedOperation]]] = {}
         for slot, job in zip(self.path.schedule.slots, self.jobs, strict=True):
             for tensor in slot.op.touched():
@@ -139,37 +148,39 @@ class DataPath:
         }
 
     def station(self, name: str) -> list[Tensor]:
-        """The places of RAM, of pinned memory or of the device."""
+        """Return the places of a station: ``'ram'``, ``'pinned'`` or ``'device'``."""
         return [tensor for tensor in self.visits if _where(tensor) == name]
 
     def reserved(self, name: str) -> int:
-        """Bytes of all places of a station, full or not."""
+        """Return the bytes of all places of a station, full or empty."""
         return sum(tensor.storage.size.at(self.batch) for tensor in self.station(name))
 
     def held(self, name: str, moment: float) -> list[Filling]:
-        """The places of a station at a moment."""
+        """Return the state of each place of a station at a moment in seconds."""
         return [self._filling(tensor, moment) for tensor in self.station(name)]
 
     def _filling(self, tensor: Tensor, moment: float) -> Filling:
-        now = moment + 1e-12
+        """Return the state of a place at a moment."""
+        second = moment + 1e-12
         for visit in self.visits[tensor]:
-            if visit.start <= now < visit.end:
+            if visit.start <= second < visit.end:
                 part = min(1.0, (moment - visit.start) / max(visit.full - visit.start, 1e-15))
-                used = any(start <= now < end for start, end in visit.uses)
+                used = any(start <= second < end for start, end in visit.uses)
                 return Filling(tensor, visit.batch, max(part, 0.0), used)
         return Filling(tensor, None, 0.0, used=False)
 
     def waiting_on_disk(self, moment: float) -> list[int]:
-        """Batches whose reading has not begun."""
+        """Return the batches that are not read yet at a moment in seconds."""
         return [job.batch for job in self.jobs if job.kind == "read" and job.start > moment + 1e-12]
 
     def busy(self, moment: float) -> str:
-        """The letter of the batch that is computed on, or that compute waits for."""
+        """Return the letter of the batch that the device computes on, or that it waits for."""
         works = (job for job in self.jobs if job.kind == "compute")
         return letter(next((j.batch for j in works if j.end > moment + 1e-12), 0))
 
     def waiting(self, moment: float) -> str:
-        """For what compute stands still, in words; empty where it does not."""
+        """Return a sentence on the wait of compute at a moment; empty where
+        compute does not wait."""
         for batch, start, end in self.stalls:
             if start <= moment + 1e-12 < end:
                 return text_of("wait", seconds=duration(end - start), batch=letter(batch))
@@ -179,23 +190,25 @@ class DataPath:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Seconds that each operation on a batch takes."""
+        """Seconds of each operation on a batch, by kind."""
         return {kind: job.end - job.start for kind, job in self.by_batch[0].items()}
 
     @property
     def pipes(self) -> list[str]:
-        """The operations between two stations: read, convert or copy, link."""
+        """Kinds of the operations between two stations: read, convert or copy, link."""
         return [kind for kind, job in self.by_batch[0].items() if job.lane != COMPUTE]
 
     @property
     def slowest(self) -> str:
-        """The pipe that a batch takes longest to pass."""
+        """Kind of the operation between two stations that takes a batch longest."""
         return max(self.pipes, key=self.seconds.__getitem__)
 
     @property
     def limit(self) -> str:
-        """Part that takes longer for a batch than compute does, if any: the disk, the host
-        that converts, the loader that does both, or the link."""
+        """Part of the path that takes longer for a batch than compute does; empty where none does.
+
+        It is the disk, the host that converts, the loader that does both, or the link.
+        """
         seconds = self.seconds
         work = sum(seconds[kind] for kind in seconds if kind not in self.pipes)
         host = sum(seconds[kind] for kind in ("copy", "convert") if kind in self.pipes)
@@ -209,7 +222,7 @@ class DataPath:
 
     @property
     def fewest(self) -> int:
-        """The fewest buffers that are as fast on the page."""
+        """Smallest number of buffers with the same displayed images per second."""
         rate = images(self.path)
         return min(count for count, other in self.others.items() if images(other) == rate)
 
@@ -217,12 +230,12 @@ class DataPath:
 
     @property
     def title(self) -> str:
-        """Without its bold."""
+        """Finding without the asterisks around its bold part."""
         return self.finding.replace("*", "")
 
     @property
     def finding(self) -> str:
-        """Finding, its bold part between asterisks."""
+        """Finding in one sentence, its bold part between asterisks."""
         now, none = images(self.path), images(self.others[0])
         values = {"many": text_of(f"many.{self.buffers}"), "now": now, "none": none,
                   "waits": percent(self.path.waits)}  # fmt: skip
@@ -246,7 +259,7 @@ class DataPath:
 
     @property
     def _price(self) -> str:
-        """Cost of the buffers, and whether fewer would do."""
+        """Sentence on the bytes of the buffers, and on whether fewer would do."""
         fewest = self.fewest
         if not fewest:
             return text_of("see.without")
@@ -263,14 +276,15 @@ class DataPath:
                     device=short(self.device))]  # fmt: skip
 
     def fact(self, batch: int) -> str:
-        """All that there is to say of a batch on its way."""
+        """Return a sentence on a batch: when it is read, on the device, and computed."""
         jobs = self.by_batch[batch]
         at = self.second
         return text_of("fact", read=at(jobs["read"].start), until=at(jobs["read"].end),
                    there=at(jobs["link"].end), end=at(jobs["compute"].end))  # fmt: skip
 
     def lines(self, moment: float) -> list[str]:
-        """The settings, the rates, the bytes, and the moment."""
+        """Return sentences on the settings, the rates, the bytes of the stations,
+        and on a moment."""
         seconds, path = self.seconds, self.path
         return [
             text_of("twin.settings", network=self.network.title, batch=f"{self.batch:,}",
@@ -287,33 +301,38 @@ class DataPath:
         ]  # fmt: skip
 
     def _places(self, name: str) -> list[str]:
-        """Places of a station by size: ``'2 x 77,070,336'``."""
+        """Return the places of a station by size: ``'2 x 77,070,336'``."""
         sizes = [tensor.storage.size.at(self.batch) for tensor in self.station(name)]
         return [f"{sizes.count(size)} x {units.exact(size)}" for size in dict.fromkeys(sizes)]
 
     def at(self, moment: float) -> str:
-        """Places of the batches at a moment, in words."""
+        """Return a sentence on the batches in each station at a moment in seconds."""
         parts = []
         for name in (RAM, PINNED, CARD):
-            here = [_named(job) for job in self.held(name, moment) if job.batch is not None]
+            here = [
+                _named(filling) for filling in self.held(name, moment) if filling.batch is not None
+            ]
             parts.append(
                 text_of(f"here.{name}", batches=", ".join(here) or text_of("here.nothing"))
             )
         return text_of("here.at", moment=self.second(moment), parts="; ".join(parts))
 
     def second(self, moment: float) -> str:
-        """All in one unit: ``'0.880 s'``."""
+        """Return a moment as text, in one unit for the whole path: ``'0.880 s'``."""
         unit = "s" if self.turn > 0.1 else "ms" if self.turn > 1e-4 else "µs"
         return f"{moment / SECONDS[unit]:,.3f} {unit}"
 
     @property
     def turn(self) -> float:
-        """Seconds from one batch to the next where one thread does everything in turn: no number
-        of buffers changes it."""
+        """Seconds from one batch to the next where one thread does everything in turn.
+
+        The number of buffers does not change it.
+        """
         return self.others[0].seconds_each
 
     def table(self, until: float) -> tuple[list[str], list[list[str]]]:
-        """Heads and rows: times of the batches that are read before a second."""
+        """Return heads and rows of the times of the batches that are read before the second
+        ``until``."""
         waited = {batch: end - start for batch, start, end in self.stalls}
         kinds = list(self.seconds)
         heads = [
@@ -337,16 +356,26 @@ def data_path_of(
     network: Network, batch: int, buffers: int, augment: str, disk: int, host: int, link: int,
     device: Device,
 ) -> DataPath:  # fmt: skip
-    """The way of a network's batches, with every number of buffers; rates in bytes per second.
+    """Return the data path of a network's batches, planned for every number of buffers.
 
-    The step is trained by SGD, in place, its convolutions by implicit products. The last ways are
-    kept, and the seconds of their steps.
+    The step is trained by SGD, in place, its convolutions by implicit products. The last paths are
+    cached, and so are the seconds of their steps.
+
+    Args:
+        network: network that reads images.
+        batch: images of a mini-batch.
+        buffers: places in pinned memory: 0, 1, 2 or 4.
+        augment: ``'host'`` or ``'device'``, where images become fp32.
+        disk: bytes per second that the disk reads.
+        host: bytes per second that a thread of the host reads and writes.
+        link: bytes per second between host and device.
+        device: device that computes.
 
     Raises:
         InputError: a network that reads no images; a device without the figures that are needed.
     """
-    key = (network, batch, augment, device, disk, host, link)
-    paths = _PATHS.of(key, lambda: _paths(*key))
+    inputs = (network, batch, augment, device, disk, host, link)
+    paths = _PATHS.of(inputs, lambda: _paths(*inputs))
     rates = {"disk": disk, "host": host, "link": link}
     return DataPath(network, device, augment, rates, paths[buffers], paths)
 
@@ -354,10 +383,10 @@ def data_path_of(
 def _paths(
     network: Network, batch: int, augment: str, device: Device, disk: int, host: int, link: int
 ) -> dict[int, PathPlan]:
-    """Ways by the number of buffers."""
+    """Return the planned path for each number of buffers."""
     step = plain_step(network, "sgd")
-    paths = (network, batch, device)
-    seconds = {"compute": _SECONDS.of(paths, lambda: clock(step, batch, device).seconds)}
+    inputs = (network, batch, device)
+    seconds = {"compute": _SECONDS.of(inputs, lambda: clock(step, batch, device).seconds)}
     return {
         buffers: data_path(step, batch, buffers, augment, disk, host, link, device, BATCHES,
                            seconds)
@@ -369,22 +398,24 @@ _PATHS, _SECONDS = RecentResults(KEPT), RecentResults(KEPT)
 
 
 def _job(slot: TimedOperation) -> Job:
+    """Return the operation of a slot, whose name ends with the number of its batch."""
     kind, _, batch = slot.op.name.rpartition(" ")
     return Job(kind, int(batch), slot.start, slot.end, slot.op.stream)
 
 
 def _visit(batch: int, slots: list[TimedOperation]) -> Visit:
+    """Return the visit of a batch to a place from the operations that touch it there."""
     uses = tuple((s.start, s.end) for s in slots if s.op.stream == COMPUTE)
     return Visit(batch, slots[0].start, slots[0].end, max(slot.end for slot in slots), uses)
 
 
 def _reserved(path: PathPlan) -> int:
-    """Bytes of all places but those of the disk."""
+    """Return the bytes of all places of a path but those of the disk."""
     return sum(station.reserved for station in path.stations)
 
 
 def _where(tensor: Tensor) -> str:
-    """The station that a place belongs to."""
+    """Return the name of the station that a place belongs to."""
     if tensor.storage.memory != HOST:
         return CARD
     return RAM if tensor.name.startswith("RAM") else PINNED
@@ -394,32 +425,34 @@ def _where(tensor: Tensor) -> str:
 
 
 def letter(batch: int) -> str:
-    """The name of a batch: ``'A'``."""
+    """Return the letter that names a batch: ``'A'``."""
     return ascii_uppercase[batch]
 
 
 def images(path: PathPlan) -> str:
-    """Images in a second: ``'514'``."""
+    """Return the images per second of a path as text: ``'514'``."""
     rate = path.images_per_second
     return f"{rate:,.0f}" if rate >= 99.5 else f"{rate:.3g}"
 
 
 def percent(part: float) -> str:
-    """``'37'``, ``'2.5'``, ``'0'``."""
+    """Return a share in percent as text: ``'37'``, ``'2.5'``, ``'0'``."""
     if part < LITTLE:
         return "0"
     return f"{100 * part:.0f}" if part >= 0.0995 else f"{100 * part:.1f}"
 
 
-def _named(held: Filling) -> str:
-    """A batch, and whether it is in use or on its way."""
-    assert held.batch is not None
-    name = letter(held.batch)
-    if held.used:
+def _named(filling: Filling) -> str:
+    """Return the letter of a place's batch, with words if it is in use or partly there."""
+    assert filling.batch is not None
+    name = letter(filling.batch)
+    if filling.used:
         return text_of("here.used", batch=name)
-    return name if held.part >= 1 else text_of("here.part", batch=name, part=percent(held.part))
+    return (
+        name if filling.part >= 1 else text_of("here.part", batch=name, part=percent(filling.part))
+    )
 
 
 def text_of(key: str, **values: object) -> str:
-    """A text of the picture."""
+    """Return a text of the data path by its key."""
     return strings.get(f"path.{key}", **values)

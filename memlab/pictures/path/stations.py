@@ -1,4 +1,4 @@
-"""The stations of the data path: the bytes that wait in each at a moment, and the pipes."""
+"""Stations of the data path at a moment, with their batches as squares, and pipes between them."""
 
 from __future__ import annotations
 
@@ -23,18 +23,17 @@ from memlab.pictures.values.number_text import duration, three_digits
 from memlab.step.tensor import Role, Tensor
 
 TURNS = 2.1
-"""So many batches, of which one follows the other, are in the picture at least; twice as many at
-first."""
+"""Batches, one after the other, that the picture holds at least; twice as many at first."""
 PLACE = 0.42
-"""The share of the axis at which the moment stands that nobody has chosen."""
+"""Share of the axis at which the moment stands where none is chosen."""
 LIGHT, DARK = Paint("currentColor", 0.20), Paint("currentColor", 0.36)
-"""Fills of what is read, and of what is done with it."""
+"""Fills of reading, and of all that follows."""
 SHARES = (0.20, 0.17, 0.27, 0.36)
-"""Shares of disk, RAM, pinned memory and device, in what the pipes leave."""
+"""Shares of disk, RAM, pinned memory and device in the width without the pipes."""
 LEAST, MOST = 64, 96
-"""Length of a pipe, in pixels."""
+"""Shortest and longest pipe, in pixels."""
 SIDE, LARGEST = 0.09, 62
-"""The side of a batch in fp32: a share of what the pipes leave, and at most so many pixels."""
+"""Side of a batch in fp32: a share of the width without the pipes, and at most so many pixels."""
 ROOM = 60
 """Pixels of a station above and below two rows of batches."""
 
@@ -43,8 +42,8 @@ FULL = Paint("currentColor", 0.9)
 INPUT = PAINTS[Role.INPUT]
 TRIANGLE = "M-6-7L7 0L-6 7Z"
 PER_GB, THIN, WIDE = 4.0, 1.2, 16
-"""Pixels of a pipe for each gigabyte in a second beside the largest batches, its least thickness,
-and that from which on it has a triangle."""
+"""Pixels of a pipe's thickness for each GB/s beside the largest batches, its least thickness,
+and the thickness from which it has a triangle."""
 APART = 8.0
 """Pixels from one row of batches to the next."""
 
@@ -54,8 +53,12 @@ Span = tuple[float, float]
 
 @dataclass(frozen=True)
 class PathLayout:
-    """A path on a page so many pixels wide; there is ``room`` for so many nanoseconds, and in a
-    square for so many bytes. ``before`` is the state that was seen before this one."""
+    """Data path laid out on a page ``width`` pixels wide, at a moment.
+
+    ``room`` has the nanoseconds that the axis of time holds, and the bytes that the largest square
+    holds. ``before`` is the path that was shown before this one. ``chosen`` is the number of the
+    batch in focus.
+    """
 
     data_path: DataPath
     room: tuple[int, ...]
@@ -66,12 +69,12 @@ class PathLayout:
 
     @cached_property
     def time(self) -> Time:
-        """The axis of time."""
+        """Axis of time."""
         return Time(self.room[0], self.width)
 
     @property
     def now(self) -> float:
-        """The second that is shown above."""
+        """Second that the stations show: the chosen one, or one at a fixed share of the axis."""
         last = min(self.time.x.last, self.data_path.jobs[-1].end)
         return PLACE * last if self.moment is None else min(self.moment, self.time.x.last)
 
@@ -79,12 +82,12 @@ class PathLayout:
 
     @property
     def pipe(self) -> float:
-        """Length of each of the three pipes."""
+        """Length of each of the three pipes, in pixels."""
         return min(max(0.095 * self.width, LEAST), MOST)
 
     @cached_property
     def spans(self) -> list[Span]:
-        """The left and the right end of each station."""
+        """Left and right end of each station, in pixels."""
         room, left, spans = self.width - 3 * self.pipe - 1, 0.5, []
         for share in SHARES:
             spans.append((left, left + share * room))
@@ -98,22 +101,24 @@ class PathLayout:
 
     @property
     def tall(self) -> float:
-        """Height of a station."""
+        """Height of a station, in pixels."""
         return 2 * self.side + ROOM
 
     def square(self, place: Tensor) -> float:
-        """The side of a place: its area is its bytes, as far as there is room."""
+        """Return the side of a place's square in pixels; its area shows its bytes, up to the
+        largest square."""
         nbytes = place.storage.size.at(self.data_path.batch)
         return self.side * sqrt(min(nbytes / self.room[1], 1))
 
 
 def largest(data_path: DataPath) -> int:
-    """The bytes of a batch as the device computes on it."""
+    """Return the bytes of a batch as the device computes on it."""
     return data_path.station(CARD)[-1].storage.size.at(data_path.batch)
 
 
-def told(data_path: DataPath, batch: int, place: Tensor | None = None) -> Fact:
-    """Fact of a batch: its bytes in a place, or as the device computes on it, and its times."""
+def fact_of_batch(data_path: DataPath, batch: int, place: Tensor | None = None) -> Fact:
+    """Return the fact of a batch: its bytes in a place (on the device without
+    one), and its times."""
     place = place or data_path.station(CARD)[-1]
     return Fact(text_of("batch", name=letter(batch)), place.formula(data_path.batch),
                 place.storage.size.at(data_path.batch), more=data_path.fact(batch))  # fmt: skip
@@ -122,64 +127,66 @@ def told(data_path: DataPath, batch: int, place: Tensor | None = None) -> Fact:
 # -- stations --------------------------------------------------------------------------------------
 
 
-def stations(shown: PathLayout) -> Chart:
-    """Disk, RAM, pinned memory and device, with pipes between them."""
+def stations(layout: PathLayout) -> Chart:
+    """Return the chart of disk, RAM, pinned memory and device, with pipes between them."""
     names = ("disk", RAM, PINNED, CARD)
-    marks: list[Mark] = [*_pipes(shown)]
-    for name, span in zip(names, shown.spans, strict=True):
-        marks += _station(shown, name, span)
-    words = [_words(shown, name) for name in names]
-    return Chart(Scale(0, shown.width), Scale(shown.tall, 0), marks, shown.tall, left=0, right=0,
+    marks: list[Mark] = [*_pipes(layout)]
+    for name, span in zip(names, layout.spans, strict=True):
+        marks += _station(layout, name, span)
+    words = [_words(layout, name) for name in names]
+    return Chart(Scale(0, layout.width), Scale(layout.tall, 0), marks, layout.tall, left=0, right=0,
                  above=22, told=words, name=text_of("stations"), gap=8)  # fmt: skip
 
 
-def _words(shown: PathLayout, name: str) -> str:
-    """A station in words."""
-    said = f"{text_of(name)}: {text_of(f'holds.{name}')}"
-    return f"{said}." if name == "disk" else f"{said}, {texts.plain(_bytes_of(shown, name))}."
+def _words(layout: PathLayout, name: str) -> str:
+    """Return the text of a station: its name, its contents, and its bytes."""
+    text = f"{text_of(name)}: {text_of(f'holds.{name}')}"
+    return f"{text}." if name == "disk" else f"{text}, {texts.plain(_bytes_of(layout, name))}."
 
 
-def _bytes_of(shown: PathLayout, name: str) -> list[tuple[str, bool]]:
-    return [(f"{_short(shown.data_path.reserved(name))} ", True), (text_of("reserved"), False)]
+def _bytes_of(layout: PathLayout, name: str) -> list[tuple[str, bool]]:
+    """Return the reserved bytes of a station as words, the number in bold."""
+    return [(f"{_short(layout.data_path.reserved(name))} ", True), (text_of("reserved"), False)]
 
 
 def _short(nbytes: int) -> str:
-    """Three digits, and two of what is less than 100: ``'19 MB'``."""
+    """Return bytes without decimals, or with two digits below 10 of a unit: ``'19 MB'``."""
     unit = three_digits(nbytes).rpartition(" ")[2]
     value = nbytes / units.UNITS[unit]
     return f"{value:.0f} {unit}" if value >= 9.5 else f"{value:.2g} {unit}"
 
 
-def _station(shown: PathLayout, name: str, span: Span) -> Iterator[Mark]:
+def _station(layout: PathLayout, name: str, span: Span) -> Iterator[Mark]:
+    """Yield a station: its frame, its name, its batches and its bytes."""
     left, right = span
-    yield Rect(left, right, 0.5, shown.tall - 0.5, "rule faint", radius=5)
+    yield Rect(left, right, 0.5, layout.tall - 0.5, "rule faint", radius=5)
     yield ChartText(left, 0, text_of(name), 13, dy=-7, bold=True)
     note, top = text_of(f"holds.{name}"), 8
     if texts.width(note, 11) < right - left - 12:
         top = 22
         yield ChartText(left, 0, note, 11, dx=7, dy=16, dim=True)
     if name == "disk":
-        yield from _on_disk(shown, span)
+        yield from _on_disk(layout, span)
         return
-    reserved = _reserved(shown, name, span)
-    bottom = shown.tall - (24 if len(reserved) == 1 else 36)
-    rows = _rows(shown, name, span, (top + bottom) / 2)
+    reserved = _reserved(layout, name, span)
+    bottom = layout.tall - (24 if len(reserved) == 1 else 36)
+    rows = _rows(layout, name, span, (top + bottom) / 2)
     for row in rows:
         for place in row:
-            yield from _square(shown, place)
+            yield from _square(layout, place)
     if name == CARD:
         if len(rows) > 1:
             yield from _converted(rows[0][0], span)
-        yield from _states(shown, rows[-1], span)
+        yield from _states(layout, rows[-1], span)
     yield from reserved
 
 
-def _reserved(shown: PathLayout, name: str, span: Span) -> list[ChartText]:
-    """The bytes of a station at its bottom, in two lines where one is too long."""
-    (left, right), low, said = span, shown.tall, _bytes_of(shown, name)
-    if texts.measure(said, 12) < right - left - 10:
-        return [ChartText(left, low, said, 12, dx=7, dy=-8)]
-    (amount, _), (word, _) = said
+def _reserved(layout: PathLayout, name: str, span: Span) -> list[ChartText]:
+    """Return the bytes of a station as words at its bottom, on two lines where one is too long."""
+    (left, right), low, text = span, layout.tall, _bytes_of(layout, name)
+    if texts.measure(text, 12) < right - left - 10:
+        return [ChartText(left, low, text, 12, dx=7, dy=-8)]
+    (amount, _), (word, _) = text
     return [ChartText(left, low, amount.strip(), 12, dx=5, dy=-20, bold=True),
             ChartText(left, low, word, 11, dx=5, dy=-7, dim=True)]  # fmt: skip
 
@@ -188,7 +195,7 @@ def _reserved(shown: PathLayout, name: str, span: Span) -> list[ChartText]:
 
 
 class ImagePlace(NamedTuple):
-    """A place at a moment: its middle, and half of its side."""
+    """State of a place at a moment, with its square: middle and half of its side, in pixels."""
 
     held: Filling
     x: float
@@ -196,62 +203,71 @@ class ImagePlace(NamedTuple):
     half: float
 
 
-def _rows(shown: PathLayout, name: str, span: Span, middle: float) -> list[list[ImagePlace]]:
-    """Places of one size beside each other, at most two in a row, the smaller ones above."""
+def _rows(layout: PathLayout, name: str, span: Span, middle: float) -> list[list[ImagePlace]]:
+    """Return the squares of a station: equal sizes beside each other, at most two in a row, small
+    ones above."""
     sizes: dict[str, list[Filling]] = {}
-    for held in shown.data_path.held(name, shown.now):
-        sizes.setdefault(held.tensor.format.name, []).append(held)
+    for filling in layout.data_path.held(name, layout.now):
+        sizes.setdefault(filling.tensor.format.name, []).append(filling)
     rows = [size[i : i + 2] for size in sizes.values() for i in range(0, len(size), 2)]
-    halves = [shown.square(row[0].tensor) / 2 for row in rows]
-    y, rects = middle - sum(halves) - APART * (len(rows) - 1) / 2, []
+    halves = [layout.square(row[0].tensor) / 2 for row in rows]
+    y, squares = middle - sum(halves) - APART * (len(rows) - 1) / 2, []
     for row, half in zip(rows, halves, strict=True):
-        pitch = min((span[1] - span[0]) / len(row), 1.7 * shown.side)
+        pitch = min((span[1] - span[0]) / len(row), 1.7 * layout.side)
         first = sum(span) / 2 - pitch * (len(row) - 1) / 2
-        rects.append([ImagePlace(held, first + pitch * index, y + half, half)
-                      for index, held in enumerate(row)])  # fmt: skip
+        squares.append([ImagePlace(filling, first + pitch * index, y + half, half)
+                      for index, filling in enumerate(row)])  # fmt: skip
         y += 2 * half + APART
-    return rects
+    return squares
 
 
-def _square(shown: PathLayout, place: ImagePlace, pressed: bool = True) -> Iterator[Mark]:
-    """A place: dashed where it is empty, filled from below, with a thick frame in use; ``pressed``
-    takes the pointer where it is empty too."""
-    held, x, y, half = place
+def _square(layout: PathLayout, place: ImagePlace, pressed: bool = True) -> Iterator[Mark]:
+    """Yield a place: dashed if empty, filled from below, with a thick frame while it is in use.
+
+    Args:
+        layout: layout of the page.
+        place: place with its square.
+        pressed: True if the whole square takes the pointer.
+    """
+    filling, x, y, half = place
     box = x - half, x + half, y - half, y + half
-    if held.part < 1:
+    if filling.part < 1:
         yield Rect(*box, "before")
-    if held.tensor.storage.size.at(shown.data_path.batch) > shown.room[1]:
+    if filling.tensor.storage.size.at(layout.data_path.batch) > layout.room[1]:
         yield OpenEdge(x - half, x + half, at=y - half)
-    if held.batch is None:
+    if filling.batch is None:
         return
-    fact, send = told(shown.data_path, held.batch, held.tensor), ("choose", letter(held.batch))
-    full = x - half, x + half, y + half - 2 * half * held.part, y + half
+    fact, send = (
+        fact_of_batch(layout.data_path, filling.batch, filling.tensor),
+        ("choose", letter(filling.batch)),
+    )
+    full = x - half, x + half, y + half - 2 * half * filling.part, y + half
     yield Rect(*full, INPUT, fact=fact, send=send)
-    if held.used:
+    if filling.used:
         yield Rect(*box, "limit")
-    if held.batch == shown.chosen:
+    if filling.batch == layout.chosen:
         yield Rect(*box, "rule", inset=-4, radius=3)
     size = 13 if half > 11 else 11
     yield ChartText(
-        x, y, letter(held.batch), size, "middle", dy=0.36 * size, bold=True, chip=half > 11
+        x, y, letter(filling.batch), size, "middle", dy=0.36 * size, bold=True, chip=half > 11
     )
     if pressed:
         yield Rect(*box, "target", fact=fact, send=send)
 
 
-def _on_disk(shown: PathLayout, span: Span) -> Iterator[Mark]:
-    """The next batches, as many as there is room for."""
+def _on_disk(layout: PathLayout, span: Span) -> Iterator[Mark]:
+    """Yield the next batches on the disk, as many as there is room for."""
     left, right = span
-    raw = shown.data_path.station(RAM)[0]
-    side = shown.square(raw)
+    raw = layout.data_path.station(RAM)[0]
+    side = layout.square(raw)
     pitch = max(side + 9, 20)
     across, down = min(max(int((right - left - 4) / pitch), 1), 3), 2
-    waiting = shown.data_path.waiting_on_disk(shown.now)[: across * down]
-    x0, y0 = (left + right - pitch * (across - 1)) / 2, shown.tall / 2 - pitch / 2
+    waiting = layout.data_path.waiting_on_disk(layout.now)[: across * down]
+    x0, y0 = (left + right - pitch * (across - 1)) / 2, layout.tall / 2 - pitch / 2
     for index, batch in enumerate(waiting):
         x, y = x0 + pitch * (index % across), y0 + pitch * (index // across)
         place = ImagePlace(Filling(raw, batch, 1, used=False), x, y, side / 2)
-        yield from _square(shown, place, pressed=False)
+        yield from _square(layout, place, pressed=False)
     if waiting:
         yield ChartText((left + right) / 2, y0 + 1.5 * pitch, text_of("and_so_on"), 11, "middle",
                    dy=12,
@@ -259,50 +275,52 @@ def _on_disk(shown: PathLayout, span: Span) -> Iterator[Mark]:
 
 
 def _converted(place: ImagePlace, span: Span) -> Iterator[Mark]:
-    """Words beside what came in bytes: it becomes fp32 here."""
+    """Yield words beside a place of bytes on the device, where the batch becomes fp32."""
     x = sum(span) / 2 + place.half + 8
     for number, key in enumerate(("convert", "convert_more")):
-        said = text_of(f"pipe.{key}")
-        if texts.width(said, 11) < span[1] - x - 4:
-            yield ChartText(x, place.y - 3 + 13 * number, said, 11, dim=True)
+        text = text_of(f"pipe.{key}")
+        if texts.width(text, 11) < span[1] - x - 4:
+            yield ChartText(x, place.y - 3 + 13 * number, text, 11, dim=True)
 
 
-def _states(shown: PathLayout, row: list[ImagePlace], span: Span) -> Iterator[Mark]:
-    """Words below the places of the device: the batch in use, the next, or none."""
-    if shown.data_path.waiting(shown.now):
+def _states(layout: PathLayout, row: list[ImagePlace], span: Span) -> Iterator[Mark]:
+    """Yield words below the places of the device: the batch in use, the next one, or that compute
+    waits."""
+    if layout.data_path.waiting(layout.now):
         low = row[0].y + row[0].half
         yield ChartText(
             sum(span) / 2, low, text_of("compute_waits"), 12, "middle", dy=16, bold=True
         )
         return
-    for held, x, y, half in row:
-        if held.used:
+    for filling, x, y, half in row:
+        if filling.used:
             yield ChartText(x, y + half, text_of("in_use"), 12, "middle", dy=16, bold=True)
-        elif held.batch is not None and held.part >= 1:
+        elif filling.batch is not None and filling.part >= 1:
             yield ChartText(x, y + half, text_of("next"), 12, "middle", dy=16)
 
 
 # -- pipes ----------------------------------------------------------------------------------------
 
 
-def _pipes(shown: PathLayout) -> Iterator[Mark]:
-    """Pipes as thick as their rate; the slowest one in full ink."""
-    spans = [(left[1], right[0]) for left, right in pairwise(shown.spans)]
-    rates = shown.data_path.rates
+def _pipes(layout: PathLayout) -> Iterator[Mark]:
+    """Yield pipes as thick as their rate; the slowest one is darker."""
+    spans = [(left[1], right[0]) for left, right in pairwise(layout.spans)]
+    rates = layout.data_path.rates
     for name, kind, span in zip(
-        ("disk", "host", "link"), shown.data_path.pipes, spans, strict=True
+        ("disk", "host", "link"), layout.data_path.pipes, spans, strict=True
     ):
-        yield from _pipe(shown, kind, rates[name], span)
+        yield from _pipe(layout, kind, rates[name], span)
 
 
-def _pipe(shown: PathLayout, kind: str, rate: int, span: Span) -> Iterator[Mark]:
-    slow = kind == shown.data_path.slowest
-    x, y = sum(span) / 2, shown.tall / 2
-    wanted = rate / 1e9 * PER_GB * shown.side / LARGEST
-    thick = min(max(wanted, THIN), shown.tall - 66)
+def _pipe(layout: PathLayout, kind: str, rate: int, span: Span) -> Iterator[Mark]:
+    """Yield a pipe with its rate and the kind of its operation."""
+    slow = kind == layout.data_path.slowest
+    x, y = sum(span) / 2, layout.tall / 2
+    wanted = rate / 1e9 * PER_GB * layout.side / LARGEST
+    thick = min(max(wanted, THIN), layout.tall - 66)
     fact = Fact(f"{text_of(f'pipe.{kind}')}, {speed(rate)}",
                 more=text_of("pipe.takes",
-                    seconds=duration(shown.data_path.seconds[kind])))  # fmt: skip
+                    seconds=duration(layout.data_path.seconds[kind])))  # fmt: skip
     if wanted > thick:  # it is thicker than the picture
         for edge in (y - thick / 2, y + thick / 2):
             yield Rule(y=edge, span=span, look="before thin", crossed=True)
@@ -310,8 +328,8 @@ def _pipe(shown: PathLayout, kind: str, rate: int, span: Span) -> Iterator[Mark]
     yield Rect(*span, y - thick / 2, y + thick / 2, look, edge=0, fact=fact)
     if thick > WIDE:
         yield Glyph(x, y, TRIANGLE, marker=">")
-    said = speed(rate)  # in one line, or in one for the number and one for its unit
-    lines = [said] if texts.width(said, 12, slow) <= span[1] - span[0] - 6 else said.split(" ")
+    text = speed(rate)  # in one line, or in one for the number and one for its unit
+    lines = [text] if texts.width(text, 12, slow) <= span[1] - span[0] - 6 else text.split(" ")
     for number, line in enumerate(reversed(lines)):
         yield ChartText(x, y - thick / 2, line, 12, "middle", dy=-7 - 14 * number, bold=slow)
     below = [

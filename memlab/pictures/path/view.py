@@ -1,4 +1,5 @@
-"""The data path: what waits in disk, RAM, pinned memory and device, and who waits for whom."""
+"""View of the data path: batches that wait in disk, RAM, pinned memory and device, and compute's
+waits."""
 
 from __future__ import annotations
 
@@ -39,7 +40,15 @@ from memlab.pictures.path.data_path import (
     letter,
     text_of,
 )
-from memlab.pictures.path.stations import DARK, LIGHT, TURNS, PathLayout, largest, stations, told
+from memlab.pictures.path.stations import (
+    DARK,
+    LIGHT,
+    TURNS,
+    PathLayout,
+    fact_of_batch,
+    largest,
+    stations,
+)
 from memlab.pictures.values.step_recipe import name_of, network_of
 from memlab.strings import gettext as _
 
@@ -49,10 +58,10 @@ LINKS = (.5, 1, 2, 3, 4, 6, 8, 12, 16, 25, 32)  # fmt: skip
 """Gigabytes per second at which the sliders stop."""
 KEYS = ("ArrowLeft", "ArrowRight", "Home", "End", "KeyW", "ArrowUp", "ArrowDown", "Escape")
 LOOKS: dict[str, Paint | str] = {"empty": "edge before", "read": LIGHT, "other": DARK, "wait": WAIT}
-"""Looks that no word stands beside."""
+"""Looks that the legend explains, by the names of their texts."""
 DROP = "M-5-7h10l-5 8Z"
 TALL, APART, FOOT = 31, 15, 23
-"""Pixels: of a lane, between both, and below them."""
+"""Pixels: height of a lane, distance of both lanes, and room below them."""
 HIGH = FOOT + 2 * TALL + APART
 LOADER, WORK = (FOOT + TALL + APART, HIGH), (FOOT, FOOT + TALL)
 LETTER = 13
@@ -64,8 +73,10 @@ LETTER = 13
 
 @dataclass(eq=False)
 class RateSlider(Range):
-    """Gigabytes per second, on a slider with a box. Kept in whole bytes per second; a number, or a
-    text without a unit, is in GB/s."""
+    """Setting of a rate on a slider with a box, kept in whole bytes per second.
+
+    A number, or a text without a unit, is in GB/s.
+    """
 
     def allowed(self, given: Any, now: State) -> int:
         value = given
@@ -92,10 +103,19 @@ class RateSlider(Range):
 
 
 def _gigabytes(rate: int) -> str:
+    """Return bytes per second as a number of GB/s."""
     return f"{rate / GB:.9g}"
 
 
 def _rate(usual: Any, stops: tuple[float, ...], doc: str, **given: Any) -> RateSlider:
+    """Return a slider of a rate.
+
+    Args:
+        usual: default in GB/s, or a function of the state that returns bytes per second.
+        stops: rates in GB/s at which the slider stops.
+        doc: description of the setting.
+        **given: other arguments of the setting.
+    """
     return RateSlider(
         1, 10**15, default=usual, stops=tuple(round(stop * GB) for stop in stops), box=True,
         doc=doc, code=given.pop("code", "always"), write=_gigabytes,
@@ -105,7 +125,7 @@ def _rate(usual: Any, stops: tuple[float, ...], doc: str, **given: Any) -> RateS
 
 @cache
 def networks() -> dict[str, str]:
-    """Titles by name of the networks of the zoo that read images."""
+    """Return titles by name of the networks of the zoo that read images."""
     networks_by_name = {name: network_of(name) for name in zoo.ZOO}
     return {
         name: network.title
@@ -115,8 +135,14 @@ def networks() -> dict[str, str]:
 
 
 class DataPathView(SteadyView[DataPath]):
-    """The way of the images to the device: the bytes that wait in each station, and when compute
-    waits for them."""
+    """Images on their way from disk to device: bytes in each station, and the waits of compute.
+
+    >>> view = memlab.views.path("googlenet", batch=128, buffers=2)
+    >>> view.rows.reserved("pinned")
+    154140672
+    >>> view.rows.title
+    'Two buffers: compute never waits again: 546 images/s, not 338'
+    """
 
     name, made_by = "path", "path"
     classes = "memlab-view memlab-path"
@@ -125,7 +151,7 @@ class DataPathView(SteadyView[DataPath]):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "surprise": {"buffers": 2}, "break": {"buffers": 2, "disk": 0.05}
     }  # fmt: skip
-    """The device never waits again; a disk that no buffer makes faster."""
+    """Two buffers, so that the device does not wait; and a disk so slow that no buffer helps."""
 
     buffers = Select(
         BUFFERS, default=0, code="always", few=True,
@@ -178,64 +204,70 @@ class DataPathView(SteadyView[DataPath]):
         return now.replace(moment=None, chosen="")
 
     def test_state(self, now: State) -> str:
-        rows = self.rows_of(now)
+        data_path = self.rows_of(now)
         return "|".join(map(str, (
             now.network.name, now.batch, now.buffers, now.disk, now.link, now.augment,
-            f"{rows.path.images_per_second:.3f}", f"{rows.path.waits:.4f}",
-            f"{self._shown(self.scene()).now:.6f}", now.chosen,
+            f"{data_path.path.images_per_second:.3f}", f"{data_path.path.waits:.4f}",
+            f"{self._path_layout(self.scene()).now:.6f}", now.chosen,
         )))  # fmt: skip
 
     def says(self, scene: PageState) -> str:
-        rows, shown = self.rows_of(scene.now), self._shown(scene)
-        told = [] if shown.moment is None else [rows.at(shown.now), rows.waiting(shown.now)]
-        told += [] if shown.chosen is None else [rows.fact(shown.chosen)]
-        if told and not scene.news:
-            return " ".join(filter(None, told))
-        return f"{rows.title}. {rows.sentences[0]}"
+        data_path, layout = self.rows_of(scene.now), self._path_layout(scene)
+        sentences = (
+            []
+            if layout.moment is None
+            else [data_path.at(layout.now), data_path.waiting(layout.now)]
+        )
+        sentences += [] if layout.chosen is None else [data_path.fact(layout.chosen)]
+        if sentences and not scene.news:
+            return " ".join(filter(None, sentences))
+        return f"{data_path.title}. {data_path.sentences[0]}"
 
     def on_action(self, now: State, name: str, value: Any) -> State | None:
-        shown = self._shown(self.scene())
+        layout = self._path_layout(self.scene())
         if name == "moment":
             step = min(max(int(real_number("moment", value, 0)), 0), 999)
-            return now.replace(moment=(step + 0.5) / 1000 * shown.time.x.last)
+            return now.replace(moment=(step + 0.5) / 1000 * layout.time.x.last)
         if name == "choose" and value in tuple(ascii_uppercase):
             return now.replace(chosen="" if value == now.chosen else value)
         if name == "key" and value in ("ArrowUp", "ArrowDown", "Escape"):
-            return now.replace(chosen=_beside(shown, now.chosen, value))
+            return now.replace(chosen=_next_batch(layout, now.chosen, value))
         if name == "key" and value in KEYS:
-            return now.replace(moment=_moment(shown, value))
+            return now.replace(moment=_moment(layout, value))
         return None
 
     def compose(self, scene: PageState) -> Page:
-        shown, data_path = self._shown(scene), self.rows_of(scene.now)
-        heads, rows = data_path.table(shown.time.x.last)
+        layout, data_path = self._path_layout(scene), self.rows_of(scene.now)
+        heads, rows = data_path.table(layout.time.x.last)
         blocks: list[PageBlock] = [
             Paragraphs([emphasized(data_path.finding)], 20),
-            Paragraphs(_sentences(shown), 13, gap=3),
-            stations(shown),
-            lanes(shown),
+            Paragraphs(_sentences(layout), 13, gap=3),
+            stations(layout),
+            lanes(layout),
             Key([(look, text_of(f"key.{name}")) for name, look in LOOKS.items()], 11, gap=2),
             Paragraphs(data_path.notes, 11, dim=True, gap=6),
-            Paragraphs(data_path.lines(shown.now), drawn=False, gap=1),
+            Paragraphs(data_path.lines(layout.now), drawn=False, gap=1),
             Table(heads, rows, "<" * len(heads), drawn=False, gap=1),
         ]
-        return Page(data_path.title, blocks, shown.width, self.says(scene), titled=False)
+        return Page(data_path.title, blocks, layout.width, self.says(scene), titled=False)
 
-    def _shown(self, scene: PageState) -> PathLayout:
-        rows, now = self.rows_of(scene.now), scene.now
+    def _path_layout(self, scene: PageState) -> PathLayout:
+        """Return the layout of the path on a page, at the chosen moment and with the batch in
+        focus."""
+        data_path, now = self.rows_of(scene.now), scene.now
         before = self.rows_of(scene.previous) if scene.previous else None
         chosen = ascii_uppercase.index(now.chosen) if now.chosen else None
-        return PathLayout(rows, now.room, before, chosen, now.moment, scene.width)
+        return PathLayout(data_path, now.room, before, chosen, now.moment, scene.width)
 
 
 path = maker(DataPathView)
 
 
 def _sized(network: Network, image: int) -> Network:
-    """The network for images of that size.
+    """Return the network for images of ``image`` pixels.
 
     Raises:
-        InputError: the images of a network of one's own have another one.
+        InputError: a network that is not from the zoo reads images of another size.
     """
     if network.input_shape[-1] == image:
         return network
@@ -246,13 +278,13 @@ def _sized(network: Network, image: int) -> Network:
     return network_of(name_of(network), image=image)
 
 
-def _moment(shown: PathLayout, key: str) -> float:
-    """The second that a key leads to: an event, or the beginning of a wait."""
-    last, now = shown.time.x.last, shown.now
+def _moment(layout: PathLayout, key: str) -> float:
+    """Return the second that a key leads to: an event, or the start of a wait."""
+    last, now = layout.time.x.last, layout.now
     if key == "KeyW":
-        waits = [start for _, start, _ in shown.data_path.stalls if start < last]
+        waits = [start for _, start, _ in layout.data_path.stalls if start < last]
         return next((start for start in waits if start > now + 1e-9), waits[0] if waits else now)
-    events = [event for event in shown.data_path.events if event <= last]
+    events = [event for event in layout.data_path.events if event <= last]
     if key in ("Home", "End"):
         return events[0 if key == "Home" else -1]
     if key == "ArrowRight":
@@ -260,110 +292,116 @@ def _moment(shown: PathLayout, key: str) -> float:
     return events[max(bisect_left(events, now - 1e-9) - 1, 0)]
 
 
-def _beside(shown: PathLayout, here: str, key: str) -> str:
-    """The batch before or after the one in focus; first the one that is computed on."""
+def _next_batch(layout: PathLayout, here: str, key: str) -> str:
+    """Return the letter of the batch before or after the one in focus; first the one that is
+    computed on."""
     if key == "Escape":
         return ""
     if not here:
-        return shown.data_path.busy(shown.now)
+        return layout.data_path.busy(layout.now)
     at = ascii_uppercase.index(here) + (1 if key == "ArrowDown" else -1)
-    return ascii_uppercase[min(max(at, 0), len(shown.data_path.by_batch) - 1)]
+    return ascii_uppercase[min(max(at, 0), len(layout.data_path.by_batch) - 1)]
 
 
 # -- the page --------------------------------------------------------------------------------------
 
 
-def _sentences(shown: PathLayout) -> list[str]:
-    """Sentences on the batch in focus, on the wait that was chosen, or on all."""
-    data_path = shown.data_path
-    if shown.chosen is not None:
-        return [str(told(data_path, shown.chosen))]
-    wait = data_path.waiting(shown.now) if shown.moment is not None else ""
+def _sentences(layout: PathLayout) -> list[str]:
+    """Return sentences on the batch in focus, on the wait at the chosen moment, or on the whole
+    path."""
+    data_path = layout.data_path
+    if layout.chosen is not None:
+        return [str(fact_of_batch(data_path, layout.chosen))]
+    wait = data_path.waiting(layout.now) if layout.moment is not None else ""
     return [wait] if wait else data_path.sentences
 
 
 # -- the lanes -------------------------------------------------------------------------------------
 
 
-def lanes(shown: PathLayout) -> Chart:
-    """Lanes of the loader and of the device, and the copies between them."""
-    x, data_path = shown.time.x, shown.data_path
+def lanes(layout: PathLayout) -> Chart:
+    """Return the chart of two lanes, of the loader and of the device, with the
+    copies between them."""
+    x, data_path = layout.time.x, layout.data_path
     jobs = [job for job in data_path.jobs if job.start < x.last]
     marks: list[Mark] = [
-        *(mark for job in jobs for mark in _job(shown, job)),
-        *_waits(shown),
-        *_outline(shown),
+        *(mark for job in jobs for mark in _job(layout, job)),
+        *_waits(layout),
+        *_outline(layout),
         *named((LOADER[0] + LOADER[1]) / 2, text_of("loader"), text_of("on_host")),
         *named((WORK[0] + WORK[1]) / 2, text_of("compute"), text_of("on_device")),
-        Rule(x=shown.now, span=(FOOT - 6, HIGH), look="rule", width=2, above=10),
-        ChartText(shown.now, HIGH, text_of("now"), 12, "middle", dy=-16, bold=True, held=True),
+        Rule(x=layout.now, span=(FOOT - 6, HIGH), look="rule", width=2, above=10),
+        ChartText(layout.now, HIGH, text_of("now"), 12, "middle", dy=-16, bold=True, held=True),
         Press("moment", 1000, (0, x.last, FOOT, HIGH)),
     ]
-    return Chart(x, Scale(0, HIGH), marks, HIGH, shown.time.axis, left=LEFT, right=RIGHT, above=28,
+    return Chart(x, Scale(0, HIGH), marks, HIGH, layout.time.axis, left=LEFT, right=RIGHT, above=28,
                  name=text_of("lanes"), gap=4)  # fmt: skip
 
 
-def _job(shown: PathLayout, job: Job) -> Iterator[Mark]:
-    """A block with its letter, or an arrow for a copy over the link."""
+def _job(layout: PathLayout, job: Job) -> Iterator[Mark]:
+    """Yield a block with the letter of its batch, or an arrow for a copy over the link."""
     if job.kind == "link":
-        if job.end <= shown.time.x.last:
+        if job.end <= layout.time.x.last:
             yield Rule(x=job.end, span=(WORK[1] + 3, LOADER[0] - 1), look="rule", width=1.6)
             yield Glyph(job.end, WORK[1] + 1, DROP, dy=-1)
-            near = 6 * shown.time.pixel
+            near = 6 * layout.time.pixel
             place = job.end - near, job.end + near, WORK[1], LOADER[0]
-            yield Rect(*place, "target", fact=told(shown.data_path, job.batch))
+            yield Rect(*place, "target", fact=fact_of_batch(layout.data_path, job.batch))
         return
     low, high = WORK if job.lane == COMPUTE else LOADER
-    end = min(job.end, shown.time.x.last)
+    end = min(job.end, layout.time.x.last)
     light = job.kind == "read"
-    fact = told(shown.data_path, job.batch, shown.data_path.station(RAM)[0] if light else None)
+    fact = fact_of_batch(
+        layout.data_path, job.batch, layout.data_path.station(RAM)[0] if light else None
+    )
     look, send = LIGHT if light else DARK, ("choose", letter(job.batch))
     yield Rect(job.start, end, low, high, look, inset=0.4, edge=0, fact=fact, send=send)
-    if job.batch == shown.chosen:
+    if job.batch == layout.chosen:
         yield Rect(job.start, end, low, high, "limit")
     if job.kind in ("read", "compute"):
-        yield from _lettered(shown, job, end, (low + high) / 2)
+        yield from _batch_letter(layout, job, end, (low + high) / 2)
 
 
-def _lettered(shown: PathLayout, job: Job, end: float, y: float) -> Iterator[Mark]:
-    """The letter of a batch, where now does not run through it; of the first also what is done."""
-    wide = (end - job.start) / shown.time.pixel
+def _batch_letter(layout: PathLayout, job: Job, end: float, y: float) -> Iterator[Mark]:
+    """Yield the letter of a batch where there is room, for the first batch with a word on the
+    operation."""
+    wide = (end - job.start) / layout.time.pixel
     name = letter(job.batch)
     if not job.batch and (
-        texts.width(said := text_of(f"{job.kind}_first", batch=name), 12) < wide - 6
+        texts.width(text := text_of(f"{job.kind}_first", batch=name), 12) < wide - 6
     ):
-        name = said
+        name = text
     if wide > LETTER:
         places = [(job.start + share * (end - job.start), y, "middle", 0.0, 4.0)
                   for share in (0.5, 0.25, 0.75)]  # fmt: skip
         yield Label(name, places, 12)
 
 
-def _waits(shown: PathLayout) -> Iterator[Mark]:
-    """Waits of compute."""
-    data_path, last = shown.data_path, shown.time.x.last
+def _waits(layout: PathLayout) -> Iterator[Mark]:
+    """Yield the waits of compute."""
+    data_path, last = layout.data_path, layout.time.x.last
     for _batch, start, stop in data_path.stalls:
         if start < last:
             end = min(stop, last)
             yield Rect(start, end, *WORK, WAIT, edge=0, fact=Fact(data_path.waiting(start)))
-            if end - start > 3 * shown.time.pixel:
+            if end - start > 3 * layout.time.pixel:
                 yield Rect(start, end, *WORK, "rule", inset=0.5)
     key = "waits_alone" if data_path.ceases else "waits_first"
     yield ChartText(0, FOOT, text_of(key, batch=letter(0)), 12, dy=15, bold=True)
 
 
-def _outline(shown: PathLayout) -> Iterator[Mark]:
-    """Outline of the last batch that both states have computed, in the one before."""
-    if shown.before is None:
+def _outline(layout: PathLayout) -> Iterator[Mark]:
+    """Yield the outline of the last batch that both this path and the one before have computed."""
+    if layout.before is None:
         return
-    last = shown.time.x.last
-    done = [batch for batch, (one, other) in enumerate(
-        zip(shown.data_path.by_batch, shown.before.by_batch, strict=False))
-        if max(one["compute"].end, other["compute"].end) <= last]  # fmt: skip
+    last = layout.time.x.last
+    done = [batch for batch, (after, before) in enumerate(
+        zip(layout.data_path.by_batch, layout.before.by_batch, strict=False))
+        if max(after["compute"].end, before["compute"].end) <= last]  # fmt: skip
     if not done:
         return
-    job = shown.before.by_batch[done[-1]]["compute"]
+    job = layout.before.by_batch[done[-1]]["compute"]
     yield Rect(job.start, job.end, 2, FOOT - 6, "before thin")
-    said = text_of("was", batch=letter(job.batch))
+    text = text_of("was", batch=letter(job.batch))
     places = [(job.end, 6.0, "start", 6.0, 0.0), (job.start, 6.0, "end", -6.0, 0.0)]
-    yield Label(said, places, 11, dim=True)
+    yield Label(text, places, 11, dim=True)

@@ -1,1 +1,1 @@
-"""Remedies for a step that does not fit, each with its bytes and its time."""
+"""Picture of remedies for a step that does not fit its card, with what each costs."""

@@ -1,8 +1,8 @@
-"""Remedies for a training step that does not fit its card: what each leaves on it, costs and asks.
+"""Remedies for a training step that does not fit its card: the memory each needs, and its cost.
 
-Each is a step that is made and planned. All train on the same images as the plain step, and their
-time is card time for all of them; all but the plain step are in place too. One that cannot be made
-says why.
+Each remedy is a step that is built and planned. All train on as many images as the plain step, and
+their time is card time for all of them; all but the plain step are in place too. A remedy whose
+step cannot be built says why.
 """
 
 from __future__ import annotations
@@ -42,34 +42,34 @@ from memlab.techniques.recompute import recompute
 from memlab.techniques.registry import Applied, applied
 
 CHIP = "ipu mk2"
-"""A machine whose memory is on the chip alone."""
+"""Name of a machine whose memory is on the chip alone."""
 LEANER = {
     "overfeat": "alexnet", "vgg11": "googlenet", "vgg13": "googlenet", "vgg16": "googlenet",
     "vgg19": "googlenet", "resnet34": "resnet18", "resnet50": "resnet18",
     "resnet101": "resnet50", "resnet152": "resnet50", "resnet200": "resnet50", "lstm": "rnn",
     "gpt2": "gpt_small",
 }  # fmt: skip
-"""Instead of a network, one for the same task that keeps fewer bytes."""
+"""For each network, another one for the same task that keeps fewer bytes."""
 SAME = ("recompute", "offload", "in_place")
 """Remedies that keep the card, the batch and the results, bit for bit."""
 ROWS = ("larger_card", "accumulation", "smaller_batch", "recompute", "offload", "precision",
         "in_place", "leaner", "chip")  # fmt: skip
-"""All remedies, each named as what makes it."""
+"""Keys of all remedies, each the name of the method that builds it."""
 SORTS = ("time", "peak")
 APART = ("leaner", "chip")
 """Remedies that train something else, or on another machine."""
 SHARED = applied("in_place")
 MIXED = applied("precision", "mixed fp16")
 USUAL = "PCIe 3.0 x16"
-"""The link of a card of which no source says it."""
+"""Link of a card for which no source gives one."""
 KEPT = 8
-"""So many tables are kept."""
+"""Number of tables that are cached."""
 NAMED = 6
-"""So many maps are named in a line of code; more are those of the row."""
+"""Most maps that a line of code names; more are taken from the row."""
 
 
 def text_of(key: str, **values: object) -> str:
-    """A text of this picture."""
+    """Return a text of this picture by its key."""
     return strings.get(f"remedies.{key}", **values)
 
 
@@ -78,15 +78,15 @@ def text_of(key: str, **values: object) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Remedy:
-    """One way out, planned.
+    """One remedy, planned.
 
-    ``step`` is made by the line ``call``, and runs on ``batch`` images at a time. ``peak`` and
-    ``host`` are bytes on the device and in host memory, ``roles`` those at the peak, in the
-    operation ``at``; ``limit`` are the bytes that there are. ``seconds`` is the card time for all
-    images, ``extra`` its share beyond that of the plain step; None where that says nothing.
-    ``asks`` is what it asks for, or why it is ``refused``, and ``error`` that in a whole sentence.
-    ``largest`` is the largest block at the peak with its formula, and
-    ``names`` are the maps that are dropped or moved.
+    ``call`` is the code that makes its ``step``, which runs on ``batch`` images at a time. ``peak``
+    and ``host`` are peak bytes on the device and in host memory, ``roles`` the bytes by role at the
+    peak, in the operation ``at``; ``limit`` is the memory of the card in bytes. ``seconds`` is card
+    time for all images, ``extra`` its share beyond the plain step's, None where that says nothing.
+    ``asks`` says what the remedy demands, or why it is ``refused``; ``error`` is that reason in a
+    whole sentence. ``largest`` is the largest block at the peak with its formula, ``names`` are the
+    maps that are dropped or moved.
     """
 
     key: str
@@ -107,22 +107,22 @@ class Remedy:
 
     @property
     def name(self) -> str:
-        """``'smaller batch'``."""
+        """Display name: ``'smaller batch'``."""
         return text_of(f"way.{self.key}")
 
     @property
     def refused(self) -> bool:
-        """Whether there is no such step."""
+        """True if no step could be built or found for this remedy."""
         return bool(self.error)
 
     @property
     def trains(self) -> bool:
-        """Whether it is there, and fits."""
+        """True if the step exists and its peak is within the card's memory."""
         return not self.refused and self.peak <= self.limit
 
     @property
     def time(self) -> str:
-        """The extra card time: ``'none'``, ``'3.0 %'``; empty where that says nothing."""
+        """Extra card time as text: ``'none'``, ``'3.0 %'``; empty where it says nothing."""
         if self.extra is None or self.key == "plain":
             return ""
         if abs(self.extra) < LITTLE:
@@ -132,11 +132,11 @@ class Remedy:
 
     @property
     def fits(self) -> str:
-        """Whether it fits, in a word."""
+        """One word: refused, fits, or too large."""
         return text_of("refused" if self.refused else "fits" if self.trains else "over")
 
     def fact(self) -> str:
-        """All that there is to say of it."""
+        """Return sentences with the peak, the largest block, host bytes, time and the call."""
         if self.refused:
             return text_of("fact.refused", name=self.name, error=self.error)
         parts = [text_of("fact.peak", name=self.name, bytes=units.exact(self.peak), at=self.at,
@@ -150,7 +150,7 @@ class Remedy:
         return " ".join([*parts, *([self.call] if self.call else [])])
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the remedy as a dictionary for JSON."""
         roles = {str(role): nbytes for role, nbytes in (self.roles or {}).items() if nbytes}
         return {
             "way": self.key, "trains": self.trains, "batch": self.batch or None,
@@ -166,7 +166,7 @@ class Remedy:
 
 @dataclass(frozen=True, eq=False)
 class Remedies(Study):
-    """The ways out of one step: ``ways["recompute"]`` is a row of it."""
+    """Planned remedies for one step; ``table["recompute"]`` is the ``Remedy`` of that key."""
 
     network: Network
     batch: int
@@ -187,17 +187,20 @@ class Remedies(Study):
 
     @property
     def plain(self) -> Remedy:
-        """The step that the others are compared with."""
+        """Row of the step without a remedy."""
         return self["plain"]
 
     @property
     def drawn(self) -> list[Remedy]:
-        """Remedies that train the same network on such a card."""
+        """Remedies that train the same network on a card of that kind."""
         return [row for row in self.rows if row.key not in (*APART, "plain")]
 
     def sorted(self, by: str = "time") -> list[str]:
-        """The keys of those, what trains first: by extra time and then by peak, or the other way
-        round."""
+        """Return the keys of the drawn remedies in order, those that train first.
+
+        Args:
+            by: ``'time'`` sorts by extra time and then by peak, ``'peak'`` the other way round.
+        """
 
         def rank(row: Remedy) -> tuple[object, ...]:
             values = round(row.extra or 0.0, 4), row.peak
@@ -207,19 +210,19 @@ class Remedies(Study):
 
     @property
     def card(self) -> str:
-        """The budget: ``'12 GB'``."""
+        """Memory of the card as text: ``'12 GB'``."""
         return card(self.budget)
 
     # -- said -----------------------------------------------------------------------------------
 
     @property
     def title(self) -> str:
-        """Without its bold."""
+        """Finding without the asterisks around its bold part."""
         return self.finding.replace("*", "")
 
     @property
     def finding(self) -> str:
-        """Finding, its bold part between asterisks."""
+        """Finding in one sentence, its bold part between asterisks."""
         fits = [row for row in self.drawn if row.trains]
         if self["in_place"].trains:
             return text_of(f"title.{'fits' if self.plain.trains else 'in_place'}")
@@ -239,27 +242,29 @@ class Remedies(Study):
     def sentences(self) -> list[str]:
         if self["in_place"].trains:
             return [text_of("see.fits")]
-        kept = [self[key].name for key in SAME if self[key].trains]
-        if not kept:
+        names = [self[key].name for key in SAME if self[key].trains]
+        if not names:
             return [text_of("see.none")]
-        both = text_of("and", one=kept[0], other=kept[1]) if len(kept) > 1 else kept[0]
-        return [text_of(f"see.kept{'' if len(kept) > 1 else '_one'}", names=both.capitalize())]
+        both = text_of("and", one=names[0], other=names[1]) if len(names) > 1 else names[0]
+        return [text_of(f"see.kept{'' if len(names) > 1 else '_one'}", names=both.capitalize())]
 
     @property
     def others(self) -> list[str]:
-        """Sentences on the ways apart."""
+        """Sentences on the remedies that train another network, or on another machine."""
         leaner, chip = self["leaner"], self["chip"]
         machine = short(hardware.find(CHIP))
-        others = []
+        sentences = []
         if not leaner.refused:
             key = "leaner" if leaner.trains else "leaner_over"
             network = network_of(LEANER[self.network.name]).title
-            others.append(text_of(f"apart.{key}", network=network, bytes=three_digits(leaner.peak)))
+            sentences.append(
+                text_of(f"apart.{key}", network=network, bytes=three_digits(leaner.peak))
+            )
         if chip.trains:
-            others.append(text_of("apart.chip", machine=machine, count=images(chip.batch)))
+            sentences.append(text_of("apart.chip", machine=machine, count=images(chip.batch)))
         else:
-            others.append(text_of("apart.chip_none", machine=machine))
-        return others
+            sentences.append(text_of("apart.chip_none", machine=machine))
+        return sentences
 
     @property
     def notes(self) -> list[str]:
@@ -270,7 +275,8 @@ class Remedies(Study):
         ]  # fmt: skip
 
     def lines(self) -> list[str]:
-        """The plain step, and what stands against what."""
+        """Return sentences on the plain step, on in place, on a larger card, and
+        on the settings."""
         plain, place, larger = self.plain, self["in_place"], self["larger_card"]
         saved = f"{100 * (1 - place.peak / plain.peak):.1f}"
         halves = isinstance(self.device, Device) and "fp16" in self.device.flops
@@ -285,7 +291,13 @@ class Remedies(Study):
         ]  # fmt: skip
 
     def table(self, by: str = "time") -> tuple[list[str], list[list[str]]]:
-        """Heads and cells: a row for each way, those apart last."""
+        """Return heads and cells of a table with a row for each remedy.
+
+        Remedies with another network or machine come last.
+
+        Args:
+            by: ``'time'`` or ``'peak'``, the order of the other rows.
+        """
         heads = [
             text_of(f"head.{name}") for name in ("way", "peak", "host", "fits", "time", "asks")
         ]
@@ -298,9 +310,9 @@ class Remedies(Study):
         ]  # fmt: skip
 
     def calls(self) -> list[str]:
-        """The line of code of each, or why there is none."""
+        """Return the code of each remedy with its name, or the reason why there is none."""
         lines = ((row.name, row.error or row.call) for row in self.rows)
-        return [f"{name}: {said}" for name, said in lines if said]
+        return [f"{name}: {line}" for name, line in lines if line]
 
     def text(self) -> str:
         heads, rows = self.table()
@@ -332,11 +344,11 @@ def remedies(
     budget: int | str | None = None,
     optimizer: str = "sgd",
 ) -> Remedies:
-    """The ways out of a training step in fp32 that does not fit: one row for each, planned.
+    """Plan the remedies for a training step in fp32 that does not fit its card.
 
-    Rows are the plain step, a larger card, accumulation, a smaller batch, recompute, offload, mixed
-    precision, in place alone, a leaner network, and a chip with its own memory alone. Each has its
-    bytes by role, card time for all images, what it asks for, and the line of code that makes it.
+    The rows are the plain step, a larger card, accumulation, a smaller batch, recompute, offload,
+    mixed precision, in place alone, a leaner network, and a chip with its own memory alone. Each
+    has its bytes by role, card time for all images, its demands, and the code that makes it.
 
     Args:
         network: a name of ``memlab.zoo``, or a network of yours.
@@ -346,9 +358,16 @@ def remedies(
         budget: the bytes of the card, or ``'12 GB'``; those of the device where it is None.
         optimizer: as in ``memlab.training_step``.
 
+    Returns:
+        A table of remedies: ``table["recompute"]`` is a row, and ``print(table)`` shows all.
+
     Raises:
         InputError: no such network, device, link or optimizer; a batch below 1; a device without
             the figures that are needed, or without a memory where no budget is given.
+
+    >>> table = memlab.remedies("vgg16", batch=256)
+    >>> table["recompute"].trains, table["recompute"].peak
+    (True, 12820495428)
     """
     machine, built = roofline.machine(device), named_or_given(network)
     own = machine if isinstance(machine, Device) else None
@@ -359,24 +378,24 @@ def remedies(
     wire = own.wire if own and link is None else hardware.link(USUAL if link is None else link)
     one_option("optimizer", optimizer, OPTIMIZERS)
     maker = Maker(built, whole_number("batch", batch), machine, wire, nbytes, optimizer)
-    return _MADE.of(maker, lambda: Remedies(*maker, tuple(maker.rows())))
+    return _RECENT.of(maker, lambda: Remedies(*maker, tuple(maker.rows())))
 
 
-_MADE = RecentResults(KEPT)
-"""The last few, by what was asked for."""
+_RECENT = RecentResults(KEPT)
+"""The last few tables, by their arguments."""
 
 
 @lru_cache(maxsize=24)
-def _made(network: Network, optimizer: str, *by: Applied) -> tuple[Step, Ledger]:
-    """The plain step after some techniques, one after the other, and its plan."""
+def _planned(network: Network, optimizer: str, *by: Applied) -> tuple[Step, Ledger]:
+    """Return the step after some techniques, one after the other, and its plan."""
     step = built_step(network, optimizer)
     for rewrite in by:
         step = rewrite(step)
     return step, plan(step)
 
 
-def _call(*by: Applied) -> str:
-    """The line of code of these techniques, one after the other."""
+def _code_of(*by: Applied) -> str:
+    """Return the line of code that applies some techniques, one after the other."""
     line = "step"
     for technique in by:
         line = technique.line(line)
@@ -384,7 +403,11 @@ def _call(*by: Applied) -> str:
 
 
 class Maker(NamedTuple):
-    """Makes the rows of a network at a batch, on a machine."""
+    """Builder of the remedies of a network at a batch, on a machine.
+
+    ``budget`` is the memory of the card in bytes. The methods named in ``ROWS`` build one remedy
+    each.
+    """
 
     network: Network
     batch: int
@@ -394,7 +417,7 @@ class Maker(NamedTuple):
     optimizer: str
 
     def rows(self) -> Iterator[Remedy]:
-        """All of them; one that is refused says why."""
+        """Yield the plain step and all remedies; one that cannot be built carries the reason."""
         yield self.plain
         for key in ROWS:
             try:
@@ -406,27 +429,37 @@ class Maker(NamedTuple):
 
     @property
     def plain(self) -> Remedy:
-        """The step itself; in its line ``network`` stands for one of the reader's."""
+        """Row of the plain step; in its code, ``network`` stands for a network that is not from the
+        zoo."""
         name = self.network.name
         given = f"memlab.zoo.{name}()" if self.network == ZOO.get(name, object)() else "network"
-        call = f"step = {_line(given, self.optimizer)}"
+        call = f"step = {_plain_code(given, self.optimizer)}"
         return self._row("plain", built_step(self.network, self.optimizer), call=call)
 
     @property
     def shared(self) -> tuple[Step, Ledger]:
-        """The step in place."""
-        return _made(self.network, self.optimizer, SHARED)
+        """Step in place, and its plan."""
+        return _planned(self.network, self.optimizer, SHARED)
 
     @property
     def seconds(self) -> float:
-        """Seconds of the plain step."""
+        """Card time of the plain step in seconds."""
         return clock(built_step(self.network, self.optimizer), self.batch, self.machine).seconds
 
     def _row(
         self, key: str, step: Step, ledger: Ledger | None = None, batch: int | None = None,
         asks: str = "", **more: Any,
     ) -> Remedy:  # fmt: skip
-        """A row as its step is planned; card time is for all images, as often as it takes."""
+        """Return the row of a remedy from the plan of its step.
+
+        Args:
+            key: key of the remedy.
+            step: step of the remedy.
+            ledger: plan of the step; it is planned if not given.
+            batch: samples of one run of the step; the whole batch if not given.
+            asks: words on what the remedy demands; nothing if empty.
+            **more: other fields of the row; ``seconds`` is card time for all images.
+        """
         ledger, batch = ledger or plan(step), batch or self.batch
         why = ledger.why(batch)
         peak, block = why.peak, why.blocks[0].entry
@@ -444,15 +477,21 @@ class Maker(NamedTuple):
     # -- the ways
 
     def in_place(self) -> Remedy:
-        """Nothing but that outputs overwrite inputs that die there."""
+        """Return the remedy in which outputs overwrite inputs that die, and
+        nothing else changes."""
         return self._row("in_place", *self.shared, call=SHARED.line())
 
     def larger_card(self) -> Remedy:
-        """The smallest memory of the table of machines that holds the step in place."""
+        """Return the card with the smallest memory of the table of machines that holds the step in
+        place.
+
+        Raises:
+            InputError: no card is large enough.
+        """
         need = self.shared[1].peak(self.batch)
         larger = min(
             (device for device in _cards() if device.memory.value >= max(need, self.budget + 1)),
-            key=lambda row: row.memory.value, default=None,
+            key=lambda other: other.memory.value, default=None,
         )  # fmt: skip
         if larger is None:
             raise InputError(text_of("why_all.larger_card", bytes=units.exact(need)))
@@ -460,7 +499,11 @@ class Maker(NamedTuple):
         return replace(self.in_place(), key="larger_card", asks=asks, limit=limit)
 
     def smaller_batch(self) -> Remedy:
-        """The largest batch that fits; time for all images, an update more often."""
+        """Return the largest batch that fits; its time is for all images, with more updates.
+
+        Raises:
+            InputError: not even one image fits.
+        """
         step, ledger = self.shared
         fit = ledger.fit(self.budget)
         if fit.batch == 0:
@@ -474,7 +517,11 @@ class Maker(NamedTuple):
         return self._row("smaller_batch", step, ledger, batch, asks, call=call, seconds=seconds)
 
     def accumulation(self) -> Remedy:
-        """The fewest parts of the batch, all alike, of which one fits beside the gradients."""
+        """Return the fewest equal micro-batches of which one fits beside the summed gradients.
+
+        Raises:
+            InputError: the batch is one image, or no number of parts up to ``MOST`` fits.
+        """
         if self.batch == 1:
             raise InputError(text_of("why_all.one_image"))
         most = self._parts(2)[1].fit(self.budget)
@@ -492,16 +539,18 @@ class Maker(NamedTuple):
         seconds = two + (parts - 2) * (longer - two)
         return self._row(
             "accumulation", step, ledger, batch, asks, seconds=seconds,
-            call=_call(SHARED, applied("accumulate", parts=parts)),
+            call=_code_of(SHARED, applied("accumulate", parts=parts)),
         )  # fmt: skip
 
     def _parts(self, parts: int) -> tuple[Step, Ledger]:
-        """The step in place, in so many parts."""
-        return _made(self.network, self.optimizer, SHARED, applied("accumulate", parts=parts))
+        """Return the step in place with accumulation over some micro-batches, and its plan."""
+        return _planned(self.network, self.optimizer, SHARED, applied("accumulate", parts=parts))
 
     def recompute(self) -> Remedy:
-        """The maps of the least seconds that are dropped and made again; where no such set fits,
-        the best schedule of the stages of a chain."""
+        """Return the step that drops a set of maps of few seconds and computes them again.
+
+        Where no such set fits, it is the best schedule of the stages of a chain.
+        """
         plain = built_step(self.network, self.optimizer)
         try:
             names = searches.dropped(plain, self.batch, self.budget, self.machine)
@@ -517,13 +566,14 @@ class Maker(NamedTuple):
         return self._row("recompute", step, asks=asks, call=call, names=names)
 
     def _chain(self, plain: Step) -> Remedy:
+        """Return the step of the best schedule of the stages of a chain within the budget."""
         given: dict[str, Any] = {"batch": self.batch, "budget": self.budget, "in_place": True}
         step = SHARED(recompute(plain, "chain", **given, device=self.machine))
-        call = _call(applied("recompute", "chain", **given), SHARED)
+        call = _code_of(applied("recompute", "chain", **given), SHARED)
         return self._row("recompute", step, asks=text_of("asks.chain"), call=call)
 
     def offload(self) -> Remedy:
-        """The maps of the least seconds that wait in host memory."""
+        """Return the step in which a set of maps that costs few seconds waits in host memory."""
         plain = built_step(self.network, self.optimizer)
         names = searches.moved(plain, self.batch, self.budget, self.machine, self.link)
         if not names:
@@ -533,23 +583,31 @@ class Maker(NamedTuple):
         return self._row("offload", step, asks=text_of("asks.offload"), call=call, names=names)
 
     def precision(self) -> Remedy:
-        """Mixed fp16: this library's conversions through buffers in fp32 are counted."""
-        step, ledger = _made(self.network, self.optimizer, MIXED, SHARED)
-        call = _call(MIXED, SHARED)
+        """Return the step in mixed fp16; buffers in fp32 for memlab's conversions are counted."""
+        step, ledger = _planned(self.network, self.optimizer, MIXED, SHARED)
+        call = _code_of(MIXED, SHARED)
         return self._row("precision", step, ledger, asks=text_of("asks.precision"), call=call)
 
     def leaner(self) -> Remedy:
-        """Another network for the same task."""
+        """Return the step of another network for the same task.
+
+        Raises:
+            InputError: no such network is known.
+        """
         if self.network.name not in LEANER:
             raise InputError(text_of("why_all.leaner", network=self.network.title))
         other = network_of(LEANER[self.network.name])
-        step, ledger = _made(other, self.optimizer, SHARED)
-        call = SHARED.line(_line(f"memlab.zoo.{other.name}()", self.optimizer))
+        step, ledger = _planned(other, self.optimizer, SHARED)
+        call = SHARED.line(_plain_code(f"memlab.zoo.{other.name}()", self.optimizer))
         asks = text_of("asks.leaner", network=other.title)
         return self._row("leaner", step, ledger, asks=asks, call=call)
 
     def chip(self) -> Remedy:
-        """A machine whose memory is on the chip alone: what trains there at all."""
+        """Return the largest batch on a machine whose memory is on the chip alone.
+
+        Raises:
+            InputError: not even one image fits.
+        """
         machine, (step, ledger) = hardware.find(CHIP), self.shared
         limit = machine.memory.value
         fit = ledger.fit(limit)
@@ -564,21 +622,24 @@ class Maker(NamedTuple):
                          extra=None)  # fmt: skip
 
 
-def _line(network: str, optimizer: str) -> str:
-    """The line of a plain step."""
+def _plain_code(network: str, optimizer: str) -> str:
+    """Return the code that builds a plain step."""
     return f'memlab.training_step({network}, "{optimizer}", algorithm="{ALGORITHM}")'
 
 
 def written(key: str, names: tuple[str, ...]) -> str:
-    """Some maps in a line of code: few by their names, many as those of the row."""
+    """Return a list of maps as code: few by their names, many as the names of a row."""
     if len(names) > NAMED:
         return f'rows["{key}"].names'
     return f"[{', '.join(f'{name!r}' for name in names)}]".replace("'", '"')
 
 
 def _cards() -> list[Device]:
-    """The machines with a memory beside the chip. Those that are budgets alone count first: a
-    speed of their own is in nobody's way."""
+    """Return the machines that count as larger cards, those without a bandwidth of their own first.
+
+    Machines with a memory on the chip alone are left out, and so are faster cards with no more
+    memory than the largest of the first ones.
+    """
     cards = [device for device in hardware.DEVICES.values() if not device.on_chip]
     stated = [device for device in cards if device.bandwidth is None]
     largest = max(device.memory.value for device in stated)
@@ -589,25 +650,27 @@ def _cards() -> list[Device]:
 
 
 def card(nbytes: int) -> str:
-    """``'12 GB'``, ``'12.9 GB'``."""
+    """Return the memory of a card as text: ``'12 GB'``, ``'12.9 GB'``."""
     return f"{float(f'{nbytes / 1e9:.3g}'):g} GB" if nbytes >= 1e9 else three_digits(nbytes)
 
 
 def role_name(role: Role, optimizer: str) -> str:
-    """``'feature maps'``; the state of an optimizer that keeps none is the copy of mixed
-    precision."""
+    """Return the display name of a role: ``'feature maps'``.
+
+    The state of an optimizer that keeps none is the fp32 copy of mixed precision.
+    """
     if role is Role.OPTIMIZER_STATE and not optimizers.OPTIMIZERS[optimizer].states:
         return text_of("master")
     return plural(role)
 
 
 def number(count: int) -> str:
-    """A small number as a word, another one in digits."""
+    """Return a count up to 10 as a word, a larger one in digits."""
     return text_of(f"number.{count}") if count <= 10 else f"{count:,}"
 
 
 def images(count: int) -> str:
-    """``'one image'``, ``'174 images'``."""
+    """Return a number of images as words: ``'one image'``, ``'174 images'``."""
     return text_of("image") if count == 1 else text_of("images", count=f"{count:,}")
 
 

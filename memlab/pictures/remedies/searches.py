@@ -1,7 +1,7 @@
-"""Searches for maps to drop, or to move to the host, so that a step in place fits a budget.
+"""Searches for feature maps to drop, or to move to the host, so that a step in place fits a budget.
 
-A picture asks again for every batch, so each search plans a few dozen sets at most: the set is the
-best of those, and nobody says that it is the best of all.
+A picture asks again for every batch, so each search plans a few dozen sets at most. Its result is
+the best of those; it is not proved to be the best of all.
 """
 
 from __future__ import annotations
@@ -27,16 +27,19 @@ from memlab.techniques.offload.search import changes, descended, static
 from memlab.techniques.recompute import recompute
 
 TRIES, GRID = 24, 1000
-"""So many sets are planned before a search ends, and as many with one map fewer; a sum of bytes is
-counted in so many parts."""
+"""Sets that a search plans at most (and again with one map fewer), and parts in which a cover
+counts bytes."""
 MANY, SOME, LONG = 150, 6, 800
-"""More maps are searched from one start alone; of a step with more operations, each of which takes
-its part of a plan, only some sets are planned."""
+"""Maps beyond which offload searches from one start alone; sets that are planned for a step
+of more than ``LONG`` operations."""
 
 
 class Map(NamedTuple):
-    """A map that backward reads: the operation that makes it, its bytes at a batch, and the seconds
-    that it takes to make it again from maps that stay."""
+    """A feature map that backward reads: its operation, its bytes at a batch, and its price in
+    seconds.
+
+    ``seconds`` is the time to compute it again from maps that stay.
+    """
 
     maker: str
     nbytes: int
@@ -44,11 +47,13 @@ class Map(NamedTuple):
 
 
 def maps(step: Step, batch: int, machine: Machine) -> list[Map]:
-    """The maps of a step that could be dropped: all that forward makes and backward reads, but for
-    the last one, which backward needs at once."""
+    """Return the feature maps that could be dropped: those that forward writes and backward reads.
+
+    The last one is left out, for backward needs it at once.
+    """
     later = {t.storage.name for op in step.ops if op.phase is Phase.BACKWARD for t in op.touched()}
     again: dict[str, float] = {}
-    map_list = []
+    results = []
     for op in step.ops:
         if op.phase is not Phase.FORWARD:
             continue
@@ -57,16 +62,19 @@ def maps(step: Step, batch: int, machine: Machine) -> list[Map]:
         written = {tensor.storage.name: tensor.storage for tensor in op.writes.values()}
         again |= dict.fromkeys(written, seconds)
         nbytes = sum(tensor.size.at(batch) for name, tensor in written.items() if name in later)
-        map_list += [Map(op.name, nbytes, seconds)] if nbytes else []
-    return map_list[:-1]
+        results += [Map(op.name, nbytes, seconds)] if nbytes else []
+    return results[:-1]
 
 
 def cover(items: Sequence[Map], need: int) -> tuple[str, ...] | None:
-    """The makers of the maps of the least seconds that have so many bytes together; None where all
-    of them have fewer. Bytes are rounded down to parts of ``need``."""
+    """Return the makers of the maps of the least seconds that have ``need`` bytes together.
+
+    It is a knapsack over bytes rounded down to ``GRID`` parts of ``need``; None where all maps
+    together have fewer bytes.
+    """
     best = np.full(GRID + 1, np.inf)
     best[0] = 0.0
-    taken = []
+    steps = []
     for item in items:
         parts = min(item.nbytes * GRID // need, GRID)
         after = best.copy()
@@ -74,15 +82,15 @@ def cover(items: Sequence[Map], need: int) -> tuple[str, ...] | None:
         if parts:
             after[parts:] = np.minimum(best[parts:], more[: GRID + 1 - parts])
             after[GRID] = min(best[GRID], more[GRID - parts :].min())
-        taken.append((parts, after < best, more))
+        steps.append((parts, after < best, more))
         best = after
-    return _back(items, taken) if np.isfinite(best[GRID]) else None
+    return _back(items, steps) if np.isfinite(best[GRID]) else None
 
 
-def _back(items: Sequence[Map], taken: Sequence[tuple[int, Truths, Floats]]) -> tuple[str, ...]:
-    """Items of a cover, from the last one back to the first."""
+def _back(items: Sequence[Map], steps: Sequence[tuple[int, Truths, Floats]]) -> tuple[str, ...]:
+    """Return the makers of a cover, traced from the last map back to the first."""
     at, chosen = GRID, list[str]()
-    for item, (parts, better, more) in zip(reversed(items), reversed(taken), strict=True):
+    for item, (parts, better, more) in zip(reversed(items), reversed(steps), strict=True):
         if better[at]:
             chosen.append(item.maker)
             low = at - parts
@@ -91,9 +99,16 @@ def _back(items: Sequence[Map], taken: Sequence[tuple[int, Truths, Floats]]) -> 
 
 
 def dropped(step: Step, batch: int, budget: int, machine: Machine) -> tuple[str, ...]:
-    """The makers of maps that are computed again, so that the step in place fits: first those of
-    the least seconds whose bytes are enough on paper, then of more and more bytes until the plan
-    fits, without those that it does not need.
+    """Return the makers of the maps to compute again, so that the step in place fits a budget.
+
+    The search begins with the maps of the least seconds whose bytes are enough on paper, asks for
+    more bytes until the plan fits, and then leaves out maps that it does not need.
+
+    Args:
+        step: a training step without techniques.
+        batch: samples of the mini-batch.
+        budget: bytes of the device.
+        machine: machine whose rates give the seconds.
 
     Raises:
         InputError: no set that was tried fits; the message names the least bytes.
@@ -118,7 +133,7 @@ def dropped(step: Step, batch: int, budget: int, machine: Machine) -> tuple[str,
 def _pruned(
     step: Step, batch: int, budget: int, items: Sequence[Map], names: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Maps without those that the plan does not need, the slowest first."""
+    """Return the makers without those that the plan does not need; the slowest are tried first."""
     slowest = sorted(items, key=lambda item: -item.seconds)
     for maker in [item.maker for item in slowest if item.maker in names][: _tries(step)]:
         fewer = tuple(name for name in names if name != maker)
@@ -128,16 +143,26 @@ def _pruned(
 
 
 def _tries(step: Step) -> int:
+    """Return the number of sets that a search plans at most; fewer for a long step."""
     return TRIES if len(step.ops) <= LONG else SOME
 
 
 def _peak(step: Step, batch: int, names: Collection[str]) -> int:
+    """Return the planned peak in bytes of the step in place that drops some maps."""
     return plan(in_place(recompute(step, "drop", layers=names))).peak(batch)
 
 
 def moved(step: Step, batch: int, budget: int, machine: Machine, link: Link) -> tuple[str, ...]:
-    """The maps that wait in host memory, so that the step in place fits: from vDNN's static sets
-    one map more or less at a time, to the least seconds.
+    """Return the maps that wait in host memory, so that the step in place fits a budget.
+
+    The search begins with vDNN's static sets and changes one map at a time, to the least seconds.
+
+    Args:
+        step: a training step without techniques.
+        batch: samples of the mini-batch.
+        budget: bytes of the device.
+        machine: machine whose rates give the seconds of the operations.
+        link: link between both memories.
 
     Raises:
         InputError: no set that was tried fits; the message names the least bytes.
@@ -148,8 +173,8 @@ def moved(step: Step, batch: int, budget: int, machine: Machine, link: Link) -> 
         return ()
     starts = static(costs)
     chosen = ("conv", "all") if len(costs.sizes) <= MANY else ("all",)
-    beside = changes(costs.sizes)
-    ends = {descended(starts[name], beside, rank) for name in chosen}
+    neighbours = changes(costs.sizes)
+    ends = {descended(starts[name], neighbours, rank) for name in chosen}
     best = min(sorted(ends, key=sorted), key=rank)
     if rank(best)[0]:
         least = costs.of(best, budget).peak

@@ -1,1 +1,1 @@
-"""Lowering a convolution: how often each value is copied."""
+"""Picture of lowering a convolution (im2col): how often each value of the input is copied."""

@@ -1,5 +1,7 @@
-"""The small picture in cells: the input with its copies at their places in the kernel, and the
-matrix. Both are marks of a chart whose scales count cells, whatever a cell's size on the page.
+"""Cells of the small picture: the input with its copies at their places in the kernel, and the
+matrix.
+
+Both are marks of a chart whose scales count cells, whatever the size of a cell on the page.
 """
 
 from __future__ import annotations
@@ -25,11 +27,11 @@ from memlab.pictures.shifted_copies.small_picture import (
 )
 
 CLASSES = {"#": "on", ".": "pale", "0": "zero"}
-"""The look of a cell, by its kind."""
+"""CSS class of a cell, by its kind."""
 PITCH = SIZE + 1
-"""From one copy to the next: a cell stays free."""
+"""Cells from one copy to the next; one stays free."""
 DIMMED = 0.35
-"""Opacity of what is not pinned, where something is."""
+"""Opacity of the cells that are not pinned, where something is."""
 
 _LIGHT = "--copy-on:#0072B2;--copy-pale:#bfdcef;--copy-look:#D55E00;--copy-zero:#E69F00"
 _DARK = "--copy-on:#56B4E9;--copy-pale:#23495f;--copy-look:#F0E442;--copy-zero:#E69F00"
@@ -68,15 +70,24 @@ STYLE = "".join(
         "@keyframes memlab-come{0%,70%{opacity:0}}",
     )
 )
-"""Every rule begins with the class of the picture: a style inside a page holds for all of it."""
+"""Style of the picture; every rule begins with its class, for a style inside a page holds for
+all of it."""
 
 Corner = tuple[float, float]
 Paths = list[tuple[str, str]]
-"""The class of each path, and the path."""
+"""CSS class and data of each path."""
 
 
 def group(svg: Svg, x: float, y: float, cell: float) -> AbstractContextManager[None]:
-    """A group whose contents are in cells, from a corner of the page on; zeros are hatched."""
+    """Open a group of an SVG whose contents are in cells, from a corner of the page on; zeros are
+    hatched.
+
+    Args:
+        svg: drawing to write to.
+        x: left edge of the group, in pixels.
+        y: upper edge of the group, in pixels.
+        cell: side of a cell, in pixels.
+    """
     name = f"{svg.key}-zero"
     pattern = (
         f'<pattern id="{name}" width=".75" height=".75" patternUnits="userSpaceOnUse" '
@@ -91,12 +102,17 @@ def group(svg: Svg, x: float, y: float, cell: float) -> AbstractContextManager[N
 # -- cells as text of an SVG ----------------------------------------------------------------------
 
 
-def runs(shown: str, columns: int) -> str:
-    """Rows of cells by their kinds: what is equal and side by side is one stroke."""
+def runs(cells: str, columns: int) -> str:
+    """Return rows of cells as SVG paths; equal cells side by side are one stroke.
+
+    Args:
+        shown: kinds of the cells, row by row, each ``#``, ``.`` or ``0``.
+        columns: cells of a row.
+    """
     spans: dict[str, list[str]] = {}
-    for row in range(len(shown) // columns):
+    for row in range(len(cells) // columns):
         x = 0
-        for kind, run in groupby(shown[row * columns : (row + 1) * columns]):
+        for kind, run in groupby(cells[row * columns : (row + 1) * columns]):
             wide = len(list(run))
             spans.setdefault(kind, []).append(f"M{x} {row}.5h{wide}")
             x += wide
@@ -106,27 +122,27 @@ def runs(shown: str, columns: int) -> str:
 
 
 def grid(columns: int, rows: int) -> str:
-    """The lines between cells."""
+    """Return the lines between cells as an SVG path."""
     across = "".join(f"M0 {y}H{columns}" for y in range(1, rows))
     down = "".join(f"M{x} 0V{rows}" for x in range(1, columns))
     return f'<path class="mesh" d="{across}{down}"/>' if across or down else ""
 
 
 def square(x: float, y: float, wide: float, high: float | None = None, out: float = 0) -> str:
-    """A rectangle as a path, ``out`` cells larger on each side."""
+    """Return a rectangle as a path, ``out`` cells larger on each side."""
     wide, high = wide + 2 * out, (wide if high is None else high) + 2 * out
     return f"M{x - out:g} {y - out:g}h{wide:g}v{high:g}h{-wide:g}z"
 
 
 @lru_cache
 def letter() -> str:
-    """The picture, from its top left corner on."""
+    """Return the SVG of the small picture, from its top left corner on."""
     return runs("".join(LETTER), SIZE) + grid(SIZE, SIZE)
 
 
 @lru_cache(maxsize=1024)
 def copy(small: SmallPicture, index: int) -> str:
-    """A copy as a picture, with its edge."""
+    """Return the SVG of one shifted copy as a picture, with its edge."""
     places = small.places
     edge = f'<path class="rim" d="{square(0, 0, places)}"/>'
     return runs(kinds(small.copies[index]), places) + grid(places, places) + edge
@@ -134,12 +150,12 @@ def copy(small: SmallPicture, index: int) -> str:
 
 @lru_cache(maxsize=1024)
 def row(small: SmallPicture, index: int) -> str:
-    """The same copy as a row of the matrix."""
+    """Return the SVG of one shifted copy as a row of the lowered matrix."""
     return runs(kinds(small.copies[index]), small.places**2)
 
 
 def single(positions: Iterable[tuple[Corner, str]]) -> Paths:
-    """Cells one by one, with the kind of each."""
+    """Return paths for single cells, with the class of their kind."""
     marks: dict[str, list[str]] = {}
     for (x, y), kind in positions:
         marks.setdefault(f"{CLASSES[kind]}-run", []).append(f"M{x:g} {y + 0.5:g}h1")
@@ -148,7 +164,8 @@ def single(positions: Iterable[tuple[Corner, str]]) -> Paths:
 
 @lru_cache(maxsize=1024)
 def fact(small: SmallPicture, index: int) -> str:
-    """The words of a copy, as a picture and as a row of the matrix."""
+    """Return the fact of a copy: its number, its place in the kernel, its shift,
+    values and zeros."""
     ky, kx = divmod(index, small.k)
     zeros = small.copies[index].count(None)
     return text_of("fact.copy", number=index + 1, ky=ky, kx=kx, shift=small.shifted(index),
@@ -156,7 +173,7 @@ def fact(small: SmallPicture, index: int) -> str:
 
 
 def spots(corners: Iterable[Corner]) -> str:
-    """Cells that are marked."""
+    """Return the path of marked cells, from their corners."""
     return "".join(f"M{x:g} {y + 0.5:g}h1" for x, y in corners)
 
 
@@ -165,8 +182,10 @@ def spots(corners: Iterable[Corner]) -> str:
 
 @dataclass(frozen=True)
 class PicturePart(Mark):
-    """A part of the picture: what is written, its corner, what is pinned, and whether its cells say
-    what they are and take the pointer."""
+    """A part of the small picture: a lowering, the part's corner in cells, and the pin.
+
+    ``told`` is True where its cells tell facts and take the pointer.
+    """
 
     lowering: Lowering
     corner: Corner
@@ -175,17 +194,18 @@ class PicturePart(Mark):
 
     @property
     def framed(self) -> bool:
-        """Whether the last copy is pointed at: not where all are shown, or something is pinned."""
+        """True if the last copy is framed: some copies are missing (or there is one), and nothing
+        is pinned."""
         step, count = self.lowering.copies, self.lowering.count
         return self.pin is None and step > 0 and (step < count or count == 1)
 
     @property
     def faded(self) -> float | None:
-        """Opacity of everything that is not pinned."""
+        """Opacity of the cells that are not pinned, where something is; else None."""
         return DIMMED if self.pin else None
 
     def said(self, index: int) -> str | None:
-        """The words of a copy."""
+        """Return the fact of a copy; None in a part that tells nothing."""
         return fact(self.lowering.small, index) if self.told else None
 
     def draw(self, pen: Pen) -> None:
@@ -193,20 +213,21 @@ class PicturePart(Mark):
             self.write(pen.svg)
 
     def write(self, svg: Svg) -> None:
-        """Draw it inside a group of cells."""
+        """Draw the part inside a group whose unit is a cell."""
         raise NotImplementedError
 
     def marks(self) -> Paths:
-        """Marks of what is pinned, in this part."""
+        """Return the paths that mark the pinned cells in this part."""
         raise NotImplementedError
 
     def _pinned(self, svg: Svg) -> None:
+        """Draw the marks of the pinned cells."""
         with svg.group(class_="marks"):
             for name, d in self.marks():
                 svg.path(d, class_=name)
 
     def _rings(self, axes: Any, corners: Sequence[Corner]) -> None:
-        """Mark what is pinned on matplotlib's Axes."""
+        """Mark the pinned cells on matplotlib's Axes."""
         if corners:
             xs, ys = zip(*((x + 0.5, y + 0.5) for x, y in corners), strict=True)
             axes.scatter(xs, ys, marker="s", facecolors="none", edgecolors="#D55E00", zorder=3)
@@ -214,16 +235,18 @@ class PicturePart(Mark):
 
 @dataclass(frozen=True)
 class CopiedCells(PicturePart):
-    """The input, and at their places in the kernel the copies that are written. ``input`` is the
-    corner of the input; ``moving`` shows the last copy come; ``headed`` puts the rows and columns
-    of the kernel beside the copies."""
+    """Input, and the copies that are written, at their places in the kernel.
+
+    ``input`` is the corner of the input. ``moving`` animates the last copy; ``headed`` writes the
+    rows and columns of the kernel beside the copies.
+    """
 
     input: Corner = (0, 0)
     moving: bool = False
     headed: bool = False
 
     def at(self, index: int) -> Corner:
-        """The corner of a copy."""
+        """Return the corner of a copy, in cells."""
         ky, kx = divmod(index, self.lowering.k)
         return self.corner[0] + kx * PITCH, self.corner[1] + ky * PITCH
 
@@ -236,7 +259,8 @@ class CopiedCells(PicturePart):
             pen.svg.text(pen.x(x) + dx, pen.y(y) + dy, text, 11, anchor, dim=True)
 
     def _heads(self) -> Iterator[tuple[str, float, float, str]]:
-        """Kernel columns above the copies, kernel rows beside them."""
+        """Yield kernel columns above the copies and kernel rows beside them: text,
+        x, y and anchor."""
         left, top = self.corner
         for at in range(self.lowering.k if self.headed and self.lowering.count else 0):
             middle, name = at * PITCH + SIZE / 2, str(at) if at else "{} 0"
@@ -252,7 +276,7 @@ class CopiedCells(PicturePart):
         self._pinned(svg)
 
     def _input(self, svg: Svg) -> None:
-        """The picture, and what of it the last copy reads."""
+        """Draw the small picture, and the pixels that the last copy reads."""
         x, y = self.input
         svg.add("g", letter(), transform=f"translate({x:g} {y:g})")
         svg.path(square(x, y, SIZE), class_="edge input")
@@ -261,12 +285,13 @@ class CopiedCells(PicturePart):
         counts = self.lowering.small.counts(self.lowering.count) if self.told else ()
         for pixel, count in enumerate(counts):
             down, right = divmod(pixel, SIZE)
-            said = text_of("fact.pixel", row=down + 1, column=right + 1, count=count)
-            with svg.told(said, (PIXEL, pixel)):
+            fact = text_of("fact.pixel", row=down + 1, column=right + 1, count=count)
+            with svg.told(fact, (PIXEL, pixel)):
                 svg.rect(Box(x + right, y + down, x + right + 1, y + down + 1), fill="transparent")
 
     def _read(self, svg: Svg) -> None:
-        """A frame around it, with the zeros that it reads; under a stride a dot on each pixel."""
+        """Draw a frame around the cells that the last copy reads; under a stride, a dot on each of
+        them."""
         (x, y), lowered = self.input, self.lowering
         down, right = lowered.small.reads(lowered.copies - 1, lowered.kept)
         for name, d in single(self._outside([(row, column) for row in down for column in right])):
@@ -278,12 +303,13 @@ class CopiedCells(PicturePart):
             svg.path("".join(dots), class_="look")
 
     def _outside(self, reads: Sequence[tuple[int, int]]) -> list[tuple[Corner, str]]:
-        """Cells beside the input, where a kernel reads zeros: of the rows and columns given."""
+        """Return the given rows and columns that lie outside of the input, where a kernel reads
+        zeros."""
         (left, top), size = self.input, range(SIZE)
         return [((left + x, top + y), "0") for y, x in reads if y not in size or x not in size]
 
     def _copies(self, svg: Svg) -> None:
-        """All copies that are written, and the places of the others."""
+        """Draw all copies that are written, and the outlines of the others."""
         lowered, small = self.lowering, self.lowering.small
         corners = [self.at(index) for index in range(lowered.count)]
         written = corners[: lowered.copies]
@@ -305,7 +331,7 @@ class CopiedCells(PicturePart):
             self._targets(svg)
 
     def _print(self, svg: Svg) -> None:
-        """A print of the input slides to its place and settles, while nothing else moves."""
+        """Draw a print of the input that slides to the place of the last copy."""
         last = self.lowering.copies - 1
         (x, y), (down, right) = self.at(last), self.lowering.small.shift(last)
         left, top = self.input[0] - x - right, self.input[1] - y - down
@@ -313,8 +339,11 @@ class CopiedCells(PicturePart):
             svg.add("g", letter(), transform=f"translate({x + right:g} {y + down:g})")
 
     def _targets(self, svg: Svg) -> None:
-        """Targets of the pointer for places: a row in all copies of a kernel row, which have a free
-        cell between them."""
+        """Draw targets of the pointer for output places: one for each row of cells in a row of
+        copies.
+
+        The target runs over the free cells between the copies.
+        """
         (x, y), k = self.corner, self.lowering.k
         wide = k * PITCH - 1
         for top in range(k):
@@ -326,7 +355,7 @@ class CopiedCells(PicturePart):
     # -- pins
 
     def _spots(self) -> list[Corner]:
-        """Corners of what is pinned in the copies that are written."""
+        """Return the corners of the pinned cells in the copies that are written."""
         if not (self.pin and self.lowering.count):
             return []
         stands = self.pin.until(self.lowering.copies)
@@ -343,11 +372,11 @@ class CopiedCells(PicturePart):
             reads = [(down + ky, right + kx) for ky in range(lowered.k) for kx in range(lowered.k)]
             column = zip(stands, lowered.small.column(pin.number, len(stands)), strict=True)
             frame = square(x + right, y + down, lowered.k)
-            shown = [*single([*self._outside(reads), *column]), ("look", frame)]
+            marks = [*single([*self._outside(reads), *column]), ("look", frame)]
         else:
             stands.append((x + pin.column, y + pin.row))
-            shown = [("look-run", spots(stands))]
-        return [*shown, ("thin-look", "".join(square(a, b, 1, out=0.4) for a, b in stands))]
+            marks = [("look-run", spots(stands))]
+        return [*marks, ("thin-look", "".join(square(a, b, 1, out=0.4) for a, b in stands))]
 
     # -- matplotlib
 
@@ -367,7 +396,8 @@ class CopiedCells(PicturePart):
 
 @dataclass(frozen=True)
 class Matrix(PicturePart):
-    """The lowered matrix: a copy is a row of it, a window is a column."""
+    """Lowered matrix: each row is a copy of the input, each column the window of
+    an output place."""
 
     def write(self, svg: Svg) -> None:
         lowered, small, (x, y) = self.lowering, self.lowering.small, self.corner
@@ -383,11 +413,11 @@ class Matrix(PicturePart):
             if step:
                 svg.add("g", grid(columns, step), transform=f"translate({x:g} {y:g})")
                 svg.path(square(x, y, columns, step), class_="edge")
-        kept = lowered.kept * small.places
+        kept_columns = lowered.kept * small.places
         if lowered.tiled:
-            svg.path(square(x + kept, y, columns - kept, step), class_="veil")
+            svg.path(square(x + kept_columns, y, columns - kept_columns, step), class_="veil")
         if self.framed:
-            svg.path(square(x, y + step - 1, kept, 1, 0.25), class_="look")
+            svg.path(square(x, y + step - 1, kept_columns, 1, 0.25), class_="look")
             svg.path(f"M{x - 1.75:g} {y + step - 1.1:g}l1 .6l-1 .6z", class_="mark")
         self._pinned(svg)
         if self.told:
@@ -395,7 +425,7 @@ class Matrix(PicturePart):
             svg.rect(box, fill="transparent", data_send="column", data_steps=columns)
 
     def _spots(self) -> list[Corner]:
-        """Corners of what is pinned in the rows that are written."""
+        """Return the corners of the pinned cells in the rows that are written."""
         stands = self.pin.until(self.lowering.copies) if self.pin else ()
         return [(self.corner[0] + place, self.corner[1] + index) for index, place in stands]
 
@@ -411,19 +441,19 @@ class Matrix(PicturePart):
 
     def on(self, axes: Any) -> None:
         small = self.lowering.small
-        shown = "".join(kinds(copy) for copy in small.copies[: self.lowering.copies])
-        _image(axes, self.corner, shown, small.places**2)
+        cells = "".join(kinds(copy) for copy in small.copies[: self.lowering.copies])
+        _image(axes, self.corner, cells, small.places**2)
         self._rings(axes, self._spots())
 
 
-def _image(axes: Any, corner: Corner, shown: str, columns: int) -> None:
-    """Cells on matplotlib's Axes."""
+def _image(axes: Any, corner: Corner, cell_kinds: str, columns: int) -> None:
+    """Draw cells on matplotlib's Axes."""
     import numpy as np
     from matplotlib.colors import ListedColormap
 
-    if not shown:
+    if not cell_kinds:
         return
-    cells = np.array(["0.#".index(kind) for kind in shown]).reshape(-1, columns)
+    cells = np.array(["0.#".index(kind) for kind in cell_kinds]).reshape(-1, columns)
     (x, y), (rows, _) = corner, cells.shape
     colours = ListedColormap(["#E69F00", "#bfdcef", "#0072B2"])
     axes.imshow(cells, colours, vmin=0, vmax=2, extent=(x, x + columns, y + rows, y), aspect="auto",

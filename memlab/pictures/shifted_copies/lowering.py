@@ -1,8 +1,8 @@
-"""Convolutions whose input is lowered: the bytes that writes, by the plan of the layer.
+"""Convolutions whose input is lowered (im2col), in bytes by the plan of the layer.
 
-Lowering (im2col) copies the window of every output place: k² copies of the input, each shifted.
-``Lowering`` has the figures of a real layer, and beside them the same on a small picture; ``write``
-lowers one image for real.
+Lowering copies the window of every output place: k² copies of the input, each shifted. ``Lowering``
+has the figures of a real layer, and those of a small picture beside them; ``write`` lowers one
+image and measures it.
 """
 
 from __future__ import annotations
@@ -43,29 +43,29 @@ from memlab.step.storage import Size
 from memlab.step.tensor import Tensor
 
 WAYS = ("im2col-batch", "im2col-image", "im2col-tile", "direct")
-"""How a layer is lowered, from the most memory to none: algorithms of the plan."""
+"""Algorithms of the plan, from the most lowered at once to none."""
 FP32 = formats.find("fp32")
 VALUE = 4
 """Bytes of a value in fp32."""
 BATCHES = tuple(2**power for power in range(8))
-"""The batches that a slider stops at."""
+"""Batches at which the slider stops."""
 MOST = 1_000_000
-"""The largest batch that is told."""
+"""Largest batch."""
 
 
 def conv(node: Node) -> Conv2d:
-    """The convolution of a node."""
+    """Return the convolution of a node."""
     assert isinstance(node.layer, Conv2d)
     return node.layer
 
 
 def convolutions(network: Network) -> list[Node]:
-    """The convolutions of a network, in order."""
+    """Return the nodes of a network that are convolutions, in order."""
     return [node for node in network.nodes if isinstance(node.layer, Conv2d)]
 
 
 def find(network: Network, name: object) -> Node:
-    """A convolution of a network.
+    """Return a convolution of a network by the name of its layer.
 
     Raises:
         InputError: no such layer, one that is no convolution, or one with a dilation.
@@ -81,8 +81,10 @@ def find(network: Network, name: object) -> Node:
 
 
 def settings(node: Node) -> dict[str, Any]:
-    """The kernel, stride and padding of a layer: ``{"k": 3, "stride": 1, "pad": "same"}``; nothing
-    where they are others than are drawn."""
+    """Return kernel, stride and padding of a layer: ``{"k": 3, "stride": 1, "pad": "same"}``.
+
+    It is empty where the picture cannot draw them.
+    """
     layer = conv(node)
     for pad in PADS:
         values = {"k": layer.kernel, "stride": layer.stride, "pad": pad}
@@ -94,7 +96,7 @@ def settings(node: Node) -> dict[str, Any]:
 
 @lru_cache(maxsize=256)
 def changed(node: Node, k: int, stride: int, pad: str) -> Node:
-    """The same layer with another kernel, stride and padding.
+    """Return a node with another kernel, stride and padding.
 
     Raises:
         InputError: the kernel is wider than the padded image.
@@ -105,9 +107,9 @@ def changed(node: Node, k: int, stride: int, pad: str) -> Node:
 
 @dataclass(frozen=True)
 class AlgorithmWorkspace:
-    """Memory that an algorithm needs beside the operands of the layer's forward pass.
+    """Workspace of an algorithm for the forward pass of a layer: memory beside the operands.
 
-    ``name`` is the algorithm that does the work: the one asked for, or what it uses instead.
+    ``name`` is the algorithm that does the work, which may be another one than was asked for.
     """
 
     name: str
@@ -115,15 +117,18 @@ class AlgorithmWorkspace:
 
     @cached_property
     def size(self) -> Size:
-        """Its bytes."""
+        """Bytes of the workspace, in terms of the batch."""
         return sum((part.size for part in self.parts), Size())
 
     def formula(self, batch: int | None = None) -> str:
-        """The bytes as a product, in symbols or, at a batch, in numbers."""
+        """Return the bytes as a product, in symbols or, at a batch, in numbers."""
         return " + ".join(part.formula(batch) for part in self.parts)
 
     def largest(self, room: int) -> int | None:
-        """The largest batch that fits: 0 where none does, None where every one does."""
+        """Return the largest batch whose workspace fits into ``room`` bytes.
+
+        It is 0 where not even one sample fits, None where every batch does.
+        """
         size = self.size
         if size.fixed > room:
             return 0
@@ -132,7 +137,7 @@ class AlgorithmWorkspace:
 
 @lru_cache(maxsize=512)
 def workspace(node: Node, name: str) -> AlgorithmWorkspace:
-    """The workspace of an algorithm, as a plan of the layer has it.
+    """Return the workspace of an algorithm for a layer, as the plan has it.
 
     Raises:
         InputError: no such algorithm.
@@ -143,27 +148,28 @@ def workspace(node: Node, name: str) -> AlgorithmWorkspace:
 
 
 def input_bytes(node: Node, batch: int) -> int:
-    """Bytes of a layer's input."""
+    """Return the bytes of a layer's input at a batch, in fp32."""
     return batch * prod(node.input_shapes[0]) * VALUE
 
 
 def input_formula(node: Node, batch: int) -> str:
-    """The same as a product: ``'128·64·224·224·4 B'``."""
+    """Return the bytes of a layer's input as a product: ``'128·64·224·224·4 B'``."""
     return tensor.formula(dims(node.input_shapes[0]), FP32, batch)
 
 
 def lowered_bytes(node: Node, batch: int) -> int:
-    """Bytes of the lowered copy of the input; 0 where that is the input itself (A8)."""
+    """Return the bytes of the lowered copy of the input; 0 where that is the input itself (A8)."""
     return workspace(node, WAYS[0]).size.at(batch)
 
 
 def factor(node: Node) -> Fraction:
-    """Ratio of the lowered copies to the input: k² Ho Wo / (H W)."""
+    """Return the bytes of the lowered copy divided by those of the input: k² Ho Wo / (H W)."""
     return Fraction(lowered_bytes(node, 1), input_bytes(node, 1))
 
 
 def by_copy(nodes: Sequence[Node]) -> tuple[list[Node], list[Node], list[Node]]:
-    """Nodes that need no copy, those whose copy is a part of the input, and the others."""
+    """Return the nodes that need no copy, those whose copy is smaller than the input, and the
+    others."""
     none = [node for node in nodes if factor(node) == 0]
     part = [node for node in nodes if 0 < factor(node) < 1]
     return none, part, [node for node in nodes if factor(node) >= 1]
@@ -173,7 +179,7 @@ def by_copy(nodes: Sequence[Node]) -> tuple[list[Node], list[Node], list[Node]]:
 
 
 def amount(nbytes: int) -> str:
-    """Bytes at a glance: ``'14.80 GB'``, ``'133 GB'``, ``'115.6 MB'``, ``'4.5 KiB'``."""
+    """Return bytes as short text: ``'14.80 GB'``, ``'133 GB'``, ``'115.6 MB'``, ``'4.5 KiB'``."""
     if nbytes >= units.DECIMAL["TB"]:
         return units.in_unit(nbytes, "TB", 2)
     if nbytes >= units.DECIMAL["GB"]:
@@ -186,20 +192,22 @@ def amount(nbytes: int) -> str:
 
 
 def times(ratio: Fraction) -> str:
-    """A factor with two decimals if it has less than four digits, or as a part: ``'9.00'``,
-    ``'7,225'``, ``'1/14,867'``."""
+    """Return a factor as text: ``'9.00'``, ``'7,225'``, ``'1/14,867'``.
+
+    It has two decimals below 1,000, and is a fraction below a hundredth.
+    """
     if 0 < ratio < Fraction(1, 100):
         return f"1/{round(1 / ratio):,}"
     return f"{float(ratio):,.{2 if ratio < 1000 else 0}f}"
 
 
 def short_times(ratio: Fraction) -> str:
-    """A factor without decimals where it has none: ``'9'``, ``'2.25'``."""
+    """Return a factor as text without decimals where it is whole: ``'9'``, ``'2.25'``."""
     return f"{ratio}" if ratio.denominator == 1 else f"{float(ratio):.2f}"
 
 
 def part_of(ratio: Fraction) -> str:
-    """A part of one: ``'¼'``."""
+    """Return a fraction as text: ``'¼'``."""
     return {Fraction(1, 4): "¼", Fraction(1, 2): "½"}.get(ratio, str(ratio))
 
 
@@ -208,7 +216,8 @@ def part_of(ratio: Fraction) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Written:
-    """Planned and measured bytes of the copy of one image, and the seconds of writing it once."""
+    """Planned and measured bytes of the lowered copy of one image, and the seconds
+    of writing it."""
 
     planned: int
     measured: int
@@ -216,23 +225,23 @@ class Written:
 
     @property
     def residual(self) -> int:
-        """Measured less planned bytes."""
+        """Measured minus planned bytes."""
         return self.measured - self.planned
 
     @property
     def ms(self) -> str:
-        """Milliseconds, two digits."""
+        """Milliseconds as text with two digits."""
         return f"{1000 * self.seconds:.2g}" if self.seconds < 0.1 else f"{1000 * self.seconds:.0f}"
 
     def __repr__(self) -> str:
-        """Without the time, which is another each time."""
+        """Return the bytes in words, without the time, which changes from run to run."""
         if not self.planned:
             return text_of("write.nothing")
         sizes = {"planned": units.exact(self.planned), "measured": units.exact(self.measured)}
         return text_of("write.done", residual=units.exact(self.residual), **sizes)
 
     def text(self) -> str:
-        """In a sentence; the time only where it was a moment ago."""
+        """Return the bytes in a sentence, with the time if it was measured just now."""
         if not self.planned:
             return f"{self!r}."
         key = "ms" if self.seconds else "image"
@@ -240,9 +249,12 @@ class Written:
 
 
 def write(node: Node, otherwise: str, times: int = 1) -> Written:
-    """Lower one image of a layer under the meter, into new memory; the median of several times.
+    """Lower one image of a layer into new memory, and measure its bytes and seconds.
 
-    ``otherwise`` is what to try where that does not fit.
+    Args:
+        node: a convolution.
+        otherwise: words of the error on what to try where the copy does not fit.
+        times: number of runs; the seconds are their median.
 
     Raises:
         InputError: so much memory is not free.
@@ -270,8 +282,11 @@ def write(node: Node, otherwise: str, times: int = 1) -> Written:
 
 @dataclass(frozen=True)
 class Lowering:
-    """A layer of a network, drawn with its own kernel, stride and padding or with made-up ones, at
-    a batch; how much of it is lowered at once; and how many of its copies are written."""
+    """Lowering of a layer of a network at a batch, as far as it is written.
+
+    The layer has its own kernel, stride and padding or made-up ones. ``how`` is the algorithm,
+    which says how much is lowered at once; ``step`` counts the copies that are written.
+    """
 
     network: Network
     layer: str
@@ -284,22 +299,22 @@ class Lowering:
 
     @cached_property
     def own(self) -> Node:
-        """The layer as the network has it."""
+        """Layer as the network has it."""
         return find(self.network, self.layer)
 
     @cached_property
     def node(self) -> Node:
-        """The layer that is lowered."""
+        """Layer that is lowered, with the chosen kernel, stride and padding."""
         return changed(self.own, self.k, self.stride, self.pad)
 
     @property
     def made_up(self) -> bool:
-        """Whether the network has no such layer."""
+        """True if the network has no layer with these settings."""
         return self.node.layer != self.own.layer
 
     @cached_property
     def small(self) -> SmallPicture:
-        """The small picture under this kernel."""
+        """Small picture lowered under this kernel."""
         return lower(self.k, self.stride, self.pad)
 
     @cached_property
@@ -311,7 +326,7 @@ class Lowering:
 
     @property
     def count(self) -> int:
-        """Number of copies that are made in all."""
+        """Number of copies that lowering makes: k², or 0 without a lowered copy."""
         return self.k**2 if self.workspace.parts else 0
 
     @property
@@ -336,29 +351,30 @@ class Lowering:
 
     @property
     def now(self) -> Fraction:
-        """Ratio of the bytes written so far to the input."""
+        """Bytes of the copies that are written, divided by those of the input."""
         return Fraction(self.written, self.source)
 
     @property
     def end(self) -> Fraction:
-        """Ratio of the bytes written in the end to the input."""
+        """Bytes of all copies that are kept at once, divided by those of the input."""
         return Fraction(self.total, self.source)
 
     @property
     def factor(self) -> Fraction:
-        """k² Ho Wo / (H W), whatever is kept of the copy at once."""
+        """Values of all copies divided by those of the input, k² Ho Wo / (H W), kept at once or
+        not."""
         _, height, width = self.node.input_shapes[0]
         _, rows, columns = self.node.shape
         return Fraction(self.k**2 * rows * columns, height * width)
 
     @property
     def pointwise(self) -> bool:
-        """Whether the matrix is the input, so that no copy is made."""
+        """True if the matrix is the input itself, so that no copy is made."""
         return not self.count and pointwise(conv(self.node))
 
     @property
     def tiled(self) -> bool:
-        """Whether only a tile of output places is lowered at a time."""
+        """True if only a tile of output places is lowered at a time."""
         return self.workspace.name == "im2col-tile"
 
     # -- cells of the small picture
@@ -375,44 +391,47 @@ class Lowering:
 
     @cached_property
     def zeros(self) -> int:
-        """Number of written values that are added zeros."""
+        """Number of added zeros among the cells that are written and kept."""
         upto = self.kept * self.small.places
         return sum(copy[:upto].count(None) for copy in self.small.copies[: self.copies])
 
     @property
     def values(self) -> int:
-        """Number of written values that are values of the input."""
+        """Number of values of the input among the cells that are written and kept."""
         return self.cells - self.zeros
 
     @property
     def covered(self) -> Fraction:
-        """Ratio of the written values to the small picture."""
+        """Cells that are written and kept, divided by the pixels of the small picture."""
         return Fraction(self.cells, SIZE**2)
 
     @property
     def current(self) -> tuple[int, int] | None:
-        """(ky, kx) of the copy that was written last."""
+        """Place (ky, kx) in the kernel of the copy written last; None before the first."""
         return divmod(self.copies - 1, self.k) if self.copies else None
 
     def last(self) -> str:
-        """The kinds of the cells of that copy, as far as it is kept."""
+        """Return the kinds of the cells of the copy written last, as far as it is kept."""
         return kinds(self.small.copies[self.copies - 1][: self.kept * self.small.places])
 
     # -- in words ------------------------------------------------------------------------
 
     def lines(self, formulas: bool = True) -> list[str]:
-        """Title, step, bytes, input, formula and factor; without formulas for a page that asks for
-        them later."""
+        """Return sentences with title, step, bytes, input, formula and factor.
+
+        Args:
+            formulas: False leaves out the formulas, for a page that asks for them later.
+        """
         sizes = {"written": units.exact(self.written), "total": units.exact(self.total)}
         source = units.exact(self.source)
         numbers = input_formula(self.node, self.batch)
-        told = text_of("twin.bytes", input=source, **sizes)
+        sentence = text_of("twin.bytes", input=source, **sizes)
         if self.count:
             key = "twin.equal" if self.end == self.factor else "twin.unequal"
             key = key if formulas else "twin.plain"
-            told += " " + text_of(key, now=times(self.now), end=times(self.end),
+            sentence += " " + text_of(key, now=times(self.now), end=times(self.end),
                               factor=times(self.factor), why=self._simple)  # fmt: skip
-        first = [f"{self.title}.", self.last_step, told]
+        first = [f"{self.title}.", self.last_step, sentence]
         if not formulas:
             return first
         return [
@@ -424,25 +443,25 @@ class Lowering:
 
     @property
     def title(self) -> str:
-        """Layer, kernel, stride, padding, batch, and how much is lowered at once."""
-        said = (
+        """Layer, kernel, stride, padding, batch, and how much is lowered at once, in words."""
+        settings = (
             text_of("kernel", k=self.k),
             text_of("stride", stride=self.stride),
             text_of(self.pad),
             text_of("batch", batch=f"{self.batch:,}"),
             text_of(f"kept.{self.how if self.count else 'direct'}"),
         )
-        return text_of("title", layer=self.layer_name, settings=", ".join(said))
+        return text_of("title", layer=self.layer_name, settings=", ".join(settings))
 
     @property
     def layer_name(self) -> str:
-        """The real layer: ``'VGG-16 conv1_2'``, and that it is made up where it is."""
+        """Display name of the layer: ``'VGG-16 conv1_2'``, with a word if it is made up."""
         name = f"{self.network.title} {self.layer}"
         return text_of("made_up", layer=name) if self.made_up else name
 
     @property
     def last_step(self) -> str:
-        """The last step in words."""
+        """Sentence on the copy written last."""
         if not self.count:
             return f"{self.headline}."
         if self.current is None:
@@ -454,7 +473,7 @@ class Lowering:
 
     @property
     def formula(self) -> str:
-        """The bytes in symbols and in numbers; empty where there are none."""
+        """Bytes of the workspace in symbols and in numbers; empty where there are none."""
         if not self.count:
             return ""
         numbers, total = self.workspace.formula(self.batch), units.exact(self.total)
@@ -463,27 +482,27 @@ class Lowering:
         )
 
     def factor_line(self, key: str) -> str:
-        """k² Ho Wo / (H W) in symbols, in numbers, and its value."""
+        """Return k² Ho Wo / (H W) in symbols, in numbers and its value, in the text of a key."""
         exact = (100 * self.factor).denominator == 1
         value = f"{'=' if exact else '≈'} {times(self.factor)}"
         return text_of(key, symbols="k²·Ho·Wo / (H·W)", numbers=self.ratio, value=value)
 
     @property
     def ratio(self) -> str:
-        """``'3²·222·222 / (224·224)'``."""
+        """Factor as a quotient in numbers: ``'3²·222·222 / (224·224)'``."""
         _, height, width = self.node.input_shapes[0]
         _, down, across = self.node.shape
         return f"{self.k}²·{down}·{across} / ({height}·{width})"
 
     @property
     def _simple(self) -> str:
-        """``'3²/1²'`` where the factor is that; else the product in numbers."""
+        """Factor as ``'3²/1²'`` where it equals k² / stride²; else the quotient in numbers."""
         k, stride = self.k, self.stride
         return f"{k}²/{stride}²" if self.factor == Fraction(k * k, stride * stride) else self.ratio
 
     @property
     def headline(self) -> str:
-        """The finding of the small picture."""
+        """Finding of the small picture in a sentence."""
         small, name = self.small, text_of("kernel", k=self.k)
         if not self.count:
             return text_of("found.pointwise" if self.pointwise else "found.direct")
@@ -506,17 +525,21 @@ class Lowering:
         return text_of(key, stride=self.stride, part=part, **every)
 
     def verdict(self, room: Budget) -> tuple[str, bool]:
-        """Whether a budget holds the copy and what it would hold; True where it is refused."""
+        """Return a sentence on whether a budget holds the copy, and True where it does not.
+
+        The sentence also names the largest batch that fits.
+        """
         largest, over = self.workspace.largest(room.nbytes), self.total > room.nbytes
         key = {None: "always", 0: "none"}.get(largest, "refused" if over else "fits")
         need, most = amount(self.total), batches(largest or 0)
-        said = text_of(f"verdict.{'live_' if room.live else ''}{key}", name=card(room.name),
+        sentence = text_of(f"verdict.{'live_' if room.live else ''}{key}", name=card(room.name),
                    free=hundredths(room.nbytes), need=need, largest=most)  # fmt: skip
-        return said, over
+        return sentence, over
 
     @property
     def why(self) -> str:
-        """Why the small picture has another factor than the layer; empty where it has the same."""
+        """Reason why the small picture has another factor than the layer; empty where they are
+        equal."""
         if times(self.covered) == times(self.now):
             return ""
         if self.tiled:
@@ -529,7 +552,7 @@ class Lowering:
 
     @property
     def tile(self) -> str:
-        """Sentence on the size of a tile, where only a tile is lowered at a time."""
+        """Sentence on the size of a tile; empty where more than a tile is lowered at a time."""
         if not self.tiled:
             return ""
         size = dict(self.workspace.parts[0].axes)["tile"]
@@ -538,7 +561,7 @@ class Lowering:
 
     @property
     def drawn(self) -> list[str]:
-        """The small picture in words: how much of it is written."""
+        """Sentence on how much of the small picture is written."""
         if not self.count:
             return []
         small, reason = self.small, self.why
@@ -552,16 +575,17 @@ class Lowering:
 
     @property
     def beside(self) -> list[str]:
-        """The input and its last copy in characters, side by side."""
+        """Lines with the input and its last copy in characters, side by side."""
         if not self.copies:
             return []
         places, last = self.small.places, self.last()
         rows = [last[row * places : (row + 1) * places] for row in range(SIZE)]
-        pairs = (f"  {one}   {other}".rstrip() for one, other in zip(LETTER, rows, strict=True))
+        pairs = (f"  {left}   {right}".rstrip() for left, right in zip(LETTER, rows, strict=True))
         return [text_of("twin.beside", number=self.copies), *pairs]
 
     def pinned(self, pin: Pin | None) -> list[str]:
-        """A pixel or a place, and where it stands; nothing where nothing is copied."""
+        """Return sentences on a pinned pixel or output place: where it stands; empty where nothing
+        is copied."""
         if pin is None or not self.count:
             return []
         where = {"row": pin.row + 1, "column": pin.column + 1}
@@ -576,7 +600,7 @@ class Lowering:
 
     @property
     def sums(self) -> list[str]:
-        """Pixels times how often they are written, added up; with the zeros all cells."""
+        """Lines that add up how often the pixels are written; with the zeros, all cells."""
         counts = self.small.counts(self.copies)
         often = sorted(Counter(counts).items(), reverse=True)
         parts = [text_of("counts.pixels", pixels=n, times=count) for count, n in often]
@@ -589,8 +613,12 @@ class Lowering:
 
 
 def of_layer(network: Network, name: object, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of a ``Lowering`` of a layer: its own kernel, stride and padding where no others
-    are given, and all copies are written.
+    """Return the arguments of a ``Lowering`` of a layer, with all copies written.
+
+    Args:
+        network: network with the layer.
+        name: name of a convolution.
+        given: kernel ``k``, ``stride`` and ``pad`` that replace the layer's own.
 
     Raises:
         InputError: no such convolution, or one whose settings are not drawn and not given.
@@ -607,6 +635,6 @@ def of_layer(network: Network, name: object, given: Mapping[str, Any]) -> dict[s
 
 
 def card(name: str) -> str:
-    """A budget with the year of its machine, where it is one."""
+    """Return the name of a budget, with the year of its machine if it is one."""
     year = DEVICES[name].title.rpartition(", ")[2] if name in DEVICES else ""
     return text_of("ruler.card", name=name, year=year) if year else name

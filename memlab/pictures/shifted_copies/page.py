@@ -1,5 +1,6 @@
-"""The page of the shifted copies: the bytes of the real layer, then the small picture, and below
-both what is asked for. Each block draws its part and tells it.
+"""Page of the shifted copies: bytes of the real layer, then the small picture, then details.
+
+Each block draws its part and tells it in words.
 """
 
 from __future__ import annotations
@@ -42,29 +43,31 @@ from memlab.pictures.values.number_text import hundredths
 
 CARD = budget("12 GB card")
 RULER = LinearScale(0, 16 * 10**9, 4 * 10**9, "GB", 10**9)
-"""It holds the layer of the question at its batch, and the card. What is longer breaks it."""
+"""Axis of bytes; it holds the lesson's layer at its batch, and the card. A longer bar is broken."""
 OVER = Paint("#D55E00", 0, "falling")
-"""Look of what does not fit."""
+"""Look of bytes that do not fit."""
 ON, PALE, ZERO = (
     Paint("var(--copy-on,#0072B2)", 1),
     Paint("var(--copy-pale,#bfdcef)", 1),
     Paint("var(--copy-zero,#E69F00)", 0, "rising"),
 )
-"""Values of the letter and around it, and added zeros, where they are no cells."""
+"""Looks of values in the letter, values around it, and added zeros, where they are bars."""
 APART = 22
-"""Between two parts."""
+"""Pixels between two parts."""
 TOP, LOW = 33, 55
 """Ends of the bar of the copy, below that of the input, in pixels from the top of the ruler."""
 WIDE, LEAST = 660, 3
-"""From the first on a cell of the picture is larger; one of the matrix has at least the second
-beside the copies, else it stands below them."""
+"""Width of a page from which a cell of the picture is larger, and pixels that a cell of the
+matrix needs to stand beside the copies."""
 
 
 @dataclass(frozen=True)
 class CopiesPageInputs:
-    """The parts of a page: a layer that is lowered, and what else is chosen. ``moving``: the last
-    copy has just come; ``before`` is what was lowered before; ``formulas`` whether
-    the text has them, which a page that asks for one leaves out."""
+    """Everything that the page is drawn from: a lowering, a pin, and what else is chosen.
+
+    ``moving`` animates the copy that has just come. ``before`` is the lowering that was shown
+    before. ``numbers`` shows details; ``formulas`` is False on a page that asks for them.
+    """
 
     lowering: Lowering
     pin: Pin | None = None
@@ -78,72 +81,74 @@ class CopiesPageInputs:
 
     @property
     def cell(self) -> int:
-        """The side of a cell, whatever k is: 7 x 7 is as large beside 3 x 3 as it is."""
+        """Side of a cell in pixels, equal for every kernel."""
         return 7 if self.width >= WIDE else 6
 
     @property
     def left(self) -> int:
-        """Left edge of copies and bars."""
+        """Left edge of copies and bars, in pixels."""
         return self.cell * (19 if self.width >= WIDE else 18)
 
 
-def page_of(shown: CopiesPageInputs) -> Page:
-    """From top to bottom: the bytes of the real layer, then the small picture, and below both what
-    is asked for."""
-    lowered = shown.lowering
+def page_of(inputs: CopiesPageInputs) -> Page:
+    """Return the page: bytes of the real layer, the small picture, and the details
+    that are chosen."""
+    lowered = inputs.lowering
     blocks: list[PageBlock] = [
-        *_head(shown),
-        *_written(shown),
-        *_picture(shown),
-        Paragraphs(lowered.pinned(shown.pin), drawn=False, gap=1),
-        *(_details(shown) if shown.numbers else []),
-        *([_counts(shown)] if shown.numbers and lowered.count else []),
+        *_head(inputs),
+        *_written(inputs),
+        *_picture(inputs),
+        Paragraphs(lowered.pinned(inputs.pin), drawn=False, gap=1),
+        *(_details(inputs) if inputs.numbers else []),
+        *([_counts(inputs)] if inputs.numbers and lowered.count else []),
         *(strip(lowered) if lowered.pointwise else []),
-        Paragraphs(shown.done.text() if shown.done else "", drawn=False, gap=1),
+        Paragraphs(inputs.done.text() if inputs.done else "", drawn=False, gap=1),
     ]
-    return Page(lowered.title, blocks, shown.width, titled=False)
+    return Page(lowered.title, blocks, inputs.width, titled=False)
 
 
 def note(content: str | Sequence[texts.Runs], size: int = 13, **how: Any) -> Paragraphs:
-    """Words of the picture; the text says the same in its own order."""
+    """Return words of the picture that its text leaves out, for it says them in its own order."""
     return Paragraphs(content, size, told=False, **how)
 
 
 # -- the real layer -------------------------------------------------------------------------------
 
 
-def _head(shown: CopiesPageInputs) -> list[PageBlock]:
-    """Head of the page: the bytes that are written, the part that the small picture shows, and the
-    bars."""
-    lowered = shown.lowering
+def _head(inputs: CopiesPageInputs) -> list[PageBlock]:
+    """Return the written bytes, the finding of the small picture, and the bars."""
+    lowered = inputs.lowering
     beyond = f"{_beyond(lowered)}." if _beyond(lowered) else ""
-    fits = [text for text, _ in _fits(shown)]
+    fits = [text for text, _ in _fits(inputs)]
     return [
         note([_amounts(lowered)], 20),
         note(lowered.headline, 14),
-        Paragraphs([*lowered.lines(shown.formulas), beyond, *fits], drawn=False),
-        _ruler(shown),
+        Paragraphs([*lowered.lines(inputs.formulas), beyond, *fits], drawn=False),
+        _ruler(inputs),
     ]
 
 
-def _fits(shown: CopiesPageInputs) -> list[tuple[str, bool]]:
-    """The verdict of each budget on the copy, in bold where it is refused."""
-    return [shown.lowering.verdict(room) for room in shown.budgets] if shown.lowering.total else []
+def _fits(inputs: CopiesPageInputs) -> list[tuple[str, bool]]:
+    """Return the verdict of each budget on the copy, and True where it is too
+    large (drawn bold)."""
+    return (
+        [inputs.lowering.verdict(room) for room in inputs.budgets] if inputs.lowering.total else []
+    )
 
 
-def _details(shown: CopiesPageInputs) -> list[PageBlock]:
-    """Layer, formulas, and what fits, in full."""
-    lowered = shown.lowering
+def _details(inputs: CopiesPageInputs) -> list[PageBlock]:
+    """Return layer, formulas and verdicts in full."""
+    lowered = inputs.lowering
     times_ = lowered.factor_line("head.factor" if lowered.end == lowered.factor else "head.once")
     counter = (
         text_of("head.counter", step=lowered.copies, count=lowered.count) if lowered.count else ""
     )
     lines = [lowered.title, lowered.formula, times_, counter, _beyond(lowered)]
-    return [note(lines, gap=10), note([_fits(shown)]), note(lowered.tile)]
+    return [note(lines, gap=10), note([_fits(inputs)]), note(lowered.tile)]
 
 
 def _amounts(lowering: Lowering) -> list[tuple[str, bool]]:
-    """Bytes that are written, of how many, and how many times the input that is."""
+    """Return words on the written bytes, the total, and the factor over the input."""
     if not lowering.count:
         return [(amount(0), True), (f" {text_of('head.unmade')}", False)]
     of = (
@@ -156,30 +161,30 @@ def _amounts(lowering: Lowering) -> list[tuple[str, bool]]:
             (text_of("head.input"), False)]  # fmt: skip
 
 
-def _ruler(shown: CopiesPageInputs) -> PageBlock:
-    """Input, copy, card and what is free here on one ruler, whose length never changes."""
-    lowered, end, width = shown.lowering, RULER.last, shown.width - shown.left
+def _ruler(inputs: CopiesPageInputs) -> PageBlock:
+    """Return bars of input, copy, card and free memory on one ruler of fixed length."""
+    lowered, end, width = inputs.lowering, RULER.last, inputs.width - inputs.left
     pixels = (width - 18) / end
     names = text_of("ruler.input"), text_of(f"ruler.{lowered.how}")
-    whole = Fact(names[0], input_formula(lowered.node, lowered.batch), lowered.source)
-    copy = Fact(names[1], lowered.workspace.formula(lowered.batch), lowered.total)
-    bar: list[Mark] = [CopyBar(lowered, TOP, LOW, CARD.nbytes, copy)]
+    input_fact = Fact(names[0], input_formula(lowered.node, lowered.batch), lowered.source)
+    copy_fact = Fact(names[1], lowered.workspace.formula(lowered.batch), lowered.total)
+    bar: list[Mark] = [CopyBar(lowered, TOP, LOW, CARD.nbytes, copy_fact)]
     if lowered.count and lowered.total * pixels < 2:
-        bar = _bar(lowered.written, TOP, LOW, pixels, copy)
-    rooms = (mark for amount in shown.budgets if amount.live for mark in _free(amount))
-    box = _card(shown) if lowered.total else []
-    marks = [*_bar(lowered.source, 2, 12, pixels, whole), *bar, *box, *rooms]
-    was = shown.before.total if shown.before else lowered.total
+        bar = _bar(lowered.written, TOP, LOW, pixels, copy_fact)
+    rooms = (mark for room in inputs.budgets if room.live for mark in _free(room))
+    box = _card(inputs) if lowered.total else []
+    marks = [*_bar(lowered.source, 2, 12, pixels, input_fact), *bar, *box, *rooms]
+    was = inputs.before.total if inputs.before else lowered.total
     previous = [Rect(0, min(was, end), TOP, LOW)] if was != lowered.total else []
-    axis = Axis(grid=False, labels=shown.numbers)
+    axis = Axis(grid=False, labels=inputs.numbers)
     chart = Chart(RULER, Scale(LOW, 0), marks, LOW, axis, left=0, right=18, previous=previous)
     source = [(f"{names[0]} ", False), (amount(lowered.source), True)]
     labels = Below([note([source], 12), note(names[1], 12, gap=19)])
-    return SideBySide([(labels, shown.left), (chart, width)], apart=0, gap=6)
+    return SideBySide([(labels, inputs.left), (chart, width)], apart=0, gap=6)
 
 
 def _bar(nbytes: int, top: float, bottom: float, pixels: float, fact: Fact) -> list[Mark]:
-    """A bar from the left edge on; what is thinner than a line gets a pointer."""
+    """Return a bar from the left edge; one that is thinner than a line gets a pointer."""
     end, middle = max(nbytes, 0.6 / pixels), (top + bottom) / 2
     bar = Rect(0, end, top, bottom, ON, edge=0, fact=fact)
     if end * pixels >= 2:
@@ -188,26 +193,29 @@ def _bar(nbytes: int, top: float, bottom: float, pixels: float, fact: Fact) -> l
     return [bar, pointer, ChartText(end, middle, text_of("ruler.small"), 11, dx=14, dy=4, dim=True)]
 
 
-def _card(shown: CopiesPageInputs) -> list[Mark]:
-    """A box that is filled, not a mark on an axis; what does not fit, and what leaves the ruler."""
-    lowered, end, last = shown.lowering, CARD.nbytes, RULER.last
+def _card(inputs: CopiesPageInputs) -> list[Mark]:
+    """Return the box of the card on the ruler, with words where the copy does not fit."""
+    lowered, end, last = inputs.lowering, CARD.nbytes, RULER.last
     name = card(CARD.name)
     marks: list[Mark] = [
         Rect(0, end, TOP, LOW, "limit", inset=-1.5, fact=Fact(name, nbytes=end)),
-        ChartText(0, TOP, name if shown.numbers else CARD.name, 11, dx=-2, dy=-7),
+        ChartText(0, TOP, name if inputs.numbers else CARD.name, 11, dx=-2, dy=-7),
     ]
     if end < lowered.total <= last:
         marks.append(ChartText(end, TOP, text_of("ruler.over"), 11, dx=6, dy=-7, bold=True))
     if lowered.total > last:
-        beyond = f"{_beyond(lowered) if shown.numbers else amount(lowered.total)} →"
+        beyond = f"{_beyond(lowered) if inputs.numbers else amount(lowered.total)} →"
         marks.append(ChartText(last, TOP, beyond, 11, "end", dx=14, dy=-7, bold=True, held=True))
     return marks
 
 
 @dataclass(frozen=True)
 class CopyBar(Mark):
-    """The copies side by side, filled as far as they are written; what will not fit into a room
-    is hollow and hatched. A bar that is longer than the scale breaks at its end."""
+    """Bar of the copies side by side, filled as far as they are written.
+
+    Bytes beyond the ``room`` of a card are hollow and hatched. A bar that is longer than the scale
+    is broken at its end.
+    """
 
     lowering: Lowering
     top: float
@@ -232,10 +240,10 @@ class CopyBar(Mark):
             _break(pen.svg, box)
 
     def _seams(self, pen: Pen, box: Box) -> None:
-        """Between two copies a line in the colour of the page."""
-        seams = self.lowering.total / max(self.lowering.count, 1)
-        xs = [pen.x(seams * n) for n in range(1, self.lowering.copies)]
-        if pen.x(seams) - pen.x(0) >= 4:
+        """Draw a line between each two copies, in the colour of the page."""
+        copy_bytes = self.lowering.total / max(self.lowering.count, 1)
+        xs = [pen.x(copy_bytes * n) for n in range(1, self.lowering.copies)]
+        if pen.x(copy_bytes) - pen.x(0) >= 4:
             d = "".join(f"M{x:.1f} {box.top:g}V{box.bottom:g}" for x in xs if x < box.right - 1)
             pen.svg.path(d, class_="seam")
 
@@ -245,25 +253,26 @@ class CopyBar(Mark):
 
 
 def _break(svg: Svg, box: Box) -> None:
+    """Draw the broken end of a bar that is longer than the scale."""
     x, step = box.right, (box.bottom - box.top) / 4
     zigzag = "".join(f"l{6 if i % 2 == 0 else -6} {step:g}" for i in range(4))
     svg.path(f"M{x - 3:g} {box.top:g}{zigzag}h14v-{box.bottom - box.top:g}z", class_="hollow")
     svg.path(f"M{x - 3:g} {box.top:g}{zigzag}", class_="edge")
 
 
-def _free(amount: Budget) -> list[Mark]:
-    """Memory that is free on this machine, live only: a dashed line through the ruler."""
-    text, end = text_of("ruler.free", free=hundredths(amount.nbytes)), RULER.last
-    if amount.nbytes > end:
+def _free(budget: Budget) -> list[Mark]:
+    """Return a dashed line through the ruler for the memory that is free on this machine."""
+    text, end = text_of("ruler.free", free=hundredths(budget.nbytes)), RULER.last
+    if budget.nbytes > end:
         return [ChartText(end, 12, f"{text} →", 11, "end", 14, dim=True, held=True)]
-    line = Rule(x=amount.nbytes, span=(LOW, 14), look="before", below=5)
+    line = Rule(x=budget.nbytes, span=(LOW, 14), look="before", below=5)
     places = [("middle", 0), ("start", 6), ("end", -6), ("start", 160)]
-    beside = [(amount.nbytes, 12, anchor, dx, 0) for anchor, dx in places]
-    return [line, Label(text, beside, 11, chip=True)]
+    spots = [(budget.nbytes, 12, anchor, dx, 0) for anchor, dx in places]
+    return [line, Label(text, spots, 11, chip=True)]
 
 
 def _beyond(lowering: Lowering) -> str:
-    """Text on how far the bar goes beyond the ruler; empty where it ends on it."""
+    """Return words on how far the bar goes beyond the ruler; empty where it ends on it."""
     if lowering.total <= RULER.last:
         return ""
     ratio = times(Fraction(lowering.total, int(RULER.last)))
@@ -273,9 +282,9 @@ def _beyond(lowering: Lowering) -> str:
 # -- one image, written for real ------------------------------------------------------------------
 
 
-def _written(shown: CopiesPageInputs) -> list[PageBlock]:
-    """Planned and measured on one scale, so that a difference would be seen."""
-    run = shown.done
+def _written(inputs: CopiesPageInputs) -> list[PageBlock]:
+    """Return bars of planned and measured bytes of one written image, on one scale."""
+    run = inputs.done
     if run is None or not run.planned:
         return []
     sizes = {"planned": run.planned, "measured": run.measured}
@@ -284,15 +293,15 @@ def _written(shown: CopiesPageInputs) -> list[PageBlock]:
     for index, (name, nbytes) in enumerate(sizes.items()):
         top, origin = 34 * index, strings.get(f"run.origin.{name}")
         marks += [
-            ChartText(0, top, origin, 11, dx=-shown.left, dy=6),
-            ChartText(0, top, units.exact(nbytes), 12, dx=-shown.left, dy=20, bold=True),
+            ChartText(0, top, origin, 11, dx=-inputs.left, dy=6),
+            ChartText(0, top, units.exact(nbytes), 12, dx=-inputs.left, dy=20, bold=True),
             Rect(0, nbytes, top, top + 16, theme.origin(name), fact=Fact(origin, nbytes=nbytes)),
         ]
     residual = text_of("write.residual", residual=units.exact(run.residual))
     marks.append(ChartText(longest, 20, residual, 16, dx=12, bold=True))
     if run.seconds:
         marks.append(ChartText(longest, 36, text_of("write.time", ms=run.ms), 11, dx=12, dim=True))
-    chart = Chart(Scale(0, longest / 0.55), Scale(52, 0), marks, 52, left=shown.left, right=4)
+    chart = Chart(Scale(0, longest / 0.55), Scale(52, 0), marks, 52, left=inputs.left, right=4)
     heading = text_of("write.title")
     return [note(heading, bold=True, gap=6), replace(chart, gap=8)]
 
@@ -300,53 +309,53 @@ def _written(shown: CopiesPageInputs) -> list[PageBlock]:
 # -- the small picture ----------------------------------------------------------------------------
 
 
-def _picture(shown: CopiesPageInputs) -> list[PageBlock]:
-    """Input and copies, and beside or below them their values, the matrix and what is pinned."""
-    lowered, cell, start = shown.lowering, shown.cell, shown.left / shown.cell
+def _picture(inputs: CopiesPageInputs) -> list[PageBlock]:
+    """Return input and copies, with their values, the matrix and the pin beside or below them."""
+    lowered, cell, start = inputs.lowering, inputs.cell, inputs.left / inputs.cell
     rim, across = lowered.small.rim, lowered.k * PITCH - 1
     high = max(across, SIZE + rim + 3)
     marks: list[Mark] = [
         ChartText(3, SIZE, text_of("ruler.input"), 12, dy=16 + rim * cell),
-        ChartText(start, 0, text_of("found.example"), 13, dy=-10 - 14 * shown.numbers, dim=True),
-        CopiedCells(lowered, (start, 0), shown.pin, input=(3, 0), moving=shown.moving,
-               headed=shown.numbers),
+        ChartText(start, 0, text_of("found.example"), 13, dy=-10 - 14 * inputs.numbers, dim=True),
+        CopiedCells(lowered, (start, 0), inputs.pin, input=(3, 0), moving=inputs.moving,
+               headed=inputs.numbers),
     ]  # fmt: skip
     if not lowered.count:
         marks.append(ChartText(start, SIZE, text_of("matrix.unmade"), 12, dy=16))
     chart = Chart(Scale(0, start + across), Scale(high, 0), marks, high * cell, left=0,
-                  right=0, above=max(rim * cell + 4, 24 + 14 * shown.numbers), gap=4)  # fmt: skip
-    wide = shown.left + across * cell
-    room, said = shown.width - 4 - wide - 24, lowered.drawn
-    words = Paragraphs([*said, lowered.tile * (not shown.pin), *lowered.beside], drawn=False,
+                  right=0, above=max(rim * cell + 4, 24 + 14 * inputs.numbers), gap=4)  # fmt: skip
+    wide = inputs.left + across * cell
+    room, sentences = inputs.width - 4 - wide - 24, lowered.drawn
+    words = Paragraphs([*sentences, lowered.tile * (not inputs.pin), *lowered.beside], drawn=False,
                   gap=1)  # fmt: skip
     if room >= LEAST * SIZE**2:
-        notes = _notes(shown, room, gap=chart.above - 2)
+        notes = _notes(inputs, room, gap=chart.above - 2)
         return [SideBySide([(chart, wide), (notes, room)], apart=24), words]
-    alone = SideBySide([(chart, wide), (Paragraphs(""), shown.width - wide)], apart=0)
-    return [alone, _notes(shown, shown.width - 4, gap=10), words]
+    alone = SideBySide([(chart, wide), (Paragraphs(""), inputs.width - wide)], apart=0)
+    return [alone, _notes(inputs, inputs.width - 4, gap=10), words]
 
 
-def _notes(shown: CopiesPageInputs, width: float, gap: float) -> Below:
-    """Notes: the values and zeros that the copies hold, the same as the matrix,
-    and what is pinned."""
-    lowered = shown.lowering
-    first, *others = lowered.pinned(shown.pin) or [""]
+def _notes(inputs: CopiesPageInputs, width: float, gap: float) -> Below:
+    """Return the legend of values and zeros, the matrix, and the sentences on the pin."""
+    lowered = inputs.lowering
+    first, *others = lowered.pinned(inputs.pin) or [""]
     if not lowered.count:
         return Below([], gap=gap)
     blocks: list[PageBlock] = [
-        _legend(lowered, width, shown.numbers),
+        _legend(lowered, width, inputs.numbers),
         note(lowered.why),
-        *_matrix(shown, width),
+        *_matrix(inputs, width),
     ]
     if 4 * lowered.small.places**2 == SIZE**2 and not lowered.tiled:
-        blocks += [note(text_of("panel.together"), gap=8), together(lowered, shown.cell, width)]
-    if shown.numbers:
+        blocks += [note(text_of("panel.together"), gap=8), together(lowered, inputs.cell, width)]
+    if inputs.numbers:
         blocks.append(note(text_of("panel.times", size=SIZE, now=times(lowered.covered)), gap=8))
     return Below([*blocks, note(first, bold=True, gap=8), note(others)], gap=gap)
 
 
 def _legend(lowering: Lowering, width: float, numbers: bool) -> Chart:
-    """Values, of the letter and around it, and added zeros; with all numbers, how many."""
+    """Return the legend: values of the letter and around it, and added zeros, with their numbers if
+    asked."""
     values = (
         text_of("panel.values", values=f"{lowering.values:,}")
         if numbers
@@ -366,14 +375,16 @@ def _legend(lowering: Lowering, width: float, numbers: bool) -> Chart:
 
 
 def quarters(count: int, across: int) -> list[Corner]:
-    """The corners of quarters that make squares, so many of which stand beside each other."""
+    """Return the corners of ``count`` quarters that make squares, ``across`` squares beside each
+    other."""
     half = SIZE / 2
     squares = [(n // 4 % across * PITCH, n // 4 // across * PITCH) for n in range(count)]
     return [(x + half * (n % 2), y + half * (n % 4 // 2)) for n, (x, y) in enumerate(squares)]
 
 
 def together(lowering: Lowering, cell: float, width: float) -> Chart:
-    """Quarters put together to squares of the size of the input, all in cells."""
+    """Return a chart of copies that are quarters of the input, put together to
+    squares of its size."""
     across, half = max(1, int((width / cell + 1) // PITCH)), SIZE / 2
     squares = quarters(lowering.count, across)[::4]
     marks: list[Mark] = [Rect(x, x + SIZE, y, y + SIZE, "ghost") for x, y in squares]
@@ -386,26 +397,26 @@ def together(lowering: Lowering, cell: float, width: float) -> Chart:
 # -- below it -------------------------------------------------------------------------------------
 
 
-def _matrix(shown: CopiesPageInputs, width: float) -> list[PageBlock]:
-    """A copy is a row of it, a window is a column; its cells are as large as there is room for."""
-    lowered, columns = shown.lowering, shown.lowering.small.places**2
-    cell = min(float(shown.cell), width / columns)
-    name = text_of("matrix.name", rows=lowered.count, columns=columns) if shown.numbers else ""
+def _matrix(inputs: CopiesPageInputs, width: float) -> list[PageBlock]:
+    """Return the lowered matrix with its name; its cells are as large as there is room for."""
+    lowered, columns = inputs.lowering, inputs.lowering.small.places**2
+    cell = min(float(inputs.cell), width / columns)
+    name = text_of("matrix.name", rows=lowered.count, columns=columns) if inputs.numbers else ""
     chart = Chart(Scale(0, width / cell), Scale(lowered.count, 0), [Matrix(lowered, (0, 0),
-                  shown.pin)],
+                  inputs.pin)],
                   lowered.count * cell, left=0, right=0, gap=4)  # fmt: skip
     named = [(name or text_of("matrix.plain"), True), (f" · {text_of('matrix.read')}", False)]
     return [note([named], 12, gap=10), chart]
 
 
 def strip(lowering: Lowering) -> list[PageBlock]:
-    """A box for each convolution of the network, filled as far as its copy reaches, and how many
-    need no copy."""
+    """Return a box for each convolution of the network, filled by its factor, and words that count
+    them."""
     nodes = convolutions(lowering.network)
-    none, part, whole = by_copy(nodes)
+    none, part, larger = by_copy(nodes)
     name = lowering.network.label
     name = text_of("strip.itself", network=name) if lowering.made_up else name
-    counts = {"all": len(nodes), "none": len(none), "parts": len(part), "whole": len(whole)}
+    counts = {"all": len(nodes), "none": len(none), "parts": len(part), "whole": len(larger)}
     entries = [(Fraction(0), "strip.zero"), (Fraction(1), "strip.more")]
     entries[1:1] = [(factor(part[0]), "strip.quarter")] if part else []
     heading = text_of("strip.title", network=name, all=len(nodes))
@@ -425,7 +436,7 @@ def strip(lowering: Lowering) -> list[PageBlock]:
 
 
 def boxes(nodes: Sequence[Node], batch: int) -> list[Mark]:
-    """A box for each of some convolutions, which says its copy."""
+    """Return a box for each convolution, which tells the bytes of its lowered copy."""
     marks: list[Mark] = []
     for at, node in enumerate(nodes):
         need = workspace(node, WAYS[0]).formula(batch)
@@ -437,15 +448,14 @@ def boxes(nodes: Sequence[Node], batch: int) -> list[Mark]:
 def filled_box(
     x: float, y: float, part: Fraction, high: float, fact: Fact | None = None
 ) -> list[Mark]:
-    """A convolution, filled as far as its copy reaches."""
+    """Return a box at a place, filled up to a share ``part`` of its height ``high``."""
     inside = Rect(x, x + 0.72, y, y + float(part) * high, ON, edge=0)
     return [inside, Rect(x, x + 0.72, y, y + high, "edge", fact=fact)]
 
 
-def _counts(shown: CopiesPageInputs) -> PageBlock:
-    """Table of the number of times that each pixel of the small picture is written, as large as the
-    picture, with its sum."""
-    lowered, side = shown.lowering, 19
+def _counts(inputs: CopiesPageInputs) -> PageBlock:
+    """Return a table of how often each pixel of the small picture is written, with its sum."""
+    lowered, side = inputs.lowering, 19
     counts = lowered.small.counts(lowered.copies)
     heading = text_of("counts.title_so_far" if lowered.copies < lowered.count else "counts.title")
     marks: list[Mark] = []
@@ -460,5 +470,5 @@ def _counts(shown: CopiesPageInputs) -> PageBlock:
     text = [f"{heading}:", *table, *(f"{line}." for line in sums)]
     chart = Chart(Scale(0, SIZE), Scale(SIZE, 0), marks, SIZE * side, left=1, right=0, told=text)
     wide = SIZE * side + 1
-    parts = [(chart, wide), (note([text_of("counts.rule"), *sums]), shown.width - wide - 24)]
+    parts = [(chart, wide), (note([text_of("counts.rule"), *sums]), inputs.width - wide - 24)]
     return Below([note(heading, bold=True), SideBySide(parts, apart=24)], gap=APART)

@@ -1,4 +1,4 @@
-"""A small picture, lowered: which of its pixels each cell of the lowered matrix holds.
+"""A small picture, lowered: the pixel that each cell of the lowered matrix holds.
 
 Every copy is traced from the index map that the kernels compile.
 """
@@ -31,7 +31,7 @@ LETTER = (
     ".##.....",
     ".##.....",
 )
-"""An F has no symmetry, so a shift of it is seen."""
+"""The picture, an F: it has no symmetry, so that a shift of it is visible."""
 KERNELS, STRIDES, PADS = (1, 3, 5, 7), (1, 2), ("same", "none")
 PIXEL, PLACE = "pixel", "place"
 """Kinds of pins: a pixel of the input, or a place of the output."""
@@ -40,21 +40,26 @@ Spot = tuple[int, int]
 
 
 def text_of(key: str, /, **values: object) -> str:
-    """A text about lowering."""
+    """Return a text on lowering by its key."""
     return strings.get(f"copies.{key}", **values)
 
 
 def kinds(pixels: Sequence[int | None]) -> str:
-    """The kind of each cell: ``#`` the letter, ``.`` what is around it, ``0`` an added zero."""
+    """Return the kind of each cell: ``#`` in the letter, ``.`` around it, ``0`` an added zero.
+
+    Args:
+        pixels: number of the pixel in each cell, None for an added zero.
+    """
     letter = "".join(LETTER)
     return "".join("0" if pixel is None else letter[pixel] for pixel in pixels)
 
 
 @dataclass(frozen=True)
 class Pin:
-    """A pixel of the input, or a place of the output whose window is one column of the matrix.
+    """A pinned pixel of the input, or a pinned output place, whose window is a column of the
+    matrix.
 
-    ``stands`` are the cells that belong to it: number of the copy, place in it.
+    ``stands`` are the cells that belong to it: number of the copy, and place in that copy.
     """
 
     kind: str
@@ -66,23 +71,25 @@ class Pin:
 
     @property
     def name(self) -> str:
-        """``'pixel:12'``."""
+        """Pin as text: ``'pixel:12'``."""
         return f"{self.kind}:{self.number}"
 
     @property
     def is_place(self) -> bool:
-        """Whether it is a place of the output."""
+        """True if it is a place of the output, not a pixel of the input."""
         return self.kind == PLACE
 
     def until(self, step: int) -> tuple[tuple[int, int], ...]:
-        """Its cells in the first ``step`` copies."""
+        """Return its cells in the first ``step`` copies."""
         return tuple(stand for stand in self.stands if stand[0] < step)
 
 
 @dataclass(frozen=True)
 class SmallPicture:
-    """The picture under one kernel: ``copies[ky * k + kx][oy * places + ox]`` is the number of a
-    pixel, or None for an added zero."""
+    """Small picture lowered under one kernel.
+
+    ``copies[ky * k + kx][oy * places + ox]`` is the number of a pixel, or None for an added zero.
+    """
 
     k: int
     stride: int
@@ -92,57 +99,61 @@ class SmallPicture:
 
     @property
     def key(self) -> str:
-        """Its name: ``'3-1-same'``."""
+        """Kernel, stride and padding as text: ``'3-1-same'``."""
         return f"{self.k}-{self.stride}-{self.pad}"
 
     @property
     def made(self) -> bool:
-        """Whether it is a copy at all: under 1 x 1 at stride 1 it is the picture itself."""
+        """True if lowering makes a copy: under 1 x 1 at stride 1 the matrix is the
+        picture itself."""
         return (self.k, self.stride) != (1, 1)
 
     @property
     def rim(self) -> int:
-        """Zeros on each side of the picture."""
+        """Number of padding zeros on each side of the picture."""
         return _rim(self.k, self.pad)
 
     @property
     def cells(self) -> int:
-        """Values and zeros of the matrix."""
+        """Number of cells of the matrix, values and zeros."""
         return len(self.copies) * self.places**2
 
     @property
     def zeros(self) -> int:
-        """Number of values that are added zeros."""
+        """Number of added zeros in the matrix."""
         return sum(copy.count(None) for copy in self.copies)
 
     @property
     def factor(self) -> Fraction:
-        """Ratio of the matrix to the picture."""
+        """Cells of the matrix divided by the pixels of the picture."""
         return Fraction(self.cells, SIZE**2)
 
     def counts(self, copies: int) -> tuple[int, ...]:
-        """Number of times that each pixel stands in the first ``copies`` rows of the matrix."""
+        """Return for each pixel its number of cells in the first ``copies`` rows of the matrix."""
         counter = Counter(chain.from_iterable(self.copies[:copies]))
         return tuple(counter[pixel] for pixel in range(SIZE**2))
 
     def reads(self, index: int, places: int) -> tuple[list[int], list[int]]:
-        """Rows and columns of the picture that a copy reads in its first ``places`` rows; what
-        lies outside is the padding."""
+        """Return the rows and columns of the picture that a copy reads in its first ``places``
+        rows.
+
+        Rows and columns outside of the picture are padding.
+        """
         ky, kx = divmod(index, self.k)
         rows = [source(oy, ky, self.stride, self.rim, 1) for oy in range(places)]
         return rows, [source(ox, kx, self.stride, self.rim, 1) for ox in range(self.places)]
 
     def window(self, row: int, column: int) -> Spot:
-        """Row and column at which the window of an output place begins."""
+        """Return the row and column at which the window of an output place begins."""
         return source(row, 0, self.stride, self.rim, 1), source(column, 0, self.stride, self.rim, 1)
 
     def shift(self, index: int) -> Spot:
-        """Distance that the picture is moved in a copy: pixels down and to the right."""
+        """Return the pixels by which a copy is moved, down and to the right."""
         ky, kx = divmod(index, self.k)
         return -source(0, ky, self.stride, self.rim, 1), -source(0, kx, self.stride, self.rim, 1)
 
     def shifted(self, index: int) -> str:
-        """The same in words: ``'the picture, moved 1 down and 1 right'``."""
+        """Return the shift of a copy in words: ``'the picture, moved 1 down and 1 right'``."""
         down, right = self.shift(index)
         ways = [
             text_of(f"shift.{forth if n > 0 else back}", n=abs(n))
@@ -156,11 +167,12 @@ class SmallPicture:
         return text_of(f"shift.{'moved' if ways else 'unshifted'}", ways=moved)
 
     def size(self, kind: str) -> int:
-        """Rows and columns of what can be pinned."""
+        """Return the rows (and columns) of the pixels or of the output places, by the kind of a
+        pin."""
         return self.places if kind == PLACE else SIZE
 
     def pin(self, kind: str, number: int) -> Pin:
-        """A pixel or a place, with the cells that belong to it."""
+        """Return the pin of a pixel or of an output place, with the cells that belong to it."""
         row, column = divmod(number, self.size(kind))
         if kind == PLACE:
             stands = tuple((index, number) for index in range(len(self.copies)))
@@ -169,13 +181,13 @@ class SmallPicture:
         stands = tuple(
             (index, place)
             for index, copy in enumerate(self.copies)
-            for place, held in enumerate(copy)
-            if held == number
+            for place, pixel in enumerate(copy)
+            if pixel == number
         )
         return Pin(kind, number, row, column, stands)
 
     def parse(self, text: object) -> Pin | None:
-        """``"pixel:12"`` or ``"place:5"``; nothing for an empty text.
+        """Return the pin of a text, ``"pixel:12"`` or ``"place:5"``; None for an empty text.
 
         Raises:
             InputError: there is no such pixel or place.
@@ -192,11 +204,12 @@ class SmallPicture:
         return self.pin(given[1], int(given[2]))
 
     def column(self, place: int, step: int) -> str:
-        """The kinds of the cells of an output place in the first ``step`` copies."""
+        """Return the kinds of the cells of an output place in the first ``step`` copies."""
         return kinds([copy[place] for copy in self.copies[:step]])
 
     def opposite(self, pin: Pin) -> tuple[str, int]:
-        """The pixel in the centre of a place's window, or the place whose centre is nearest."""
+        """Return the pixel in the centre of a place's window, or the place whose centre is nearest
+        a pixel."""
         middle = self.copies[self.k**2 // 2]  # the copy that holds no zero
         centres = [pixel for pixel in middle if pixel is not None]
         if pin.is_place:
@@ -208,7 +221,7 @@ class SmallPicture:
 
 @cache
 def lower(k: int, stride: int = 1, pad: str = "same") -> SmallPicture:
-    """The picture lowered for a kernel of ``k`` x ``k``."""
+    """Return the small picture lowered for a kernel of ``k`` x ``k``."""
     rim = _rim(k, pad)
     places = window("picture", SIZE, k, stride, rim)
     copies = tuple(
@@ -222,13 +235,15 @@ def lower(k: int, stride: int = 1, pad: str = "same") -> SmallPicture:
 
 
 def every() -> tuple[SmallPicture, ...]:
-    """All that can be drawn."""
+    """Return all small pictures that can be drawn."""
     return tuple(lower(*chosen) for chosen in product(KERNELS, STRIDES, PADS))
 
 
 def _rim(k: int, pad: str) -> int:
+    """Return the padding zeros on each side for a kernel and a padding."""
     return k // 2 if pad == "same" else 0
 
 
 def _number(y: int, x: int) -> int | None:
+    """Return the number of the pixel at a row and column; None outside of the picture."""
     return y * SIZE + x if 0 <= y < SIZE and 0 <= x < SIZE else None

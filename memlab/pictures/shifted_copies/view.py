@@ -1,6 +1,4 @@
-"""The live view of lowering: the k² shifted copies of a small picture, and the bytes of
-a real layer beside them.
-"""
+"""View of lowering: the k² shifted copies of a small picture, and the bytes of a real layer."""
 
 from __future__ import annotations
 
@@ -54,7 +52,8 @@ LAYERS = (
 
 
 def _first(now: State) -> str:
-    """The layer of the question, or the first of a network that can be drawn."""
+    """Return the name of the layer that is shown first: the lesson's, or the first one that can be
+    drawn."""
     nodes = convolutions(now.network)
     names = [node.name for node in nodes if settings(node)]
     usual = [name for network, name in LAYERS if network == now.network.name]
@@ -62,12 +61,14 @@ def _first(now: State) -> str:
 
 
 def _own(name: str) -> Callable[[State], Any]:
-    """The kernel, stride or padding of the layer; None where it is not drawn."""
+    """Return a function that reads ``k``, ``stride`` or ``pad`` of the layer; None where it is not
+    drawn."""
     return lambda now: settings(find(now.network, now.layer)).get(name)
 
 
 @once
 def _lowering(now: State) -> Lowering:
+    """Return the lowering that a state of the view shows."""
     names = ("k", "stride", "pad")
     given = {name: value for name in names if (value := getattr(now, name)) is not None}
     chosen = of_layer(now.network, now.layer, given)
@@ -76,7 +77,7 @@ def _lowering(now: State) -> Lowering:
 
 
 def _layers(now: State) -> dict[str, str]:
-    """The real layers by network and name, with the one that is shown."""
+    """Return the offered layers by ``'network/layer'``, with the one that is shown."""
     layers = {}
     for network, name in LAYERS:
         built = network_of(network)
@@ -86,21 +87,26 @@ def _layers(now: State) -> dict[str, str]:
 
 
 def _chosen(now: State, value: str) -> dict[str, Any]:
+    """Return the settings of the layer chosen in the menu, ``'network/layer'``."""
     network, _, layer = value.partition("/")
     return {"network": now.network if network == now.network.name else network, "layer": layer}
 
 
 def _preset(at: int, **changes: Any) -> Mapping[str, Any]:
-    """A layer of the list, and what is not its own."""
+    """Return the settings of an offered layer, with some changed."""
     return dict(zip(("network", "layer"), LAYERS[at], strict=True)) | changes
 
 
 class ShiftedCopies(View[Lowering]):
-    """View of lowering: k² copies of the input, on a small picture and in bytes of a layer.
+    """Copies that lowering writes: k² of the input, on a small picture and in bytes of a layer.
 
     Set ``step``, ``k``, ``stride``, ``pad``, ``batch``, ``how``, ``network``, ``layer`` or ``pin``
     from Python, and the picture follows. ``print(view)`` is the picture in words; ``view.rows`` has
-    the exact figures, ``view.write()`` lowers one image for real.
+    the exact figures, ``view.write()`` lowers one image and measures it.
+
+    >>> view = memlab.views.shifted_copies("vgg16", "conv1_2", batch=128)
+    >>> view.rows.source, view.rows.total
+    (1644167168, 14797504512)
     """
 
     name, made_by, widest = "copies", "shifted_copies", 820
@@ -214,39 +220,47 @@ class ShiftedCopies(View[Lowering]):
         return new
 
     def compose(self, scene: PageState) -> Page:
-        now, rows = scene.now, self.rows_of(scene.now)
+        now, lowering = scene.now, self.rows_of(scene.now)
         done = now.done if scene.live or not now.done else replace(now.done, seconds=0.0)
         budgets = (CARD, *(free_here() if scene.live and now.free else []))
-        pin, moving = rows.small.parse(now.pin), scene.news and self._came(scene)
+        pin, moving = lowering.small.parse(now.pin), scene.news and self._one_more_copy(scene)
         before = self.rows_of(scene.previous) if scene.previous else None
-        return page_of(CopiesPageInputs(rows, pin, done, budgets, moving, scene.width, before,
+        return page_of(CopiesPageInputs(lowering, pin, done, budgets, moving, scene.width, before,
                              now.numbers, not now.only))  # fmt: skip
 
-    def _came(self, scene: PageState) -> bool:
-        """Whether one more copy is written than before."""
+    def _one_more_copy(self, scene: PageState) -> bool:
+        """Return True if exactly one more copy is written than in the scene before."""
         was, now = scene.previous, scene.now
         if was is None or scene.dragging or was.replace(written=now.written) != now:
             return False
         return self.rows_of(was).copies + 1 == self.rows_of(now).copies
 
     def test_state(self, now: State) -> str:
-        rows = self.rows_of(now)
+        lowering = self.rows_of(now)
         place = f"{now.network.name}.{now.layer}"
-        chosen = (place, rows.k, rows.stride, rows.pad, rows.batch, rows.how, rows.copies)
-        return "|".join(map(str, (*chosen, rows.written)))
+        chosen = (
+            place,
+            lowering.k,
+            lowering.stride,
+            lowering.pad,
+            lowering.batch,
+            lowering.how,
+            lowering.copies,
+        )
+        return "|".join(map(str, (*chosen, lowering.written)))
 
     def says(self, scene: PageState) -> str:
-        now, rows = scene.now, self.rows_of(scene.now)
-        pinned = " ".join(rows.pinned(rows.small.parse(now.pin)))
+        now, lowering = scene.now, self.rows_of(scene.now)
+        pinned = " ".join(lowering.pinned(lowering.small.parse(now.pin)))
         if scene.previous and scene.previous.pin != now.pin and pinned:
             return pinned
-        if not rows.count:
-            return f"{rows.headline}. {units.exact(rows.total)}."
-        counter = text_of("head.counter", step=rows.copies, count=rows.count)
-        whole = text_of("head.of", total=amount(rows.total))
-        factor = text_of("head.times", now=times(rows.now)) + text_of("head.input")
-        news = f"{rows.headline}. {counter}: {amount(rows.written)} {whole}, {factor}."
-        fits = [rows.verdict(room) for room in (CARD, *(free_here() if now.free else []))]
+        if not lowering.count:
+            return f"{lowering.headline}. {units.exact(lowering.total)}."
+        counter = text_of("head.counter", step=lowering.copies, count=lowering.count)
+        total = text_of("head.of", total=amount(lowering.total))
+        factor = text_of("head.times", now=times(lowering.now)) + text_of("head.input")
+        news = f"{lowering.headline}. {counter}: {amount(lowering.written)} {total}, {factor}."
+        fits = [lowering.verdict(room) for room in (CARD, *(free_here() if now.free else []))]
         return " ".join([news, *(text for text, refused in fits if refused)])
 
     def fact(self, scene: PageState) -> str:
@@ -265,7 +279,7 @@ class ShiftedCopies(View[Lowering]):
         if name == "write" or (name, value) == ("key", "KeyR"):
             return now.replace(done=self._write(now))
         if name == "key":
-            return now.replace(pin=_pressed(small, now.pin, str(value)))
+            return now.replace(pin=_pin_after_key(small, now.pin, str(value)))
         number, (kind, _, row) = typed("place", value, usual=0, least=0), name.partition("-")
         if kind == "places":  # a row of places in copies that have a free cell between them
             column = number % PITCH
@@ -277,7 +291,7 @@ class ShiftedCopies(View[Lowering]):
         return now.replace(pin=pin.name) if pin else None
 
     def write(self) -> Written:
-        """Lower one image of the layer with memlab's kernel, and measure what that takes.
+        """Lower one image of the layer with memlab's kernel, and measure its bytes and seconds.
 
         Raises:
             InputError: so much memory is not free, or only a tile is lowered at a time.
@@ -287,16 +301,17 @@ class ShiftedCopies(View[Lowering]):
         return done
 
     def _write(self, now: State) -> Written:
-        rows = self.rows_of(now)
-        if rows.tiled:
+        """Lower one image for a state of the view; nothing is run where no copy is made."""
+        lowering = self.rows_of(now)
+        if lowering.tiled:
             raise InputError(text_of("write.tile"))
-        if not rows.count:
+        if not lowering.count:
             return Written(0, 0, 0.0)
-        return write(rows.node, text_of("write.otherwise"))
+        return write(lowering.node, text_of("write.otherwise"))
 
 
-def _pressed(small: SmallPicture, pinned: str, key: str) -> str:
-    """The pin after a key: move, first, last; pixel or place; unpin."""
+def _pin_after_key(small: SmallPicture, pinned: str, key: str) -> str:
+    """Return the pin after a key: moved, first or last, pixel or place, or none."""
     if key == "Escape":
         return ""
     pin = small.parse(pinned)

@@ -1,1 +1,1 @@
-"""Every technique with its bytes and its time."""
+"""Picture of every technique with its bytes and its time."""

@@ -1,7 +1,7 @@
 """Every technique tried on one step: bytes against time, the optimum of a chain, and lower bounds.
 
-Each is made, planned or placed, and run where that is asked for. ``memlab compare`` prints it, and
-the view of techniques draws it.
+Each technique's step is built and planned, placed where that is its point, and run where that is
+asked for. ``memlab compare`` prints the result, and the view of techniques draws it.
 """
 
 from __future__ import annotations
@@ -40,18 +40,19 @@ if TYPE_CHECKING:
 EXACT = ("technique", "bytes", "plain", "no_reuse", "again", "flops", "seconds", "extra")
 RAN = ("measured", "residual", "run", "slower", "results")
 SHORT = ("peak", "plain", "no_reuse", "again", "extra", "distance")
-"""Columns of the text, of what runs used, and of a picture."""
+"""Columns of the text, of the measurements, and of the picture."""
 BEST = ("within", "chain")
 """Techniques that are the best schedules of a chain."""
 BESIDE = ("every", "cheap", "greedy")
-"""Techniques that the best schedule of a chain is compared with."""
+"""Techniques that are compared with the best schedule of a chain."""
 LONGEST = 60
-"""Stages of the longest chain whose optimum is looked for."""
+"""Stages of the longest chain whose optimum is searched."""
 MOST, ENOUGH = 5, 0.2
-"""So many runs of each are timed at most, fewer where they have taken so many seconds."""
+"""Most timed runs of each technique, and seconds after which no further run begins."""
 
 
-def _say(key: str, **values: object) -> str:
+def text_of(key: str, **values: object) -> str:
+    """Return a text on techniques by its key."""
     return strings.get(f"techniques.{key}", **values)
 
 
@@ -59,14 +60,15 @@ def _say(key: str, **values: object) -> str:
 
 
 class Trade(NamedTuple):
-    """The most bytes alive, and nanoseconds by the clock."""
+    """A schedule's peak in bytes and its time in nanoseconds."""
 
     nbytes: int
     cost: int
 
 
 class Floor(NamedTuple):
-    """Bytes that no order of the operations can do without, and the operation that needs them."""
+    """Lower bound on the peak in bytes for any order of the operations, and the operation that
+    needs them."""
 
     nbytes: int
     operation: str
@@ -74,8 +76,10 @@ class Floor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MeasuredTechnique:
-    """Figures of runs: the peak, the largest difference from the plan, and seconds; and which
-    results are not those of the plain step bit for bit, by key."""
+    """Measurements of a technique's runs: peak, residual (difference from the plan) and seconds.
+
+    ``other`` names the results that differ in any bit from those of the plain step.
+    """
 
     nbytes: int
     residual: int
@@ -85,13 +89,13 @@ class MeasuredTechnique:
 
 @dataclass(frozen=True)
 class ComparedTechnique:
-    """One technique at the batch.
+    """One technique on a step at a batch: its peak, its time, and what is proved about them.
 
-    ``call`` makes its ``step``. ``peak`` is the most bytes inside an operation; where everything
-    that is born lies in one arena, that ``placement`` and what is there before the step. ``again``
-    counts the operations that run again, and ``flops`` what they compute. ``cost`` is in
-    nanoseconds by the clock. ``optimum`` is the fastest schedule of the stages of a chain within
-    the same bytes, where there is one.
+    ``call`` is the code that makes its ``step``. ``peak`` is the most bytes inside an operation;
+    with a ``placement`` (all blocks that the step allocates in one arena) it is the arena and the
+    bytes that are there before the step. ``again`` counts the operations that run again, ``flops``
+    their work. ``cost`` is nanoseconds by the clock. ``floor`` is a lower bound. ``optimum`` is the
+    fastest schedule of the stages of a chain within the same bytes, where it is known.
     """
 
     key: str
@@ -109,17 +113,18 @@ class ComparedTechnique:
 
     @property
     def point(self) -> Trade:
-        """Bytes and nanoseconds."""
+        """Peak in bytes and time in nanoseconds."""
         return Trade(self.peak, self.cost)
 
 
 @dataclass(frozen=True)
 class TechniqueStudy:
-    """All techniques on one step at a batch, in exact bytes.
+    """Comparison of all techniques on one step at a batch, in exact bytes.
 
-    ``budget`` is that of the chain, ``given`` by the reader or halfway. ``trades`` are what some of
-    the ``schedules`` take that are the best of a chain of ``stages``, none where it is too long.
-    ``left_out`` has the keys of techniques that are not there.
+    ``budget`` is the one of the chain, in bytes: ``given`` by the reader, or halfway. ``trades``
+    are bytes and time of the best schedules of a chain of ``stages``, empty where the chain is too
+    long; ``schedules`` counts those that the search found. ``left_out`` has the keys of the
+    techniques that are missing.
     """
 
     network: str
@@ -136,45 +141,46 @@ class TechniqueStudy:
     # -- figures
 
     def row(self, key: str) -> ComparedTechnique:
-        """The row of a technique."""
+        """Return the row of a technique by its key."""
         return next(row for row in self.rows if row.key == key)
 
     @property
     def plain(self) -> ComparedTechnique:
-        """The step as it was given."""
+        """Row of the step without techniques."""
         return self.row("plain")
 
     @property
     def least(self) -> ComparedTechnique:
-        """The row of the least peak; of equal ones the fastest, then the first."""
+        """Row of the least peak; of equal ones the fastest, then the first."""
         return min(self.rows, key=lambda row: row.point)
 
     @property
     def floor(self) -> Floor:
-        """Bytes that no order of the operations of any row can do without."""
+        """Lower bound on the peak that holds for the operations of every row, in any order."""
         return min((row.floor for row in self.rows), key=lambda row: row.nbytes)
 
     @property
     def measured(self) -> bool:
-        """Whether the rows have run, too."""
+        """True if the rows were also run."""
         return self.plain.measured is not None
 
     @property
     def held(self) -> bool:
-        """Whether every run used what was planned, with the results of the plain step."""
+        """True if every run used the planned bytes and had the results of the plain step."""
         runs = [row.measured for row in self.rows if row.measured]
         return not any(run.residual or run.other for run in runs)
 
     def ratio(self, row: ComparedTechnique, key: str = "plain") -> str:
-        """The peak of a row divided by that of another one: ``'0.552'``."""
+        """Return the peak of a row divided by that of the row ``key``: ``'0.552'``."""
         return f"{row.peak / self.row(key).peak:,.3f}"
 
     def extra(self, cost: int) -> float:
-        """Percent that so many nanoseconds are longer than the plain step."""
+        """Return by how many percent ``cost`` nanoseconds are longer than the plain step."""
         return 100 * (cost / self.plain.cost - 1) if self.plain.cost else 0.0
 
     def slower(self, row: ComparedTechnique) -> float | None:
-        """Percent that its run took longer than the plain step; negative: less long."""
+        """Return by how many percent a row's run was slower than the plain step's (negative:
+        faster), if run."""
         if row.measured is None or self.plain.measured is None:
             return None
         return 100 * (row.measured.seconds / self.plain.measured.seconds - 1)
@@ -183,85 +189,92 @@ class TechniqueStudy:
 
     @property
     def title(self) -> str:
-        """``'ResNet-50 v1.5, batch 8: techniques for one step, bytes against time'``."""
-        return _say("title", network=self.network, batch=f"{self.batch:,}")
+        """Title with network and batch: ``'ResNet-50 v1.5, batch 8: techniques for one step,
+        ...'``."""
+        return text_of("title", network=self.network, batch=f"{self.batch:,}")
 
     @property
     def headline(self) -> str:
-        """Technique of the least bytes, and its cost."""
+        """Sentence on the technique of the least peak, and on its time."""
         row = self.least
         ratios = {key: self.ratio(row, key) for key in ("plain", "no_reuse")}
         values = {"name": self.name(row), "peak": units.short(row.peak)}
-        return _say("least", **values, **ratios, extra=self.time(row))
+        return text_of("least", **values, **ratios, extra=self.time(row))
 
     def name(self, row: ComparedTechnique) -> str:
-        """``'chain, 697 MB'``."""
+        """Return the display name of a row: ``'chain, 697 MB'``."""
         budget = "" if self.budget is None else units.short(self.budget)
         own = strings.has(f"techniques.name.{row.key}")
-        return _say(f"name.{row.key}", budget=budget) if own else find(row.key).label
+        return text_of(f"name.{row.key}", budget=budget) if own else find(row.key).label
 
     def about(self, row: ComparedTechnique) -> str:
-        """Effect in a few words: ``'outputs overwrite inputs that die'``."""
+        """Return the effect of a technique in a few words: ``'outputs overwrite
+        inputs that die'``."""
         own = strings.has(f"techniques.about.{row.key}")
-        return _say(f"about.{row.key}") if own else find(row.key).note
+        return text_of(f"about.{row.key}") if own else find(row.key).note
 
     def time(self, row: ComparedTechnique) -> str:
-        """Its time by the clock beside the plain step: ``'+20.2 %'``."""
+        """Return the change in time against the plain step, by the clock: ``'+20.2 %'``."""
         return _percent(self.extra(row.cost))
 
     def distance(self, row: ComparedTechnique) -> str:
-        """Distance from what is proved: the optimum where it is known, else a lower bound."""
+        """Return words on the distance from what is proved: the optimum where it is known, else a
+        bound."""
         if row.placement is not None:
             if row.placement.how == "exact" or not row.placement.waste:
-                return _say("distance.proved")
-            return _say("distance.arena", bytes=units.short(row.placement.waste))
+                return text_of("distance.proved")
+            return text_of("distance.arena", bytes=units.short(row.placement.waste))
         if row.key in (*BEST, "exact"):
-            return _say("distance.exact" if row.key == "exact" else "distance.optimum")
+            return text_of("distance.exact" if row.key == "exact" else "distance.optimum")
         if row.optimum is not None:
             later = self.extra(row.cost) - self.extra(row.optimum.cost)
             key = "alike" if abs(later) < 0.05 else "more" if later > 0 else "less"
-            return _say(f"distance.{key}", time=_percent(abs(later)).removeprefix("+"))
-        return _say("distance.floor", ratio=f"{row.peak / self.floor.nbytes:,.2f}")
+            return text_of(f"distance.{key}", time=_percent(abs(later)).removeprefix("+"))
+        return text_of("distance.floor", ratio=f"{row.peak / self.floor.nbytes:,.2f}")
 
     def notes(self) -> list[str]:
-        """Notes on the line, the bound, the budget, and on what is left out."""
+        """Return notes on the line of best schedules, the bound, the budget, the clock, and what is
+        left out."""
         operations = self.plain.operations
         numbers = {"stages": self.stages, "all": self.schedules, "operations": operations}
         lines = []
         if self.trades:
             key = "line" if len(self.trades) > 1 else "one"
-            lines.append(_say(f"note.{key}", count=len(self.trades), **numbers))
-        lines.append(_say("note.floor", operation=self.floor.operation))
+            lines.append(text_of(f"note.{key}", count=len(self.trades), **numbers))
+        lines.append(text_of("note.floor", operation=self.floor.operation))
         if self.budget is not None:
             key = "given" if self.given else "halfway"
-            lines.append(_say(f"note.{key}", budget=units.exact(self.budget)))
-        lines += [_say(f"note.{key}", **numbers) for key in self.left_out]
+            lines.append(text_of(f"note.{key}", budget=units.exact(self.budget)))
+        lines += [text_of(f"note.{key}", **numbers) for key in self.left_out]
         lines.append(self._clock())
-        return [*lines, _say("note.measured")] if self.measured else lines
+        return [*lines, text_of("note.measured")] if self.measured else lines
 
     def _clock(self) -> str:
-        """Machine whose seconds are planned."""
+        """Return a note on the machine whose rates the seconds are planned with."""
         on = self.machine or roofline.rates()
         if isinstance(on, Device):
-            return _say("note.figures", machine=on.title)
+            return text_of("note.figures", machine=on.title)
         key = "planned_here" if on.here else "planned"
-        return _say(f"note.{key}", machine=on.processor, date=on.machine["date"])
+        return text_of(f"note.{key}", machine=on.processor, date=on.machine["date"])
 
     # -- text
 
     def text(self) -> str:
-        """The techniques in words, with every byte."""
+        """Return the whole comparison as text, with every byte."""
         head = [f"{self.title}.", self.headline]
         parts = [head, self.table(), self.distances(), self.calls(), self.notes()]
         return "\n\n".join("\n".join(part) for part in parts)
 
     def cells(self, *keys: str) -> list[list[str]]:
-        """The heads of some columns, then their cells for each technique."""
-        heads = {key: _say(f"table.{key}") for key in (*EXACT, *RAN, *SHORT)}
-        return [[told[name] for name in keys] for told in (heads, *map(self.told, self.rows))]
+        """Return the heads of some columns in the first row, then the cells of each technique."""
+        heads = {key: text_of(f"table.{key}") for key in (*EXACT, *RAN, *SHORT)}
+        return [
+            [texts[name] for name in keys] for texts in (heads, *map(self.row_texts, self.rows))
+        ]
 
-    def told(self, row: ComparedTechnique) -> dict[str, str]:
-        """Its figures as texts, by column: short ones and exact ones; those of its runs, too."""
+    def row_texts(self, row: ComparedTechnique) -> dict[str, str]:
+        """Return the figures of a row as texts by column, short and exact; those
+        of its runs, too."""
         values = {
             "technique": self.name(row),
             "peak": units.short(row.peak),
@@ -275,53 +288,54 @@ class TechniqueStudy:
             "distance": self.distance(row),
         }
         if (seen := row.measured) is not None:
-            names = ", ".join(_say(f"result.{other}") for other in seen.other)
+            names = ", ".join(text_of(f"result.{other}") for other in seen.other)
             values |= {
                 "measured": f"{seen.nbytes:,}",
                 "residual": f"{seen.residual:,}",
                 "run": duration(seen.seconds),
                 "slower": _percent(self.slower(row) or 0.0),
-                "results": _say("unlike", names=names) if names else _say("alike"),
+                "results": text_of("unlike", names=names) if names else text_of("alike"),
             }
         return values
 
     def table(self) -> list[str]:
-        """A line for every technique, its figures in exact bytes."""
+        """Return a table as lines: one for every technique, in exact bytes."""
         keys = EXACT + (RAN if self.measured else ())
         return columns(self.cells(*keys), align="<" + ">" * (len(EXACT) + len(RAN) - 2) + "<")
 
     def distances(self) -> list[str]:
-        """Distance of each row from what is proved, in exact bytes."""
+        """Return sentences on the distance of each row from what is proved, in exact bytes."""
         lines = [f"{self.name(row)}: {self._exact_distance(row)}." for row in self.rows]
         floor = self.floor
         both = {"bytes": f"{floor.nbytes:,}", "short": units.short(floor.nbytes)}
-        lines.append(_say("twin.floor", **both, operation=floor.operation))
+        lines.append(text_of("twin.floor", **both, operation=floor.operation))
         if len(self.trades) > 1:
             first, last = (_trade(trade) for trade in (self.trades[0], self.trades[-1]))
-            lines.append(_say("twin.trades", first=first, last=last))
+            lines.append(text_of("twin.trades", first=first, last=last))
         return lines
 
     def _exact_distance(self, row: ComparedTechnique) -> str:
+        """Return the distance of a row from what is proved, in exact bytes."""
         placement, distance = row.placement, self.distance(row)
         if placement is not None:
             arena = placement.arena
             digits = {"arena": arena, "there": row.peak - arena, "bound": placement.lower_bound,
                       "waste": placement.waste}  # fmt: skip
-            said = {key: f"{nbytes:,}" for key, nbytes in digits.items()}
-            return _say("twin.placed", distance=distance, **said)
+            texts = {key: f"{nbytes:,}" for key, nbytes in digits.items()}
+            return text_of("twin.placed", distance=distance, **texts)
         if row.optimum is not None:
-            return _say("twin.within", distance=distance, best=_trade(row.optimum))
+            return text_of("twin.within", distance=distance, best=_trade(row.optimum))
         return distance
 
     def calls(self) -> list[str]:
-        """Effect of each technique, and the call that makes it."""
-        lines = [_say("twin.calls")]
+        """Return lines with the effect of each technique and the call that makes its step."""
+        lines = [text_of("twin.calls")]
         for row in self.rows:
             lines += [f"{self.name(row)}: {self.about(row)}", f"    {row.call}"]
         return lines
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the comparison as a dictionary for JSON."""
         trades = [{"bytes": t.nbytes, "planned_seconds": t.cost / 1e9} for t in self.trades]
         return {
             "batch": self.batch,
@@ -334,7 +348,7 @@ class TechniqueStudy:
         }
 
     def _facts(self, row: ComparedTechnique) -> dict[str, Any]:
-        """The figures of a row for JSON."""
+        """Return the figures of a row as a dictionary for JSON."""
         placement = row.placement
         return {
             "technique": row.key,
@@ -355,17 +369,18 @@ class TechniqueStudy:
 
 
 def _percent(value: float) -> str:
-    """``'+20.2 %'``, ``'−3.1 %'``, ``'+0.0 %'``."""
+    """Return a change in percent as text: ``'+20.2 %'``, ``'−3.1 %'``, ``'+0.0 %'``."""
     return f"{'−' if value < -0.05 else '+'}{abs(value):,.1f} %"
 
 
 def _seconds(cost: int) -> str:
-    """Nanoseconds as seconds: ``'2.592430455'``."""
+    """Return nanoseconds as exact seconds: ``'2.592430455'``."""
     return f"{cost / 10**9:,.9f}"
 
 
 def _trade(trade: Trade) -> str:
-    return _say("twin.trade", bytes=f"{trade.nbytes:,}", seconds=_seconds(trade.cost))
+    """Return a trade as words, with exact bytes and seconds."""
+    return text_of("twin.trade", bytes=f"{trade.nbytes:,}", seconds=_seconds(trade.cost))
 
 
 # -- how they are made -----------------------------------------------------------------------------
@@ -379,11 +394,16 @@ def compare_techniques(
     progress: bool = True,
     device: str | Machine | None = None,
 ) -> TechniqueStudy:
-    """Savings and costs of each technique on a step at a batch.
+    """Compare the bytes and the time of every technique on a training step at a batch.
 
-    ``budget`` is the most bytes of the peak, or ``'2GB'``, for the fastest schedule of a chain
-    below it; without it, halfway from the least peak of the chain to the plain one. ``measure``
-    also runs each. Time is planned for ``device``, as in ``memlab.clock``.
+    Args:
+        subject: a name of ``memlab.zoo``, a network, or a step without techniques.
+        batch: samples of the mini-batch.
+        budget: the most bytes of the peak, or ``'2GB'``, for the fastest schedule of a chain below
+            it; if not given, halfway from the least peak of the chain to the plain one.
+        measure: also run each technique.
+        progress: show the progress of the runs.
+        device: device whose time is planned, as in ``memlab.clock``.
 
     Raises:
         InputError: no network or step, one with techniques in it, or a batch that it does not hold
@@ -412,6 +432,11 @@ def compare_techniques(
 
 
 def _step(subject: object) -> Step:
+    """Return the training step of a name, a network or a step.
+
+    Raises:
+        InputError: none of these, or a step with techniques in it.
+    """
     if isinstance(subject, str):
         subject = network_of(subject)
     if isinstance(subject, Network):
@@ -433,8 +458,10 @@ def _step(subject: object) -> Step:
 
 
 class TechniqueChoice(NamedTuple):
-    """A technique by its key: the call that makes its step, and the step; ``placed`` where
-    everything that is born in the step lies in one arena."""
+    """A technique to compare, by its key: the call that makes its step, and the step.
+
+    ``placed`` is True where all blocks that the step allocates get addresses in one arena.
+    """
 
     key: str
     call: str
@@ -443,8 +470,11 @@ class TechniqueChoice(NamedTuple):
 
 
 class Choices(NamedTuple):
-    """Techniques to compare, and the keys of what is left out; the ``stages`` of the step as a
-    chain, whether the best schedules of it are known (``chained``), and the budget of one."""
+    """Techniques to compare, and the keys of those that are left out.
+
+    ``stages`` counts the stages of the step as a chain, ``chained`` is True where the best
+    schedules of that chain can be searched, and ``budget`` is in bytes.
+    """
 
     techniques: list[TechniqueChoice]
     left_out: tuple[str, ...]
@@ -454,68 +484,75 @@ class Choices(NamedTuple):
 
 
 def _choices(step: Step, batch: int, budget: int | None, device: str | Machine | None) -> Choices:
-    alone = {row.name: _made(row.name, applied(row.name), step)
+    """Return the techniques to compare on a step, each with its step."""
+    alone = {row.name: _applied(row.name, applied(row.name), step)
              for row in techniques().values() if row.compared}  # fmt: skip
     shared = alone.pop("in_place")
     choices = [alone.pop("no_reuse"), TechniqueChoice("plain", "step", step), shared]
-    choices += [_placed("placed", shared.call, shared.step, batch), *alone.values()]
+    choices += [_placed_choice("placed", shared.call, shared.step, batch), *alone.values()]
     if not step.training:
         return Choices(choices, ("inference",))
     stages = len(cuts(step).parts)
     chained = stages <= LONGEST
-    choices += [_way("every", step, "every"), _way("cheap", step, "cheap")]
+    choices += [
+        _recomputed("every", step, "every"),
+        _recomputed("cheap", step, "cheap"),
+    ]
     if chained:
-        budget = _halfway(step, batch) if budget is None else budget
-        choices += _chained(step, batch, budget, device)
+        budget = _halfway_budget(step, batch) if budget is None else budget
+        choices += _chain_choices(step, batch, budget, device)
     else:
         budget = None
-        choices.append(_way("slots", step, "slots", k=sqrt_slots(stages)[1]))
-    least, proved, last = choices[-1], _exact(step, batch, device), applied("in_place")
-    combined = _placed("combined", last.line(least.call), last(least.step), batch)
+        choices.append(_recomputed("slots", step, "slots", k=sqrt_slots(stages)[1]))
+    least, proved, last = choices[-1], _exact_choices(step, batch, device), applied("in_place")
+    combined = _placed_choice("combined", last.line(least.call), last(least.step), batch)
     choices += [*proved, combined]
     left_out = (("chain", not chained), ("exact", not proved))
     out = tuple(key for key, missing in left_out if missing)
     return Choices(choices, out, stages, chained, budget)
 
 
-def _halfway(step: Step, batch: int) -> int | None:
-    """The bytes between the least peak of the chain and the plain one; none where they are one."""
+def _halfway_budget(step: Step, batch: int) -> int | None:
+    """Return the bytes halfway from the least peak of the chain to the plain peak; None if they are
+    equal."""
     least, most = (
-        plan(chain_or_plain).peak(batch)
-        for chain_or_plain in (recompute(step, "chain", batch=batch), step)
+        plan(variant).peak(batch) for variant in (recompute(step, "chain", batch=batch), step)
     )
     return (least + most) // 2 if least < most else None
 
 
-def _made(key: str, by: Applied, step: Step) -> TechniqueChoice:
+def _applied(key: str, by: Applied, step: Step) -> TechniqueChoice:
+    """Return the choice of one technique, applied to a step."""
     return TechniqueChoice(key, by.line(), by(step))
 
 
-def _way(key: str, step: Step, how: str, **given: Any) -> TechniqueChoice:
-    return _made(key, applied("recompute", how, **given), step)
+def _recomputed(key: str, step: Step, how: str, **given: Any) -> TechniqueChoice:
+    """Return the choice of one method of recompute, applied to a step."""
+    return _applied(key, applied("recompute", how, **given), step)
 
 
-def _placed(key: str, call: str, step: Step, batch: int) -> TechniqueChoice:
-    """A step in place, with an address for everything that is born in it."""
+def _placed_choice(key: str, call: str, step: Step, batch: int) -> TechniqueChoice:
+    """Return the choice of a step whose blocks all get an address in one arena."""
     return TechniqueChoice(key, f"memlab.place({call}, {batch})", step, placed=True)
 
 
-def _chained(
+def _chain_choices(
     step: Step, batch: int, budget: int | None, device: str | Machine | None
 ) -> Iterator[TechniqueChoice]:
-    """Searches over the stages of a chain; the least peak comes last."""
-    yield _way("greedy", step, "greedy", batch=batch, device=device)
+    """Yield the searches over the stages of a chain; the one of the least peak comes last."""
+    yield _recomputed("greedy", step, "greedy", batch=batch, device=device)
     if budget is not None:
-        yield _way("within", step, "chain", batch=batch, budget=budget, device=device)
-    yield _way("chain", step, "chain", batch=batch, device=device)
+        yield _recomputed("within", step, "chain", batch=batch, budget=budget, device=device)
+    yield _recomputed("chain", step, "chain", batch=batch, device=device)
 
 
-def _exact(step: Step, batch: int, device: str | Machine | None) -> list[TechniqueChoice]:
-    """The order of the least peak of a small step; none where it cannot be proved in seconds."""
+def _exact_choices(step: Step, batch: int, device: str | Machine | None) -> list[TechniqueChoice]:
+    """Return the order of the least peak of a small step; empty where it cannot be proved in
+    seconds."""
     if len(step.ops) > LARGEST:
         return []
     try:
-        return [_way("exact", step, "exact", batch=batch, device=device)]
+        return [_recomputed("exact", step, "exact", batch=batch, device=device)]
     except InputError:
         return []
 
@@ -526,13 +563,14 @@ def _exact(step: Step, batch: int, device: str | Machine | None) -> list[Techniq
 def _planned(
     choice: TechniqueChoice, batch: int, known: Sequence[Trade], machine: Machine
 ) -> ComparedTechnique:
+    """Return the row of a technique as its step is planned."""
     step, ledger = choice.step, plan(choice.step)
     placement = _placement(blocks(step, batch)) if choice.placed else None
     if placement is not None:
         ledger = booked(ledger, placement, batch)
     peak = ledger.peak(batch)
     again = [op for op in step.ops if application_order.AGAIN in op.attributes]
-    beside = known and choice.key in BESIDE
+    in_chain = known and choice.key in BESIDE
     return ComparedTechnique(
         key=choice.key,
         call=choice.call,
@@ -544,13 +582,14 @@ def _planned(
         cost=cost(step.ops, batch, machine),
         floor=floor(step, batch),
         placement=placement,
-        optimum=within(peak, known) if beside else None,
+        optimum=within(peak, known) if in_chain else None,
     )
 
 
 @lru_cache(maxsize=8)
 def _placement(live_blocks: tuple[Block, ...]) -> Placement:
-    """The smallest arena where it can be proved in seconds, else the best that was found."""
+    """Return the smallest arena where it is proved in seconds, else the best that the heuristics
+    find."""
     if len(live_blocks) <= exact_packing.MOST:
         try:
             return arrange(live_blocks, "exact")
@@ -563,33 +602,42 @@ def _placement(live_blocks: tuple[Block, ...]) -> Placement:
 
 
 def trades(step: Step, batch: int, machine: Machine | None = None) -> tuple[Trade, ...]:
-    """Bytes and time of the best schedules of the stages of a step, from the least bytes to the
-    least time (fact E6)."""
+    """Return bytes and time of the best schedules of a step's stages, by increasing bytes (fact
+    E6).
+
+    Args:
+        step: a training step that is a chain of stages.
+        batch: samples of the mini-batch.
+        machine: machine whose rates plan the time; this one if not given.
+    """
     stages = cuts(step, machine)
-    beside = stages.throughout(batch)
+    constant = stages.throughout(batch)
     rest = cost((step.ops[number] for number in stages.rest), batch, machine)
     best = chain_optimum.frontier(stages.chain(batch))
-    return tuple(Trade(nbytes + beside, spent + rest) for nbytes, spent in best)
+    return tuple(Trade(nbytes + constant, spent + rest) for nbytes, spent in best)
 
 
 def unbeaten(candidates: Iterable[Trade]) -> tuple[Trade, ...]:
-    """Trades that no other one beats in both, from the least bytes on."""
-    kept: list[Trade] = []
+    """Return the trades that no other one beats in both bytes and time, by increasing bytes."""
+    front: list[Trade] = []
     for candidate in sorted(candidates):
-        if not kept or candidate.cost < kept[-1].cost:
-            kept.append(candidate)
-    return tuple(kept)
+        if not front or candidate.cost < front[-1].cost:
+            front.append(candidate)
+    return tuple(front)
 
 
 def within(nbytes: int, known: Iterable[Trade]) -> Trade | None:
-    """The fastest schedule of the stages whose peak is at most so many bytes; ``None`` where all
-    have a higher one."""
+    """Return the fastest trade with at most ``nbytes``; None where all have more."""
     fits = (candidate for candidate in known if candidate.nbytes <= nbytes)
     return min(fits, key=lambda candidate: (candidate.cost, candidate.nbytes), default=None)
 
 
 def floor(step: Step, batch: int) -> Floor:
-    """Bytes from before the step to after it, and those that the largest operation touches."""
+    """Return a lower bound on the peak of a step for any order of its operations.
+
+    It adds the bytes that live before the step and after it to those that the largest operation
+    touches.
+    """
     after = {tensor.storage.name for tensor in step.live_out}
     there = {tensor.storage for tensor in step.live_in if tensor.storage.name in after}
     always = sum(storage.size.at(batch) for storage in there)
@@ -597,14 +645,14 @@ def floor(step: Step, batch: int) -> Floor:
     for op in step.ops:
         touched = {tensor.storage for tensor in (*op.touched(), *op.workspace.values())} - there
         bounds.append(Floor(always + sum(storage.size.at(batch) for storage in touched), op.name))
-    return max(bounds, key=lambda row: row.nbytes)
+    return max(bounds, key=lambda bound: bound.nbytes)
 
 
 # -- measured -----------------------------------------------------------------------------------
 
 
 class Results(NamedTuple):
-    """Results of a step."""
+    """Loss, gradients, parameters and output of a run."""
 
     loss: float | None
     gradients: Mapping[str, Array]
@@ -612,46 +660,50 @@ class Results(NamedTuple):
     output: Array | None
 
     def unlike(self, other: Results) -> tuple[str, ...]:
-        """Names of those that differ from another step in any bit."""
+        """Return the names of the results that differ from another run's in any bit."""
         pairs = zip(self._fields, self, other, strict=True)
-        return tuple(name for name, one, another in pairs if not _same(one, another))
+        return tuple(name for name, mine, theirs in pairs if not _same(mine, theirs))
 
 
-def _same(one: object, other: object) -> bool:
-    """Bit for bit; NaN is NaN."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
+def _same(first: object, second: object) -> bool:
+    """Return whether two results are equal bit for bit; NaN equals NaN."""
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        return first.keys() == second.keys() and all(
+            _same(first[name], second[name]) for name in first
+        )
     import numpy as np
 
-    return np.asarray(one).tobytes() == np.asarray(other).tobytes()
+    return np.asarray(first).tobytes() == np.asarray(second).tobytes()
 
 
 def _measured(
     rows: Sequence[ComparedTechnique], batch: int, progress: bool
 ) -> list[ComparedTechnique]:
-    """The rows with what their runs used; refused before the first where one of them cannot run.
+    """Run every technique and return the rows with the measurements.
 
-    Each also runs once with its gradients kept, to compare them.
+    A step that cannot run is refused before the first run. Each step also runs once with its
+    gradients kept, to compare them.
     """
     from memlab.runtime import backend, memory_guard
     from memlab.runtime.program import kernels_of
 
     room = backend.find("cpu").room()
-    for step in (step for row in rows for step in (row.step, _kept(row.step))):
+    for step in (step for row in rows for step in (row.step, _keeping_gradients(row.step))):
         memory_guard.check(plan(step), batch, room)
         kernels_of(step, "cpu")
     expected = _results(next(row for row in rows if row.key == "plain"), batch, progress)
-    results = []
+    measured = []
     for row in rows:
         other = _results(row, batch, progress).unlike(expected)
-        peaks, residuals, seconds = zip(*_runs(row, batch, progress), strict=True)
+        peaks, residuals, seconds = zip(*_timed_runs(row, batch, progress), strict=True)
         seen = MeasuredTechnique(max(peaks), max(residuals), median(seconds), other)
-        results.append(replace(row, measured=seen))
-    return results
+        measured.append(replace(row, measured=seen))
+    return measured
 
 
-def _runs(row: ComparedTechnique, batch: int, progress: bool) -> list[tuple[int, int, float]]:
-    """Peak, residual and seconds of some runs: one where it takes long."""
+def _timed_runs(row: ComparedTechnique, batch: int, progress: bool) -> list[tuple[int, int, float]]:
+    """Return peak, residual and seconds of up to ``MOST`` runs; of one alone where
+    it takes long."""
     from memlab.runtime.run import run
 
     runs = list[tuple[int, int, float]]()
@@ -661,15 +713,17 @@ def _runs(row: ComparedTechnique, batch: int, progress: bool) -> list[tuple[int,
     return runs
 
 
-def _kept(step: Step) -> Step:
+def _keeping_gradients(step: Step) -> Step:
+    """Return a training step that keeps its gradients; another step as it is."""
     return step.keep("gradients") if step.training else step
 
 
 def _results(row: ComparedTechnique, batch: int, progress: bool) -> Results:
-    """Results of a run in which nobody may read what is free."""
+    """Return the results of a run that fills freed memory, so that a read of it
+    would change them."""
     from memlab.runtime.run import run
 
-    step = _kept(row.step)
+    step = _keeping_gradients(row.step)
     placement = None if row.placement is None else arrange(blocks(step, batch))
     done = run(step, batch, placement=placement, progress=progress)
     return Results(done.loss, done.gradients, done.parameters, done.output)

@@ -1,6 +1,6 @@
-"""Costs of recomputing for what it saves: bytes against time, in three stops.
+"""Bytes against time of recompute schedules, in three stops.
 
-First every k-th stage is kept; then only what is cheap is dropped; then the best schedules of whole
+First every k-th stage is kept; then only cheap maps are dropped; then the best schedules of whole
 stages, as a line (fact E6). ``memlab compare`` has the other techniques beside them.
 """
 
@@ -16,12 +16,13 @@ from memlab.pictures.values.number_text import change, three_digits
 from memlab.techniques.recompute.methods import WAYS, RecomputeRequest
 
 EVERY, CHEAP, LINE = STOPS = (1, 2, 3)
-"""Stops: every k-th; beside it cheap; beside both the line."""
+"""Stops of the picture: every k-th stage kept; cheap maps dropped too; and the line of best
+schedules."""
 
 
 @dataclass(frozen=True)
 class FrontierPoint:
-    """One schedule on the picture: its name, and the call that makes its step."""
+    """One named schedule in the picture, and the call that makes its step."""
 
     name: str
     wave: Wave
@@ -30,8 +31,10 @@ class FrontierPoint:
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """The schedules of a step up to a stop; with a ``budget``, the best one within it, and with
-    ``others`` all techniques.
+    """Recompute schedules of a step up to a stop, for the picture of bytes against time.
+
+    With a ``budget`` in bytes the best schedule within it is chosen; ``others`` compares all
+    techniques.
 
     Raises:
         InputError: no schedule fits into the budget, or the chain is too long for the search.
@@ -49,44 +52,45 @@ class Frontier:
     # -- figures ----------------------------------------------------------------------------
 
     def extra(self, wave: Wave) -> float:
-        """Percent that it takes longer than the plain step."""
+        """Return by how many percent a schedule takes longer than the plain step."""
         return 100 * (wave.cost / self.all.plain.cost - 1)
 
     @cached_property
     def cheap(self) -> Wave:
-        """Only what computes little for each byte that it writes is made again."""
+        """Schedule that computes again only maps with little work for each byte they write."""
         wish = RecomputeRequest(self.all.step, None, (), self.all.batch, None)
         return self.all.wave(WAYS["cheap"].order(wish))
 
     @property
     def fastest(self) -> Wave:
-        """The k that takes the least time; of equal ones the least bytes."""
+        """Schedule of the k that takes the least time; of equal ones the one with
+        the least bytes."""
         waves = self.all.every.values()
         return min(waves, key=lambda wave: (wave.cost, wave.peak))
 
     @property
     def least(self) -> Wave:
-        """The least peak of the line."""
+        """Schedule with the least peak on the line of best schedules."""
         return self.all.frontier[0]
 
     @property
     def middle(self) -> int:
-        """The bytes halfway from the least peak of the line to the plain one."""
+        """Bytes halfway from the least peak of the line to the plain peak."""
         return (self.least.peak + self.all.plain.peak) // 2
 
     @property
     def half(self) -> Wave:
-        """The fastest that saves at least half."""
+        """Fastest schedule of the line that saves at least half of the possible bytes."""
         return self.all.within(self.middle)
 
     @property
     def chosen(self) -> Wave | None:
-        """The best within the budget."""
+        """Fastest schedule of the line within the budget; None without a budget."""
         return None if self.budget is None else self.all.within(self.budget)
 
     @property
     def points(self) -> list[FrontierPoint]:
-        """Schedules that have a name, from plain on."""
+        """Schedules that have a name in the picture, the plain step first."""
         all_, batch = self.all, self.all.batch
         points = [FrontierPoint(text_of("plain"), all_.plain, "step")]
         if self.stop == EVERY:
@@ -105,6 +109,7 @@ class Frontier:
         return points
 
     def _every(self, wave: Wave) -> FrontierPoint:
+        """Return the named point of a schedule that keeps every k-th stage."""
         call = f'memlab.recompute(step, "every", k={wave.k})'
         return FrontierPoint(text_of("k", k=wave.k), wave, call)
 
@@ -116,6 +121,7 @@ class Frontier:
 
     @property
     def _case(self) -> str:
+        """Key of the texts for this stop: its number, without a saving, or within a budget."""
         if self.stop < LINE:
             return str(self.stop)
         saves = self.least.peak < self.all.plain.peak
@@ -127,6 +133,7 @@ class Frontier:
 
     @property
     def _values(self) -> dict[str, object]:
+        """Values of the title's text."""
         plain = self.all.plain.peak
         if self.stop < LINE:
             wave = self.all.best if self.stop == EVERY else self.cheap
@@ -140,11 +147,12 @@ class Frontier:
         return values
 
     def percent(self, wave: Wave, digits: int) -> str:
-        """Its extra time: ``'6.7 %'``."""
+        """Return the extra time of a schedule as text: ``'6.7 %'``."""
         return f"{self.extra(wave):.{digits}f} %"
 
     def rows(self) -> list[list[str]]:
-        """Every point with its bytes, its time and its call; the line, where it is shown."""
+        """Return a table of all points with bytes, time and call, its heads first; at stop 3 with
+        the line."""
         heads = [text_of(f"head.{key}") for key in ("name", "bytes", "time", "call")]
         rows = [[point.name, *self._figures(point.wave), point.call] for point in self.points]
         if self.stop == LINE:
@@ -155,6 +163,7 @@ class Frontier:
         return [heads, *rows]
 
     def _figures(self, wave: Wave) -> tuple[str, str]:
+        """Return the exact peak of a schedule and its change in time, as texts."""
         return units.exact(wave.peak), change(self.all.plain.cost, wave.cost)
 
     @property
@@ -168,5 +177,5 @@ class Frontier:
 
 
 def text_of(key: str, /, **values: object) -> str:
-    """A text about the frontier."""
+    """Return a text of this picture by its key."""
     return strings.get(f"frontier.{key}", **values)

@@ -1,4 +1,4 @@
-"""Cost of recomputing for what it saves, in three stops: bytes to the right, time upwards."""
+"""View of recompute schedules in three stops: bytes to the right, time upwards."""
 
 from __future__ import annotations
 
@@ -29,28 +29,33 @@ from memlab.pictures.values.number_text import three_digits
 from memlab.step.tensor import Role
 
 TALL, NARROW, SIDE = 300, 760, 236
-"""Pixels: of the chart; below what width it has no side; what the side takes."""
+"""Pixels: height of the chart, width of a page from which it has a side, width of the side."""
 SMALL, LARGE = (78, 36), (210, 96)
-"""The pixels of a mountain beside its point, and of that of the budget."""
+"""Pixels of a mountain beside its point, and of the one at the side."""
 AROUND = (
     (0, -34), (0, 34), (70, -30), (-70, -30), (70, 30), (-70, 30), (0, -62), (0, 66), (95, -50),
     (-95, -50), (95, 50), (-95, 50), (120, -70), (-120, -70), (0, 100), (0, -100),
     (50, -72), (-50, -72), (30, -88), (60, -96), (-30, -88), (-60, -96), (0, -130), (80, -130),
 )  # fmt: skip
-"""Where the middle of a mountain may stand, in pixels from its point."""
+"""Places for the middle of a mountain, in pixels from its point."""
 UPPER, SQUARE, DIAMOND = UP.replace("8l", "4l"), "M-4.5-4.5h9v9h-9Z", "M0-6L6 0L0 6L-6 0Z"
 PERCENTS = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10**4, 10**9)
-"""Distances of the lines of the axis of time."""
+"""Distances of the lines of the axis of time, in percent."""
 SHOWN = ("plain", "every", "cheap", "within", "chain")
-"""Techniques that the three stops show already."""
+"""Techniques that the three stops show."""
 GUESSES = {"all": (1, 1), "more": (0.55, 1), "half": (0.45, 0.55), "less": (0, 0.45)}
-"""Guesses at the price of half of the saving, as the card of lesson 08 has them: from and to what
-part of the price of all of it."""
+"""Guesses of the lesson's card at the price of half of the saving, as parts of the price of
+all of it."""
 Place = tuple[float, float]
 
 
 class Techniques(View[Frontier]):
-    """Ways to recompute by bytes and time: every k-th, cheap, and the best schedules as a line."""
+    """Recompute by bytes and time: every k-th stage kept, cheap maps dropped, and the best line.
+
+    >>> view = memlab.views.techniques("resnet50", batch=32)
+    >>> view.rows.all.plain.peak, view.rows.all.best.peak
+    (2942651620, 1299991780)
+    """
 
     name, made_by, widest = "frontier", "techniques", 960
     positional = ("network", "batch")
@@ -99,7 +104,7 @@ class Techniques(View[Frontier]):
     numbers = Checkbox(doc="whether every point is listed", argument=False, stays=True, key="KeyN")
 
     def reconcile(self, new: State, was: State | None) -> State:
-        """A budget is of the third stop."""
+        """Move to the third stop where a budget is given."""
         return new.replace(stop=LINE) if new.budget is not None else new
 
     def study(self, now: State) -> Frontier:
@@ -124,40 +129,41 @@ class Techniques(View[Frontier]):
         return None
 
     def test_state(self, now: State) -> str:
-        rows = self.rows_of(now)
-        shown = rows.chosen or (rows.half if now.stop == LINE else rows.all.best)
-        return "|".join(map(str, (now.stop, now.budget, shown.peak, shown.cost)))
+        frontier = self.rows_of(now)
+        wave = frontier.chosen or (frontier.half if now.stop == LINE else frontier.all.best)
+        return "|".join(map(str, (now.stop, now.budget, wave.peak, wave.cost)))
 
     def first_slider(self, now: State) -> int:
         return super().first_slider(now) if now.stop == LINE else now.stop
 
     def says(self, scene: PageState) -> str:
-        rows = self.rows_of(scene.now)
-        return f"{rows.all.subject}. {rows.title}."
+        frontier = self.rows_of(scene.now)
+        return f"{frontier.all.subject}. {frontier.title}."
 
     def compose(self, scene: PageState) -> Page:
-        frontier_rows, listed = self.rows_of(scene.now), scene.now.numbers
-        heads, *rows = frontier_rows.rows()
-        chart = FrontierChart(frontier_rows, scene.width >= NARROW, scene.now.guess)
+        frontier, listed = self.rows_of(scene.now), scene.now.numbers
+        heads, *rows = frontier.rows()
+        chart = FrontierChart(frontier, scene.width >= NARROW, scene.now.guess)
         blocks: list[PageBlock] = [
-            Paragraphs(frontier_rows.title, 20, bold=True, gap=3),
-            Paragraphs(frontier_rows.sentences, 13),
+            Paragraphs(frontier.title, 20, bold=True, gap=3),
+            Paragraphs(frontier.sentences, 13),
             chart.points(),
             *chart.halves(),
             Key([(paint, waves(name)) for name, paint in SHADES.items()], gap=6),
             Paragraphs(chart.guessed, drawn=False),
-            Paragraphs(frontier_rows.notes, 11, dim=True, drawn=listed, gap=8),
+            Paragraphs(frontier.notes, 11, dim=True, drawn=listed, gap=8),
             Table(heads, rows, "<>><", drawn=listed, gap=8),
-            *_all(frontier_rows.others),
+            *_all(frontier.others),
         ]
-        return Page(frontier_rows.title, blocks, scene.width, self.says(scene), titled=False)
+        return Page(frontier.title, blocks, scene.width, self.says(scene), titled=False)
 
 
 techniques = maker(Techniques)
 
 
 def _all(study: TechniqueStudy | None) -> Iterator[PageBlock]:
-    """All techniques as a table, and what is exact about them in words."""
+    """Yield the table of all techniques, with exact figures in words; nothing
+    without a comparison."""
     if study is None:
         return
     yield Paragraphs(study.headline, 13, bold=True, gap=12)
@@ -176,8 +182,11 @@ def _all(study: TechniqueStudy | None) -> Iterator[PageBlock]:
 
 @dataclass(frozen=True)
 class FrontierChart:
-    """The points of a study, and the line; ``wide`` has room for a mountain at its side, and
-    ``guess`` is one of the learner's, or empty."""
+    """Chart of the points of a frontier, and of its line.
+
+    ``wide`` is True where the page has room for a mountain at the side; ``guess`` is the learner's
+    guess, or empty.
+    """
 
     frontier: Frontier
     wide: bool
@@ -185,12 +194,12 @@ class FrontierChart:
 
     @cached_property
     def x(self) -> LinearScale:
-        """Bytes, from 0: the same for every stop."""
+        """Scale of bytes from 0, equal for every stop."""
         return bytes_over(self.frontier.all.plain.peak, TIGHT)
 
     @cached_property
     def ticks(self) -> list[Tick]:
-        """Round percents from 0, the last above all that is drawn."""
+        """Ticks of the axis of time: round percents from 0, the last one above everything drawn."""
         waves = [*self.frontier.all.every.values()]
         waves += self.frontier.all.frontier[:1] if self.frontier.stop == LINE else ()
         most = max(1.0, *map(self.frontier.extra, waves))
@@ -200,15 +209,15 @@ class FrontierChart:
 
     @property
     def top(self) -> float:
-        """The end of the axis of time, in percent."""
+        """End of the axis of time, in percent."""
         return self.ticks[-1][0]
 
     def place(self, wave: Wave) -> Place:
-        """Bytes and percent."""
+        """Return the point of a schedule: peak in bytes, extra time in percent."""
         return wave.peak, self.frontier.extra(wave)
 
     def points(self) -> Chart:
-        """Bytes against time."""
+        """Return the chart of bytes against time."""
         marks = [*self._line(), *self._dots(), *self._mountains(), *self._others(), *self._side()]
         return Chart(
             self.x, Scale(0, self.top), marks, TALL, Axis(text_of("bytes"), grid=False),
@@ -219,7 +228,7 @@ class FrontierChart:
     # -- every k-th
 
     def _dots(self) -> Iterator[Mark]:
-        """A dot for every k, and a ring for the least."""
+        """Yield a dot for every k; the one of the least peak is larger and hollow."""
         best = self.frontier.all.best
         for k, wave in self.frontier.all.every.items():
             fact = self._fact(text_of("k", k=k), wave)
@@ -227,6 +236,7 @@ class FrontierChart:
             yield Points([self.place(wave)], look, size, fact=fact)
 
     def _fact(self, name: str, wave: Wave) -> Fact:
+        """Return the fact of a schedule: name, peak, extra time."""
         return Fact(
             name, nbytes=wave.peak, more=text_of("more", percent=self.frontier.percent(wave, 1))
         )
@@ -234,6 +244,7 @@ class FrontierChart:
     # -- names and mountains
 
     def _mountains(self) -> Iterator[Mark]:
+        """Yield the named schedules of this stop, each with its mountain."""
         frontier, all_ = self.frontier, self.frontier.all
         yield self._mountain(
             text_of("plain"), all_.plain, SQUARE, ((62, -34), (-60, -34), (-60, -60))
@@ -259,19 +270,20 @@ class FrontierChart:
     def _mountain(
         self, name: str, wave: Wave, glyph: str = "", around: Sequence[Place] = AROUND
     ) -> Mark:
+        """Return the thumbnail of a schedule beside its point."""
         fact = self._fact(name, wave)
         return Thumbnail(wave, self.frontier.all, self.place(wave), name, glyph, around, fact=fact)
 
     # -- the line
 
     def _corners(self) -> list[Place]:
-        """The line: within so many bytes, no less time."""
+        """Return the corners of the line, a staircase: with at most so many bytes, no less time."""
         corners = [self.place(wave) for wave in self.frontier.all.frontier]
         rest = [((x, above), (x, y)) for (_, above), (x, y) in pairwise(corners)]
         return [corners[0], *(corner for both in rest for corner in both)]
 
     def _line(self) -> Iterator[Mark]:
-        """The line, and what lies below it, where no schedule of whole stages gets."""
+        """Yield the line, and the area below it, where no schedule of whole stages lies."""
         if self.frontier.stop < LINE:
             return
         corners = self._corners()
@@ -283,16 +295,17 @@ class FrontierChart:
             yield Line(corners, width=2.6)
 
     def _ends(self) -> Iterator[Mark]:
-        """Half of the saving and all of it, and what half would cost if the price were even."""
+        """Yield the schedules of half the saving and of all of it, with the guess
+        and the budget."""
         frontier = self.frontier
         if frontier.least.peak == frontier.all.plain.peak:
             return
         for wave, around in ((frontier.least, ((-70, 20), (-70, 50))), (frontier.half, AROUND[1:])):
             x, y = self.place(wave)
             yield Glyph(x, y, UPPER, marker="^")
-            said = text_of("more", percent=frontier.percent(wave, 1))
+            text = text_of("more", percent=frontier.percent(wave, 1))
             places = [(x, y, "start", 9.0, 4.0), (x, y, "start", 9.0, -10.0)]
-            yield Label(said, places, 13, bold=True, chip=True, kept=True)
+            yield Label(text, places, 13, bold=True, chip=True, kept=True)
             yield self._mountain("", wave, "", around)
         yield from self._guess()
         for at in (frontier.least.peak, frontier.middle, frontier.all.plain.peak):
@@ -304,33 +317,35 @@ class FrontierChart:
 
     @property
     def span(self) -> tuple[float, float]:
-        """The price of half of the saving as it is guessed, in percent from and to; that of half
-        the price where nobody has."""
+        """Guessed price of half the saving, from and to, in percent of extra time.
+
+        Without a guess both ends are half of the price of the whole saving.
+        """
         low, high = GUESSES.get(self.guess, (0.5, 0.5))
         extra = self.frontier.extra(self.frontier.least)
         return low * extra, high * extra
 
     def _guess(self) -> Iterator[Mark]:
-        """The guess at half of the saving: a triangle at its upper end, a line down to the lower
-        one."""
+        """Yield the guess at half of the saving: a triangle at its upper end, and a line to its
+        lower end."""
         x, y = float(self.frontier.middle), self.span[1]
         yield Rule(x=x, span=self.span, look="rule", crossed=True)
         yield Glyph(x, y, "M0 5L-5-4H5Z", "hollow pole", marker="v")
-        said = text_of("guessed" if self.guess else "guess")
+        text = text_of("guessed" if self.guess else "guess")
         places = [(x, y, "middle", 0.0, -10.0), (x, y, "end", -9.0, 4.0), (x, y, "start", 9.0, 4.0),
                   *((x, y, "middle", 0.0, dy) for dy in (-24.0, -40.0, -56.0))]  # fmt: skip
-        yield Label(said, places, 11, chip=True)
+        yield Label(text, places, 11, chip=True)
 
     @property
     def guessed(self) -> str:
-        """The guess in words; empty without one, and where its picture is not shown."""
+        """Sentence on the guess; empty without one, or where its mark is not drawn."""
         if not self.guess or self.frontier.stop < LINE:
             return ""
         ends = dict.fromkeys(f"{end:.1f}" for end in self.span)
         return text_of("twin_guess", price="–".join(ends))
 
     def halves(self) -> Iterator[Chart]:
-        """Below the axis: half of what can be saved, and the other half."""
+        """Yield a chart below the axis that names the two halves of what can be saved."""
         frontier = self.frontier
         if frontier.stop < LINE or frontier.least.peak == frontier.all.plain.peak:
             return
@@ -349,15 +364,15 @@ class FrontierChart:
     # -- beside
 
     def _others(self) -> Iterator[Mark]:
-        """The other techniques, hollow; what lies beyond the edge is written there."""
+        """Yield the other techniques as hollow points; one beyond the edge is named there."""
         study = self.frontier.others
         rows = [] if study is None else study.rows
         for row in (row for row in rows if row.key not in SHOWN):
             assert study is not None
             name, y = study.name(row), study.extra(row.cost)
             if row.peak > self.x.last:
-                said = text_of("beyond", name=name, bytes=three_digits(row.peak))
-                yield ChartText(self.x.last, self.top, said, 11, "end", dy=-6)
+                text = text_of("beyond", name=name, bytes=three_digits(row.peak))
+                yield ChartText(self.x.last, self.top, text, 11, "end", dy=-6)
                 continue
             fact = Fact(name, nbytes=row.peak, more=f"{study.time(row)}; {study.distance(row)}")
             yield Points([(row.peak, y)], "hollow", 8, fact=fact)
@@ -366,7 +381,7 @@ class FrontierChart:
             yield Label(name, places, 11, chip=True)
 
     def _side(self) -> Iterator[Mark]:
-        """Marks beside the chart: how to read it, and the mountain of the budget."""
+        """Yield words on how to read the chart, and the mountain of one schedule, at the side."""
         if not self.wide:
             return
         x, all_, chosen = self.x.last, self.frontier.all, self.frontier.chosen
@@ -380,9 +395,9 @@ class FrontierChart:
             yield ChartText(x, self.top, line, 12, dx=22, dy=190 + 17 * index)
 
 
-def _halved(said: str) -> tuple[str, str]:
-    """A sentence on two lines."""
-    words = said.split()
+def _halved(sentence: str) -> tuple[str, str]:
+    """Return a sentence on two lines of about as many words."""
+    words = sentence.split()
     middle = len(words) // 2
     return " ".join(words[:middle]), " ".join(words[middle:])
 
@@ -392,9 +407,11 @@ def _halved(said: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, eq=False)
 class Thumbnail(Mark):
-    """The bytes of a schedule over time, small, with the plain step dashed, on one scale for all of
-    a step; beside its point at the first place that is free, with a line to it. Where there is
-    none its name stands alone."""
+    """Small mountain of a schedule's bytes over time, with the plain step dashed, beside its point.
+
+    All thumbnails of a step have one scale. It stands at the first of the places ``around`` that is
+    free, with a line to its point; where none is free its name stands alone.
+    """
 
     wave: Wave
     all: Schedules
@@ -447,8 +464,9 @@ class Thumbnail(Mark):
 
 
 def small_mountain(wave: Wave, all_: Schedules, count: int) -> Mountain:
-    """A schedule over so many columns of time, its floor as one, and the plain step dashed."""
-    layers, plain = (wave_of.layers(all_.longest, count) for wave_of in (wave, all_.plain))
+    """Return the mountain of a schedule over ``count`` columns, its floor as one part, the plain
+    step dashed."""
+    layers, plain = (schedule.layers(all_.longest, count) for schedule in (wave, all_.plain))
     ground = next(layer.high for layer in reversed(layers) if layer.part in FLOOR)
     slices = [DrawnLayer(layers[0].low, ground, SHADES["floor"], edge=0.4)]
     slices += [DrawnLayer(low, high, PAINT[part], edge=0.4) for part, low, high in layers
@@ -461,4 +479,4 @@ SHADES = {
     "floor": PAINTS[Role.PARAMETER], "kept": PAINT["kept"], "made": PAINT["again"],
     "gradients": PAINT["gradient_map"],
 }  # fmt: skip
-"""What small mountains are made of, by the names that the waves have."""
+"""Looks of the parts of small mountains, by the names of their texts."""
