@@ -217,7 +217,7 @@ def library(module: str, what: str) -> ModuleType:
 
 
 def visible(text: str, keep: str = "") -> str:
-    """The text with each character that no screen shows, or that would steer a terminal, as Python
+    r"""The text with each character that no screen shows, or that would steer a terminal, as Python
     writes it, but for those in ``keep``. The result can be drawn, printed and saved.
 
     >>> visible("conv\x1b[31m")

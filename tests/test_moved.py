@@ -93,13 +93,13 @@ def test_a_public_name_that_is_old_warns(module):
 
 def test_a_step_is_made_by_a_module_of_the_old_name():
     with pytest.warns(FutureWarning, match="memlab.layers.row is memlab.layers.layer_kind now"):
-        from memlab.layers.row import Row  # type: ignore[import-untyped]  # it moved
+        from memlab.layers.row import Row  # type: ignore[import-not-found]  # it moved
     assert Row.__name__ == "LayerKind"
 
 
 def test_the_warning_names_the_line_that_imports():
     with pytest.warns(FutureWarning) as heard:
-        from memlab.views.memory import Memory  # type: ignore[import-untyped]  # it moved
+        from memlab.views.memory import Memory  # type: ignore[import-not-found]  # it moved
     assert heard[0].filename == __file__
     assert Memory is memlab.views.Memory
 
