@@ -1,9 +1,9 @@
-"""A learner's function against the truth, on fresh cases: what to say about it, never the answer.
+"""Check of a learner's function against the truth on fresh cases; no message gives the true value.
 
 Every case is drawn for this check and asked once: the call that is judged is the call that is
 measured, where arrays are measured, in the thread that asks. One call before, which is not judged,
-pays for what a library makes once. What is said names a case, what the learner's own function gave
-there, and perhaps a question about the mistake. The true value stands in no text.
+pays for what a library allocates once. A message names a case, the value that the learner's own
+function gave there, and perhaps a question about the mistake.
 """
 
 from __future__ import annotations
@@ -50,10 +50,11 @@ ASKS: dict[type[Exception], str] = {
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """What a check found. ``slip`` names the one wrong way that explains every case.
+    """Result of a check, with the sentence that the learner reads (``said``).
 
-    ``attempted`` is False for a function that is still the stub. ``ratio`` is the measured peak
-    over the planned one, in the smallest case above the plan.
+    ``slip`` names the one mistake that explains the answers to all cases. ``attempted`` is False
+    for a function that is still the stub. ``ratio`` is the measured peak over the planned one, in
+    the smallest case above the plan.
     """
 
     said: str
@@ -63,7 +64,8 @@ class Report:
     ratio: Fraction | None = None
 
     def text(self) -> str:
-        """The same for every function that passes, and for every stub."""
+        """Return the sentence for the learner; it is the same for every right function of an
+        exercise."""
         return self.said
 
     __str__ = __repr__ = text
@@ -71,10 +73,14 @@ class Report:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the learner's function did with one case. ``refused`` says why what it returned cannot
-    be an answer, ``instead`` what it did instead of giving one. Where arrays are measured, ``peak``
-    are their most bytes, of which ``kept`` were there before, and ``changed`` is an argument that
-    it wrote over."""
+    """Answer of the learner's function to one case.
+
+    ``shown`` is the returned value for a sentence, and ``numbers`` its numbers. ``error`` is the
+    exception that it raised. ``refused`` says why the returned value cannot be an answer,
+    ``instead`` that the function let memlab or another thread do the work. Where arrays are
+    measured, ``peak`` is the most bytes of them, ``kept`` the bytes that were there before the
+    call, and ``changed`` the name of an argument that the function overwrote.
+    """
 
     case: Arguments
     shown: str = ""
@@ -92,7 +98,8 @@ NONE = Numbers((), ())
 
 @dataclass(frozen=True)
 class AnswerComparison:
-    """An answer beside the truth; there is none, and no numbers, where no answer has any."""
+    """An answer beside the truth of its case; ``truth`` is None and ``numbers`` is empty where no
+    answer to a check has numbers."""
 
     answer: Answer
     truth: Any = None
@@ -101,10 +108,15 @@ class AnswerComparison:
 
 
 def check(task: ExerciseTask, function: Callable[..., Any], seed: int | None = None) -> Report:
-    """Run a function on fresh cases of a task and hold it against the truth.
+    """Run a function on fresh cases of a task and compare its answers with the truth.
+
+    Args:
+        task: the exercise.
+        function: the learner's function.
+        seed: fixes the cases; without it they differ at each call.
 
     Raises:
-        InputError: no function, or a seed that is no whole number from 0 on.
+        InputError: ``function`` cannot be called, or the seed is no whole number from 0 on.
     """
     name = task.function
     if not callable(function):
@@ -133,7 +145,7 @@ def check(task: ExerciseTask, function: Callable[..., Any], seed: int | None = N
 
 
 def judged(task: ExerciseTask, function: Callable[..., Any], cases: Sequence[Arguments]) -> Report:
-    """Report on a function that gives numbers."""
+    """Return the report on a function that returns numbers, from its answers to these cases."""
     answers = measured(task, function, cases) if task.plan else asked(task, function, cases)
     held = [hold(task, answer) for answer in answers]
     failing = [one for one in held if not one.right]
@@ -144,8 +156,11 @@ def judged(task: ExerciseTask, function: Callable[..., Any], cases: Sequence[Arg
 
 @contextmanager
 def working(task: ExerciseTask) -> Iterator[None]:
-    """The line of a check that takes long, from its start where that is known before: from the
-    check before, or from the task."""
+    """Show a line with the elapsed seconds while a check inside the ``with`` block runs.
+
+    It appears at once where the check is expected to take long, as the last check of this exercise
+    or the task says.
+    """
     most = _took.get(task.name, task.seconds)
     slow = most > progress_line.PATIENCE
 
@@ -164,12 +179,13 @@ _took: dict[str, int] = {}
 
 
 def call(task: ExerciseTask) -> str:
-    """The call that is wanted: ``"largest_batch(memory, fixed, each)"``."""
+    """Return the call that the exercise asks for: ``"largest_batch(memory, fixed, each)"``."""
     return f"{task.function}({', '.join(task.parameters)})"
 
 
 def fits(function: Callable[..., Any], case: Arguments) -> bool:
-    """Whether the function can be called with the arguments of a case, as far as it tells."""
+    """True if the signature of a function accepts the arguments of a case; also for a function
+    written in C that has no signature."""
     try:
         signature(function).bind(**case)
     except TypeError:
@@ -182,15 +198,19 @@ def fits(function: Callable[..., Any], case: Arguments) -> bool:
 def asked(
     task: ExerciseTask, function: Callable[..., Any], cases: Sequence[Arguments]
 ) -> list[Answer]:
-    """The answers to all cases."""
+    """Return the answers of a function to all cases, without measuring arrays."""
     return [ask(task, function, case) for case in cases]
 
 
 def measured(
     task: ExerciseTask, function: Callable[..., Any], cases: Sequence[Arguments]
 ) -> list[Answer]:
-    """The same, each with the most bytes of arrays that were alive in the call: those that it made,
-    those that earlier calls left, and those that the function keeps."""
+    """Return the answers of a function to all cases, each with the peak bytes of arrays in its
+    call.
+
+    The peak counts arrays that the call allocates, arrays that earlier calls left, and arrays that
+    the function keeps.
+    """
     from memlab.runtime.metering.meter import Meter
 
     answers, given = [], [deepcopy(case) for case in cases]
@@ -212,7 +232,8 @@ def measured(
 
 
 def changed(case: Arguments, given: Arguments) -> str:
-    """The first array among the arguments that is not what it was, by NumPy's own methods."""
+    """Name of the first array argument whose shape or values changed; empty if none did. They are
+    read with NumPy's own methods."""
     arrays = [name for name, value in case.items() if type(value) is np.ndarray]
     return next((name for name in arrays if _bytes(case[name]) != _bytes(given[name])), "")
 
@@ -227,7 +248,8 @@ def ask(
     case: Arguments,
     given: Arguments | None = None,
 ) -> Answer:
-    """Answer of the learner's function to a case; with ``given``, which is such a case, itself."""
+    """Return the answer of the learner's function to a case. With ``given``, a copy of the case,
+    the function is called on those very arguments; otherwise on a new copy."""
     given = deepcopy(case) if given is None else given
     watch = Watch(
         (ExerciseTask.call, returned_values.listed, *task.offered), leads=task.run is not None
@@ -243,15 +265,16 @@ def ask(
 
 
 def _instead(task: ExerciseTask, watch: Watch) -> str:
-    """The sentence for a function that lets memlab answer, or others work."""
+    """Sentence for a function that lets memlab answer, or other threads or processes work; empty
+    for any other."""
     if watch.memlab:
         return _say("memlab", name=task.function)
     return _say("started", name=task.function) if watch.started else ""
 
 
 def _read(task: ExerciseTask, value: Any, case: Arguments) -> tuple[str, Numbers | None]:
-    """Why what was returned cannot be an answer, or its numbers; both empty for a wrong type that
-    speaks for itself."""
+    """Return why a returned value cannot be an answer, and its numbers; the text is empty and the
+    numbers None for a wrong type that needs no explanation."""
     if task.score is not None:
         try:
             score = task.score(returned_values.ordered(value), deepcopy(case))
@@ -267,7 +290,7 @@ def _read(task: ExerciseTask, value: Any, case: Arguments) -> tuple[str, Numbers
 
 
 def hold(task: ExerciseTask, answer: Answer) -> AnswerComparison:
-    """The truth of the same case, and whether the answer agrees with it."""
+    """Compute the truth of a case and compare an answer with it."""
     truth = task.truth(**deepcopy(answer.case))
     numbers, given = returned_values.read(truth), answer.numbers
     if numbers is None:
@@ -280,7 +303,7 @@ def hold(task: ExerciseTask, answer: Answer) -> AnswerComparison:
 
 
 def unwritten(task: ExerciseTask, answers: Sequence[Answer]) -> str:
-    """The sentence for a stub; empty for a function that does something."""
+    """Sentence for a stub that is not filled in yet; empty for a function that does something."""
     name = task.function
     if all(isinstance(answer.error, NotImplementedError) for answer in answers):
         return _say("unwritten", name=name)
@@ -293,14 +316,15 @@ def unwritten(task: ExerciseTask, answers: Sequence[Answer]) -> str:
 
 
 def blank(answers: Iterable[Answer]) -> bool:
-    """True where a call came to dots that are still to be filled in."""
+    """True if a call failed at an ellipsis (``...``) that is still to be filled in."""
     return any(answer.error and "ellipsis" in _message(answer.error) for answer in answers)
 
 
 def disagrees(
     task: ExerciseTask, held: Sequence[AnswerComparison], failing: Sequence[AnswerComparison]
 ) -> Report:
-    """The smallest failing case, what came out there, and what may have gone wrong."""
+    """Report on a wrong function: the smallest failing case, the answer to it, and a possible
+    mistake."""
     if blank(one.answer for one in failing):
         return Report(_say("blanks", name=task.function), attempted=False)
     if said := next((one.answer.instead for one in failing if one.answer.instead), ""):
@@ -316,7 +340,7 @@ def disagrees(
 
 
 def there(task: ExerciseTask, held: AnswerComparison) -> str:
-    """One sentence on what the learner's function did in a case."""
+    """Return one sentence on what the learner's function did in a case."""
     answer, name = held.answer, task.function
     if answer.error is not None:
         return raised(task, answer.error)
@@ -338,7 +362,8 @@ def there(task: ExerciseTask, held: AnswerComparison) -> str:
 
 
 def raised(task: ExerciseTask, error: Exception) -> str:
-    """One sentence on an error of the learner's function; a kernel's is a sentence already."""
+    """Return one sentence on an error of the learner's function; an InputError of a kernel is one
+    already."""
     if task.run and isinstance(error, InputError):
         return str(error)
     said = f"{type(error).__name__}: {_message(error)}".removesuffix(": ").rstrip(".")
@@ -356,7 +381,7 @@ def _message(error: Exception) -> str:
 
 
 def slip_of(task: ExerciseTask, held: Sequence[AnswerComparison]) -> str:
-    """The slip that gives what the learner's function gave, in every case; empty for none."""
+    """Name of the first slip that gives the learner's numbers in every case; empty if none does."""
     given = all(one.answer.numbers is not None for one in held)
     slips = task.slips if given else ()
     fits = (name for name in slips if all(_slipped(task, name, one) for one in held))
@@ -364,13 +389,14 @@ def slip_of(task: ExerciseTask, held: Sequence[AnswerComparison]) -> str:
 
 
 def slip_in_words(task: ExerciseTask, slip: str) -> str:
-    """The question to a slip: ``"largest.0"`` is another way to the mistake ``"largest"``."""
+    """Return the question that leads to a slip. The slip ``"largest.0"`` has the words of
+    ``"largest"``."""
     return plain(strings.get(f"task.{task.name}.slip.{slip.partition('.')[0]}"))
 
 
 def allocates(task: ExerciseTask, answers: Sequence[Answer]) -> Report:
-    """The arrays of a right function, in each case, against the plan of the step; those that it was
-    given stay as they were."""
+    """Report on the memory of a right function: its peak in each case must not exceed the planned
+    step, and its array arguments must be unchanged."""
     assert task.plan is not None
     for answer in answers:
         planned = int(task.plan(**deepcopy(answer.case)))

@@ -1,7 +1,8 @@
-"""What a learner has done, in one local file that people can read. It is never a mark.
+"""Progress of a learner, in one local JSON file that people can read. It is never a mark.
 
-``MEMLAB_PROGRESS`` names the file; without it nothing is kept. A lesson never fails because of it:
-a file that cannot be read or written is left as it is, one sentence says so, the lesson goes on.
+``MEMLAB_PROGRESS`` names the file; without it nothing is stored. A lesson never fails because of
+it: a file that cannot be read or written is left unchanged, one sentence says so, the lesson goes
+on.
 """
 
 from __future__ import annotations
@@ -36,13 +37,14 @@ _EXERCISE = {"checks": int, "passed": (str, NoneType), "hints": int, "solution":
 
 
 def file() -> Path | None:
-    """The file that ``MEMLAB_PROGRESS`` names; None where no progress is kept."""
+    """Path of the progress file, from ``MEMLAB_PROGRESS``; None where no progress is stored."""
     named = os.environ.get(FILE, "")
     return Path(os.path.realpath(os.path.expanduser(named))) if named else None
 
 
 def seed() -> int:
-    """The learner's seed: ``MEMLAB_SEED``, the one in the file, or one of this process."""
+    """Seed of the learner: ``MEMLAB_SEED``, else the one in the progress file, else one drawn for
+    this process."""
     given = os.environ.get(SEED, "")
     try:
         if given:
@@ -54,8 +56,15 @@ def seed() -> int:
 
 
 def answered(name: str, guess: str, right: bool | None, because: str = "") -> None:
-    """A card ``"02.output"`` was answered; guess "" and right None where it was skipped. A wrong
-    guess is diagnosed, and its answer not shown yet."""
+    """Record the answer to a card.
+
+    Args:
+        name: the card, ``"02.output"``.
+        guess: the guess as it was typed; empty if the card was skipped.
+        right: True for a right guess; None if the card was skipped. After a wrong guess the answer
+            is recorded as not shown yet.
+        because: the reason that was given.
+    """
     turn = {"at": _now(), "guess": guess, "right": None if right is None else bool(right)}
     turn |= {"because": because} if because else {}
     turn |= {"shown": False} if right is not None and not right else {}
@@ -63,23 +72,27 @@ def answered(name: str, guess: str, right: bool | None, because: str = "") -> No
 
 
 def revised(name: str, revision: str, right: bool) -> None:
-    """The guess that was answered last was changed, and the answer shown."""
+    """Record the revision of the last answer to a card, and that the true answer was shown."""
     _last(name, revision=revision, revision_right=bool(right), shown=True)
 
 
 def shown(name: str) -> None:
-    """The answer to the guess that was answered last was shown without a revision."""
+    """Record that the true answer was shown to the last guess at a card, without a revision."""
     _last(name, shown=True)
 
 
 def first(name: str) -> Record | None:
-    """The first answer to a card: its later ones may be about other numbers. None where there is
-    none, or no file."""
+    """Return the first recorded answer to a card; later ones may be about other numbers. None if
+    there is none, or no file."""
     return _cards().get(name, [None])[0]
 
 
 def lessons(cards: Mapping[str, Collection[str]]) -> frozenset[str]:
-    """The lessons of which every one of these cards is answered, and its answer shown."""
+    """Return the lessons all of whose cards are answered with the true answer shown.
+
+    Args:
+        cards: the names of the cards of each lesson.
+    """
     kept = _cards()
     return frozenset(
         lesson
@@ -89,13 +102,13 @@ def lessons(cards: Mapping[str, Collection[str]]) -> frozenset[str]:
 
 
 def was_shown(turn: Mapping[str, Any]) -> bool:
-    """Whether the answer was shown beside a guess. Older files do not say it of a wrong guess
-    without a revision: there, it was."""
+    """True if the true answer was shown beside a recorded guess. Older files have no entry for it
+    after a wrong guess without a revision: there, it was shown."""
     return bool(turn.get("shown", True))
 
 
 def checked(name: str, passed: bool) -> None:
-    """An exercise ``"02.peak"`` was checked."""
+    """Record a check of an exercise ``"02.peak"``, and the time when it first passed."""
 
     def change(entry: Record) -> None:
         entry["checks"] += 1
@@ -106,21 +119,21 @@ def checked(name: str, passed: bool) -> None:
 
 
 def hinted(name: str, degree: int) -> None:
-    """A hint was shown: the first, second ... of an exercise."""
+    """Record that a hint of an exercise was shown; ``degree`` is 1, 2 or 3."""
     _exercise(name, lambda entry: entry.update(hints=max(entry["hints"], degree)))
 
 
 def solved(name: str) -> None:
-    """The solution of an exercise was shown."""
+    """Record that the solution of an exercise was shown."""
     _exercise(name, lambda entry: entry.update(solution=entry.get("solution") or _now()))
 
 
 def read(path: Path) -> Record:
-    """What a file holds.
+    """Return the content of a progress file.
 
     Raises:
-        InputError: it is no progress file, or one of another schema.
-        OSError: it is not there, or cannot be opened.
+        InputError: the file is no progress file, or one of another schema.
+        OSError: the file does not exist or cannot be opened.
     """
     content = path.read_bytes()
     try:
@@ -138,7 +151,8 @@ def read(path: Path) -> Record:
 
 
 def text(kept: Mapping[str, Any], path: Path) -> str:
-    """A table for each lesson that was begun: its cards, with the reasons, and its exercises."""
+    """Return the progress as text: for each lesson a table of its cards, the reasons that were
+    given, and a table of its exercises."""
     names = [*kept["cards"], *kept["exercises"]]
     lines = [strings.get("progress.top", path=path)]
     for lesson in sorted({name.partition(".")[0] for name in names}):
@@ -158,6 +172,7 @@ def text(kept: Mapping[str, Any], path: Path) -> str:
 def _of(
     lesson: str, entries: Mapping[str, Any], cells: Callable[[Any], tuple[str, ...]]
 ) -> list[tuple[str, ...]]:
+    """Rows of a table: the name and the cells of each entry that belongs to a lesson."""
     return [
         (name.partition(".")[2], *cells(entry))
         for name, entry in entries.items()
@@ -166,7 +181,8 @@ def _of(
 
 
 def _told(turns: list[Record]) -> Record:
-    """The guess that was right, or became so, or the last one there was."""
+    """Return the answer that stands for a card: the first right one, also if right after a
+    revision, else the last guess, else the last answer."""
     guessed = [turn for turn in turns if turn.get("right") is not None]
     right = [turn for turn in guessed if turn["right"] or turn.get("revision_right")]
     return (right[:1] or guessed[-1:] or turns[-1:])[0]
@@ -181,7 +197,7 @@ def _card_cells(turns: list[Record]) -> tuple[str, ...]:
 
 
 def _reasons(lesson: str, cards: Mapping[str, list[Record]]) -> list[str]:
-    """A line for each reason that was given."""
+    """Return a line for each reason that was given in a lesson."""
     return [
         "  " + _because(name.partition(".")[2], turn["because"])
         for name, turns in cards.items()
@@ -217,14 +233,15 @@ def _word(name: str) -> str:
 
 
 def _cards() -> dict[str, list[Record]]:
-    """The answers to each card; none where no file is kept, or not yet."""
+    """Return the recorded answers to each card; empty if no file is named, or it does not exist
+    yet."""
     path = file()
     kept = _kept() if path is not None and path.exists() else None
     return {} if kept is None else kept["cards"]
 
 
 def _last(name: str, **fields: object) -> None:
-    """Fields of the last answer to a card; nothing where there is none."""
+    """Set fields of the last recorded answer to a card; do nothing if there is none."""
 
     def change(kept: Record) -> None:
         for turn in kept["cards"].get(name, [])[-1:]:
@@ -239,7 +256,8 @@ def _exercise(name: str, change: Callable[[Record], None]) -> None:
 
 
 def _kept(change: Callable[[Record], None] | None = None) -> Record | None:
-    """What is kept, after a change where one is given; None, said once, where that failed."""
+    """Return the content of the progress file, after a change if one is given. If that fails, print
+    one sentence and return None."""
     path = file()
     if path is None:
         return None
@@ -256,7 +274,8 @@ def _kept(change: Callable[[Record], None] | None = None) -> Record | None:
 
 
 def _changed(path: Path, change: Callable[[Record], None] | None) -> Record:
-    """Read, change and write while no other notebook does; a file is made where there is none."""
+    """Read, change and write the progress file under a lock against other notebooks; a missing file
+    is created with a new seed."""
     with FileLock(path.with_name(f".{path.name}.lock"), timeout=PATIENCE):
         try:
             kept = read(path)
@@ -271,7 +290,7 @@ def _changed(path: Path, change: Callable[[Record], None] | None) -> Record:
 
 
 def _sound(kept: Record) -> bool:
-    """Whether every entry has the fields that are read and changed here."""
+    """True if every entry has the fields that this module reads and changes."""
     cards, exercises = kept.get("cards"), kept.get("exercises")
     if not (isinstance(cards, dict) and isinstance(exercises, dict)):
         return False
@@ -307,11 +326,11 @@ def _now() -> str:
 
 @cache
 def _drawn() -> int:
-    """The seed of this process, where no file has one."""
+    """Return the seed of this process, for a learner without a progress file."""
     return secrets.randbelow(SEEDS)
 
 
 @cache
 def _say(sentence: str) -> None:
-    """Each sentence once per process."""
+    """Print a sentence, once per process."""
     print(visible(sentence))

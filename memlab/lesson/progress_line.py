@@ -1,8 +1,7 @@
-"""A line that shows that something works, for as long as it does: how long it may take, and the
-seconds until now. It is gone at the end.
+"""Line that counts the seconds while something slow runs, and disappears at the end.
 
-It is written by a thread of its own, in a notebook whose cell is known and in a terminal; what it
-shows the progress of stays in the thread that began it. No output that is stored has it.
+A thread of its own writes it, in a notebook whose cell is known and in a terminal; the slow work
+stays in the thread that began it. No stored output contains the line.
 """
 
 from __future__ import annotations
@@ -25,9 +24,10 @@ Show = Callable[[str], None]
 
 
 class WorkingLine:
-    """Shows ``said`` of the seconds until now inside a ``with`` block: at once, or after a while.
+    """Show a line with the seconds elapsed while a ``with`` block runs.
 
-    ``show`` puts a text in the place of the one before; nothing is shown where it is None.
+    ``said`` turns the seconds into the text of the line. It appears ``at_once`` or after
+    ``PATIENCE`` seconds. ``show`` replaces the text that it showed before; None shows nothing.
     """
 
     def __init__(self, said: Callable[[int], str], at_once: bool, show: Show | None) -> None:
@@ -58,14 +58,16 @@ class WorkingLine:
 
 
 def here() -> Show | None:
-    """Display of a line here; None where it would stay in what is stored."""
+    """Return the function that shows a line here; None where the line would stay
+    in stored output."""
     if notebook_cells.running() is not None:
         return _in_notebook()
     return _in_terminal if sys.stderr.isatty() else None
 
 
 def _in_notebook() -> Show:
-    """In an output of the cell that runs, made with the first line."""
+    """Return a function that shows a line in an output of the running cell, made with the first
+    line."""
     display: Any = import_module("IPython.display")
     handles: list[Any] = []
 

@@ -1,1 +1,1 @@
-"""What lessons compute with: chains of layers, digits, images, amounts."""
+"""Material of lessons: digits, images, recorded models, amounts that follow from shapes."""
