@@ -616,7 +616,7 @@ case = maker(OneCase)
 
 
 def answered() -> frozenset[str]:
-    """The lessons whose predictions the learner has answered, by the file of progress."""
+    """Return the lessons whose predictions the learner has answered, by the progress file."""
     if progress.file() is None:
         return frozenset()
     cards: dict[str, list[str]] = {}
@@ -627,7 +627,7 @@ def answered() -> frozenset[str]:
 
 
 def _told(course_case: CourseCase) -> list[str]:
-    """Every row in words: what is drawn with whole bytes, and why another one is not."""
+    """Return every row in words: the facts of a drawn row, or the reason why a row is not drawn."""
     lines = []
     for lesson in course_case.lessons:
         if (row := course_case.rows.get(lesson)) is None:
@@ -641,7 +641,7 @@ def _told(course_case: CourseCase) -> list[str]:
 
 
 def _tables(course_case: CourseCase, most: int, drawn: bool) -> Iterator[Table]:
-    """Every number: of each row, and of the slices at its peak."""
+    """Yield the tables of all numbers: of the rows, and of the bytes by role at their peaks."""
     heads, cells = course_case.table()
     if cells:
         yield Table(heads, cells, "<<>>><", drawn=drawn, gap=8)

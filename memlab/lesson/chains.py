@@ -60,14 +60,14 @@ def layers(maps: Sequence[int]) -> Network:
 
 
 def held(ledger: Ledger, batch: int = BATCH, *, source: bool = False) -> int:
-    """Return the most bytes of feature maps that are alive in any backward operation.
+    """Return the most bytes of feature maps that are alive in any backward operation of a layer.
+
+    Operations that recompute a map do not count, only those of backward.
 
     Args:
         ledger: the planned step.
         batch: samples per batch.
         source: True adds the bytes of the network's input.
-
-    A recomputed map that takes part only while it is made again does not count.
     """
     return max(
         sum(
