@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from memlab.runtime.run import Run
 
 BATCH = 32
-"""The batch of a ledger that is shown as it is, or the nearest one that it holds for."""
+"""Batch for which a ledger is shown, or the nearest one that the ledger covers."""
 WIDTH = 960
 WIDGET = "application/vnd.jupyter.widget-view+json"
 HEADS = ("layer", "kind", "settings", "output", "parameters")
@@ -115,4 +115,4 @@ SHOWN: dict[type, Callable[[Any], dict[str, Any]]] = {
     Network: lambda network: {"text/html": network_html(network)},
     Exercise: lambda exercise: _widget(exercise_card(exercise)),
 }
-"""Functions that show a value, by its class; a run has one of its own."""
+"""Functions that represent a value, by its class; a run has ``_run``."""

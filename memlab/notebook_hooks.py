@@ -15,7 +15,7 @@ SHOWN = {
     "Network": "memlab.networks.graph",
     "Run": "memlab.runtime.run",
 }
-"""What is shown as a picture or a widget, and where it lives."""
+"""Classes whose values are shown as a picture or widget, and their modules."""
 
 
 def show_values() -> None:

@@ -60,15 +60,15 @@ batch norm makes of a part at a time, or the step of another mini-batch."""
 PIXELS, FEW = 64, 16
 """Pixels of an image, each way, and images of the small step."""
 PITCH, BAR, ABOVE = 36, 22, 22
-"""Pixels: from row to row, a bar in it, and what stands above the first."""
+"""Pixels: from row to row, height of a bar, and room above the first row."""
 NAMES, SIDE, EDGE = 176, 196, 78
 """Room for the names, for time and result where the page is not ``NARROW``, and where it is."""
 NARROW = 700
 TIMES, PLAIN = 12, 44
 """Pixels: from the end of the axis to the times, and that of the plain step."""
 TWICE = 100
-"""The most percent of added time that a bar has room for; a longer one is torn, and its figure
-stands in the title alone."""
+"""Most percent of added time that a bar has room for; a longer bar is torn, and its figure stands
+in the title alone."""
 FAINT, OWN = Paint("currentColor", 0.05), Paint("currentColor", 0.38)
 """The card; the bar of the own row where bars are images."""
 BYTES, FITS = SHOWN = "bytes", "images"
@@ -138,8 +138,7 @@ BESIDE = ("03", "04", "05", "10")
 LATER = ("11",)
 """Lessons that are not there yet."""
 MACHINE, LINK = "titan x", "12 GB/s"
-"""Card whose time is told, and its link: a card of that memory, and PCIe 3.0 with 16 lanes, as it
-is reached."""
+"""Card whose time is given, and the measured rate of its link, PCIe 3.0 with 16 lanes."""
 LESSONS = ("00", *sorted(TECHNIQUES))
 ASKED_IN = {"01": "02"}
 """Rows that another lesson asks about: 02 asks for both of the first two, and 01 shows none."""

@@ -24,7 +24,7 @@ import numpy as np
 from memlab.lesson.guarded_call import PACKAGE
 
 MOST = 10**5
-"""Values that are looked at."""
+"""Most objects that are searched."""
 NAMING = {"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "IMPORT_NAME"}
 INSTALLED = (PACKAGE, *(sysconfig.get_paths()[name] for name in ("purelib", "platlib")))
 LIBRARIES = (*INSTALLED, sysconfig.get_paths()["stdlib"])

@@ -16,7 +16,7 @@ from memlab.strings import gettext as _
 
 Function = TypeVar("Function", bound=Callable[[], Any])
 LONGEST_REASON = 400
-"""Characters of a reason: a few sentences."""
+"""Most characters of a reason: a few sentences."""
 
 
 class Card:

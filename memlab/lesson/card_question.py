@@ -23,7 +23,7 @@ from memlab.lesson.typed_guess import Guess
 from memlab.strings import gettext as _
 
 Numbers = Mapping[str, Any]
-"""What a question is asked on: a batch, a network, a kernel size."""
+"""Numbers that a question is asked on: a batch, a network, a kernel size."""
 Draw = Callable[[random.Random], Numbers]
 
 
@@ -31,11 +31,11 @@ class AnswerKind(StrEnum):
     """Form of the answer that a question takes."""
 
     AMOUNT = "amount"
-    """With a number of bytes and its unit."""
+    """A number of bytes with its unit."""
     TIMES = "times"
-    """With a ratio, on a slider whose scale is logarithmic."""
+    """A ratio, typed or chosen on a slider with given stops."""
     CHOICE = "choice"
-    """With one of several options, of which every wrong one says something about its chooser."""
+    """One of several options, each wrong one with its own diagnosis."""
 
 
 class Purpose(StrEnum):
@@ -45,9 +45,9 @@ class Purpose(StrEnum):
     PREDICT = "predict"
     """An outcome, guessed before it is shown, with a reason."""
     RECALL = "recall"
-    """Something of an earlier lesson."""
+    """A fact of an earlier lesson."""
     CHANGE = "change"
-    """What comes out after a change that the learner makes."""
+    """The result of a change that the learner makes."""
 
 
 class RevealBar(NamedTuple):
@@ -204,7 +204,7 @@ def topics() -> dict[str, Question]:
 
 
 Answer = Guess | str
-"""What was answered: a number, or the name of an option."""
+"""Answer of a learner: a number, or the name of an option."""
 
 
 @dataclass(frozen=True)

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from memlab.runtime.training import History
 
 TEST = 360
-"""Of the 1,797 images, those that are kept for the test."""
+"""Number of the 1,797 images that are kept for the test."""
 CLASSES = 10
 DIM = 2.0**-13
-"""By what the dim digits and their targets are multiplied."""
+"""Factor that multiplies the digits and their targets in the dim data."""
 SETTINGS, DIM_SETTINGS = {"rate": 0.02}, {"rate": 0.02 / DIM**2}
-"""Of SGD with momentum, for the digits as they are and for the dim ones."""
+"""Settings of SGD with momentum, for the digits as they are and for the dim ones."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from memlab.lesson.marked_text import plain
 
 SOLUTIONS = lesson_folders.LESSONS / "solutions"
 HINTS = 3
-"""Degrees of a hint: which of the four questions, the idea, the formula with blanks."""
+"""Number of hints: one of the four subgoals, the idea, the formula with blanks."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,7 +49,7 @@ class Exercise:
         self.task = task
         self.degree = 0
         self.given: list[Note] = []
-        """What was asked for so far: hints, a solution."""
+        """Notes that were shown so far: hints, a solution."""
         self._watching: list[Callable[[], None]] = []
 
     def watch(self, told: Callable[[], None]) -> None:

@@ -35,7 +35,7 @@ from memlab.lesson.returned_values import Numbers
 from memlab.strings import gettext as _
 
 LONGEST = 200
-"""Characters of an error message that are shown."""
+"""Most characters of an error message that are shown."""
 SINGLE_NUMBERS = 64
 """Bytes above the plan that are allowed: NumPy makes small arrays of the 2 in ``x * 2``."""
 ASKS: dict[type[Exception], str] = {

@@ -19,23 +19,23 @@ from memlab.errors import shorten
 from memlab.lesson import returned_values
 
 Arguments = dict[str, Any]
-"""What a function is called with, by keyword."""
+"""Arguments of a call, by keyword."""
 Slip = Callable[[Any, Arguments], Any]
-"""A wrong way: what it gives, from the true value and the arguments of a case."""
+"""A mistake: its result, from the true value and the arguments of a case."""
 Function = TypeVar("Function", bound=Callable[..., Any])
 Pair = tuple[str, str]
-"""Two ways by name: the right one and a wrong one, or two slips."""
+"""Two names: the truth and a mistake, or two slips."""
 
 SIZES = 5 * (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
 """Sizes of the cases of one check; 1 is the smallest possible one."""
 ROUNDS = 100
-"""How often a case of each size is drawn again, while some wrong way is not yet shown."""
+"""Number of times a case of each size is drawn, while some mistake is not yet exposed."""
 TRIES = 5
-"""Number of new draws where the places are taken before every wrong way is shown."""
+"""Number of new draws, if the cases of one draw expose only some of the mistakes."""
 RIGHT = ""
-"""The name of the right way among the wrong ones."""
+"""Name of the truth among the mistakes."""
 EDGE = ("an edge", "no edge")
-"""Stands among the pairs of ways as long as no case at an edge was drawn."""
+"""Member of the open pairs as long as no case at an edge was drawn."""
 
 
 def in_words(arguments: Arguments) -> str:

@@ -17,13 +17,13 @@ from itertools import combinations
 from memlab.lesson.typed_guess import Guess
 
 APART = Fraction(103, 100)
-"""Causes of one card must differ by more than this, and so must each from the truth."""
+"""Ratio by which the mistakes of one card must differ from each other and from the truth."""
 SLACK = Fraction(1, 100)
-"""What a learner may lose by rounding on the way, of the value of a cause."""
+"""Share of a value that a learner may lose by rounding on the way."""
 NEAR = Fraction(1, 10)
 """A guess within this share of the truth, of a factor's distance from 1, is right: close."""
 ONE_DECIMAL = Fraction(1, 20)
-"""Reach of a factor that is typed to 1 decimal."""
+"""Distance within which a factor typed to 1 decimal is right."""
 
 
 class DistanceRule(StrEnum):
@@ -32,9 +32,9 @@ class DistanceRule(StrEnum):
     AMOUNT = "amount"
     """10 % of the truth."""
     FACTOR = "factor"
-    """10 % of its distance from 1."""
+    """10 % of the distance of the truth from 1."""
     COUNT = "count"
-    """Not at all."""
+    """No distance: a count must be exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,10 @@ class GuessVerdict:
 
     right: bool
     unit: str = ""
-    """The unit that it is right in, where that is not the one that was given."""
+    """Unit in which the guess is right, if it is not the one that was typed; empty otherwise."""
     ratio: Fraction = Fraction(1)
-    """The guess over the truth, exactly so where its cause is; 0 where one of them is 0."""
+    """The guess over the truth, or its mistake over the truth where that is exact; 0 if one is
+    0."""
     close: bool = False
     """Within 10 %, and not the truth to the digits that were typed; a count is wrong then."""
     cause: Mistake | None = None

@@ -27,12 +27,12 @@ SCHEMA = "memlab.progress/1"
 PATIENCE = 3.0
 """Seconds to wait while another notebook writes."""
 SEEDS = 10**9
-"""How many seeds there are: in a class of 100, two are alike once in 200,000 classes."""
+"""Number of seeds: in a class of 100, two learners share one once in 200,000 classes."""
 
 Record = dict[str, Any]
 _TURN = {"at": str, "guess": str, "right": (bool, NoneType)}
 _MAYBE = {"because": str, "revision": str, "revision_right": bool, "shown": bool}
-"""What an entry of a card may have besides."""
+"""Fields that an entry of a card may also have."""
 _EXERCISE = {"checks": int, "passed": (str, NoneType), "hints": int, "solution": (str, NoneType)}
 
 

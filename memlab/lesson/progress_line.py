@@ -16,9 +16,9 @@ from typing import Any
 from memlab.lesson import notebook_cells
 
 PATIENCE = 2.0
-"""Seconds that nobody needs a line for."""
+"""Seconds before the first line is shown."""
 PACE = 1.0
-"""Seconds from one line to the next."""
+"""Seconds between two updates of the line."""
 
 Show = Callable[[str], None]
 

@@ -21,9 +21,9 @@ from memlab.errors import shorten
 
 Number = int | float
 LONGEST = 10**5
-"""Values that are taken out of a generator, which may have no end."""
+"""Most values taken from a generator, which may have no end."""
 LISTED = 100
-"""Values of a list whose types are looked at for a sentence."""
+"""Number of values of a list whose types are checked for a sentence."""
 LIBRARIES = {"builtins", "numpy", "fractions", "decimal", "collections", "array", "datetime"}
 """Modules of the types that everybody knows."""
 

@@ -15,11 +15,11 @@ from memlab.lesson.typed_guess import Guess
 from memlab.pictures.values.number_text import three_digits
 
 ALIKE = Fraction(2, 100)
-"""Numbers that a reader takes for the same."""
+"""Relative difference below which a reader takes two numbers for the same."""
 SENTENCE = re.compile(r"\S.*?(?:[.?!](?=\s|$)|[\u3002\uff1f\uff01])|\S.*$")
-"""One that ends with a full stop or a question mark, also of Chinese."""
+"""A sentence that ends with a full stop or question mark, English or Chinese."""
 STOPS = ".。"
-"""A full stop, also of Chinese."""
+"""Full stops, English and Chinese."""
 STEMS = {2: "twice doubl half halv", 3: "thrice tripl third", 4: "quadrupl quarter fourth"}
 STEMS |= {5: "fifth", 6: "sixth", 8: "eighth", 9: "ninth", 10: "tenth", 16: "sixteen"}
 FACTORS = {word: n for n, word in enumerate(guesses.WORDS) if n > 1}

@@ -20,16 +20,16 @@ from memlab.errors import InputError, printed, shorten
 from memlab.strings import gettext as _
 
 TWINS = {"kB": "KiB", "MB": "MiB", "GB": "GiB", "TB": "TiB"}
-"""Units that texts mix up. Each is read as the other too, in both directions."""
+"""Units that people confuse; a guess in one is also judged in the other, in both directions."""
 _TWINS = TWINS | {binary: decimal for decimal, binary in TWINS.items()}
 FLOAT = 10**12
-"""A ratio that was computed has digits of no meaning: it reaches at least this share of itself."""
+"""A number is exact at most to 1 over this share, as computed digits beyond it mean nothing."""
 SHARE = 200
-"""A fraction such as 1/3 reaches this share of itself, as a number of 3 digits does."""
+"""A fraction such as 1/3 is exact to 1 over this share, as a number of 3 digits is."""
 _LONGEST = 40
-"""Characters of a guess."""
+"""Most characters of a guess."""
 LARGEST = 10**24
-"""Nobody has so many bytes, and no ratio is so large, or 1 over it so small."""
+"""Largest number that is read; 1 over it is the smallest one above 0."""
 _PREFIXES = {"kilo": "kB", "mega": "MB", "giga": "GB", "tera": "TB"}
 _PREFIXES |= {"kibi": "KiB", "mebi": "MiB", "gibi": "GiB", "tebi": "TiB"}
 _LONG = {f"{prefix}byte": unit for prefix, unit in _PREFIXES.items()}
@@ -65,7 +65,7 @@ _FOLD = re.compile(
 )
 _HEXADECIMAL = re.compile(r"0x[\da-f]", re.IGNORECASE)
 _TIMES = re.compile(r"[*×·](?!\*)(?<!\*\*)|(?<=\d)\s*x\s*(?=\d)| x ", re.IGNORECASE)
-"""Between the factors of a product."""
+"""Multiplication signs between the factors of a product."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +302,7 @@ _JOINED: tuple[tuple[re.Pattern[str], Callable[[TypedNumber, TypedNumber], Typed
     (re.compile(rf"(.+?)[ -]({'|'.join(_SCALES)})s?"), _product),
     (re.compile(rf"([^/]*\d|{'|'.join(WORDS)})[ -](halves|(?:{'|'.join(_SHARES)})s?)"), _product),
 )
-"""Rules that put words together to numbers."""
+"""Patterns of words that make a number together, and the function that combines them."""
 
 
 def _factor(text: str) -> TypedNumber | None:

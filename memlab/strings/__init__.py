@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 ENGLISH = "en"
 WORDS = 3
-"""A text of so few words may need another translation elsewhere: its key is its context."""
+"""A text of at most so many words may need another translation elsewhere: its key is its
+context."""
 
 UNKNOWN = "MEMLAB_LANGUAGE is {given!r}, and texts are there in {known}; this is English."
 NO_BABEL = (

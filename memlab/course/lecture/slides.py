@@ -115,11 +115,11 @@ U = SIZE * CELL
 """The side of the input. The page is 9 of them wide: 9 copies in a row fill it."""
 TOP = 100
 INPUT, COPIES, MATRIX = (0, 9), (46, 0), (8, 28)
-"""Corners in cells, from the left edge and ``TOP`` on."""
+"""Corners in cells, counted from the left edge and from ``TOP``."""
 TEXT = 256
 """Left edge of texts beside the input."""
 TITLE, MOTTO = 64, 700
-"""Baselines."""
+"""Baselines of the title and of the line at the foot, in pixels."""
 
 
 def place(corner: Corner) -> Corner:
@@ -253,7 +253,7 @@ class LectureSlide(Svg):
 
 ANSWERS = ("A", "B", "C", "D")
 TIMES = bench.TIMES
-"""How often the copy is written for real; the median is told."""
+"""Number of times that the copy is written; the median time is shown."""
 
 
 @cache

@@ -31,7 +31,7 @@ from memlab.step.step import Step
 from memlab.step.tensor import Role
 
 _LAYER = "vgg16", "conv1_2"
-"""Whose matrix the lesson lowers."""
+"""Network and layer of the lesson."""
 
 # -- what was in lesson 03 ----------------------------------------------------------------------
 

@@ -255,7 +255,7 @@ topic("05.maps", AnswerKind.TIMES, _CONVOLUTION, _draw_maps, stops=_MOVED,
 # -- exercise -----------------------------------------------------------------------------------
 
 Filled = tuple[int, int]
-"""How many vectors, and how many of their lanes stay idle."""
+"""Number of vectors, and number of their lanes that stay idle."""
 FORMATS = {64: "fp64", 32: "fp32", 16: "fp16"}
 
 

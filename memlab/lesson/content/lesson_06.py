@@ -95,7 +95,7 @@ def update(n: Numbers) -> Truth:
 # -- the model state ------------------------------------------------------------------------------
 
 MODEL_STATE = (Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE)
-"""What training keeps for each parameter (F1)."""
+"""Roles of the arrays that training keeps for each parameter (F1)."""
 _STATE = {"mode": "mixed fp16", "optimizer": "adam"}
 
 

@@ -219,7 +219,7 @@ FAULTS = {
     "forward": ("conv2", "relu1"),
     "above": ("gradient of conv2", ""),
 }
-"""What is moved, and onto what: in backward, in forward, or above everything."""
+"""Blocks to move, and the block they move onto; an empty name is above all blocks."""
 
 
 def faulty(packed: Placement, fault: str) -> Placement:

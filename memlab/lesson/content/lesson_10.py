@@ -174,10 +174,10 @@ def augment(n: Numbers) -> Truth:
 # -- ways out -------------------------------------------------------------------------------------
 
 BUDGET = "12 GB"
-"""What the card has."""
+"""Memory of the card."""
 _WAYS = ("recompute", "offload", "precision", "accumulation")
 LITTLE = 1e-4
-"""A share of the time that is hardly any."""
+"""Share of the time below which a text says "less than"."""
 
 
 @topic("10.way", AnswerKind.CHOICE, {"network": "vgg16", "batch": 256}, None, options=_WAYS,
@@ -203,7 +203,7 @@ def _peak(n: Numbers) -> str:
 # -- exercise: when compute has finished ----------------------------------------------------------
 
 Images = Column
-"""As they are stored: 1 B for each value."""
+"""Images as they are stored: 1 B for each value."""
 
 MOST = 4
 """The most places of a ring."""

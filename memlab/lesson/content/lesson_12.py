@@ -148,8 +148,8 @@ def half(n: Numbers) -> Truth:
 # -- exercise -------------------------------------------------------------------------------------
 
 Blocks = list[tuple[int, int, int, int]]
-"""Of each block its bytes, the operation that makes it, the last that reads it, and the one after
-which it is freed."""
+"""For each block its bytes, the operation that makes it, the last one that reads it, and the one
+after which it is freed."""
 
 
 def step_of_blocks(blocks: Blocks) -> Step:
