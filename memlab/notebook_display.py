@@ -49,10 +49,10 @@ def show_card(card: Card) -> None:
     """
     view = prediction_card(card)
     if card.now.pending:
-        shown = {"display_id": token_hex(8)}  # as it is, then as it was answered, which is stored
-        _publish(_widget(view), transient=shown)
+        slot = {"display_id": token_hex(8)}  # as it is, then as it was answered, which is stored
+        _publish(_widget(view), transient=slot)
         view.recall()
-        _publish(_widget(view), transient=shown, update=True)
+        _publish(_widget(view), transient=slot, update=True)
     else:
         _publish(_widget(view))
     if card.revealed and card.follows:
@@ -75,8 +75,8 @@ def ledger_svg(ledger: Ledger) -> str:
     memory, card = StepMemory(ledger), budget("12 GB card")
     if small.fits(memory):
         return small.page(small.lifetimes(memory, batch), width=WIDTH).render()
-    now = cut(memory, batch)
-    return page(MemoryPageInputs(now, needs(now), budgets=[card]), WIDTH).render()
+    snapshot = cut(memory, batch)
+    return page(MemoryPageInputs(snapshot, needs(snapshot), budgets=[card]), WIDTH).render()
 
 
 def network_html(network: Network) -> str:

@@ -170,10 +170,10 @@ class PredictionCard(Widget):
         again = self.card.now.state == "diagnosed"
         return len(self.card.rounds), what or ("revision" if again else "guess")
 
-    def _enter(self, given: str) -> None:
-        self._entered[self._place()] = given
-        if given:
-            self.card.topic.read(given)
+    def _enter(self, typed: str) -> None:
+        self._entered[self._place()] = typed
+        if typed:
+            self.card.topic.read(typed)
 
     def _follow(self) -> None:
         """Refresh the widget after a change in Python; a change by the browser is refreshed once,
@@ -187,24 +187,24 @@ class PredictionCard(Widget):
         turn = self.card.now
         if turn.revealed:
             return [Paragraph(sentences.seen(turn)), *_finding(turn)]
-        return [Paragraph(said) for said in self._known()]
+        return [Paragraph(line) for line in self._known()]
 
     def _known(self) -> list[str]:
         """Return the lines that may be shown before the answer: the locked guess, its reason, its
         diagnosis."""
         turn = self.card.now
         if turn.state in ("locked", "diagnosed"):
-            said = [strings.get("card.control.locked", guess=sentences.given(turn))]
+            lines = [strings.get("card.control.locked", guess=sentences.given(turn))]
             if turn.because:
-                said.append(strings.get("card.control.reasoned", because=turn.because))
-            return [*said, sentences.hint(turn)] if turn.state == "diagnosed" else said
+                lines.append(strings.get("card.control.reasoned", because=turn.because))
+            return [*lines, sentences.hint(turn)] if turn.state == "diagnosed" else lines
         return [strings.get("card.control.skipped")] if turn.skipped else []
 
     def _after(self) -> list[Paragraph]:
         """Return a line for each earlier attempt, and the explanation of the first one if there are
         later ones."""
         first, *others = self.card.rounds
-        before = [Paragraph(said) for said in sentences.earlier(self.card.rounds)]
+        before = [Paragraph(line) for line in sentences.earlier(self.card.rounds)]
         return before + (_finding(first) if others else [])
 
     def _status(self) -> str:
@@ -213,21 +213,21 @@ class PredictionCard(Widget):
         topic, now = self.card.topic, self.card.now
         if self.working:
             return strings.get("card.control.busy")
-        given = _readable(topic, self.entered) if now.state in ("open", "diagnosed") else None
-        if given is None:
+        guess = _readable(topic, self.entered) if now.state in ("open", "diagnosed") else None
+        if guess is None:
             return ""
         typed = self.entered.strip()
         if topic.kind is not AnswerKind.AMOUNT:
-            known = given.text.replace(",", ""), f"{float(given.value):g}"
+            known = guess.text.replace(",", ""), f"{float(guess.value):g}"
             if typed.replace(",", "") in known:
                 return ""
-            return strings.get("card.control.number", guess=typed, number=given.text)
-        nbytes = units.exact(round(given.value))
+            return strings.get("card.control.number", guess=typed, number=guess.text)
+        nbytes = units.exact(round(guess.value))
         if typed == nbytes:
             return ""
-        said = strings.get("card.control.read", guess=typed, bytes=nbytes)
+        status = strings.get("card.control.read", guess=typed, bytes=nbytes)
         comma = THOUSANDS.match(typed)
-        return said + (strings.get("card.control.comma", number=comma[0]) if comma else "")
+        return status + (strings.get("card.control.comma", number=comma[0]) if comma else "")
 
     def _says(self) -> str:
         """Return the words for a screen reader: the revealed picture and the diagnosis, or the
@@ -288,13 +288,13 @@ class PredictionCard(Widget):
         if self._slot is None or self._filled or not self.card.revealed:
             return
         self._slot.outputs = (working(self.card.topic),)
-        shown: tuple[Output, ...] = ()
+        outputs: tuple[Output, ...] = ()
         try:
             self.refresh()
-            shown = tuple(self.followed())
+            outputs = tuple(self.followed())
             self._filled = True
         finally:
-            self._slot.outputs = shown
+            self._slot.outputs = outputs
 
 
 def busy(topic: Question) -> str:
@@ -307,8 +307,8 @@ def busy(topic: Question) -> str:
 def working(topic: Question) -> Output:
     """Return the text shown while an answer is computed as an output of a cell,
     with a moving bar."""
-    said = busy(topic)
-    data = {"text/plain": said, "text/html": f"<p>{escape(said)} <progress></progress></p>"}
+    text = busy(topic)
+    data = {"text/plain": text, "text/html": f"<p>{escape(text)} <progress></progress></p>"}
     return {"output_type": "display_data", "data": data, "metadata": {}}
 
 
@@ -352,10 +352,10 @@ def _entry(turn: Attempt, entered: str) -> list[Control]:
     if topic.kind is AnswerKind.AMOUNT:
         example = strings.get("card.control.example.amount")
         return [Control("text", "guess", label, entered, placeholder=example)]
-    given = _readable(topic, entered)
-    said = sentences.times_of(given.text) if given else strings.get("card.control.unset")
-    slider = Control("range", "guess", label, _place(topic, given), least=0,
-                     most=len(topic.stops) - 1, spoken=said, unset=given is None,
+    guess = _readable(topic, entered)
+    spoken_value = sentences.times_of(guess.text) if guess else strings.get("card.control.unset")
+    slider = Control("range", "guess", label, _place(topic, guess), least=0,
+                     most=len(topic.stops) - 1, spoken=spoken_value, unset=guess is None,
                      ends=(topic.stops[0], topic.stops[-1]))  # fmt: skip
     exact = strings.get("card.control.times_exact")
     return [slider, Control("text", "exact", exact, entered, beside=True)]
@@ -368,11 +368,11 @@ def _read(topic: Question, name: str, value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _place(topic: Question, given: Guess | None) -> float:
+def _place(topic: Question, guess: Guess | None) -> float:
     """Return the position of a ratio on its slider; the middle before anything is entered, as a
     start at 1 would suggest an answer."""
     stops = [Fraction(end) for end in topic.stops]
-    return len(stops) // 2 if given is None else among(stops, given.value)
+    return len(stops) // 2 if guess is None else among(stops, guess.value)
 
 
 def _readable(topic: Question, entered: str) -> Guess | None:
@@ -436,8 +436,10 @@ class Option(PageBlock):
         """Paragraphs of the option: its text with its marks, then its diagnosis."""
         besides = [(f"· {self.marks}", True)] if self.marks else []
         option = (sentences.option(self.turn, self.answer), False)
-        said = [Paragraphs([[option, *besides]], 13, left=INDENT)]
-        return said + [Paragraphs(self.diagnosis, 13, left=INDENT + 10)] * bool(self.diagnosis)
+        paragraphs = [Paragraphs([[option, *besides]], 13, left=INDENT)]
+        return paragraphs + [Paragraphs(self.diagnosis, 13, left=INDENT + 10)] * bool(
+            self.diagnosis
+        )
 
     def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
         middle, kinds = y + 8.5, self.kinds
@@ -446,8 +448,8 @@ class Option(PageBlock):
         symbol(svg, "ring", x + 28, middle, 11)
         if "guess" in kinds or "revision" in kinds:
             symbol(svg, "dot", x + 28, middle, 6)
-        said, *diagnosis = self.words
-        y = said.draw(svg, x, y, width)
+        label, *diagnosis = self.words
+        y = label.draw(svg, x, y, width)
         for line in diagnosis:
             top, y = y + 2, line.draw(svg, x, y + 2, width)
             svg.line(x + INDENT + 1, top, x + INDENT + 1, y, class_="rule faint", stroke_width=2)
@@ -469,8 +471,8 @@ def _revealed(turn: Attempt, width: float) -> Iterator[PageBlock]:
     """Yield the blocks of a revealed card: the reason, the options or the diagnosis of a number,
     then the bars."""
     if turn.because:
-        said = strings.get("card.control.reasoned", because=turn.because)
-        yield Paragraphs(said, 13, dim=True, gap=8)
+        reason = strings.get("card.control.reasoned", because=turn.because)
+        yield Paragraphs(reason, 13, dim=True, gap=8)
     for index, answer in enumerate(turn.topic.options):
         yield Option(turn, answer, gap=0 if index else 14)
     if not turn.topic.options:
@@ -488,9 +490,9 @@ def _bars(turn: Attempt) -> list[LabelledBar]:
         ("card.guess", turn.guess, sentences.given(turn)),
         ("card.revision", turn.revision, sentences.revised(turn)),
     )
-    for key, given, text in guesses:
-        if isinstance(given, Guess):
-            figures.append(_bar("guess", given.value, text, strings.get(key), kind))
+    for key, answer, text in guesses:
+        if isinstance(answer, Guess):
+            figures.append(_bar("guess", answer.value, text, strings.get(key), kind))
     for figure in turn.truth.figures:
         text = sentences.amount(figure.value, kind)
         figures.append(_bar(figure.origin, figure.value, text, sentences.figure_name(figure), kind))
@@ -507,7 +509,7 @@ def _chart(figures: list[LabelledBar], kind: AnswerKind, width: float) -> Chart:
     longest = ceil(max(bar.value for bar in figures))
     times = kind is AnswerKind.TIMES
     scale: Scale = counts_over(longest, "x", THOUSAND) if times else bytes_over(longest, TIGHT)
-    told = [f"{bar.name}: {bar.label}" for bar in figures]
+    sentences_of_bars = [f"{bar.name}: {bar.label}" for bar in figures]
     room = 0.4 * width
     short = [bar._replace(name=texts.shortened(str(bar.name), room, 12, True)) for bar in figures]
-    return bars(short, scale, PITCH, told=told, gap=14)
+    return bars(short, scale, PITCH, told=sentences_of_bars, gap=14)

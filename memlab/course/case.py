@@ -360,10 +360,10 @@ class CourseCase:
         """Return the bytes that a row is compared with, if they are more than its own; None
         otherwise. The row in which nothing is freed is compared with lesson 02 alone, in its own
         picture."""
-        beside = case_row.technique.beside
-        if not beside or (beside == "01" and self.lesson != "02"):
+        compared = case_row.technique.beside
+        if not compared or (compared == "01" and self.lesson != "02"):
             return None
-        return row(beside).peak if row(beside).peak > case_row.peak else None
+        return row(compared).peak if row(compared).peak > case_row.peak else None
 
     @property
     def notes(self) -> list[str]:
@@ -714,13 +714,13 @@ class CaseBars:
 
     def _heads(self) -> Iterator[Mark]:
         in_bytes = self.show == BYTES
-        said = (
+        heading = (
             text_of("card", card=self.course_case.card)
             if in_bytes
             else text_of("paper", images=IMAGES)
         )
         anchor, dx = ("end", 1) if in_bytes or self.mark > self.last / 2 else ("start", -1)
-        yield ChartText(self.mark, 0, said, 12, anchor, dx=dx, dy=-9, bold=True)
+        yield ChartText(self.mark, 0, heading, 12, anchor, dx=dx, dy=-9, bold=True)
         if self.wide and self.course_case.rows:
             yield ChartText(self.last, 0, text_of("table.time"), 12, dx=TIMES, dy=-9, bold=True)
             yield ChartText(
@@ -751,9 +751,9 @@ class CaseBars:
         """Yield a dotted line in the place of a row that is not drawn, and the lesson that will
         draw it."""
         end, start = self._stub
-        said = self.course_case.place(lesson)
+        reason = self.course_case.place(lesson)
         yield Line([(0, at + 0.5), (end, at + 0.5)], "before thin")
-        yield ChartText(start, at + 0.5, said, 12, dx=10, dy=4, dim=True, chip=True)
+        yield ChartText(start, at + 0.5, reason, 12, dx=10, dy=4, dim=True, chip=True)
 
     @cached_property
     def _stub(self) -> tuple[float, float]:
@@ -786,8 +786,8 @@ class CaseBars:
             return
         start = 0
         for part, nbytes in row.parts.items():
-            kept = nbytes - row.again if part == MAPS else nbytes
-            for size, look in ((kept, paint(part)), (nbytes - kept, MADE)):
+            plain_bytes = nbytes - row.again if part == MAPS else nbytes
+            for size, look in ((plain_bytes, paint(part)), (nbytes - plain_bytes, MADE)):
                 if size:
                     yield Rect(start, start + size, at, at + 1, look, thick=BAR)
                 start += size
@@ -818,12 +818,12 @@ class CaseBars:
         outlines."""
         in_bytes, fits = self.show == BYTES, row.fits(self.course_case.card)
         size = 16 if row is self.course_case.own else 13
-        said, end = (three_digits(row.peak), row.peak) if in_bytes else (f"{fits:,}", fits)
+        text, end = (three_digits(row.peak), row.peak) if in_bytes else (f"{fits:,}", fits)
         outline = self.course_case.outline(row) if in_bytes else None
         edges = [edge for edge in (self.mark, outline) if edge and edge > end]
-        room = (texts.width(said, size, True) + 14) * self.pixel
+        room = (texts.width(text, size, True) + 14) * self.pixel
         clear = [x for x in (end, *sorted(edges)) if not any(x < edge < x + room for edge in edges)]
-        return ChartText(clear[0], at + 0.5, said, size, dx=8, dy=0.36 * size, bold=True,
+        return ChartText(clear[0], at + 0.5, text, size, dx=8, dy=0.36 * size, bold=True,
                     chip=True)  # fmt: skip
 
     def _price(self, at: int, row: CaseRow) -> Iterator[Mark]:

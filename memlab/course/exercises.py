@@ -46,8 +46,8 @@ class ExerciseCard(Widget):
 
     def draw(self, stored: bool) -> Picture:
         """Return the notes that were shown so far, without a picture; code keeps its lines."""
-        given = [note.text() for note in self.exercise.given]
-        lines = tuple(Paragraph(text, code="\n" in text) for text in given)
+        notes = [note.text() for note in self.exercise.given]
+        lines = tuple(Paragraph(text, code="\n" in text) for text in notes)
         return Picture(svg="", text=self.exercise.text(), lines=lines)
 
     def on_event(self, name: str, value: Any, dragging: bool) -> None:

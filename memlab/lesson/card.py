@@ -210,9 +210,9 @@ class Card:
 
     # -- for views ----------------------------------------------------------------------------
 
-    def watch(self, told: Callable[[], None]) -> None:
+    def watch(self, listener: Callable[[], None]) -> None:
         """Call a function, without arguments, after every change of the card."""
-        self._watching.append(told)
+        self._watching.append(listener)
 
     def text(self) -> str:
         """Return the card as text: the question, and the part of the answer that is shown so
@@ -294,30 +294,30 @@ class Card:
             self._tell()
 
     def _tell(self) -> None:
-        for told in self._watching:
-            told()
+        for listener in self._watching:
+            listener()
 
 
-def _kept_round(topic: Question, kept: Mapping[str, Any]) -> Attempt:
+def _kept_round(topic: Question, entry: Mapping[str, Any]) -> Attempt:
     """Return the attempt that the progress file holds; an open attempt if its texts are no answers
     to this question any more."""
     try:
         guess, revision = (
             topic.read(typed) if typed else None
-            for typed in (kept["guess"], kept.get("revision", ""))
+            for typed in (entry["guess"], entry.get("revision", ""))
         )
     except InputError:
         return Attempt(topic, topic.first)
-    because, told = kept.get("because", ""), progress.was_shown(kept)
+    because, told = entry.get("because", ""), progress.was_shown(entry)
     return Attempt(topic, topic.first, guess, because, revision, skipped=guess is None,
                  kept=True, told=told)  # fmt: skip
 
 
-def _same(one: object, other: object) -> bool:
+def _same(answer: object, other: object) -> bool:
     """True if two answers have the same value, however they are written: 2.5 and 2.50."""
-    if isinstance(one, Guess) and isinstance(other, Guess):
-        return one.value == other.value
-    return one == other
+    if isinstance(answer, Guess) and isinstance(other, Guess):
+        return answer.value == other.value
+    return answer == other
 
 
 def _plain(text: str) -> str:

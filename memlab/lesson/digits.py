@@ -128,9 +128,11 @@ def in_the_dark(epochs: int = 6) -> dict[str, History]:
     from memlab.techniques.precision import precision
 
     modes = {"fp32": "", "fp16": "fp16", "bf16": "bf16", "mixed fp16": "mixed fp16"}
-    ways = {name: partial(precision, mode=mode) if mode else None for name, mode in modes.items()}
+    rewrites = {
+        name: partial(precision, mode=mode) if mode else None for name, mode in modes.items()
+    }
     data, net = dim(), dim_network()
     return {
-        name: train(net, data, rewrite=way, settings=DIM_SETTINGS, epochs=epochs)
-        for name, way in ways.items()
+        name: train(net, data, rewrite=rewrite, settings=DIM_SETTINGS, epochs=epochs)
+        for name, rewrite in rewrites.items()
     }

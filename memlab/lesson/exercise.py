@@ -52,15 +52,15 @@ class Exercise:
         """Notes that were shown so far: hints, a solution."""
         self._watching: list[Callable[[], None]] = []
 
-    def watch(self, told: Callable[[], None]) -> None:
+    def watch(self, listener: Callable[[], None]) -> None:
         """Call a function, without arguments, after every hint and after the solution."""
-        self._watching.append(told)
+        self._watching.append(listener)
 
     def _give(self, note: Note) -> Note:
         if note not in self.given:
             self.given.append(note)
-        for told in self._watching:
-            told()
+        for listener in self._watching:
+            listener()
         return note
 
     def show(self) -> Exercise:
@@ -115,8 +115,10 @@ class Exercise:
         self.degree = min(self.degree + 1, HINTS)
         progress.hinted(self.task.name, self.degree)
         text = plain(self._own(f"hint.{self.degree}"))
-        said = strings.get("exercise.hint", degree=self.degree, text=text)
-        return self._give(Note(f"{said}\n{strings.get('exercise.last_hint')}" if last else said))
+        sentence = strings.get("exercise.hint", degree=self.degree, text=text)
+        return self._give(
+            Note(f"{sentence}\n{strings.get('exercise.last_hint')}" if last else sentence)
+        )
 
     def solution(self) -> Note:
         """Return one solution as code; the progress file records that it was shown."""

@@ -138,8 +138,8 @@ def check(task: ExerciseTask, function: Callable[..., Any], seed: int | None = N
         if missing := unwritten(task, answers):
             return Report(missing, attempted=False)
         if all(answer.numbers is None for answer in answers):
-            held = [AnswerComparison(answer) for answer in answers]
-            return disagrees(task, held, held)
+            comparisons = [AnswerComparison(answer) for answer in answers]
+            return disagrees(task, comparisons, comparisons)
     with working(task):
         return judged(task, function, task.cases(Random(number)))
 
@@ -147,10 +147,10 @@ def check(task: ExerciseTask, function: Callable[..., Any], seed: int | None = N
 def judged(task: ExerciseTask, function: Callable[..., Any], cases: Sequence[Arguments]) -> Report:
     """Return the report on a function that returns numbers, from its answers to these cases."""
     answers = measured(task, function, cases) if task.plan else asked(task, function, cases)
-    held = [hold(task, answer) for answer in answers]
-    failing = [one for one in held if not one.right]
+    comparisons = [hold(task, answer) for answer in answers]
+    failing = [comparison for comparison in comparisons if not comparison.right]
     if failing:
-        return disagrees(task, held, failing)
+        return disagrees(task, comparisons, failing)
     return allocates(task, answers) if task.plan else Report(_agrees(cases), True)
 
 
@@ -165,8 +165,8 @@ def working(task: ExerciseTask) -> Iterator[None]:
     slow = most > progress_line.PATIENCE
 
     def said(seconds: int) -> str:
-        now = {"name": task.function, "count": len(task.sizes), "seconds": seconds}
-        return _say("working_about", **now, most=most) if slow else _say("working", **now)
+        values = {"name": task.function, "count": len(task.sizes), "seconds": seconds}
+        return _say("working_about", **values, most=most) if slow else _say("working", **values)
 
     begin = time.monotonic()
     with WorkingLine(said, slow, progress_line.here()):
@@ -213,10 +213,10 @@ def measured(
     """
     from memlab.runtime.metering.meter import Meter
 
-    answers, given = [], [deepcopy(case) for case in cases]
+    answers, copies = [], [deepcopy(case) for case in cases]
     kept = kept_by(function)
     with Meter() as meter:
-        for number, (case, arguments) in enumerate(zip(cases, given, strict=True)):
+        for number, (case, arguments) in enumerate(zip(cases, copies, strict=True)):
             if meter.live:
                 gc.collect()  # arrays in a cycle are nobody's
             left = meter.begin(number)
@@ -225,17 +225,17 @@ def measured(
             answers.append(replace(answer, peak=peak, kept=kept.nbytes + left))
     answers = [
         replace(answer, changed=changed(answer.case, arguments))
-        for answer, arguments in zip(answers, given, strict=True)
+        for answer, arguments in zip(answers, copies, strict=True)
     ]
     threads = _say("started", name=task.function)
     return [replace(a, numbers=None, instead=threads) for a in answers] if kept.threads else answers
 
 
-def changed(case: Arguments, given: Arguments) -> str:
+def changed(case: Arguments, arguments: Arguments) -> str:
     """Name of the first array argument whose shape or values changed; empty if none did. They are
     read with NumPy's own methods."""
     arrays = [name for name, value in case.items() if type(value) is np.ndarray]
-    return next((name for name in arrays if _bytes(case[name]) != _bytes(given[name])), "")
+    return next((name for name in arrays if _bytes(case[name]) != _bytes(arguments[name])), "")
 
 
 def _bytes(array: Any) -> tuple[Any, bytes]:
@@ -246,22 +246,22 @@ def ask(
     task: ExerciseTask,
     function: Callable[..., Any],
     case: Arguments,
-    given: Arguments | None = None,
+    arguments: Arguments | None = None,
 ) -> Answer:
     """Return the answer of the learner's function to a case. With ``given``, a copy of the case,
     the function is called on those very arguments; otherwise on a new copy."""
-    given = deepcopy(case) if given is None else given
+    arguments = deepcopy(case) if arguments is None else arguments
     watch = Watch(
         (ExerciseTask.call, returned_values.listed, *task.offered), leads=task.run is not None
     )
     try:
         with watch:
-            value = returned_values.listed(task.call(function, given))
+            value = returned_values.listed(task.call(function, arguments))
     except Exception as error:
         return Answer(case, error=error, instead=_instead(task, watch))
-    shown, instead = returned_values.in_words(value), _instead(task, watch)
+    text, instead = returned_values.in_words(value), _instead(task, watch)
     refused, numbers = _read(task, value, case)
-    return Answer(case, shown, None if instead else numbers, refused=refused, instead=instead)
+    return Answer(case, text, None if instead else numbers, refused=refused, instead=instead)
 
 
 def _instead(task: ExerciseTask, watch: Watch) -> str:
@@ -292,10 +292,10 @@ def _read(task: ExerciseTask, value: Any, case: Arguments) -> tuple[str, Numbers
 def hold(task: ExerciseTask, answer: Answer) -> AnswerComparison:
     """Compute the truth of a case and compare an answer with it."""
     truth = task.truth(**deepcopy(answer.case))
-    numbers, given = returned_values.read(truth), answer.numbers
+    numbers, answered = returned_values.read(truth), answer.numbers
     if numbers is None:
         raise TypeError(f"{task.name}: the truth must be numbers, got {shorten(truth)}")
-    right = given is not None and returned_values.agree(given, numbers, task.rel)
+    right = answered is not None and returned_values.agree(answered, numbers, task.rel)
     return AnswerComparison(answer, truth, numbers, right)
 
 
@@ -321,43 +321,45 @@ def blank(answers: Iterable[Answer]) -> bool:
 
 
 def disagrees(
-    task: ExerciseTask, held: Sequence[AnswerComparison], failing: Sequence[AnswerComparison]
+    task: ExerciseTask, comparisons: Sequence[AnswerComparison], failing: Sequence[AnswerComparison]
 ) -> Report:
     """Report on a wrong function: the smallest failing case, the answer to it, and a possible
     mistake."""
-    if blank(one.answer for one in failing):
+    if blank(comparison.answer for comparison in failing):
         return Report(_say("blanks", name=task.function), attempted=False)
-    if said := next((one.answer.instead for one in failing if one.answer.instead), ""):
-        return Report(said)
-    slip = slip_of(task, held)
+    if sentence := next(
+        (comparison.answer.instead for comparison in failing if comparison.answer.instead), ""
+    ):
+        return Report(sentence)
+    slip = slip_of(task, comparisons)
     smallest = _say("smallest", case=task.show_case(failing[0].answer.case))
     lines = [
-        _say("fails", failing=len(failing), count=len(held)),
+        _say("fails", failing=len(failing), count=len(comparisons)),
         f"{smallest} {there(task, failing[0])}",
         slip_in_words(task, slip) if slip else _factor(task, failing),
     ]
     return Report("\n".join(filter(None, lines)), slip=slip)
 
 
-def there(task: ExerciseTask, held: AnswerComparison) -> str:
+def there(task: ExerciseTask, comparison: AnswerComparison) -> str:
     """Return one sentence on what the learner's function did in a case."""
-    answer, name = held.answer, task.function
+    answer, name = comparison.answer, task.function
     if answer.error is not None:
         return raised(task, answer.error)
     if answer.refused:
         return f"{_say('returned', name=name, value=answer.shown)} {answer.refused}"
     if task.score is not None and answer.numbers is not None:
-        ratio = Fraction(answer.numbers.first) / Fraction(held.numbers.first)
+        ratio = Fraction(answer.numbers.first) / Fraction(comparison.numbers.first)
         return _say("choice", name=name, value=answer.shown, ratio=float(ratio))
     if task.run is not None and answer.numbers is not None:
         wrong, moved = answer.numbers.flat
         return _say("kernel", name=name, wrong=wrong, moved=moved)
     if answer.numbers is None:
         key = "no_number"
-    elif answer.numbers.shape == held.numbers.shape:
+    elif answer.numbers.shape == comparison.numbers.shape:
         key = "returned"
     else:
-        key = "shape" if held.numbers.shape else "single"
+        key = "shape" if comparison.numbers.shape else "single"
     return _say(key, name=name, value=answer.shown)
 
 
@@ -366,8 +368,8 @@ def raised(task: ExerciseTask, error: Exception) -> str:
     already."""
     if task.run and isinstance(error, InputError):
         return str(error)
-    said = f"{type(error).__name__}: {_message(error)}".removesuffix(": ").rstrip(".")
-    short = said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
+    text = f"{type(error).__name__}: {_message(error)}".removesuffix(": ").rstrip(".")
+    short = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
     raised = _say("raised", name=task.function, error=short)
     asks = ASKS.get(type(error))
     return f"{raised} {strings.get(asks)}" if asks else raised
@@ -380,11 +382,15 @@ def _message(error: Exception) -> str:
         return ""
 
 
-def slip_of(task: ExerciseTask, held: Sequence[AnswerComparison]) -> str:
+def slip_of(task: ExerciseTask, comparisons: Sequence[AnswerComparison]) -> str:
     """Name of the first slip that gives the learner's numbers in every case; empty if none does."""
-    given = all(one.answer.numbers is not None for one in held)
-    slips = task.slips if given else ()
-    fits = (name for name in slips if all(_slipped(task, name, one) for one in held))
+    all_numbers = all(comparison.answer.numbers is not None for comparison in comparisons)
+    slips = task.slips if all_numbers else ()
+    fits = (
+        name
+        for name in slips
+        if all(_slipped(task, name, comparison) for comparison in comparisons)
+    )
     return next(fits, "")
 
 
@@ -414,13 +420,13 @@ def _over(task: ExerciseTask, answer: Answer, planned: int) -> Report:
     first = _say("over", ratio=float(ratio), **sizes) if ratio else _say("over_none", **sizes)
     where = _say("over_where", case=task.show_case(answer.case))
     kept = answer.kept > SINGLE_NUMBERS
-    held = _say("over_kept", kept=in_bytes(answer.kept), name=task.function) if kept else ""
-    return Report("\n".join(filter(None, (first, held, where))), ratio=ratio)
+    kept_text = _say("over_kept", kept=in_bytes(answer.kept), name=task.function) if kept else ""
+    return Report("\n".join(filter(None, (first, kept_text, where))), ratio=ratio)
 
 
 def _factor(task: ExerciseTask, failing: Sequence[AnswerComparison]) -> str:
-    pairs = [(one.answer.numbers, one.numbers) for one in failing]
-    known = [(given, truth) for given, truth in pairs if given is not None and not task.run]
+    pairs = [(comparison.answer.numbers, comparison.numbers) for comparison in failing]
+    known = [(numbers, truth) for numbers, truth in pairs if numbers is not None and not task.run]
     by = returned_values.factor(*known[0]) if len(known) == len(pairs) > 1 else None
     if by is None or abs(by - 1) < Fraction(1, 100):
         return ""
@@ -429,10 +435,16 @@ def _factor(task: ExerciseTask, failing: Sequence[AnswerComparison]) -> str:
     return _say("ratio", off=sentences.off(by))
 
 
-def _slipped(task: ExerciseTask, name: str, held: AnswerComparison) -> bool:
-    value = returned_values.read(task.slips[name](held.truth, deepcopy(held.answer.case)))
-    given = held.answer.numbers
-    return given is not None and value is not None and returned_values.agree(given, value, task.rel)
+def _slipped(task: ExerciseTask, name: str, comparison: AnswerComparison) -> bool:
+    value = returned_values.read(
+        task.slips[name](comparison.truth, deepcopy(comparison.answer.case))
+    )
+    numbers = comparison.answer.numbers
+    return (
+        numbers is not None
+        and value is not None
+        and returned_values.agree(numbers, value, task.rel)
+    )
 
 
 def _agrees(cases: Sequence[Arguments]) -> str:

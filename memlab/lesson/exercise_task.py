@@ -85,10 +85,10 @@ class ExerciseTask:
         unchanged."""
         return self.call(function, deepcopy(case))
 
-    def call(self, function: Callable[..., Any], given: Arguments) -> Any:
+    def call(self, function: Callable[..., Any], arguments: Arguments) -> Any:
         """Return the result of a function for these very arguments, which the function may
         change."""
-        return self.run(function, given) if self.run else function(**given)
+        return self.run(function, arguments) if self.run else function(**arguments)
 
     @property
     def lesson(self) -> str:
@@ -148,22 +148,22 @@ class ExerciseTask:
         the case is at an edge."""
         pairs, truth = alike - {EDGE}, self.truth(**deepcopy(case))
         ways = {**self.slips, **self.traps}
-        given = {
+        numbers = {
             name: returned_values.read(
                 truth if name == RIGHT else ways[name](truth, deepcopy(case))
             )
             for name in {name for pair in pairs for name in pair}
         }
         at_edge = {EDGE} if self.edge is not None and self.edge(case) else set()
-        return at_edge | {pair for pair in pairs if self._differ(*(given[name] for name in pair))}
+        return at_edge | {pair for pair in pairs if self._differ(*(numbers[name] for name in pair))}
 
     def _differ(
-        self, one: returned_values.Numbers | None, other: returned_values.Numbers | None
+        self, first: returned_values.Numbers | None, second: returned_values.Numbers | None
     ) -> bool:
         """True if two values, of two mistakes or of the truth and a mistake, can be told apart."""
-        if one is None or other is None:
-            return one is not other
-        return not returned_values.agree(one, other, self.rel)
+        if first is None or second is None:
+            return first is not second
+        return not returned_values.agree(first, second, self.rel)
 
 
 _TASKS: dict[str, ExerciseTask] = {}

@@ -83,12 +83,12 @@ def judge(
     truth = Fraction(truth)
     ratio = guess.value / truth if truth else Fraction(0)
     cause, twin = cause_of(guess, causes), guess.twin
-    taken = not _nearer(cause, guess, truth)
-    if taken and _exact(guess, truth, rule):
+    near_truth = not _nearer(cause, guess, truth)
+    if near_truth and _exact(guess, truth, rule):
         return GuessVerdict(True, ratio=ratio)
     if twin is not None and _exact(twin, truth, rule):
         return GuessVerdict(True, twin.unit, ratio)
-    if taken and _close(guess.value, truth, rule):
+    if near_truth and _close(guess.value, truth, rule):
         return GuessVerdict(True, ratio=ratio, close=True)
     close = rule is DistanceRule.COUNT and abs(guess.value - truth) <= NEAR * truth
     return GuessVerdict(False, ratio=_told(guess, truth, cause), close=close, cause=cause)
@@ -99,7 +99,11 @@ def _told(guess: Guess, truth: Fraction, cause: Mistake | None) -> Fraction:
     number, or 1 over one, and the typed digits reach the value of the mistake."""
     ratio = cause.value / truth if cause and truth else Fraction(0)
     whole = ratio and 1 in (ratio.denominator, ratio.numerator)
-    if cause and whole and any(one and one.holds(cause.value) for one in (guess, guess.twin)):
+    if (
+        cause
+        and whole
+        and any(reading and reading.holds(cause.value) for reading in (guess, guess.twin))
+    ):
         return ratio
     return guess.value / truth if truth else Fraction(0)
 
@@ -148,9 +152,9 @@ def _fits(guess: Guess, value: Fraction) -> bool:
     return abs(guess.value - value) <= max(min(guess.half, NEAR * value), SLACK * value)
 
 
-def apart(one: Fraction, other: Fraction) -> bool:
+def apart(first: Fraction, second: Fraction) -> bool:
     """True if two values differ by more than 3 %."""
-    low, high = sorted((one, other))
+    low, high = sorted((first, second))
     return high > APART * low
 
 

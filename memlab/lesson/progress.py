@@ -51,8 +51,8 @@ def seed() -> int:
             return int(given)
     except ValueError:
         _say(strings.get("progress.seed", given=shorten(given)))
-    kept = _kept()
-    return _drawn() if kept is None else int(kept["seed"])
+    record = _kept()
+    return _drawn() if record is None else int(record["seed"])
 
 
 def answered(name: str, guess: str, right: bool | None, because: str = "") -> None:
@@ -68,7 +68,7 @@ def answered(name: str, guess: str, right: bool | None, because: str = "") -> No
     turn = {"at": _now(), "guess": guess, "right": None if right is None else bool(right)}
     turn |= {"because": because} if because else {}
     turn |= {"shown": False} if right is not None and not right else {}
-    _kept(lambda kept: kept["cards"].setdefault(name, []).append(turn))
+    _kept(lambda record: record["cards"].setdefault(name, []).append(turn))
 
 
 def revised(name: str, revision: str, right: bool) -> None:
@@ -93,11 +93,12 @@ def lessons(cards: Mapping[str, Collection[str]]) -> frozenset[str]:
     Args:
         cards: the names of the cards of each lesson.
     """
-    kept = _cards()
+    cards_answered = _cards()
     return frozenset(
         lesson
         for lesson, names in cards.items()
-        if names and all(name in kept and was_shown(kept[name][0]) for name in names)
+        if names
+        and all(name in cards_answered and was_shown(cards_answered[name][0]) for name in names)
     )
 
 
@@ -137,34 +138,34 @@ def read(path: Path) -> Record:
     """
     content = path.read_bytes()
     try:
-        kept = json.loads(content)
+        record = json.loads(content)
     except (ValueError, RecursionError):
         raise _broken(path, strings.get("progress.why_json")) from None
-    if not isinstance(kept, dict) or kept.get("schema") != SCHEMA:
+    if not isinstance(record, dict) or record.get("schema") != SCHEMA:
         raise _broken(path, strings.get("progress.why_schema", schema=SCHEMA))
-    if not _sound(kept):
+    if not _sound(record):
         raise _broken(path, strings.get("progress.why_entries"))
-    return kept
+    return record
 
 
 # -- as text ------------------------------------------------------------------------------------
 
 
-def text(kept: Mapping[str, Any], path: Path) -> str:
+def text(record: Mapping[str, Any], path: Path) -> str:
     """Return the progress as text: for each lesson a table of its cards, the reasons that were
     given, and a table of its exercises."""
-    names = [*kept["cards"], *kept["exercises"]]
+    names = [*record["cards"], *record["exercises"]]
     lines = [strings.get("progress.top", path=path)]
     for lesson in sorted({name.partition(".")[0] for name in names}):
         lines += ["", strings.get("progress.lesson", lesson=visible(lesson))]
         lines += _table(
             ("card", "guess", "revision", "result", "rounds"),
-            _of(lesson, kept["cards"], _card_cells),
+            _of(lesson, record["cards"], _card_cells),
         )
-        lines += _reasons(lesson, kept["cards"])
+        lines += _reasons(lesson, record["cards"])
         lines += _table(
             ("exercise", "checks", "result", "hints", "solution"),
-            _of(lesson, kept["exercises"], _exercise_cells),
+            _of(lesson, record["exercises"], _exercise_cells),
         )
     return "\n".join(lines if names else [*lines, strings.get("progress.empty")])
 
@@ -236,15 +237,15 @@ def _cards() -> dict[str, list[Record]]:
     """Return the recorded answers to each card; empty if no file is named, or it does not exist
     yet."""
     path = file()
-    kept = _kept() if path is not None and path.exists() else None
-    return {} if kept is None else kept["cards"]
+    record = _kept() if path is not None and path.exists() else None
+    return {} if record is None else record["cards"]
 
 
 def _last(name: str, **fields: object) -> None:
     """Set fields of the last recorded answer to a card; do nothing if there is none."""
 
-    def change(kept: Record) -> None:
-        for turn in kept["cards"].get(name, [])[-1:]:
+    def change(record: Record) -> None:
+        for turn in record["cards"].get(name, [])[-1:]:
             turn |= fields
 
     _kept(change)
@@ -252,7 +253,7 @@ def _last(name: str, **fields: object) -> None:
 
 def _exercise(name: str, change: Callable[[Record], None]) -> None:
     new = {"checks": 0, "passed": None, "hints": 0, "solution": None}
-    _kept(lambda kept: change(kept["exercises"].setdefault(name, new)))
+    _kept(lambda record: change(record["exercises"].setdefault(name, new)))
 
 
 def _kept(change: Callable[[Record], None] | None = None) -> Record | None:
@@ -278,24 +279,24 @@ def _changed(path: Path, change: Callable[[Record], None] | None) -> Record:
     is created with a new seed."""
     with FileLock(path.with_name(f".{path.name}.lock"), timeout=PATIENCE):
         try:
-            kept = read(path)
+            record = read(path)
         except FileNotFoundError:
             seed = secrets.randbelow(SEEDS)
-            kept = {"schema": SCHEMA, "seed": seed, "cards": {}, "exercises": {}}
+            record = {"schema": SCHEMA, "seed": seed, "cards": {}, "exercises": {}}
         if change is not None:
-            change(kept)
-        content = json.dumps(kept, indent=2, ensure_ascii=False) + "\n"
+            change(record)
+        content = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
         atomic_files.write(path, content.encode(errors="replace"))
-    return kept
+    return record
 
 
-def _sound(kept: Record) -> bool:
+def _sound(record: Record) -> bool:
     """True if every entry has the fields that this module reads and changes."""
-    cards, exercises = kept.get("cards"), kept.get("exercises")
+    cards, exercises = record.get("cards"), record.get("exercises")
     if not (isinstance(cards, dict) and isinstance(exercises, dict)):
         return False
     return (
-        type(kept.get("seed")) is int
+        type(record.get("seed")) is int
         and all(isinstance(turns, list) and turns for turns in cards.values())
         and all(_is_turn(turn) for turns in cards.values() for turn in turns)
         and all(_has(_EXERCISE, entry) for entry in exercises.values())

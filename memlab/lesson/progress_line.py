@@ -30,8 +30,10 @@ class WorkingLine:
     ``PATIENCE`` seconds. ``show`` replaces the text that it showed before; None shows nothing.
     """
 
-    def __init__(self, said: Callable[[int], str], at_once: bool, show: Show | None) -> None:
-        self._said, self._wait, self._show = said, 0.0 if at_once else PATIENCE, show
+    def __init__(
+        self, text_of_seconds: Callable[[int], str], at_once: bool, show: Show | None
+    ) -> None:
+        self._said, self._wait, self._show = text_of_seconds, 0.0 if at_once else PATIENCE, show
         self._begin, self._shown = time.monotonic(), False
         self._over, self._thread = Event(), Thread(target=self._tell, daemon=True)
 

@@ -182,10 +182,12 @@ def factor(given: Numbers, truth: Numbers) -> Fraction | None:
     if given.shape != truth.shape or not truth.flat:
         return None
     pairs = zip(given.flat, truth.flat, strict=True)
-    one, other = (Fraction(number) for number in max(pairs, key=lambda pair: abs(pair[1])))
-    if one * other <= 0:
+    numerator, denominator = (
+        Fraction(number) for number in max(pairs, key=lambda pair: abs(pair[1]))
+    )
+    if numerator * denominator <= 0:
         return None
-    exact = one / other
+    exact = numerator / denominator
     near = exact.limit_denominator(1000)
     return near if abs(near - exact) <= Fraction(1, 10**9) * exact else exact
 

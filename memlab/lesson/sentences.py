@@ -224,9 +224,9 @@ def hint(turn: Attempt) -> str:
     text = (
         _cause(verdict.cause) if verdict.cause else _text(turn, "far") if strings.has(far) else ""
     )
-    kept = _silent(text, turn.guess.value, truth.value)
-    key = "cause" if verdict.cause and kept else "far"
-    return strings.get(f"card.hint.{key}", side=side, text=kept).strip()
+    silent_text = _silent(text, turn.guess.value, truth.value)
+    key = "cause" if verdict.cause and silent_text else "far"
+    return strings.get(f"card.hint.{key}", side=side, text=silent_text).strip()
 
 
 def _hint_side(turn: Attempt, guess: Fraction, truth: Fraction) -> str:
@@ -240,12 +240,12 @@ def _silent(text: str, guess: Fraction, truth: Fraction) -> str:
     """Return the sentences of a text before the first one that holds the true value, or the factor
     between guess and truth."""
     secrets = {truth} | ({guess / truth, truth / guess} if guess and truth else set())
-    kept = []
+    sentences = []
     for sentence in SENTENCE.findall(text):
         if any(abs(n - secret) < ALIKE * secret for n in _values(sentence) for secret in secrets):
             break
-        kept.append(sentence)
-    return " ".join(kept)
+        sentences.append(sentence)
+    return " ".join(sentences)
 
 
 def _values(sentence: str) -> list[Fraction]:
@@ -263,11 +263,11 @@ def _spelled(sentence: str) -> Iterator[int]:
     for word in re.findall(r"[a-z]+", sentence.lower()):
         yield FACTORS.get(word) or FACTORS.get(ENDINGS.sub("", word), 0)
     for run in RUN.findall(DOUBLED.sub("两", sentence)):
-        above, one = 0, 0
+        above, digit = 0, 0
         for sign in run:
-            above += (one or 1) * TENS.get(sign, 0)
-            one = SIGNS.get(sign, 0)
-        yield above + one
+            above += (digit or 1) * TENS.get(sign, 0)
+            digit = SIGNS.get(sign, 0)
+        yield above + digit
 
 
 def off(ratio: Fraction) -> str:

@@ -153,8 +153,8 @@ def times(given: object, decimals: int = 0) -> Guess:
     if number is None:
         raise InputError(_("{given} is no number of times; give one such as 9 or 2.25.",
                            given=shorten(typed)))  # fmt: skip
-    asked = decimals and number.value and (number.value * 10**decimals).denominator == 1
-    half = Fraction(1, 2 * 10**decimals) if asked else number.half
+    whole_decimals = decimals and number.value and (number.value * 10**decimals).denominator == 1
+    half = Fraction(1, 2 * 10**decimals) if whole_decimals else number.half
     padded = "." + "0" * decimals if decimals and number.decimals == 0 else ""
     text = number.text if number.decimals is not None else _exact(number.value, number.text)
     return Guess(text + padded, number.value, half)
@@ -231,14 +231,14 @@ def _ratio(text: str) -> TypedNumber | None:
     return None
 
 
-def _over(one: TypedNumber | None, other: TypedNumber | None) -> TypedNumber | None:
+def _over(numerator: TypedNumber | None, denominator: TypedNumber | None) -> TypedNumber | None:
     """Return the quotient of two numbers. A fraction counts as exact to 0.5 %, a percentage to the
     digits that were typed."""
-    if one is None or other is None or not other.value:
+    if numerator is None or denominator is None or not denominator.value:
         return None
-    value = one.value / other.value
-    half = one.half / other.value if not other.half else value / SHARE
-    text = _exact(value, f"{one.text}/{other.text}")
+    value = numerator.value / denominator.value
+    half = numerator.half / denominator.value if not denominator.half else value / SHARE
+    text = _exact(value, f"{numerator.text}/{denominator.text}")
     return TypedNumber(text, value, half if value else Fraction(0))
 
 
@@ -246,8 +246,8 @@ def _number(text: str) -> TypedNumber | None:
     """Read a number in words or digits, a power, or a product of such; None if it is none, or is
     above ``LARGEST`` or below 1 over it."""
     number = _written(text)
-    taken = number and (not number.value or Fraction(1, LARGEST) <= number.value <= LARGEST)
-    return number if taken else None
+    in_range = number and (not number.value or Fraction(1, LARGEST) <= number.value <= LARGEST)
+    return number if in_range else None
 
 
 def _written(text: str) -> TypedNumber | None:
@@ -272,9 +272,9 @@ def _worded(text: str) -> TypedNumber | None:
     if text in _SHARES:
         return _over(_whole(1), _whole(_SHARES[text]))
     for shape, join in _JOINED:
-        if (match := shape.fullmatch(text)) and (one := _written(match[1])):
-            other = _worded(_HALVES.get(match[2], match[2].removesuffix("s")))
-            return other and join(one, other)
+        if (match := shape.fullmatch(text)) and (first := _written(match[1])):
+            second = _worded(_HALVES.get(match[2], match[2].removesuffix("s")))
+            return second and join(first, second)
     return None
 
 
@@ -282,17 +282,17 @@ def _whole(value: int) -> TypedNumber:
     return TypedNumber(f"{value:,}", Fraction(value), _least(Fraction(value)), 0)
 
 
-def _sum(one: TypedNumber, other: TypedNumber) -> TypedNumber:
+def _sum(first: TypedNumber, second: TypedNumber) -> TypedNumber:
     """Return the sum of a whole number and a fraction ("1 and a half"), or of tens and ones."""
-    value = one.value + other.value
+    value = first.value + second.value
     return TypedNumber(_exact(value), value, _least(value), 0 if value.denominator == 1 else None)
 
 
-def _product(one: TypedNumber, other: TypedNumber) -> TypedNumber:
+def _product(first: TypedNumber, second: TypedNumber) -> TypedNumber:
     """Return the product in "6.4 million" or "two thirds". A product above keeps the precision of
     the first number."""
-    value = one.value * other.value
-    half = one.half * other.value if other.value > 1 else value / SHARE
+    value = first.value * second.value
+    half = first.half * second.value if second.value > 1 else value / SHARE
     return TypedNumber(_exact(value), value, half, 0 if value.denominator == 1 else None)
 
 

@@ -54,8 +54,10 @@ _HERE = Path(__file__).parent
 def html(recorded: RecordedCopy | None = None) -> str:
     """Return the whole HTML file, with the given run, or with the recorded one."""
     recorded = recorded or RecordedCopy.kept()
-    shown = scenes(recorded)
-    sections = [_scene(number, one, len(shown)) for number, one in enumerate(shown, 1)]
+    all_scenes = scenes(recorded)
+    sections = [
+        _scene(number, scene, len(all_scenes)) for number, scene in enumerate(all_scenes, 1)
+    ]
     sections.append(_sheet("bench", _bench(), _targets(BENCH, HEAD, SMALL)))
     sections.append(_sheet("run", _run(recorded)))
     definitions, body = _shared("".join(sections))
@@ -65,9 +67,9 @@ def html(recorded: RecordedCopy | None = None) -> str:
         css=theme.STYLE + STYLE.replace(".memlab-svg .", ".") + _file("page.css"),
         definitions=definitions,
         scenes=body,
-        help=_help(shown),
+        help=_help(all_scenes),
         help_title=escape(text_of("page_text.help")),
-        data=_json(_data(shown, recorded)),
+        data=_json(_data(all_scenes, recorded)),
         script=_file("page.js"),
     )
 
@@ -234,8 +236,8 @@ def _run(run: RecordedCopy | None) -> LectureSlide:
 # -- what the browser fills in --------------------------------------------------------------------
 
 
-def _help(shown: list[LectureScene]) -> str:
-    numbers = [str(i) for i, one in enumerate(shown, 1) if one.name in SHORT]
+def _help(all_scenes: list[LectureScene]) -> str:
+    numbers = [str(i) for i, scene in enumerate(all_scenes, 1) if scene.name in SHORT]
     rows = []
     for name in HELP:
         keys, _, does = text_of(f"help.{name}", scenes=" ".join(numbers)).partition("|")
@@ -243,22 +245,22 @@ def _help(shown: list[LectureScene]) -> str:
     return "".join(rows)
 
 
-def _data(shown: list[LectureScene], recorded: RecordedCopy | None) -> dict[str, Any]:
+def _data(all_scenes: list[LectureScene], recorded: RecordedCopy | None) -> dict[str, Any]:
     planned = units.exact(slides.lowered(slides.layer(), 1))
     return {
         "scenes": [
             {
-                "steps": len(one.slides),
-                "twins": list(one.twins),
-                "notes": one.notes,
-                "auto": one.auto,
-                "stops": one.stops or list(range(len(one.slides))),
-                "pinned": one.pinned,
-                "short": one.name in SHORT,
+                "steps": len(scene.slides),
+                "twins": list(scene.twins),
+                "notes": scene.notes,
+                "auto": scene.auto,
+                "stops": scene.stops or list(range(len(scene.slides))),
+                "pinned": scene.pinned,
+                "short": scene.name in SHORT,
             }
-            for one in shown
+            for scene in all_scenes
         ],
-        "size": [one.name for one in shown].index("size"),
+        "size": [scene.name for scene in all_scenes].index("size"),
         "run": recorded.text() if recorded else text_of("run.text_none", planned=planned),
         "batches": slides.BATCHES,
         "kernels": KERNELS,

@@ -199,13 +199,13 @@ def _fold() -> LectureScene:
 def _pieces(slide: LectureSlide, small: SmallPicture) -> None:
     """Draw the first matrix row as pieces that move, one after the other, to their rows in the
     picture."""
-    shown, wide = kinds(small.copies[0]), small.places
+    cells, wide = kinds(small.copies[0]), small.places
     with slide.cells():
         for at in range(wide):
             left, top = MATRIX[0] + wide * at - COPIES[0], MATRIX[1] - COPIES[1] - at
             start = f"--x:{left}px;--y:{top}px;animation-delay:{60 * at}ms"
             with slide.group(transform=f"translate({COPIES[0]} {COPIES[1] + at})"):
-                piece = runs(shown[at * wide : (at + 1) * wide], wide) + grid(wide, 1)
+                piece = runs(cells[at * wide : (at + 1) * wide], wide) + grid(wide, 1)
                 slide.add("g", piece, class_="folds", style=start)
         edge = square(*COPIES, SIZE)
         slide.path(edge, class_="edge")
@@ -335,8 +335,8 @@ def _sorted(small: SmallPicture) -> LectureSlide:
 def _stride() -> LectureScene:
     """Scene of stride 2: each copy is a quarter, and the quarters put together show the total."""
     layer, drawn = lowering(stride=2), [LectureSlide(), LectureSlide()]
-    small, whole, times = layer.small, SIZE**2, short_times(layer.small.factor)
-    part = part_of(Fraction(small.places**2, whole))
+    small, pixels, times = layer.small, SIZE**2, short_times(layer.small.factor)
+    part = part_of(Fraction(small.places**2, pixels))
     known = {"stride": layer.stride, "copies": layer.count, "part": part}
     drawn[0].title("stride.title", **known)
     drawn[0].copies(layer)
@@ -354,7 +354,7 @@ def _stride() -> LectureScene:
     twins = [
         text_of("stride.twin", size=small.places, values=small.cells - zeros, zeros=zeros,
             cells=small.cells, **known),
-        text_of("stride.twin_found", cells=small.cells, times=times, values=whole),
+        text_of("stride.twin_found", cells=small.cells, times=times, values=pixels),
     ]  # fmt: skip
     return LectureScene("stride", drawn, twins, text_of("stride.notes"))
 
@@ -433,14 +433,14 @@ def _size() -> LectureScene:
     """Scene of the real layer, batch by batch, until its copy exceeds a 12 GB card. Length is bytes
     on one scale; the width of the page is the copy at the last batch."""
     fits, k2 = slides.fits(slides.layer()), slides.kernel() ** 2
-    whole, drawn, twins = slides.lowered(slides.layer()), [], []
+    copy_bytes, drawn, twins = slides.lowered(slides.layer()), [], []
     for step, batch in enumerate(slides.BATCHES):
         drawn.append(_stop(batch, slides.BATCHES[max(step - 1, 0)], fits))
         layer = lowering(batch=batch)
         key = "size.twin_over" if layer.total > slides.CARD.memory.value else "size.twin"
         twins.append(text_of(key, batch=batch, input=units.exact(layer.source), fits=fits,
                          copy=units.exact(layer.total), card=slides.CARD.name))  # fmt: skip
-    screens = slides.answers()[-1] // whole
+    screens = slides.answers()[-1] // copy_bytes
     with drawn[-1].group(class_="votes-only"):
         _marks(drawn[-1], screens)
     stops = tuple(slides.BATCHES.index(batch) for batch in STOPS)
@@ -459,8 +459,8 @@ def _stop(batch: int, before: int, fits: int) -> LectureSlide:
     slide.square(LEFT, 246 - side, side, class_="on")
     slide.write(LEFT + max(side + 24, 40), 194 if side > 60 else 246, "size.input", 36,
               input=amount(layer.source))  # fmt: skip
-    copies, whole = CopyBar(layer, 0, 1, room, over="overflow"), slides.lowered(slides.layer())
-    bar = Chart(Scale(0, whole), Scale(1, 0), [copies], FOOT - HEAD, left=0, right=0)
+    copies, copy_bytes = CopyBar(layer, 0, 1, room, over="overflow"), slides.lowered(slides.layer())
+    bar = Chart(Scale(0, copy_bytes), Scale(1, 0), [copies], FOOT - HEAD, left=0, right=0)
     with slide.group(class_="grows", style=f"--from:{before / batch:g}"):
         bar.draw(slide, LEFT, HEAD, RIGHT - LEFT)
     slide.rect(Box(LEFT - 3, HEAD - 3, _x(room) + 3, FOOT + 3), class_="card")
@@ -549,8 +549,8 @@ def _multiplied(small: SmallPicture, done: bool) -> LectureSlide:
         slide.path(square(0, 0, rows, 1, 0.15), class_="look")
     if done:
         _result(slide, (left, low), SIDE, columns, [_output(small, weights) for weights in WEIGHTS])
-        shown = _output(small, WEIGHTS[0])
-        folded = [shown[at : at + small.places] for at in range(0, columns, small.places)]
+        output = _output(small, WEIGHTS[0])
+        folded = [output[at : at + small.places] for at in range(0, columns, small.places)]
         _result(slide, (RIGHT - U, 470), CELL, small.places, folded, len(folded))
     else:
         slide.rect(Box(left, low, left + columns * SIDE, low + count * SIDE), class_="ghost")
@@ -598,15 +598,15 @@ def _need(run: RecordedCopy | None) -> LectureScene:
     """Scene of ways to lower: the whole batch, one image, one tile, or a table of offsets, as areas
     on one scale; the last two are too small to see."""
     places, floor = (64, 496, 752, 1008), 488
-    needs = {name: slides.way(way) for way, name in slides.WAYS.items()}
+    needs = {name: slides.way(algorithm) for algorithm, name in slides.WAYS.items()}
     sizes = [need.size.at(slides.BATCH) for need in needs.values()]
     drawn = []
     for step in range(len(needs)):
         slide = LectureSlide()
         slide.title("need.found" if step else "need.title")
         slide.path(f"M{LEFT} {floor}H{RIGHT}", class_="rule")
-        shown = list(zip(needs.items(), places, sizes, strict=True))[: step + 1]
-        for (name, need), x, size in shown:
+        columns = list(zip(needs.items(), places, sizes, strict=True))[: step + 1]
+        for (name, need), x, size in columns:
             _standing(slide, x, floor, size, sizes[0])
             slide.write(x, 536, f"need.{name}", 32)
             slide.text(x, 584, amount(size), 42, bold=True)
@@ -625,9 +625,9 @@ def _need(run: RecordedCopy | None) -> LectureScene:
         twins[1] += f" {run.text()}"
     if recording := slides.rivals():
         _, *raced = slides.WAYS
-        titles = {way: text_of(f"need.{slides.WAYS[way]}") for way in raced}
+        titles = {algorithm: text_of(f"need.{slides.WAYS[algorithm]}") for algorithm in raced}
         titles[RIVAL] = rival(recording.result.machine)
-        whole, *parts = (slides.seconds(recording, way) for way in raced)
+        whole, *parts = (slides.seconds(recording, algorithm) for algorithm in raced)
         slide, twin = _race(recording, titles)
         slide.title("rivals.faster" if min(parts) < whole else "rivals.less")
         drawn, twins = [*drawn, slide], [*twins, twin]
