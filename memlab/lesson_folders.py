@@ -1,7 +1,7 @@
-"""Folders of the lessons and of the files that belong to them.
+"""Folders of the lessons and their material.
 
-In a checkout they stand beside the package ``memlab``; a wheel has them inside of it, without what
-they are made from (``pyproject.toml`` says so).
+In a checkout they stand beside the package ``memlab``; a wheel contains them, without the sources
+that they are made from (``pyproject.toml`` says so).
 """
 
 from pathlib import Path
@@ -14,5 +14,6 @@ LESSONS = (CHECKOUT or PACKAGE) / "lessons"
 
 
 def requirement(extras: str) -> str:
-    """Argument of pip that installs these extras: in a checkout, called in its folder."""
+    """Return the argument of ``pip install`` for these extras; in a checkout, for a call in its
+    folder."""
     return f'-e ".[{extras}]" -c constraints.txt' if CHECKOUT else f'"memlab[{extras}]"'

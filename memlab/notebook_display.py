@@ -1,4 +1,4 @@
-"""Values of memlab as a notebook shows them: pictures and tables beside their own text."""
+"""Pictures, tables and widgets that a notebook shows for values of memlab, beside their text."""
 
 from __future__ import annotations
 
@@ -28,26 +28,31 @@ if TYPE_CHECKING:
     from memlab.runtime.run import Run
 
 BATCH = 32
-"""The batch of a ledger that is shown as it is, or the nearest one that it holds for."""
+"""Batch for which a ledger is shown, or the nearest one that the ledger covers."""
 WIDTH = 960
 WIDGET = "application/vnd.jupyter.widget-view+json"
 HEADS = ("layer", "kind", "settings", "output", "parameters")
 
 
 def bundle(value: Any) -> dict[str, Any]:
-    """A value as a notebook shows it, by media type; its text is there where it differs."""
+    """Return the representations of a value for a notebook, by media type; text is included where
+    it differs from the value's own."""
     return next((show for kind, show in SHOWN.items() if isinstance(value, kind)), _run)(value)
 
 
 def show_card(card: Card) -> None:
-    """A card, and below it what follows its answer: now, or in an empty slot until then. One that
-    was answered before the kernel began is shown first, as its truth may take long to find."""
+    """Show a card, and below it the outputs that follow its answer: now, or in an empty slot that
+    the answer fills.
+
+    A card that was answered before the kernel began is shown at once, as finding its truth again
+    may take long.
+    """
     view = prediction_card(card)
     if card.now.pending:
-        shown = {"display_id": token_hex(8)}  # as it is, then as it was answered, which is stored
-        _publish(_widget(view), transient=shown)
+        slot = {"display_id": token_hex(8)}  # as it is, then as it was answered, which is stored
+        _publish(_widget(view), transient=slot)
         view.recall()
-        _publish(_widget(view), transient=shown, update=True)
+        _publish(_widget(view), transient=slot, update=True)
     else:
         _publish(_widget(view))
     if card.revealed and card.follows:
@@ -63,18 +68,19 @@ def _publish(data: dict[str, Any], **more: Any) -> None:
 
 
 def ledger_svg(ledger: Ledger) -> str:
-    """The lifetimes of a small step, else the floor and the mountain."""
+    """Return a picture of a ledger as SVG: the lifetimes of a small step, otherwise bytes by role
+    over the step."""
     batches = ledger.batches or range(1, BATCH + 1)
     batch = max(batches[0], min(batches[-1], BATCH))
     memory, card = StepMemory(ledger), budget("12 GB card")
     if small.fits(memory):
         return small.page(small.lifetimes(memory, batch), width=WIDTH).render()
-    now = cut(memory, batch)
-    return page(MemoryPageInputs(now, needs(now), budgets=[card]), WIDTH).render()
+    snapshot = cut(memory, batch)
+    return page(MemoryPageInputs(snapshot, needs(snapshot), budgets=[card]), WIDTH).render()
 
 
 def network_html(network: Network) -> str:
-    """The layers as a table: settings, output per sample, parameters."""
+    """Return the layers of a network as an HTML table: settings, output per sample, parameters."""
     heads = [strings.get(f"layers.{key}") for key in HEADS]
     lines = [(INPUT, "", "", text(network.input_shape), "")]
     for node in network.nodes:
@@ -90,13 +96,14 @@ def network_html(network: Network) -> str:
 
 
 def _widget(view: Widget) -> dict[str, Any]:
-    """A live widget, with its text and picture for where no Python runs."""
+    """Return a live widget, with its text and picture for pages where no Python runs."""
     data, _ = view._repr_mimebundle_() or (view.stored(), {})
     return data
 
 
 def _run(run: Run) -> dict[str, Any]:
-    """A run beside its plan; a run has loaded what this picture needs."""
+    """Return the picture of a run beside its plan; importing late is cheap, as a run has loaded
+    what the picture needs."""
     from memlab.pictures.planned_and_measured import planned_and_measured
 
     bundle: dict[str, Any] = planned_and_measured(run)._repr_mimebundle_()
@@ -108,4 +115,4 @@ SHOWN: dict[type, Callable[[Any], dict[str, Any]]] = {
     Network: lambda network: {"text/html": network_html(network)},
     Exercise: lambda exercise: _widget(exercise_card(exercise)),
 }
-"""Functions that show a value, by its class; a run has one of its own."""
+"""Functions that represent a value, by its class; a run has ``_run``."""

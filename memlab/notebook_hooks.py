@@ -1,6 +1,6 @@
-"""Hooks that show memlab's values as pictures in a notebook, where IPython can show more than text.
+"""Registration of memlab's values with IPython, so that a notebook shows pictures, not only text.
 
-This is asked for when memlab is imported, and loads what draws with the first value that is shown.
+``import memlab`` calls it; the drawing code is loaded when the first value is shown.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ SHOWN = {
     "Network": "memlab.networks.graph",
     "Run": "memlab.runtime.run",
 }
-"""What is shown as a picture or a widget, and where it lives."""
+"""Classes whose values are shown as a picture or widget, and their modules."""
 
 
 def show_values() -> None:
-    """Tell IPython how values are shown, where it runs."""
+    """Tell IPython how to show memlab's values; do nothing outside IPython."""
     if "IPython" not in sys.modules:
         return
     shell = import_module("IPython.core.getipython").get_ipython()
@@ -36,5 +36,5 @@ def _bundle(value: Any) -> Any:
 
 
 def _display(card: Any) -> None:
-    """A card, and what follows its answer."""
+    """Show a card, and below it the outputs that follow its answer."""
     import_module("memlab.notebook_display").show_card(card)

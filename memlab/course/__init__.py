@@ -1,1 +1,1 @@
-"""Widgets of a course beside its pictures: cards, exercises, the bar of the case, the lecture."""
+"""Widgets of the course: cards, exercises, the running case of ResNet-50, and the lecture."""

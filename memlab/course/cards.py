@@ -1,4 +1,4 @@
-"""Cards as widgets: they know where a card stands, and compute nothing.
+"""Widgets of prediction cards: they show the state of a card and compute no answers.
 
 A revealed card has a picture: the options, then guesses and figures as bars on one axis.
 """
@@ -48,7 +48,8 @@ THOUSAND = 1000
 
 
 class PredictionCard(Widget):
-    """A card that is answered in the browser; it follows the card when Python changes it."""
+    """Widget of a card, which is answered in the browser and also follows changes
+    made in Python."""
 
     name = "card"
     classes = "memlab-card"
@@ -65,17 +66,22 @@ class PredictionCard(Widget):
 
     @property
     def entered(self) -> str:
-        """Guess or revision that the controls hold and nobody has locked yet."""
+        """Guess or revision that was entered in the controls and is not locked yet."""
         return self._entered.get(self._place(), "")
 
     @property
     def because(self) -> str:
-        """The reason as it stands in its box."""
+        """Reason that was entered in its text box."""
         return self._entered.get(self._place("because"), "")
 
     def page(self, width: float | None = None, alone: bool = True) -> Page:
-        """Outcome of a card; one that stands ``alone`` brings the question, what was seen, what
-        explains it, and a line for every asking before."""
+        """Return the picture of a card's answer.
+
+        Args:
+            width: pixels; None is the widest.
+            alone: True for a page without the widget around it: it adds the question, the result,
+                its explanation, and a line for each earlier attempt.
+        """
         turn = self.card.now
         (lead, question), wide = sentences.heading(turn), width or WIDEST
         blocks: list[PageBlock] = []
@@ -159,67 +165,73 @@ class PredictionCard(Widget):
             self._entered[self._place(name)] = "" if value is None else str(value)
 
     def _place(self, what: str = "") -> tuple[int, str]:
-        """Key of an entry: the round, and whether it is a guess or a revision."""
+        """Key of an entry: the number of the attempt, and the kind of entry (``"guess"``,
+        ``"revision"`` or ``what``)."""
         again = self.card.now.state == "diagnosed"
         return len(self.card.rounds), what or ("revision" if again else "guess")
 
-    def _enter(self, given: str) -> None:
-        self._entered[self._place()] = given
-        if given:
-            self.card.topic.read(given)
+    def _enter(self, typed: str) -> None:
+        self._entered[self._place()] = typed
+        if typed:
+            self.card.topic.read(typed)
 
     def _follow(self) -> None:
-        """Python changed the card; what the browser did is answered once, at its end."""
+        """Refresh the widget after a change in Python; a change by the browser is refreshed once,
+        at its end."""
         self._fill()
         if not self.card.pressing:
             self.refresh()
 
     def _lines(self) -> list[Paragraph]:
-        """Lines that are known by now, besides the picture."""
+        """Return the paragraphs beside the picture that may be shown in the current state."""
         turn = self.card.now
         if turn.revealed:
             return [Paragraph(sentences.seen(turn)), *_finding(turn)]
-        return [Paragraph(said) for said in self._known()]
+        return [Paragraph(line) for line in self._known()]
 
     def _known(self) -> list[str]:
-        """Lines that are known before the answer is shown."""
+        """Return the lines that may be shown before the answer: the locked guess, its reason, its
+        diagnosis."""
         turn = self.card.now
         if turn.state in ("locked", "diagnosed"):
-            said = [strings.get("card.control.locked", guess=sentences.given(turn))]
+            lines = [strings.get("card.control.locked", guess=sentences.given(turn))]
             if turn.because:
-                said.append(strings.get("card.control.reasoned", because=turn.because))
-            return [*said, sentences.hint(turn)] if turn.state == "diagnosed" else said
+                lines.append(strings.get("card.control.reasoned", because=turn.because))
+            return [*lines, sentences.hint(turn)] if turn.state == "diagnosed" else lines
         return [strings.get("card.control.skipped")] if turn.skipped else []
 
     def _after(self) -> list[Paragraph]:
-        """The askings before, and what the first one has shown."""
+        """Return a line for each earlier attempt, and the explanation of the first one if there are
+        later ones."""
         first, *others = self.card.rounds
-        before = [Paragraph(said) for said in sentences.earlier(self.card.rounds)]
+        before = [Paragraph(line) for line in sentences.earlier(self.card.rounds)]
         return before + (_finding(first) if others else [])
 
     def _status(self) -> str:
-        """Reading of an entry: an amount in bytes, a number in digits."""
+        """Return how an entry is read, an amount in bytes or a number in digits; empty if that adds
+        nothing."""
         topic, now = self.card.topic, self.card.now
         if self.working:
             return strings.get("card.control.busy")
-        given = _readable(topic, self.entered) if now.state in ("open", "diagnosed") else None
-        if given is None:
+        guess = _readable(topic, self.entered) if now.state in ("open", "diagnosed") else None
+        if guess is None:
             return ""
         typed = self.entered.strip()
         if topic.kind is not AnswerKind.AMOUNT:
-            known = given.text.replace(",", ""), f"{float(given.value):g}"
+            known = guess.text.replace(",", ""), f"{float(guess.value):g}"
             if typed.replace(",", "") in known:
                 return ""
-            return strings.get("card.control.number", guess=typed, number=given.text)
-        nbytes = units.exact(round(given.value))
+            return strings.get("card.control.number", guess=typed, number=guess.text)
+        nbytes = units.exact(round(guess.value))
         if typed == nbytes:
             return ""
-        said = strings.get("card.control.read", guess=typed, bytes=nbytes)
+        status = strings.get("card.control.read", guess=typed, bytes=nbytes)
         comma = THOUSANDS.match(typed)
-        return said + (strings.get("card.control.comma", number=comma[0]) if comma else "")
+        return status + (strings.get("card.control.comma", number=comma[0]) if comma else "")
 
     def _says(self) -> str:
-        """Words for the ear alone: the picture, or the question on new numbers."""
+        """Return the words for a screen reader: the revealed picture and the diagnosis, or the
+        question on new numbers."""
         turn = self.card.now
         if turn.revealed:
             return " ".join([f"{spoken(turn)}.", *sentences.diagnoses(turn)])
@@ -232,13 +244,14 @@ class PredictionCard(Widget):
 
     @property
     def slot(self) -> Slot:
-        """Output below a card that was shown before its answer: empty till then."""
+        """Output below a card that was shown before its answer; empty until the
+        answer is revealed."""
         self._slot = self._slot or Slot()
         return self._slot
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """While a cell runs what may take long: the card says so."""
+        """Let the card say that it works while a ``with`` block runs."""
         self.working = True
         self.refresh()
         try:
@@ -248,7 +261,7 @@ class PredictionCard(Widget):
             self.refresh()
 
     def recall(self) -> None:
-        """Find again what progress has as answered, while the card says that it works."""
+        """Restore the answer that the progress file holds, while the card says that it works."""
         error = ""
         try:
             with self.at_work():
@@ -258,7 +271,7 @@ class PredictionCard(Widget):
         self.refresh(error)
 
     def followed(self) -> list[Output]:
-        """The outputs of what ``then`` has registered; each function runs once."""
+        """Return the outputs of the functions registered with ``then``; each function runs once."""
         for function in self.card.follows.values():
             if function not in self._followed:
                 self._followed[function] = outputs_of(function, self.card.topic.name)
@@ -267,38 +280,50 @@ class PredictionCard(Widget):
         ]
 
     def _fill(self) -> None:
-        """Below a card that was shown open, its outputs follow with the answer, which comes first:
-        what follows may take its seconds. Where it is interrupted, it runs with the next change."""
+        """Fill the output below a card that was shown unanswered, once it is revealed.
+
+        The answer is shown first, as the functions may take seconds. If they are interrupted, they
+        run with the next change of the card.
+        """
         if self._slot is None or self._filled or not self.card.revealed:
             return
         self._slot.outputs = (working(self.card.topic),)
-        shown: tuple[Output, ...] = ()
+        outputs: tuple[Output, ...] = ()
         try:
             self.refresh()
-            shown = tuple(self.followed())
+            outputs = tuple(self.followed())
             self._filled = True
         finally:
-            self._slot.outputs = shown
+            self._slot.outputs = outputs
 
 
 def busy(topic: Question) -> str:
-    """Text while an answer is worked out: how long that takes, where it is long."""
+    """Return the text shown while an answer is computed; it names the seconds if
+    that takes long."""
     key = "busy_for" if topic.seconds else "busy"
     return strings.get(f"card.control.{key}", seconds=topic.seconds)
 
 
 def working(topic: Question) -> Output:
-    """The same as an output of a cell, with a bar that moves."""
-    said = busy(topic)
-    data = {"text/plain": said, "text/html": f"<p>{escape(said)} <progress></progress></p>"}
+    """Return the text shown while an answer is computed as an output of a cell,
+    with a moving bar."""
+    text = busy(topic)
+    data = {"text/plain": text, "text/html": f"<p>{escape(text)} <progress></progress></p>"}
     return {"output_type": "display_data", "data": data, "metadata": {}}
 
 
 def prediction_card(card: Card) -> PredictionCard:
-    """The widget of a card: the same one wherever it is shown.
+    """Return the widget of a card, the same one at each call.
+
+    Args:
+        card: the card, from ``lesson.predict``, ``lesson.recall`` or ``lesson.change``.
 
     Raises:
-        InputError: no card.
+        InputError: ``card`` is no card.
+
+    >>> from memlab import lesson, views
+    >>> views.prediction_card(lesson.predict("02.halve")).name
+    'card'
     """
     if not isinstance(card, Card):
         raise InputError(_("a card is shown, got {given}; try lesson.predict('02.output').",
@@ -310,7 +335,7 @@ _prediction = cache(PredictionCard)
 
 
 def _finding(turn: Attempt) -> list[Paragraph]:
-    """Explanation of the answer, with its bold words and its code."""
+    """Return the explanation of the answer as paragraphs, with their bold words and code."""
     return [Paragraph(part, marked=True) for part in sentences.marked_finding(turn)]
 
 
@@ -318,7 +343,7 @@ def _finding(turn: Attempt) -> list[Paragraph]:
 
 
 def _entry(turn: Attempt, entered: str) -> list[Control]:
-    """Controls of a guess, with what has been entered."""
+    """Return the controls for a guess or revision, filled with the text entered so far."""
     topic, key = turn.topic, "again" if turn.guess else turn.topic.kind
     label = strings.get(f"card.control.{key}")
     if topic.kind is AnswerKind.CHOICE:
@@ -327,31 +352,31 @@ def _entry(turn: Attempt, entered: str) -> list[Control]:
     if topic.kind is AnswerKind.AMOUNT:
         example = strings.get("card.control.example.amount")
         return [Control("text", "guess", label, entered, placeholder=example)]
-    given = _readable(topic, entered)
-    said = sentences.times_of(given.text) if given else strings.get("card.control.unset")
-    slider = Control("range", "guess", label, _place(topic, given), least=0,
-                     most=len(topic.stops) - 1, spoken=said, unset=given is None,
+    guess = _readable(topic, entered)
+    spoken_value = sentences.times_of(guess.text) if guess else strings.get("card.control.unset")
+    slider = Control("range", "guess", label, _place(topic, guess), least=0,
+                     most=len(topic.stops) - 1, spoken=spoken_value, unset=guess is None,
                      ends=(topic.stops[0], topic.stops[-1]))  # fmt: skip
     exact = strings.get("card.control.times_exact")
     return [slider, Control("text", "exact", exact, entered, beside=True)]
 
 
 def _read(topic: Question, name: str, value: Any) -> str:
-    """Value that a control has sent, as a guess is typed."""
+    """Return the value that a control sent as text, as if the guess had been typed."""
     if topic.kind is AnswerKind.TIMES and name == "guess":
         return topic.stops[stop(name, value, 0, len(topic.stops) - 1)]
     return "" if value is None else str(value)
 
 
-def _place(topic: Question, given: Guess | None) -> float:
-    """Place of a ratio among the stops; in the middle before anything is entered: a start at 1
-    would suggest an answer."""
+def _place(topic: Question, guess: Guess | None) -> float:
+    """Return the position of a ratio on its slider; the middle before anything is entered, as a
+    start at 1 would suggest an answer."""
     stops = [Fraction(end) for end in topic.stops]
-    return len(stops) // 2 if given is None else among(stops, given.value)
+    return len(stops) // 2 if guess is None else among(stops, guess.value)
 
 
 def _readable(topic: Question, entered: str) -> Guess | None:
-    """Guess that was entered, where it is a number of bytes or times."""
+    """Return the entered guess if it is an amount or a ratio that can be read; None otherwise."""
     try:
         reading = topic.read(entered) if entered else None
     except InputError:
@@ -360,7 +385,7 @@ def _readable(topic: Question, entered: str) -> Guess | None:
 
 
 def _reason(entered: str) -> Control:
-    """One line for why somebody guesses so; it may stay empty."""
+    """Return the text box for the reason of a guess, which may stay empty."""
     label, example = strings.get("card.control.because"), strings.get("card.control.reason")
     return Control("text", "because", label, entered, placeholder=example, wide=True)
 
@@ -377,8 +402,8 @@ def _button(name: str, label: str, topic: Question) -> Control:
 
 @dataclass(frozen=True)
 class Option(PageBlock):
-    """An answer that could be chosen: a ring, filled where it was, and a tick where it is right.
-    The diagnosis stands below one that was chosen."""
+    """An option of a revealed question: a ring, filled if it was chosen, and a tick if it is right.
+    The diagnosis stands below a chosen one."""
 
     turn: Attempt
     answer: str
@@ -386,7 +411,7 @@ class Option(PageBlock):
 
     @property
     def kinds(self) -> list[str]:
-        """Marks that it has besides: ``"guess"``, ``"revision"``, ``"right"``."""
+        """Marks of the option: any of ``"guess"``, ``"revision"`` and ``"right"``."""
         turn = self.turn
         assert turn.truth is not None
         answers = {"guess": turn.guess, "revision": turn.revision, "right": turn.truth.value}
@@ -394,12 +419,12 @@ class Option(PageBlock):
 
     @property
     def marks(self) -> str:
-        """The same for people: ``"your guess, right answer"``."""
+        """Marks of the option in words: ``"your guess, right answer"``."""
         return ", ".join(strings.get(f"card.{kind}") for kind in self.kinds)
 
     @property
     def diagnosis(self) -> str:
-        """Diagnosis where it was guessed first, or in the revision."""
+        """Diagnosis of the option if it was the guess or the revision; empty otherwise."""
         turn = self.turn
         for chosen, verdict in ((turn.guess, turn.verdict), (turn.revision, turn.second)):
             if self.answer == chosen and verdict:
@@ -408,11 +433,13 @@ class Option(PageBlock):
 
     @property
     def words(self) -> list[Paragraphs]:
-        """The option with what it is besides, and the diagnosis."""
+        """Paragraphs of the option: its text with its marks, then its diagnosis."""
         besides = [(f"· {self.marks}", True)] if self.marks else []
         option = (sentences.option(self.turn, self.answer), False)
-        said = [Paragraphs([[option, *besides]], 13, left=INDENT)]
-        return said + [Paragraphs(self.diagnosis, 13, left=INDENT + 10)] * bool(self.diagnosis)
+        paragraphs = [Paragraphs([[option, *besides]], 13, left=INDENT)]
+        return paragraphs + [Paragraphs(self.diagnosis, 13, left=INDENT + 10)] * bool(
+            self.diagnosis
+        )
 
     def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
         middle, kinds = y + 8.5, self.kinds
@@ -421,8 +448,8 @@ class Option(PageBlock):
         symbol(svg, "ring", x + 28, middle, 11)
         if "guess" in kinds or "revision" in kinds:
             symbol(svg, "dot", x + 28, middle, 6)
-        said, *diagnosis = self.words
-        y = said.draw(svg, x, y, width)
+        label, *diagnosis = self.words
+        y = label.draw(svg, x, y, width)
         for line in diagnosis:
             top, y = y + 2, line.draw(svg, x, y + 2, width)
             svg.line(x + INDENT + 1, top, x + INDENT + 1, y, class_="rule faint", stroke_width=2)
@@ -433,7 +460,7 @@ class Option(PageBlock):
 
 
 def spoken(turn: Attempt) -> str:
-    """The picture of a reveal in one line."""
+    """Return the picture of a revealed card in one line, for a screen reader."""
     options = (Option(turn, answer) for answer in turn.topic.options)
     marked = [f"{option.marks}: {sentences.option(turn, option.answer).removesuffix('.')}"
               for option in options if option.marks]  # fmt: skip
@@ -441,10 +468,11 @@ def spoken(turn: Attempt) -> str:
 
 
 def _revealed(turn: Attempt, width: float) -> Iterator[PageBlock]:
-    """The reason, the options or the diagnosis of a number, then the bars."""
+    """Yield the blocks of a revealed card: the reason, the options or the diagnosis of a number,
+    then the bars."""
     if turn.because:
-        said = strings.get("card.control.reasoned", because=turn.because)
-        yield Paragraphs(said, 13, dim=True, gap=8)
+        reason = strings.get("card.control.reasoned", because=turn.because)
+        yield Paragraphs(reason, 13, dim=True, gap=8)
     for index, answer in enumerate(turn.topic.options):
         yield Option(turn, answer, gap=0 if index else 14)
     if not turn.topic.options:
@@ -454,16 +482,17 @@ def _revealed(turn: Attempt, width: float) -> Iterator[PageBlock]:
 
 
 def _bars(turn: Attempt) -> list[LabelledBar]:
-    """The guesses, where they are numbers, then the figures."""
+    """Return the bars of a revealed card: guess and revision, if they are numbers, then the
+    figures."""
     assert turn.truth is not None
     kind, figures = turn.topic.kind, []
     guesses = (
         ("card.guess", turn.guess, sentences.given(turn)),
         ("card.revision", turn.revision, sentences.revised(turn)),
     )
-    for key, given, text in guesses:
-        if isinstance(given, Guess):
-            figures.append(_bar("guess", given.value, text, strings.get(key), kind))
+    for key, answer, text in guesses:
+        if isinstance(answer, Guess):
+            figures.append(_bar("guess", answer.value, text, strings.get(key), kind))
     for figure in turn.truth.figures:
         text = sentences.amount(figure.value, kind)
         figures.append(_bar(figure.origin, figure.value, text, sentences.figure_name(figure), kind))
@@ -476,11 +505,11 @@ def _bar(origin: str, value: Fraction, text: str, name: str, kind: AnswerKind) -
 
 
 def _chart(figures: list[LabelledBar], kind: AnswerKind, width: float) -> Chart:
-    """All bars on one axis."""
+    """Return a chart of all bars on one axis."""
     longest = ceil(max(bar.value for bar in figures))
     times = kind is AnswerKind.TIMES
     scale: Scale = counts_over(longest, "x", THOUSAND) if times else bytes_over(longest, TIGHT)
-    told = [f"{bar.name}: {bar.label}" for bar in figures]
+    sentences_of_bars = [f"{bar.name}: {bar.label}" for bar in figures]
     room = 0.4 * width
     short = [bar._replace(name=texts.shortened(str(bar.name), room, 12, True)) for bar in figures]
-    return bars(short, scale, PITCH, told=told, gap=14)
+    return bars(short, scale, PITCH, told=sentences_of_bars, gap=14)

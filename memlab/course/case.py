@@ -1,10 +1,10 @@
-"""The one case of the course: a training step of ResNet-50, 256 images, on a card of 12 GB.
+"""The running case of the course: a training step of ResNet-50, 256 images, on a card of 12 GB.
 
-Each lesson has a technique, and each technique makes this one step again, without the others: so
-that every row shows what it takes away by itself. In all but the first row, what nobody reads again
-is freed. Rows are planned, and their time is that of one card; ``measure`` runs the same techniques
-on a network that is small enough for a lesson. The picture ends each lesson: a bar for each
-technique, and the card that the step has to fit.
+Each lesson has a technique, and each technique is applied to this one step alone, so that every row
+shows the bytes that it saves by itself. In all rows but the first, each array is freed after its
+last reader. Rows are planned, and their time is that of one card; ``measure`` runs the same
+techniques on a network that is small enough for a lesson. The picture ends each lesson: a bar for
+each technique, and the card that the step has to fit.
 """
 
 from __future__ import annotations
@@ -60,15 +60,15 @@ batch norm makes of a part at a time, or the step of another mini-batch."""
 PIXELS, FEW = 64, 16
 """Pixels of an image, each way, and images of the small step."""
 PITCH, BAR, ABOVE = 36, 22, 22
-"""Pixels: from row to row, a bar in it, and what stands above the first."""
+"""Pixels: from row to row, height of a bar, and room above the first row."""
 NAMES, SIDE, EDGE = 176, 196, 78
 """Room for the names, for time and result where the page is not ``NARROW``, and where it is."""
 NARROW = 700
 TIMES, PLAIN = 12, 44
 """Pixels: from the end of the axis to the times, and that of the plain step."""
 TWICE = 100
-"""The most percent of added time that a bar has room for; a longer one is torn, and its figure
-stands in the title alone."""
+"""Most percent of added time that a bar has room for; a longer bar is torn, and its figure stands
+in the title alone."""
 FAINT, OWN = Paint("currentColor", 0.05), Paint("currentColor", 0.38)
 """The card; the bar of the own row where bars are images."""
 BYTES, FITS = SHOWN = "bytes", "images"
@@ -76,7 +76,7 @@ MAPS = StackPart(Role.FEATURE_MAP, True)
 
 
 def text_of(key: str, **values: object) -> str:
-    """A text of this picture."""
+    """Return a text of this picture with its values filled in."""
     return strings.get(f"case.{key}", **values)
 
 
@@ -85,10 +85,12 @@ def text_of(key: str, **values: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CaseTechnique:
-    """Technique that a lesson applies to the plain step (``made_by``), or none. ``beside`` is the
-    lesson that its bytes are compared with. It has ``images`` in a mini-batch, which goes
-    through the network in ``parts``. ``runs`` is False where a technique has no kernel on a
-    processor."""
+    """Technique of a lesson, applied to the plain step of the case.
+
+    ``made_by`` returns the technique for a batch; None leaves the step plain. ``beside`` is the
+    lesson whose row its bytes are compared with. The mini-batch has ``images``, which go through
+    the network in ``parts``. ``runs`` is False for a technique without a kernel on a processor.
+    """
 
     lesson: str
     made_by: Callable[[int], Applied] | None = None
@@ -100,16 +102,16 @@ class CaseTechnique:
 
     @property
     def batch(self) -> int:
-        """Images of a part, for which the step is planned."""
+        """Images in one part of the mini-batch, for which the step is planned."""
         return self.images // self.parts
 
     @property
     def call(self) -> str:
-        """Line of code that makes it."""
+        """Line of code that applies the technique."""
         return self.made_by(self.batch).line() if self.made_by else "step"
 
     def make(self, step: Step, batch: int) -> Step:
-        """The step at a batch."""
+        """Return the step with the technique applied, for a batch."""
         return self.made_by(batch)(step) if self.made_by else step
 
 
@@ -136,8 +138,7 @@ BESIDE = ("03", "04", "05", "10")
 LATER = ("11",)
 """Lessons that are not there yet."""
 MACHINE, LINK = "titan x", "12 GB/s"
-"""Card whose time is told, and its link: a card of that memory, and PCIe 3.0 with 16 lanes, as it
-is reached."""
+"""Card whose time is given, and the measured rate of its link, PCIe 3.0 with 16 lanes."""
 LESSONS = ("00", *sorted(TECHNIQUES))
 ASKED_IN = {"01": "02"}
 """Rows that another lesson asks about: 02 asks for both of the first two, and 01 shows none."""
@@ -146,13 +147,13 @@ _NEEDED = {"00": (), "01": (), "07": ("01", "02", "07"), "08": ("01", "02", "07"
 
 
 def done(lesson: str) -> tuple[str, ...]:
-    """The lessons whose rows are drawn at the end of one: its own, and what it needs."""
+    """Return the lessons whose rows are drawn at the end of one: its own, and the
+    lessons it needs."""
     return _NEEDED.get(lesson, tuple(dict.fromkeys(("01", "02", lesson))))
 
 
 def passed(lesson: str) -> tuple[str, ...]:
-    """Lessons that come before one by their number, and that it does not need: a reader may have
-    had them, or not."""
+    """Return earlier lessons that a lesson does not need: a reader may have done them, or not."""
     if lesson in BESIDE:
         return ()
     return tuple(earlier for earlier in ROWS if earlier < lesson and earlier not in done(lesson))
@@ -163,13 +164,12 @@ def passed(lesson: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class CaseRow:
-    """A technique on the step, planned, in exact bytes.
+    """A technique on the step of the case, planned, in exact bytes.
 
-    ``parts`` are the slices at the peak, in the order of a stack, and ``again`` those of their
-    bytes that were made again. ``peak_at`` is the operation of the peak. ``extra`` is how much
-    more time than the plain step it takes by the clock of ``MACHINE``, in percent. ``workspace``
-    are the bytes of the largest workspace of an operation, ``host`` those that wait in the host's
-    memory.
+    ``parts`` are the bytes by role at the peak, in the order of a stack, and ``again`` the bytes of
+    recomputed feature maps among them. ``peak_at`` is the operation of the peak. ``extra`` is the
+    added time over the plain step by the clock of ``MACHINE``, in percent. ``workspace`` are the
+    bytes of the largest workspace of an operation, ``host`` the peak bytes in the host's memory.
     """
 
     technique: CaseTechnique
@@ -183,29 +183,29 @@ class CaseRow:
 
     @property
     def lesson(self) -> str:
-        """The lesson that teaches it."""
+        """Lesson that teaches the technique."""
         return self.technique.lesson
 
     @property
     def name(self) -> str:
-        """``'recompute'``."""
+        """Name of the technique: ``'recompute'``."""
         return text_of(f"technique.{self.lesson}")
 
     @property
     def time(self) -> str:
-        """``'+32.8 %'``; empty for another mini-batch."""
+        """Added time over the plain step, ``'+32.8 %'``; empty for another mini-batch."""
         if self.technique.result == OTHER:
             return ""
         return f"{self.extra:+.{0 if self.extra >= 100 else 1}f} %"
 
     @property
     def result(self) -> str:
-        """``'same'``."""
+        """Result beside the plain step in a word: ``'same'``."""
         return text_of(f"result.{self.technique.result}")
 
     def fits(self, card: int) -> int:
-        """The most images that a card of so many GB holds; the batch of another mini-batch is
-        given."""
+        """Return the most images that a card of ``card`` GB holds; for another mini-batch, its own
+        images."""
         if self.technique.result == OTHER:
             return self.technique.images
         return largest(self.lesson, card)
@@ -213,7 +213,7 @@ class CaseRow:
 
 @cache
 def plain() -> Step:
-    """The step of the case: ResNet-50 v1.5, SGD with momentum, fp32."""
+    """Return the step of the case: ResNet-50 v1.5, SGD with momentum, fp32."""
     return training_step(zoo.resnet50(), "momentum")
 
 
@@ -225,10 +225,10 @@ def _made(lesson: str, batch: int) -> tuple[Step, Ledger]:
 
 @cache
 def row(lesson: str) -> CaseRow:
-    """The row of a lesson.
+    """Return the row of a lesson.
 
     Raises:
-        KeyError: a lesson that has no technique.
+        KeyError: the lesson has no technique.
     """
     technique = TECHNIQUES[lesson]
     batch = technique.batch
@@ -255,8 +255,8 @@ def _seconds(step: Step, batch: int) -> float:
 
 @cache
 def largest(lesson: str, card: int) -> int:
-    """The most images whose step fits into a card of so many GB. A plan that holds for one batch
-    is made again, until one fits and the next does not."""
+    """Return the most images whose step fits into a card of ``card`` GB. A plan that holds for one
+    batch only is made again, until one batch fits and the next does not."""
     budget, parts = card * units.DECIMAL["GB"], TECHNIQUES[lesson].parts
     _, ledger = _made(lesson, IMAGES // parts)
     if ledger.batches is None:
@@ -271,14 +271,14 @@ def largest(lesson: str, card: int) -> int:
 
 
 def _guess(ledger: Ledger, budget: int) -> int:
-    """The most images if this plan held for every batch."""
+    """Return the most images that fit if this plan held for every batch."""
     lines = zip(*(column.tolist() for column in ledger.line()), strict=True)
     most = min((budget - fixed) // per_sample for fixed, per_sample in lines if per_sample)
     return max(1, int(most))
 
 
 def bytes_of(nbytes: int) -> str:
-    """``'6.42 GB = 6,420,810,980 B'``."""
+    """Return bytes with three digits and with all: ``'6.42 GB = 6,420,810,980 B'``."""
     return f"{three_digits(nbytes)} = {units.exact(nbytes)}"
 
 
@@ -287,8 +287,8 @@ def bytes_of(nbytes: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class CourseCase:
-    """The case at the end of a ``lesson``, on a ``card`` of so many GB; ``also`` are further
-    lessons whose rows are drawn."""
+    """Content of the picture at the end of a ``lesson``, for a ``card`` of so many GB; ``also`` are
+    further lessons whose rows are drawn."""
 
     lesson: str
     card: int = CARDS[0]
@@ -307,21 +307,21 @@ class CourseCase:
 
     @property
     def own(self) -> CaseRow | None:
-        """Row of the lesson."""
+        """Row of the lesson itself; None if it has none."""
         return self.rows.get(self.lesson)
 
     @property
     def before(self) -> CaseRow | None:
-        """Row that the own one is compared with."""
+        """Row that the lesson's own row is compared with; None without one."""
         return row(self.own.technique.beside) if self.own and self.own.technique.beside else None
 
     @property
     def budget(self) -> int:
-        """The bytes of the card."""
+        """Bytes of the card."""
         return self.card * units.DECIMAL["GB"]
 
     def cards(self, nbytes: int) -> str:
-        """``'1.84'``."""
+        """Return bytes as a multiple of the card: ``'1.84'``."""
         return f"{nbytes / self.budget:.{1 if nbytes > 3 * self.budget else 2}f}"
 
     def place(self, lesson: str) -> str:
@@ -334,17 +334,18 @@ class CourseCase:
 
     @property
     def title(self) -> str:
-        """Finding of the own row."""
+        """Finding of the lesson's own row."""
         return text_of(f"title.{self.lesson}", **self._values)
 
     def sentence(self, in_bytes: bool) -> str:
-        """The costs of the own row, and how many images fit; or what bars of images are."""
+        """Return the sentence on the costs of the lesson's own row and the images that fit; where
+        bars are images, the sentence that explains them."""
         if in_bytes or not self.rows:
             return text_of(f"see.{self.lesson}", **self._values)
         return text_of("fit.see", card=self.card)
 
     def brief(self, in_bytes: bool) -> str:
-        """Legend of the marks, where bars are bytes or images."""
+        """Return the legend of the marks, for bars of bytes or of images."""
         dashed = [
             case_row.technique.beside for case_row in self.rows.values() if self.outline(case_row)
         ]
@@ -356,16 +357,17 @@ class CourseCase:
         return " ".join(text_of(f"note.{key}", name=name) for key, shown in marks.items() if shown)
 
     def outline(self, case_row: CaseRow) -> int | None:
-        """The bytes that a row is compared with, where they are more than its own. Those of what
-        is never freed stand beside lesson 02 alone in its own picture."""
-        beside = case_row.technique.beside
-        if not beside or (beside == "01" and self.lesson != "02"):
+        """Return the bytes that a row is compared with, if they are more than its own; None
+        otherwise. The row in which nothing is freed is compared with lesson 02 alone, in its own
+        picture."""
+        compared = case_row.technique.beside
+        if not compared or (compared == "01" and self.lesson != "02"):
             return None
-        return row(beside).peak if row(beside).peak > case_row.peak else None
+        return row(compared).peak if row(compared).peak > case_row.peak else None
 
     @property
     def notes(self) -> list[str]:
-        """Notes on the plan and on the card whose time is told."""
+        """Notes on the plan and on the card whose time is given."""
         lines = [text_of("note.step", images=IMAGES, machine=hardware.find(MACHINE).title)]
         lines += [text_of("note.chain")] if "08" in self.rows else []
         if "09" in self.rows:
@@ -374,7 +376,7 @@ class CourseCase:
 
     @property
     def fit_title(self) -> str:
-        """Finding asked the other way: how many images fit."""
+        """Finding of the lesson's own row in images that fit."""
         if not self.own:
             return self.title
         values = {"images": f"{self.own.fits(self.card):,}", "card": self.card}
@@ -402,7 +404,7 @@ class CourseCase:
     # -- cells
 
     def facts(self, case_row: CaseRow) -> list[str]:
-        """A row in sentences, with whole bytes."""
+        """Return a row in sentences, with exact bytes."""
         values = {"name": case_row.name, "bytes": bytes_of(case_row.peak), "card": self.card,
                   "cards": self.cards(case_row.peak), "call": case_row.technique.call,
                   "images": f"{case_row.fits(self.card):,}", "result": case_row.result,
@@ -413,11 +415,11 @@ class CourseCase:
         return [*lines, text_of("row.other" if other else "row.fits", **values)]
 
     def slices(self, case_row: CaseRow) -> list[str]:
-        """The slices of a row at its peak: ``'feature maps 21,477,146,116 B'``."""
+        """Return the bytes by role of a row at its peak: ``'feature maps 21,477,146,116 B'``."""
         return [f"{part.label} {units.exact(nbytes)}" for part, nbytes in case_row.parts.items()]
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """Heads and cells: a row for each that is drawn."""
+        """Return the heads and cells of a table with a line for each row that is drawn."""
         keys = ("technique", "lesson", "bytes", "fits", "time", "result")
         heads = [text_of(f"table.{key}") for key in keys]
         rows = [
@@ -428,8 +430,8 @@ class CourseCase:
         return heads, rows
 
     def stack(self, most: int) -> Iterator[tuple[list[str], list[list[str]]]]:
-        """Heads and cells: a row for each slice, with its whole bytes at the peak of each row that
-        is drawn, at most so many of them beside each other."""
+        """Yield tables of the bytes by role at the peak, a column for each row that is drawn, at
+        most ``most`` columns in one table."""
         drawn = list(self.rows.values())
         parts = [part for part in STACK if any(part in drawn_row.parts for drawn_row in drawn)]
         for first in range(0, len(drawn), most):
@@ -444,8 +446,8 @@ class CourseCase:
 
 @dataclass(frozen=True)
 class SmallRun:
-    """A technique on the small step: planned and measured bytes, the largest residual, and
-    whether loss and parameters are those of the plain step bit for bit."""
+    """A technique run on the small step: planned and measured peak bytes, the largest residual, and
+    whether the parameters are those of the plain step bit for bit (``same``)."""
 
     lesson: str
     planned: int
@@ -456,18 +458,18 @@ class SmallRun:
 
 @dataclass(frozen=True)
 class SmallRuns:
-    """Bytes that the same techniques used where they ran."""
+    """Runs of techniques on the small step."""
 
     network: str
     runs: tuple[SmallRun, ...]
 
     @property
     def held(self) -> bool:
-        """Whether all used what was planned."""
+        """True if every run used exactly the planned bytes."""
         return all(not small.residual and small.planned == small.measured for small in self.runs)
 
     def lines(self) -> list[str]:
-        """A sentence, and a line for each."""
+        """Return a sentence on all runs, and a line for each."""
         key = "held" if self.held else "missed"
         head = text_of(f"small.{key}", network=self.network, pixels=PIXELS, images=FEW)
         return [head, *(_line(small) for small in self.runs)]
@@ -481,7 +483,8 @@ def _line(small_run: SmallRun) -> str:
 
 
 def measured(lessons: tuple[str, ...]) -> SmallRuns:
-    """Run the techniques of some lessons on a small ResNet, and compare with their plans.
+    """Run the techniques of some lessons on a small ResNet, and compare their bytes with their
+    plans.
 
     Raises:
         DoesNotFitError: 250 MB are not free.
@@ -516,7 +519,8 @@ def _results(done: Run) -> tuple[bytes, ...]:
 
 
 class OneCase(View[CourseCase]):
-    """ResNet-50, 256 images, on one card: what each lesson's technique takes of it, alone.
+    """Picture of the running case: the bytes of ResNet-50 with 256 images under each lesson's
+    technique alone, beside one card.
 
     ``view.rows`` has the exact figures; ``view.measure()`` runs the same techniques on a network
     that is small enough for a lesson.
@@ -611,7 +615,7 @@ case = maker(OneCase)
 
 
 def answered() -> frozenset[str]:
-    """The lessons whose predictions the learner has answered, by the file of progress."""
+    """Return the lessons whose predictions the learner has answered, by the progress file."""
     if progress.file() is None:
         return frozenset()
     cards: dict[str, list[str]] = {}
@@ -622,7 +626,7 @@ def answered() -> frozenset[str]:
 
 
 def _told(course_case: CourseCase) -> list[str]:
-    """Every row in words: what is drawn with whole bytes, and why another one is not."""
+    """Return every row in words: the facts of a drawn row, or the reason why a row is not drawn."""
     lines = []
     for lesson in course_case.lessons:
         if (row := course_case.rows.get(lesson)) is None:
@@ -636,7 +640,7 @@ def _told(course_case: CourseCase) -> list[str]:
 
 
 def _tables(course_case: CourseCase, most: int, drawn: bool) -> Iterator[Table]:
-    """Every number: of each row, and of the slices at its peak."""
+    """Yield the tables of all numbers: of the rows, and of the bytes by role at their peaks."""
     heads, cells = course_case.table()
     if cells:
         yield Table(heads, cells, "<<>>><", drawn=drawn, gap=8)
@@ -649,7 +653,7 @@ def _tables(course_case: CourseCase, most: int, drawn: bool) -> Iterator[Table]:
 
 @dataclass(frozen=True)
 class CaseBars:
-    """The rows as bars, in bytes or in images; one x of the chart is a byte, or an image."""
+    """Chart of the rows as bars, in bytes or in images; one unit of x is a byte, or an image."""
 
     course_case: CourseCase
     show: str
@@ -657,12 +661,13 @@ class CaseBars:
 
     @property
     def wide(self) -> bool:
-        """Whether there is room for time and result."""
+        """True if there is room for time and result."""
         return self.width >= NARROW
 
     @cached_property
     def last(self) -> float:
-        """The end of the axis: the largest card has room, so that it is the same for all."""
+        """End of the axis: in bytes, room for the largest card, so that it is the same for all
+        cards."""
         if self.show == BYTES:
             return 1.01 * max(CARDS) * units.DECIMAL["GB"]
         most = max(
@@ -672,16 +677,16 @@ class CaseBars:
 
     @cached_property
     def pixel(self) -> float:
-        """Bytes or images of one pixel."""
+        """Bytes or images per pixel."""
         return self.last / (self.width - NAMES - (SIDE if self.wide else EDGE))
 
     @property
     def mark(self) -> float:
-        """Place of the line: the card, or the images of the paper."""
+        """Position of the line across all rows: the card's bytes, or the images of the paper."""
         return self.course_case.budget if self.show == BYTES else IMAGES
 
     def chart(self) -> Chart:
-        """All of it."""
+        """Return the whole chart."""
         count = len(self.course_case.lessons)
         marks = [*self._ground(count), *self._heads(), *self._rows(), *self._line(count)]
         return Chart(Scale(0, self.last), Scale(count, 0), marks, PITCH * count, left=NAMES,
@@ -690,7 +695,7 @@ class CaseBars:
     # -- what stands behind
 
     def _ground(self, count: int) -> Iterator[Mark]:
-        """The card as a column, and the further cards."""
+        """Yield the background: the card as a column, and a line for each further card."""
         if self.show == BYTES:
             yield Rect(0, self.mark, 0, count, FAINT, edge=0)
         step = int(self.mark) if self.show == BYTES else over(int(self.last))[1]
@@ -698,7 +703,7 @@ class CaseBars:
             yield Rule(x=at, look="grid")
 
     def _line(self, count: int) -> Iterator[Mark]:
-        """The line over the rows, and the frame of the own row."""
+        """Yield the lines over the rows, and the frame of the lesson's own row."""
         yield Rule(x=0, look="pole")
         yield Rule(x=self.mark, look="limit", above=4, crossed=True)
         if self.course_case.own is not None:
@@ -709,13 +714,13 @@ class CaseBars:
 
     def _heads(self) -> Iterator[Mark]:
         in_bytes = self.show == BYTES
-        said = (
+        heading = (
             text_of("card", card=self.course_case.card)
             if in_bytes
             else text_of("paper", images=IMAGES)
         )
         anchor, dx = ("end", 1) if in_bytes or self.mark > self.last / 2 else ("start", -1)
-        yield ChartText(self.mark, 0, said, 12, anchor, dx=dx, dy=-9, bold=True)
+        yield ChartText(self.mark, 0, heading, 12, anchor, dx=dx, dy=-9, bold=True)
         if self.wide and self.course_case.rows:
             yield ChartText(self.last, 0, text_of("table.time"), 12, dx=TIMES, dy=-9, bold=True)
             yield ChartText(
@@ -743,16 +748,17 @@ class CaseBars:
                    bold=bold, dim=row is None)  # fmt: skip
 
     def _missing(self, at: int, lesson: str) -> Iterator[Mark]:
-        """A dotted line in the place of a bar, and where it will be drawn."""
+        """Yield a dotted line in the place of a row that is not drawn, and the lesson that will
+        draw it."""
         end, start = self._stub
-        said = self.course_case.place(lesson)
+        reason = self.course_case.place(lesson)
         yield Line([(0, at + 0.5), (end, at + 0.5)], "before thin")
-        yield ChartText(start, at + 0.5, said, 12, dx=10, dy=4, dim=True, chip=True)
+        yield ChartText(start, at + 0.5, reason, 12, dx=10, dy=4, dim=True, chip=True)
 
     @cached_property
     def _stub(self) -> tuple[float, float]:
-        """Ends of the dotted lines, and starts of the texts: behind them, or on them where
-        there is no room."""
+        """End of the dotted lines, and start of their texts: behind the lines, or on them if there
+        is no room."""
         first = CARDS[0] * units.DECIMAL["GB"]
         near = self.show == FITS or self.course_case.budget <= 2 * first
         end = self.mark if near else first
@@ -765,22 +771,23 @@ class CaseBars:
         return end, end if end + (wide + 12) * self.pixel <= self.last else 0
 
     def _target(self, at: int, row: CaseRow) -> Mark:
-        """Target that says a row on hover and focus, from edge to edge of the page."""
+        """Return the target that describes a row on hover and focus, as wide as the page."""
         more = [*self.course_case.facts(row)[1:], *self.course_case.slices(row)]
         fact = Fact(f"{row.name}: {bytes_of(row.peak)}", more="; ".join(more))
         left, right = -NAMES * self.pixel, (self.width - NAMES) * self.pixel
         return Rect(left, right, at, at + 1, "target", fact=fact)
 
     def _bar(self, at: int, row: CaseRow) -> Iterator[Mark]:
-        """Its slices, or its images; and dashed what it is compared with."""
+        """Yield the bar of a row, by role or in images, and a dashed outline of the row it is
+        compared with."""
         if self.show == FITS:
             look = OWN if row is self.course_case.own else PLANNED
             yield Rect(0, row.fits(self.course_case.card), at, at + 1, look, thick=BAR)
             return
         start = 0
         for part, nbytes in row.parts.items():
-            kept = nbytes - row.again if part == MAPS else nbytes
-            for size, look in ((kept, paint(part)), (nbytes - kept, MADE)):
+            plain_bytes = nbytes - row.again if part == MAPS else nbytes
+            for size, look in ((plain_bytes, paint(part)), (nbytes - plain_bytes, MADE)):
                 if size:
                     yield Rect(start, start + size, at, at + 1, look, thick=BAR)
                 start += size
@@ -789,14 +796,15 @@ class CaseBars:
             yield Rect(row.peak, outline, at, at + 1, "before", thick=BAR)
 
     def key(self) -> Iterator[tuple[Paint, str]]:
-        """The roles whose slices can be seen."""
+        """Yield the colours and names of the roles that are wide enough to be seen."""
         rows = self.course_case.rows.values() if self.show == BYTES else ()
         for part in dict.fromkeys(part for row in rows for part in row.parts):
             if any(row.parts.get(part, 0) >= self.pixel for row in rows):
                 yield paint(part), part.label
 
     def _inside(self, at: int, part: StackPart, start: int, end: int) -> Iterator[Mark]:
-        """The name of a slice, beside the line of the card, where it has room."""
+        """Yield the name of a role inside its slice, clear of the line of the card, if there is
+        room."""
         room = texts.width(part.label, 12) + 12
         sides = ((start, min(end, self.mark)), (max(start, self.mark), end))
         for left, right in sorted(sides, key=lambda side: side[0] - side[1])[:1]:
@@ -806,19 +814,21 @@ class CaseBars:
                 )
 
     def _value(self, at: int, row: CaseRow) -> Mark:
-        """Its bytes or images, right of the bar, across neither the line nor an outline."""
+        """Return the bytes or images of a row as text right of its bar, clear of lines and
+        outlines."""
         in_bytes, fits = self.show == BYTES, row.fits(self.course_case.card)
         size = 16 if row is self.course_case.own else 13
-        said, end = (three_digits(row.peak), row.peak) if in_bytes else (f"{fits:,}", fits)
+        text, end = (three_digits(row.peak), row.peak) if in_bytes else (f"{fits:,}", fits)
         outline = self.course_case.outline(row) if in_bytes else None
         edges = [edge for edge in (self.mark, outline) if edge and edge > end]
-        room = (texts.width(said, size, True) + 14) * self.pixel
+        room = (texts.width(text, size, True) + 14) * self.pixel
         clear = [x for x in (end, *sorted(edges)) if not any(x < edge < x + room for edge in edges)]
-        return ChartText(clear[0], at + 0.5, said, size, dx=8, dy=0.36 * size, bold=True,
+        return ChartText(clear[0], at + 0.5, text, size, dx=8, dy=0.36 * size, bold=True,
                     chip=True)  # fmt: skip
 
     def _price(self, at: int, row: CaseRow) -> Iterator[Mark]:
-        """Its time beside that of plain, and its result; the figure for the own row."""
+        """Yield the time of a row beside that of the plain step, and its result; only the lesson's
+        own row has its time in digits."""
         own, first = row is self.course_case.own, self.last + TIMES * self.pixel
         if row.time:
             end = first + PLAIN * self.pixel

@@ -1,4 +1,4 @@
-"""Exercises as widgets: hints and a solution, when they are asked for."""
+"""Widgets of exercises: the task, with hints and a solution on demand."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from memlab.strings import gettext as _
 
 
 class ExerciseCard(Widget):
-    """A task with hints, each more direct than the last, and a solution, when they are asked for.
-
-    What was asked for stays below the task.
-    """
+    """Widget of an exercise: its task, with hints, each more direct than the last, and a solution
+    on demand. Hints and solution stay below the task."""
 
     name = "exercise"
     classes = "memlab-card"
@@ -32,7 +30,7 @@ class ExerciseCard(Widget):
         return lead, self.exercise.marked_text().removeprefix(lead).strip()
 
     def controls(self) -> list[Control]:
-        """A hint as long as there is another one, and the solution."""
+        """Return the buttons: a hint while there is a further one, and the solution."""
         labels = {"solution": strings.get("card.control.solution")}
         degree = self.exercise.degree + 1
         if degree <= HINTS:
@@ -47,9 +45,9 @@ class ExerciseCard(Widget):
         return "solution"
 
     def draw(self, stored: bool) -> Picture:
-        """No picture: what was asked for, here or in a cell; code keeps its lines."""
-        given = [note.text() for note in self.exercise.given]
-        lines = tuple(Paragraph(text, code="\n" in text) for text in given)
+        """Return the notes that were shown so far, without a picture; code keeps its lines."""
+        notes = [note.text() for note in self.exercise.given]
+        lines = tuple(Paragraph(text, code="\n" in text) for text in notes)
         return Picture(svg="", text=self.exercise.text(), lines=lines)
 
     def on_event(self, name: str, value: Any, dragging: bool) -> None:
@@ -61,10 +59,17 @@ class ExerciseCard(Widget):
 
 
 def exercise_card(exercise: Exercise) -> ExerciseCard:
-    """The widget of an exercise: the same one wherever it is shown.
+    """Return the widget of an exercise, the same one at each call.
+
+    Args:
+        exercise: the exercise, from ``lesson.exercise``.
 
     Raises:
-        InputError: no exercise.
+        InputError: ``exercise`` is no exercise.
+
+    >>> from memlab import lesson, views
+    >>> views.exercise_card(lesson.exercise("02.largest_batch")).name
+    'exercise'
     """
     if not isinstance(exercise, Exercise):
         raise InputError(

@@ -1,10 +1,13 @@
-"""Parts of a lesson: questions with a guess first, exercises, hints, progress.
+"""Tools of a lesson: questions to answer before the truth is shown, exercises, hints, progress.
 
->>> from memlab import lesson
->>> halve = lesson.predict("02.halve")
->>> halve.guess(2, because="everything halves").revise("1.2").reveal()
->>> exercise = lesson.exercise("02.largest_batch")
->>> exercise.check(largest_batch)
+Example::
+
+    from memlab import lesson
+
+    halve = lesson.predict("02.halve")
+    halve.guess(2, because="everything halves").revise("1.2").reveal()
+    exercise = lesson.exercise("02.largest_batch")
+    exercise.check(largest_batch)
 """
 
 from __future__ import annotations
@@ -35,31 +38,62 @@ __all__ = [
 
 
 def predict(name: str) -> Card:
-    """The prediction card of that name, ``"02.halve"``: lesson, then question.
+    """Return the prediction card of that name, the same object at each call.
 
-    It is the same card each time: a cell that runs again keeps the guess, and a new kernel finds
-    it in the learner's progress.
+    A cell that runs again keeps the guess, and a new kernel finds it in the learner's progress
+    file.
+
+    Args:
+        name: the lesson, a point, and the name of the question: ``"02.halve"``.
+
+    Returns:
+        The card; a notebook shows it as a widget with the question.
 
     Raises:
-        InputError: there is none.
+        InputError: there is no question of that name, or it is no prediction.
+
+    >>> from memlab import lesson
+    >>> lesson.predict("02.halve").name
+    'halve'
     """
     return _card(Purpose.PREDICT, name)
 
 
 def recall(name: str) -> Card:
-    """A question about an earlier lesson, ``"07.maps"``: the same card each time.
+    """Return the card of a question about an earlier lesson, the same object at each call.
+
+    Args:
+        name: the lesson, a point, and the name of the question: ``"02.reads"``.
+
+    Returns:
+        The card; a notebook shows it as a widget with the question.
 
     Raises:
-        InputError: there is none.
+        InputError: there is no question of that name, or it is of another kind.
+
+    >>> from memlab import lesson
+    >>> lesson.recall("02.reads").name
+    'reads'
     """
     return _card(Purpose.RECALL, name)
 
 
 def change(name: str) -> Card:
-    """The question about a change that a learner makes, ``"02.twice"``: the same card each time.
+    """Return the card of a question about a change that the learner makes, the same object at each
+    call.
+
+    Args:
+        name: the lesson, a point, and the name of the question: ``"02.twice"``.
+
+    Returns:
+        The card; a notebook shows it as a widget with the question.
 
     Raises:
-        InputError: there is none.
+        InputError: there is no question of that name, or it is of another kind.
+
+    >>> from memlab import lesson
+    >>> lesson.change("02.twice").name
+    'twice'
     """
     return _card(Purpose.CHANGE, name)
 

@@ -1,7 +1,9 @@
-"""Arrays that a function finds again at its next call: a measured call takes them too.
+"""Bytes of arrays that a learner's function keeps from call to call, to be added to its measured
+peak.
 
-They stand in the variables that its code names, in closures, defaults and attributes, in what
-these hold, and in the functions that it calls. What is found in another way is not seen.
+A function keeps an array in the variables that its code names, in closures, defaults and
+attributes, in the containers that these hold, and in the functions that it calls. An array that is
+reached in any other way is not counted.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import numpy as np
 from memlab.lesson.guarded_call import PACKAGE
 
 MOST = 10**5
-"""Values that are looked at."""
+"""Most objects that are searched."""
 NAMING = {"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "IMPORT_NAME"}
 INSTALLED = (PACKAGE, *(sysconfig.get_paths()[name] for name in ("purelib", "platlib")))
 LIBRARIES = (*INSTALLED, sysconfig.get_paths()["stdlib"])
@@ -30,15 +32,19 @@ LIBRARIES = (*INSTALLED, sysconfig.get_paths()["stdlib"])
 
 @dataclass(frozen=True)
 class KeptBytes:
-    """The bytes of arrays that a function keeps from call to call, and whether it keeps a thread
-    that can work for it."""
+    """Bytes of the arrays that a function keeps from call to call (``nbytes``), and whether it
+    keeps a thread or an executor that can work for it (``threads``)."""
 
     nbytes: int
     threads: bool
 
 
 def kept_by(function: Callable[..., Any]) -> KeptBytes:
-    """Arrays that a function keeps; each once, whole where it keeps a part."""
+    """Return the bytes of the arrays that a function keeps from call to call.
+
+    Each array counts once; where the function keeps a view, the array that owns the memory counts
+    in full.
+    """
     owners, threads = dict[int, Any](), False
     for value in _reached(function):
         if isinstance(value, np.ndarray):
@@ -49,14 +55,16 @@ def kept_by(function: Callable[..., Any]) -> KeptBytes:
 
 
 def _owner(array: Any) -> Any:
-    """The array that has the memory of a view."""
+    """Return the array that owns the memory of a view; an array that is no view is its own
+    owner."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
 
 
 def _reached(function: Callable[..., Any]) -> Iterator[Any]:
-    """Everything that a function gets at, once, without what belongs to a library."""
+    """Yield every object that a function can reach, once each, up to ``MOST`` objects; objects of
+    libraries, and what only they hold, are left out."""
     seen: dict[int, Any] = {}
     left: list[Any] = [function]
     while left and len(seen) < MOST:
@@ -72,8 +80,9 @@ def _reached(function: Callable[..., Any]) -> Iterator[Any]:
 
 
 def _of_library(value: Any) -> bool:
-    """A module, a function or class of a library, or a value of an installed one's class: what
-    Python's own classes hold is the learner's."""
+    """True for a module, for a function or class of a library, and for an instance of a class that
+    an installed package defines. Instances of Python's own classes may hold the learner's
+    values: False."""
     if isinstance(value, ModuleType):
         return True
     if isinstance(value, FunctionType):
@@ -84,12 +93,14 @@ def _of_library(value: Any) -> bool:
 
 
 def _home(kind: type) -> str:
-    """The file that a class stands in; empty for one of a notebook, or written in C."""
+    """Path of the file that defines a class; empty for a class of a notebook, or one written in
+    C."""
     return str(getattr(sys.modules.get(kind.__module__), "__file__", None) or "")
 
 
 def _of_function(function: FunctionType) -> Iterator[Any]:
-    """Objects that its code names, and that it carries with it."""
+    """Yield the objects that a function carries (closure, defaults, attributes), and the global
+    variables and modules that its code names."""
     yield from (function.__closure__, function.__defaults__, function.__kwdefaults__)
     yield vars(function)
     names = set(_named(function.__code__))
@@ -103,7 +114,8 @@ def _of_function(function: FunctionType) -> Iterator[Any]:
 
 
 def _of_module(module: ModuleType, names: set[str], seen: set[int]) -> Iterator[Any]:
-    """Attributes of a module that the code may name, as in ``np.place``."""
+    """Yield the attributes of a module whose names occur in the code, as in ``np.place``;
+    submodules are searched too."""
     for name in names & vars(module).keys():
         value = vars(module)[name]
         if not isinstance(value, ModuleType):
@@ -114,7 +126,7 @@ def _of_module(module: ModuleType, names: set[str], seen: set[int]) -> Iterator[
 
 
 def _named(code: CodeType) -> Iterator[str]:
-    """The variables outside of a function that its code names."""
+    """Yield the names of the global variables and modules that the code of a function uses."""
     for code_type in _codes(code):
         for line in dis.get_instructions(code_type):
             if line.opname in NAMING:
@@ -122,7 +134,7 @@ def _named(code: CodeType) -> Iterator[str]:
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    """The code of a function, and of the functions inside it."""
+    """Yield the code object of a function, then those of the functions defined inside it."""
     yield code
     for value in code.co_consts:
         if isinstance(value, CodeType):

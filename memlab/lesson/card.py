@@ -1,4 +1,5 @@
-"""A card: a locked guess, what may have gone wrong, one revision, then the truth beside both."""
+"""A prediction card: a locked guess, its diagnosis, one revision, then the true answer beside
+both."""
 
 from __future__ import annotations
 
@@ -15,17 +16,22 @@ from memlab.strings import gettext as _
 
 Function = TypeVar("Function", bound=Callable[[], Any])
 LONGEST_REASON = 400
-"""Characters of a reason: a few sentences."""
+"""Most characters of a reason: a few sentences."""
 
 
 class Card:
-    """A question, and what has been guessed. It prints as text and is shown as a widget.
+    """A question of a lesson and the learner's answers to it. It prints as text; a notebook shows a
+    widget.
 
-    ``guess`` locks and judges: what is right is revealed at once, what is wrong is diagnosed, and
-    may be changed once with ``revise``. ``reveal`` shows the answer, ``retry`` asks again on new
-    numbers, ``skip`` goes on without a guess. ``rounds`` are the askings so far, the last one of
-    now. ``pressing`` is true while a button calls, and not a cell. With ``kept``, an answer as
-    ``progress`` has it, the card is as it was before the kernel began, once it is shown.
+    ``guess`` locks a guess and judges it: a right one is revealed at once, a wrong one is diagnosed
+    and may be changed once with ``revise``. ``reveal`` shows the answer, ``retry`` asks again on
+    new numbers, ``skip`` goes on without a guess.
+
+    ``topic`` is the question, and ``rounds`` are its attempts so far, the current one last.
+    ``follows`` holds the functions that run below the card once it is revealed, by name.
+    ``pressing`` is True while a button of the widget, not a cell, calls a method. With ``kept``, an
+    answer that ``progress`` read from the learner's file, the card returns to its earlier state
+    once it is shown.
     """
 
     def __init__(self, topic: Question, kept: Mapping[str, Any] | None = None) -> None:
@@ -37,42 +43,53 @@ class Card:
 
     @property
     def name(self) -> str:
-        """Its name in the lesson, which is the variable that holds it: ``"halve"``."""
+        """Name of the question within its lesson, which is the variable that holds the card:
+        ``"halve"``."""
         return self.topic.name.partition(".")[2]
 
     @property
     def now(self) -> Attempt:
-        """The asking of now."""
+        """The current attempt: the last one of ``rounds``."""
         return self.rounds[-1]
 
     @property
     def revealed(self) -> bool:
-        """Whether the first question has been answered and its finding shown."""
+        """True once the answer to the first attempt is shown."""
         return self.rounds[0].revealed
 
     @property
     def bytes(self) -> int | None:
-        """The first guess in bytes, for a chart; None where there is none."""
+        """First guess in bytes, for a chart; None without a guess, or where the question asks for
+        no amount."""
         first = self.rounds[0].guess
         known = self.topic.kind is AnswerKind.AMOUNT and isinstance(first, Guess)
         return round(first.value) if known and isinstance(first, Guess) else None
 
     @property
     def option(self) -> str | None:
-        """The first guess as the name of an option, for a chart; None where there is none."""
+        """First guess as the name of an option, for a chart; None without one."""
         first = self.rounds[0].guess
         return first if isinstance(first, str) else None
 
     # -- what a learner does ------------------------------------------------------------------
 
     def guess(self, given: object, because: str = "") -> Card:
-        """Lock a guess: an amount ``"6.4 MB"``, a ratio ``9`` or the name of an option; a
-        prediction may have a reason. Then find the truth out by planning and running, and judge.
-        A cell that runs again changes nothing, also after new numbers were asked, or after the
-        kernel was restarted.
+        """Lock a guess, find the true answer by planning and running a step, and judge the guess.
+
+        A cell that runs again changes nothing, also after ``retry`` and after the kernel was
+        restarted.
+
+        Args:
+            given: an amount of memory (``"6.4 MB"``), a ratio (``9``) or the name of an option, as
+                the question asks.
+            because: the reason for the guess, at most 400 characters; only a prediction takes one.
+
+        Returns:
+            The card itself, so that calls can be chained.
 
         Raises:
-            InputError: it is no guess at this question, or there is a locked one already.
+            InputError: ``given`` is no answer of the kind that is asked for, or another guess is
+                locked already.
             DoesNotFitError: the run needs more memory than is free; the guess stays locked.
         """
         read, reason = self._read(given), self._reason(because)
@@ -89,11 +106,17 @@ class Card:
         return self
 
     def revise(self, given: object) -> Card:
-        """Change a wrong guess, once; then the answer is shown.
+        """Change a wrong guess, once, then show the answer.
+
+        Args:
+            given: the new guess, in any form that ``guess`` takes.
+
+        Returns:
+            The card itself.
 
         Raises:
-            InputError: it is no guess at this question, nothing has been diagnosed, or there is a
-                revision already.
+            InputError: ``given`` is no answer of the kind that is asked for, or equals the guess;
+                nothing was diagnosed yet; or there is a revision already.
         """
         read = self._read(given)
         free = self.recall().now.state == "diagnosed"
@@ -113,16 +136,16 @@ class Card:
         return self
 
     def skip(self) -> Card:
-        """Go on without a guess; ``reveal`` then shows the truth alone."""
+        """Go on without a guess and return the card; ``reveal`` then shows the answer alone."""
         if self.now.open and not self._ran("skipped", True):
             self._become(replace(self.now, skipped=True))
         return self
 
     def reveal(self) -> Card:
-        """Show the answer beside the guess.
+        """Show the answer beside the guess, and return the card.
 
         Raises:
-            InputError: nothing has been guessed yet.
+            InputError: nothing has been guessed, and the question is not skipped.
             DoesNotFitError: the run needs more memory than is free; the guess stays locked.
         """
         self.recall()
@@ -133,10 +156,12 @@ class Card:
         return self
 
     def retry(self) -> Card:
-        """Ask the same on new numbers, which differ from learner to learner.
+        """Ask the same question on new numbers, which differ from learner to learner; return the
+        card.
 
         Raises:
-            InputError: the answer on the last numbers is not shown yet, or there are no others.
+            InputError: the answer on the current numbers is not shown yet, or the question has no
+                other numbers.
         """
         if not self.recall().now.revealed:
             raise InputError(sentences.not_now(self.now))
@@ -150,7 +175,8 @@ class Card:
         return self
 
     def recall(self) -> Card:
-        """Find the truth again of what progress has as answered, and show what was shown before.
+        """Restore an attempt that was answered before the kernel began: find its true answer again,
+        and reveal it if it was revealed then. Return the card.
 
         Raises:
             DoesNotFitError: the run needs more memory than is free; ``reveal`` tries again.
@@ -162,11 +188,19 @@ class Card:
         return self
 
     def then(self, function: Function) -> Function:
-        """Decorate what is to run, and be shown, below the card once it is revealed. A function of
-        the same name takes the place of the one before: a cell may run again.
+        """Register a function that runs, and whose result is shown, below the card once it is
+        revealed; a decorator.
+
+        A function replaces an earlier one of the same name, so that a cell may run again.
+
+        Args:
+            function: a function that takes no argument.
+
+        Returns:
+            The function itself.
 
         Raises:
-            InputError: it cannot be called without an argument.
+            InputError: ``function`` cannot be called.
         """
         if not callable(function):
             raise InputError(_("then takes a function, got {given}; write @card.then above a def.",
@@ -176,12 +210,13 @@ class Card:
 
     # -- for views ----------------------------------------------------------------------------
 
-    def watch(self, told: Callable[[], None]) -> None:
-        """Call ``told`` after every change."""
-        self._watching.append(told)
+    def watch(self, listener: Callable[[], None]) -> None:
+        """Call a function, without arguments, after every change of the card."""
+        self._watching.append(listener)
 
     def text(self) -> str:
-        """The question, and what is known about it by now."""
+        """Return the card as text: the question, and the part of the answer that is shown so
+        far."""
         return sentences.card(self.rounds)
 
     def __str__(self) -> str:
@@ -190,7 +225,8 @@ class Card:
     __repr__ = __str__
 
     def _read(self, given: object) -> Answer:
-        """A guess; an option may also be named by its text."""
+        """Return the answer that was typed or chosen; an option may be given by its name or by its
+        text."""
         named = {_plain(sentences.option(self.now, name)): name for name in self.topic.options}
         named |= {_plain(name): name for name in self.topic.options}
         meant = named.get(_plain(given)) if isinstance(given, str) else None
@@ -205,8 +241,13 @@ class Card:
         return reason
 
     def _ran(self, what: str, value: object, free: bool = True) -> bool:
-        """Whether a cell runs again that did this in an asking before: it is the same cell, or a
-        button has asked since, or it is not free to be done."""
+        """True if a cell that runs again did this in an earlier attempt, so that it must change
+        nothing.
+
+        An earlier attempt has the same ``value`` in its field ``what``; and the cell is known from
+        that attempt, or a button began the current one, or the action is not ``free`` (allowed)
+        now.
+        """
         before = [turn for turn in self.rounds[:-1] if _same(getattr(turn, what), value)]
         cell = notebook_cells.running()
         known = cell is not None and any(cell.name in turn.cells for turn in before)
@@ -214,7 +255,7 @@ class Card:
         return bool(before) and again and not self.pressing
 
     def _judge(self) -> None:
-        """Find the truth; a right guess needs no second step."""
+        """Find the true answer; reveal it if the guess is right, otherwise show the diagnosis."""
         if self.now.truth is not None:
             return
         try:
@@ -237,7 +278,8 @@ class Card:
         self._become(replace(turn, revealed=True))
 
     def _find(self) -> None:
-        """The truth of now, once; what was guessed is kept as soon as it can be judged."""
+        """Find the true answer of the current attempt, once, and write the guess to the progress
+        file."""
         if self.now.truth is not None:
             return
         turn = replace(self.now, truth=self.topic.truth(self.now.numbers))
@@ -252,31 +294,33 @@ class Card:
             self._tell()
 
     def _tell(self) -> None:
-        for told in self._watching:
-            told()
+        for listener in self._watching:
+            listener()
 
 
-def _kept_round(topic: Question, kept: Mapping[str, Any]) -> Attempt:
-    """An answer as progress has it; an open question where it is no answer to this one any more."""
+def _kept_round(topic: Question, entry: Mapping[str, Any]) -> Attempt:
+    """Return the attempt that the progress file holds; an open attempt if its texts are no answers
+    to this question any more."""
     try:
         guess, revision = (
             topic.read(typed) if typed else None
-            for typed in (kept["guess"], kept.get("revision", ""))
+            for typed in (entry["guess"], entry.get("revision", ""))
         )
     except InputError:
         return Attempt(topic, topic.first)
-    because, told = kept.get("because", ""), progress.was_shown(kept)
+    because, told = entry.get("because", ""), progress.was_shown(entry)
     return Attempt(topic, topic.first, guess, because, revision, skipped=guess is None,
                  kept=True, told=told)  # fmt: skip
 
 
-def _same(one: object, other: object) -> bool:
-    """Whether two answers are the same, however they are written: 2.5 and 2.50."""
-    if isinstance(one, Guess) and isinstance(other, Guess):
-        return one.value == other.value
-    return one == other
+def _same(answer: object, other: object) -> bool:
+    """True if two answers have the same value, however they are written: 2.5 and 2.50."""
+    if isinstance(answer, Guess) and isinstance(other, Guess):
+        return answer.value == other.value
+    return answer == other
 
 
 def _plain(text: str) -> str:
-    """An option as it is compared: without capitals, spaces at the ends, and its full stop."""
+    """Return the text of an option for comparison: lower case, single spaces, no quotes or full
+    stop at its ends."""
     return " ".join(text.split()).casefold().strip(f"\"' {sentences.STOPS}")

@@ -1,7 +1,8 @@
-"""Questions of cards: a question on some numbers, and the function that computes its truth.
+"""Questions of cards: the numbers they are asked on, and the function that computes the true
+answer.
 
-A topic is one question that can be asked on many numbers. Its truth is a function of the numbers
-that plans or runs a step; no answer is stored anywhere.
+One question can be asked on many numbers. Its truth is a function of the numbers that plans or runs
+a step; no answer is stored anywhere.
 """
 
 from __future__ import annotations
@@ -22,36 +23,39 @@ from memlab.lesson.typed_guess import Guess
 from memlab.strings import gettext as _
 
 Numbers = Mapping[str, Any]
-"""What a question is asked on: a batch, a network, a kernel size."""
+"""Numbers that a question is asked on: a batch, a network, a kernel size."""
 Draw = Callable[[random.Random], Numbers]
 
 
 class AnswerKind(StrEnum):
-    """Kind of the answer to a question: an amount, a factor, a choice and so on."""
+    """Form of the answer that a question takes."""
 
     AMOUNT = "amount"
-    """With a number of bytes and its unit."""
+    """A number of bytes with its unit."""
     TIMES = "times"
-    """With a ratio, on a slider whose scale is logarithmic."""
+    """A ratio, typed or chosen on a slider with given stops."""
     CHOICE = "choice"
-    """With one of several options, of which every wrong one says something about its chooser."""
+    """One of several options, each wrong one with its own diagnosis."""
 
 
 class Purpose(StrEnum):
-    """Purpose of a question. Its value is the name of the function that asks it."""
+    """Purpose of a question. Its value is the name of the function of ``memlab.lesson`` that asks
+    it."""
 
     PREDICT = "predict"
     """An outcome, guessed before it is shown, with a reason."""
     RECALL = "recall"
-    """Something of an earlier lesson."""
+    """A fact of an earlier lesson."""
     CHANGE = "change"
-    """What comes out after a change that the learner makes."""
+    """The result of a change that the learner makes."""
 
 
 class RevealBar(NamedTuple):
-    """A bar of the reveal: where it comes from, its value in bytes or times, what it is.
+    """A bar that is drawn beside the guess once the answer is shown.
 
-    A figure that the question gives has no origin.
+    ``origin`` says how the value was obtained (``"planned"``, ``"measured"``) and is empty for a
+    figure that the question itself gives; ``value`` is in bytes, or a ratio; ``label`` names the
+    bar where there are several.
     """
 
     origin: str
@@ -61,10 +65,11 @@ class RevealBar(NamedTuple):
 
 @dataclass(frozen=True)
 class Truth:
-    """Answer to a question. ``value`` is in bytes, a ratio, or the name of an option.
+    """True answer to a question on some numbers.
 
-    ``figures`` are shown beside the guess; ``causes`` explain wrong guesses; ``seen`` are the
-    values that the sentence of the reveal names.
+    ``value`` is in bytes, a ratio, or the name of an option. ``figures`` are the bars shown beside
+    the guess; ``causes`` are the mistakes that explain wrong guesses; ``seen`` are the values that
+    the sentence of the reveal names.
     """
 
     value: Fraction | str
@@ -75,15 +80,17 @@ class Truth:
 
 @dataclass(frozen=True)
 class Question:
-    """One question, asked first on ``first`` and again on what ``draw`` gives, if anything.
+    """One question of a lesson.
 
-    ``stops`` are what the slider of a ratio stops at, and ``decimals`` how many it is asked to;
-    ``options`` are what may be chosen. ``words`` turns numbers into the values that texts name.
-    ``near`` says that a guess can be close to the truth, or so many times too large: an address
-    cannot. ``counted`` marks a number of things, which is right alone as it is. ``gives`` are
-    phrases and formulas that would give the answer away above the card, and ``shows`` settings of
-    a live view that would. ``seconds`` is about how long the answer and what follows it take on two
-    cores; 0 is less than 2.
+    It is asked on the numbers ``first``, then on those that ``draw`` draws, if it has one.
+    ``truth`` computes the true answer from the numbers. ``options`` are the choices; ``stops`` are
+    the values that the slider of a ratio stops at, and ``decimals`` is the number of decimals asked
+    for. ``words`` turns numbers into the values that texts name. ``near`` is False where a guess
+    cannot be close to the truth, nor some factor too large: an address. ``counted`` marks a number
+    of things, where only the exact number is right. ``gives`` are phrases and formulas that would
+    give the answer away above the card, and ``shows`` settings of a live view that would.
+    ``seconds`` is about the time that the answer and what follows it take on two cores; 0 stands
+    for less than 2.
     """
 
     name: str
@@ -104,8 +111,8 @@ class Question:
 
     @property
     def handle(self) -> str:
-        """Code by which a cell calls its card: ``halve``, or ``lesson.recall("07.maps")`` without a
-        variable."""
+        """Expression by which a cell refers to the card: the variable ``halve`` for a prediction,
+        otherwise ``lesson.recall("07.maps")``."""
         if self.part is Purpose.PREDICT:
             return self.name.partition(".")[2]
         return f'lesson.{self.part}("{self.name}")'
@@ -118,10 +125,14 @@ class Question:
         return DistanceRule.FACTOR if self.kind is AnswerKind.TIMES else DistanceRule.AMOUNT
 
     def read(self, given: object) -> Guess | str:
-        """A guess from what was typed or chosen.
+        """Return the guess that was typed or chosen.
+
+        Args:
+            given: an amount of memory, a ratio or the name of an option, by the ``kind`` of the
+                question.
 
         Raises:
-            InputError: it is no guess of this kind.
+            InputError: ``given`` is no answer of this kind.
         """
         if self.kind is AnswerKind.AMOUNT:
             return guesses.amount(given)
@@ -135,10 +146,14 @@ class Question:
         return given
 
     def again(self, seed: str, used: list[Numbers]) -> Numbers:
-        """New numbers for the same question, not used before where there are others.
+        """Draw new numbers for the same question.
+
+        Args:
+            seed: text that fixes the drawing.
+            used: numbers that were asked before; in up to 100 draws, others are looked for.
 
         Raises:
-            InputError: it is asked on its first numbers only.
+            InputError: the question is asked on its first numbers only.
         """
         if self.draw is None:
             raise InputError(_("{name} has one set of numbers; go on to the next cell.",
@@ -158,7 +173,18 @@ _TOPICS: dict[str, Question] = {}
 def topic(
     name: str, kind: AnswerKind, first: Numbers, draw: Draw | None, **more: Any
 ) -> Callable[[Callable[[Numbers], Truth]], Callable[[Numbers], Truth]]:
-    """Register the function below as the truth of a question ``"02.output"``."""
+    """Register the decorated function as the truth of a question ``"02.output"``.
+
+    Args:
+        name: the lesson, a point, and the name of the question.
+        kind: the form of the answer.
+        first: the numbers that it is asked on first.
+        draw: draws further numbers; None for a question with one set of numbers.
+        more: further fields of ``Question``.
+
+    Raises:
+        ValueError: another module has a question of that name.
+    """
 
     def register(truth: Callable[[Numbers], Truth]) -> Callable[[Numbers], Truth]:
         if name in _TOPICS and _TOPICS[name].truth.__module__ != truth.__module__:
@@ -170,7 +196,7 @@ def topic(
 
 
 def topics() -> dict[str, Question]:
-    """Every question of every lesson, by its name."""
+    """Return every question of every lesson, by its name."""
     from memlab.lesson import content
 
     content.load()
@@ -178,18 +204,18 @@ def topics() -> dict[str, Question]:
 
 
 Answer = Guess | str
-"""What was answered: a number, or the name of an option."""
+"""Answer of a learner: a number, or the name of an option."""
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One asking of a question: its numbers, the guess with its reason, perhaps a revision.
+    """One attempt at a question: its numbers, the guess with its reason, and perhaps a revision.
 
-    ``truth`` is there once a guess is judged; ``revealed`` says that the learner sees it. ``again``
-    marks an asking on new numbers, and ``pressed`` one that a button has begun, or
-    answered. ``cells`` are the names of those that answered, and ``begun`` is the one that asked.
-    ``kept`` is an asking that progress has as answered: the truth is found again when its card is
-    shown, and with ``told`` the learner sees it, as before.
+    ``truth`` is set once the guess is judged; ``revealed`` is True once the learner sees it.
+    ``again`` marks an attempt on new numbers, ``pressed`` one that a button began or answered.
+    ``cells`` are the names of the cells that answered it, and ``begun`` is the cell that asked.
+    ``kept`` marks an attempt that was read from the progress file: its truth is found again when
+    its card is shown, and with ``told`` the learner sees it, as before.
     """
 
     topic: Question
@@ -209,18 +235,20 @@ class Attempt:
 
     @property
     def pending(self) -> bool:
-        """Whether it was answered before, and its truth is yet to be found again."""
+        """True if the attempt was read from the progress file and its truth is yet to be found
+        again."""
         return self.kept and self.truth is None
 
     @cached_property
     def words(self) -> Mapping[str, object]:
-        """The values that its texts name; for some, a network is built."""
+        """Values that the texts of this attempt name, by name; computing them may build a
+        network."""
         return self.topic.words(self.numbers)
 
     @property
     def state(self) -> str:
-        """``open``, ``skipped``, ``locked`` (the truth could not be found), ``diagnosed`` (wrong,
-        and one revision is free) or ``revealed``."""
+        """State of the attempt: ``open``, ``skipped``, ``locked`` (guessed, but the truth could not
+        be found), ``diagnosed`` (wrong, and one revision is allowed) or ``revealed``."""
         if self.revealed:
             return "revealed"
         if self.guess is None:
@@ -229,7 +257,7 @@ class Attempt:
 
     @property
     def open(self) -> bool:
-        """Nothing has been guessed yet, and the question is not skipped."""
+        """True if nothing has been guessed yet and the question is not skipped."""
         return self.state == "open"
 
     @property
@@ -244,12 +272,12 @@ class Attempt:
 
     @property
     def verdict(self) -> GuessVerdict | None:
-        """Verdict on the guess; None until both it and the truth are there."""
+        """Verdict on the guess; None until there are both a guess and the truth."""
         return self._judged(self.guess)
 
     @property
     def second(self) -> GuessVerdict | None:
-        """Verdict on the revision; None until both it and the truth are there."""
+        """Verdict on the revision; None until there are both a revision and the truth."""
         return self._judged(self.revision)
 
     def _judged(self, answer: Answer | None) -> GuessVerdict | None:

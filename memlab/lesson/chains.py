@@ -1,7 +1,10 @@
-"""Chains of layers whose maps have the bytes that are asked for, and what a step holds of them.
+"""Chains of linear layers with feature maps of chosen sizes, and the bytes of maps alive in
+backward.
 
->>> step = memlab.training_step(chains.layers([60_000, 50_000, 40_000]), "sgd")
->>> chains.held(memlab.plan(memlab.recompute(step, "keep", layers=["fc2"])))
+Example::
+
+    step = memlab.training_step(chains.layers([60_000, 50_000, 40_000]), "sgd")
+    chains.held(memlab.plan(memlab.recompute(step, "keep", layers=["fc2"])))
 """
 
 from __future__ import annotations
@@ -22,10 +25,12 @@ ALIKE = 10 * KB
 
 
 def alike(count: int) -> Network:
-    """So many equal layers, each linear with a tanh; the input and each map take 10 kB.
+    """Return a network of ``count`` equal layers, each a linear layer with a tanh.
+
+    At batch 250 the input and each feature map take 10 kB.
 
     Raises:
-        InputError: no whole number of at least 1.
+        InputError: ``count`` is no whole number from 1 to 10,000.
     """
     count = whole_number("layers", count, most=10_000)
     x = network("alike", features=ALIKE // KB, title=f"{count} equal layers")
@@ -35,7 +40,10 @@ def alike(count: int) -> Network:
 
 
 def layers(maps: Sequence[int]) -> Network:
-    """Linear layers ``fc1``, ``fc2``, ... with maps of so many bytes.
+    """Return a network of linear layers ``fc1``, ``fc2``, ... without biases.
+
+    Args:
+        maps: bytes of the output of each layer at batch 250, multiples of 1,000.
 
     Raises:
         InputError: no map, or one that is no multiple of 1,000 B.
@@ -52,8 +60,15 @@ def layers(maps: Sequence[int]) -> Network:
 
 
 def held(ledger: Ledger, batch: int = BATCH, *, source: bool = False) -> int:
-    """The most bytes of maps that are alive in a backward of a layer, with ``source`` those of the
-    input too. What a map takes while it is made again is not in it."""
+    """Return the most bytes of feature maps that are alive in any backward operation of a layer.
+
+    Operations that recompute a map do not count, only those of backward.
+
+    Args:
+        ledger: the planned step.
+        batch: samples per batch.
+        source: True adds the bytes of the network's input.
+    """
     return max(
         sum(
             entry.size.at(batch)

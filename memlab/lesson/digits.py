@@ -1,8 +1,11 @@
-"""Handwritten digits, small networks that learn to read them, and the same digits in the dark.
+"""Handwritten digits, small networks that learn to read them, and dim digits that fp16 cannot
+learn.
 
->>> memlab.train(digits.network(), digits.load(), settings=digits.SETTINGS)
->>> memlab.train(digits.dim_network(), digits.dim(), settings=digits.DIM_SETTINGS)
->>> digits.in_the_dark()["bf16"].errors
+Example::
+
+    memlab.train(digits.network(), digits.load(), settings=digits.SETTINGS)
+    memlab.train(digits.dim_network(), digits.dim(), settings=digits.DIM_SETTINGS)
+    digits.in_the_dark()["bf16"].errors
 """
 
 from __future__ import annotations
@@ -24,20 +27,20 @@ if TYPE_CHECKING:
     from memlab.runtime.training import History
 
 TEST = 360
-"""Of the 1,797 images, those that are kept for the test."""
+"""Number of the 1,797 images that are kept for the test."""
 CLASSES = 10
 DIM = 2.0**-13
-"""By what the dim digits and their targets are multiplied."""
+"""Factor that multiplies the digits and their targets in the dim data."""
 SETTINGS, DIM_SETTINGS = {"rate": 0.02}, {"rate": 0.02 / DIM**2}
-"""Of SGD with momentum, for the digits as they are and for the dim ones."""
+"""Settings of SGD with momentum, for the digits as they are and for the dim ones."""
 
 
 @dataclass(frozen=True)
 class Digits:
-    """Images and their classes, for training and for the test.
+    """Images of handwritten digits and their classes, for training and for the test.
 
-    ``x`` is (1437, 1, 8, 8) and ``x_test`` (360, 1, 8, 8), fp32; ``y`` are classes from 0 to 9,
-    int64, or targets (1437, 10); ``y_test`` are classes.
+    ``x`` is (1437, 1, 8, 8) and ``x_test`` (360, 1, 8, 8), fp32. ``y`` holds classes from 0 to 9
+    (int64), or targets of shape (1437, 10); ``y_test`` holds classes.
     """
 
     x: Column = field(repr=False)
@@ -47,10 +50,14 @@ class Digits:
 
 
 def load(seed: int = 0) -> Digits:
-    """The digits of scikit-learn: 1,797 images of 8x8 in 17 greys from 0 to 1, shuffled.
+    """Return the digits of scikit-learn: 1,797 images of 8x8 pixels in 17 greys from 0 to 1,
+    shuffled.
+
+    Args:
+        seed: seed of the order.
 
     Raises:
-        InputError: scikit-learn is not installed; a seed that is no whole number from 0 on.
+        InputError: scikit-learn is not installed, or the seed is no whole number from 0 on.
     """
     try:
         datasets = import_module("sklearn.datasets")
@@ -69,7 +76,8 @@ def load(seed: int = 0) -> Digits:
 
 
 def network() -> Network:
-    """Two convolutions with batch norm, dropout, then a linear layer: 6,138 parameters."""
+    """Return a network for digits: two convolutions with batch norm, dropout and a linear layer,
+    with 6,138 parameters."""
     x = start("digits", image=(1, 8, 8), title="digits network")
     x = x.conv(16, 3, pad="same", bias=False).batch_norm().relu().max_pool(2)
     x = x.conv(32, 3, pad="same", bias=False).batch_norm().relu().max_pool(2)
@@ -77,16 +85,19 @@ def network() -> Network:
 
 
 def dim(seed: int = 0) -> Digits:
-    """The digits in the dark: images and targets times 2^-13, for a network with squared error.
+    """Return dim digits: images and targets times 2^-13, for a network with squared error.
 
     Times a power of 2, every loss and every gradient of ``dim_network`` in fp32 is the same but for
-    its exponent: with a rate divided by the square of that power, training goes as before. In
-    fp16, images and outputs still have values of their own, but the gradients, 2^-26 times as
-    large, lie below half of fp16's smallest number and nearly all become 0: nothing is learned. A
-    loss scale brings them back.
+    its exponent: with a rate divided by the square of that power, training goes as before. In fp16,
+    images and outputs still have values of their own, but the gradients, 2^-26 times as large, lie
+    below half of fp16's smallest number and nearly all become 0: nothing is learned. A loss scale
+    brings them back.
+
+    Args:
+        seed: seed of the order.
 
     Raises:
-        InputError: scikit-learn is not installed; a seed that is no whole number from 0 on.
+        InputError: scikit-learn is not installed, or the seed is no whole number from 0 on.
     """
     digits = load(seed)
     targets = np.eye(CLASSES, dtype=np.float32)[digits.y]
@@ -95,27 +106,33 @@ def dim(seed: int = 0) -> Digits:
 
 
 def dim_network() -> Network:
-    """Three linear layers without biases, so that an input times 2^-13 gives an output times 2^-13:
-    8,832 parameters."""
+    """Return a network for dim digits: three linear layers without biases, 8,832 parameters.
+    Without a bias, an input times 2^-13 gives an output times 2^-13."""
     x = start("dim_digits", image=(1, 8, 8), title="dim digits network").flatten()
     x = x.linear(64, bias=False).relu().linear(64, bias=False).relu()
     return x.linear(CLASSES, bias=False).squared_error()
 
 
 def in_the_dark(epochs: int = 6) -> dict[str, History]:
-    """Four trainings on the dim digits: in fp32, all in fp16, all in bf16, and in mixed fp16, whose
-    loss is scaled.
+    """Train on the dim digits in four number formats and return the histories by format.
+
+    The formats are ``"fp32"``, ``"fp16"``, ``"bf16"`` and ``"mixed fp16"``, which scales the loss.
+
+    Args:
+        epochs: passes over the training images.
 
     Raises:
-        InputError: scikit-learn is not installed; no whole number of epochs of at least 1.
+        InputError: scikit-learn is not installed, or ``epochs`` is no whole number of at least 1.
     """
     from memlab.runtime.training import train
     from memlab.techniques.precision import precision
 
     modes = {"fp32": "", "fp16": "fp16", "bf16": "bf16", "mixed fp16": "mixed fp16"}
-    ways = {name: partial(precision, mode=mode) if mode else None for name, mode in modes.items()}
+    rewrites = {
+        name: partial(precision, mode=mode) if mode else None for name, mode in modes.items()
+    }
     data, net = dim(), dim_network()
     return {
-        name: train(net, data, rewrite=way, settings=DIM_SETTINGS, epochs=epochs)
-        for name, way in ways.items()
+        name: train(net, data, rewrite=rewrite, settings=DIM_SETTINGS, epochs=epochs)
+        for name, rewrite in rewrites.items()
     }

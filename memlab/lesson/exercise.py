@@ -1,8 +1,9 @@
-"""An exercise in a notebook: its task, a check of the learner's function, hints, one solution.
+"""An exercise in a notebook: its task, a check of the learner's function, hints and one solution.
 
->>> exercise = lesson.exercise("02.largest_batch")
->>> exercise.check(largest_batch)
-Agrees on 60 fresh cases.
+Example::
+
+    exercise = lesson.exercise("02.largest_batch")
+    exercise.check(largest_batch)
 """
 
 from __future__ import annotations
@@ -23,53 +24,56 @@ from memlab.lesson.marked_text import plain
 
 SOLUTIONS = lesson_folders.LESSONS / "solutions"
 HINTS = 3
-"""Degrees of a hint: which of the four questions, the idea, the formula with blanks."""
+"""Number of hints: one of the four subgoals, the idea, the formula with blanks."""
 
 
 @dataclass(frozen=True, repr=False)
 class Note:
-    """A text that a cell shows as it is."""
+    """A text that a notebook cell shows as it is: a hint or a solution."""
 
     said: str
 
     def text(self) -> str:
-        """The text."""
+        """Return the text."""
         return self.said
 
     __str__ = __repr__ = text
 
 
 class Exercise:
-    """A task, and how many hints have been given. Its texts call it ``exercise``, as lessons do."""
+    """A programming task of a lesson, with the number of hints given so far (``degree``) and the
+    notes shown so far (``given``). Its texts call the variable that holds it ``exercise``, as
+    lessons do."""
 
     def __init__(self, task: ExerciseTask) -> None:
         self.task = task
         self.degree = 0
         self.given: list[Note] = []
-        """What was asked for so far: hints, a solution."""
+        """Notes that were shown so far: hints, a solution."""
         self._watching: list[Callable[[], None]] = []
 
-    def watch(self, told: Callable[[], None]) -> None:
-        """Call ``told`` after every hint."""
-        self._watching.append(told)
+    def watch(self, listener: Callable[[], None]) -> None:
+        """Call a function, without arguments, after every hint and after the solution."""
+        self._watching.append(listener)
 
     def _give(self, note: Note) -> Note:
         if note not in self.given:
             self.given.append(note)
-        for told in self._watching:
-            told()
+        for listener in self._watching:
+            listener()
         return note
 
     def show(self) -> Exercise:
-        """Show the task of the exercise, and how to check it; a notebook adds buttons for help."""
+        """Return the exercise itself, which a notebook shows as its task with buttons for help."""
         return self
 
     def text(self) -> str:
-        """The same as a text."""
+        """Return the task as plain text: what the function must do, its call, and how to check
+        it."""
         return plain(self.marked_text())
 
     def marked_text(self) -> str:
-        """The same with the marks of code, for a widget."""
+        """Return the task as text with the marks of code and bold words, for a widget."""
         name = self.task.function
         lines = [
             f"{strings.get('exercise.heading', name=name)} {self._own('task')}",
@@ -81,13 +85,21 @@ class Exercise:
     __str__ = __repr__ = text
 
     def check(self, function: Callable[..., Any], seed: int | None = None) -> Report:
-        """Run the learner's function on fresh cases; the same ones for the same ``seed``.
+        """Run the learner's function on fresh cases and report whether it agrees with the truth.
 
         The function of another exercise of the lesson is checked as that one: a notebook has
-        several, and cells run in any order. It does not see changes to Python, NumPy or memlab.
+        several, and cells run in any order. The function does not see changes to Python, NumPy or
+        memlab.
+
+        Args:
+            function: the learner's function.
+            seed: fixes the cases; without it they differ at each call.
+
+        Returns:
+            A report that prints as text; its ``passed`` is True if the function is right.
 
         Raises:
-            InputError: no function.
+            InputError: ``function`` cannot be called, or the seed is no whole number from 0 on.
         """
         named = f"{self.task.lesson}.{getattr(function, '__name__', '')}"
         task = tasks().get(named, self.task)
@@ -97,16 +109,19 @@ class Exercise:
         return report
 
     def hint(self) -> Note:
-        """A hint, at each call a more direct one: three degrees."""
+        """Return the next of three hints, each more direct than the one before; the third one
+        repeats."""
         last = self.degree == HINTS
         self.degree = min(self.degree + 1, HINTS)
         progress.hinted(self.task.name, self.degree)
         text = plain(self._own(f"hint.{self.degree}"))
-        said = strings.get("exercise.hint", degree=self.degree, text=text)
-        return self._give(Note(f"{said}\n{strings.get('exercise.last_hint')}" if last else said))
+        sentence = strings.get("exercise.hint", degree=self.degree, text=text)
+        return self._give(
+            Note(f"{sentence}\n{strings.get('exercise.last_hint')}" if last else sentence)
+        )
 
     def solution(self) -> Note:
-        """One way to write the function; that it was shown is recorded."""
+        """Return one solution as code; the progress file records that it was shown."""
         code = solution_of(self.task)
         if code is None:
             file = f"{self.task.lesson}_*.ipynb"
@@ -119,12 +134,21 @@ class Exercise:
 
 
 def exercise(name: str) -> Exercise:
-    """The exercise of that name, ``"02.largest_batch"``: lesson, then the learner's function.
+    """Return the exercise of that name, the same object at each call, so that a cell that runs
+    again keeps the hints.
 
-    It is the same one each time: a cell that runs again keeps the hints.
+    Args:
+        name: the lesson, a point, and the name of the learner's function: ``"02.largest_batch"``.
+
+    Returns:
+        The exercise; ``check``, ``hint`` and ``solution`` are its methods.
 
     Raises:
-        InputError: there is none.
+        InputError: there is no exercise of that name.
+
+    >>> from memlab import lesson
+    >>> lesson.exercise("02.largest_batch").task.parameters
+    ('memory', 'fixed', 'each')
     """
     return _EXERCISES.setdefault(name, Exercise(one_option("exercise", name, tasks())))
 
@@ -133,13 +157,15 @@ _EXERCISES: dict[str, Exercise] = {}
 
 
 def solution_of(task: ExerciseTask) -> str | None:
-    """The code that solves a task, from the solved notebook of its lesson; None without one."""
+    """Return the code that solves a task, from the solved notebook of its lesson; None if no cell
+    of it defines the function."""
     wanted = re.compile(rf"^def {re.escape(task.function)}\(", re.MULTILINE)
     return next((code for code in _solved(task.lesson) if wanted.search(code)), None)
 
 
 def _solved(lesson: str) -> Iterator[str]:
-    """The cells with code that stand in the solutions of a lesson only."""
+    """Yield the code of the cells that are tagged as solutions in the solved notebooks of a
+    lesson."""
     for path in sorted(SOLUTIONS.glob(f"{lesson}_*.ipynb")):
         for cell in _cells(path):
             if cell["cell_type"] == "code" and "solution" in cell["metadata"].get("tags", []):

@@ -1,9 +1,9 @@
-"""A learner's function against the truth, on fresh cases: what to say about it, never the answer.
+"""Check of a learner's function against the truth on fresh cases; no message gives the true value.
 
 Every case is drawn for this check and asked once: the call that is judged is the call that is
 measured, where arrays are measured, in the thread that asks. One call before, which is not judged,
-pays for what a library makes once. What is said names a case, what the learner's own function gave
-there, and perhaps a question about the mistake. The true value stands in no text.
+pays for what a library allocates once. A message names a case, the value that the learner's own
+function gave there, and perhaps a question about the mistake.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from memlab.lesson.returned_values import Numbers
 from memlab.strings import gettext as _
 
 LONGEST = 200
-"""Characters of an error message that are shown."""
+"""Most characters of an error message that are shown."""
 SINGLE_NUMBERS = 64
 """Bytes above the plan that are allowed: NumPy makes small arrays of the 2 in ``x * 2``."""
 ASKS: dict[type[Exception], str] = {
@@ -50,10 +50,11 @@ ASKS: dict[type[Exception], str] = {
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """Result of a check. ``slip`` names the one wrong way that explains every case.
+    """Result of a check, with the sentence that the learner reads (``said``).
 
-    ``attempted`` is False for a function that is still the stub. ``ratio`` is the measured peak
-    over the planned one, in the smallest case above the plan.
+    ``slip`` names the one mistake that explains the answers to all cases. ``attempted`` is False
+    for a function that is still the stub. ``ratio`` is the measured peak over the planned one, in
+    the smallest case above the plan.
     """
 
     said: str
@@ -63,7 +64,8 @@ class Report:
     ratio: Fraction | None = None
 
     def text(self) -> str:
-        """The same for every function that passes, and for every stub."""
+        """Return the sentence for the learner; it is the same for every right function of an
+        exercise."""
         return self.said
 
     __str__ = __repr__ = text
@@ -71,10 +73,14 @@ class Report:
 
 @dataclass(frozen=True)
 class Answer:
-    """Answer of the learner's function in one case. ``refused`` says why the value that it returned
-    cannot be an answer, ``instead`` what it did instead of giving one. Where arrays are
-    measured, ``peak`` are their most bytes, of which ``kept`` were there before, and ``changed``
-    is an argument that it wrote over."""
+    """Answer of the learner's function to one case.
+
+    ``shown`` is the returned value for a sentence, and ``numbers`` its numbers. ``error`` is the
+    exception that it raised. ``refused`` says why the returned value cannot be an answer,
+    ``instead`` that the function let memlab or another thread do the work. Where arrays are
+    measured, ``peak`` is the most bytes of them, ``kept`` the bytes that were there before the
+    call, and ``changed`` the name of an argument that the function overwrote.
+    """
 
     case: Arguments
     shown: str = ""
@@ -92,7 +98,8 @@ NONE = Numbers((), ())
 
 @dataclass(frozen=True)
 class AnswerComparison:
-    """An answer beside the truth; there is none, and no numbers, where no answer has any."""
+    """An answer beside the truth of its case; ``truth`` is None and ``numbers`` is empty where no
+    answer to a check has numbers."""
 
     answer: Answer
     truth: Any = None
@@ -101,10 +108,15 @@ class AnswerComparison:
 
 
 def check(task: ExerciseTask, function: Callable[..., Any], seed: int | None = None) -> Report:
-    """Run a function on fresh cases of a task and hold it against the truth.
+    """Run a function on fresh cases of a task and compare its answers with the truth.
+
+    Args:
+        task: the exercise.
+        function: the learner's function.
+        seed: fixes the cases; without it they differ at each call.
 
     Raises:
-        InputError: no function, or a seed that is no whole number from 0 on.
+        InputError: ``function`` cannot be called, or the seed is no whole number from 0 on.
     """
     name = task.function
     if not callable(function):
@@ -126,32 +138,35 @@ def check(task: ExerciseTask, function: Callable[..., Any], seed: int | None = N
         if missing := unwritten(task, answers):
             return Report(missing, attempted=False)
         if all(answer.numbers is None for answer in answers):
-            held = [AnswerComparison(answer) for answer in answers]
-            return disagrees(task, held, held)
+            comparisons = [AnswerComparison(answer) for answer in answers]
+            return disagrees(task, comparisons, comparisons)
     with working(task):
         return judged(task, function, task.cases(Random(number)))
 
 
 def judged(task: ExerciseTask, function: Callable[..., Any], cases: Sequence[Arguments]) -> Report:
-    """Report on a function that gives numbers."""
+    """Return the report on a function that returns numbers, from its answers to these cases."""
     answers = measured(task, function, cases) if task.plan else asked(task, function, cases)
-    held = [hold(task, answer) for answer in answers]
-    failing = [one for one in held if not one.right]
+    comparisons = [hold(task, answer) for answer in answers]
+    failing = [comparison for comparison in comparisons if not comparison.right]
     if failing:
-        return disagrees(task, held, failing)
+        return disagrees(task, comparisons, failing)
     return allocates(task, answers) if task.plan else Report(_agrees(cases), True)
 
 
 @contextmanager
 def working(task: ExerciseTask) -> Iterator[None]:
-    """The line of a check that takes long, from its start where that is known before: from the
-    check before, or from the task."""
+    """Show a line with the elapsed seconds while a check inside the ``with`` block runs.
+
+    It appears at once where the check is expected to take long, as the last check of this exercise
+    or the task says.
+    """
     most = _took.get(task.name, task.seconds)
     slow = most > progress_line.PATIENCE
 
     def said(seconds: int) -> str:
-        now = {"name": task.function, "count": len(task.sizes), "seconds": seconds}
-        return _say("working_about", **now, most=most) if slow else _say("working", **now)
+        values = {"name": task.function, "count": len(task.sizes), "seconds": seconds}
+        return _say("working_about", **values, most=most) if slow else _say("working", **values)
 
     begin = time.monotonic()
     with WorkingLine(said, slow, progress_line.here()):
@@ -164,12 +179,13 @@ _took: dict[str, int] = {}
 
 
 def call(task: ExerciseTask) -> str:
-    """The call that is wanted: ``"largest_batch(memory, fixed, each)"``."""
+    """Return the call that the exercise asks for: ``"largest_batch(memory, fixed, each)"``."""
     return f"{task.function}({', '.join(task.parameters)})"
 
 
 def fits(function: Callable[..., Any], case: Arguments) -> bool:
-    """Whether the function can be called with the arguments of a case, as far as it tells."""
+    """True if the signature of a function accepts the arguments of a case; also for a function
+    written in C that has no signature."""
     try:
         signature(function).bind(**case)
     except TypeError:
@@ -182,21 +198,25 @@ def fits(function: Callable[..., Any], case: Arguments) -> bool:
 def asked(
     task: ExerciseTask, function: Callable[..., Any], cases: Sequence[Arguments]
 ) -> list[Answer]:
-    """The answers to all cases."""
+    """Return the answers of a function to all cases, without measuring arrays."""
     return [ask(task, function, case) for case in cases]
 
 
 def measured(
     task: ExerciseTask, function: Callable[..., Any], cases: Sequence[Arguments]
 ) -> list[Answer]:
-    """The same, each with the most bytes of arrays that were alive in the call: those that it made,
-    those that earlier calls left, and those that the function keeps."""
+    """Return the answers of a function to all cases, each with the peak bytes of arrays in its
+    call.
+
+    The peak counts arrays that the call allocates, arrays that earlier calls left, and arrays that
+    the function keeps.
+    """
     from memlab.runtime.metering.meter import Meter
 
-    answers, given = [], [deepcopy(case) for case in cases]
+    answers, copies = [], [deepcopy(case) for case in cases]
     kept = kept_by(function)
     with Meter() as meter:
-        for number, (case, arguments) in enumerate(zip(cases, given, strict=True)):
+        for number, (case, arguments) in enumerate(zip(cases, copies, strict=True)):
             if meter.live:
                 gc.collect()  # arrays in a cycle are nobody's
             left = meter.begin(number)
@@ -205,16 +225,17 @@ def measured(
             answers.append(replace(answer, peak=peak, kept=kept.nbytes + left))
     answers = [
         replace(answer, changed=changed(answer.case, arguments))
-        for answer, arguments in zip(answers, given, strict=True)
+        for answer, arguments in zip(answers, copies, strict=True)
     ]
     threads = _say("started", name=task.function)
     return [replace(a, numbers=None, instead=threads) for a in answers] if kept.threads else answers
 
 
-def changed(case: Arguments, given: Arguments) -> str:
-    """The first array among the arguments that is not what it was, by NumPy's own methods."""
+def changed(case: Arguments, arguments: Arguments) -> str:
+    """Name of the first array argument whose shape or values changed; empty if none did. They are
+    read with NumPy's own methods."""
     arrays = [name for name, value in case.items() if type(value) is np.ndarray]
-    return next((name for name in arrays if _bytes(case[name]) != _bytes(given[name])), "")
+    return next((name for name in arrays if _bytes(case[name]) != _bytes(arguments[name])), "")
 
 
 def _bytes(array: Any) -> tuple[Any, bytes]:
@@ -225,33 +246,35 @@ def ask(
     task: ExerciseTask,
     function: Callable[..., Any],
     case: Arguments,
-    given: Arguments | None = None,
+    arguments: Arguments | None = None,
 ) -> Answer:
-    """Answer of the learner's function to a case; with ``given``, which is such a case, itself."""
-    given = deepcopy(case) if given is None else given
+    """Return the answer of the learner's function to a case. With ``given``, a copy of the case,
+    the function is called on those very arguments; otherwise on a new copy."""
+    arguments = deepcopy(case) if arguments is None else arguments
     watch = Watch(
         (ExerciseTask.call, returned_values.listed, *task.offered), leads=task.run is not None
     )
     try:
         with watch:
-            value = returned_values.listed(task.call(function, given))
+            value = returned_values.listed(task.call(function, arguments))
     except Exception as error:
         return Answer(case, error=error, instead=_instead(task, watch))
-    shown, instead = returned_values.in_words(value), _instead(task, watch)
+    text, instead = returned_values.in_words(value), _instead(task, watch)
     refused, numbers = _read(task, value, case)
-    return Answer(case, shown, None if instead else numbers, refused=refused, instead=instead)
+    return Answer(case, text, None if instead else numbers, refused=refused, instead=instead)
 
 
 def _instead(task: ExerciseTask, watch: Watch) -> str:
-    """The sentence for a function that lets memlab answer, or others work."""
+    """Sentence for a function that lets memlab answer, or other threads or processes work; empty
+    for any other."""
     if watch.memlab:
         return _say("memlab", name=task.function)
     return _say("started", name=task.function) if watch.started else ""
 
 
 def _read(task: ExerciseTask, value: Any, case: Arguments) -> tuple[str, Numbers | None]:
-    """Why what was returned cannot be an answer, or its numbers; both empty for a wrong type that
-    speaks for itself."""
+    """Return why a returned value cannot be an answer, and its numbers; the text is empty and the
+    numbers None for a wrong type that needs no explanation."""
     if task.score is not None:
         try:
             score = task.score(returned_values.ordered(value), deepcopy(case))
@@ -267,12 +290,12 @@ def _read(task: ExerciseTask, value: Any, case: Arguments) -> tuple[str, Numbers
 
 
 def hold(task: ExerciseTask, answer: Answer) -> AnswerComparison:
-    """The truth of the same case, and whether the answer agrees with it."""
+    """Compute the truth of a case and compare an answer with it."""
     truth = task.truth(**deepcopy(answer.case))
-    numbers, given = returned_values.read(truth), answer.numbers
+    numbers, answered = returned_values.read(truth), answer.numbers
     if numbers is None:
         raise TypeError(f"{task.name}: the truth must be numbers, got {shorten(truth)}")
-    right = given is not None and returned_values.agree(given, numbers, task.rel)
+    right = answered is not None and returned_values.agree(answered, numbers, task.rel)
     return AnswerComparison(answer, truth, numbers, right)
 
 
@@ -280,7 +303,7 @@ def hold(task: ExerciseTask, answer: Answer) -> AnswerComparison:
 
 
 def unwritten(task: ExerciseTask, answers: Sequence[Answer]) -> str:
-    """The sentence for a stub; empty for a function that does something."""
+    """Sentence for a stub that is not filled in yet; empty for a function that does something."""
     name = task.function
     if all(isinstance(answer.error, NotImplementedError) for answer in answers):
         return _say("unwritten", name=name)
@@ -293,56 +316,60 @@ def unwritten(task: ExerciseTask, answers: Sequence[Answer]) -> str:
 
 
 def blank(answers: Iterable[Answer]) -> bool:
-    """True where a call came to dots that are still to be filled in."""
+    """True if a call failed at an ellipsis (``...``) that is still to be filled in."""
     return any(answer.error and "ellipsis" in _message(answer.error) for answer in answers)
 
 
 def disagrees(
-    task: ExerciseTask, held: Sequence[AnswerComparison], failing: Sequence[AnswerComparison]
+    task: ExerciseTask, comparisons: Sequence[AnswerComparison], failing: Sequence[AnswerComparison]
 ) -> Report:
-    """The smallest failing case, what came out there, and what may have gone wrong."""
-    if blank(one.answer for one in failing):
+    """Report on a wrong function: the smallest failing case, the answer to it, and a possible
+    mistake."""
+    if blank(comparison.answer for comparison in failing):
         return Report(_say("blanks", name=task.function), attempted=False)
-    if said := next((one.answer.instead for one in failing if one.answer.instead), ""):
-        return Report(said)
-    slip = slip_of(task, held)
+    if sentence := next(
+        (comparison.answer.instead for comparison in failing if comparison.answer.instead), ""
+    ):
+        return Report(sentence)
+    slip = slip_of(task, comparisons)
     smallest = _say("smallest", case=task.show_case(failing[0].answer.case))
     lines = [
-        _say("fails", failing=len(failing), count=len(held)),
+        _say("fails", failing=len(failing), count=len(comparisons)),
         f"{smallest} {there(task, failing[0])}",
         slip_in_words(task, slip) if slip else _factor(task, failing),
     ]
     return Report("\n".join(filter(None, lines)), slip=slip)
 
 
-def there(task: ExerciseTask, held: AnswerComparison) -> str:
-    """One sentence on what the learner's function did in a case."""
-    answer, name = held.answer, task.function
+def there(task: ExerciseTask, comparison: AnswerComparison) -> str:
+    """Return one sentence on what the learner's function did in a case."""
+    answer, name = comparison.answer, task.function
     if answer.error is not None:
         return raised(task, answer.error)
     if answer.refused:
         return f"{_say('returned', name=name, value=answer.shown)} {answer.refused}"
     if task.score is not None and answer.numbers is not None:
-        ratio = Fraction(answer.numbers.first) / Fraction(held.numbers.first)
+        ratio = Fraction(answer.numbers.first) / Fraction(comparison.numbers.first)
         return _say("choice", name=name, value=answer.shown, ratio=float(ratio))
     if task.run is not None and answer.numbers is not None:
         wrong, moved = answer.numbers.flat
         return _say("kernel", name=name, wrong=wrong, moved=moved)
     if answer.numbers is None:
         key = "no_number"
-    elif answer.numbers.shape == held.numbers.shape:
+    elif answer.numbers.shape == comparison.numbers.shape:
         key = "returned"
     else:
-        key = "shape" if held.numbers.shape else "single"
+        key = "shape" if comparison.numbers.shape else "single"
     return _say(key, name=name, value=answer.shown)
 
 
 def raised(task: ExerciseTask, error: Exception) -> str:
-    """One sentence on an error of the learner's function; a kernel's is a sentence already."""
+    """Return one sentence on an error of the learner's function; an InputError of a kernel is one
+    already."""
     if task.run and isinstance(error, InputError):
         return str(error)
-    said = f"{type(error).__name__}: {_message(error)}".removesuffix(": ").rstrip(".")
-    short = said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
+    text = f"{type(error).__name__}: {_message(error)}".removesuffix(": ").rstrip(".")
+    short = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
     raised = _say("raised", name=task.function, error=short)
     asks = ASKS.get(type(error))
     return f"{raised} {strings.get(asks)}" if asks else raised
@@ -355,22 +382,27 @@ def _message(error: Exception) -> str:
         return ""
 
 
-def slip_of(task: ExerciseTask, held: Sequence[AnswerComparison]) -> str:
-    """The slip that gives what the learner's function gave, in every case; empty for none."""
-    given = all(one.answer.numbers is not None for one in held)
-    slips = task.slips if given else ()
-    fits = (name for name in slips if all(_slipped(task, name, one) for one in held))
+def slip_of(task: ExerciseTask, comparisons: Sequence[AnswerComparison]) -> str:
+    """Name of the first slip that gives the learner's numbers in every case; empty if none does."""
+    all_numbers = all(comparison.answer.numbers is not None for comparison in comparisons)
+    slips = task.slips if all_numbers else ()
+    fits = (
+        name
+        for name in slips
+        if all(_slipped(task, name, comparison) for comparison in comparisons)
+    )
     return next(fits, "")
 
 
 def slip_in_words(task: ExerciseTask, slip: str) -> str:
-    """The question to a slip: ``"largest.0"`` is another way to the mistake ``"largest"``."""
+    """Return the question that leads to a slip. The slip ``"largest.0"`` has the words of
+    ``"largest"``."""
     return plain(strings.get(f"task.{task.name}.slip.{slip.partition('.')[0]}"))
 
 
 def allocates(task: ExerciseTask, answers: Sequence[Answer]) -> Report:
-    """The arrays of a right function, in each case, against the plan of the step; those that it was
-    given stay as they were."""
+    """Report on the memory of a right function: its peak in each case must not exceed the planned
+    step, and its array arguments must be unchanged."""
     assert task.plan is not None
     for answer in answers:
         planned = int(task.plan(**deepcopy(answer.case)))
@@ -388,13 +420,13 @@ def _over(task: ExerciseTask, answer: Answer, planned: int) -> Report:
     first = _say("over", ratio=float(ratio), **sizes) if ratio else _say("over_none", **sizes)
     where = _say("over_where", case=task.show_case(answer.case))
     kept = answer.kept > SINGLE_NUMBERS
-    held = _say("over_kept", kept=in_bytes(answer.kept), name=task.function) if kept else ""
-    return Report("\n".join(filter(None, (first, held, where))), ratio=ratio)
+    kept_text = _say("over_kept", kept=in_bytes(answer.kept), name=task.function) if kept else ""
+    return Report("\n".join(filter(None, (first, kept_text, where))), ratio=ratio)
 
 
 def _factor(task: ExerciseTask, failing: Sequence[AnswerComparison]) -> str:
-    pairs = [(one.answer.numbers, one.numbers) for one in failing]
-    known = [(given, truth) for given, truth in pairs if given is not None and not task.run]
+    pairs = [(comparison.answer.numbers, comparison.numbers) for comparison in failing]
+    known = [(numbers, truth) for numbers, truth in pairs if numbers is not None and not task.run]
     by = returned_values.factor(*known[0]) if len(known) == len(pairs) > 1 else None
     if by is None or abs(by - 1) < Fraction(1, 100):
         return ""
@@ -403,10 +435,16 @@ def _factor(task: ExerciseTask, failing: Sequence[AnswerComparison]) -> str:
     return _say("ratio", off=sentences.off(by))
 
 
-def _slipped(task: ExerciseTask, name: str, held: AnswerComparison) -> bool:
-    value = returned_values.read(task.slips[name](held.truth, deepcopy(held.answer.case)))
-    given = held.answer.numbers
-    return given is not None and value is not None and returned_values.agree(given, value, task.rel)
+def _slipped(task: ExerciseTask, name: str, comparison: AnswerComparison) -> bool:
+    value = returned_values.read(
+        task.slips[name](comparison.truth, deepcopy(comparison.answer.case))
+    )
+    numbers = comparison.answer.numbers
+    return (
+        numbers is not None
+        and value is not None
+        and returned_values.agree(numbers, value, task.rel)
+    )
 
 
 def _agrees(cases: Sequence[Arguments]) -> str:

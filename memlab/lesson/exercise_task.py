@@ -1,8 +1,8 @@
-"""Tasks of exercises: a function, the truth that it is held against, and wrong ways.
+"""Task of an exercise: the function it asks for, the truth it is compared with, and usual mistakes.
 
 The truth is a function too: it plans or runs a step, on arguments that are drawn afresh for every
-check. No answer is stored anywhere. Chance proposes the cases of a check, and the wrong ways choose
-among them: a check in which one of them would pass is no check.
+check. No answer is stored anywhere. Cases of a check are drawn at random and chosen so that each
+mistake gives a wrong answer in one of them at least: otherwise a wrong function could pass.
 """
 
 from __future__ import annotations
@@ -19,49 +19,50 @@ from memlab.errors import shorten
 from memlab.lesson import returned_values
 
 Arguments = dict[str, Any]
-"""What a function is called with, by keyword."""
+"""Arguments of a call, by keyword."""
 Slip = Callable[[Any, Arguments], Any]
-"""A wrong way: what it gives, from the true value and the arguments of a case."""
+"""A mistake: its result, from the true value and the arguments of a case."""
 Function = TypeVar("Function", bound=Callable[..., Any])
 Pair = tuple[str, str]
-"""Two ways by name: the right one and a wrong one, or two slips."""
+"""Two names: the truth and a mistake, or two slips."""
 
 SIZES = 5 * (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
 """Sizes of the cases of one check; 1 is the smallest possible one."""
 ROUNDS = 100
-"""How often a case of each size is drawn again, while some wrong way is not yet shown."""
+"""Number of times a case of each size is drawn, while some mistake is not yet exposed."""
 TRIES = 5
-"""Number of new draws where the places are taken before every wrong way is shown."""
+"""Number of new draws, if the cases of one draw expose only some of the mistakes."""
 RIGHT = ""
-"""The name of the right way among the wrong ones."""
+"""Name of the truth among the mistakes."""
 EDGE = ("an edge", "no edge")
-"""Stands among the pairs of ways as long as no case at an edge was drawn."""
+"""Member of the open pairs as long as no case at an edge was drawn."""
 
 
 def in_words(arguments: Arguments) -> str:
-    """A case for a sentence: ``"batch 3, channels 2"``; an array by its shape."""
+    """Return a case for a sentence: ``"batch 3, channels 2"``; an array is given by its shape."""
     return ", ".join(f"{name} {_shown(value)}" for name, value in arguments.items())
 
 
 @dataclass(frozen=True)
 class ExerciseTask:
-    """One exercise. ``draw`` makes the arguments of a case from chance and a size, 1 the smallest.
+    """One exercise: its name, its cases, its truth and the mistakes it knows.
 
-    ``truth`` has the parameters that the learner's function is to have. A slip is a wrong way by
-    name: the value that comes out for somebody who takes it, from the true one and the arguments. A
-    trap is a wrong way too, so that cases are chosen that show it; but it has no words of its own.
-    ``plan`` gives the bytes that the planned step has at its peak besides the arguments; where it
-    is there, the arrays that the learner's function allocates are measured against it. Floats
-    agree within ``rel`` of the largest true one. ``score`` is for an exercise that asks for a
-    choice: the bytes that follow from what was returned, which are then compared with the least.
-    ``run`` is for a kernel, which is not called as it is: how many values it left wrong in a case
-    and the bytes that its first warp moved, or None where it did nothing; ``offered`` are the
-    functions of memlab that it may call. ``edge`` tells a case at the end of what is allowed: every
-    check has one. ``seconds`` says how long the first check of a session takes on two busy cores,
-    where that is more than 2.
+    ``draw`` makes the arguments of a case from a random generator and a size, 1 the smallest.
+    ``truth`` has the parameters that the learner's function must have. ``slips`` are mistakes by
+    name: each gives the value that somebody who makes it gets, from the true value and the
+    arguments. ``traps`` are mistakes too, so that cases are chosen that expose them, but they have
+    no message of their own. The name of a slip may end with a point and more, ``"largest.0"``: a
+    second form of the same mistake, with the message of ``"largest"``.
 
-    The name of a slip may end with a point and more, ``"largest.0"``: another way to the same
-    mistake, with the words of ``"largest"``.
+    ``plan`` gives the bytes that the planned step has at its peak besides the arguments; if it is
+    set, the arrays that the learner's function allocates are measured against it. Floats agree
+    within ``rel`` of the largest true one. ``score`` is for an exercise that asks for a choice: the
+    bytes that follow from the returned choice, which are then compared with the least. ``run`` is
+    for a kernel, which is not called directly: it returns the number of values that the kernel left
+    wrong and the bytes that its first warp moved, or None if the kernel did nothing. ``offered``
+    are the functions of memlab that the learner may call. ``edge`` is True of a case at the limit
+    of what is allowed: every check has one. ``seconds`` is the time of the first check of a session
+    on two busy cores, where that is more than 2.
     """
 
     name: str
@@ -80,37 +81,41 @@ class ExerciseTask:
     seconds: int = 0
 
     def ask(self, function: Callable[..., Any], case: Arguments) -> Any:
-        """Return the result of a function on a copy of a case: changes of its lists stay in the
-        copy."""
+        """Return the result of a function for a copy of a case, so that the case itself stays
+        unchanged."""
         return self.call(function, deepcopy(case))
 
-    def call(self, function: Callable[..., Any], given: Arguments) -> Any:
-        """Result of a function for these very arguments."""
-        return self.run(function, given) if self.run else function(**given)
+    def call(self, function: Callable[..., Any], arguments: Arguments) -> Any:
+        """Return the result of a function for these very arguments, which the function may
+        change."""
+        return self.run(function, arguments) if self.run else function(**arguments)
 
     @property
     def lesson(self) -> str:
-        """The lesson that it belongs to: ``"02"``."""
+        """Lesson of the exercise: ``"02"``."""
         return self.name.partition(".")[0]
 
     @property
     def function(self) -> str:
-        """The name of the learner's function."""
+        """Name of the learner's function."""
         return self.name.partition(".")[2]
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The parameters that it takes."""
+        """Names of the parameters that the learner's function takes."""
         return tuple(signature(self.truth).parameters)
 
     def cases(self, chance: random.Random) -> list[Arguments]:
-        """Fresh arguments, from the smallest case to the largest.
+        """Draw the arguments of a check, from the smallest case to the largest.
 
-        Each wrong way gives something else than the truth in one of them at least, and each slip
-        something else than any other slip. One of them at least is at an edge.
+        In one case at least each slip and each trap differs from the truth, and each slip from any
+        other slip. One case at least is at an edge, where the task has one.
+
+        Args:
+            chance: the random generator.
 
         Raises:
-            RuntimeError: a wrong way that none of many cases shows.
+            RuntimeError: none of many cases exposes some mistake.
         """
         sizes = sorted(self.sizes)
         for _ in range(TRIES):
@@ -124,7 +129,8 @@ class ExerciseTask:
     def _telling(
         self, chance: random.Random, sizes: list[int]
     ) -> tuple[dict[int, Arguments], set[Pair]]:
-        """Cases by their place that tell ways apart, and the ways that none of them does."""
+        """Return cases, by their index among the sizes, that tell the truth and mistakes apart, and
+        the pairs that no case told apart."""
         known = (RIGHT, *self.slips)
         alike = {*combinations(known, 2), *product((RIGHT,), self.traps)}
         alike |= {EDGE} if self.edge else set()
@@ -138,25 +144,26 @@ class ExerciseTask:
         return arguments, alike
 
     def _apart(self, case: Arguments, alike: set[Pair]) -> set[Pair]:
-        """Pairs of ways that give different numbers in a case; and whether it is an edge."""
+        """Return the pairs of truth and mistakes whose numbers differ in a case, and ``EDGE`` if
+        the case is at an edge."""
         pairs, truth = alike - {EDGE}, self.truth(**deepcopy(case))
         ways = {**self.slips, **self.traps}
-        given = {
+        numbers = {
             name: returned_values.read(
                 truth if name == RIGHT else ways[name](truth, deepcopy(case))
             )
             for name in {name for pair in pairs for name in pair}
         }
         at_edge = {EDGE} if self.edge is not None and self.edge(case) else set()
-        return at_edge | {pair for pair in pairs if self._differ(*(given[name] for name in pair))}
+        return at_edge | {pair for pair in pairs if self._differ(*(numbers[name] for name in pair))}
 
     def _differ(
-        self, one: returned_values.Numbers | None, other: returned_values.Numbers | None
+        self, first: returned_values.Numbers | None, second: returned_values.Numbers | None
     ) -> bool:
-        """Whether two wrong ways, or a right and a wrong one, can be told apart."""
-        if one is None or other is None:
-            return one is not other
-        return not returned_values.agree(one, other, self.rel)
+        """True if two values, of two mistakes or of the truth and a mistake, can be told apart."""
+        if first is None or second is None:
+            return first is not second
+        return not returned_values.agree(first, second, self.rel)
 
 
 _TASKS: dict[str, ExerciseTask] = {}
@@ -165,7 +172,12 @@ _TASKS: dict[str, ExerciseTask] = {}
 def task(
     name: str, draw: Callable[[random.Random, int], Arguments], **more: Any
 ) -> Callable[[Function], Function]:
-    """Register the function below as the truth of an exercise ``"02.largest_batch"``.
+    """Register the decorated function as the truth of an exercise ``"02.largest_batch"``.
+
+    Args:
+        name: the lesson, a point, and the name of the learner's function.
+        draw: makes the arguments of a case from a random generator and a size.
+        more: further fields of ``ExerciseTask``.
 
     Raises:
         ValueError: another module has an exercise of that name.
@@ -181,7 +193,7 @@ def task(
 
 
 def tasks() -> dict[str, ExerciseTask]:
-    """Every exercise of every lesson, by its name."""
+    """Return every exercise of every lesson, by its name."""
     from memlab.lesson import content
 
     content.load()

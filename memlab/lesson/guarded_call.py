@@ -1,7 +1,7 @@
-"""A learner's function while it is checked: whether it asks memlab, or hands its work to others.
+"""Watch over a learner's function during a check: it may not ask memlab, nor start threads.
 
-What a check judges and measures is the call that it makes, in the thread that it runs in. A truth
-that is read from memlab is no answer, and arrays of another thread are not measured.
+A check judges and measures the call that it makes, in its own thread. A result that is read from
+memlab is no answer, and arrays of another thread are not measured.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ STARTS = {
 
 
 class Watch:
-    """Notes what runs in this thread inside a ``with`` block: ``memlab`` names the first function
-    of memlab that runs, ``started`` what started a thread or a process.
+    """Record what runs in this thread inside a ``with`` block.
 
-    ``offered`` are the functions of memlab that may run. Where memlab itself ``leads``, as it does
-    for the threads of a kernel, its functions may call each other.
+    ``memlab`` is the name of the first function of memlab that ran, ``started`` the name of the
+    first function that started a thread or a process; both are empty without one. ``offered`` are
+    the functions of memlab that may run. With ``leads``, memlab itself calls the learner's
+    function, as it does for the threads of a kernel: then its functions may call each other.
     """
 
     def __init__(self, offered: Iterable[Callable[..., Any]] = (), leads: bool = False) -> None:

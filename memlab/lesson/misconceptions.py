@@ -1,10 +1,9 @@
-"""Which guess is right, and from a wrong one to the mistake that makes it: a named cause, put as a
-question.
+"""Judgement of a guess: right or wrong, and the one known mistake that explains a wrong one.
 
 A guess within 10 % of the truth is right, and close. A factor is judged by its distance from 1: 1.9
-for 2 is 0.9 instead of 1. A count is right alone as it is. A cause has the value that comes out for
-somebody who makes the mistake. Where a guess fits one cause, and lies nearer to it than to the
-truth, that one is named; where it fits two, none is: a wrong diagnosis teaches worse than none.
+for 2 is 0.9 instead of 1. A count is right only if it is exact. A mistake has the value that
+somebody who makes it gets. Where a guess fits one mistake, and lies nearer to it than to the truth,
+that one is named; where it fits two, none is: a wrong diagnosis teaches worse than none.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from itertools import combinations
 from memlab.lesson.typed_guess import Guess
 
 APART = Fraction(103, 100)
-"""Causes of one card must differ by more than this, and so must each from the truth."""
+"""Ratio by which the mistakes of one card must differ from each other and from the truth."""
 SLACK = Fraction(1, 100)
-"""What a learner may lose by rounding on the way, of the value of a cause."""
+"""Share of a value that a learner may lose by rounding on the way."""
 NEAR = Fraction(1, 10)
 """A guess within this share of the truth, of a factor's distance from 1, is right: close."""
 ONE_DECIMAL = Fraction(1, 20)
-"""Reach of a factor that is typed to 1 decimal."""
+"""Distance within which a factor typed to 1 decimal is right."""
 
 
 class DistanceRule(StrEnum):
@@ -33,9 +32,9 @@ class DistanceRule(StrEnum):
     AMOUNT = "amount"
     """10 % of the truth."""
     FACTOR = "factor"
-    """10 % of its distance from 1."""
+    """10 % of the distance of the truth from 1."""
     COUNT = "count"
-    """Not at all."""
+    """No distance: a count must be exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +48,15 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class GuessVerdict:
-    """Verdict on a guess: whether it is right, in which unit, how far off, and the
-    likely mistake."""
+    """Verdict on a guess: right or wrong, its unit, its ratio to the truth and its likely
+    mistake."""
 
     right: bool
     unit: str = ""
-    """The unit that it is right in, where that is not the one that was given."""
+    """Unit in which the guess is right, if it is not the one that was typed; empty otherwise."""
     ratio: Fraction = Fraction(1)
-    """The guess over the truth, exactly so where its cause is; 0 where one of them is 0."""
+    """The guess over the truth, or its mistake over the truth where that is exact; 0 if one is
+    0."""
     close: bool = False
     """Within 10 %, and not the truth to the digits that were typed; a count is wrong then."""
     cause: Mistake | None = None
@@ -68,46 +68,59 @@ def judge(
     causes: Iterable[Mistake] = (),
     rule: DistanceRule = DistanceRule.AMOUNT,
 ) -> GuessVerdict:
-    """Compare a guess with the truth, and look for the cause of a wrong one.
+    """Compare a guess with the truth, and look for the mistake behind a wrong one.
 
-    A guess is right where it is the truth to the digits that were typed, in its own unit or in its
-    twin, or close to the truth; but not where a cause explains it that is nearer than the truth.
+    A guess is right if it is the truth to the digits that were typed, in its own unit or in the
+    twin unit (MiB for MB), or if it is close to the truth; but not if a mistake explains it that is
+    nearer than the truth.
+
+    Args:
+        guess: the guess, in bytes or a plain number.
+        truth: the true value in the same unit.
+        causes: mistakes that people make at this question.
+        rule: the distance from the truth within which a guess is close.
     """
     truth = Fraction(truth)
     ratio = guess.value / truth if truth else Fraction(0)
     cause, twin = cause_of(guess, causes), guess.twin
-    taken = not _nearer(cause, guess, truth)
-    if taken and _exact(guess, truth, rule):
+    near_truth = not _nearer(cause, guess, truth)
+    if near_truth and _exact(guess, truth, rule):
         return GuessVerdict(True, ratio=ratio)
     if twin is not None and _exact(twin, truth, rule):
         return GuessVerdict(True, twin.unit, ratio)
-    if taken and _close(guess.value, truth, rule):
+    if near_truth and _close(guess.value, truth, rule):
         return GuessVerdict(True, ratio=ratio, close=True)
     close = rule is DistanceRule.COUNT and abs(guess.value - truth) <= NEAR * truth
     return GuessVerdict(False, ratio=_told(guess, truth, cause), close=close, cause=cause)
 
 
 def _told(guess: Guess, truth: Fraction, cause: Mistake | None) -> Fraction:
-    """Ratio of a guess to the truth, as it was typed; exactly as its cause where that is a whole
-    number of times and the digits that were typed reach it."""
+    """Ratio of a guess to the truth. It is exactly that of its mistake where that is a whole
+    number, or 1 over one, and the typed digits reach the value of the mistake."""
     ratio = cause.value / truth if cause and truth else Fraction(0)
     whole = ratio and 1 in (ratio.denominator, ratio.numerator)
-    if cause and whole and any(one and one.holds(cause.value) for one in (guess, guess.twin)):
+    if (
+        cause
+        and whole
+        and any(reading and reading.holds(cause.value) for reading in (guess, guess.twin))
+    ):
         return ratio
     return guess.value / truth if truth else Fraction(0)
 
 
 def _exact(guess: Guess, truth: Fraction, rule: DistanceRule) -> bool:
-    """Whether it is the truth, rounded to the digits that were typed: 6.4 MB for 6,422,528 B.
+    """True if a guess is the truth rounded to the digits that were typed: 6.4 MB for 6,422,528 B.
 
-    1 digit may be far from the truth: it counts up to 1 % of it, and a factor up to 1 decimal.
+    A guess of 1 digit may be far from the truth: it counts up to 1 % of it, and a factor up to
+    0.05.
     """
     reach = max(SLACK * truth, ONE_DECIMAL if rule is DistanceRule.FACTOR else Fraction(0))
     return abs(guess.value - truth) <= (0 if rule is DistanceRule.COUNT else min(guess.half, reach))
 
 
 def _close(guess: Fraction, truth: Fraction, rule: DistanceRule) -> bool:
-    """Whether it is within 10 %. A factor below 1 is judged as its reverse: a tenth as 10 times."""
+    """True if a guess is within 10 % of the truth. A factor below 1 is judged by its reciprocal: a
+    tenth as 10 times."""
     if rule is DistanceRule.COUNT or guess <= 0 or truth <= 0:
         return guess == truth
     if rule is DistanceRule.FACTOR:
@@ -116,12 +129,13 @@ def _close(guess: Fraction, truth: Fraction, rule: DistanceRule) -> bool:
 
 
 def _nearer(cause: Mistake | None, guess: Guess, truth: Fraction) -> bool:
-    """Whether a guess is nearer to the cause than to the truth, in the unit as it was typed."""
+    """True if a guess, in the unit that was typed, is nearer to the value of a mistake than to the
+    truth."""
     return cause is not None and abs(guess.value - cause.value) < abs(guess.value - truth)
 
 
 def cause_of(guess: Guess, causes: Iterable[Mistake]) -> Mistake | None:
-    """The one cause that explains a wrong guess; None where none or more than one does."""
+    """Return the one mistake that explains a wrong guess; None if none or more than one does."""
     known = list(causes)
     for reading in (guess, guess.twin):  # the unit as it was typed comes first
         if reading is None:
@@ -133,18 +147,20 @@ def cause_of(guess: Guess, causes: Iterable[Mistake]) -> Mistake | None:
 
 
 def _fits(guess: Guess, value: Fraction) -> bool:
-    """Whether it is the value to the digits that were typed, within 10 %, or within 1 %."""
+    """True if a guess is a value to the digits that were typed, but at most 10 % off, or within 1
+    %."""
     return abs(guess.value - value) <= max(min(guess.half, NEAR * value), SLACK * value)
 
 
-def apart(one: Fraction, other: Fraction) -> bool:
-    """Whether two values differ by more than 3 %."""
-    low, high = sorted((one, other))
+def apart(first: Fraction, second: Fraction) -> bool:
+    """True if two values differ by more than 3 %."""
+    low, high = sorted((first, second))
     return high > APART * low
 
 
 def alike(truth: Fraction | int, causes: Sequence[Mistake]) -> list[tuple[str, str]]:
-    """Pairs of names that a guess could not tell apart, ``"truth"`` among them."""
+    """Return pairs of names, of mistakes or ``"truth"``, whose values a guess could not tell
+    apart."""
     named = [("truth", Fraction(truth)), *((cause.name, cause.value) for cause in causes)]
     return [
         (one, other)
@@ -154,11 +170,12 @@ def alike(truth: Fraction | int, causes: Sequence[Mistake]) -> list[tuple[str, s
 
 
 def rounded(value: Fraction | int, digits: int = 3) -> Fraction:
-    """A value to so many digits, as people write it."""
+    """Return a value rounded to ``digits`` significant digits, as people write it."""
     return Fraction(f"{float(value):.{digits - 1}e}") if value else Fraction(0)
 
 
 def distinct(truth: Fraction | int, causes: Sequence[Mistake]) -> list[Mistake]:
-    """The causes that are alike to no other and not to the truth."""
+    """Return the mistakes whose values differ clearly from the truth and from every other
+    mistake."""
     confused = {name for pair in alike(truth, causes) for name in pair}
     return [cause for cause in causes if cause.name not in confused]

@@ -1,4 +1,4 @@
-"""Which cell of a notebook runs now: JupyterLab and VS Code send its name with the code."""
+"""The notebook cell that runs now: JupyterLab and VS Code send its name with the code."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import Any, NamedTuple
 
 
 class Cell(NamedTuple):
-    """A cell by its name, and the number of its run: another one each time that it runs."""
+    """A cell of a notebook by its name, and the number of its run, which differs each time it
+    runs."""
 
     name: str
     run: int
 
 
 def running() -> Cell | None:
-    """The cell that runs now; None outside a notebook, and where nobody tells its name."""
+    """Return the cell that runs now; None outside a notebook, and where the editor sends no
+    name."""
     module: Any = sys.modules.get("IPython")
     shell: Any = module.get_ipython() if module else None
     parent: dict[str, Any] = getattr(shell, "get_parent", dict)()

@@ -1,7 +1,8 @@
-"""Progress of a learner, in one local file that people can read. It is never a mark.
+"""Progress of a learner, in one local JSON file that people can read. It is never a mark.
 
-``MEMLAB_PROGRESS`` names the file; without it nothing is kept. A lesson never fails because of it:
-a file that cannot be read or written is left as it is, one sentence says so, the lesson goes on.
+``MEMLAB_PROGRESS`` names the file; without it nothing is stored. A lesson never fails because of
+it: a file that cannot be read or written is left unchanged, one sentence says so, the lesson goes
+on.
 """
 
 from __future__ import annotations
@@ -26,76 +27,89 @@ SCHEMA = "memlab.progress/1"
 PATIENCE = 3.0
 """Seconds to wait while another notebook writes."""
 SEEDS = 10**9
-"""How many seeds there are: in a class of 100, two are alike once in 200,000 classes."""
+"""Number of seeds: in a class of 100, two learners share one once in 200,000 classes."""
 
 Record = dict[str, Any]
 _TURN = {"at": str, "guess": str, "right": (bool, NoneType)}
 _MAYBE = {"because": str, "revision": str, "revision_right": bool, "shown": bool}
-"""What an entry of a card may have besides."""
+"""Fields that an entry of a card may also have."""
 _EXERCISE = {"checks": int, "passed": (str, NoneType), "hints": int, "solution": (str, NoneType)}
 
 
 def file() -> Path | None:
-    """The file that ``MEMLAB_PROGRESS`` names; None where no progress is kept."""
+    """Path of the progress file, from ``MEMLAB_PROGRESS``; None where no progress is stored."""
     named = os.environ.get(FILE, "")
     return Path(os.path.realpath(os.path.expanduser(named))) if named else None
 
 
 def seed() -> int:
-    """The learner's seed: ``MEMLAB_SEED``, the one in the file, or one of this process."""
+    """Seed of the learner: ``MEMLAB_SEED``, else the one in the progress file, else one drawn for
+    this process."""
     given = os.environ.get(SEED, "")
     try:
         if given:
             return int(given)
     except ValueError:
         _say(strings.get("progress.seed", given=shorten(given)))
-    kept = _kept()
-    return _drawn() if kept is None else int(kept["seed"])
+    record = _kept()
+    return _drawn() if record is None else int(record["seed"])
 
 
 def answered(name: str, guess: str, right: bool | None, because: str = "") -> None:
-    """A card ``"02.output"`` was answered; guess "" and right None where it was skipped. A wrong
-    guess is diagnosed, and its answer not shown yet."""
+    """Record the answer to a card.
+
+    Args:
+        name: the card, ``"02.output"``.
+        guess: the guess as it was typed; empty if the card was skipped.
+        right: True for a right guess; None if the card was skipped. After a wrong guess the answer
+            is recorded as not shown yet.
+        because: the reason that was given.
+    """
     turn = {"at": _now(), "guess": guess, "right": None if right is None else bool(right)}
     turn |= {"because": because} if because else {}
     turn |= {"shown": False} if right is not None and not right else {}
-    _kept(lambda kept: kept["cards"].setdefault(name, []).append(turn))
+    _kept(lambda record: record["cards"].setdefault(name, []).append(turn))
 
 
 def revised(name: str, revision: str, right: bool) -> None:
-    """The guess that was answered last was changed, and the answer shown."""
+    """Record the revision of the last answer to a card, and that the true answer was shown."""
     _last(name, revision=revision, revision_right=bool(right), shown=True)
 
 
 def shown(name: str) -> None:
-    """The answer to the guess that was answered last was shown without a revision."""
+    """Record that the true answer was shown to the last guess at a card, without a revision."""
     _last(name, shown=True)
 
 
 def first(name: str) -> Record | None:
-    """The first answer to a card: its later ones may be about other numbers. None where there is
-    none, or no file."""
+    """Return the first recorded answer to a card; later ones may be about other numbers. None if
+    there is none, or no file."""
     return _cards().get(name, [None])[0]
 
 
 def lessons(cards: Mapping[str, Collection[str]]) -> frozenset[str]:
-    """The lessons of which every one of these cards is answered, and its answer shown."""
-    kept = _cards()
+    """Return the lessons all of whose cards are answered with the true answer shown.
+
+    Args:
+        cards: the names of the cards of each lesson.
+    """
+    cards_answered = _cards()
     return frozenset(
         lesson
         for lesson, names in cards.items()
-        if names and all(name in kept and was_shown(kept[name][0]) for name in names)
+        if names
+        and all(name in cards_answered and was_shown(cards_answered[name][0]) for name in names)
     )
 
 
 def was_shown(turn: Mapping[str, Any]) -> bool:
-    """Whether the answer was shown beside a guess. Older files do not say it of a wrong guess
-    without a revision: there, it was."""
+    """True if the true answer was shown beside a recorded guess. Older files have no entry for it
+    after a wrong guess without a revision: there, it was shown."""
     return bool(turn.get("shown", True))
 
 
 def checked(name: str, passed: bool) -> None:
-    """An exercise ``"02.peak"`` was checked."""
+    """Record a check of an exercise ``"02.peak"``, and the time when it first passed."""
 
     def change(entry: Record) -> None:
         entry["checks"] += 1
@@ -106,51 +120,52 @@ def checked(name: str, passed: bool) -> None:
 
 
 def hinted(name: str, degree: int) -> None:
-    """A hint was shown: the first, second ... of an exercise."""
+    """Record that a hint of an exercise was shown; ``degree`` is 1, 2 or 3."""
     _exercise(name, lambda entry: entry.update(hints=max(entry["hints"], degree)))
 
 
 def solved(name: str) -> None:
-    """The solution of an exercise was shown."""
+    """Record that the solution of an exercise was shown."""
     _exercise(name, lambda entry: entry.update(solution=entry.get("solution") or _now()))
 
 
 def read(path: Path) -> Record:
-    """Read a progress file.
+    """Return the content of a progress file.
 
     Raises:
-        InputError: it is no progress file, or one of another schema.
-        OSError: it is not there, or cannot be opened.
+        InputError: the file is no progress file, or one of another schema.
+        OSError: the file does not exist or cannot be opened.
     """
     content = path.read_bytes()
     try:
-        kept = json.loads(content)
+        record = json.loads(content)
     except (ValueError, RecursionError):
         raise _broken(path, strings.get("progress.why_json")) from None
-    if not isinstance(kept, dict) or kept.get("schema") != SCHEMA:
+    if not isinstance(record, dict) or record.get("schema") != SCHEMA:
         raise _broken(path, strings.get("progress.why_schema", schema=SCHEMA))
-    if not _sound(kept):
+    if not _sound(record):
         raise _broken(path, strings.get("progress.why_entries"))
-    return kept
+    return record
 
 
 # -- as text ------------------------------------------------------------------------------------
 
 
-def text(kept: Mapping[str, Any], path: Path) -> str:
-    """A table for each lesson that was begun: its cards, with the reasons, and its exercises."""
-    names = [*kept["cards"], *kept["exercises"]]
+def text(record: Mapping[str, Any], path: Path) -> str:
+    """Return the progress as text: for each lesson a table of its cards, the reasons that were
+    given, and a table of its exercises."""
+    names = [*record["cards"], *record["exercises"]]
     lines = [strings.get("progress.top", path=path)]
     for lesson in sorted({name.partition(".")[0] for name in names}):
         lines += ["", strings.get("progress.lesson", lesson=visible(lesson))]
         lines += _table(
             ("card", "guess", "revision", "result", "rounds"),
-            _of(lesson, kept["cards"], _card_cells),
+            _of(lesson, record["cards"], _card_cells),
         )
-        lines += _reasons(lesson, kept["cards"])
+        lines += _reasons(lesson, record["cards"])
         lines += _table(
             ("exercise", "checks", "result", "hints", "solution"),
-            _of(lesson, kept["exercises"], _exercise_cells),
+            _of(lesson, record["exercises"], _exercise_cells),
         )
     return "\n".join(lines if names else [*lines, strings.get("progress.empty")])
 
@@ -158,6 +173,7 @@ def text(kept: Mapping[str, Any], path: Path) -> str:
 def _of(
     lesson: str, entries: Mapping[str, Any], cells: Callable[[Any], tuple[str, ...]]
 ) -> list[tuple[str, ...]]:
+    """Rows of a table: the name and the cells of each entry that belongs to a lesson."""
     return [
         (name.partition(".")[2], *cells(entry))
         for name, entry in entries.items()
@@ -166,7 +182,8 @@ def _of(
 
 
 def _told(turns: list[Record]) -> Record:
-    """The guess that was right, or became so, or the last one there was."""
+    """Return the answer that stands for a card: the first right one, also if right after a
+    revision, else the last guess, else the last answer."""
     guessed = [turn for turn in turns if turn.get("right") is not None]
     right = [turn for turn in guessed if turn["right"] or turn.get("revision_right")]
     return (right[:1] or guessed[-1:] or turns[-1:])[0]
@@ -181,7 +198,7 @@ def _card_cells(turns: list[Record]) -> tuple[str, ...]:
 
 
 def _reasons(lesson: str, cards: Mapping[str, list[Record]]) -> list[str]:
-    """A line for each reason that was given."""
+    """Return a line for each reason that was given in a lesson."""
     return [
         "  " + _because(name.partition(".")[2], turn["because"])
         for name, turns in cards.items()
@@ -217,17 +234,18 @@ def _word(name: str) -> str:
 
 
 def _cards() -> dict[str, list[Record]]:
-    """The answers to each card; none where no file is kept, or not yet."""
+    """Return the recorded answers to each card; empty if no file is named, or it does not exist
+    yet."""
     path = file()
-    kept = _kept() if path is not None and path.exists() else None
-    return {} if kept is None else kept["cards"]
+    record = _kept() if path is not None and path.exists() else None
+    return {} if record is None else record["cards"]
 
 
 def _last(name: str, **fields: object) -> None:
-    """Fields of the last answer to a card; nothing where there is none."""
+    """Set fields of the last recorded answer to a card; do nothing if there is none."""
 
-    def change(kept: Record) -> None:
-        for turn in kept["cards"].get(name, [])[-1:]:
+    def change(record: Record) -> None:
+        for turn in record["cards"].get(name, [])[-1:]:
             turn |= fields
 
     _kept(change)
@@ -235,12 +253,12 @@ def _last(name: str, **fields: object) -> None:
 
 def _exercise(name: str, change: Callable[[Record], None]) -> None:
     new = {"checks": 0, "passed": None, "hints": 0, "solution": None}
-    _kept(lambda kept: change(kept["exercises"].setdefault(name, new)))
+    _kept(lambda record: change(record["exercises"].setdefault(name, new)))
 
 
 def _kept(change: Callable[[Record], None] | None = None) -> Record | None:
-    """Return the progress that is kept, after a change where one is given; None, said once, where
-    that failed."""
+    """Return the content of the progress file, after a change if one is given. If that fails, print
+    one sentence and return None."""
     path = file()
     if path is None:
         return None
@@ -257,27 +275,28 @@ def _kept(change: Callable[[Record], None] | None = None) -> Record | None:
 
 
 def _changed(path: Path, change: Callable[[Record], None] | None) -> Record:
-    """Read, change and write while no other notebook does; a file is made where there is none."""
+    """Read, change and write the progress file under a lock against other notebooks; a missing file
+    is created with a new seed."""
     with FileLock(path.with_name(f".{path.name}.lock"), timeout=PATIENCE):
         try:
-            kept = read(path)
+            record = read(path)
         except FileNotFoundError:
             seed = secrets.randbelow(SEEDS)
-            kept = {"schema": SCHEMA, "seed": seed, "cards": {}, "exercises": {}}
+            record = {"schema": SCHEMA, "seed": seed, "cards": {}, "exercises": {}}
         if change is not None:
-            change(kept)
-        content = json.dumps(kept, indent=2, ensure_ascii=False) + "\n"
+            change(record)
+        content = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
         atomic_files.write(path, content.encode(errors="replace"))
-    return kept
+    return record
 
 
-def _sound(kept: Record) -> bool:
-    """Whether every entry has the fields that are read and changed here."""
-    cards, exercises = kept.get("cards"), kept.get("exercises")
+def _sound(record: Record) -> bool:
+    """True if every entry has the fields that this module reads and changes."""
+    cards, exercises = record.get("cards"), record.get("exercises")
     if not (isinstance(cards, dict) and isinstance(exercises, dict)):
         return False
     return (
-        type(kept.get("seed")) is int
+        type(record.get("seed")) is int
         and all(isinstance(turns, list) and turns for turns in cards.values())
         and all(_is_turn(turn) for turns in cards.values() for turn in turns)
         and all(_has(_EXERCISE, entry) for entry in exercises.values())
@@ -308,11 +327,11 @@ def _now() -> str:
 
 @cache
 def _drawn() -> int:
-    """The seed of this process, where no file has one."""
+    """Return the seed of this process, for a learner without a progress file."""
     return secrets.randbelow(SEEDS)
 
 
 @cache
 def _say(sentence: str) -> None:
-    """Each sentence once per process."""
+    """Print a sentence, once per process."""
     print(visible(sentence))

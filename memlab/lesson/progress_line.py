@@ -1,8 +1,7 @@
-"""A line that shows that something works, for as long as it does: how long it may take, and the
-seconds until now. It is gone at the end.
+"""Line that counts the seconds while something slow runs, and disappears at the end.
 
-It is written by a thread of its own, in a notebook whose cell is known and in a terminal; what it
-shows the progress of stays in the thread that began it. No output that is stored has it.
+A thread of its own writes it, in a notebook whose cell is known and in a terminal; the slow work
+stays in the thread that began it. No stored output contains the line.
 """
 
 from __future__ import annotations
@@ -17,21 +16,24 @@ from typing import Any
 from memlab.lesson import notebook_cells
 
 PATIENCE = 2.0
-"""Seconds that nobody needs a line for."""
+"""Seconds before the first line is shown."""
 PACE = 1.0
-"""Seconds from one line to the next."""
+"""Seconds between two updates of the line."""
 
 Show = Callable[[str], None]
 
 
 class WorkingLine:
-    """Shows ``said`` of the seconds until now inside a ``with`` block: at once, or after a while.
+    """Show a line with the seconds elapsed while a ``with`` block runs.
 
-    ``show`` puts a text in the place of the one before; nothing is shown where it is None.
+    ``said`` turns the seconds into the text of the line. It appears ``at_once`` or after
+    ``PATIENCE`` seconds. ``show`` replaces the text that it showed before; None shows nothing.
     """
 
-    def __init__(self, said: Callable[[int], str], at_once: bool, show: Show | None) -> None:
-        self._said, self._wait, self._show = said, 0.0 if at_once else PATIENCE, show
+    def __init__(
+        self, text_of_seconds: Callable[[int], str], at_once: bool, show: Show | None
+    ) -> None:
+        self._said, self._wait, self._show = text_of_seconds, 0.0 if at_once else PATIENCE, show
         self._begin, self._shown = time.monotonic(), False
         self._over, self._thread = Event(), Thread(target=self._tell, daemon=True)
 
@@ -58,14 +60,16 @@ class WorkingLine:
 
 
 def here() -> Show | None:
-    """Display of a line here; None where it would stay in what is stored."""
+    """Return the function that shows a line here; None where the line would stay
+    in stored output."""
     if notebook_cells.running() is not None:
         return _in_notebook()
     return _in_terminal if sys.stderr.isatty() else None
 
 
 def _in_notebook() -> Show:
-    """In an output of the cell that runs, made with the first line."""
+    """Return a function that shows a line in an output of the running cell, made with the first
+    line."""
     display: Any = import_module("IPython.display")
     handles: list[Any] = []
 

@@ -1,4 +1,4 @@
-"""Numbers that a function returned: read, compared, put into words.
+"""Numbers that a learner's function returned: reading, comparing and describing them.
 
 A number is read by its exact type, and a list by the methods of its plain type: a class of the
 learner's own decides neither what a value is nor what it equals.
@@ -21,60 +21,64 @@ from memlab.errors import shorten
 
 Number = int | float
 LONGEST = 10**5
-"""Values that are taken out of a generator, which may have no end."""
+"""Most values taken from a generator, which may have no end."""
 LISTED = 100
-"""Values of a list whose types are looked at for a sentence."""
+"""Number of values of a list whose types are checked for a sentence."""
 LIBRARIES = {"builtins", "numpy", "fractions", "decimal", "collections", "array", "datetime"}
 """Modules of the types that everybody knows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Numbers in order, and the lengths of the lists that held them: ``()`` for a single one."""
+    """Numbers in one flat tuple, and the lengths of the nested lists that held them (``shape``):
+    ``()`` for a single number."""
 
     shape: tuple[int, ...]
     flat: tuple[Number, ...]
 
     @property
     def whole(self) -> bool:
-        """Whether no float is among them."""
+        """True if none of the numbers is a float."""
         return not any(isinstance(number, float) for number in self.flat)
 
     @property
     def first(self) -> Number:
-        """The first one, or the only one."""
+        """First number, or the only one."""
         return self.flat[0]
 
     def times(self, by: Number) -> Numbers:
-        """Each of them so many times."""
+        """Return each number multiplied by a factor."""
         return Numbers(self.shape, tuple(number * by for number in self.flat))
 
     def floats(self) -> Numbers:
-        """The same as floats.
+        """Return the numbers as floats.
 
         Raises:
-            OverflowError: an integer that no float can hold.
+            OverflowError: an integer is larger than any float.
         """
         return Numbers(self.shape, tuple(map(float, self.flat)))
 
 
 def listed(value: Any) -> Any:
-    """Values of a generator, ``map`` or view of a dictionary as a list; any other
-    value as it is."""
+    """Return the values of an iterator or of a view of a dictionary as a list, at most ``LONGEST``
+    of them; any other value unchanged."""
     in_turn = isinstance(value, Iterator | KeysView | ValuesView)
     return list(islice(value, LONGEST)) if in_turn else value
 
 
 def ordered(value: Any) -> Any:
-    """A set as a list, rising: for an answer whose order says nothing."""
+    """Return a set as a sorted list, for an answer whose order does not matter; any other value
+    unchanged."""
     return sorted(value) if type(value) in (set, frozenset) else value
 
 
 def read(value: Any) -> Numbers | None:
-    """A number, or numbers in lists or an array; None for all else.
+    """Return the numbers in a returned value, a single one or lists or an array of them; None for
+    anything else.
 
-    Whole numbers of any length and any type stay exact, a fraction is a float. Truth values, text,
-    sets, nan and infinity are no numbers, and neither is a class of the learner's own.
+    Whole numbers of any size and type stay exact; a fraction that is not whole becomes a float.
+    Booleans, text, sets, nan and infinity are no numbers, and neither is a class of the learner's
+    own.
     """
     try:
         return _read(value)
@@ -83,10 +87,10 @@ def read(value: Any) -> Numbers | None:
 
 
 def _read(value: Any) -> Numbers:
-    """The numbers.
+    """Return the numbers in a value.
 
     Raises:
-        TypeError, ValueError, OverflowError: there are none, or lists of several lengths.
+        TypeError, ValueError, OverflowError: it holds something else, or lists of several lengths.
     """
     value = _plain(value)
     if type(value) is not list:
@@ -100,7 +104,8 @@ def _read(value: Any) -> Numbers:
 
 
 def _plain(value: Any) -> Any:
-    """A container of numbers in order as a list, by the methods of Python's or NumPy's own type."""
+    """Return an ordered container of numbers as a list, by the methods of Python's or NumPy's own
+    type; any other value unchanged."""
     numpy = sys.modules.get("numpy")
     if numpy is not None and issubclass(type(value), numpy.ndarray):
         return numpy.ndarray.tolist(value)
@@ -128,14 +133,14 @@ def _number(value: Any) -> Number:
 
 
 def _ratio(above: Any, below: Any) -> Fraction:
-    """A fraction anew: anything can be put into the two parts of one."""
+    """Return a new fraction of two ints; anything else in its two parts raises TypeError."""
     if (type(above), type(below)) != (int, int):
         raise TypeError
     return Fraction(above, below)
 
 
 def _numpy_number(value: Any) -> Number:
-    """A number of exactly one of NumPy's types; its truth values are none."""
+    """Return a NumPy integer or float as Python's; TypeError for anything else, booleans too."""
     numpy = sys.modules.get("numpy")
     if numpy is None or type(value) not in numpy.sctypeDict.values():
         raise TypeError
@@ -147,7 +152,8 @@ def _numpy_number(value: Any) -> Number:
 
 
 def own_type(value: Any) -> str:
-    """The name of the first type in a value that is neither Python's nor NumPy's; empty without."""
+    """Name of the first type in a value that is neither Python's nor NumPy's; empty if there is
+    none."""
     kind = type(value)
     if kind.__module__.partition(".")[0] not in LIBRARIES:
         return kind.__name__
@@ -156,7 +162,8 @@ def own_type(value: Any) -> str:
 
 
 def agree(given: Numbers, truth: Numbers, rel: float) -> bool:
-    """Whether shapes and numbers are the same; floats within ``rel`` of the largest true one."""
+    """True if two values have the same shape and numbers. Whole truths are compared exactly, floats
+    within ``rel`` times the largest true number."""
     if given.shape != truth.shape:
         return False
     if truth.whole:
@@ -170,20 +177,23 @@ def agree(given: Numbers, truth: Numbers, rel: float) -> bool:
 
 
 def factor(given: Numbers, truth: Numbers) -> Fraction | None:
-    """Factor between the largest true number and the given one; None if it is not above 0."""
+    """Return the ratio of the given number to the true one, where the true one is largest; None if
+    it is not above 0, or the shapes differ."""
     if given.shape != truth.shape or not truth.flat:
         return None
     pairs = zip(given.flat, truth.flat, strict=True)
-    one, other = (Fraction(number) for number in max(pairs, key=lambda pair: abs(pair[1])))
-    if one * other <= 0:
+    numerator, denominator = (
+        Fraction(number) for number in max(pairs, key=lambda pair: abs(pair[1]))
+    )
+    if numerator * denominator <= 0:
         return None
-    exact = one / other
+    exact = numerator / denominator
     near = exact.limit_denominator(1000)
     return near if abs(near - exact) <= Fraction(1, 10**9) * exact else exact
 
 
 def scaled(given: Numbers, truth: Numbers, by: Fraction, rel: float) -> bool:
-    """Whether every number given is ``by`` times the true one."""
+    """True if every given number is ``by`` times the true one."""
     if given.whole and truth.whole:
         return agree(given.times(by.denominator), truth.times(by.numerator), rel)
     try:
@@ -193,18 +203,18 @@ def scaled(given: Numbers, truth: Numbers, by: Fraction, rel: float) -> bool:
 
 
 def single(value: Any) -> Any:
-    """A number of NumPy's as Python's; all else as it is."""
+    """Return a NumPy scalar as a Python number; any other value unchanged."""
     return value.item() if getattr(value, "shape", None) == () else value
 
 
 def _short(value: Any) -> Any:
-    """A number without its NumPy type, a float with 4 digits."""
+    """Return a number without its NumPy type, a float with 4 digits."""
     value = single(value)
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 def in_words(value: Any) -> str:
-    """Returned value on one line, short enough for a sentence."""
+    """Return the returned value as text on one line, short enough for a sentence."""
     try:
         value = value.tolist() if hasattr(value, "tolist") else value
         if isinstance(value, tuple | list):

@@ -1,4 +1,4 @@
-"""The sentences of cards and exercises, for their text and for their widgets."""
+"""Sentences of cards and exercises, for their text and for their widgets."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from memlab.lesson.typed_guess import Guess
 from memlab.pictures.values.number_text import three_digits
 
 ALIKE = Fraction(2, 100)
-"""Numbers that a reader takes for the same."""
+"""Relative difference below which a reader takes two numbers for the same."""
 SENTENCE = re.compile(r"\S.*?(?:[.?!](?=\s|$)|[\u3002\uff1f\uff01])|\S.*$")
-"""One that ends with a full stop or a question mark, also of Chinese."""
+"""A sentence that ends with a full stop or question mark, English or Chinese."""
 STOPS = ".。"
-"""A full stop, also of Chinese."""
+"""Full stops, English and Chinese."""
 STEMS = {2: "twice doubl half halv", 3: "thrice tripl third", 4: "quadrupl quarter fourth"}
 STEMS |= {5: "fifth", 6: "sixth", 8: "eighth", 9: "ninth", 10: "tenth", 16: "sixteen"}
 FACTORS = {word: n for n, word in enumerate(guesses.WORDS) if n > 1}
@@ -34,14 +34,15 @@ DOUBLED = re.compile("[翻加]倍|翻番")
 
 
 def not_now(turn: Attempt, revealed: str = "locked") -> str:
-    """Sentence of a card about an action that is not possible now; ``revealed`` names the text for
-    a card whose answer is shown."""
+    """Return the sentence that refuses an action which the state of an attempt does not allow;
+    ``revealed`` is the key of the sentence for an attempt whose answer is shown."""
     keys = {"open": "first", "skipped": "skipped", "locked": "waiting", "diagnosed": "diagnosed"}
     return strings.get(f"card.{keys.get(turn.state, revealed)}", name=turn.topic.handle)
 
 
 def card(rounds: list[Attempt]) -> str:
-    """A card as text: the question, how to answer it, what came out."""
+    """Return a card as text: the question, how to answer it, the answer if it is shown, and a line
+    for each earlier attempt."""
     turn, name = rounds[-1], rounds[-1].topic.handle
     parts = [" ".join(heading(turn)), *_options(turn)]
     if turn.open:
@@ -60,17 +61,17 @@ def card(rounds: list[Attempt]) -> str:
 
 
 def heading(turn: Attempt) -> tuple[str, str]:
-    """Heading of a card: its purpose in a word or two, and its kind of question."""
+    """Return the purpose of a card in a word or two, and its question."""
     return strings.get(f"card.heading.{turn.topic.part}"), question(turn)
 
 
 def question(turn: Attempt) -> str:
-    """Text of the question, with its numbers."""
+    """Return the question with its numbers filled in."""
     return _text(turn, "question")
 
 
 def how(topic: Question) -> str:
-    """Sentence on how to answer without the widget."""
+    """Return the sentence that shows how to answer in code."""
     guess = strings.get(f"card.example.{topic.kind}")
     key = "predict" if topic.part is Purpose.PREDICT else "other"
     values = {"name": topic.handle, "full": topic.name, "guess": guess}
@@ -78,17 +79,19 @@ def how(topic: Question) -> str:
 
 
 def option(turn: Attempt, name: str) -> str:
-    """An option as a learner reads it."""
+    """Return the text of an option."""
     return _text(turn, f"option.{name}")
 
 
 def given(turn: Attempt) -> str:
-    """The guess as the learner made it."""
+    """Return the guess for display: an option by its text, a ratio as ``"9 times"``, an amount as
+    typed."""
     return _answer(turn, turn.typed)
 
 
 def revised(turn: Attempt) -> str:
-    """The revision as the learner made it."""
+    """Return the revision for display: an option by its text, a ratio as ``"9 times"``, an amount
+    as typed."""
     return _answer(turn, turn.retyped)
 
 
@@ -101,7 +104,8 @@ def _answer(turn: Attempt, typed: str) -> str:
 
 
 def reveal(turn: Attempt) -> list[str]:
-    """The guesses, the plan and the measurement below each other, then what is to be said."""
+    """Return the lines of an answer that is shown: guesses, planned and measured figures below each
+    other, then the diagnosis and the finding."""
     assert turn.truth is not None
     rows = _guesses(turn)
     if isinstance(turn.truth.value, str):
@@ -111,7 +115,8 @@ def reveal(turn: Attempt) -> list[str]:
 
 
 def _guesses(turn: Attempt) -> list[tuple[str, str]]:
-    """The guess with its reason, and the revision, each with its name."""
+    """Return the guess, its reason and the revision, as far as there are any, each
+    with its label."""
     rows = [(strings.get("card.guess"), given(turn))]
     if turn.because:
         rows.append((strings.get("card.because"), turn.because))
@@ -126,7 +131,8 @@ def _table(rows: list[tuple[str, str]]) -> list[str]:
 
 
 def figure_name(figure: RevealBar) -> str:
-    """Name of a figure: its origin, and what it is where there are several."""
+    """Return the label of a figure: how it was obtained, and its own label where
+    there are several."""
     if not figure.origin:
         return figure.label
     origin = strings.get(f"run.origin.{figure.origin}")
@@ -134,12 +140,12 @@ def figure_name(figure: RevealBar) -> str:
 
 
 def said(turn: Attempt) -> list[str]:
-    """The diagnosis of each guess, one sentence on what was seen, and the finding."""
+    """Return the diagnosis of each guess, one sentence on the result, and the finding."""
     return [*diagnoses(turn), seen(turn), *finding(turn)]
 
 
 def diagnoses(turn: Attempt) -> list[str]:
-    """Sentences about the guess and about its revision; none without them."""
+    """Return the diagnosis of the guess, and of its revision; empty without them."""
     lines = [] if turn.verdict is None else [diagnosis(turn, turn.verdict, turn.typed)]
     if turn.second is not None:
         again = diagnosis(turn, turn.second, turn.retyped)
@@ -148,18 +154,19 @@ def diagnoses(turn: Attempt) -> list[str]:
 
 
 def seen(turn: Attempt) -> str:
-    """One sentence on what came out."""
+    """Return one sentence on the result of the plan or the run."""
     assert turn.truth is not None
     return _text(turn, "seen", **turn.truth.seen)
 
 
 def finding(turn: Attempt) -> list[str]:
-    """Paragraphs that explain the answer; said with the first numbers alone."""
+    """Return the explanation of the answer, by paragraph; empty after the first numbers."""
     return [plain(part) for part in marked_finding(turn)]
 
 
 def marked_finding(turn: Attempt) -> list[str]:
-    """The same with the marks of bold words and code, for a widget."""
+    """Return the explanation of the answer with the marks of bold words and code, for a widget;
+    empty for an attempt on new numbers."""
     assert turn.truth is not None
     if turn.again or not strings.has(f"ask.{turn.topic.name}.finding"):
         return []
@@ -168,7 +175,8 @@ def marked_finding(turn: Attempt) -> list[str]:
 
 
 def diagnosis(turn: Attempt, verdict: GuessVerdict, typed: str | None = None) -> str:
-    """One sentence on a guess: right, or how far off and from which mistake perhaps."""
+    """Return one sentence on a guess: that it is right, or how far off it is and the likely
+    mistake."""
     typed = turn.typed if typed is None else typed
     if verdict.right:
         if turn.topic.kind is AnswerKind.CHOICE:
@@ -189,7 +197,8 @@ def _cause(cause: Mistake) -> str:
 
 
 def _no_cause(turn: Attempt, verdict: GuessVerdict) -> str:
-    """A wrong guess that no cause explains: how far off, and what the question is about."""
+    """Return the sentence on a wrong guess that no known mistake explains: how far off it is, and a
+    hint at the idea of the question."""
     think = _text(turn, "far") if strings.has(f"ask.{turn.topic.name}.far") else ""
     if not turn.topic.near:
         return strings.get("card.verdict.other", think=think)
@@ -202,8 +211,8 @@ def _no_cause(turn: Attempt, verdict: GuessVerdict) -> str:
 
 
 def hint(turn: Attempt) -> str:
-    """Hint about the likely mistake of a guess, without the answer and without how far off the
-    guess is: a sentence from which that follows is left out."""
+    """Return the diagnosis of a wrong guess, without the answer: too small or too large, and the
+    likely mistake. Sentences from which the answer follows are left out."""
     verdict, truth = turn.verdict, turn.truth
     assert verdict is not None
     assert truth is not None
@@ -215,32 +224,32 @@ def hint(turn: Attempt) -> str:
     text = (
         _cause(verdict.cause) if verdict.cause else _text(turn, "far") if strings.has(far) else ""
     )
-    kept = _silent(text, turn.guess.value, truth.value)
-    key = "cause" if verdict.cause and kept else "far"
-    return strings.get(f"card.hint.{key}", side=side, text=kept).strip()
+    silent_text = _silent(text, turn.guess.value, truth.value)
+    key = "cause" if verdict.cause and silent_text else "far"
+    return strings.get(f"card.hint.{key}", side=side, text=silent_text).strip()
 
 
 def _hint_side(turn: Attempt, guess: Fraction, truth: Fraction) -> str:
-    """``"Too small"``; an address is another one."""
+    """Return "too small" or "too large" in words; for an address, that it is another one."""
     if not turn.topic.near:
         return strings.get("card.hint.other")
     return strings.get(f"card.hint.{'small' if guess < truth else 'large'}")
 
 
 def _silent(text: str, guess: Fraction, truth: Fraction) -> str:
-    """The sentences before the first one that holds the truth, or how many times too large or
-    small the guess is."""
+    """Return the sentences of a text before the first one that holds the true value, or the factor
+    between guess and truth."""
     secrets = {truth} | ({guess / truth, truth / guess} if guess and truth else set())
-    kept = []
+    sentences = []
     for sentence in SENTENCE.findall(text):
         if any(abs(n - secret) < ALIKE * secret for n in _values(sentence) for secret in secrets):
             break
-        kept.append(sentence)
-    return " ".join(kept)
+        sentences.append(sentence)
+    return " ".join(sentences)
 
 
 def _values(sentence: str) -> list[Fraction]:
-    """Every number of a sentence, in digits, with or without its unit, or in words."""
+    """Return every number of a sentence, in digits, with or without a unit, or in words."""
     fractions = [Fraction(n) for n in _spelled(sentence) if n > 1]
     for digits, unit in re.findall(r"(\d[\d,]*(?:\.\d+)?)\s*(%|[A-Za-z]*)", sentence):
         number = Fraction(digits.replace(",", ""))
@@ -249,19 +258,21 @@ def _values(sentence: str) -> list[Fraction]:
 
 
 def _spelled(sentence: str) -> Iterator[int]:
-    """The numbers that English and Chinese words say: halves, fourfold."""
+    """Yield the numbers that English and Chinese words stand for: halves, fourfold; 0 for other
+    words."""
     for word in re.findall(r"[a-z]+", sentence.lower()):
         yield FACTORS.get(word) or FACTORS.get(ENDINGS.sub("", word), 0)
     for run in RUN.findall(DOUBLED.sub("两", sentence)):
-        above, one = 0, 0
+        above, digit = 0, 0
         for sign in run:
-            above += (one or 1) * TENS.get(sign, 0)
-            one = SIGNS.get(sign, 0)
-        yield above + one
+            above += (digit or 1) * TENS.get(sign, 0)
+            digit = SIGNS.get(sign, 0)
+        yield above + digit
 
 
 def off(ratio: Fraction) -> str:
-    """``"Exactly 32 times too small"``, ``"About 1.13 times too large"``."""
+    """Return the ratio of a guess to the truth in words: ``"Exactly 32 times too small"``, ``"About
+    1.13 times too large"``; empty for 0."""
     if not ratio:
         return ""
     side, ratio = ("small", 1 / ratio) if ratio < 1 else ("large", ratio)
@@ -272,7 +283,7 @@ def off(ratio: Fraction) -> str:
 
 
 def earlier(rounds: list[Attempt]) -> list[str]:
-    """One line for each asking before this one: the guess stays."""
+    """Return one line with question, guess and truth for each attempt before the current one."""
     return [
         strings.get("card.before", question=question(turn), guess=given(turn), truth=came_out(turn))
         for turn in rounds[:-1]
@@ -280,7 +291,7 @@ def earlier(rounds: list[Attempt]) -> list[str]:
 
 
 def came_out(turn: Attempt) -> str:
-    """The truth of a round in words."""
+    """Return the true answer of an attempt in words."""
     assert turn.truth is not None
     if isinstance(turn.truth.value, str):
         return option(turn, turn.truth.value).rstrip(STOPS)
@@ -288,7 +299,7 @@ def came_out(turn: Attempt) -> str:
 
 
 def amount(value: Fraction, kind: AnswerKind) -> str:
-    """Bytes, with every digit and with three; or a ratio."""
+    """Return a number of bytes with every digit, from 1,000 on also with three; or a ratio."""
     if kind is AnswerKind.TIMES:
         return times_of(number(value))
     nbytes = round(value)
@@ -296,14 +307,15 @@ def amount(value: Fraction, kind: AnswerKind) -> str:
 
 
 def number(value: Fraction) -> str:
-    """A ratio for people: 3 digits, all of them where it is whole."""
+    """Return a ratio with 3 significant digits, or with all of them if it is whole
+    or at least 999."""
     if value.denominator == 1:
         return f"{value.numerator:,}"
     return f"{float(value):,.0f}" if value >= 999 else f"{float(value):.3g}"
 
 
 def times_of(text: str) -> str:
-    """``"9"`` as ``"9 times"``."""
+    """Return ``"9"`` as ``"9 times"``."""
     return strings.get("card.times", number=text)
 
 

@@ -1,8 +1,8 @@
-"""A guess as it was typed: its value, and how far its last digit reaches.
+"""Reading of a guess that was typed: its value, and the precision of its last digit.
 
-People write numbers in many ways: 6,422,528, 6 422 528, 6.4e6, 2,5, 1½, a third, nine, 225 %. What
-is clear is read, and its text is then that of the reading, with the same value; what is not is
-asked about in one sentence.
+People write numbers in many forms: 6,422,528, 6 422 528, 6.4e6, 2,5, 1½, a third, nine, 225 %. A
+clear one is read, and its text is then that of the reading, with the same value; an unclear one is
+refused with one sentence.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from memlab.errors import InputError, printed, shorten
 from memlab.strings import gettext as _
 
 TWINS = {"kB": "KiB", "MB": "MiB", "GB": "GiB", "TB": "TiB"}
-"""Units that texts mix up. Each is read as the other too, in both directions."""
+"""Units that people confuse; a guess in one is also judged in the other, in both directions."""
 _TWINS = TWINS | {binary: decimal for decimal, binary in TWINS.items()}
 FLOAT = 10**12
-"""A ratio that was computed has digits of no meaning: it reaches at least this share of itself."""
+"""A number is exact at most to 1 over this share, as computed digits beyond it mean nothing."""
 SHARE = 200
-"""A fraction such as 1/3 reaches this share of itself, as a number of 3 digits does."""
+"""A fraction such as 1/3 is exact to 1 over this share, as a number of 3 digits is."""
 _LONGEST = 40
-"""Characters of a guess."""
+"""Most characters of a guess."""
 LARGEST = 10**24
-"""Nobody has so many bytes, and no ratio is so large, or 1 over it so small."""
+"""Largest number that is read; 1 over it is the smallest one above 0."""
 _PREFIXES = {"kilo": "kB", "mega": "MB", "giga": "GB", "tera": "TB"}
 _PREFIXES |= {"kibi": "KiB", "mebi": "MiB", "gibi": "GiB", "tebi": "TiB"}
 _LONG = {f"{prefix}byte": unit for prefix, unit in _PREFIXES.items()}
@@ -65,14 +65,15 @@ _FOLD = re.compile(
 )
 _HEXADECIMAL = re.compile(r"0x[\da-f]", re.IGNORECASE)
 _TIMES = re.compile(r"[*×·](?!\*)(?<!\*\*)|(?<=\d)\s*x\s*(?=\d)| x ", re.IGNORECASE)
-"""Between the factors of a product."""
+"""Multiplication signs between the factors of a product."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """``value`` is in bytes or a plain number; the guess reaches ``half`` to both sides of it.
+    """A guess that was read from text: its ``value`` in bytes or as a plain number, plus or minus
+    ``half``.
 
-    ``half`` is half a unit of the last digit as it was typed: 6.4 MB reaches from 6.35 to 6.45.
+    ``half`` is half a unit of the last digit that was typed: 6.4 MB reaches from 6.35 to 6.45.
     """
 
     text: str
@@ -81,12 +82,13 @@ class Guess:
     unit: str = ""
 
     def holds(self, figure: Fraction | int, slack: Fraction | int = 0) -> bool:
-        """Whether the figure lies within the guess, or within ``slack`` of its value."""
+        """True if a figure lies within ``half``, or within ``slack``, of the value."""
         return abs(self.value - figure) <= max(self.half, slack)
 
     @property
     def twin(self) -> Guess | None:
-        """The same digits in the unit that people take for this one: MiB for MB."""
+        """The guess with the same digits in the unit that people confuse with this one, MiB for MB;
+        None without such a unit."""
         other = _TWINS.get(self.unit)
         if other is None:
             return None
@@ -96,8 +98,8 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class TypedNumber:
-    """A number as it was written; ``decimals`` is how many it has, and None where it is no plain
-    number: a product, a power, a fraction."""
+    """A number as it was typed. ``decimals`` is the number of its decimals; None for a product, a
+    power or a fraction."""
 
     text: str
     value: Fraction
@@ -106,8 +108,11 @@ class TypedNumber:
 
 
 def amount(given: object) -> Guess:
-    """A guess in bytes from ``"6.4 MB"``, ``"6,422,528 B"``, ``"2,5 gigabytes"`` or a whole number
-    of bytes.
+    """Return a guess in bytes from what was typed.
+
+    Args:
+        given: text such as ``"6.4 MB"``, ``"6,422,528 B"`` or ``"2,5 gigabytes"``, or a whole
+            number of bytes.
 
     Raises:
         InputError: no number, no unit, a unit that is not one of memory, or bits.
@@ -133,20 +138,23 @@ def amount(given: object) -> Guess:
 
 
 def times(given: object, decimals: int = 0) -> Guess:
-    """A guess at a ratio from ``9``, ``"2.25"``, ``"9 times"``, ``"1/4"`` or ``"225 %"``.
+    """Return a guess at a ratio from what was typed.
 
-    A question to 1 decimal takes 2 as 2.0, so that it reaches from 1.95 to 2.05.
+    Args:
+        given: ``9``, ``"2.25"``, ``"9 times"``, ``"1/4"`` or ``"225 %"``.
+        decimals: number of decimals that the question asks for; with 1, a guess of 2 is read as 2.0
+            and reaches from 1.95 to 2.05.
 
     Raises:
-        InputError: no number.
+        InputError: ``given`` is no number.
     """
     typed = printed(given)
     number = None if isinstance(given, bool) else _ratio(_cleared(typed))
     if number is None:
         raise InputError(_("{given} is no number of times; give one such as 9 or 2.25.",
                            given=shorten(typed)))  # fmt: skip
-    asked = decimals and number.value and (number.value * 10**decimals).denominator == 1
-    half = Fraction(1, 2 * 10**decimals) if asked else number.half
+    whole_decimals = decimals and number.value and (number.value * 10**decimals).denominator == 1
+    half = Fraction(1, 2 * 10**decimals) if whole_decimals else number.half
     padded = "." + "0" * decimals if decimals and number.decimals == 0 else ""
     text = number.text if number.decimals is not None else _exact(number.value, number.text)
     return Guess(text + padded, number.value, half)
@@ -156,8 +164,11 @@ def times(given: object, decimals: int = 0) -> Guess:
 
 
 def _cleared(typed: str) -> str:
-    """Digits and spaces of every script as those of a keyboard, 10⁶ as 10^6, without quotes, a full
-    stop at the end or "about" before it; empty where it is too long to be a number."""
+    """Return typed text in plain form, or empty text where it is too long for a number.
+
+    Digits and spaces of every script become those of a keyboard, and 10⁶ becomes 10^6. Quotes, a
+    full stop at the end and "about" before the number are dropped.
+    """
     if len(typed) > _LONGEST:
         return ""
     text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda raised: "^" + raised[0].translate(_RAISED), typed)
@@ -183,7 +194,7 @@ def _plain(letter: str) -> str:
 
 
 def _parts(text: str) -> tuple[TypedNumber | None, str | None]:
-    """The number and the unit of an amount, each None where it is none."""
+    """Return the number and the unit of an amount, each None if it cannot be read."""
     match = _AMOUNT.fullmatch(text)
     if match is None or not match[2]:
         return None, None
@@ -193,10 +204,10 @@ def _parts(text: str) -> tuple[TypedNumber | None, str | None]:
 
 
 def _unit(name: str) -> str | None:
-    """The unit of a symbol or of a word.
+    """Return the unit that a symbol or a word stands for; None if there is none.
 
     Raises:
-        InputError: bits.
+        InputError: the unit is bits.
     """
     if _BITS.fullmatch(name):
         raise InputError(_("{given} are bits, 8 to a byte; give bytes, such as 6.4 MB.",
@@ -206,7 +217,8 @@ def _unit(name: str) -> str | None:
 
 
 def _ratio(text: str) -> TypedNumber | None:
-    """``"x9"``, ``"9-fold"``, ``"1/4"``, ``"9:1"``, ``"225 %"``, ``"a third"``, ``"nine"``."""
+    """Read a ratio: ``"x9"``, ``"9-fold"``, ``"1/4"``, ``"9:1"``, ``"225 %"``, ``"a third"``,
+    ``"nine"``."""
     text = _ARTICLE.sub("", re.sub(r"^(?:x|×)\s*(?=\d)", "", text, flags=re.IGNORECASE))
     for shape in (text, _FOLD.sub("", text) if _FOLD.search(text) else ""):
         if percent := re.fullmatch(r"(.*\d)\s*(?:%|percent|per cent)", shape):
@@ -219,22 +231,23 @@ def _ratio(text: str) -> TypedNumber | None:
     return None
 
 
-def _over(one: TypedNumber | None, other: TypedNumber | None) -> TypedNumber | None:
-    """A fraction, which is exact as far as people write it; a share in percent as it was typed."""
-    if one is None or other is None or not other.value:
+def _over(numerator: TypedNumber | None, denominator: TypedNumber | None) -> TypedNumber | None:
+    """Return the quotient of two numbers. A fraction counts as exact to 0.5 %, a percentage to the
+    digits that were typed."""
+    if numerator is None or denominator is None or not denominator.value:
         return None
-    value = one.value / other.value
-    half = one.half / other.value if not other.half else value / SHARE
-    text = _exact(value, f"{one.text}/{other.text}")
+    value = numerator.value / denominator.value
+    half = numerator.half / denominator.value if not denominator.half else value / SHARE
+    text = _exact(value, f"{numerator.text}/{denominator.text}")
     return TypedNumber(text, value, half if value else Fraction(0))
 
 
 def _number(text: str) -> TypedNumber | None:
-    """A number in words or digits, a power, or a product of such; None where it is none, or beyond
-    anything that is taken."""
+    """Read a number in words or digits, a power, or a product of such; None if it is none, or is
+    above ``LARGEST`` or below 1 over it."""
     number = _written(text)
-    taken = number and (not number.value or Fraction(1, LARGEST) <= number.value <= LARGEST)
-    return number if taken else None
+    in_range = number and (not number.value or Fraction(1, LARGEST) <= number.value <= LARGEST)
+    return number if in_range else None
 
 
 def _written(text: str) -> TypedNumber | None:
@@ -251,16 +264,17 @@ def _written(text: str) -> TypedNumber | None:
 
 
 def _worded(text: str) -> TypedNumber | None:
-    """``"nine"``, ``"twenty-five"``, ``"two thirds"``, ``"1 and a half"``, ``"6.4 million"``."""
+    """Read a number in words: ``"nine"``, ``"twenty-five"``, ``"two thirds"``, ``"1 and a half"``,
+    ``"6.4 million"``."""
     text = _HALVES.get(text, text)
     if text in _COUNTS:
         return _whole(_COUNTS[text])
     if text in _SHARES:
         return _over(_whole(1), _whole(_SHARES[text]))
     for shape, join in _JOINED:
-        if (match := shape.fullmatch(text)) and (one := _written(match[1])):
-            other = _worded(_HALVES.get(match[2], match[2].removesuffix("s")))
-            return other and join(one, other)
+        if (match := shape.fullmatch(text)) and (first := _written(match[1])):
+            second = _worded(_HALVES.get(match[2], match[2].removesuffix("s")))
+            return second and join(first, second)
     return None
 
 
@@ -268,16 +282,17 @@ def _whole(value: int) -> TypedNumber:
     return TypedNumber(f"{value:,}", Fraction(value), _least(Fraction(value)), 0)
 
 
-def _sum(one: TypedNumber, other: TypedNumber) -> TypedNumber:
-    """A whole number and a share of one, or tens and ones."""
-    value = one.value + other.value
+def _sum(first: TypedNumber, second: TypedNumber) -> TypedNumber:
+    """Return the sum of a whole number and a fraction ("1 and a half"), or of tens and ones."""
+    value = first.value + second.value
     return TypedNumber(_exact(value), value, _least(value), 0 if value.denominator == 1 else None)
 
 
-def _product(one: TypedNumber, other: TypedNumber) -> TypedNumber:
-    """So many hundreds or thirds. Hundreds reach as far as the number before them."""
-    value = one.value * other.value
-    half = one.half * other.value if other.value > 1 else value / SHARE
+def _product(first: TypedNumber, second: TypedNumber) -> TypedNumber:
+    """Return the product in "6.4 million" or "two thirds". A product above keeps the precision of
+    the first number."""
+    value = first.value * second.value
+    half = first.half * second.value if second.value > 1 else value / SHARE
     return TypedNumber(_exact(value), value, half, 0 if value.denominator == 1 else None)
 
 
@@ -287,11 +302,12 @@ _JOINED: tuple[tuple[re.Pattern[str], Callable[[TypedNumber, TypedNumber], Typed
     (re.compile(rf"(.+?)[ -]({'|'.join(_SCALES)})s?"), _product),
     (re.compile(rf"([^/]*\d|{'|'.join(WORDS)})[ -](halves|(?:{'|'.join(_SHARES)})s?)"), _product),
 )
-"""Rules that put words together to numbers."""
+"""Patterns of words that make a number together, and the function that combines them."""
 
 
 def _factor(text: str) -> TypedNumber | None:
-    """``"6.4"``, ``"6.4e6"`` or ``"10^6"``."""
+    """Read one factor of a product: ``"6.4"``, ``"6.4e6"``, ``"10^6"``, ``"1
+    1/2"`` or ``"3/4"``."""
     if power := re.fullmatch(r"(\d{1,3})\s*(?:\^|\*\*)\s*(\d{1,2})", text):
         value = Fraction(int(power[1]) ** int(power[2]))
         return TypedNumber(text, value, _least(value))
@@ -309,7 +325,7 @@ def _factor(text: str) -> TypedNumber | None:
 
 
 def _digits(text: str) -> TypedNumber | None:
-    """A plain number, however its thousands and its decimals are set apart.
+    """Read a plain number, with any usual separators of thousands and decimals.
 
     A mark that may stand for thousands does: 2,500 is 2500. A single point never does.
     """
@@ -330,7 +346,8 @@ def _digits(text: str) -> TypedNumber | None:
 
 
 def _of(whole: str, rest: str) -> TypedNumber:
-    """The number, and half a unit of its last digit; nothing is a rounded 0."""
+    """Return a number from its digits before and after the decimal point; it is exact to half a
+    unit of its last digit, and 0 is exact."""
     value = Fraction(f"{whole or 0}.{rest or 0}")
     half = Fraction(1, 2 * 10 ** len(rest)) if value else Fraction(0)
     text = f"{int(whole or 0):,}" + (f".{rest}" if rest else "")
@@ -338,12 +355,14 @@ def _of(whole: str, rest: str) -> TypedNumber:
 
 
 def _least(value: Fraction) -> Fraction:
-    """Tolerance of a value that was worked out: one half for a whole number, else a share of it."""
+    """Half of the range that a computed number stands for: 1/2 for a whole number, 0.5 % for a
+    fraction, 0 for 0."""
     return Fraction(1, 2) if value and value.denominator == 1 else value / SHARE
 
 
 def _exact(value: Fraction, typed: str = "") -> str:
-    """A value with all its digits; where they have no end it is a fraction, or as it was typed."""
+    """Return a value with all its digits; if they never end, as a fraction, or as it was typed if
+    that fraction is long."""
     for decimals in range(13):
         if (value * 10**decimals).denominator == 1:
             whole, rest = divmod(int(value * 10**decimals), 10**decimals)

@@ -1,12 +1,12 @@
-"""Every text that a learner sees: written in English, and translated where there is a translation.
+"""Texts that learners see: written in English, and translated where there is a translation.
 
 The texts of views, cards and exercises stand apart from the code, in ``en/*.toml``, whose tables
-hold ``name = "text"``; a sentence that is said in one place stands there, in ``_("a sentence")``.
-A text names the values that it wants as ``{peak}``.
+hold ``name = "text"``; a sentence that is used in one place stands there, in ``_("a sentence")``. A
+text names the values that it needs as ``{peak}``.
 
 A language is one file beside this one, ``zh.po`` for Chinese, in which the English text is the key
-(``make messages`` writes it, a translator fills it in, Babel reads it). What it leaves out, and
-what it has of an English text that was changed since, is shown in English.
+(``make messages`` writes it, a translator fills it in, Babel reads it). Texts without a
+translation, and texts whose English has changed since, are shown in English.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 ENGLISH = "en"
 WORDS = 3
-"""A text of so few words may need another translation elsewhere: its key is its context."""
+"""A text of at most so many words may need another translation elsewhere: its key is its
+context."""
 
 UNKNOWN = "MEMLAB_LANGUAGE is {given!r}, and texts are there in {known}; this is English."
 NO_BABEL = (
@@ -34,8 +35,10 @@ NO_BABEL = (
 
 @cache
 def language() -> str:
-    """The language of the texts: that of ``MEMLAB_LANGUAGE`` when the first one was asked for; or
-    English, where that is none, or Babel is not installed, and then one sentence says so."""
+    """Return the language of the texts: that of ``MEMLAB_LANGUAGE`` at the first call.
+
+    It is English, and one sentence says so, if there is no such language or Babel is not installed.
+    """
     given = os.environ.get("MEMLAB_LANGUAGE") or ENGLISH
     name = given.replace("-", "_").partition("_")[0]
     if name == ENGLISH:
@@ -52,7 +55,7 @@ def language() -> str:
 
 @cache
 def languages() -> list[str]:
-    """English, and the languages that there is a file of."""
+    """Return ``"en"`` and the languages that have a file of translations."""
     languages = [file.name for file in FOLDER.iterdir()]
     return [
         ENGLISH,
@@ -62,7 +65,8 @@ def languages() -> list[str]:
 
 @cache
 def table(name: str = ENGLISH) -> dict[str, str]:
-    """All texts by their dotted key, in one of the languages; in English what it leaves out."""
+    """Return all texts of a language by their dotted key; a text without a
+    translation in English."""
     if name != ENGLISH:
         known = messages(name)
         return {key: known.get((context(key, text), text), text) for key, text in table().items()}
@@ -77,7 +81,8 @@ def table(name: str = ENGLISH) -> dict[str, str]:
 
 @cache
 def messages(name: str) -> dict[tuple[str, str], str]:
-    """Translations of a language, by context, which is empty or a key, and by the English text.
+    """Return the translations of a language, by context (empty, or the key of a short text) and
+    English text.
 
     Raises:
         ModuleNotFoundError: Babel is not installed.
@@ -89,8 +94,8 @@ def messages(name: str) -> dict[tuple[str, str], str]:
 
 
 def translations(catalog: Catalog) -> dict[tuple[str, str], str]:
-    """Entries of a file of messages that count: all but those that are empty, or fuzzy and so to be
-    looked at."""
+    """Return the usable translations of a catalog, by context and English text: empty ones, and
+    those marked fuzzy for a second look, are left out."""
     return {
         (message.context or "", message.id): message.string
         for message in catalog
@@ -100,15 +105,16 @@ def translations(catalog: Catalog) -> dict[tuple[str, str], str]:
 
 
 def context(key: str, text: str) -> str:
-    """Context that tells a short text from the same one elsewhere; empty for a sentence."""
+    """Return the context of a text: its key for at most ``WORDS`` words, which may need another
+    translation elsewhere; empty for a longer one."""
     return key if len(text.split()) <= WORDS else ""
 
 
 def get(key: str, **values: object) -> str:
-    """The text of a key with its values filled in.
+    """Return the text of a key with its values filled in.
 
     Raises:
-        KeyError: no such key in English, or a value that the text names is missing.
+        KeyError: there is no such key in English, or a value that the text names is missing.
     """
     name = language()
     text = (table() if name == ENGLISH else table(name))[key]
@@ -116,19 +122,20 @@ def get(key: str, **values: object) -> str:
 
 
 def has(key: str) -> bool:
-    """Whether there is such a text."""
+    """True if there is a text of that key."""
     return key in table()
 
 
 def gettext(text: str, /, **values: object) -> str:
-    """A sentence of the code with its values filled in; ``_`` where it is used."""
+    """Return the translation of a sentence in the code, with its values filled in; imported as
+    ``_``."""
     if language() != ENGLISH:
         text = messages(language()).get(("", text), text)
     return text.format(**values) if values else text
 
 
 def flat(tree: dict[str, Any], prefix: str = "") -> dict[str, str]:
-    """The texts of nested tables by their dotted key."""
+    """Return the texts of nested tables by their dotted key."""
     texts: dict[str, str] = {}
     for name, value in tree.items():
         key = prefix + name

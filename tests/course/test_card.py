@@ -147,9 +147,9 @@ def test_one_guess_then_its_diagnosis_then_a_revision_then_the_answer_then_again
     assert shown["says"] == view.now_["layout"]["heading"][1] == "How much, of 2?"
     assert view.now_["layout"]["next"] == "guess"
     assert [control(view, name)["value"] for name in ("guess", "because")] == ["", ""]
-    before, *found = [line for line, *_ in shown["after"]]
+    before, *finding = [line for line, *_ in shown["after"]]
     assert "7.9 MB" in before
-    assert found == said[1:]  # what explains it does not go
+    assert finding == said[1:]  # what explains it does not go
     assert asked == [{"n": 1}]
 
 
@@ -337,7 +337,7 @@ def test_a_bar_is_as_long_as_its_value(ask):
     (hollow,) = [part for part in drawn.parts if 'class="before"' in part]
     (guess,) = map(float, re.findall(r' width="([\d.]+)"', hollow))
     filled = [re.search(r'd="M([\d.]+) [\d.]+H([\d.]+)', part) for part in drawn.parts]
-    bars = [float(found[2]) - float(found[1]) for found in filled if found]
+    bars = [float(match[2]) - float(match[1]) for match in filled if match]
     assert bars == [pytest.approx(4 * guess, abs=0.1)] * 2
 
 
@@ -462,7 +462,7 @@ def test_a_cell_that_runs_beside_what_follows_keeps_its_own_outputs(monkeypatch,
         shell.display_pub.set_parent("a cell")  # what a kernel does before it runs one
         print("below the cell")
         told.set()
-        assert [each["text"] for each in kept.result(10)] == ["below the card\n"]
+        assert [output["text"] for output in kept.result(10)] == ["below the card\n"]
     assert shell.display_pub.parent_header == "a cell"
     assert "below the cell" in capsys.readouterr().out
 
@@ -532,11 +532,13 @@ def test_what_takes_long_says_how_long_beforehand():
     for name, seconds in (("03.tile", 20), ("05.maps", 10), ("06.dark", 15)):
         card = Card(topics()[name])
         said = f"Planning and running: about {seconds} seconds …"
-        lock = next(each for each in views.prediction_card(card).controls() if each.name == "lock")
+        lock = next(
+            control for control in views.prediction_card(card).controls() if control.name == "lock"
+        )
         assert lock.busy == said
         assert working(card.topic)["data"]["text/plain"] == said
     short = views.prediction_card(Card(topics()["02.output"])).controls()
-    assert "Planning and running …" in {each.busy for each in short}
+    assert "Planning and running …" in {control.busy for control in short}
 
 
 def test_what_follows_and_was_interrupted_leaves_nothing_and_runs_again(shell, amount, capsys):

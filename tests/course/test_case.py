@@ -38,8 +38,8 @@ SPINE = ("01", "02", "07", "08")
 
 
 def chart(view, width=960):
-    (found,) = (block for block in view.page(width).blocks if isinstance(block, Chart))
-    return found
+    (drawn,) = (block for block in view.page(width).blocks if isinstance(block, Chart))
+    return drawn
 
 
 def bars(view, at):
@@ -60,8 +60,8 @@ def test_a_bar_is_as_long_as_its_bytes_and_a_row_that_waits_has_none(lesson):
     view = views.case(lesson)
     for each in view.rows.lessons:
         ends = [mark.x1 for mark in bars(view, at(view, each))]
-        found = view.rows.rows.get(each)
-        assert ends[-1:] == ([found.peak] if found else [])
+        case_row = view.rows.rows.get(each)
+        assert ends[-1:] == ([case_row.peak] if case_row else [])
         assert ends == sorted(ends)
 
 
@@ -79,9 +79,9 @@ def test_maps_that_are_made_again_have_dots():
 
 
 def test_dashed_is_what_a_row_is_compared_with():
-    marks = {each: chart(views.case(each)).marks for each in ("02", "03", "08")}
-    dashed = {lesson: [m for m in found if isinstance(m, Rect) and m.look == "before"]
-              for lesson, found in marks.items()}  # fmt: skip
+    marks = {number: chart(views.case(number)).marks for number in ("02", "03", "08")}
+    dashed = {lesson: [m for m in drawn if isinstance(m, Rect) and m.look == "before"]
+              for lesson, drawn in marks.items()}  # fmt: skip
     assert [mark.x1 for mark in dashed["02"]] == [row("01").peak]
     assert dashed["03"] == []
     assert [mark.x1 for mark in dashed["08"]] == [row("02").peak] * 2
@@ -98,8 +98,8 @@ def test_another_card_moves_the_line_alone():
 
 def test_images_are_bars_too():
     view = views.case("08", also=True, show="images")
-    found = {each: bars(view, at(view, each))[-1].x1 for each in view.rows.rows}
-    assert found == {"01": 45, "02": 138, "07": 138, "06": 274, "08": 489}
+    ends = {lesson: bars(view, at(view, lesson))[-1].x1 for lesson in view.rows.rows}
+    assert ends == {"01": 45, "02": 138, "07": 138, "06": 274, "08": 489}
     assert "489 images on the card that held 138" in view.text()
 
 
@@ -117,17 +117,21 @@ def test_a_first_level_has_few_numerals_and_all_stand_apart(lesson, card, show):
 # -- what is not told -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("lesson", "show"), [(each, SHOWN[int(each) % 2]) for each in LESSONS])
+@pytest.mark.parametrize(
+    ("lesson", "show"), [(number, SHOWN[int(number) % 2]) for number in LESSONS]
+)
 def test_a_picture_gives_no_figure_of_a_lesson_to_come(lesson, show):
     view = views.case(lesson, show=show)
     view.numbers = True
     shown = " ".join([view.text(), view.svg(), str(view.now_["layout"]), view.code()])
     drawn = view.rows.rows
-    peaks = [each.peak for each in drawn.values()]
+    peaks = [case_row.peak for case_row in drawn.values()]
     for other in TECHNIQUES.keys() - drawn.keys():
         if (peak := row(other).peak) not in peaks:
             assert f"{peak:,}" not in shown
-        if (short := f"{peak / 1e9:.3g} GB") not in [f"{each / 1e9:.3g} GB" for each in peaks]:
+        if (short := f"{peak / 1e9:.3g} GB") not in [
+            f"{case_row / 1e9:.3g} GB" for case_row in peaks
+        ]:
             assert short not in shown
     written = re.sub(r'="[^"]*"', "", shown)  # an attribute may be 489 pixels
     assert ("489" in written) == (lesson in ("08", "09"))
@@ -138,7 +142,7 @@ def test_a_row_that_waits_says_where_it_will_be():
     assert "recompute: predict first, in lesson 08." in text
     assert "offload: predict first, in lesson 09." in text
     assert "all together: to come." in text
-    assert {each for each in views.case("02").rows.lessons if each > "09"} == {*LATER}
+    assert {lesson for lesson in views.case("02").rows.lessons if lesson > "09"} == {*LATER}
 
 
 @pytest.fixture
@@ -188,7 +192,7 @@ def test_the_row_of_an_elective_is_drawn_where_that_is_chosen():
 
 
 def test_no_choice_draws_a_row_before_its_lesson():
-    for lesson in (each for each in LESSONS if each < "07"):
+    for lesson in (later for later in LESSONS if later < "07"):
         view = views.case(lesson, also=True)
         assert "also" not in [control.name for control in view.controls()]
         assert view.rows.rows.keys() == views.case(lesson).rows.rows.keys()
@@ -250,7 +254,7 @@ def test_the_rows_that_are_drawn_run_small_and_need_what_was_planned():
     view = views.case("07")
     done = view.measure()
     assert done.held
-    assert [each.lesson for each in done.runs] == ["01", "02", "07"]
+    assert [small.lesson for small in done.runs] == ["01", "02", "07"]
     head, *lines = done.lines()
     assert head == (
         "Measured here, small: ResNet-14 v1.5, 64 pixels, 16 images. Every byte as planned."
@@ -264,7 +268,7 @@ def test_the_button_runs_it_and_nothing_is_left_when_another_row_comes(monkeypat
 
     def run(lessons):
         asked.append(lessons)
-        return SmallRuns("ResNet-14", tuple(SmallRun(each, 8, 8, 0, True) for each in lessons))
+        return SmallRuns("ResNet-14", tuple(SmallRun(lesson, 8, 8, 0, True) for lesson in lessons))
 
     monkeypatch.setattr(study, "measured", run)
     view = views.case("08")
@@ -301,11 +305,11 @@ def made(lesson: str, batch: int = IMAGES) -> memlab.Step:
 
 def test_a_row_is_the_plan_of_its_call() -> None:
     for lesson in TECHNIQUES:
-        found = row(lesson)
+        case_row = row(lesson)
         ledger = memlab.plan(made(lesson))
-        assert found.peak == ledger.peak(found.technique.batch) == BYTES[lesson]
-        assert sum(found.parts.values()) == found.peak
-        assert list(found.parts) == [part for part in STACK if part in found.parts]
+        assert case_row.peak == ledger.peak(case_row.technique.batch) == BYTES[lesson]
+        assert sum(case_row.parts.values()) == case_row.peak
+        assert list(case_row.parts) == [part for part in STACK if part in case_row.parts]
 
 
 def test_the_mini_batch_is_that_of_the_paper_and_a_smaller_one_that_of_the_lanes() -> None:
@@ -322,20 +326,20 @@ def test_one_image_more_does_not_fit(lesson: str, card: int) -> None:
 
 
 def test_what_is_freed_overwritten_or_made_again_takes_less_and_what_it_costs() -> None:
-    assert [row(each).fits(12) for each in ("01", "02", "07", "06", "08", "09", "10")] == [
+    assert [row(lesson).fits(12) for lesson in ("01", "02", "07", "06", "08", "09", "10")] == [
         45, 138, 138, 274, 489, 844, 274,
     ]  # fmt: skip
-    times = {each: row(each).time for each in TECHNIQUES}
+    times = {lesson: row(lesson).time for lesson in TECHNIQUES}
     assert times == dict.fromkeys(("01", "02", "03", "07", "10"), "+0.0 %") | {
         "04": "-2.8 %", "05": "", "06": "+46.8 %", "08": "+32.8 %", "09": "+204 %",
     }  # fmt: skip
-    again = {each: row(each).again for each in TECHNIQUES}
-    assert [each for each in again if again[each]] == ["08"]
+    again = {lesson: row(lesson).again for lesson in TECHNIQUES}
+    assert [lesson for lesson in again if again[lesson]] == ["08"]
     assert 0 < again["08"] < BYTES["08"]
 
 
 def test_the_whole_batch_lowered_adds_no_byte_to_the_peak_and_many_elsewhere() -> None:
-    whole, plain = (memlab.plan(made(each)).timeline(IMAGES) for each in ("03", "02"))
+    whole, plain = (memlab.plan(made(lesson)).timeline(IMAGES) for lesson in ("03", "02"))
     more = [one - other for one, other in zip(whole, plain, strict=True)]
     assert max(whole) == max(plain)
     assert 0.99 * row("03").workspace < max(more) < row("03").workspace
@@ -347,23 +351,23 @@ def test_the_whole_batch_lowered_adds_no_byte_to_the_peak_and_many_elsewhere() -
 
 def test_a_lesson_draws_its_own_row_and_none_of_a_later_one() -> None:
     for lesson in LESSONS:
-        found = CourseCase(lesson)
-        assert max(found.rows, default="") == ("" if lesson in ("00", "01") else lesson)
-        assert [each for each in found.lessons if each in ROWS] == list(ROWS)
-        assert set(found.lessons) - {lesson} <= {*TECHNIQUES, *LATER}
+        case = CourseCase(lesson)
+        assert max(case.rows, default="") == ("" if lesson in ("00", "01") else lesson)
+        assert [number for number in case.lessons if number in ROWS] == list(ROWS)
+        assert set(case.lessons) - {lesson} <= {*TECHNIQUES, *LATER}
         assert study.passed(lesson) == (("06",) if "06" < lesson < "10" else ())
 
 
 def test_the_rows_that_lesson_02_asks_about_are_in_no_picture_before_it() -> None:
     for lesson in ("00", "01"):
-        found = CourseCase(lesson)
-        assert not found.rows
-        assert {found.place(row) for row in ("01", "02")} == {"predict first, in lesson 02"}
+        case = CourseCase(lesson)
+        assert not case.rows
+        assert {case.place(row) for row in ("01", "02")} == {"predict first, in lesson 02"}
     assert {*CourseCase("02").rows} == {"01", "02"}
 
 
 def test_a_row_never_goes_away_along_the_course() -> None:
-    spine = [CourseCase(each).rows.keys() for each in ("01", "02", "07", "08", "09")]
+    spine = [CourseCase(number).rows.keys() for number in ("01", "02", "07", "08", "09")]
     assert all(one < other for one, other in combinations(spine, 2))
 
 
@@ -385,14 +389,14 @@ def test_a_title_says_what_the_figures_of_its_lesson_are() -> None:
 
 @pytest.mark.measures
 def test_every_technique_uses_what_was_planned_where_it_runs() -> None:
-    found = measured(tuple(TECHNIQUES))
-    assert found.held
-    assert [each.lesson for each in found.runs] == [
+    small_runs = measured(tuple(TECHNIQUES))
+    assert small_runs.held
+    assert [each.lesson for each in small_runs.runs] == [
         lesson for lesson, each in TECHNIQUES.items() if each.runs
     ]
-    results = {each.lesson: each.same for each in found.runs}
+    results = {each.lesson: each.same for each in small_runs.runs}
     assert results == {each: TECHNIQUES[each].result == study.SAME for each in results}
-    peaks = {each.lesson: each.measured for each in found.runs}
+    peaks = {each.lesson: each.measured for each in small_runs.runs}
     assert peaks["08"] < peaks["07"] < peaks["02"] < peaks["01"]
 
 

@@ -50,9 +50,9 @@ def numbers(text):
 
 
 def data(text):
-    found = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)
-    assert found
-    return json.loads(found[1])
+    match = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)
+    assert match
+    return json.loads(match[1])
 
 
 # -- the figures are computed -------------------------------------------------------------------
@@ -129,9 +129,9 @@ def test_a_text_twin_says_what_its_step_shows():
         assert len(set(scene.twins)) == len(scene.twins), scene.name
         assert scene.notes
     copies = next(scene for scene in scenes() if scene.name == "copies")
-    whole, each = facts.lowered(facts.layer()), facts.source()
+    whole, input_bytes = facts.lowered(facts.layer()), facts.source()
     for step, twin in enumerate(copies.twins[:-1], 1):
-        assert {step * each, whole, each} <= set(numbers(twin))
+        assert {step * input_bytes, whole, input_bytes} <= set(numbers(twin))
     assert copies.twins[4].startswith("Step 5 of 9: copy (ky=1, kx=1) written, the unshifted")
     sizes = [units.exact(size) for size in facts.answers()]
     assert all(size in scenes()[0].twins[0] for size in sizes)
@@ -166,7 +166,7 @@ def large_and_apart(sheet):
 
 def test_a_slide_has_at_most_six_amounts():
     for name, sheet in SHEETS.items():
-        shown = " | ".join(each.content for each in sheet.labels if "·" not in each.content)
+        shown = " | ".join(label.content for label in sheet.labels if "·" not in label.content)
         amount = r"(?<![\w.])[\d.,]*\d(?= (?:[GM]B|KiB|B|ms|times|values|zeros)\b)"
         assert len(set(re.findall(amount, shown))) <= 6, name
 
@@ -213,10 +213,10 @@ def test_without_a_recorded_run_it_says_so(monkeypatch):
 
 
 def test_the_bars_are_those_of_the_record():
-    found = facts.rivals()
-    assert found
-    lines = {line.name: line.value for line in found.result.lines}
-    assert set(found.result.machine.versions) >= {"memlab", "torch", "numpy"}
+    recorded = facts.rivals()
+    assert recorded
+    lines = {line.name: line.value for line in recorded.result.lines}
+    assert set(recorded.result.machine.versions) >= {"memlab", "torch", "numpy"}
     raced = ["im2col-image", "im2col-tile", "offsets", "PyTorch"]
     for scene, names in (("product", ["direct", "im2col-image"]), ("need", raced)):
         slide = next(each for each in scenes() if each.name == scene).slides[-1]
@@ -224,7 +224,7 @@ def test_the_bars_are_those_of_the_record():
         wide = [float(number) for part in bars for number in re.findall(r' width="([\d.]+)"', part)]
         times, slowest = [lines[name] for name in names], max(lines[name] for name in names)
         assert wide[1::2] == pytest.approx([230 * each / slowest for each in times], abs=0.01)
-        needs = [facts.taken(found, name) for name in names]
+        needs = [facts.taken(recorded, name) for name in names]
         assert wide[0::2] == pytest.approx(
             [max(250 * each / max(needs), 1) for each in needs], abs=0.01
         )

@@ -21,13 +21,13 @@ def known(name: str) -> ExerciseTask:
 
 def once(truth: Callable[..., Any]) -> Callable[..., Any]:
     """The same truth; what a caller does to it stays with the caller."""
-    found: dict[bytes, Any] = {}
+    truths: dict[bytes, Any] = {}
 
     @wraps(truth)
     def again(**case: Any) -> Any:
         key = pickle.dumps(case)
-        if key not in found:
-            found[key] = truth(**case)
-        return deepcopy(found[key])
+        if key not in truths:
+            truths[key] = truth(**case)
+        return deepcopy(truths[key])
 
     return again

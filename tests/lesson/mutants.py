@@ -31,9 +31,9 @@ def mutants(source: str, given: tuple[str, ...]) -> list[str]:
     ``given`` are the parameters, which can be taken for each other.
     """
     tree = ast.parse(source)
-    found = dict.fromkeys(map(ast.unparse, _changed(tree, given)))
-    found.pop(ast.unparse(tree), None)
-    return list(found)
+    codes = dict.fromkeys(map(ast.unparse, _changed(tree, given)))
+    codes.pop(ast.unparse(tree), None)
+    return list(codes)
 
 
 def compiled(code: str, name: str) -> Callable[..., Any]:
@@ -65,10 +65,10 @@ def _turn() -> None:
 
 
 def _range(*ends: int) -> range:
-    found = range(*ends)
-    if len(found) > STEPS:
+    numbers = range(*ends)
+    if len(numbers) > STEPS:
         raise StuckError
-    return found
+    return numbers
 
 
 def _changed(tree: ast.Module, given: tuple[str, ...]) -> Iterator[ast.Module]:
@@ -199,8 +199,8 @@ def _instead(
             yield ast.Tuple([other, one], ast.Load())
         case ast.SetComp(elt=elt, generators=generators):
             yield ast.ListComp(elt, generators)
-        case ast.comprehension(target=target, iter=each, ifs=ifs):
-            yield from _filtered(target, each, ifs)
+        case ast.comprehension(target=target, iter=source, ifs=ifs):
+            yield from _filtered(target, source, ifs)
     if (isinstance(parent, ast.For | ast.comprehension) and field == "iter") or isinstance(
         old, ast.GeneratorExp | ast.ListComp | ast.SetComp
     ):
@@ -218,9 +218,11 @@ def _listed(iterated: ast.AST) -> ast.expr:
     return _expression("list(a)", a=iterated)
 
 
-def _filtered(target: ast.expr, each: ast.expr, ifs: list[ast.expr]) -> Iterator[ast.comprehension]:
+def _filtered(
+    target: ast.expr, source: ast.expr, ifs: list[ast.expr]
+) -> Iterator[ast.comprehension]:
     """Items left out where one of their parts is 0, or is 1."""
     names = [node.id for node in ast.walk(target) if isinstance(node, ast.Name)]
     for name in names:
         for text in (f"{name}", f"{name} != 1"):
-            yield ast.comprehension(target, each, [*ifs, _expression(text)], 0)
+            yield ast.comprehension(target, source, [*ifs, _expression(text)], 0)

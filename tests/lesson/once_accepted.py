@@ -70,7 +70,7 @@ def two_at_most(maps):
 
 
 def second_reader(sizes, reads):
-    return left(sizes, reads, [each[:2][-1] for each in readers_of(reads)])
+    return left(sizes, reads, [readers[:2][-1] for readers in readers_of(reads)])
 
 
 def cheapest_bytes(maps, forward, backward, link, room):

@@ -118,18 +118,18 @@ def by_sets(maps):
 
 def from_the_end(sizes, reads):
     """The first reader that is met on the way back."""
-    found, seen = [], set[int]()
-    for each in reversed(reads):
-        new = set(each) - seen
+    leaving, seen = [], set[int]()
+    for maps in reversed(reads):
+        new = set(maps) - seen
         seen |= new
-        found.append(sum(sizes[number] for number in new))
-    return found[::-1]
+        leaving.append(sum(sizes[number] for number in new))
+    return leaving[::-1]
 
 
 def later_readers(sizes, reads):
-    for n, each in enumerate(reads):
+    for n, maps in enumerate(reads):
         later = set().union(*reads[n + 1 :])
-        yield sum(sizes[number] for number in set(each) - later)
+        yield sum(sizes[number] for number in set(maps) - later)
 
 
 def by_halves(maps, forward, backward, link, room):
@@ -157,12 +157,12 @@ def by_places(load, compute, places):
 
 def with_names(images, batch):
     """A new array each time: the old one lives until its name has another."""
-    found = []
+    means = []
     for first in range(0, len(images), batch):
         x = images[first : first + batch].astype(np.float32)
         x /= 255
-        found.append(float(x.mean()))
-    return found
+        means.append(float(x.mean()))
+    return means
 
 
 def held_most(blocks, end):

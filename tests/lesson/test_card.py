@@ -460,10 +460,10 @@ def test_an_old_cell_does_not_answer_what_another_cell_asks(card, calls, monkeyp
     """The name of the cell that runs comes with its code, and the number of its run."""
     runs = count(1)
 
-    def run(cell, *each):
+    def run(cell, *lines):
         now = Cell(cell, next(runs))
         monkeypatch.setattr(notebook_cells, "running", lambda: now)
-        for name, *given in each:
+        for name, *given in lines:
             getattr(card, name)(*given)
 
     run("old", *calls)
@@ -518,12 +518,12 @@ def test_a_question_of_one_set_of_numbers_has_no_retry(ask):
 def test_every_retry_has_numbers_of_its_own(monkeypatch):
     monkeypatch.setenv("MEMLAB_SEED", "5")
     one, other = (Card(topics()[name]) for name in ("02.resnet", "02.halve"))
-    for each in (one, other):
+    for card in (one, other):
         for _ in range(4):
-            each.skip().reveal().retry()
-        numbers = [dict(turn.numbers) for turn in each.rounds]
-        assert all(numbers.count(found) == 1 for found in numbers)
-    drawn = [[dict(turn.numbers) for turn in each.rounds[1:]] for each in (one, other)]
+            card.skip().reveal().retry()
+        numbers = [dict(turn.numbers) for turn in card.rounds]
+        assert all(numbers.count(number) == 1 for number in numbers)
+    drawn = [[dict(turn.numbers) for turn in card.rounds[1:]] for card in (one, other)]
     assert drawn[0] != drawn[1]
 
 
@@ -597,7 +597,7 @@ def test_a_function_of_the_same_name_takes_the_place_of_the_one_before(card):
     first = makes(1)
     assert card.then(first) is first
     card.then(makes(2))
-    assert [(name, each()) for name, each in card.follows.items()] == [("show", 2)]
+    assert [(name, function()) for name, function in card.follows.items()] == [("show", 2)]
 
 
 @pytest.mark.parametrize("given", [None, 3, "show"])

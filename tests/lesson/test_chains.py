@@ -65,5 +65,5 @@ def test_a_chain_is_called_what_it_is():
 
 @every_row("given", [[1, 0, 1], (0, 1), [0.0, 1.0], np.array([0, 1])])
 def test_a_choice_of_checkpoints_is_planned(given):
-    found = lesson_08._score(given, {"maps": [1000, 2000, 3000]})
-    assert found == lesson_08.most_held((1000, 2000, 3000), (0, 1))
+    nbytes = lesson_08._score(given, {"maps": [1000, 2000, 3000]})
+    assert nbytes == lesson_08.most_held((1000, 2000, 3000), (0, 1))

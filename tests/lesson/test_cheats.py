@@ -114,11 +114,11 @@ def keeps_arrays(images, batch):
 
 
 def in_a_thread(images, batch):
-    found: list[float] = []
-    thread = threading.Thread(target=lambda: found.extend(greedy(images, batch)))
+    means: list[float] = []
+    thread = threading.Thread(target=lambda: means.extend(greedy(images, batch)))
     thread.start()
     thread.join()
-    return found
+    return means
 
 
 def in_a_pool(images, batch):
@@ -210,13 +210,13 @@ def from_the_frames_of_the_check(images, batch):
 def tidy(images, batch):
     """A right solution within the plan."""
     place = np.empty((batch, *images.shape[1:]), np.float32)
-    found = []
+    means = []
     for n in range(0, len(images), batch):
         part = images[n : n + batch]
         x = place[: len(part)]
         np.divide(part, 255, out=x, casting="unsafe")
-        found.append(float(x.mean()))
-    return found
+        means.append(float(x.mean()))
+    return means
 
 
 # -- NumPy, patched -----------------------------------------------------------------------------
@@ -237,9 +237,9 @@ def by_a_patched_empty(images, batch):
 
 
 def by_a_patched_comparison(images, batch):
-    found = tidy(images, batch)
+    means = tidy(images, batch)
     images[:] = 0
-    return found
+    return means
 
 
 def in_numpy_itself(images, batch):
@@ -360,11 +360,11 @@ def copies_of_x(x, t, w1, w2):
 
 
 def step_in_a_thread(x, t, w1, w2):
-    found: list[Any] = []
-    thread = threading.Thread(target=lambda: found.append(steps(x, t, w1, w2)))
+    gradients: list[Any] = []
+    thread = threading.Thread(target=lambda: gradients.append(steps(x, t, w1, w2)))
     thread.start()
     thread.join()
-    return found[0]
+    return gradients[0]
 
 
 def step_in_a_module_level_array(x, t, w1, w2):
@@ -403,8 +403,10 @@ def test_a_cheat_at_a_step_is_refused(cheat: Function, said: str) -> None:
 
 def in_lists(images, batch):
     flat = [value / 255 for value in images.ravel().tolist()]
-    each = images[0].size * batch
-    return [sum(flat[n : n + each]) / len(flat[n : n + each]) for n in range(0, len(flat), each)]
+    values = images[0].size * batch
+    return [
+        sum(flat[n : n + values]) / len(flat[n : n + values]) for n in range(0, len(flat), values)
+    ]
 
 
 def hidden_in_a_module(images, batch):

@@ -59,13 +59,13 @@ def askings(name, more=12):
 @cache
 def known(name):
     """A question that looks for each of its truths once: that may take a whole plan."""
-    topic, found = topics()[name], {}
+    topic, truths = topics()[name], {}
 
     def truth(numbers):
         key = repr(sorted(numbers.items()))
-        if key not in found:
-            found[key] = topic.truth(numbers)
-        return found[key]
+        if key not in truths:
+            truths[key] = topic.truth(numbers)
+        return truths[key]
 
     return replace(topic, truth=truth)
 
@@ -89,12 +89,12 @@ def test_its_texts_are_there_and_no_others(name):
     options = {f"{kind}.{option}" for option in topic.options for kind in ("option", "wrong")}
     finding = {"finding"} if topic.part is Purpose.PREDICT else set()
     wanted = {"question", "seen", *options, *finding}
-    found = {key.removeprefix(f"ask.{name}.") for key in strings.table() if f"ask.{name}." in key}
-    found -= LABELS.get(name, set())
+    keys = {key.removeprefix(f"ask.{name}.") for key in strings.table() if f"ask.{name}." in key}
+    keys -= LABELS.get(name, set())
     if topic.kind is not AnswerKind.CHOICE:  # a wrong option has words of its own
-        found -= {"far"}
+        keys -= {"far"}
     right = {f"wrong.{topic.truth(topic.first).value}"}  # no number may make it wrong
-    assert wanted - right <= found <= wanted
+    assert wanted - right <= keys <= wanted
 
 
 def test_every_text_has_its_question():
@@ -243,9 +243,9 @@ def test_a_choice_says_what_would_give_it_away(name):
 @by_prediction
 def test_a_prediction_is_explained_by_its_finding(name):
     for numbers, truth in answered(name)[:3]:
-        found = sentences.finding(Attempt(known(name), numbers, truth=truth))
-        assert found
-        assert len(" ".join(found).split()) <= FINDING
+        paragraphs = sentences.finding(Attempt(known(name), numbers, truth=truth))
+        assert paragraphs
+        assert len(" ".join(paragraphs).split()) <= FINDING
 
 
 @pytest.mark.table

@@ -27,10 +27,10 @@ def say(key: str, **named: object) -> str:
 
 
 def leaving_at_1(sizes, reads):
-    count = Counter(number for each in reads for number in each)
+    count = Counter(number for maps in reads for number in maps)
     under = [0] * len(reads)
-    for n, each in enumerate(reads):
-        for number in each:
+    for n, maps in enumerate(reads):
+        for number in maps:
             count[number] -= 1
             if count[number] == 1:
                 under[n] += sizes[number]

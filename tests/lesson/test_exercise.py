@@ -332,8 +332,8 @@ def test_the_true_value_stands_in_no_text(wrong):
     true = [kept(**case) for case in large.cases(random.Random(0))]
     assert not report.passed
     for text in (f"{report}", repr(vars(report))):
-        found = {int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", text)}
-        assert not found & set(true)
+        numbers = {int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", text)}
+        assert not numbers & set(true)
     assert check(lambda batch, sides: kept(batch, sides), large).passed
 
 
@@ -666,8 +666,8 @@ def test_without_its_file_a_solution_is_said_to_be_elsewhere(solutions, recorded
 def test_a_task_is_found_by_its_name(monkeypatch):
     monkeypatch.setattr(exercise_task, "_TASKS", {})
     assert exercise_task.task("99.kept", draw, slips=MAP.slips)(kept) is kept
-    found = exercise("99.kept").task
-    assert (found.lesson, found.function, found.parameters) == ("99", "kept", ("batch", "sides"))
+    task = exercise("99.kept").task
+    assert (task.lesson, task.function, task.parameters) == ("99", "kept", ("batch", "sides"))
     with pytest.raises(InputError, match=r"unknown exercise '99\.kep'; did you mean '99\.kept'\?"):
         exercise("99.kep")
     exercise_task.task("99.kept", draw)(kept)  # its module was loaded again
@@ -772,10 +772,10 @@ def test_blanks_that_only_some_cases_come_to_are_named_whichever_is_drawn_first(
         last: dict[int, Any] = {
             block: ... for n in range(len(reads)) for block in reads[n] + writes[n]
         }
-        found = [0] * len(reads)
+        nbytes = [0] * len(reads)
         for block in last.keys() - set(kept):  # none in some cases
-            found[last[block]] += sizes[block]
-        return found
+            nbytes[last[block]] += sizes[block]
+        return nbytes
 
     reports = [exercise_check.check(tasks()["07.freed"], freed, seed) for seed in (37, 38, 42)]
     assert {str(report) for report in reports} == {

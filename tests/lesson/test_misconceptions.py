@@ -207,8 +207,8 @@ def test_a_lowered_copy_is_the_workspace_of_each_image():
     ledger = plan(training_step(network, "sgd"))
     for node in network.nodes:
         if isinstance(node.layer, Conv2d):
-            (found,) = (e for e in ledger.entries if e.name == f"{node.name}.workspace")
-            assert found.size.at(1) == quantities.lowered(node, 1).nbytes
+            (workspace,) = (e for e in ledger.entries if e.name == f"{node.name}.workspace")
+            assert workspace.size.at(1) == quantities.lowered(node, 1).nbytes
 
 
 ALL = sorted(zoo.ZOO)

@@ -95,9 +95,9 @@ def kept(given: Any, case: Arguments) -> int:
 
 
 def gone(given: Any, case: Arguments) -> int:
-    found = chosen(given, len(case["maps"]))
-    assert lesson_09.stays(case, found) <= case["room"]
-    return lesson_09.counted(case, found)
+    numbers = chosen(given, len(case["maps"]))
+    assert lesson_09.stays(case, numbers) <= case["room"]
+    return lesson_09.counted(case, numbers)
 
 
 def chosen(given: Any, count: int) -> list[int]:
@@ -157,11 +157,11 @@ def _items(written: ast.AST | None) -> Iterator[tuple[str, ast.expr]]:
 
 def _called(code: ast.AST) -> list[str]:
     """The helpers that it names, and those that they name."""
-    found, new = set[str](), _names(code)
-    while new := new & HELPERS.keys() - found:
-        found |= new
+    names, new = set[str](), _names(code)
+    while new := new & HELPERS.keys() - names:
+        names |= new
         new = set().union(*(_names(HELPERS[name]) for name in new))
-    return [ast.unparse(node) for name, node in HELPERS.items() if name in found]
+    return [ast.unparse(node) for name, node in HELPERS.items() if name in names]
 
 
 def _names(code: ast.AST) -> set[str]:
@@ -181,10 +181,12 @@ def every_mutant(task: ExerciseTask) -> dict[str, Function]:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_no_mutant_is_accepted(name: str) -> None:
-    made = every_mutant(tasks()[name])
-    wrong = {code: one for code, one in made.items() if not wide(name).right(one)}
-    print(f"\n{name}: {len(made)} mutants, {len(made) - len(wrong)} are right")
-    assert len(wrong) > 0.8 * len(made)
+    mutants_by_code = every_mutant(tasks()[name])
+    wrong = {code: one for code, one in mutants_by_code.items() if not wide(name).right(one)}
+    print(
+        f"\n{name}: {len(mutants_by_code)} mutants, {len(mutants_by_code) - len(wrong)} are right"
+    )
+    assert len(wrong) > 0.8 * len(mutants_by_code)
     accepted = [
         f"seed {seed}:\n{code}"
         for seed in SEEDS

@@ -166,10 +166,10 @@ def writer(name):
 @pytest.mark.measures
 def test_two_notebooks_that_write_at_once_lose_nothing(path):
     with writer("a") as one, writer("b") as two:
-        assert [each.stdout.readline() for each in (one, two)] == [b"ready\n", b"ready\n"]
+        assert [process.stdout.readline() for process in (one, two)] == [b"ready\n", b"ready\n"]
         one.stdin.close()
         two.stdin.close()
-        assert [each.stdout.read() for each in (one, two)] == [b"", b""]
+        assert [process.stdout.read() for process in (one, two)] == [b"", b""]
     assert (one.returncode, two.returncode) == (0, 0)
     kept = progress.read(path)
     guesses = [turn["guess"] for turn in kept["cards"]["02.output"]]

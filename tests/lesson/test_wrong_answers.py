@@ -58,9 +58,9 @@ def test_the_zoo_has_every_slip_of_every_exercise():
 @pytest.mark.table
 @pytest.mark.parametrize("name", TASKS)
 def test_the_solution_passes(name):
-    found = function(name, "solution")
+    solution = function(name, "solution")
     for seed in SEEDS:
-        report = Exercise(known(name)).check(found, seed=seed)
+        report = Exercise(known(name)).check(solution, seed=seed)
         assert report.passed, report
 
 
@@ -116,9 +116,9 @@ def test_an_array_of_the_caller_is_no_place_to_write(argument):
     def spoils(x, t, w1, w2):
         y = np.tanh(w1 * x + w2)
         g = np.multiply(2 * (y - t), 1 - y**2)
-        found = (g * x).mean(), g.mean()
+        gradients = (g * x).mean(), g.mean()
         {"x": x, "t": t}[argument][:] = 0
-        return found
+        return gradients
 
     report = exercise("01.my_step").check(spoils)
     assert not report.passed

@@ -10,9 +10,9 @@ from memlab.lesson.content.lesson_04 import cuda
 
 def layers(batch, inputs, hidden, outputs, *, maps=None, loss=1, parameters=None, each=4):
     """Bytes of the exercise ``kept``, with one part replaced."""
-    found = inputs + hidden + 2 * outputs if maps is None else maps
+    widths = inputs + hidden + 2 * outputs if maps is None else maps
     weights = inputs * hidden + hidden + hidden * outputs + outputs
-    return each * (batch * found + (weights if parameters is None else parameters) + loss)
+    return each * (batch * widths + (weights if parameters is None else parameters) + loss)
 
 
 def gradients(x, t, w1, w2, slope=lambda y: 1 - y * y):
@@ -135,14 +135,14 @@ def needed(writers, readers):
 
 def given_back(sizes, writes, reads, kept, users=needed, later=0):
     """Bytes that each operation gives back; ``users`` are those that need a block."""
-    found = [0] * len(reads)
+    nbytes = [0] * len(reads)
     for block in set(range(len(sizes))) - set(kept):
-        writers = [n for n, each in enumerate(writes) if block in each]
-        readers = [n for n, each in enumerate(reads) if block in each]
+        writers = [n for n, blocks in enumerate(writes) if block in blocks]
+        readers = [n for n, blocks in enumerate(reads) if block in blocks]
         end = max(users(writers, readers) or writers) + later
         if end < len(reads):
-            found[end] += sizes[block]
-    return found
+            nbytes[end] += sizes[block]
+    return nbytes
 
 
 def fitting_start(starts, spans, size):
@@ -155,37 +155,37 @@ def overlap(birth, death, other_birth, other_death):
 
 def lowest(sizes, births, deaths, choose=fitting_start, meet=overlap):
     """The address of one block after the other."""
-    found: list[int] = []
+    addresses: list[int] = []
     for n, size in enumerate(sizes):
         lives = [k for k in range(n) if meet(births[n], deaths[n], births[k], deaths[k])]
-        spans = [(found[k], found[k] + sizes[k]) for k in lives]
-        found.append(choose(sorted([0, *(high for _, high in spans)]), spans, size))
-    return found
+        spans = [(addresses[k], addresses[k] + sizes[k]) for k in lives]
+        addresses.append(choose(sorted([0, *(high for _, high in spans)]), spans, size))
+    return addresses
 
 
 def readers_of(reads):
     """The operations that read each map."""
-    return [[n for n, each in enumerate(reads) if m in each] for m in range(len(reads))]
+    return [[n for n, maps in enumerate(reads) if m in maps] for m in range(len(reads))]
 
 
 def left(sizes, reads, ends):
     """Bytes that leave under each operation, from the operation of each map."""
-    found = [0] * len(reads)
+    nbytes = [0] * len(reads)
     for size, end in zip(sizes, ends, strict=True):
-        if end < len(found):
-            found[end] += size
-    return found
+        if end < len(nbytes):
+            nbytes[end] += size
+    return nbytes
 
 
 def counted_down(sizes, reads, until=0):
     """Bytes that leave where the count of readers to come is ``until``."""
     count = [len(readers) for readers in readers_of(reads)]
-    found = [0] * len(reads)
-    for n, each in enumerate(reads):
-        for number in each:
+    nbytes = [0] * len(reads)
+    for n, maps in enumerate(reads):
+        for number in maps:
             count[number] -= 1
-            found[n] += sizes[number] if count[number] == until else 0
-    return found
+            nbytes[n] += sizes[number] if count[number] == until else 0
+    return nbytes
 
 
 def delay(maps, ways, link, n):
@@ -208,9 +208,9 @@ def until_it_fits(maps, room, key):
 
 def least_delay(maps, ways, link, room):
     places = range(len(maps))
-    every = [each for n in range(len(maps) + 1) for each in combinations(places, n)]
-    fit = [list(each) for each in every if leaves(maps, each) <= room]
-    return min(fit, key=lambda each: sum(delay(maps, ways, link, n) for n in each))
+    every = [chosen for n in range(len(maps) + 1) for chosen in combinations(places, n)]
+    fit = [list(chosen) for chosen in every if leaves(maps, chosen) <= room]
+    return min(fit, key=lambda chosen: sum(delay(maps, ways, link, n) for n in chosen))
 
 
 def ends(load, compute, places, *, early=False, queue=True, what="done"):

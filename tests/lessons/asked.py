@@ -19,8 +19,8 @@ def stubs(lesson: Lesson) -> list[str]:
             continue
         if not re.search(r"return None  # replace None|\.\.\.", cell.source):
             breaks.append(f"cell {cell.id} is a stub and leaves nothing to fill in")
-        made, solved = functions(cell), functions(after) if is_solution(after) else set()
-        if not made or not made <= solved:
+        defined, solved = functions(cell), functions(after) if is_solution(after) else set()
+        if not defined or not defined <= solved:
             breaks.append(f"cell {cell.id} is a stub whose solution does not stand below it")
     return breaks
 

@@ -60,7 +60,7 @@ def shape(cell: Any) -> str:
     begins = re.fullmatch(rf"{last} = lesson\.predict\('\d\d\.{last}'\)", first)
     follow = all(
         isinstance(node, ast.FunctionDef)
-        and [ast.unparse(each) for each in node.decorator_list] == [f"{last}.then"]
+        and [ast.unparse(decorator) for decorator in node.decorator_list] == [f"{last}.then"]
         for node in functions
     )
     if not begins or not follow:
@@ -88,9 +88,9 @@ def single(cell: Any, part: str) -> str:
 
 def answers(cell: Any, handle: str) -> bool:
     """Whether a solution is `x.guess(...)`, perhaps `.revise(...)`, and `.reveal()`."""
-    found = ast.unparse(tree(cell))
+    code = ast.unparse(tree(cell))
     form = rf"{re.escape(handle)}\.guess\(.+?\)(?:\.revise\(.+?\))?\.reveal\(\)"
-    return re.fullmatch(form, found, re.DOTALL) is not None
+    return re.fullmatch(form, code, re.DOTALL) is not None
 
 
 def revised(lesson: Lesson) -> list[str]:
@@ -112,19 +112,19 @@ def gates(lesson: Lesson) -> list[str]:
 
 def blocks(lesson: Lesson) -> list[str]:
     """At most 3, each under a question with a card; 2 to 4 cards in all."""
-    found = [part for part in sections(lesson) if not NO_BLOCK.match(part.heading)]
+    asking = [part for part in sections(lesson) if not NO_BLOCK.match(part.heading)]
     breaks = [
         f"the block {part.heading!r} has no card"
-        for part in found
+        for part in asking
         if not any("lesson.predict(" in code for code in part.code)
     ]
     breaks += [
         f"the heading {part.heading!r} is no question"
-        for part in found
+        for part in asking
         if not part.heading.endswith("?")
     ]
-    if not 1 <= len(found) <= 3:
-        breaks.append(f"there are {len(found)} blocks, and 1 to 3 are allowed")
+    if not 1 <= len(asking) <= 3:
+        breaks.append(f"there are {len(asking)} blocks, and 1 to 3 are allowed")
     count = sum(
         asks(cell) == Purpose.PREDICT for cell in lesson.of("code") if not is_solution(cell)
     )
@@ -162,9 +162,11 @@ def case(lesson: Lesson) -> list[str]:
     that brings no technique to the case has none."""
     if lesson.number not in LESSONS:
         return []
-    found = [part for part in sections(lesson)[-2:-1] if part.heading == "The case so far"]
+    sections_before = [
+        part for part in sections(lesson)[-2:-1] if part.heading == "The case so far"
+    ]
     view = f'views.case("{lesson.number}")'
-    shown = any(code.strip().endswith(view) for part in found for code in part.code)
+    shown = any(code.strip().endswith(view) for part in sections_before for code in part.code)
     return [] if shown else [f"no '## The case so far' with {view} stands before the key points"]
 
 

@@ -107,8 +107,8 @@ def close(name, guess):
     topic, truth = topics()[name], revealed(name)
     read = topic.read(guess)
     assert isinstance(read, Guess)
-    found = judge(read, truth.value, truth.causes, topic.rule)
-    return found.close and found.right
+    judged = judge(read, truth.value, truth.causes, topic.rule)
+    return judged.close and judged.right
 
 
 NAMES = numerals.NAMES | {

@@ -114,16 +114,16 @@ def until_next(cells: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         source = "".join(cell["source"])
         if asked(cell):
             return
-        if cell["cell_type"] == "markdown" and (found := HEADING.search(source)):
-            yield {**cell, "source": source[: found.start()]}
+        if cell["cell_type"] == "markdown" and (heading := HEADING.search(source)):
+            yield {**cell, "source": source[: heading.start()]}
             return
         yield cell
 
 
 def asked(cell: dict[str, Any]) -> str:
     """The question of a cell that shows a card; empty where it shows none."""
-    found = ASKED.search("".join(cell["source"])) if cell["cell_type"] == "code" else None
-    return "" if found is None or is_reveal(cell) else found[1]
+    match = ASKED.search("".join(cell["source"])) if cell["cell_type"] == "code" else None
+    return "" if match is None or is_reveal(cell) else match[1]
 
 
 def is_reveal(cell: dict[str, Any]) -> bool:
@@ -207,18 +207,18 @@ def close(numeral: Numeral, value: Fraction) -> bool:
 
 def digits(numeral: Numeral) -> int:
     """How many of its digits say something: 500 has one, 1.50 has three."""
-    found = re.search(r"[\d.,]*\d", numeral.text)
-    text = found[0].replace(",", "") if found else ""
+    match = re.search(r"[\d.,]*\d", numeral.text)
+    text = match[0].replace(",", "") if match else ""
     return len(text.replace(".", "").lstrip("0") if "." in text else text.rstrip("0"))
 
 
 def spelled(value: Fraction) -> list[str]:
     """A small whole ratio in words: nine times, 9-fold, twice."""
-    found = list(NAMED.get(value, ()))
+    words = list(NAMED.get(value, ()))
     if value.denominator == 1 and 1 < value < len(COUNTED):
         word = COUNTED[int(value)]
-        found += [f"{value}-fold", f"{word}-fold", f"{word}fold", f"{word} times"]
-    return found
+        words += [f"{value}-fold", f"{word}-fold", f"{word}fold", f"{word} times"]
+    return words
 
 
 def holds(text: str, phrase: str) -> bool:
@@ -238,7 +238,7 @@ def shaped(text: str) -> str:
 def plain(value: Any) -> Any:
     """A setting as JSON has it: a network by its name."""
     if isinstance(value, tuple | list):
-        return [plain(each) for each in value]
+        return [plain(item) for item in value]
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return str(getattr(value, "name", value))
@@ -254,11 +254,11 @@ def locked(lesson: Lesson) -> list[str]:
         secret = secrets(page.topic)
         breaks += [*unlisted(page.topic, secret), *ends(page.topic), *printed(page.topic)]
         for seen in page.seen():
-            found = dict.fromkeys(secret.found(seen.text))
+            leaks = dict.fromkeys(secret.found(seen.text))
             if seen.kind == "code":  # def with_the_name(): ...
-                found |= dict.fromkeys(secret.phrases(seen.text.replace("_", " ")))
+                leaks |= dict.fromkeys(secret.phrases(seen.text.replace("_", " ")))
             breaks += [f"{page.topic.name}: {seen.kind} of cell {seen.cell} says {text!r}, {what}"
-                       for text, what in found]  # fmt: skip
+                       for text, what in leaks]  # fmt: skip
     return breaks
 
 
@@ -296,8 +296,8 @@ def view_leaks(lesson: Lesson, shown: list[Shown]) -> list[str]:
                 continue
             where = f"{page.topic.name}: {view.how}, in cell {view.cell},"
             breaks += [f"{where} shows {settings}" for settings in secret.shown(view)]
-            found = dict.fromkeys(secret.found(view.text))
-            breaks += [f"{where} says {text!r}, {what}" for text, what in found]
+            leaks = dict.fromkeys(secret.found(view.text))
+            breaks += [f"{where} says {text!r}, {what}" for text, what in leaks]
     return breaks
 
 
@@ -306,7 +306,7 @@ def views_of(notebook: Path) -> list[Shown]:
     call = [sys.executable, "-m", "tests.lessons.views_shown", str(notebook)]
     done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return [Shown(*each) for each in json.loads(done.stdout.splitlines()[-1])]
+    return [Shown(*fields) for fields in json.loads(done.stdout.splitlines()[-1])]
 
 
 def main(names: list[str]) -> int:
@@ -317,9 +317,9 @@ def main(names: list[str]) -> int:
     for source in build.sources(build.LESSONS, names):
         lesson = read(source)
         solved = [path for path, is_solved in build.targets(source).items() if is_solved]
-        found = [*locked(lesson), *view_leaks(lesson, views_of(solved[0]))]
-        print(*(f"{each}\n" for each in found), sep="", end="", flush=True)
-        count += len(found)
+        leaks = [*locked(lesson), *view_leaks(lesson, views_of(solved[0]))]
+        print(*(f"{leak}\n" for leak in leaks), sep="", end="", flush=True)
+        count += len(leaks)
     return int(bool(count))
 
 

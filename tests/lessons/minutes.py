@@ -90,12 +90,12 @@ def told(topic: Question) -> int:
     turn = Attempt(topic, topic.first, truth=truth, revealed=True)
     said = [sentences.seen(turn), *sentences.finding(turn)]
     if topic.kind is AnswerKind.CHOICE:
-        wrong = [each for each in topic.options if each != truth.value]
-        turns = [Attempt(topic, topic.first, guess=each, truth=truth) for each in wrong]
-        causes = [sentences.hint(each) for each in turns]
+        wrong = [text for text in topic.options if text != truth.value]
+        turns = [Attempt(topic, topic.first, guess=text, truth=truth) for text in wrong]
+        causes = [sentences.hint(text) for text in turns]
     else:
         causes = [strings.get(f"cause.{cause.name}", **cause.values) for cause in truth.causes]
-    return len(words(" ".join(said))) + max((len(words(each)) for each in causes), default=0)
+    return len(words(" ".join(said))) + max((len(words(text)) for text in causes), default=0)
 
 
 def printed(cell: dict[str, Any]) -> int:
@@ -116,8 +116,8 @@ def timed() -> dict[str, float]:
     """The seconds of each lesson, as `python lessons/build.py --seconds` found them."""
     if not build.TIMES.exists():
         return {}
-    found: dict[str, float] = json.loads(build.TIMES.read_text(encoding="utf-8"))["seconds"]
-    return found
+    seconds: dict[str, float] = json.loads(build.TIMES.read_text(encoding="utf-8"))["seconds"]
+    return seconds
 
 
 HEADS = ("lesson", "head", "minutes", "words", "told", "code", "printed", "predict", "recall",
@@ -131,11 +131,23 @@ def main(names: list[str]) -> int:
         if source.parent.name == build.APPENDIX:
             continue
         lesson = read(source)
-        found, line = estimate(lesson), minutes_line(lesson)
-        asked = [found.parts[part] for part in Purpose]
-        cells = [lesson.number, line[1] if line else "", f"{found.minutes:.1f}", found.prose]
-        cells += [found.told, found.code, found.printed, *asked, found.views, found.exercises]
-        print(*(f"{cell!s:>8}" for cell in [*cells, f"{found.seconds:.0f}"]), sep=" ")
+        estimated, line = estimate(lesson), minutes_line(lesson)
+        asked = [estimated.parts[part] for part in Purpose]
+        cells = [
+            lesson.number,
+            line[1] if line else "",
+            f"{estimated.minutes:.1f}",
+            estimated.prose,
+        ]
+        cells += [
+            estimated.told,
+            estimated.code,
+            estimated.printed,
+            *asked,
+            estimated.views,
+            estimated.exercises,
+        ]
+        print(*(f"{cell!s:>8}" for cell in [*cells, f"{estimated.seconds:.0f}"]), sep=" ")
     return 0
 
 

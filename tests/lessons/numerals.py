@@ -93,8 +93,8 @@ def find(text: str) -> list[Numeral]:
 
 def keys(text: str) -> set[tuple[Fraction, str]]:
     """What a text is evidence for: each numeral, with and without its unit."""
-    found = find(text)
-    return {numeral.key for numeral in found} | {(numeral.value, "") for numeral in found}
+    numbers = find(text)
+    return {numeral.key for numeral in numbers} | {(numeral.value, "") for numeral in numbers}
 
 
 def _numeral(match: re.Match[str]) -> Numeral:
@@ -126,14 +126,14 @@ def faults(given: dict[str, str]) -> list[str]:
     """What is wrong in a numbers cell."""
     breaks = []
     for text, expression in given.items():
-        found = find(text)
-        if [numeral.text for numeral in found] != [text]:
+        numbers = find(text)
+        if [numeral.text for numeral in numbers] != [text]:
             breaks.append(f"{text!r} is not one numeral")
             continue
         value = evaluate(expression)
         if isinstance(value, str):
             breaks.append(f"{text!r}: {expression} fails with {value}")
-        elif not found[0].fits(value):
+        elif not numbers[0].fits(value):
             breaks.append(f"{text!r} is {value}: {expression}")
     return breaks
 

@@ -57,8 +57,8 @@ def notes(lesson: Lesson) -> list[str]:
         bare = bare or (bool(rest) and stored.SOLUTION not in tags)
         if stored.DIFFERS in tags and bare:
             breaks.append(f"cell {cell['id']} is tagged {stored.DIFFERS} and stores an output")
-        elif found := stored.varying(tags, rest):
-            breaks.append(f"cell {cell['id']} stores {found[0]!r}")
+        elif note := stored.varying(tags, rest):
+            breaks.append(f"cell {cell['id']} stores {note[0]!r}")
     return breaks
 
 

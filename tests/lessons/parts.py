@@ -66,18 +66,18 @@ def read(source: Path) -> Lesson:
 
 def sections(lesson: Lesson) -> list[Section]:
     """What stands under each `## ` heading."""
-    found = [Section("")]
+    parts = [Section("")]
     for cell in lesson.cells:
         if build.NUMBERS in cell.metadata.tags:
             continue
         if cell.cell_type == "code":
-            found[-1].code.append(cell.source)
+            parts[-1].code.append(cell.source)
             continue
         text = re.sub(r"```.*?```", "", cell.source, flags=re.DOTALL)
         before, *rest = re.split(r"^## ", text, flags=re.MULTILINE)
-        found[-1].prose += before
-        found += [Section(*part.partition("\n")[::2]) for part in rest]
-    return found[1:]
+        parts[-1].prose += before
+        parts += [Section(*part.partition("\n")[::2]) for part in rest]
+    return parts[1:]
 
 
 def prose(lesson: Lesson) -> str:
@@ -94,8 +94,8 @@ def tree(cell: Any) -> ast.Module:
 
 def calls(cell: Any, method: str) -> list[ast.Call]:
     """Calls of `x.method(...)` in a cell."""
-    found = [node for node in ast.walk(tree(cell)) if isinstance(node, ast.Call)]
-    return [c for c in found if isinstance(c.func, ast.Attribute) and c.func.attr == method]
+    nodes = [node for node in ast.walk(tree(cell)) if isinstance(node, ast.Call)]
+    return [c for c in nodes if isinstance(c.func, ast.Attribute) and c.func.attr == method]
 
 
 def minutes_line(lesson: Lesson) -> re.Match[str] | None:

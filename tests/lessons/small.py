@@ -237,9 +237,9 @@ def lesson(tmp_path, monkeypatch):
 
 def stored(source, shown, solved):
     """A notebook whose cells show what is given for some words of their sources."""
-    made = json.loads(build.text_of(build.notebook(source, solved)))
-    for cell in made["cells"]:
+    notebook = json.loads(build.text_of(build.notebook(source, solved)))
+    for cell in notebook["cells"]:
         for part, data in shown.items():
             if part in "".join(cell["source"]) and cell["cell_type"] == "code":
                 cell["outputs"] = [copy.deepcopy(data)]
-    return made
+    return notebook

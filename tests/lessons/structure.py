@@ -31,12 +31,12 @@ def preparation(lesson: Lesson) -> list[str]:
         return ["the first cell has no paragraph 'N minutes. Needs: ... .'"]
     if line[2] == "nothing before it":
         return []
-    found = []
+    faults = []
     for need in line[2].split(", "):
         link = re.fullmatch(r"\[(\d\d) [^]]+\]\((\d\d)_\w+\.ipynb\)", need)
         if link is None or not link[1] == link[2] < lesson.number:
-            found.append(f"{need!r} is no link to an earlier lesson")
-    return found
+            faults.append(f"{need!r} is no link to an earlier lesson")
+    return faults
 
 
 def objectives(lesson: Lesson) -> list[str]:
@@ -60,16 +60,16 @@ def glossary_words(lesson: Lesson) -> list[str]:
 
 def limits(lesson: Lesson) -> list[str]:
     """A section `What this ... leaves out`."""
-    found = [part for part in sections(lesson) if LIMITS.match(part.heading)]
-    full = any(part.prose.strip() for part in found)
+    matching = [part for part in sections(lesson) if LIMITS.match(part.heading)]
+    full = any(part.prose.strip() for part in matching)
     return [] if full else ["no section is called 'What this ... leaves out' and says it"]
 
 
 def key_points(lesson: Lesson) -> list[str]:
     """A section `Key points`, the last, with a list."""
-    found = sections(lesson)
-    last = bool(found) and found[-1].heading == "Key points"
-    if not last or not ITEM.search(found[-1].prose):
+    parts = sections(lesson)
+    last = bool(parts) and parts[-1].heading == "Key points"
+    if not last or not ITEM.search(parts[-1].prose):
         return ["the last section is no 'Key points' with a list"]
     return []
 

@@ -35,9 +35,9 @@ def test_it_keeps_the_rules_of_every_page(source, rule):
 @pytest.mark.table
 @pages
 def test_its_head_says_where_it_belongs_and_the_lesson_leads_to_it(source):
-    found = HEAD.match(prose(read(source)))
-    assert found
-    lesson = build.LESSONS / found[1].removeprefix("../")
+    head = HEAD.match(prose(read(source)))
+    assert head
+    lesson = build.LESSONS / head[1].removeprefix("../")
     assert f"(appendix/{source.stem}.ipynb)" in lesson.read_text("utf-8")
 
 
@@ -55,12 +55,12 @@ def test_it_is_short_and_asks_no_card(source):
 @pages
 def test_its_exercises_are_of_its_lesson_and_are_checked(source):
     page = read(source)
-    found = HEAD.match(prose(page))
-    assert found
-    asked_of = [ast.unparse(c.args[0]) for each in page.of("code") for c in calls(each, "exercise")]
-    number = found[1].removeprefix("../")[:2]
+    head = HEAD.match(prose(page))
+    assert head
+    asked_of = [ast.unparse(c.args[0]) for cell in page.of("code") for c in calls(cell, "exercise")]
+    number = head[1].removeprefix("../")[:2]
     assert all(name.startswith(f"'{number}.") for name in asked_of)
-    checked = [ast.unparse(c.args[0]) for each in page.of("code") for c in calls(each, "check")]
+    checked = [ast.unparse(c.args[0]) for cell in page.of("code") for c in calls(cell, "check")]
     assert checked == [name.strip("'").partition(".")[2] for name in asked_of]
     assert bool(asked_of) == (build.lesson_of(source) == number)
 

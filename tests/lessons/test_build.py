@@ -434,7 +434,7 @@ def test_in_a_solution_a_note_stands_for_what_varies_alone():
     cell.outputs = [card, *cell.outputs, *shown(f"2 threads, {MACHINE}").outputs, third]
     assert stored.differs(cell) == ""
     kept = stored.noted(cell, "Run this cell.\n")
-    assert [each.get("text", "") for each in kept] == ["", "Run this cell.\n", ""]
+    assert [output.get("text", "") for output in kept] == ["", "Run this cell.\n", ""]
     assert [kept[0], kept[2]] == [card, third]
     assert len(stored.noted(shown("3 s", stored.DIFFERS), "Run.")) == 1
 

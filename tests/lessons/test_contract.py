@@ -34,7 +34,7 @@ def test_a_lesson_keeps_the_contract(source, rule):
 
 
 def broken(lesson):
-    return {rule.__name__: found for rule in RULES if (found := rule(lesson))}
+    return {rule.__name__: faults for rule in RULES if (faults := rule(lesson))}
 
 
 def test_the_small_lesson_keeps_it(lesson):
@@ -183,9 +183,9 @@ BESIDE = {
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda row: f"{row[0]}: {row[1]}")
 def test_a_changed_source_breaks_one_rule(lesson, planted):
     rule, sentence, *texts = planted
-    found = broken(lesson(*zip(texts[::2], texts[1::2], strict=True)))
-    assert set(found) - {rule} <= BESIDE.get(rule, set()), found
-    assert any(sentence in text for text in found[rule]), found
+    faults = broken(lesson(*zip(texts[::2], texts[1::2], strict=True)))
+    assert set(faults) - {rule} <= BESIDE.get(rule, set()), faults
+    assert any(sentence in text for text in faults[rule]), faults
 
 
 def picture(**more):
@@ -221,9 +221,9 @@ STORED = [
 @pytest.mark.table
 @pytest.mark.parametrize(("rule", "sentence", "shown"), STORED)
 def test_a_changed_output_breaks_one_rule(lesson, rule, sentence, shown):
-    found = broken(lesson(learners=SHOWN | shown))
-    assert set(found) - {rule} <= BESIDE.get(rule, set()), found
-    assert any(sentence in text for text in found[rule]), found
+    faults = broken(lesson(learners=SHOWN | shown))
+    assert set(faults) - {rule} <= BESIDE.get(rule, set()), faults
+    assert any(sentence in text for text in faults[rule]), faults
 
 
 def test_a_number_that_no_output_shows_any_more_is_seen(lesson):

@@ -46,8 +46,8 @@ QUOTED = re.compile(r"`(\w+)`")
 
 def parts(page):
     """What stands under each heading."""
-    found = re.split(r"^## (.+)\n", NUMBERS.sub("", page), flags=re.MULTILINE)
-    return dict(zip(found[1::2], found[2::2], strict=True))
+    pieces = re.split(r"^## (.+)\n", NUMBERS.sub("", page), flags=re.MULTILINE)
+    return dict(zip(pieces[1::2], pieces[2::2], strict=True))
 
 
 def rows(text):
@@ -60,9 +60,9 @@ def rows(text):
 def asked_of(page):
     """The cards and exercises below Wrong predictions: name, truth as printed, rows."""
     text = parts(page).get("Wrong predictions", "")
-    found = re.split(r"^### `([\d.\w]+)`(?:: (.+))?\n", text, flags=re.MULTILINE)
+    pieces = re.split(r"^### `([\d.\w]+)`(?:: (.+))?\n", text, flags=re.MULTILINE)
     return [
-        (n, t or "", rows(r)) for n, t, r in zip(*(found[i::3] for i in (1, 2, 3)), strict=True)
+        (n, t or "", rows(r)) for n, t, r in zip(*(pieces[i::3] for i in (1, 2, 3)), strict=True)
     ]
 
 
@@ -82,8 +82,8 @@ def form(number, page):
     """Its first line, its headings, its warning, its words, its links."""
     title = re.findall(r"^# # (\d\d [^:\n]+):", source(number), re.MULTILINE)[0]
     breaks = [] if page.startswith(f"# {title}: for instructors\n") else ["the first line"]
-    found = tuple(re.findall(r"^## (.+)$", page, re.MULTILINE))
-    breaks += [] if found == HEADINGS else [f"its headings are {found}"]
+    headings = tuple(re.findall(r"^## (.+)$", page, re.MULTILINE))
+    breaks += [] if headings == HEADINGS else [f"its headings are {headings}"]
     head = page.partition("## ")[0]
     breaks += [] if "This page holds the answers" in head else ["no warning on top"]
     breaks += [f"it says {word!r}" for word in FORBIDDEN.findall(page)]
@@ -111,8 +111,10 @@ def glance(number, page):
     paragraphs = text.strip().split("\n\n")
     breaks += [] if re.match(r"[A-Z\d]", paragraphs[0]) else ["no sentence at a glance"]
     begin = ("**What goes wrong.** ", "**Measured cells.** ")
-    told = [each for each in begin if any(part.startswith(each) for part in paragraphs)]
-    return breaks + [f"no paragraph {each}" for each in begin if each not in told]
+    told = [
+        beginning for beginning in begin if any(part.startswith(beginning) for part in paragraphs)
+    ]
+    return breaks + [f"no paragraph {beginning}" for beginning in begin if beginning not in told]
 
 
 def predictions():
@@ -159,9 +161,9 @@ def guesses(number, page):
             continue
         breaks += [] if verdict(name, printed)[0] else [f"{name} is not {printed!r}"]
         for guess, shows, *_ in lines:
-            found = (False, named(shows))
-            if verdict(name, guess) != found:
-                breaks.append(f"{name} says {verdict(name, guess)} to {guess}, not {found}")
+            judged = (False, named(shows))
+            if verdict(name, guess) != judged:
+                breaks.append(f"{name} says {verdict(name, guess)} to {guess}, not {judged}")
         choice = topic.kind is AnswerKind.CHOICE
         due = {*topic.options} - {printed} if choice else {c.name for c in revealed(name).causes}
         told = {guess if choice else verdict(name, guess)[1] for guess, *_ in lines}
@@ -178,8 +180,8 @@ def verdict(name, guess):
         return False, ""
     if isinstance(read, str):
         return read == truth.value, ""
-    found = judge(read, truth.value, truth.causes)
-    return found.right, found.cause.name if found.cause else ""
+    judged = judge(read, truth.value, truth.causes)
+    return judged.right, judged.cause.name if judged.cause else ""
 
 
 def named(text):
@@ -247,11 +249,11 @@ def table(page):
 
 
 def faults(text, expression):
-    found = numerals.find(text)
-    if [numeral.text for numeral in found] != [text]:
+    numbers = numerals.find(text)
+    if [numeral.text for numeral in numbers] != [text]:
         return [f"{text!r} is not one numeral"]
     value = Fraction(eval(expression, dict(NAMES)))
-    return [] if found[0].fits(value) else [f"{text} is {float(value)}: {expression}"]
+    return [] if numbers[0].fits(value) else [f"{text} is {float(value)}: {expression}"]
 
 
 def stated(page):
@@ -274,8 +276,8 @@ def key(numeral):
 
 def keys(text):
     """What a text is evidence for: each numeral, with and without its unit."""
-    found = numerals.find(text)
-    return {key(numeral) for numeral in found} | {(numeral.value, "") for numeral in found}
+    numbers = numerals.find(text)
+    return {key(numeral) for numeral in numbers} | {(numeral.value, "") for numeral in numbers}
 
 
 RULES = (form, glance, minutes, names, guesses, slips, changes, cited, figures)
@@ -336,8 +338,8 @@ def test_the_copies_by_window_are_the_plan():
             and (node.layer.kernel, node.layer.stride) == (k, stride)
         ]
         inputs = sum(4 * 32 * math.prod(node.input_shapes[0]) for node in nodes) / 1e9
-        made = sum(copies.get(f"{node.name}.workspace", 0) for node in nodes) / 1e9
-        copied = f"{made:.2f}" if made else "0"
+        planned = sum(copies.get(f"{node.name}.workspace", 0) for node in nodes) / 1e9
+        copied = f"{planned:.2f}" if planned else "0"
         lines.append(f"{k}x{k}, stride {stride}{len(nodes):11}{inputs:13.2f}         {copied}")
     assert [line for line in lines if line not in read("03").splitlines()] == []
 

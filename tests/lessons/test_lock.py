@@ -49,8 +49,8 @@ TEXTS = [
 @pytest.mark.parametrize("row", TEXTS, ids=lambda row: row[0])
 def test_a_planted_leak_is_found(lesson, row):
     _, sentence, old, new = row
-    found = lock.locked(lesson((old, new)))
-    assert any(sentence in each for each in found), found
+    leaks = lock.locked(lesson((old, new)))
+    assert any(sentence in leak for leak in leaks), leaks
 
 
 @every_row(
@@ -67,14 +67,14 @@ def test_a_planted_leak_is_found(lesson, row):
     ],
 )
 def test_a_planted_output_is_found(lesson, shown):
-    found = lock.locked(lesson(learners=shown))
-    assert any(each.startswith("07.output: output of cell 07-small-05 says") for each in found)
+    leaks = lock.locked(lesson(learners=shown))
+    assert any(leak.startswith("07.output: output of cell 07-small-05 says") for leak in leaks)
 
 
 def test_what_is_answered_above_stands_above(lesson):
     reveal = {"output.guess": output(text_plain="Rows and columns: 9 x.")}
-    found = lock.locked(lesson(solved=reveal))
-    assert found == ["07.copies: output of cell 07-small-09 says '9 x', its answer"]
+    leaks = lock.locked(lesson(solved=reveal))
+    assert leaks == ["07.copies: output of cell 07-small-09 says '9 x', its answer"]
 
 
 @every_row(
@@ -93,14 +93,14 @@ def test_what_is_further_down_or_something_else_is_free(lesson, old, new):
 @pytest.mark.parametrize("name", ["07.sum", "07.twice"])
 def test_a_choice_that_lists_nothing_fails(lesson, name):
     topics = TOPICS | {name: replace(TOPICS[name], gives=())}
-    found = lock.locked(lesson(topics=topics))
-    assert found == [f"{name}: it lists no 'gives', so nothing can be looked for"]
+    leaks = lock.locked(lesson(topics=topics))
+    assert leaks == [f"{name}: it lists no 'gives', so nothing can be looked for"]
 
 
 def test_a_name_in_code_is_read_by_its_words(lesson):
     code = ("def as_planned", "def each_image_alone")
-    found = lock.locked(lesson(code))
-    assert found == ["07.output: code of cell 07-small-08 says 'each image alone', its 'gives'"]
+    leaks = lock.locked(lesson(code))
+    assert leaks == ["07.output: code of cell 07-small-08 says 'each image alone', its 'gives'"]
 
 
 @every_row(
@@ -122,8 +122,8 @@ def test_a_slider_that_ends_at_the_answer_is_found(lesson, stops, leaks):
 
 def test_a_change_that_asks_for_an_amount_is_found(lesson):
     asks = replace(TOPICS["07.output"], part=Purpose.CHANGE)
-    found = lock.printed(asks)
-    assert found == ["07.output: a change asks for an amount, which its view prints"]
+    leaks = lock.printed(asks)
+    assert leaks == ["07.output: a change asks for an amount, which its view prints"]
     assert lock.printed(TOPICS["07.output"]) == []
 
 
@@ -193,20 +193,20 @@ def test_a_view_that_shows_the_answer_is_found(lesson, tmp_path, row):
         "07.copies": replace(TOPICS["07.copies"], shows=({"stride": 2},)),
         "07.output": replace(output, shows=both, gives=("adagrad", "batch 512")),
     }
-    made = lesson((VIEW, code), topics=topics)
-    found = lock.view_leaks(made, lock.views_of(stored(tmp_path)))
-    assert any(sentence in each for each in found), found
+    lesson_page = lesson((VIEW, code), topics=topics)
+    leaks = lock.view_leaks(lesson_page, lock.views_of(stored(tmp_path)))
+    assert any(sentence in leak for leak in leaks), leaks
 
 
 @pytest.mark.measures
 def test_the_views_of_the_small_lesson_are_locked(lesson, tmp_path):
-    made = lesson()
+    lesson_page = lesson()
     shown = lock.views_of(stored(tmp_path))
-    assert [each.how for each in shown if each.how.endswith("opens")] == [
+    assert [view.how for view in shown if view.how.endswith("opens")] == [
         "the view memory when it opens",
         "the view case when it opens",
     ]
-    assert lock.view_leaks(made, shown) == []
+    assert lock.view_leaks(lesson_page, shown) == []
 
 
 @pytest.mark.measures
@@ -226,9 +226,9 @@ def test_a_label_of_a_control_is_read(lesson):
 def stored(folder):
     """The views of the small lesson as a notebook; no other process knows its questions."""
     path = folder / "07_small.ipynb"
-    made = build.notebook(folder / "source/07_small.py", solved=True)
-    made.cells = [cell for cell in made.cells if "views." in cell.source]
-    path.write_text(build.text_of(made))
+    notebook = build.notebook(folder / "source/07_small.py", solved=True)
+    notebook.cells = [cell for cell in notebook.cells if "views." in cell.source]
+    path.write_text(build.text_of(notebook))
     return path
 
 
@@ -247,6 +247,6 @@ def test_what_a_card_looks_for_are_settings_of_a_view(name):
 @pytest.mark.measures
 def test_what_a_card_runs_is_seen_too():
     shown = lock.views_of(build.LESSONS / "solutions/03_lowering.ipynb")
-    revealed = [each.how for each in shown if each.state.get("stride") == 2]
+    revealed = [view.how for view in shown if view.state.get("stride") == 2]
     assert "the view shifted_copies when it opens" in revealed
     assert all("of the view shifted_copies" in how for how in revealed[1:])

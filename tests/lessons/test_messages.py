@@ -42,14 +42,14 @@ SAID = [
 
 
 def drawn_out(part, text):
-    found = []
+    drawn = []
 
-    def heard(each):
-        found.append(each)
-        return each
+    def heard(message):
+        drawn.append(message)
+        return message
 
     assert part(text, heard) == text
-    return found
+    return drawn
 
 
 def test_a_message_is_a_heading_an_item_a_paragraph_or_a_table():
@@ -85,10 +85,10 @@ def test_all_that_is_said_is_drawn_out():
 
 
 def template(*texts):
-    made = messages.read(messages.ROOT / "none" / "zh.po")
+    catalog = messages.read(messages.ROOT / "none" / "zh.po")
     for text in texts:
-        made.add(text)
-    return made
+        catalog.add(text)
+    return catalog
 
 
 def test_a_later_run_keeps_what_is_translated_and_marks_what_was_changed(tmp_path):
@@ -188,8 +188,8 @@ def test_a_lesson_is_made_in_the_languages_that_its_head_is_translated_to(transl
     sources = translated("machine")
     assert [build.languages(source) for source in sources] == [["en", "zh"], ["en"]]
     folder = sources[0].parent.parent / "zh"
-    made = {folder / "01_small.ipynb": False, folder / "solutions/01_small.ipynb": True}
-    assert build.targets(sources[0], "zh") == made
+    notebooks = {folder / "01_small.ipynb": False, folder / "solutions/01_small.ipynb": True}
+    assert build.targets(sources[0], "zh") == notebooks
 
 
 @pytest.mark.parametrize(
@@ -217,8 +217,8 @@ def test_a_translated_lesson_is_written_and_checked(translated, capsys):
     lessons = source.parent.parent
     assert build.main(["01"], lessons) == 0
     assert build.main(["01", "--check"], lessons) == 0
-    made = json.loads((lessons / "zh/01_small.ipynb").read_text(encoding="utf-8"))
-    assert made["cells"][-1]["outputs"][0]["text"] == ["请运行这个单元。\n"]
+    notebook = json.loads((lessons / "zh/01_small.ipynb").read_text(encoding="utf-8"))
+    assert notebook["cells"][-1]["outputs"][0]["text"] == ["请运行这个单元。\n"]
     file = source.parent / "zh.po"
     file.write_text(file.read_text(encoding="utf-8").replace("一课", "第一课"), encoding="utf-8")
     messages.sayer.cache_clear()
@@ -259,14 +259,14 @@ def braces(text):
 
 def lost(english, other):
     """What a translation has not kept of its English text, in words."""
-    found = [name for name, each in KEPT.items() if not same(each, english, other)]
+    faults = [name for name, pattern in KEPT.items() if not same(pattern, english, other)]
     if "{" in english and braces(english) != braces(other):
-        found.append("values")
+        faults.append("values")
     if loud(english) != loud(other):
-        found.append("bold")
+        faults.append("bold")
     if english.startswith("|") != other.startswith("|") or ("\n" in other) != ("\n" in english):
-        found.append("lines")
-    return found
+        faults.append("lines")
+    return faults
 
 
 def loud(text):
@@ -275,8 +275,8 @@ def loud(text):
     return [child.type for child in inline.children or ()].count("strong_open")
 
 
-def same(each, english, other):
-    return sorted(each.findall(english)) == sorted(each.findall(other))
+def same(pattern, english, other):
+    return sorted(pattern.findall(english)) == sorted(pattern.findall(other))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.parent.name + "/" + path.name)
@@ -351,9 +351,9 @@ def left(notebook, known):
             shown.append(re.sub(r"`[^`]*`|\]\([^)]*\)", "", "".join(cell["source"])))
         else:
             shown += map(stored.text_of_output, cell["outputs"])
-    found = [flat(each) for text in shown for line in text.splitlines()
+    sentences = [flat(each) for text in shown for line in text.splitlines()
              for each in ENGLISH.findall(re.sub(r"\S*[_(=]\S*| {2,}", " | ", line))]  # fmt: skip
-    return [each for each in found if each not in code and each not in known]
+    return [each for each in sentences if each not in code and each not in known]
 
 
 def flat(text):
@@ -369,7 +369,7 @@ def test_no_english_sentence_is_left_but_those_that_wait_to_be_translated(path):
         for message in template
         if message.id and (message.context or "", message.id) not in translated_in(file)
     ]
-    names = [each.title for each in hardware.DEVICES.values()]
+    names = [device.title for device in hardware.DEVICES.values()]
     known = " ".join([*waiting, *names])
     assert left(json.loads(path.read_text(encoding="utf-8")), known) == []
 
@@ -384,8 +384,8 @@ def test_an_english_sentence_is_seen():
         cell("code", 'guess("all maps are there")', outputs=[output]),
         cell("code", "", outputs=[{"text": ["all maps are there; it waits for a reader"]}]),
     ]
-    found = left({"cells": cells}, "it waits for a reader.")
-    assert found == [
+    sentences = left({"cells": cells}, "it waits for a reader.")
+    assert sentences == [
         "with four words left",
         "It is as large",
         "all maps are there; it waits for a reader",

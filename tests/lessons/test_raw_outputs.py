@@ -28,5 +28,5 @@ def test_no_output_is_as_python_writes_it(path: Path) -> None:
     if path.stem in EXACT:
         pytest.skip(EXACT[path.stem])
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    texts = [stored.text_of_output(each) for cell in cells for each in cell.get("outputs", [])]
+    texts = [stored.text_of_output(output) for cell in cells for output in cell.get("outputs", [])]
     assert [place for text in texts for place in raw(text)] == []

@@ -41,8 +41,8 @@ def test_what_comes_is_a_lesson_that_the_readme_announces(row: Row) -> None:
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.claims], ids=lambda row: row.says)
 def test_its_claims_are_there_and_one_is_of_a_text(row: Row) -> None:
-    found = [claim for id in row.claims for claim in claims.find(id)]
-    assert any(isinstance(claim, claims.Claim) for claim in found)
+    published = [claim for id in row.claims for claim in claims.find(id)]
+    assert any(isinstance(claim, claims.Claim) for claim in published)
 
 
 def test_a_sentence_is_short_and_in_our_words() -> None:

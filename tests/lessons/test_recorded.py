@@ -136,18 +136,18 @@ def stores(folder, picture):
     """Both notebooks, as if the cell had been run."""
     (source,) = build.sources(folder)
     for target, solved in build.targets(source).items():
-        made = build.notebook(source, solved)
+        notebook = build.notebook(source, solved)
         note = nbformat.v4.new_output("stream", name="stdout", text=stored.NOTE)
         outputs = [note]
-        made.cells[-1].outputs = (
+        notebook.cells[-1].outputs = (
             recordings.beside(outputs, stored.NOTE, picture) if solved else outputs
         )
-        put(target, build.text_of(made))
+        put(target, build.text_of(notebook))
 
 
 def broken(folder):
     (source,) = build.sources(folder)
-    return [each for rule in (unrecorded, unsaid, elsewhere, unpaged) for each in rule(source)]
+    return [fault for rule in (unrecorded, unsaid, elsewhere, unpaged) for fault in rule(source)]
 
 
 def test_a_recorded_cell_keeps_the_rules(lessons):
@@ -179,7 +179,7 @@ def changed(path, old, new):
 )
 def test_a_rule_sees(lessons, file, old, new, sentence):
     changed(lessons / file, old, new)
-    assert any(sentence in each for each in broken(lessons))
+    assert any(sentence in fault for fault in broken(lessons))
 
 
 @pytest.mark.parametrize(
@@ -280,7 +280,7 @@ def test_a_cell_is_recorded_and_then_it_is_said_what_moved(empty, capsys, monkey
     assert 0 < first.recorded.line(record.WHOLE).value < kernel.SECONDS
     assert first.load == 0.1
     solved = cells(empty / "solutions/01_small.ipynb")[1]["outputs"]
-    assert [recordings.is_recorded(each) for each in solved] == [False, True]
+    assert [recordings.is_recorded(output) for output in solved] == [False, True]
     assert solved[1]["data"].keys() == {stored.SVG, "text/plain"}
     (source,) = build.sources(empty)
     put(empty / "01_small.ipynb", build.text_of(build.notebook(source, solved=False)))

@@ -11,9 +11,9 @@ def figures(name):
     picture = recordings.find(build.LESSONS, name)
     assert picture is not None
     lines = picture.recorded.result.lines
-    found = {line.name.rpartition(": ")[2]: line.value for line in lines}
-    seconds = {way: value for way, value in found.items() if way + WORKSPACE in found}
-    return seconds, {way: found[way + WORKSPACE] for way in seconds}
+    values = {line.name.rpartition(": ")[2]: line.value for line in lines}
+    seconds = {way: value for way, value in values.items() if way + WORKSPACE in values}
+    return seconds, {way: values[way + WORKSPACE] for way in seconds}
 
 
 @every_row(

@@ -44,12 +44,12 @@ def strings(tree):
 
 def not_for_a_file(notebook):
     """Errors, warnings and live widgets."""
-    found = ["metadata.widgets"] if "widgets" in notebook["metadata"] else []
+    faults = ["metadata.widgets"] if "widgets" in notebook["metadata"] else []
     for output in outputs(notebook):
         if output["output_type"] == "error" or output.get("name") == "stderr":
-            found.append("".join(output.get("text", output.get("evalue", ""))))
-        found += [kind for kind in output.get("data", {}) if kind == stored.WIDGET]
-    return found
+            faults.append("".join(output.get("text", output.get("evalue", ""))))
+        faults += [kind for kind in output.get("data", {}) if kind == stored.WIDGET]
+    return faults
 
 
 def absolute_paths(notebook):

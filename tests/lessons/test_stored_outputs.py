@@ -153,11 +153,11 @@ def test_a_truth_that_is_planted_is_found(path, place, secrets):
     # the name of an option and a bare count may stand anywhere
     assert planted or all(topic.kind is AnswerKind.CHOICE or topic.counted for topic in own)
     stored["cells"] += [{**place(form), "id": f"{name} {form}"} for name, form in planted]
-    found = truths.found(stored, asked)
+    places = truths.found(stored, asked)
     missed = [
         (name, form)
         for name, form in planted
-        if f"cell {name} {form} holds the truth of {name!r}: {form}" not in found
+        if f"cell {name} {form} holds the truth of {name!r}: {form}" not in places
     ]
     assert missed == []
 

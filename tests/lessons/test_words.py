@@ -26,10 +26,10 @@ def placed(*texts):
 
 
 def test_the_words_of_a_head_open_on_demand():
-    (made,) = glossary.in_place([HEAD], KNOWN)
-    assert "<summary>Words: batch size, lowering (im2col), MB, GB</summary>\n\n- **" in made
-    assert "- **[batch size](glossary.md#batch-size)**: How many. 批量大小 · バッチサイズ\n" in made
-    assert made.endswith("</details>\n\nSee.")
+    (head,) = glossary.in_place([HEAD], KNOWN)
+    assert "<summary>Words: batch size, lowering (im2col), MB, GB</summary>\n\n- **" in head
+    assert "- **[batch size](glossary.md#batch-size)**: How many. 批量大小 · バッチサイズ\n" in head
+    assert head.endswith("</details>\n\nSee.")
 
 
 def test_the_first_mention_shows_its_line_and_no_other():
@@ -63,9 +63,9 @@ def test_what_is_no_prose_stays(text):
 
 def test_a_head_in_another_language_has_its_words_too():
     head = "# 02\n\n\u8bcd\u8bed\uff1a[批量大小](../glossary.md)\u3001[展开](../glossary.md)\u3002"
-    (made,) = glossary.in_place([head], KNOWN, say=str.upper)
-    assert "<summary>\u8bcd\u8bed: 批量大小, 展开</summary>" in made
-    assert "[批量大小](../glossary.md#batch-size)**: HOW MANY. 批量大小" in made
+    (opened,) = glossary.in_place([head], KNOWN, say=str.upper)
+    assert "<summary>\u8bcd\u8bed: 批量大小, 展开</summary>" in opened
+    assert "[批量大小](../glossary.md#batch-size)**: HOW MANY. 批量大小" in opened
 
 
 def test_no_line_would_end_a_link():

@@ -34,12 +34,12 @@ def run(notebook: Path) -> list[str]:
     shell: Any = InteractiveShell.instance()
     shell.display_formatter.active_types = shell.display_formatter.format_types
     show_values()  # a notebook runs before memlab is loaded
-    found = listen(shell)
+    views = listen(shell)
     os.chdir(notebook.parent)
     cells = code_of(notebook)
     for source in cells:
         shell.run_cell(source).raise_error()
-    return [json.dumps(each) for each in named(found, cells)]
+    return [json.dumps(view) for view in named(views, cells)]
 
 
 def listen(shell: Any) -> list[Shown]:
@@ -47,12 +47,12 @@ def listen(shell: Any) -> list[Shown]:
     a kernel knows of it."""
     from memlab.views import View
 
-    found: list[Shown] = []
+    shown_views: list[Shown] = []
     now = [""]
     told = View._repr_mimebundle_
 
     def tell(view: Any, **kwargs: Any) -> Any:
-        found.extend(states(now[0], view))
+        shown_views.extend(states(now[0], view))
         return told(view, **kwargs)
 
     def begin(cell: Any) -> None:
@@ -60,7 +60,7 @@ def listen(shell: Any) -> list[Shown]:
 
     setattr(View, told.__name__, tell)
     shell.events.register("pre_run_cell", begin)
-    return found
+    return shown_views
 
 
 def code_of(notebook: Path) -> dict[str, str]:
@@ -69,11 +69,11 @@ def code_of(notebook: Path) -> dict[str, str]:
     return {cell.source: cell.id for cell in cells if cell.cell_type == "code"}
 
 
-def named(found: Iterable[Iterable[Any]], cells: Mapping[str, str]) -> list[Shown]:
+def named(fields: Iterable[Iterable[Any]], cells: Mapping[str, str]) -> list[Shown]:
     """What was shown, each once, with the ids of its cells."""
-    shown = [Shown(*each) for each in found]
-    once = {json.dumps(each): each for each in shown}
-    return [each._replace(cell=cells[each.cell]) for each in once.values()]
+    shown = [Shown(*view) for view in fields]
+    once = {json.dumps(view): view for view in shown}
+    return [view._replace(cell=cells[view.cell]) for view in once.values()]
 
 
 def states(cell: str, view: Any) -> Iterator[Shown]:
@@ -110,12 +110,12 @@ def values(control: Any) -> list[Any]:
 
 def offers(view: Any) -> dict[str, list[Any]]:
     """The values of each setting that a control of its own has."""
-    found: dict[str, list[Any]] = {}
+    values_of: dict[str, list[Any]] = {}
     for control in view.controls():
         setting = view._events.get(control.name)
         if setting is not None and setting.put is None:
-            found.setdefault(setting.name, []).extend(_offered(view, setting, control))
-    return found
+            values_of.setdefault(setting.name, []).extend(_offered(view, setting, control))
+    return values_of
 
 
 def _offered(view: Any, setting: Any, control: Any) -> Iterator[Any]:
@@ -127,7 +127,7 @@ def _offered(view: Any, setting: Any, control: Any) -> Iterator[Any]:
 
 
 def settings(view: Any, state: Any) -> dict[str, Any]:
-    return {name: plain(each.value(state)) for name, each in view.settings.items()}
+    return {name: plain(setting.value(state)) for name, setting in view.settings.items()}
 
 
 def words(view: Any) -> str:

@@ -1,1 +1,1 @@
-"""A lecture as one file: scenes that follow a slider without a kernel."""
+"""Lecture in one HTML file: slides that follow a slider without a kernel."""

@@ -1,4 +1,4 @@
-"""The page: every slide, its texts and keys in one file that needs nothing else."""
+"""HTML page of the lecture: slides, texts and keys in one file that needs nothing else."""
 
 from __future__ import annotations
 
@@ -52,10 +52,12 @@ _HERE = Path(__file__).parent
 
 
 def html(recorded: RecordedCopy | None = None) -> str:
-    """The whole file, with the run that is given, or with the one that was recorded."""
+    """Return the whole HTML file, with the given run, or with the recorded one."""
     recorded = recorded or RecordedCopy.kept()
-    shown = scenes(recorded)
-    sections = [_scene(number, one, len(shown)) for number, one in enumerate(shown, 1)]
+    all_scenes = scenes(recorded)
+    sections = [
+        _scene(number, scene, len(all_scenes)) for number, scene in enumerate(all_scenes, 1)
+    ]
     sections.append(_sheet("bench", _bench(), _targets(BENCH, HEAD, SMALL)))
     sections.append(_sheet("run", _run(recorded)))
     definitions, body = _shared("".join(sections))
@@ -65,9 +67,9 @@ def html(recorded: RecordedCopy | None = None) -> str:
         css=theme.STYLE + STYLE.replace(".memlab-svg .", ".") + _file("page.css"),
         definitions=definitions,
         scenes=body,
-        help=_help(shown),
+        help=_help(all_scenes),
         help_title=escape(text_of("page_text.help")),
-        data=_json(_data(shown, recorded)),
+        data=_json(_data(all_scenes, recorded)),
         script=_file("page.js"),
     )
 
@@ -77,7 +79,7 @@ def _file(name: str) -> str:
 
 
 def _json(value: object) -> str:
-    """JSON that may stand inside a script element."""
+    """Return JSON that may stand inside a script element."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")
 
@@ -106,7 +108,8 @@ def _sheet(key: str, slide: LectureSlide, targets: str = "") -> str:
 
 
 def _svg(slide: LectureSlide, name: str, kind: str, ticks: str, targets: str) -> str:
-    """A slide; where in the lecture it is; and what takes the pointer."""
+    """Return a slide as SVG, with the ticks that show the position in the lecture and the areas
+    that take clicks."""
     return (
         f'<svg class="memlab-svg {kind}" viewBox="0 0 {WIDE} {HIGH}" '
         f'role="{"group" if targets else "img"}" aria-label="{escape(name)}">'
@@ -115,8 +118,8 @@ def _svg(slide: LectureSlide, name: str, kind: str, ticks: str, targets: str) ->
 
 
 def _targets(corners: dict[str, tuple[int, int]], top: int, cell: int) -> str:
-    """Targets that pin a pixel or a place, as large as the largest kernel needs them, and room for
-    the marks."""
+    """Return the areas that take clicks on pixels or places, as large as the largest kernel needs
+    them, and an empty path for the marks."""
     most = max(KERNELS)
     sizes = {"copies": (most * PITCH - 1,) * 2, "matrix": (SIZE**2, most**2), "input": (SIZE, SIZE)}
     rects = "".join(
@@ -129,8 +132,11 @@ def _targets(corners: dict[str, tuple[int, int]], top: int, cell: int) -> str:
 
 
 def _shared(text: str) -> tuple[str, str]:
-    """Define once what many slides draw alike: copies, rows of a matrix, lines of cells. What
-    marks say on hover is left out: on a projector nobody hovers."""
+    """Move drawings that many slides share, as copies, matrix rows and cell lines, into
+    definitions; return the definitions and the remaining text.
+
+    Texts for hover are dropped: nobody hovers on a projector.
+    """
     text = re.sub(r'<style>.*?</style><defs>.*?</defs>| data-fact="[^"]*"', "", text)
     texts: dict[str, str] = {}
 
@@ -163,8 +169,8 @@ FIELD = {"input": INPUT, "copies": COPIES, "matrix": MATRIX}
 
 
 def _bench() -> LectureSlide:
-    """Every kernel, stride and padding, of which the page shows one, and what the browser fills
-    in."""
+    """Return the sheet with every kernel, stride and padding; the page shows one of them, and the
+    browser fills in its texts."""
     slide, matrix = LectureSlide(), LEFT + SMALL * BENCH["matrix"][0]
     slide.says("title", LEFT, 64, "s42 b")
     slide.says("bench-keys", RIGHT, 64, "s28 dim", "end")
@@ -202,8 +208,8 @@ def _parts(small: SmallPicture) -> tuple[CopiedCells, Matrix]:
 
 
 def _run(run: RecordedCopy | None) -> LectureSlide:
-    """One image lowered by memlab's kernel, planned beside measured: two bars of one scale. Without
-    a run the second one stays empty, and says why."""
+    """Return the sheet of one image lowered by memlab's kernel: planned and measured bytes as two
+    bars on one scale. Without a run the second bar stays empty, and a text says why."""
     slide, planned = LectureSlide(), slides.lowered(slides.layer(), 1)
     slide.title("run.title" if run else "run.title_none")
     slide.write(LEFT, 150, "run.planned", 36, size=units.exact(planned))
@@ -230,8 +236,8 @@ def _run(run: RecordedCopy | None) -> LectureSlide:
 # -- what the browser fills in --------------------------------------------------------------------
 
 
-def _help(shown: list[LectureScene]) -> str:
-    numbers = [str(i) for i, one in enumerate(shown, 1) if one.name in SHORT]
+def _help(all_scenes: list[LectureScene]) -> str:
+    numbers = [str(i) for i, scene in enumerate(all_scenes, 1) if scene.name in SHORT]
     rows = []
     for name in HELP:
         keys, _, does = text_of(f"help.{name}", scenes=" ".join(numbers)).partition("|")
@@ -239,22 +245,22 @@ def _help(shown: list[LectureScene]) -> str:
     return "".join(rows)
 
 
-def _data(shown: list[LectureScene], recorded: RecordedCopy | None) -> dict[str, Any]:
+def _data(all_scenes: list[LectureScene], recorded: RecordedCopy | None) -> dict[str, Any]:
     planned = units.exact(slides.lowered(slides.layer(), 1))
     return {
         "scenes": [
             {
-                "steps": len(one.slides),
-                "twins": list(one.twins),
-                "notes": one.notes,
-                "auto": one.auto,
-                "stops": one.stops or list(range(len(one.slides))),
-                "pinned": one.pinned,
-                "short": one.name in SHORT,
+                "steps": len(scene.slides),
+                "twins": list(scene.twins),
+                "notes": scene.notes,
+                "auto": scene.auto,
+                "stops": scene.stops or list(range(len(scene.slides))),
+                "pinned": scene.pinned,
+                "short": scene.name in SHORT,
             }
-            for one in shown
+            for scene in all_scenes
         ],
-        "size": [one.name for one in shown].index("size"),
+        "size": [scene.name for scene in all_scenes].index("size"),
         "run": recorded.text() if recorded else text_of("run.text_none", planned=planned),
         "batches": slides.BATCHES,
         "kernels": KERNELS,
@@ -266,7 +272,7 @@ def _data(shown: list[LectureScene], recorded: RecordedCopy | None) -> dict[str,
 
 
 def _words() -> dict[str, str]:
-    """Templates that the browser fills in: {n}, {answer}."""
+    """Return the templates that the browser fills in, with fields such as {n} and {answer}."""
     keys = (
         "page_text.votes", "page_text.vote", "page_text.mark", "page_text.far",
         "page_text.voting", "page_text.counting", "bench.written", "bench.keys", "bench.pixel",
@@ -276,7 +282,7 @@ def _words() -> dict[str, str]:
 
 
 def _texts(small: SmallPicture) -> dict[str, Any]:
-    """Texts of the bench for a variant, and of each batch of it."""
+    """Return the texts of the sheet for one kernel, stride and padding, and those of each batch."""
     count, pad = len(small.copies), text_of(f"bench.{small.pad}")
     drawn, known = short_times(small.factor), {"k": small.k, "stride": small.stride, "pad": pad}
     key = "bench.copies_one" if count == 1 else "bench.copies_many"
@@ -322,21 +328,21 @@ def _at_batch(small: SmallPicture, batch: int) -> dict[str, str]:
 
 
 def k2(run: bool = True) -> tuple[str, RecordedCopy | None]:
-    """The lecture on k², nine shifted copies: the page, and the run of one image on this machine
-    that it shows where ``run`` is true.
+    """Return the page of the lecture on k², nine shifted copies, and the run of one image on this
+    machine that it shows; None if ``run`` is False.
 
     Raises:
-        InputError: the run does not fit into what is free here.
+        InputError: the run does not fit into the free memory.
     """
     recorded = record() if run else None
     return html(recorded), recorded
 
 
 def record() -> RecordedCopy:
-    """Lower one image of the layer with memlab's kernel, under the meter.
+    """Lower one image of the lecture's layer with memlab's kernel, and measure its bytes and time.
 
     Raises:
-        InputError: so much memory is not free.
+        InputError: the run does not fit into the free memory.
     """
     otherwise = "close a program or leave the run out with --no-run"
     done = write(slides.layer(), otherwise, TIMES)

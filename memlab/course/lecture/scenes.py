@@ -1,5 +1,7 @@
-"""The eleven scenes of the lecture: each a list of slides, the same in words, and what the lecturer
-may say. The first seven are states of the shifted copies; in the others length and area are bytes.
+"""The eleven scenes of the lecture: each a list of slides, their description in words, and notes
+for the lecturer.
+
+The first seven show the shifted copies; in the others length and area are bytes.
 """
 
 from __future__ import annotations
@@ -68,7 +70,7 @@ from memlab.pictures.values.timings import rival
 
 
 def scenes(recorded: RecordedCopy | None = None) -> list[LectureScene]:
-    """All of them in order."""
+    """Return all scenes in order."""
     return [_question(), _window(), _fold(), _copies(), _pixel(), _stride(), _pointwise(),
             _size(), _product(), _need(recorded or RecordedCopy.kept()), _formula()]  # fmt: skip
 
@@ -77,7 +79,7 @@ def scenes(recorded: RecordedCopy | None = None) -> list[LectureScene]:
 
 
 def _question() -> LectureScene:
-    """The answers as four areas."""
+    """Scene of the question to vote on: the answers as four areas."""
     slide, k, floor = LectureSlide(), slides.kernel(), 536
     network, layer, sizes = slides.network().title, slides.LAYER, slides.answers()
     slide.title("question.title")
@@ -115,7 +117,7 @@ LENS = (312, 236)
 
 
 def _window() -> LectureScene:
-    """One window becomes one column, three times; then all of them."""
+    """Scene in which one window becomes one column, three times; then all of them."""
     small = lower(3)
     count, columns, same = len(small.copies), small.places**2, slides.shared(small, *SHOWN[:2])
     drawn = [_lens(small, step, same) for step in range(len(SHOWN))]
@@ -136,7 +138,7 @@ def _window() -> LectureScene:
 
 
 def _lens(small: SmallPicture, step: int, same: int) -> LectureSlide:
-    """A window, three times as large between the input and its column of the matrix."""
+    """Slide of a window, enlarged three times between the input and its column of the matrix."""
     slide, count, big = LectureSlide(), len(small.copies), 3 * 3 * CELL
     pin = small.pin("place", SHOWN[step])
     (down, right), (x, y) = small.window(pin.row, pin.column), LENS
@@ -168,7 +170,7 @@ def _lens(small: SmallPicture, step: int, same: int) -> LectureSlide:
 
 
 def _fold() -> LectureScene:
-    """The matrix read by rows. Row 1 folds into a picture: the input, shifted."""
+    """Scene that reads the matrix by rows: row 1 folds into a picture, the shifted input."""
     small = lower(3)
     values, zeros = small.places**2, small.copies[0].count(None)
     drawn = [LectureSlide(), LectureSlide()]
@@ -195,14 +197,15 @@ def _fold() -> LectureScene:
 
 
 def _pieces(slide: LectureSlide, small: SmallPicture) -> None:
-    """The row breaks into pieces, which go to their places one after the other."""
-    shown, wide = kinds(small.copies[0]), small.places
+    """Draw the first matrix row as pieces that move, one after the other, to their rows in the
+    picture."""
+    cells, wide = kinds(small.copies[0]), small.places
     with slide.cells():
         for at in range(wide):
             left, top = MATRIX[0] + wide * at - COPIES[0], MATRIX[1] - COPIES[1] - at
             start = f"--x:{left}px;--y:{top}px;animation-delay:{60 * at}ms"
             with slide.group(transform=f"translate({COPIES[0]} {COPIES[1] + at})"):
-                piece = runs(shown[at * wide : (at + 1) * wide], wide) + grid(wide, 1)
+                piece = runs(cells[at * wide : (at + 1) * wide], wide) + grid(wide, 1)
                 slide.add("g", piece, class_="folds", style=start)
         edge = square(*COPIES, SIZE)
         slide.path(edge, class_="edge")
@@ -215,7 +218,8 @@ ALONE = 3
 
 
 def _copies() -> LectureScene:
-    """Row by row, nine copies of the whole input. Then area is bytes."""
+    """Scene in which the matrix is, row by row, nine copies of the whole input;
+    then area is bytes."""
     count = slides.kernel() ** 2
     drawn = []
     for step in range(1, count + 1):
@@ -237,7 +241,7 @@ def _copies() -> LectureScene:
 
 
 def _area(k: int) -> LectureSlide:
-    """The pixels are gone, and the bytes stay."""
+    """Slide of the copies as areas without pixels: area is bytes."""
     slide, (x, y) = LectureSlide(), place(INPUT)
     input_, copy_ = slides.source(), slides.lowered(slides.layer())
     slide.title("copies.found", k=k, copies=k * k)
@@ -269,7 +273,8 @@ PINNED = (4 * 8 + 5, 7 * 8 + 2, 7 * 8 + 7)
 
 
 def _pixel() -> LectureScene:
-    """The places of one pixel; why the factor is exact; any other pixel by a click."""
+    """Scene of the places of one pixel in the matrix: the factor is exact. A click pins another
+    pixel."""
     layer, small = lowering(), lower(3)
     drawn, twins = [], []
     for pixel in PINNED:
@@ -291,7 +296,7 @@ def _pixel() -> LectureScene:
 
 
 def _chosen(slide: LectureSlide) -> None:
-    """Texts that the browser fills in where another pixel is pinned."""
+    """Add the texts that the browser fills in when another pixel is pinned."""
     with slide.group(class_="pinned-only"):
         slide.add("text", text_of("pixel.chosen"), x=LEFT, y=TITLE, class_="s42 b")
         slide.says("count", TEXT, 306, "s96 b")
@@ -300,7 +305,7 @@ def _chosen(slide: LectureSlide) -> None:
 
 
 def _sorted(small: SmallPicture) -> LectureSlide:
-    """The matrix column by column, its values first and its zeros last."""
+    """Slide of the matrix with its cells sorted: values first, zeros last."""
     slide, count, columns = LectureSlide(), len(small.copies), small.places**2
     values, zeros = small.cells - small.zeros, small.zeros
     slide.title("pixel.found", count=count)
@@ -328,10 +333,10 @@ def _sorted(small: SmallPicture) -> LectureSlide:
 
 
 def _stride() -> LectureScene:
-    """At stride 2 each copy is a quarter, and put together they show what is paid."""
+    """Scene of stride 2: each copy is a quarter, and the quarters put together show the total."""
     layer, drawn = lowering(stride=2), [LectureSlide(), LectureSlide()]
-    small, whole, times = layer.small, SIZE**2, short_times(layer.small.factor)
-    part = part_of(Fraction(small.places**2, whole))
+    small, pixels, times = layer.small, SIZE**2, short_times(layer.small.factor)
+    part = part_of(Fraction(small.places**2, pixels))
     known = {"stride": layer.stride, "copies": layer.count, "part": part}
     drawn[0].title("stride.title", **known)
     drawn[0].copies(layer)
@@ -349,13 +354,13 @@ def _stride() -> LectureScene:
     twins = [
         text_of("stride.twin", size=small.places, values=small.cells - zeros, zeros=zeros,
             cells=small.cells, **known),
-        text_of("stride.twin_found", cells=small.cells, times=times, values=whole),
+        text_of("stride.twin_found", cells=small.cells, times=times, values=pixels),
     ]  # fmt: skip
     return LectureScene("stride", drawn, twins, text_of("stride.notes"))
 
 
 def _glide(slide: LectureSlide, count: int) -> None:
-    """The quarters go from their places in the kernel to those at which they fill inputs."""
+    """Draw the quarters moving from their places in the kernel to those where they fill inputs."""
     k, rise = round(count**0.5), INPUT[1] - COPIES[1]
     with slide.cells(place((COPIES[0], INPUT[1]))):
         for at, (x, y) in enumerate(quarters(count, k)):
@@ -368,7 +373,8 @@ def _glide(slide: LectureSlide, count: int) -> None:
 
 
 def _pointwise() -> LectureScene:
-    """Under 1 x 1 the matrix is the input, so nothing is made; and how often that is so."""
+    """Scene of 1 x 1 kernels: the matrix is the input, so no copy is made; and the number of such
+    layers in a network."""
     network, other = slides.pointwise_network(), slides.pointwise_network("resnet50-v1")
     x, y = 944, 244
     none, part, whole = by_copy(convolutions(network))
@@ -401,7 +407,8 @@ def _pointwise() -> LectureScene:
 
 
 def _strip(slide: LectureSlide, counts: dict[str, Any], ratio: Fraction) -> None:
-    """The convolutions of a network in order, filled as far as their copies reach."""
+    """Draw the convolutions of a network in order, each filled by the share of its full copy that
+    is made."""
     slide.write(LEFT, 534, "pointwise.net", 30, **counts)
     nodes = convolutions(slides.pointwise_network())
     chart = Chart(
@@ -423,17 +430,17 @@ HEAD, FOOT = 336, 464
 
 
 def _size() -> LectureScene:
-    """The real layer, batch by batch, until its copy leaves the box of a 12 GB card: length is
-    bytes on one scale, and the page is the copy at the last batch."""
+    """Scene of the real layer, batch by batch, until its copy exceeds a 12 GB card. Length is bytes
+    on one scale; the width of the page is the copy at the last batch."""
     fits, k2 = slides.fits(slides.layer()), slides.kernel() ** 2
-    whole, drawn, twins = slides.lowered(slides.layer()), [], []
+    copy_bytes, drawn, twins = slides.lowered(slides.layer()), [], []
     for step, batch in enumerate(slides.BATCHES):
         drawn.append(_stop(batch, slides.BATCHES[max(step - 1, 0)], fits))
         layer = lowering(batch=batch)
         key = "size.twin_over" if layer.total > slides.CARD.memory.value else "size.twin"
         twins.append(text_of(key, batch=batch, input=units.exact(layer.source), fits=fits,
                          copy=units.exact(layer.total), card=slides.CARD.name))  # fmt: skip
-    screens = slides.answers()[-1] // whole
+    screens = slides.answers()[-1] // copy_bytes
     with drawn[-1].group(class_="votes-only"):
         _marks(drawn[-1], screens)
     stops = tuple(slides.BATCHES.index(batch) for batch in STOPS)
@@ -452,8 +459,8 @@ def _stop(batch: int, before: int, fits: int) -> LectureSlide:
     slide.square(LEFT, 246 - side, side, class_="on")
     slide.write(LEFT + max(side + 24, 40), 194 if side > 60 else 246, "size.input", 36,
               input=amount(layer.source))  # fmt: skip
-    copies, whole = CopyBar(layer, 0, 1, room, over="overflow"), slides.lowered(slides.layer())
-    bar = Chart(Scale(0, whole), Scale(1, 0), [copies], FOOT - HEAD, left=0, right=0)
+    copies, copy_bytes = CopyBar(layer, 0, 1, room, over="overflow"), slides.lowered(slides.layer())
+    bar = Chart(Scale(0, copy_bytes), Scale(1, 0), [copies], FOOT - HEAD, left=0, right=0)
     with slide.group(class_="grows", style=f"--from:{before / batch:g}"):
         bar.draw(slide, LEFT, HEAD, RIGHT - LEFT)
     slide.rect(Box(LEFT - 3, HEAD - 3, _x(room) + 3, FOOT + 3), class_="card")
@@ -470,7 +477,7 @@ def _stop(batch: int, before: int, fits: int) -> LectureSlide:
 
 
 def _marks(slide: LectureSlide, screens: int) -> None:
-    """The class at its bytes; the last answer lies off the page."""
+    """Mark the bytes of each answer with its votes; the last answer lies off the page."""
     for answer, size in zip(ANSWERS[:-1], slides.answers(), strict=False):
         x = _x(size)
         slide.path(f"M{x:.1f} 474l-14 24h28z", class_="guess")
@@ -494,8 +501,8 @@ WEIGHTS = (
 
 
 def _product() -> LectureScene:
-    """A row of weights times a column of the matrix is one value; a row of the result is a picture.
-    Then what the product buys."""
+    """Scene of the matrix product: a row of weights times a column is one value, and a row of the
+    result is a picture; then the time that the product saves."""
     small, recording = lower(3), slides.rivals()
     rows, columns = len(small.copies), small.places**2
     cells = {"rows": rows, "columns": columns}
@@ -523,8 +530,8 @@ def _product() -> LectureScene:
 
 
 def _multiplied(small: SmallPicture, done: bool) -> LectureSlide:
-    """Weights, the lowered matrix above and the result beside it, the place of 1 value framed; or
-    the whole result, of which a row is folded to a picture."""
+    """Slide of weights, lowered matrix and result: with the place of one value framed, or, when
+    ``done``, with the whole result and one row folded to a picture."""
     slide, rows, columns = LectureSlide(), len(small.copies), small.places**2
     left, top = LEFT + rows * SIDE + GAP, 150
     low, at, count = top + rows * SIDE + GAP, FRAMED, len(WEIGHTS)
@@ -542,8 +549,8 @@ def _multiplied(small: SmallPicture, done: bool) -> LectureSlide:
         slide.path(square(0, 0, rows, 1, 0.15), class_="look")
     if done:
         _result(slide, (left, low), SIDE, columns, [_output(small, weights) for weights in WEIGHTS])
-        shown = _output(small, WEIGHTS[0])
-        folded = [shown[at : at + small.places] for at in range(0, columns, small.places)]
+        output = _output(small, WEIGHTS[0])
+        folded = [output[at : at + small.places] for at in range(0, columns, small.places)]
         _result(slide, (RIGHT - U, 470), CELL, small.places, folded, len(folded))
     else:
         slide.rect(Box(left, low, left + columns * SIDE, low + count * SIDE), class_="ghost")
@@ -560,7 +567,7 @@ def _result(
     rows: list[str],
     framed: int = 1,
 ) -> None:
-    """Rows of the product, of which the first ones are framed."""
+    """Draw rows of the product, the first ``framed`` of them in a frame."""
     x, y = corner
     slide.rect(Box(x, y, x + wide * side, y + len(rows) * side), class_="made")
     dark = [
@@ -573,8 +580,8 @@ def _result(
 
 
 def _output(small: SmallPicture, weights: Sequence[int]) -> str:
-    """A row of the product with the matrix, whose values are 1 where the letter is; what is more
-    than half of the most is ``#``."""
+    """Return a row of the product with a matrix of ones where the letter is; ``#`` stands for a
+    value above half of the largest possible one."""
     copies = [kinds(copy) for copy in small.copies]
     sums = [
         sum(w for w, copy in zip(weights, copies, strict=True) if copy[place] == "#")
@@ -588,18 +595,18 @@ def _output(small: SmallPicture, weights: Sequence[int]) -> str:
 
 
 def _need(run: RecordedCopy | None) -> LectureScene:
-    """Must it be made? The whole batch, one image, one tile, or nothing but a table: areas on one
-    scale, the last two drawn and too small to see."""
+    """Scene of ways to lower: the whole batch, one image, one tile, or a table of offsets, as areas
+    on one scale; the last two are too small to see."""
     places, floor = (64, 496, 752, 1008), 488
-    needs = {name: slides.way(way) for way, name in slides.WAYS.items()}
+    needs = {name: slides.way(algorithm) for algorithm, name in slides.WAYS.items()}
     sizes = [need.size.at(slides.BATCH) for need in needs.values()]
     drawn = []
     for step in range(len(needs)):
         slide = LectureSlide()
         slide.title("need.found" if step else "need.title")
         slide.path(f"M{LEFT} {floor}H{RIGHT}", class_="rule")
-        shown = list(zip(needs.items(), places, sizes, strict=True))[: step + 1]
-        for (name, need), x, size in shown:
+        columns = list(zip(needs.items(), places, sizes, strict=True))[: step + 1]
+        for (name, need), x, size in columns:
             _standing(slide, x, floor, size, sizes[0])
             slide.write(x, 536, f"need.{name}", 32)
             slide.text(x, 584, amount(size), 42, bold=True)
@@ -618,9 +625,9 @@ def _need(run: RecordedCopy | None) -> LectureScene:
         twins[1] += f" {run.text()}"
     if recording := slides.rivals():
         _, *raced = slides.WAYS
-        titles = {way: text_of(f"need.{slides.WAYS[way]}") for way in raced}
+        titles = {algorithm: text_of(f"need.{slides.WAYS[algorithm]}") for algorithm in raced}
         titles[RIVAL] = rival(recording.result.machine)
-        whole, *parts = (slides.seconds(recording, way) for way in raced)
+        whole, *parts = (slides.seconds(recording, algorithm) for algorithm in raced)
         slide, twin = _race(recording, titles)
         slide.title("rivals.faster" if min(parts) < whole else "rivals.less")
         drawn, twins = [*drawn, slide], [*twins, twin]
@@ -628,8 +635,8 @@ def _need(run: RecordedCopy | None) -> LectureScene:
 
 
 def _standing(slide: LectureSlide, x: float, floor: float, size: int, whole: int) -> None:
-    """Bytes as an area on the floor, the whole copy in squares of the input; what is too small to
-    see is pointed at."""
+    """Draw bytes as an area on a floor line, the whole copy in squares of the input; an arrow
+    points at an area that is too small to see."""
     k = slides.kernel()
     side, count = k * U * (size / whole) ** 0.5, k if size == whole else 1
     slide.boxes(x, floor - side, side / count, count, count, "on")
@@ -639,7 +646,8 @@ def _standing(slide: LectureSlide, x: float, floor: float, size: int, whole: int
 
 
 def _race(figures: Figures, names: dict[str, str]) -> tuple[LectureSlide, str]:
-    """Time and bytes of some ways as bars, and in words."""
+    """Return a slide with time and bytes of some algorithms as bars, and its
+    description in words."""
     slide = LectureSlide()
     slide.bars(200, figures, names)
     parts = [
@@ -651,7 +659,7 @@ def _race(figures: Figures, names: dict[str, str]) -> tuple[LectureSlide, str]:
 
 
 def _formula() -> LectureScene:
-    """The formula, and its k² as areas on one scale."""
+    """Scene of the formula, with its k² as areas on one scale."""
     slide, side, floor = LectureSlide(), U // 2, 568
     sizes = {k: slides.lowered(slides.layer(k)) for k in KERNELS}
     slide.title("formula.title")

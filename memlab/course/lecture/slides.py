@@ -42,28 +42,28 @@ CARD = hardware.find("12 GB card")
 
 @cache
 def network() -> Network:
-    """The network that the question is about."""
+    """Return the network of the lecture's question."""
     return zoo.build(NETWORK)
 
 
 @cache
 def layer(k: int = 3, stride: int = 1, pad: str = "same") -> Node:
-    """The layer of the question, or the same with another kernel."""
+    """Return the layer of the lecture's question, also with another kernel, stride or padding."""
     return changed(network().by_name[LAYER], k, stride, pad)
 
 
 def lowering(k: int = 3, stride: int = 1, pad: str = "same", **more: Any) -> Lowering:
-    """The same as the picture shows it: all copies, at the batch of the question."""
+    """Return the picture data of the layer's lowering: all copies, at the batch of the question."""
     return Lowering(network(), LAYER, k, stride, pad, **{"batch": BATCH, "step": k * k, **more})
 
 
 def kernel() -> int:
-    """The k of the question."""
+    """Return the kernel size k of the layer."""
     return conv(network().by_name[LAYER]).kernel
 
 
 def source(batch: int = BATCH) -> int:
-    """Bytes of the input."""
+    """Return the bytes of the layer's input."""
     return input_bytes(layer(), batch)
 
 
@@ -73,35 +73,36 @@ def lowered(node: Node, batch: int = BATCH) -> int:
 
 
 def mistake(name: str) -> int:
-    """The answer of somebody who makes this mistake."""
+    """Return the bytes that somebody gets who makes a mistake, by its name."""
     causes = quantities.lowered(layer(), BATCH).causes
     return int(next(cause.value for cause in causes if cause.name == name))
 
 
 def answers() -> tuple[int, ...]:
-    """The answers of the vote: as large as the input, k, k² and k⁴ times as large."""
+    """Return the answers of the vote in bytes: as large as the input, k, k² and k⁴
+    times as large."""
     copy = lowered(layer())
     return mistake("not_lowered"), mistake("one_k"), copy, mistake("lowered_twice")
 
 
 def way(name: str) -> AlgorithmWorkspace:
-    """The workspace of an algorithm for the layer of the question."""
+    """Return the workspace of an algorithm for the layer."""
     return workspace(layer(), name)
 
 
 def fits(node: Node) -> int:
-    """The largest batch whose lowered copy fits on the card."""
+    """Return the largest batch whose lowered copy fits on the card."""
     return CARD.memory.value // lowered(node, 1)
 
 
 @cache
 def pointwise_network(name: str = "resnet50") -> Network:
-    """A network of many 1 x 1 convolutions."""
+    """Return a network with many 1 x 1 convolutions."""
     return zoo.build(name)
 
 
 def text_of(key: str, /, **values: Any) -> str:
-    """A text of the lecture with its values filled in."""
+    """Return a text of the lecture with its values filled in."""
     return strings.get(f"lecture.{key}", **values)
 
 
@@ -114,21 +115,21 @@ U = SIZE * CELL
 """The side of the input. The page is 9 of them wide: 9 copies in a row fill it."""
 TOP = 100
 INPUT, COPIES, MATRIX = (0, 9), (46, 0), (8, 28)
-"""Corners in cells, from the left edge and ``TOP`` on."""
+"""Corners in cells, counted from the left edge and from ``TOP``."""
 TEXT = 256
 """Left edge of texts beside the input."""
 TITLE, MOTTO = 64, 700
-"""Baselines."""
+"""Baselines of the title and of the line at the foot, in pixels."""
 
 
 def place(corner: Corner) -> Corner:
-    """A corner in cells, in pixels of the page."""
+    """Return the pixel position of a corner that is given in cells."""
     return LEFT + corner[0] * CELL, TOP + corner[1] * CELL
 
 
 @dataclass
 class LectureSlide(Svg):
-    """One picture of the lecture."""
+    """One slide of the lecture."""
 
     width: float = WIDE
     height: float = HIGH
@@ -140,19 +141,19 @@ class LectureSlide(Svg):
         self, x: float, y: float, key: str, size: float = 34, /, bold: bool = False,
         dim: bool = False, anchor: str = "start", **values: Any,
     ) -> Box:  # fmt: skip
-        """A text of the strings file, with its values filled in."""
+        """Draw a text of the strings file, with its values filled in, and return its box."""
         return self.text(x, y, text_of(key, **values), size, anchor, bold, dim)
 
     def title(self, key: str, /, **values: Any) -> None:
-        """The finding of the scene."""
+        """Draw the title, which states the finding of the scene."""
         self.write(LEFT, TITLE, key, 42, bold=True, **values)
 
     def motto(self, key: str = "motto.planned", **values: Any) -> None:
-        """Write at the foot of the page how the picture is to be read."""
+        """Draw the line at the foot that says how to read the picture."""
         self.write(LEFT, MOTTO, key, 28, dim=True, **values)
 
     def hero(self, number: str, key: str, y: float = 306, **values: Any) -> None:
-        """The number of the scene, with what it counts below it."""
+        """Draw the main number of the scene in large type, with its explanation below."""
         digits, cross, rest = number.partition(" ×")
         box = self.text(TEXT, y, digits, 96, bold=True)
         if cross:
@@ -162,21 +163,21 @@ class LectureSlide(Svg):
         self.write(TEXT, y + 50, key, 36, **values)
 
     def label(self, x: float, y: float, key: str, **values: Any) -> None:
-        """The name of a part of the picture."""
+        """Draw the name of a part of the picture."""
         self.write(x, y, key, 30, **values)
 
     def says(self, name: str, x: float, y: float, kind: str, anchor: str | None = None) -> None:
-        """An empty text that the browser fills in."""
+        """Add an empty text that the browser fills in."""
         self.add("text", "", x=x, y=y, class_=kind, text_anchor=anchor, data_says=name)
 
     # -- areas
 
     def square(self, x: float, y: float, side: float, **how: Any) -> None:
-        """A square."""
+        """Draw a square."""
         self.rect(Box(x, y, x + side, y + side), **how)
 
     def boxes(self, x: float, y: float, side: float, columns: int, rows: int, look: str) -> None:
-        """An area in squares of the input's size."""
+        """Draw an area divided into ``columns`` by ``rows`` squares."""
         self.rect(Box(x, y, x + columns * side, y + rows * side), class_=look)
         across = "".join(f"M{x:g} {y + i * side:g}h{columns * side:g}" for i in range(1, rows))
         down = "".join(f"M{x + i * side:g} {y:g}v{rows * side:g}" for i in range(1, columns))
@@ -184,7 +185,7 @@ class LectureSlide(Svg):
             self.path(across + down, class_="seam" if look == "on" else "thin")
 
     def area(self) -> None:
-        """The input as an area."""
+        """Draw the input as an area."""
         x, y = place(INPUT)
         self.label(x, y - 16, "label.input")
         self.square(x, y, U, class_="on")
@@ -193,12 +194,12 @@ class LectureSlide(Svg):
 
     @contextmanager
     def cells(self, corner: Corner = (LEFT, TOP), cell: float = CELL) -> Iterator[None]:
-        """A group whose contents are in cells."""
+        """Open a group whose coordinates are in cells."""
         with group(self, *corner, cell):
             yield
 
     def input(self) -> None:
-        """The input in its place, as a picture."""
+        """Draw the input as a picture."""
         x, y = place(INPUT)
         self.label(x, y - 16, "label.input")
         with self.cells((x, y)):
@@ -206,14 +207,14 @@ class LectureSlide(Svg):
             self.path(square(0, 0, SIZE), class_="edge input")
 
     def copies(self, layer: Lowering, pin: Pin | None = None, moving: bool = False) -> None:
-        """The input and its copies."""
+        """Draw the input and its copies."""
         x, y = place(INPUT)
         self.label(x, y - 16, "label.input")
         with self.cells():
             CopiedCells(layer, COPIES, pin, False, INPUT, moving).write(self)
 
     def matrix(self, layer: Lowering, pin: Pin | None = None, dimmed: bool = False) -> None:
-        """The matrix below them."""
+        """Draw the lowered matrix below the copies."""
         self.label(LEFT, 626, "label.matrix")
         with self.cells(), self.group(class_="dimmed" if dimmed else None):
             Matrix(layer, MATRIX, pin, False).write(self)
@@ -221,8 +222,8 @@ class LectureSlide(Svg):
     def bars(
         self, y: float, figures: recorded_figures.RecordedFigures, names: dict[str, str]
     ) -> None:
-        """Bytes and time of some ways, row by row, each column to its longest; what was
-        recorded is hatched."""
+        """Draw bytes and time of some algorithms as bars, row by row, each column scaled to its
+        longest; recorded figures are hatched."""
         left, right, high = 340, 820, 44
         self.write(left, y - 18, "rivals.bytes", 30, dim=True)
         self.write(right, y - 18, "rivals.time", 30, dim=True)
@@ -242,7 +243,7 @@ class LectureSlide(Svg):
         self.write(LEFT, MOTTO, "recorded", 28, dim=True, where=where(figures))
 
     def zeros(self, y: float) -> None:
-        """A sample of added zeros."""
+        """Draw a sample of the added zeros."""
         with self.cells((TEXT, y), 32):
             self.path("M0 .5h1", class_="zero-run")
             self.path(square(0, 0, 1), class_="edge")
@@ -252,59 +253,64 @@ class LectureSlide(Svg):
 
 ANSWERS = ("A", "B", "C", "D")
 TIMES = bench.TIMES
-"""How often the copy is written for real; the median is told."""
+"""Number of times that the copy is written; the median time is shown."""
 
 
 @cache
 def rivals() -> recorded_figures.RecordedFigures | None:
-    """Time and bytes of every way for one image of the layer, as they were recorded; None where
-    that was another layer."""
+    """Return the recorded time and bytes of every algorithm for one image of the layer; None if
+    another layer was recorded."""
     known = (bench.NETWORK, bench.LAYER) == (NETWORK, LAYER)
     return recorded_figures.load(bench.FILE) if known else None
 
 
 def where(figures: recorded_figures.RecordedFigures) -> str:
-    """Machine and date, in short."""
+    """Return machine and date of recorded figures, in short."""
     machine = figures.result.machine
     return f"{machine.processor}, {machine.cores} cores, {machine.system}, {machine.date}"
 
 
 def seconds(figures: recorded_figures.RecordedFigures, name: str) -> float:
-    """The time of a way."""
+    """Return the recorded time of an algorithm."""
     return figures.line(name).value
 
 
 def taken(figures: recorded_figures.RecordedFigures, name: str) -> int:
-    """The bytes that a way takes beside input, weights and output: planned, a rival's recorded."""
+    """Return the bytes that an algorithm needs besides input, weights and output: planned, or
+    recorded for PyTorch."""
     rival = f"{RIVAL} with oneDNN, workspace" if name == RIVAL else f"{name}, workspace"
     return round(figures.line(rival).value)
 
 
 @dataclass(frozen=True)
 class RecordedCopy(Written):
-    """The copy of one image as it was written, with machine and date."""
+    """Run that wrote the lowered copy of one image, with machine and date."""
 
     where: str
 
     @classmethod
     def kept(cls) -> RecordedCopy | None:
-        """The one that was recorded, where it is of this layer."""
+        """Return the recorded run if it is of this layer; None otherwise."""
         if (figures := rivals()) is None:
             return None
         size, measured = lowered(layer(), 1), round(figures.line(f"{bench.COPY}, measured").value)
         return cls(size, measured, seconds(figures, bench.COPY), where(figures))
 
     def text(self) -> str:
-        """The run in words."""
+        """Return the run in words."""
         return text_of("run.text", planned=units.exact(self.planned), residual=self.residual,
                    measured=units.exact(self.measured), ms=self.ms, where=self.where)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class LectureScene:
-    """``twins`` has a text for each slide. ``auto`` runs by itself from one slide to another,
-    ``stops`` are the slides at which the key for the next one halts, and on the first ``pinned``
-    of them other pixels and places can be pinned."""
+    """One scene of the lecture: its slides, a description in words of each slide (``twins``), and
+    notes.
+
+    ``auto`` plays by itself from one slide to another, ``stops`` are the slides at which the key
+    for the next one halts, and on the first ``pinned`` slides other pixels and places can be
+    pinned.
+    """
 
     name: str
     slides: Sequence[LectureSlide]
@@ -319,6 +325,6 @@ class LectureScene:
 
 
 def shared(small: SmallPicture, first: int, second: int) -> int:
-    """Number of values that the windows of two places have in common."""
+    """Return the number of values that the windows of two places have in common."""
     here, there = ({copy[place] for copy in small.copies} for place in (first, second))
     return len((here & there) - {None})

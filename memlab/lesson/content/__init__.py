@@ -7,6 +7,6 @@ from pkgutil import walk_packages
 
 
 def load() -> None:
-    """Load the modules, so that their questions and exercises are known."""
+    """Import all modules of lessons, which registers their questions and exercises."""
     for module in walk_packages(__path__, f"{__name__}."):
         import_module(module.name)

@@ -1,4 +1,4 @@
-"""Lesson 00, start: what a batch doubles, and bytes in MiB."""
+"""Lesson 00, start: the peak when the batch doubles, and bytes in MiB."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _GROWTH = ("same", "less", "double", "more")
 @topic("00.double", AnswerKind.CHOICE, _DOUBLE, _draw_double, options=_GROWTH, words=_double_words,
        gives=("floor", "mountain"), shows=({"batch": 64},))  # fmt: skip
 def double(n: Numbers) -> Truth:
-    """Answer: growth of the peak when the batch doubles (A12)."""
+    """Answer of 00.double: the peak at twice the batch, compared with that at the batch (A12)."""
     net = zoo.build(n["network"])
     small, large = (peak_of(net, batch, n["optimizer"]) for batch in (n["batch"], 2 * n["batch"]))
     figures = (
@@ -46,7 +46,7 @@ def double(n: Numbers) -> Truth:
 
 
 def _draw_bytes(chance: Random, size: int) -> Arguments:
-    """Also no bytes at all."""
+    """Draw a number of bytes, in some cases 0."""
     return {"nbytes": chance.choice((0, *4 * [chance.randrange(1, 2 ** (size + 19))]))}
 
 
@@ -68,5 +68,5 @@ _MIB_SLIPS = {
 
 @task("00.mebibytes", _draw_bytes, slips=_MIB_SLIPS, edge=lambda a: not a["nbytes"])
 def mebibytes(nbytes: int) -> float:
-    """Bytes in MiB."""
+    """Return bytes in MiB."""
     return nbytes / units.UNITS["MiB"]

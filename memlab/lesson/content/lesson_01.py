@@ -1,7 +1,7 @@
 """Lesson 01, one linear layer.
 
-Cards: when most is alive, gradients of a batch, inference.
-Exercises: what two layers keep, and a step in NumPy under the meter.
+Cards: the phase of the peak, gradients of a batch, inference. Exercises: the arrays that two layers
+keep, and a measured step in NumPy.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _PARTS = ("mountain", "floor", "both", "neither")
        words=lambda n: {**n, "twice": 2 * n["batch"]},
        gives=("same for every batch", "follow the batch"))  # fmt: skip
 def stays(n: Numbers) -> Truth:
-    """Which part of a peak is the same for every batch: the bytes that no sample adds."""
+    """Answer of 01.stays: the part of a peak that is the same for every batch."""
     ledger = plan(step_of(zoo.alexnet(), "sgd"))
     floor, mountain = floor_and_mountain(ledger, n["batch"])
     return Truth("floor" if mountain else "both", seen={"floor": units.short(floor)})
@@ -51,7 +51,7 @@ def stays(n: Numbers) -> Truth:
 @topic("01.larger", AnswerKind.CHOICE, {"many": 8}, None, options=("gb", "gib", "same"),
        part=Purpose.RECALL, gives=("2³⁰", "7.4 %", "1,073,741,824"))  # fmt: skip
 def larger(n: Numbers) -> Truth:
-    """Which of two units is larger."""
+    """Answer of 01.larger: the larger of two units."""
     names = {"gb": f"{n['many']} GB", "gib": f"{n['many']} GiB"}
     sizes = {name: units.parse(text) for name, text in names.items()}
     figures = tuple(RevealBar("", Fraction(sizes[name]), text) for name, text in names.items())
@@ -62,7 +62,8 @@ def larger(n: Numbers) -> Truth:
 
 
 def single(n: Numbers) -> Network:
-    """The single layer, with so many inputs, and tanh or another function behind it."""
+    """Network of one linear layer with ``features`` inputs, and tanh or another
+    function after it."""
     x = network("single", features=n["features"]).linear(1, name="h")
     y: Handle = getattr(x, n.get("act", "tanh"))(name="y")
     return y.squared_error(name="loss")
@@ -74,7 +75,7 @@ _PHASES = ("forward", "backward", "update")
 @topic("01.peak", AnswerKind.CHOICE, {"batch": 1, "features": 1}, None, options=_PHASES,
        gives=("waits", "the peak is in backward", "reads x again"))  # fmt: skip
 def peak(n: Numbers) -> Truth:
-    """In which part of the step most bytes are alive."""
+    """Answer of 01.peak: the phase of the step in which most bytes are alive."""
     from memlab.runtime.run import run
 
     done = run(step_of(single(n), "sgd"), n["batch"])
@@ -89,8 +90,8 @@ def peak(n: Numbers) -> Truth:
        options=("smaller", "same", "larger"), part=Purpose.CHANGE,
        gives=("h waits", "keeps h", "32 B"))  # fmt: skip
 def gelu(n: Numbers) -> Truth:
-    """Answer: change of the peak where backward reads the input of a function, and
-    not its output."""
+    """Answer of 01.gelu: the change of the peak when backward reads the input of a function instead
+    of its output."""
     tanh, other = (
         plan(step_of(single({**n, "act": act}), "sgd")).peak(n["batch"]) for act in ("tanh", "gelu")
     )
@@ -102,7 +103,7 @@ def gelu(n: Numbers) -> Truth:
 
 
 def convolutions(depth: int) -> Network:
-    """Images of 3·64·64 through ``depth`` convolutions of 16 channels, then 10 classes."""
+    """Network for images of 3·64·64: ``depth`` convolutions of 16 channels, then 10 classes."""
     x: Handle = network("small", image=(3, 64, 64))
     for _ in range(depth):
         x = x.conv(16, 3, pad="same").relu()
@@ -116,7 +117,8 @@ _TIMES = ("0.25", "0.5", "1", "1.5", "2", "3", "4", "6", "8", "12", "16", "24", 
        counted=True,
        gives=("one for each parameter", "one gradient", "added up"))  # fmt: skip
 def gradients(n: Numbers) -> Truth:
-    """Answer: growth of the gradients of all parameters with the batch, which is none (B5)."""
+    """Answer of 01.gradients: the bytes of the parameter gradients at a batch over those at batch
+    1; the ratio is 1 (B5)."""
     from memlab.runtime.run import run
 
     step = step_of(convolutions(n["depth"]), "sgd")
@@ -132,7 +134,7 @@ def gradients(n: Numbers) -> Truth:
 
 
 def _pair(depth: int) -> tuple[Step, Step]:
-    """Training and inference, by direct convolution: neither has a workspace."""
+    """Training and inference step with direct convolution, so that neither has a workspace."""
     net = convolutions(depth)
     return training_step(net, "sgd", algorithm="direct"), inference_step(net, algorithm="direct")
 
@@ -152,7 +154,7 @@ _LESS = ("1", "1.25", "1.5", "2", "2.5", "3", "4", "5", "6", "8", "10", "12", "1
        gives=("2 maps", "freed as soon as", "depth + 2", "nothing is kept"),
        shows=({"training": False, "batch": 5}, {"training": True, "batch": 5}))  # fmt: skip
 def prediction(n: Numbers) -> Truth:
-    """Answer: ratio of the peaks of training and of prediction (D2)."""
+    """Answer of 01.prediction: the peak of training over that of inference (D2)."""
     steps, batch = _pair(n["depth"]), n["batch"]
     due = [plan(step).peak(batch) for step in steps]
     alone = plan(steps[1]).peak(1)
@@ -175,7 +177,7 @@ def _peak(step: Step, batch: int) -> int:
 
 
 def _prediction_causes(n: Numbers, due: list[int]) -> tuple[Mistake, ...]:
-    """One map instead of two, or one sample instead of the batch."""
+    """Mistakes about this ratio, such as one map per layer, or one sample instead of the batch."""
     alone = plan(_pair(n["depth"])[1]).peak(1)
     mistakes = [
         Mistake("one_map_each_layer", Fraction(2 * n["depth"])),
@@ -190,7 +192,7 @@ def _prediction_causes(n: Numbers, due: list[int]) -> tuple[Mistake, ...]:
 
 
 def two_layers(inputs: int, hidden: int, outputs: int) -> Network:
-    """A linear layer, tanh, a linear layer, and the squared error."""
+    """Network of a linear layer, tanh, a linear layer and the squared error."""
     x = network("two", features=inputs).linear(hidden).tanh()
     return x.linear(outputs).squared_error()
 
@@ -201,7 +203,7 @@ def _draw_kept(chance: Random, size: int) -> Arguments:
 
 
 def _less(*names: str) -> Slip:
-    """The truth without a map of these widths."""
+    """Slip that leaves out the feature maps of these widths."""
     return lambda truth, a: truth - 4 * a["batch"] * sum(a[name] for name in names)
 
 
@@ -239,7 +241,7 @@ def _when_backward_begins(batch: int, inputs: int, hidden: int, outputs: int) ->
 
 
 def _draw_vectors(chance: Random, size: int) -> Arguments:
-    """Also a single sample."""
+    """Draw inputs, targets and weights; the smallest case has a single sample."""
     samples = 100 * (size - 1) or 1
     draw = np.random.default_rng(chance.randrange(2**32))
     x, t = draw.uniform(-1, 1, samples), draw.uniform(-0.9, 0.9, samples)
@@ -251,13 +253,13 @@ def _single_step(samples: int) -> Step:
 
 
 def _planned_peak(x: Vector, t: Vector, w1: float, w2: float) -> int:
-    """The plan of the same step, less what is there before it."""
+    """Planned peak of the same step, without the bytes that are there before it."""
     ledger = plan(_single_step(len(x)))
     return ledger.peak(len(x)) - ledger.before(len(x))[0]
 
 
 def _through(slope: Callable[[Vector], Any]) -> Slip:
-    """The gradients with another derivative of tanh, of its output."""
+    """Slip that uses another derivative of tanh, given as a function of its output."""
 
     def slip(truth: list[float], a: Arguments) -> list[float]:
         y = np.tanh(a["w1"] * a["x"] + a["w2"])
@@ -289,7 +291,8 @@ _STEP_SLIPS: dict[str, Slip] = {
     seconds=15,
 )
 def my_step(x: Vector, t: Vector, w1: float, w2: float) -> list[float]:
-    """Both gradients of the single layer, averaged over the samples, out of a run."""
+    """Return both parameter gradients of the single layer, averaged over the
+    samples, from a run."""
     from memlab.runtime.run import run
 
     given: dict[str, Any] = {"h.weight": [[w1]], "h.bias": [w2]}

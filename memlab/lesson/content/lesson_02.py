@@ -1,7 +1,7 @@
 """Lesson 02, a whole network.
 
-Cards: what a convolution leaves, half a batch, a published total.
-Exercises: the largest batch that fits; a rule of thumb, in its appendix.
+Cards: the output of a convolution, half a batch, a published total. Exercises: the largest batch
+that fits; a rule of thumb, in its appendix.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ FP32 = 4
 
 
 def one_convolution(n: Numbers) -> Network:
-    """A network with one convolution, ``conv``."""
+    """Network with one convolution, named ``conv``."""
     x = network("one", image=(n["channels"], n["size"], n["size"]))
     x = x.conv(n["kernels"], n["k"], n["stride"], n["pad"], name="conv").relu(name="relu")
     return x.max_pool("all").flatten().linear(10).cross_entropy()
 
 
 def at(nbytes: int) -> str:
-    """Bytes in 3 digits, GB from 0.1 GB on: ``'2.70 GB'``."""
+    """Return bytes with 3 digits, in GB from 0.1 GB on: ``'2.70 GB'``."""
     return units.in_unit(nbytes, "GB") if nbytes >= 10**8 else units.short(nbytes)
 
 
@@ -62,7 +62,7 @@ def at(nbytes: int) -> str:
        options=("input", "output", "both", "neither"), part=Purpose.RECALL,
        gives=("input again", "its own input", "x again"))  # fmt: skip
 def reads(n: Numbers) -> Truth:
-    """Which of its two arrays the backward of a linear layer reads."""
+    """Answer of 02.reads: the array, input or output, that the backward of a linear layer reads."""
     net = network("one", features=n["inputs"]).linear(n["outputs"], name="fc").cross_entropy()
     step = step_of(net, "sgd")
     (backward,) = (op for op in step.ops if op.name == "backward of fc")
@@ -75,8 +75,8 @@ def reads(n: Numbers) -> Truth:
        stops=("0.5", "1.0", "1.5", "2.0", "3.0", "4.0", "6.0", "8.0", "12.0"), part=Purpose.RECALL,
        words=with_label)  # fmt: skip
 def case(n: Numbers) -> Truth:
-    """Answer: ratio by which the peak of the case falls where each array goes after its last reader
-    (D1)."""
+    """Answer of 02.case: the peak without reuse over the peak with each array freed after its last
+    reader (D1)."""
     step = step_of(zoo.build(n["network"]))
     kept, freed = (plan(step_plan).peak(n["batch"]) for step_plan in (no_reuse(step), step))
     ratio = Fraction(kept, freed)
@@ -104,7 +104,7 @@ _CONV1 = {"channels": 1, "size": 28, "kernels": 64, "k": 5, "stride": 1, "pad": 
 
 
 def waiting(ledger: Ledger, names: tuple[str, ...], batch: int) -> int:
-    """Bytes of these arrays that are alive when backward begins."""
+    """Bytes of the named arrays that are alive when backward begins."""
     alive = ledger.alive(backward_begins(ledger))
     return sum(e.size.at(batch) for e in alive if e.name in names)
 
@@ -124,8 +124,8 @@ def _measured(step: Step, batch: int) -> Ledger:
        words=lambda n: {**n, "each": _each(n)},
        gives=("ReLU's own output", "output of the ReLU again"))  # fmt: skip
 def output(n: Numbers) -> Truth:
-    """Answer: bytes of a convolution's output and of its ReLU's that wait for backward, planned and
-    in a run."""
+    """Answer of 02.output: bytes of a convolution's output and its ReLU's that wait for backward,
+    planned and in a run."""
     net, names, batch = one_convolution(n), ("conv", "relu"), n["batch"]
     step, node = step_of(net, "sgd"), net.by_name["conv"]
     due = waiting(plan(step), names, batch)
@@ -140,7 +140,7 @@ def output(n: Numbers) -> Truth:
        options=("input", "conv", "gradient", "workspace"),
        gives=("workspace stays", "workspace does not grow"))  # fmt: skip
 def twice(n: Numbers) -> Truth:
-    """Which of the arrays of a convolution does not grow with the batch."""
+    """Answer of 02.twice: the array of a convolution that does not grow with the batch."""
     names = {"input": "input", "conv": "conv", "gradient of relu": "gradient",
              "conv.workspace": "workspace"}  # fmt: skip
     entries = plan(step_of(one_convolution(n), "sgd")).entries
@@ -163,7 +163,7 @@ def _words(n: Numbers) -> Numbers:
 
 
 def _half_words(n: Numbers) -> Numbers:
-    """With the parameters, from which the floor can be estimated."""
+    """Values for texts, with the number of parameters, from which the floor can be estimated."""
     return {**_words(n), "parameters": f"{zoo.build(n['network']).parameters / 10**6:.1f}"}
 
 
@@ -174,13 +174,13 @@ def _draw_half(chance: Random) -> Numbers:
 
 
 def _fall(n: Numbers) -> Fraction:
-    """Ratio by which the peak falls at half the batch (A12)."""
+    """Peak at the batch over the peak at half of it (A12)."""
     net = zoo.build(n["network"])
     return Fraction(*(peak_of(net, b, n["optimizer"]) for b in (n["batch"], n["batch"] // 2)))
 
 
 def half(n: Numbers) -> Truth:
-    """Answer: ratio by which the peak falls when the batch is halved (A12)."""
+    """Answer of 02.halve and 02.resnet: the peak at the batch over the peak at half of it (A12)."""
     net, ratio = zoo.build(n["network"]), _fall(n)
     ledger = plan(step_of(net, n["optimizer"]))
     batches = n["batch"], n["batch"] // 2
@@ -214,8 +214,7 @@ for _name, (_numbers, _gives, _shows) in _SECRETS.items():
 
 
 def _by_the_rule(n: Numbers) -> int:
-    """Bytes that the text's rule counts: outputs of convolutions and sums, at this
-    batch (A4, A5)."""
+    """Bytes by the published rule: outputs of convolutions and sums, at this batch (A4, A5)."""
     rule = counting.find("conv-sums")
     return int(FP32 * n["batch"] * rule.values(zoo.build(n["network"])))
 
@@ -226,7 +225,8 @@ def _by_the_rule(n: Numbers) -> int:
        gives=("sums are freed", "a sum is freed", "convolutions alone"),
        shows=({"rule": "conv-sums"},))  # fmt: skip
 def total(n: Numbers) -> Truth:
-    """Which part of a published total of activations is alive at the peak (A4, A5)."""
+    """Answer of 02.total: the part of a published total of activations that is alive at the peak
+    (A4, A5)."""
     net = zoo.build(n["network"])
     ledger = plan(step_of(net, n["optimizer"]))
     peak = ledger.peak_at(n["batch"])
@@ -248,9 +248,12 @@ def total(n: Numbers) -> Truth:
 
 
 def _draw_budget(chance: Random, size: int) -> Arguments:
-    """Operations of which some have no bytes that grow, as the updates of a step; in every second
-    case one of them fills the memory at some batch to the last byte. Some memories are below the
-    floor of an operation that does not grow, or are as large as it."""
+    """Draw a memory, and the fixed bytes and bytes per sample of some operations.
+
+    As in the updates of a step, some operations have no bytes per sample; in many cases one
+    operation fills the memory at some batch to the last byte. Some memories are below the floor of
+    an operation without bytes per sample, or equal to it.
+    """
     most, largest = chance.choice((2, 100 * size)), chance.choice((2, 50))
     fixed = [chance.randint(0, most) for _ in range(size + 1)]
     per_sample = [chance.choice((0, 1, 1, 1)) * chance.randint(1, largest) for _ in fixed]
@@ -272,12 +275,13 @@ def _growing(a: Arguments) -> list[tuple[int, int]]:
 
 
 def _limits(a: Arguments) -> list[int]:
-    """Samples that fit at each operation; less than 0 where its floor is above the memory."""
+    """Samples that fit at each operation that grows; negative where its fixed bytes exceed the
+    memory."""
     return [(a["memory"] - f) // b for f, b in _growing(a)]
 
 
 def _at_least_0(slip: Slip) -> Slip:
-    """The same for somebody who thinks of the operations that grow, and gives no number below 0."""
+    """Slip with the numbers below 0 replaced by 0."""
     return lambda truth, a: max(0, slip(truth, a))
 
 
@@ -300,7 +304,8 @@ _BATCH_SLIPS: dict[str, Slip] = {
 
 
 def _counting(counts: Callable[[int, int], bool]) -> Slip:
-    """Wrong answer of a learner who counts some operations only."""
+    """Slip that looks only at the operations for which ``counts`` is True of fixed bytes and bytes
+    per sample."""
     return lambda truth, a: min(
         (max(0, a["memory"] - f) // b for f, b in _growing(a) if counts(f, b)), default=0
     )
@@ -325,7 +330,7 @@ _BATCH_TRAPS: dict[str, Slip] = {
 @task("02.largest_batch", _draw_budget, slips=_BATCH_SLIPS, traps=_BATCH_TRAPS,
       edge=lambda a: a["memory"] < max(a["fixed"]))  # fmt: skip
 def largest_batch(memory: int, fixed: list[int], each: list[int]) -> int:
-    """The largest batch that a plan finds for these operations; 0 in a memory below the floor."""
+    """Largest batch that a plan finds for these operations; 0 if the memory is below a floor."""
     lines = list(zip(fixed, each, strict=True))
     rows = tuple(LedgerRow(f"operation {i}", "any", Phase.FORWARD) for i in range(len(lines)))
     entries = tuple(
@@ -340,8 +345,8 @@ def largest_batch(memory: int, fixed: list[int], each: list[int]) -> int:
 
 
 def small_network(image: list[int], kernels: list[int], features: list[int]) -> Network:
-    """For each of the kernels a convolution of 5·5, a ReLU and a pooling of 2·2, then linear layers
-    with so many outputs."""
+    """Network with a 5·5 convolution, a ReLU and a 2·2 pooling for each of ``kernels``, then linear
+    layers with ``features`` outputs."""
     x = network("small", image=(image[0], image[1], image[2]))
     for count in kernels:
         x = x.conv(count, kernel=5, pad=2).relu().max_pool(2)
@@ -352,7 +357,7 @@ def small_network(image: list[int], kernels: list[int], features: list[int]) -> 
 
 
 def _draw_small(chance: Random, size: int) -> Arguments:
-    """Rows and columns are even at each pooling, or they are not."""
+    """Draw a small network; in some cases a pooling leaves out an odd row or column."""
     kernels = [chance.randint(1, 3 + size) for _ in range(chance.choice((1, 2, 2, 3)))]
     least = 2 ** len(kernels)
     rows, columns = (chance.randint(least, least + 1 + size) for _ in range(2))
@@ -362,12 +367,13 @@ def _draw_small(chance: Random, size: int) -> Arguments:
 
 
 def _of_kind(a: Arguments, *kinds: str) -> int:
-    """Outputs of the layers of some kinds."""
+    """Number of outputs of the layers of some kinds."""
     return sum(prod(node.shape) for node in small_network(**a).nodes if node.kind in kinds)
 
 
 def _weights(a: Arguments, bias: int, channels: bool = True, window: int = 25) -> int:
-    """Parameters, where a layer has so many biases for each of its outputs."""
+    """Number of parameters with ``bias`` biases per output; without ``channels``, a kernel has one
+    channel."""
     count = 0
     for node in small_network(**a).nodes:
         if node.parameters:
@@ -392,7 +398,7 @@ _COUNTED_SLIPS: dict[str, Slip] = {
 
 
 def _pooled_to_1(a: Arguments) -> bool:
-    """Whether the last pooling leaves one value of a row or of a column."""
+    """True if the last pooling leaves a single row or a single column."""
     return bool(min(a["image"][1:]) >> len(a["kernels"]) == 1)
 
 
@@ -417,7 +423,7 @@ def _parts(a: Arguments, copies: int | None = None, batch: int = 0) -> list[int]
 
 
 def _with_part(place: int, other: Callable[[list[int], Arguments], int]) -> Slip:
-    """The truth with something else in one place."""
+    """Slip with another value in one place of the truth."""
     return lambda truth, a: [*truth[:place], other(truth, a), *truth[place + 1 :]]
 
 
@@ -439,7 +445,7 @@ _PARTS_SLIPS: dict[str, Slip] = {
 def four_parts(
     activations: int, parameters: int, inputs: int, batch: int, optimizer: str
 ) -> list[int]:
-    """Bytes in fp32 of the rule 4 (2 A B + c P + I B): activations, their gradients, what is as
-    large as the parameters, the input (B1)."""
+    """Bytes in fp32 by the rule 4 (2 A B + c P + I B): activations, their gradients, ``c`` arrays
+    as large as the parameters, the input (B1)."""
     given = {"activations": activations, "parameters": parameters, "inputs": inputs}
     return _parts({**given, "batch": batch, "optimizer": optimizer})

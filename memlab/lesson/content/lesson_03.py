@@ -1,6 +1,6 @@
-"""Lesson 03, lowering.
+"""Lesson 03, lowering (im2col).
 
-Cards: what a copy is made of, its factor for a layer and a network, and tiles.
+Cards: the size of a lowered copy, its ratio to the input for a layer and a network, and tiles.
 Exercise: the bytes of a lowered copy.
 """
 
@@ -40,29 +40,29 @@ from memlab.techniques.lowering import lowering
 
 
 def forward_by(algorithm: str, network: Network) -> Step:
-    """The forward pass of a network whose convolutions are computed in one way."""
+    """Forward pass of a network whose convolutions use this algorithm."""
     return lowering(step_of(network, ""), algorithm)
 
 
 def workspace(ledger: Ledger, layer: str, batch: int) -> int:
-    """The buffer of a layer in bytes; 0 where it has none."""
+    """Bytes of the workspace of a layer; 0 if it has none."""
     sizes = {entry.name: entry.size.at(batch) for entry in ledger.entries}
     return sizes.get(f"{layer}.workspace", 0)
 
 
 def conv(node: Node) -> Conv2d:
-    """The convolution of a node."""
+    """Return the convolution of a node."""
     assert isinstance(node.layer, Conv2d)
     return node.layer
 
 
 def input_bytes(node: Node, batch: int = 1) -> int:
-    """Bytes of a layer's input, in fp32."""
+    """Bytes of a layer's input in fp32."""
     return batch * prod(node.input_shapes[0]) * FP32
 
 
 def written(node: Node) -> int:
-    """Bytes of one image's lowered copy, as the kernel writes it for real."""
+    """Bytes of one image's lowered copy, measured while the kernel writes it."""
     from memlab.kernels import im2col
 
     image, layer = np.zeros((1, *node.input_shapes[0]), np.float32), conv(node)
@@ -82,7 +82,8 @@ topic(
        options=("map", "gradient_map", "gradient", "workspace"),
        gives=("lives in 1 operation", "inside 1 operation"))  # fmt: skip
 def inside(n: Numbers) -> Truth:
-    """Which array of a convolution is freed by the operation that makes it."""
+    """Answer of 03.inside: the array of a convolution that is freed by the
+    operation that makes it."""
     names = {"conv": "map", "gradient of conv": "gradient_map",
              "gradient of conv.weight": "gradient", "conv.workspace": "workspace"}  # fmt: skip
     entries = plan(step_of(with_window({**_LAYER, **n, "k": 3, "stride": 1}), "sgd")).entries
@@ -108,8 +109,8 @@ def _draw_stride(chance: Random) -> Numbers:
 
 
 def with_window(n: Numbers, more: int = 1) -> Network:
-    """A layer of a network with another window and same padding, and ``more`` times its kernels,
-    alone in its own network."""
+    """Network of one layer taken from another network, with kernel size ``k``, same padding, and
+    ``more`` times its number of kernels."""
     node = zoo.build(n["network"]).by_name[n["layer"]]
     (channels, size, _), *_ = node.input_shapes
     shapes = {"channels": channels, "size": size, "kernels": more * node.shape[0]}
@@ -125,7 +126,8 @@ def _window_words(n: Numbers) -> Numbers:
 
 
 def _window_causes(node: Node) -> list[Mistake]:
-    """Ratios of somebody who counts one direction, or forgets what the stride does."""
+    """Mistakes about the ratio of a lowered copy: one direction counted, or the
+    stride forgotten."""
     k, s = conv(node).kernel, conv(node).stride
     named = ("one_k", "not_lowered", "lowered_twice", "stride", "stride_once", "padding")
     source = input_bytes(node)
@@ -135,8 +137,8 @@ def _window_causes(node: Node) -> list[Mistake]:
 
 
 def factor(n: Numbers) -> Truth:
-    """Answer: ratio of a lowered copy to its input: planned at the batch, written
-    for 1 image (A8)."""
+    """Answer of 03.stride: the lowered copy over its input, planned at the batch and written for 1
+    image (A8)."""
     network, batch = with_window(n), n["batch"]
     node, ledger = network.by_name["conv"], plan(forward_by("im2col-batch", network))
     due = workspace(ledger, "conv", batch)
@@ -157,7 +159,8 @@ topic("03.stride", AnswerKind.TIMES, _THIN, _draw_stride, stops=_THINNED, decima
        options=("same", "twice", "four", "less"),
        gives=("B·C·k²·Ho·Wo", "number of kernels", "what a layer reads"))  # fmt: skip
 def kernels(n: Numbers) -> Truth:
-    """Answer: growth of a layer's lowered copy with twice its kernels (A7)."""
+    """Answer of 03.kernels: the lowered copy of a layer with twice its kernels; it does not change
+    (A7)."""
     net, twice = with_window(n), with_window(n, 2)
     sizes = [
         workspace(plan(forward_by("im2col-batch", x)), "conv", n["batch"]) for x in (net, twice)
@@ -177,7 +180,8 @@ _POINT = {**_LAYER, "k": 1, "stride": 1, "batch": 128}
 @topic("03.pointwise", AnswerKind.CHOICE, _POINT, None, part=Purpose.CHANGE,
        options=("input", "freed", "nothing"), gives=("matrix is the input",))  # fmt: skip
 def pointwise(n: Numbers) -> Truth:
-    """Why the copy of a 1x1 window is not made: its matrix is the input."""
+    """Answer of 03.pointwise: the reason why a 1x1 kernel needs no lowered copy, as its matrix is
+    the input."""
     net = with_window(n)
     node = net.by_name["conv"]
     copied = workspace(plan(forward_by("im2col-batch", net)), "conv", n["batch"])
@@ -197,7 +201,7 @@ def _draw_network(chance: Random) -> Numbers:
 
 
 def convolutions(name: str) -> list[Node]:
-    """The convolutions of a network, in order."""
+    """Return the convolutions of a network, in order."""
     return [node for node in zoo.build(name).nodes if isinstance(node.layer, Conv2d)]
 
 
@@ -207,8 +211,11 @@ def _network_words(n: Numbers) -> Numbers:
 
 
 def _network_causes(nodes: list[Node], fraction: Fraction) -> list[Mistake]:
-    """Every layer taken for a 3x3; copies ``made`` alone; every layer counted alike; no stride; and
-    the one or the other of these two where they come to the same."""
+    """Mistakes about the ratio for a network: all kernels 3x3, layers without a copy left out, all
+    layers weighted alike, strides forgotten.
+
+    The last two become one mistake where their values are alike.
+    """
     ratios = [Fraction(lowered(node, 1).nbytes, input_bytes(node)) for node in nodes]
     inputs = sum(map(input_bytes, nodes))
     unthinned = sum(conv(node).kernel ** 2 * input_bytes(node) for node in nodes)
@@ -227,7 +234,8 @@ def _network_causes(nodes: list[Node], fraction: Fraction) -> list[Mistake]:
        gives=("most windows are 1·1", "33 of", "36 of"),
        shows=({"network": "resnet50"},))  # fmt: skip
 def whole(n: Numbers) -> Truth:
-    """All lowered matrices of a network over all inputs (A8), planned, and written for 1 image.
+    """Answer of 03.whole: all lowered matrices of a network over all inputs, planned, and written
+    for 1 image (A8).
 
     Where the matrix is the input itself (1x1, stride 1) the plan has no copy.
     """
@@ -252,7 +260,7 @@ def whole(n: Numbers) -> Truth:
 
 
 def tiles(node: Node, batch: int) -> int:
-    """Bytes that are written into the buffer of a tile in all, tile by tile."""
+    """Bytes written into the buffer of a tile in total, tile by tile."""
     places = prod(node.shape[1:])
     filled = sum(min(TILE, places - first) for first in range(0, places, TILE))
     return FP32 * batch * node.input_shapes[0][0] * conv(node).kernel ** 2 * filled
@@ -263,7 +271,7 @@ def tiles(node: Node, batch: int) -> int:
        words=lambda n: {**_window_words(n), **_tile(n)},
        gives=("the same bytes are written", "same number of bytes"), seconds=20)  # fmt: skip
 def tile(n: Numbers) -> Truth:
-    """Answer: bytes that go through the buffer of a tile, beside the copy of the
+    """Answer of 03.tile: bytes written through the buffer of a tile, compared with the copy of the
     whole batch (G4)."""
     network = with_window(n)
     whole = workspace(plan(forward_by("im2col-batch", network)), "conv", n["batch"])
@@ -273,7 +281,7 @@ def tile(n: Numbers) -> Truth:
 
 
 def _tile(n: Numbers) -> dict[str, object]:
-    """The copy of the whole batch, and the buffer of a tile, as a plan has them."""
+    """Planned bytes of the copy of the whole batch and of the buffer of a tile, for texts."""
     network = with_window(n)
     whole, part = (workspace(plan(forward_by(way, network)), "conv", n["batch"])
                    for way in ("im2col-batch", "im2col-tile"))  # fmt: skip
@@ -289,8 +297,7 @@ def _draw_window(chance: Random, size: int) -> Arguments:
 
 
 def _mistake(name: str) -> Slip:
-    """Wrong answer that a mistake of this name gives in a case; the truth where there is nothing to
-    mistake."""
+    """Slip with the value of a named mistake; the truth where the mistake changes nothing."""
 
     def wrong(truth: int, a: Arguments) -> Fraction:
         node = one_convolution({"kernels": 1, **a}).by_name["conv"]
@@ -301,7 +308,7 @@ def _mistake(name: str) -> Slip:
 
 
 def _with(rows: Callable[[Arguments], int | float]) -> Slip:
-    """Wrong answer with other rows and columns."""
+    """Slip with another number of output rows and columns."""
     return lambda truth, a: FP32 * a["batch"] * a["channels"] * (a["k"] * rows(a)) ** 2
 
 
@@ -336,5 +343,5 @@ def _copy_of(channels: int, size: int, k: int, stride: int, pad: int, batch: int
 @task("03.lowered_bytes", _draw_window, slips=_COPY_SLIPS, traps=_COPY_TRAPS,
       edge=lambda a: room(a) < a["stride"])  # fmt: skip
 def lowered_bytes(batch: int, channels: int, size: int, k: int, stride: int, pad: int) -> int:
-    """The lowered copy of a whole batch in the plan of a forward pass, fp32, in bytes."""
+    """Planned bytes of the lowered copy of a whole batch in a forward pass, fp32."""
     return _copy_of(channels, size, k, stride, pad, batch)

@@ -1,7 +1,7 @@
 """Lesson 04, lowering on CUDA.
 
-Cards: the bytes of a warp, the loads of a tile, no copy at all.
-Exercise: a kernel that lowers an image, and what its stores move.
+Cards: the bytes of a warp, the loads of a tile, no copy at all. Exercise: a kernel that lowers an
+image, and the bytes that its stores move.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from memlab.step.step import Step
 from memlab.step.tensor import Role
 
 _LAYER = "vgg16", "conv1_2"
-"""Whose matrix the lesson lowers."""
+"""Network and layer of the lesson."""
 
 # -- what was in lesson 03 ----------------------------------------------------------------------
 
@@ -43,7 +43,8 @@ _COPIES = ("1", "3", "9", "18", "27", "50", "81", "150", "243")
     "04.copies", AnswerKind.TIMES, {"k": 9}, None, part=Purpose.RECALL, counted=True, stops=_COPIES
 )
 def copies(n: Numbers) -> Truth:
-    """Answer: ratio of a lowered matrix to its input, at stride 1 with same padding, written."""
+    """Answer of 04.copies: a lowered matrix over its input, at stride 1 with same
+    padding, written."""
     from memlab.kernels import im2col
 
     image = np.zeros((1, 1, 16, 16), np.float32)
@@ -75,7 +76,8 @@ def _warp_words(n: Numbers) -> Numbers:
        gives=("coalesced", "32 sectors", "4 sectors", "8 values", "sector of its own",
               "line of 128 B"))  # fmt: skip
 def warp(n: Numbers) -> Truth:
-    """Bytes that move for the stores of a warp down a column, against along a row."""
+    """Answer of 04.warp: bytes moved by the stores of a warp down a column, over
+    those along a row."""
     warps, value_bytes = (
         Warps(zoo.build(_LAYER[0]), _LAYER[1], 1),
         formats.find(n["format"]).nbytes(1),
@@ -102,7 +104,8 @@ def warp(n: Numbers) -> Truth:
        options=("gaps", "more", "padding"),
        gives=("further apart", "every second value", "are skipped"))  # fmt: skip
 def stride(n: Numbers) -> Truth:
-    """Why the loads of a warp along a row move more bytes, at that stride."""
+    """Answer of 04.stride: the reason why the loads of a warp along a row move more bytes at this
+    stride."""
     one, strided = (Warps(zoo.build(_LAYER[0]), _LAYER[1], s).row.load for s in (1, n["stride"]))
     apart = [loads.addresses[-1] - loads.addresses[-2] for loads in (one, strided)]
     name = "more" if strided.used > one.used else "gaps" if apart[1] > apart[0] else "padding"
@@ -123,7 +126,7 @@ def _draw_tile(chance: Random) -> Numbers:
        stops=_TIMES,
        gives=("divides the loads", "loaded once", "syncthreads", "T times"))  # fmt: skip
 def tile(n: Numbers) -> Truth:
-    """Answer: ratio by which a shared tile saves loads of each lowered value in a product."""
+    """Answer of 04.tile: loads of each lowered value without a shared tile, over those with one."""
     alone, together = n["kernels"], -(-n["kernels"] // n["tile"])
     ratio = Fraction(alone, together)
     causes = [
@@ -149,7 +152,7 @@ def _step(size: int, way: str) -> Step:
 
 
 def _workspace(step: Step) -> int:
-    """Bytes beside the tensors of a step, planned at batch 1."""
+    """Workspace bytes of a step, planned at batch 1."""
     return sum(e.size.at(1) for e in plan(step).entries if e.role is Role.WORKSPACE)
 
 
@@ -158,8 +161,8 @@ def _workspace(step: Step) -> int:
        gives=("implicit GEMM", "implicit-gemm", "no workspace", "without a lowered copy",
               "needless"))  # fmt: skip
 def left(n: Numbers) -> Truth:
-    """Answer: bytes of the lowered matrix that are left where tiles are filled from the image:
-    planned, and run on a GPU or in the simulator of one."""
+    """Answer of 04.left: the part of the lowered matrix that remains when tiles are filled from the
+    image, planned, and run on a GPU or in a simulator."""
     from memlab.runtime.run import run
 
     steps = [_step(n["size"], way) for way in WAYS]
@@ -175,9 +178,9 @@ def left(n: Numbers) -> Truth:
 
 
 class Threads:
-    """Stand-in for ``cuda`` in a kernel that is checked: the place of the thread that runs now.
+    """Stand-in for ``cuda`` in a kernel that is checked: the position of the running thread.
 
-    Threads of a line of blocks run one after the other, on any machine: no thread can wait for
+    The threads of a line of blocks run one after the other, on any machine: no thread can wait for
     another one here.
     """
 
@@ -187,17 +190,18 @@ class Threads:
         self.blockIdx, self.threadIdx = SimpleNamespace(x=0), SimpleNamespace(x=0)
 
     def grid(self, axes: int) -> int:
-        """The number of the thread in the grid."""
+        """Return the number of the running thread in the grid."""
         if axes != 1:
             raise InputError(f"this grid is a line of threads, got {axes} axes; try cuda.grid(1).")
         return int(self.blockIdx.x * WARP + self.threadIdx.x)
 
     def gridsize(self, axes: int) -> int:
-        """Number of threads along these axes."""
+        """Return the number of threads in the grid."""
         return int(self.gridDim.x * WARP)
 
     def each(self, values: int) -> Iterator[int]:
-        """A thread for each value, whole blocks, and one block too many; which of them runs."""
+        """Yield the number of each thread, which becomes the running one: a thread for each value,
+        rounded up to whole blocks, and one block more."""
         self.gridDim.x = -(-values // WARP) + 1
         for n in range(self.gridDim.x * WARP):
             self.blockIdx.x, self.threadIdx.x = divmod(n, WARP)
@@ -208,7 +212,7 @@ cuda = Threads()
 
 
 def on_threads(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The Python function of a kernel, for which ``cuda`` are these threads."""
+    """Return the Python function of a kernel, with ``cuda`` replaced by these threads."""
     plain = getattr(function, "py_func", getattr(function, "fn", function))
     if not isinstance(plain, FunctionType):
         return function
@@ -219,8 +223,8 @@ def on_threads(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def launch(function: Callable[..., Any], a: Arguments) -> tuple[int, int] | None:
-    """The values that are wrong after all threads of a kernel ran, and the bytes that moved for the
-    stores of its first warp. None where nothing was stored."""
+    """Run a kernel in all threads; return the number of wrong values and the bytes moved by the
+    stores of its first warp. None if nothing was stored."""
     kernel, lowered, first = on_threads(function), a["lowered"], 0
     for n in cuda.each(lowered.size):
         try:
@@ -235,13 +239,13 @@ def launch(function: Callable[..., Any], a: Arguments) -> tuple[int, int] | None
 
 
 def _unguarded(thread: int, count: int, error: IndexError) -> str:
-    """The sentence for a thread that goes beyond an array: the guard that is missing."""
+    """Sentence for a thread that indexes outside an array, such as one with a missing guard."""
     key = "outside" if thread < count else "guard"
     return strings.get(f"exercise.check.{key}", thread=thread, count=count, error=error)
 
 
 def _lowered(a: Arguments) -> Values:
-    """[C, k, k, Ho, Wo], from NumPy's windows."""
+    """Lowered image of shape [C, k, k, Ho, Wo], from NumPy's windows."""
     pad = ((0, 0), *2 * [(a["pad"], a["pad"])])
     windows = np.lib.stride_tricks.sliding_window_view(
         np.pad(a["image"], pad), 2 * (a["k"],), (1, 2)
@@ -254,9 +258,11 @@ SMALL = 2
 
 
 def _draw_image(chance: Random, size: int) -> Arguments:
-    """An image that is not square, of several channels where it is not the smallest. The smallest
-    has fewer values than a warp has threads; in the next ones a warp stores values of several rows
-    of a window."""
+    """Draw an image that is not square.
+
+    The smallest has one channel and fewer values than a warp has threads; in the next ones a warp
+    stores values of several rows of a window.
+    """
     k = {1: 1, 2: 3}.get(size) or chance.choice((1, 2, 3, 3))
     pad = chance.randint(0, k - 1) if size > SMALL else 0
     high, wide = chance.sample(range(k, k + (4 if size > SMALL else 3)), 2)
@@ -267,14 +273,15 @@ def _draw_image(chance: Random, size: int) -> Arguments:
 
 
 def _read(a: Arguments, turned: bool = False, pad: int | None = None) -> tuple[Values, Values]:
-    """Which row and column of its channel each value of the matrix is read from."""
+    """Row and column of its channel that each value of the matrix is read from; with ``turned``,
+    the axes of the kernel are swapped."""
     _, ky, kx, oy, ox = np.indices(a["lowered"].shape)
     pad = a["pad"] if pad is None else pad
     return (oy + kx - pad, ox + ky - pad) if turned else (oy + ky - pad, ox + kx - pad)
 
 
 def _gathered(a: Arguments, iy: Values, ix: Values, channel: int | None = None) -> Values:
-    """The values that are read there, 0 outside."""
+    """Values read at these rows and columns, 0 outside the image."""
     (_, high, wide), c = a["image"].shape, np.indices(a["lowered"].shape)[0]
     inside = (iy >= 0) & (iy < high) & (ix >= 0) & (ix < wide)
     pixels = a["image"][c if channel is None else channel, iy % high, ix % wide]
@@ -282,24 +289,24 @@ def _gathered(a: Arguments, iy: Values, ix: Values, channel: int | None = None) 
 
 
 def _with(values: Callable[[Arguments], Values]) -> Slip:
-    """Wrong answer with other values in the same places."""
+    """Slip with other values in the same places."""
     return lambda truth, a: (int(np.sum(values(a) != _lowered(a))), truth[1])
 
 
 def _wrapped(a: Arguments) -> Values:
-    """As if only the last row and column were looked for: -1 is Python's last one."""
+    """Values of a kernel that checks only the upper bounds: index -1 is Python's last one."""
     (_, high, wide), (iy, ix) = a["image"].shape, _read(a)
     return _gathered(a, np.where(iy < 0, iy + high, iy), np.where(ix < 0, ix + wide, ix))
 
 
 def _unpadded(truth: tuple[int, int], a: Arguments) -> tuple[int, int]:
-    """As if nothing were stored for the padding."""
+    """Slip that stores nothing for the padding."""
     zeros = (_lowered(a) == 0).ravel()
     return int(zeros.sum()), moved(FP32 * np.flatnonzero(~zeros[:WARP]))
 
 
 def _in_order(*axes: int) -> Slip:
-    """The right values, with threads that count along other axes first."""
+    """Slip with the right values, stored by threads that count along other axes first."""
 
     def slip(truth: tuple[int, int], a: Arguments) -> tuple[int, int]:
         numbers = np.arange(a["lowered"].size).reshape(a["lowered"].shape).transpose(axes)
@@ -320,7 +327,7 @@ _LOWER_SLIPS: dict[str, Slip] = {
 
 
 def _rows_back(truth: tuple[int, int], a: Arguments) -> tuple[int, int]:
-    """The right values, with threads that take the rows of a window from the last one back, after
+    """Trap with the right values, stored by threads that take the rows of a window backwards after
     the first."""
     numbers = np.arange(a["lowered"].size).reshape(a["lowered"].shape)
     return 0, moved(FP32 * numbers[:, -np.arange(a["k"]) % a["k"]].ravel()[:WARP])
@@ -333,5 +340,5 @@ _LOWER_TRAPS: dict[str, Slip] = {"rows_back": _rows_back}
       sizes=(1, 1, 2, 2, 2, 3, 3, 3, 4, 4), run=launch, offered=(Threads.grid, Threads.gridsize),
       edge=lambda a: a["lowered"].size < WARP)  # fmt: skip
 def lower(image: Values, lowered: Values, k: int, pad: int) -> tuple[int, int]:
-    """No wrong value, and the bytes of 32 neighbours."""
+    """Return no wrong value, and the bytes that 32 neighbouring stores move."""
     return 0, moved(range(0, FP32 * min(WARP, lowered.size), FP32))

@@ -1,7 +1,7 @@
 """Lesson 05, the mini-batch.
 
-Cards: the columns of a sample, half the bits, the bytes of a batch.
-Exercise: the vectors of a row, and their idle lanes.
+Cards: the columns of a sample, half the bits, the bytes of a batch. Exercise: the vectors of a row,
+and their idle lanes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ from memlab.step.tensor import Role
        part=Purpose.RECALL,
        options=("maps", "parameters", "both"), gives=("floor", "for every batch"))  # fmt: skip
 def stays(n: Numbers) -> Truth:
-    """Which bytes of a step one image needs as well as a batch of them, planned."""
+    """Answer of 05.stays: the bytes of a step that are the same for one image as for a batch,
+    planned."""
     ledger = plan(step_of(zoo.build(n["network"])))
     same = {
         key: all(e.size.at(1) == e.size.at(n["batch"]) for e in ledger.entries if e.role is role)
@@ -59,7 +60,7 @@ _COPIES = ("1", "2", "3", "4", "5", "8", "9", "16", "25", "32", "49")
 @topic("05.quarter", AnswerKind.TIMES, {"k": 4, "stride": 2}, None, part=Purpose.RECALL,
        counted=True, stops=_COPIES)  # fmt: skip
 def quarter(n: Numbers) -> Truth:
-    """Answer: ratio of a lowered matrix to its input with a stride, written."""
+    """Answer of 05.quarter: a lowered matrix over its input, with a stride, written."""
     from memlab.kernels import im2col
 
     image = np.zeros((1, 1, 16, 16), np.float32)
@@ -112,7 +113,8 @@ def _columns_causes(name: str, least: Node) -> list[Mistake]:
               "from pixels"),
        shows=({"convolution": "7x7"},))  # fmt: skip
 def columns(n: Numbers) -> Truth:
-    """Columns of a convolution's smallest matrix at batch 1: by its output, and written (A6)."""
+    """Answer of 05.columns: columns of a network's smallest lowered matrix at batch 1, by its
+    output, and written (A6)."""
     least = min(convolutions(n["network"]), key=places)
     due = places(least)
     causes = distinct(due, _columns_causes(n["network"], least))
@@ -131,7 +133,7 @@ _FIRST_HALF = {"network": "resnet50", "batch": 32, "bits": 1024, "format": "fp16
 
 
 def _draw_half(chance: Random) -> Numbers:
-    """A network whose smallest map leaves some lanes idle, and few."""
+    """Draw a network whose smallest map leaves few lanes idle, but some."""
     numbers = chance.choice(("resnet18", "resnet101", "googlenet_bn")), chance.choice((16, 32))
     named = dict(zip(("network", "batch"), numbers, strict=True))
     return {**_FIRST_HALF, **named, "format": chance.choice(("fp16", "bf16"))}
@@ -142,7 +144,7 @@ def _half_words(n: Numbers) -> Numbers:
 
 
 def filled(n: Numbers) -> Vectors:
-    """The lanes of those vectors, and the maps of a step at that batch."""
+    """Vectors that the maps of a network fill at a batch."""
     network = zoo.build(n["network"])
     return Vectors(network, n["batch"], n["bits"], n["format"], sizes(network)[0])
 
@@ -151,7 +153,8 @@ def filled(n: Numbers) -> Vectors:
        gives=("few of the lanes", "1 in 50", "half of the bytes", "need not double"),
        shows=({"batch": 32, "format": "fp16"},))  # fmt: skip
 def half(n: Numbers) -> Truth:
-    """Answer: lanes of a convolution that idle in 16 bits, at the batch of 32 bits (A6)."""
+    """Answer of 05.half: the share of a convolution's lanes that idle in 16 bits, at the batch of
+    32 bits (A6)."""
     filled_lanes, whole = filled(n), filled({**n, "format": "fp32"})
     _, least = filled_lanes.both
     idle = 1 - least.part
@@ -171,8 +174,8 @@ def half(n: Numbers) -> Truth:
 @topic("05.fill", AnswerKind.TIMES, {"network": "resnet50", "narrow": 128, "wide": 1024}, None,
        part=Purpose.CHANGE, stops=_GROWN)  # fmt: skip
 def fill(n: Numbers) -> Truth:
-    """Answer: ratio by which a wider vector needs more bytes of feature maps, if the lanes of the
-    linear layer are filled from samples."""
+    """Answer of 05.fill: the bytes of feature maps with a wider vector over those with a narrow
+    one, at the batch that fills the lanes of the linear layer."""
     few, before = _full(n, n["narrow"])
     many, after = _full(n, n["wide"])
     ratio, causes = Fraction(after, before), (Mistake("no_mountain", Fraction(1)),)
@@ -181,7 +184,8 @@ def fill(n: Numbers) -> Truth:
 
 
 def _full(n: Numbers, bits: int) -> tuple[int, int]:
-    """The smallest batch that leaves no lane of the linear layer idle, and its feature maps."""
+    """Smallest batch that leaves no lane of the linear layer idle, and the bytes of its feature
+    maps."""
     asked = {"network": n["network"], "bits": bits, "format": "fp32"}
     one = filled({**asked, "batch": 1})
     batch = next(b for b in STOPS if not one.at(b)[0].idle)
@@ -208,7 +212,7 @@ def _draw_maps(chance: Random) -> Numbers:
 
 
 def _one(n: Numbers) -> Network:
-    """A network with one layer."""
+    """Network with one layer: linear with ``inputs``, otherwise a convolution."""
     if "inputs" in n:
         one = network("one", features=n["inputs"]).linear(n["outputs"], bias=False, name="layer")
     else:
@@ -218,13 +222,13 @@ def _one(n: Numbers) -> Network:
 
 
 def moved(n: Numbers, batch: int) -> tuple[int, int]:
-    """Bytes of the weights of the layer, and of its input and output, planned."""
+    """Planned bytes of the layer's weights, and of its input and output."""
     entries = {e.name: e.size.at(batch) for e in plan(step_of(_one(n), "")).entries}
     return entries["layer.weight"], entries["input"] + entries["layer"]
 
 
 def _ratio(n: Numbers) -> Truth:
-    """Ratio of the bytes that a batch moves to those of one sample (A6)."""
+    """Answer of 05.weights and 05.maps: bytes moved for a batch over those for one sample (A6)."""
     (weights, one), (_, many) = moved(n, 1), moved(n, n["batch"])
     batch, ratio = n["batch"], Fraction(weights + many, weights + one)
     causes = [
@@ -251,18 +255,18 @@ topic("05.maps", AnswerKind.TIMES, _CONVOLUTION, _draw_maps, stops=_MOVED,
 # -- exercise -----------------------------------------------------------------------------------
 
 Filled = tuple[int, int]
-"""How many vectors, and how many of their lanes stay idle."""
+"""Number of vectors, and number of their lanes that stay idle."""
 FORMATS = {64: "fp64", 32: "fp32", 16: "fp16"}
 
 
 def _rows(a: Arguments) -> int:
-    """Number of rows of the output of 1 channel."""
+    """Output rows of one image."""
     layer = Conv2d(1, a["k"], stride=a["stride"], pad=a["pad"])
     return layer.output((1, a["size"], a["size"]))[1]
 
 
 def _columns(a: Arguments) -> int:
-    """Number of columns of the lowered matrix of the whole batch: its output places."""
+    """Columns of the lowered matrix of the whole batch: its output places."""
     return int(a["batch"] * _rows(a) ** 2)
 
 
@@ -271,13 +275,13 @@ def _lanes(a: Arguments) -> int:
 
 
 def _filled(columns: int, lanes: int) -> Filled:
-    """Vectors that begin in a row, one after the other, and the lanes that are left over."""
+    """Number of vectors that a row of the matrix needs, and of the lanes left idle."""
     begun = len(range(0, columns, lanes))
     return begun, begun * lanes - columns
 
 
 def _draw_row(chance: Random, size: int) -> Arguments:
-    """Any row; in every third case it fills its vectors."""
+    """Draw any row; in every third size, one that fills its vectors exactly."""
     while True:
         arguments = _any_row(chance, size)
         if size % 3 or not _columns(arguments) % _lanes(arguments):
@@ -292,7 +296,7 @@ def _any_row(chance: Random, size: int) -> Arguments:
 
 
 def _with(columns: Callable[[Arguments], int]) -> Slip:
-    """Wrong answer with another number of columns."""
+    """Slip with another number of columns."""
     return lambda truth, a: _filled(columns(a), _lanes(a))
 
 
@@ -301,13 +305,14 @@ def _with_lanes(lanes: Callable[[Arguments], int]) -> Slip:
 
 
 def _each_image(truth: Filled, a: Arguments) -> Filled:
-    """As if a vector ended where an image does."""
+    """Slip that begins a new vector at every image."""
     begun, idle = _filled(_columns({**a, "batch": 1}), _lanes(a))
     return a["batch"] * begun, a["batch"] * idle
 
 
 def _full_and(more: int) -> Slip:
-    """The full vectors and so many more, whatever is left; lanes that lack are negative."""
+    """Slip that counts the full vectors and ``more``, whatever is left; missing
+    lanes are negative."""
 
     def slip(truth: Filled, a: Arguments) -> Filled:
         begun = _columns(a) // _lanes(a) + more
@@ -347,7 +352,7 @@ def _begun(vectors: int, a: Arguments) -> Filled:
 @task("05.vectors", _draw_row, slips=_VECTORS_SLIPS, traps=_VECTORS_TRAPS,
       edge=lambda a: _columns(a) < _lanes(a))  # fmt: skip
 def vectors(width: int, bits: int, batch: int, size: int, k: int, stride: int, pad: int) -> Filled:
-    """Vectors for one row of the lowered matrix of a batch, and their idle lanes."""
+    """Number of vectors for one row of the lowered matrix of a batch, and of their idle lanes."""
     a = {"width": width, "bits": bits, "batch": batch, "size": size, "k": k, "stride": stride,
          "pad": pad}  # fmt: skip
     return _filled(_columns(a), _lanes(a))

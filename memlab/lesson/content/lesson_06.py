@@ -1,7 +1,7 @@
 """Lesson 06, precision.
 
-Cards: a small update, the model state, gradients that become 0.
-Exercises: the bytes of a bit mask, and of a model state in few bits.
+Cards: a small update, the model state, gradients that become 0. Exercises: the bytes of a bit mask,
+and of a model state in few bits.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ def _larger_words(n: Numbers) -> Numbers:
        options=("mountain", "floor", "same"), part=Purpose.RECALL, gives=("nearly all floor",),
        words=_larger_words)  # fmt: skip
 def larger(n: Numbers) -> Truth:
-    """Which part of a peak is larger: what follows the batch, or what stays."""
+    """Answer of 06.larger: the larger part of a peak, the bytes that grow with the batch or the
+    fixed ones."""
     ledger = plan(step_of(zoo.build(n["network"]), "adam"))
     floor, mountain = floor_and_mountain(ledger, n["batch"])
     parts = {"mountain": mountain, "floor": floor}
@@ -64,7 +65,7 @@ _UPDATE = {"format": "bf16", "step": "0.001", "count": 1000}
 
 
 def _draw_update(chance: Random) -> Numbers:
-    """Updates below half a step of the format at 1, and above it."""
+    """Draw small updates, some below half a step of the format at 1, some above it."""
     name = chance.choice(("bf16", "fp16"))
     few = ("0.0001", "0.0003", "0.001") if name == "fp16" else ("0.001", "0.003", "0.005")
     return {"format": name, "step": chance.choice(few), "count": chance.choice((100, 300, 700))}
@@ -78,7 +79,7 @@ def _update_words(n: Numbers) -> Numbers:
 @topic("06.update", AnswerKind.CHOICE, _UPDATE, _draw_update, options=("exact", "other", "same"),
        words=_update_words, gives=("half a step", "rounds back", "is lost", "0.0078"))  # fmt: skip
 def update(n: Numbers) -> Truth:
-    """Answer: value of a weight of 1 that is rounded after each of so many small updates."""
+    """Answer of 06.update: a weight of 1 after many small updates, rounded after each of them."""
     weight, exact = 1.0, 1 + Fraction(n["step"]) * n["count"]
     for _ in range(n["count"]):
         weight = rounding.nearest(weight + float(n["step"]), n["format"])
@@ -94,7 +95,7 @@ def update(n: Numbers) -> Truth:
 # -- the model state ------------------------------------------------------------------------------
 
 MODEL_STATE = (Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE)
-"""What training keeps for each parameter (F1)."""
+"""Roles of the arrays that training keeps for each parameter (F1)."""
 _STATE = {"mode": "mixed fp16", "optimizer": "adam"}
 
 
@@ -110,7 +111,7 @@ def _state_words(n: Numbers) -> Numbers:
 
 
 def per_parameter(ledger: Ledger) -> Fraction:
-    """Bytes of the model state over the number of parameters, without those of a loss scale."""
+    """Bytes of the model state per parameter, without those of a loss scale."""
     entries = [entry for entry in ledger.entries if entry.role in MODEL_STATE and entry.axes]
     shapes = [entry.axes for entry in entries if entry.role is Role.PARAMETER]
     count = sum(prod(extent for _, extent in axes) for axes in shapes)
@@ -121,7 +122,8 @@ def per_parameter(ledger: Ledger) -> Fraction:
        words=_state_words,
        gives=("2+2+4+4+4", "2 + 2 + 4", "takes what", "does not halve"))  # fmt: skip
 def state(n: Numbers) -> Truth:
-    """The model state of fewer bits beside that of fp32, for one parameter, measured (F1)."""
+    """Answer of 06.state: measured bytes of the model state per parameter in fewer bits, compared
+    with fp32 (F1)."""
     from memlab.runtime.run import run
 
     full = training_step(digits.dim_network(), n["optimizer"])
@@ -140,7 +142,8 @@ _SAVES = {"network": "resnet50", "batch": 4, "map": "fp8_e5m2"}
        part=Purpose.CHANGE,
        gives=("saves more",))  # fmt: skip
 def saves(n: Numbers) -> Truth:
-    """Which saves more at a small batch: optimizer states in 8 bits, or maps."""
+    """Answer of 06.saves: the larger saving at a small batch, optimizer states in 8 bits or feature
+    maps in 8 bits."""
     mixed = precision(step_of(zoo.build(n["network"]), "adam"), "mixed fp16")
     fewer = precision(step_of(zoo.build(n["network"]), "adam"), "mixed fp16", feature_map=n["map"])
     peaks = {
@@ -165,7 +168,7 @@ LEARNED = 0.5
        gives=("underflow", "loss scaling", "loss scale", "range of fp32"),
        seconds=15)  # fmt: skip
 def dark(n: Numbers) -> Truth:
-    """Which training in 16 bits learns to read digits in the dark, found by training."""
+    """Answer of 06.dark: the 16-bit formats in which training learns to read the dim digits."""
     trained = digits.in_the_dark(n["epochs"])
     errors = {name: done.errors[-1] for name, done in trained.items()}
     learned = [name for name in ("fp16", "bf16") if errors[name] < LEARNED]
@@ -181,7 +184,7 @@ def dark(n: Numbers) -> Truth:
 
 
 def _draw_mask(chance: Random, size: int) -> Arguments:
-    """In some cases the bits of a sample fill whole bytes, in the others they do not."""
+    """Draw sizes; in some cases the bits of a sample fill whole bytes, in others they do not."""
     return {
         "batch": chance.randint(1, 2 + 2 * size),
         "channels": chance.choice((1, 2, 3, 5, 7, 8, 16)),
@@ -213,7 +216,7 @@ _MASK_SLIPS: dict[str, Slip] = {
 
 @task("06.mask_bytes", _draw_mask, slips=_MASK_SLIPS, edge=lambda a: _values(a) < 8)
 def mask_bytes(batch: int, channels: int, size: int) -> int:
-    """The mask that a ReLU before a max pooling keeps, in the plan of a training step (F6)."""
+    """Planned bytes of the mask that a ReLU before a max pooling keeps in a training step (F6)."""
     x = network("mask", image=(1, size, size)).conv(channels, 3, pad="same").relu(name="relu")
     step = training_step(x.max_pool("all").flatten().linear(2).cross_entropy())
     return plan(relu_masks(step)).of("relu.mask", batch).nbytes
@@ -223,8 +226,8 @@ def mask_bytes(batch: int, channels: int, size: int) -> int:
 
 
 def _draw_layers(chance: Random, size: int) -> Arguments:
-    """Weights and biases with more values than a block and with fewer; in every second case a
-    layer has as many outputs as a block or a little more."""
+    """Draw linear layers whose weights and biases have more values than a block or fewer; in every
+    second case a layer has as many outputs as one or two blocks, or one more."""
     block = chance.choice((64, 128))
     features = [chance.randint(1, 17 + 20 * size) for _ in range(chance.randint(2, 4))]
     if chance.random() < 0.5:
@@ -235,24 +238,25 @@ def _draw_layers(chance: Random, size: int) -> Arguments:
 
 
 def _counts(a: Arguments) -> list[int]:
-    """Values of each weight and each bias."""
+    """Number of values of each weight and each bias."""
     pairs = zip(a["features"], a["features"][1:], strict=False)
     return [count for inputs, outputs in pairs for count in (inputs * outputs, outputs)]
 
 
 def _bytes(count: int, blocks: int | Fraction, nbytes: int = 10, scale: int = 8) -> int | Fraction:
-    """Bytes of ``count`` values of ``nbytes`` each, and of ``scale`` bytes for each block of both
-    states."""
+    """Bytes of ``count`` values with ``nbytes`` each, and of the scales of both states with
+    ``scale`` bytes per block."""
     return nbytes * count + scale * blocks
 
 
 def _with(nbytes: Callable[[int, int], int | Fraction]) -> Slip:
-    """The sum of something else over the arrays, of their values and the block."""
+    """Slip that sums another number of bytes over the arrays, given their number of values and the
+    block."""
     return lambda truth, a: sum(nbytes(count, a["block"]) for count in _counts(a))
 
 
 def _shared(counts: list[int], arrays: int, block: int) -> int | Fraction:
-    """As if blocks went on over so many arrays that follow each other."""
+    """Bytes if blocks ran on across groups of ``arrays`` consecutive arrays."""
     sums = [sum(counts[i : i + arrays]) for i in range(0, len(counts), arrays)]
     return sum(_bytes(count, _rounded_up(count, block)) for count in sums)
 
@@ -297,7 +301,7 @@ _STATE_TRAPS: dict[str, Slip] = {
 @task("06.model_state", _draw_layers, slips=_STATE_SLIPS, traps=_STATE_TRAPS,
       edge=lambda a: 1 in _counts(a))  # fmt: skip
 def model_state(features: list[int], block: int) -> int:
-    """The model state of Adam in mixed precision with 8-bit states, as planned (F1, F3)."""
+    """Planned bytes of the model state of Adam in mixed precision with 8-bit states (F1, F3)."""
     step = precision(training_step(_layers(features), "adam"), "mixed bf16")
     entries = plan(eight_bit_states(step, block)).entries
     return sum(entry.size.fixed for entry in entries if entry.role in MODEL_STATE)

@@ -1,7 +1,7 @@
 """Lesson 07, in place and sharing.
 
-Cards: who may overwrite whom, what that adds, a wrong address.
-Exercise: what is given back after each operation.
+Cards: layers that may overwrite their input, the further saving, a wrong address. Exercise: the
+bytes freed after each operation.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from memlab.techniques.no_reuse import no_reuse
 
 
 def chain(depth: int) -> Network:
-    """Images of 3·32·32 through ``depth`` convolutions whose maps have 16·32·32 values."""
+    """Network for images of 3·32·32: ``depth`` convolutions whose maps have 16·32·32 values."""
     x = network("chain", image=(3, 32, 32))
     for _ in range(depth):
         x = x.conv(16, 3, pad="same", bias=False)
@@ -49,8 +49,8 @@ _WAITING = ("two", "half", "all")
 @topic("07.waiting", AnswerKind.CHOICE, {"depth": 8, "training": False}, None, options=_WAITING,
        part=Purpose.RECALL, gives=("2 maps", "input and the output of"))  # fmt: skip
 def waiting(n: Numbers) -> Truth:
-    """Answer: number of maps that are alive at the peak of inference with a chain of convolutions
-    (D2)."""
+    """Answer of 07.waiting: the number of maps alive at the peak of inference with a chain of
+    convolutions (D2)."""
     ledger = plan(step_of(chain(n["depth"]), "sgd" if n["training"] else ""))
     map_bytes = 4 * 16 * 32 * 32
     alive = ledger.roles(1)[Role.FEATURE_MAP] // map_bytes
@@ -65,7 +65,7 @@ _PARTS = ("floor", "mountain")
        part=Purpose.RECALL, words=with_label,
        gives=("larger than the floor", "mountain is"))  # fmt: skip
 def part(n: Numbers) -> Truth:
-    """Which part of the peak of a training step is the larger one."""
+    """Answer of 07.part: the larger part of the peak of a training step."""
     low, high = floor_and_mountain(plan(step_of(zoo.build(n["network"]))), n["batch"])
     told = {"floor": units.short(low), "mountain": units.short(high)}
     return Truth("floor" if low > high else "mountain", seen=told)
@@ -77,8 +77,8 @@ _ORDER = ("conv", "norm", "act")
 
 
 def three(act: str, shortcut: bool) -> Network:
-    """A convolution, batch norm and an activation; with a shortcut, the output of batch norm is
-    read once more, behind the activation."""
+    """Network of a convolution, batch norm and an activation; with a shortcut, the output of batch
+    norm is read once more, after the activation."""
     x = network("three", image=(3, 8, 8)).conv(4, 3, pad="same", bias=False, name="conv")
     x = x.batch_norm(name="norm")
     y = x.relu(name="act") if act == "ReLU" else x.tanh(name="act")
@@ -91,7 +91,7 @@ def _step(n: Numbers) -> Step:
 
 
 def why_not(step: Step, layer: str) -> str:
-    """Why the output of a layer may not lie where its input is; empty where it may."""
+    """Reason why the output of a layer may not overwrite its input; empty if it may."""
     try:
         in_place(step, layers=[layer])
     except InputError as refused:
@@ -121,7 +121,7 @@ def _three_words(n: Numbers) -> Numbers:
               "places that are overwritten", "nobody reads it later"),
        shows=({"in_place": True},))  # fmt: skip
 def overwriting(n: Numbers) -> Truth:
-    """Which of three layers may write over its input: those that ``in_place`` does not refuse."""
+    """Answer of 07.in_place: the layers among three that may overwrite their input."""
     step = _step(n)
     reasons = {layer: why_not(step, layer) for layer in _ORDER}
     free = tuple(layer for layer, why in reasons.items() if not why)
@@ -144,8 +144,8 @@ def _draw_both(chance: Random) -> Numbers:
 
 @cache
 def shrunk(network: str, training: bool, batch: int) -> tuple[Fraction, Fraction, Fraction]:
-    """Ratios by which maps and gradient maps shrink: in place alone, with reuse alone, and with
-    both (A9, D2)."""
+    """Bytes of feature and gradient maps at the peak of the plain step, over those in place alone,
+    with reuse alone, and with both (A9, D2)."""
     step = step_of(zoo.build(network), "momentum" if training else "")
     inside = in_place(step)
     plain, *ways = (no_reuse(step), no_reuse(inside), step, inside)
@@ -173,8 +173,8 @@ def _both_words(n: Numbers) -> Numbers:
        gives=("nearly all", "on top of", "adds nothing", "one operation later"),
        shows=({"what": "resnet50", "in_place": True},))  # fmt: skip
 def both(n: Numbers) -> Truth:
-    """Answer: effect of in place on top of reuse: it multiplies, it adds something, or nearly
-    nothing."""
+    """Answer of 07.both: the saving of in place and reuse together, compared with the product of
+    both and with reuse alone."""
     alone, reuse, together = shrunk(n["network"], n["training"], n["batch"])
     _, without, with_both = shrunk(n["network"], False, n["batch"])
     told = {
@@ -196,7 +196,8 @@ def both(n: Numbers) -> Truth:
        shows=({"how": "biggest"}, {"how": "best fit"}, {"how": "exact"}, {"how": "best"},
               {"beside": "biggest"}))  # fmt: skip
 def packed(n: Numbers) -> Truth:
-    """The smallest arena of the toy, beside its lower bound and the order of birth."""
+    """Answer of 07.packed: the smallest arena of the example, compared with its lower bound and
+    with placement in order of birth."""
     best, born = arrange(TOY, "exact"), arrange(TOY, "birth")
     answer = {born.arena: "same", best.lower_bound: "bound"}.get(best.arena, "between")
     return Truth(answer, seen={"best": best.arena // units.BINARY["MiB"]})
@@ -206,7 +207,8 @@ def packed(n: Numbers) -> Truth:
 
 
 def pair() -> Network:
-    """Two convolutions with ReLU and a shortcut around the second, small enough to run here."""
+    """Network of two convolutions with ReLU and a shortcut around the second, small enough to run
+    here."""
     x = network("pair", image=(1, 8, 8)).conv(4, 3, pad="same", name="conv1").relu(name="relu1")
     y = x.conv(4, 3, pad="same", name="conv2").relu(name="relu2")
     return y.add(x, name="sum").max_pool("all").flatten().linear(10).cross_entropy()
@@ -217,11 +219,11 @@ FAULTS = {
     "forward": ("conv2", "relu1"),
     "above": ("gradient of conv2", ""),
 }
-"""What is moved, and onto what: in backward, in forward, or above everything."""
+"""Blocks to move, and the block they move onto; an empty name is above all blocks."""
 
 
 def faulty(packed: Placement, fault: str) -> Placement:
-    """The placement with one block moved."""
+    """Placement with one block moved to a wrong address."""
     moving, there = FAULTS[fault]
     return packed.moved(moving, packed.address(there) if there else packed.arena)
 
@@ -237,7 +239,7 @@ def _fault_words(n: Numbers) -> Numbers:
 
 
 def _wrong(one: Mapping[str, Array], other: Mapping[str, Array]) -> tuple[int, int]:
-    """Number of values that differ in any bit, and number of all values."""
+    """Number of values that differ in any bit, and the number of all values."""
     differ = (np.count_nonzero(one[name].view("u4") != other[name].view("u4")) for name in one)
     return sum(map(int, differ)), sum(array.size for array in one.values())
 
@@ -247,8 +249,8 @@ def _wrong(one: Mapping[str, Array], other: Mapping[str, Array]) -> tuple[int, i
        gives=("bugs are silent", "no message", "wrong gradient", "same loss",
               "bit for bit"))  # fmt: skip
 def address(n: Numbers) -> Truth:
-    """Answer: values that change when one block of a step lies at a wrong address: the gradients,
-    the loss, or nothing. The step is run both ways."""
+    """Answer of 07.address: the visible effect of one block at a wrong address; the step runs with
+    and without the fault."""
     from memlab.runtime.run import run
 
     batch, step = n["batch"], step_of(pair(), "sgd").keep("gradients")
@@ -270,8 +272,8 @@ Blocks = list[list[int]]
 
 
 def _drawn(chance: Random, size: int) -> Network:
-    """Linear layers with activations, none in the smallest case; or a convolution, which needs a
-    workspace."""
+    """Draw a network of linear layers with activations, in the smallest case without any, or of a
+    convolution, which needs a workspace."""
     if size % 3:
         x = network("drawn", features=chance.randint(1, 4 * size))
         for _ in range(min(size // 2, 2)):
@@ -284,13 +286,13 @@ def _drawn(chance: Random, size: int) -> Network:
 
 
 def _draw_step(chance: Random, size: int) -> Arguments:
-    """A training step, or any other list of operations."""
+    """Draw the blocks of a training step, or of any other list of operations."""
     return chance.choice((_training, _any_step))(chance, size)
 
 
 def _any_step(chance: Random, size: int) -> Arguments:
-    """Operations that write and read blocks at random, also blocks that were there already; in
-    every fourth case all of them are kept."""
+    """Draw operations that write and read blocks at random, also blocks written before; in about
+    every fourth case all blocks are kept."""
     blocks, operations = chance.randint(1, 2 + size // 2), chance.randint(2, 4 + size // 2)
     births = sorted(chance.randrange(operations) for _ in range(blocks))
     share = chance.choice((0.2, 0.2, 0.2, 1))
@@ -312,9 +314,10 @@ def _any_step(chance: Random, size: int) -> Arguments:
 
 
 def _training(chance: Random, size: int) -> Arguments:
-    """A training step: blocks by number, in order of birth. What is there before the step has none.
+    """Draw the blocks of a training step, numbered in order of birth; blocks that exist before the
+    step have no number.
 
-    Some keep their gradients; some run in place, so that a block is written twice.
+    Some steps keep their gradients; some run in place, so that a block is written twice.
     """
     step = training_step(_drawn(chance, size), "sgd")
     step = step.keep("gradients") if size % 2 else step
@@ -341,7 +344,7 @@ def _training(chance: Random, size: int) -> Arguments:
 
 
 def _planned(a: Arguments) -> Ledger:
-    """The plan of a step that reads and writes these blocks."""
+    """Plan of a step that reads and writes these blocks."""
     byte = formats.find("uint8")
     tensors = [
         new(str(number), (("bytes", size),), byte, Role.FEATURE_MAP)
@@ -367,7 +370,7 @@ Deaths = Callable[[Arguments, int], int | None]
 
 
 def _last(a: Arguments, number: int) -> int | None:
-    """The last operation that reads or writes it, unless it is kept."""
+    """Last operation that reads or writes a block; None if it is kept."""
     if number in a["kept"]:
         return None
     return max(_users(a, number))
@@ -379,7 +382,7 @@ def _users(a: Arguments, number: int) -> list[int]:
 
 
 def _freed(a: Arguments, death: Deaths = _last, nbytes: bool = True) -> list[int]:
-    """Bytes, or blocks, that are freed after each operation."""
+    """Bytes, or number of blocks, freed after each operation."""
     last_reader = [0] * len(a["reads"])
     for number, size in enumerate(a["sizes"]):
         when = death(a, number)
@@ -393,22 +396,22 @@ def _readers(a: Arguments, number: int) -> list[int]:
 
 
 def _never_read(a: Arguments, number: int) -> int | None:
-    """As if only readers gave a block back."""
+    """Last reader of a block, as if only readers freed it."""
     return None if number in a["kept"] else max(_readers(a, number), default=None)
 
 
 def _first_reader(a: Arguments, number: int) -> int | None:
-    """As if a block were needed once."""
+    """First reader of a block, as if it were needed once."""
     return None if number in a["kept"] else min(_readers(a, number) or _users(a, number)[-1:])
 
 
 def _last_reader(a: Arguments, number: int) -> int | None:
-    """As if writers did not need a block that is read."""
+    """Last reader of a block that is read, as if later writers did not need it."""
     return None if number in a["kept"] else max(_readers(a, number) or _users(a, number))
 
 
 def _first_write(a: Arguments, number: int) -> int | None:
-    """As if those who write a block again did not need it, where nobody reads it."""
+    """First writer of a block that nobody reads, as if later writers did not need it."""
     if number in a["kept"]:
         return None
     users = _users(a, number)
@@ -431,7 +434,8 @@ _FREED_SLIPS: dict[str, Slip] = {
 
 
 def _twice(a: Arguments) -> list[int]:
-    """As if a block that is read and written where it ends were given back by both."""
+    """Bytes freed after each operation, with a block counted twice that its last operation both
+    reads and writes."""
     repeated = []
     for n, (reads, writes) in enumerate(zip(a["reads"], a["writes"], strict=True)):
         repeated.append(sum(a["sizes"][b] for b in (*reads, *writes) if _last(a, b) == n))
@@ -448,7 +452,7 @@ _FREED_TRAPS: dict[str, Slip] = {
 @task("07.freed", _draw_step, slips=_FREED_SLIPS, traps=_FREED_TRAPS,
       edge=lambda a: len(a["kept"]) == len(a["sizes"]))  # fmt: skip
 def freed(sizes: list[int], writes: Blocks, reads: Blocks, kept: list[int]) -> list[int]:
-    """Bytes that go back to the pool after each operation, by the plan of the step (D1)."""
+    """Bytes that return to the pool after each operation, by the plan of the step (D1)."""
     ledger = _planned(_arguments(sizes, writes, reads, kept))
     inside, after = ledger.timeline(1), ledger.after(1)
     return [one - other for one, other in zip(inside, after, strict=True)]

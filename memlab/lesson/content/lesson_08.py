@@ -1,7 +1,7 @@
 """Lesson 08, recompute.
 
-Cards: fewest maps, forward runs, half of the saving, stages of two networks.
-Exercise: the choice of the maps to keep.
+Cards: fewest maps, forward runs, half of the saving, stages of two networks. Exercise: the choice
+of the maps to keep.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ topic("08.waiting", AnswerKind.CHOICE, {}, None, options=("none", "last", "read"
        options=("error", "loss", "gradients"), part=Purpose.RECALL,
        gives=("bit for bit", "memory bugs are silent"))  # fmt: skip
 def fault(n: Numbers) -> Truth:
-    """Answer: operation of backward that shows a wrong address: the step of lesson
-    07 is run again."""
+    """Answer of 08.fault: the visible effect of a wrong address that backward writes to; the step
+    of lesson 07 runs again."""
     return address(n)
 
 
@@ -67,7 +67,8 @@ def _draw_best(chance: Random) -> Numbers:
 
 @cache
 def least(layers: int) -> tuple[int, int]:
-    """The least number of maps that are alive, the input among them, and the least k of it (E1)."""
+    """Least bytes of maps alive with every k-th map kept, the input among them, and the smallest k
+    that reaches it (E1)."""
     step = training_step(chains.alike(layers), "sgd")
     every = (k for k in range(2, layers) if layers % k == 0)
     return min((chains.held(plan(recompute(step, "every", k=k)), source=True), k) for k in every)
@@ -81,7 +82,8 @@ _FEWER = ("1", "1.5", "2", "3", "4", "5", "6", "7", "8", "10", "15", "20", "30",
        gives=("square root", "√n", "k + n/k", "n/k", "2·√n", "20 maps"),
        shows=({"recompute": "every", "k": 10},))  # fmt: skip
 def best(n: Numbers) -> Truth:
-    """Answer: ratio by which fewer maps are alive with the best k, planned and measured (E1)."""
+    """Answer of 08.best: bytes of maps alive in the plain step over those with the best k, planned
+    and measured (E1)."""
     from memlab.runtime.run import run
 
     layers = n["layers"]
@@ -103,7 +105,8 @@ def best(n: Numbers) -> Truth:
 @topic("08.hundred", AnswerKind.CHOICE, {"layers": 100}, None, options=("kept", "again", "half"),
        part=Purpose.CHANGE, gives=("no checkpoint", "all at once"))  # fmt: skip
 def hundred(n: Numbers) -> Truth:
-    """Which maps a segment as long as the chain makes again: all of them, at once."""
+    """Answer of 08.hundred: the maps that a segment as long as the chain recomputes, which are all
+    of them."""
     step = recompute(training_step(chains.alike(n["layers"]), "sgd"), "every", k=n["layers"])
     tanhs = sum(op.kind == "tanh" and " again" in op.name for op in step.ops)
     return Truth("again" if tanhs == n["layers"] else "half" if tanhs else "kept")
@@ -116,8 +119,8 @@ _OTHERS = ("gpt_small", "vit_s", "resnet18", "resnet101", "vgg16", "googlenet")
 
 @cache
 def times_less(network: str, batch: int) -> tuple[Fraction, Fraction]:
-    """Ratios by which a step holds less where every stage keeps its output alone: at its peak, and
-    of feature maps when backward begins."""
+    """Bytes of the plain step over those with every stage recomputed: at the peak, and of feature
+    maps when backward begins."""
     step = training_step(zoo.build(network), "momentum")
     again = recompute(step, "every", k=1)
     return (
@@ -145,7 +148,8 @@ def _stage_words(n: Numbers) -> Numbers:
        shows=({"what": "gpt_small", "recompute": "every"},
               {"what": "gpt_small", "k": 1}))  # fmt: skip
 def stages(n: Numbers) -> Truth:
-    """Answer: saving of recomputing every stage in one network and in ResNet-50, each planned."""
+    """Answer of 08.stages: the saving by recompute of every stage in one network, compared with
+    ResNet-50, planned."""
     (reruns, inside), (other, less) = (
         times_less(name, n["batch"]) for name in (n["network"], "resnet50")
     )
@@ -173,8 +177,8 @@ def _draw_half(chance: Random) -> Numbers:
 
 @cache
 def extra(network: str, batch: int) -> tuple[Fraction, Fraction]:
-    """The time that the chain of the least peak takes more than the plain step, and that of half
-    the saving, as shares of the plain one by the clock (E6)."""
+    """Added time of the recompute with the least peak, and of that with half of the saving, as
+    shares of the plain step's time by the clock (E6)."""
     step = training_step(zoo.build(network), "momentum")
     chain = cuts(step, _ON).chain(batch)
     points = frontier(chain)
@@ -185,7 +189,8 @@ def extra(network: str, batch: int) -> tuple[Fraction, Fraction]:
 
 
 def _part(whole: Fraction, half: Fraction) -> str:
-    """Half of the time to a tenth of it, less, more or all of it."""
+    """Name of the option for ``half`` over ``whole``: less, half (within a tenth of it), more or
+    all."""
     if half == whole:
         return "all"
     part = half / whole
@@ -198,7 +203,8 @@ def _part(whole: Fraction, half: Fraction) -> str:
        gives=("first bytes", "little work", "compute little", "6.7 %", "cheap to make"),
        shows=({"stop": 3},))  # fmt: skip
 def half(n: Numbers) -> Truth:
-    """The part of the extra time that half of the saving takes, on the chain's frontier (E6)."""
+    """Answer of 08.half: the part of the added time that half of the saving costs, on the chain's
+    frontier (E6)."""
     more_work = extra(n["network"], n["batch"])
     whole, less = (f"{float(100 * share):.1f}" for share in more_work)
     return Truth(_part(*more_work), seen={"whole": whole, "part": less})
@@ -231,8 +237,8 @@ def _runs_causes(steps: int, count: int, forwards: int) -> list[Mistake]:
        gives=("runs twice", "one more forward", "once more", "31.7 %", "1.317",
               "a third longer"))  # fmt: skip
 def runs(n: Numbers) -> Truth:
-    """Forward runs of a step of a long chain on average: by the recurrence, and counted in the
-    schedule (A11, E2)."""
+    """Answer of 08.runs: average forward runs of a step of a long chain, by the recurrence and
+    counted in the schedule (A11, E2)."""
     steps, count = n["steps"], n["slots"]
     forwards = revolve.internal_state(steps, count)
     counted = sum(run > 0 for run in revolve.internal_schedule(steps, count))
@@ -256,31 +262,32 @@ MOST = 9
 
 @lru_cache(maxsize=4096)
 def most_held(maps: tuple[int, ...], kept: Kept) -> int:
-    """The most bytes of maps in backward of a step that keeps these (E1, E5)."""
+    """Most bytes of maps alive in backward of a step that keeps these maps (E1, E5)."""
     step = training_step(chains.layers(maps), "sgd")
     names = [f"fc{number + 1}" for number in kept]
     return chains.held(plan(recompute(step, "keep", layers=names)))
 
 
 def counted(maps: Sequence[int], kept: Sequence[int]) -> int:
-    """The same by the lengths of the segments: quick, for comparing choices and for wrong ways."""
+    """Most bytes of maps alive in backward, by the lengths of the segments; quick, for comparing
+    choices and for slips."""
     stored = [maps[number] for number in kept]
     return max(sum(stored[:n]) + sum(part) for n, part in enumerate(segments(maps, kept)))
 
 
 def segments(maps: Sequence[int], kept: Sequence[int]) -> list[Sequence[int]]:
-    """The maps between those that are kept, from the first to the last."""
+    """Maps between those that are kept, from the first segment to the last."""
     ends = [-1, *kept, len(maps)]
     return [maps[one + 1 : two] for one, two in pairwise(ends)]
 
 
 def choices(count: int) -> list[Kept]:
-    """Everything that can be kept of so many maps; the last one is never dropped."""
+    """All choices of maps to keep; the last map is never among them, as it is not dropped."""
     return [kept for n in range(count) for kept in combinations(range(count - 1), n)]
 
 
 def _maps(chance: Random, size: int) -> list[int]:
-    """At least 2, so that something can be kept."""
+    """Draw the bytes of at least 2 maps, so that something can be kept."""
     return [chains.KB * chance.randint(1, 200) for _ in range(min(1 + size, MOST))]
 
 
@@ -289,7 +296,7 @@ def _draw_maps(chance: Random, size: int) -> Arguments:
 
 
 def _with(kept: Callable[[list[int]], Sequence[int]]) -> Slip:
-    """The bytes that another choice takes."""
+    """Slip with the bytes of another choice."""
     return lambda truth, a: counted(a["maps"], kept(a["maps"]))
 
 
@@ -299,7 +306,7 @@ def _every_root(maps: list[int]) -> Sequence[int]:
 
 
 def _single(order: Callable[..., int]) -> Slip:
-    """One map alone is kept: the smallest, or the largest."""
+    """Slip that keeps one map alone: the smallest, or the largest."""
     return _with(lambda maps: [order(range(len(maps) - 1), key=lambda n: maps[n])])
 
 
@@ -316,10 +323,10 @@ _CHOICE_SLIPS: dict[str, Slip] = {
 
 
 def _score(given: Any, a: Arguments) -> int:
-    """The bytes of the step that keeps what was chosen.
+    """Bytes of the step that keeps the chosen maps.
 
     Raises:
-        InputError: no choice among these maps.
+        InputError: the value is no choice among these maps.
     """
     last, numbers = len(a["maps"]) - 2, returned_values.read(given)
     chosen = set() if numbers is None else {*numbers.flat}
@@ -330,13 +337,13 @@ def _score(given: Any, a: Arguments) -> int:
 
 
 def _best(maps: list[int], most: int = MOST) -> Kept:
-    """The best choice of at most so many."""
+    """Best choice of at most ``most`` maps."""
     few = (kept for kept in choices(len(maps)) if len(kept) <= most)
     return min(few, key=lambda kept: counted(maps, kept))
 
 
 def _by_steps(maps: list[int], start: Kept, change: Callable[[Kept, int], Kept]) -> Kept:
-    """One change after the other, the best each time, as long as one helps."""
+    """Choice found by one change after the other, the best each time, as long as one helps."""
     kept = start
     while True:
         changed = [change(kept, number) for number in range(len(maps) - 1)]
@@ -365,5 +372,5 @@ _CHOICE_TRAPS: dict[str, Slip] = {
 @task("08.checkpoints", _draw_maps, slips=_CHOICE_SLIPS, traps=_CHOICE_TRAPS, score=_score,
       edge=lambda a: len(a["maps"]) == 2, seconds=6)  # fmt: skip
 def checkpoints(maps: list[int]) -> int:
-    """The bytes of the best of all choices, of a step that is most_held."""
+    """Most bytes of maps alive in backward, with the best of all choices."""
     return most_held(tuple(maps), _best(maps))

@@ -1,7 +1,7 @@
 """Lesson 09, offload.
 
-Cards: idle maps, what the host holds, a slower link.
-Exercises: the reference count at a fork, and the choice of the maps that go.
+Cards: idle maps, bytes in the host's memory, a slower link. Exercises: the reference count at a
+fork, and the choice of the maps to offload.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ _KINDS = ("weights", "maps", "gradients", "workspace")
        options=_KINDS, part=Purpose.RECALL, words=with_label,
        gives=("weights take most", "mostly weights", "more than the maps"))  # fmt: skip
 def kinds(n: Numbers) -> Truth:
-    """Which of four kinds of memory is the largest at the peak of a small batch (C1, C9)."""
+    """Answer of 09.kinds: the largest of four kinds of memory at the peak of a small batch (C1,
+    C9)."""
     small, large = (_kinds(n["network"], n[batch]) for batch in ("batch", "large"))
     told = {name: f"{100 * share:.0f}" for name, share in small.items()}
     told |= {"large": n["large"], "then": f"{100 * large['maps']:.0f}", "small": n["batch"]}
@@ -56,7 +57,7 @@ def kinds(n: Numbers) -> Truth:
 
 
 def _kinds(network: str, batch: int) -> dict[str, float]:
-    """The share of each kind; the input counts with the maps."""
+    """Share of each kind of memory; the input counts with the maps."""
     roles = plan(step_of(zoo.build(network), "sgd")).roles(batch)
     parts = {
         "weights": (Role.PARAMETER, Role.PARAMETER_GRADIENT),
@@ -77,7 +78,8 @@ _ADDED = {"few": 0.15, "third": 0.4, "half": 0.7}
        words=with_label,
        gives=("a third longer", "a third more"))  # fmt: skip
 def paid(n: Numbers) -> Truth:
-    """Answer: extra time of a step that keeps every k-th stage, by the clock (E1)."""
+    """Answer of 09.paid: the added time of a step that keeps every k-th stage, by
+    the clock (E1)."""
     before = without_workspace(n["network"])
     again = clock(recompute(before, "every", k=n["k"]), n["batch"], CARD)
     added = again.seconds / clock(before, n["batch"], CARD).seconds - 1
@@ -102,7 +104,8 @@ def _draw_idle(chance: Random) -> Numbers:
        gives=("idle share", "lies idle", "lie idle", "nearly all", "88 %"),
        shows=({"network": "vgg16", "asked": False},))  # fmt: skip
 def idle(n: Numbers) -> Truth:
-    """Byte-seconds of feature maps that no operation uses, over all of theirs, planned (C10)."""
+    """Answer of 09.idle: byte-seconds of feature maps that no operation uses, over all of theirs,
+    planned (C10)."""
     name = n["network"]
     step = in_place_step(name) if name == "vgg16" else step_of(zoo.build(name), "sgd")
     share = clock(step, n["batch"], CARD).idle_share()
@@ -112,13 +115,14 @@ def idle(n: Numbers) -> Truth:
 
 @cache
 def in_place_step(network: str) -> Step:
-    """In place and without workspace, so that the maps are what is left to move."""
+    """Training step in place and without workspace, so that feature maps are what remains to
+    offload."""
     return in_place(without_workspace(network))
 
 
 @cache
 def without_workspace(network: str) -> Step:
-    """A training step of a network, whose convolutions need no buffer."""
+    """Training step of a network whose convolutions need no workspace."""
     return training_step(zoo.build(network), "sgd", algorithm="implicit-gemm")
 
 
@@ -151,7 +155,7 @@ def _falls(n: Numbers) -> int:
        gives=("9.30 GB", "9.3 GB", "moves memory", "does not remove", "moved, not saved"),
        shows=({"policy": "conv", "network": "vgg16"},))  # fmt: skip
 def host(n: Numbers) -> Truth:
-    """Answer: bytes that wait in the host's memory, beside those that the device no longer holds
+    """Answer of 09.host: bytes in the host's memory, compared with the bytes saved on the device
     (C5, C7)."""
     ledger, saved = plan(_moved(n["network"], n["policy"])), _falls(n)
     there = ledger.peak(n["batch"], HOST)
@@ -170,7 +174,7 @@ def host(n: Numbers) -> Truth:
 
 @cache
 def timed(network: str, policy: str, batch: int, card: str, link: int) -> Schedule:
-    """A step with offload in seconds, over a link of so many GB/s."""
+    """Schedule of a step with offload, over a link of ``link`` GB/s."""
     return clock(_moved(network, policy), batch, card, f"{link} GB/s")
 
 
@@ -194,7 +198,8 @@ _LONGER = ("1", "1.5", "2", "3", "4", "5", "6", "8", "10", "13", "15", "20", "25
        gives=("no longer hides", "ceases to hide"),
        shows=({"link": 3 * units.DECIMAL["GB"]},))  # fmt: skip
 def link(n: Numbers) -> Truth:
-    """Answer: ratio by which compute waits longer over a slower link, planned."""
+    """Answer of 09.link: the time that compute waits over a slow link, over that with a fast one,
+    planned."""
     fast, slow = _stalled(n, n["fast"]), _stalled(n, n["slow"])
     times, there = slow / fast, timed(n["network"], "conv", n["batch"], CARD, n["slow"])
     copied = Fraction(there.busy(OUT) + there.busy(IN))
@@ -213,7 +218,7 @@ def link(n: Numbers) -> Truth:
 
 
 def _sums(n: Numbers) -> dict[str, str]:
-    """Seconds over the faster link: of computing, of copying, and of waiting."""
+    """Seconds of computing, copying and waiting over the faster link, for texts."""
     sums = timed(n["network"], "conv", n["batch"], CARD, n["fast"])
     copied = sums.busy(OUT) + sums.busy(IN)
     seconds = {"works": sums.busy(), "copied": copied, "waits": sums.stalled()}
@@ -225,7 +230,7 @@ def _copies(there: Schedule) -> int:
 
 
 def _waiting(there: Schedule) -> int:
-    """Operations of compute that wait for a copy."""
+    """Number of compute operations that wait for a copy."""
     return sum(slot.op.stream == "compute" and slot.stall > 0 for slot in there.slots)
 
 
@@ -236,7 +241,7 @@ Reads = list[list[int]]
 
 
 def forked(chance: Random, operations: int, share: float = 0.4) -> Reads:
-    """A chain with shortcuts: operation n reads map n, and perhaps an earlier one too."""
+    """Chain with shortcuts: operation n reads map n, and perhaps an earlier one too."""
     return [
         sorted({n, chance.randrange(n)}) if n and chance.random() < share else [n]
         for n in range(operations)
@@ -244,13 +249,13 @@ def forked(chance: Random, operations: int, share: float = 0.4) -> Reads:
 
 
 def _draw_reads(chance: Random, size: int) -> Arguments:
-    """Also a single operation."""
+    """Draw a chain with shortcuts, in some cases a single operation."""
     reads = forked(chance, chance.randint(1, 2) if size == 1 else 1 + size)
     return {"sizes": [chance.randint(1, 100 * size) for _ in reads], "reads": reads}
 
 
 def _deaths(reads: Reads) -> list[int]:
-    """The last reader of each map, by the plan of a forward pass with these shortcuts."""
+    """Last reader of each map, by the plan of a forward pass with these shortcuts."""
     maps = [network("forked", features=1)]
     for tensor in reads:
         first, *others = (maps[number] for number in tensor)
@@ -277,7 +282,8 @@ def _at(pick: Callable[[list[int]], int]) -> Slip:
 
 
 def _before_last(truth: list[int], a: Arguments) -> list[int]:
-    """As if a map left with one reader still to come: one that has a single reader stays."""
+    """Slip that lets a map leave after its last reader but one; a map with a
+    single reader stays."""
     ends = [(_readers(a, n)[-2:-1] or [len(a["reads"])])[0] for n in range(len(a["reads"]))]
     return _sent(a, ends)
 
@@ -301,7 +307,8 @@ _LEAVING_TRAPS: dict[str, Slip] = {
 @task("09.leaving", _draw_reads, slips=_LEAVING_SLIPS, traps=_LEAVING_TRAPS,
       edge=lambda a: len(a["reads"]) == 1)  # fmt: skip
 def leaving(sizes: list[int], reads: Reads) -> list[int]:
-    """Bytes that leave under each operation: of maps that it reads as the last one (C5)."""
+    """Bytes that leave the device during each operation: of the maps whose last
+    reader it is (C5)."""
     return _sent({"sizes": sizes, "reads": reads}, _deaths(reads))
 
 
@@ -319,7 +326,7 @@ Chosen = tuple[int, ...]
 
 @lru_cache(maxsize=512)
 def _chain(maps: tuple[int, ...]) -> Step:
-    """Convolutions that read maps of so many bytes, and two more."""
+    """Training step of convolutions that read maps of these bytes, and of two more."""
     first, *others = (nbytes // UNIT for nbytes in maps)
     x = network("chain", image=(first, SIDE, SIDE))
     for channels in (*others, LAST, LAST):
@@ -334,7 +341,7 @@ def _alone(maps: tuple[int, ...]) -> Schedule:
 
 @lru_cache(maxsize=4096)
 def nanoseconds(maps: tuple[int, ...], chosen: Chosen) -> int:
-    """Nanoseconds of the step from which these maps go."""
+    """Nanoseconds of the step that offloads these maps."""
     names = ["input" if number == 0 else f"conv{number}" for number in chosen]
     step = _chain(maps)
     moved = offload(step, maps=names) if names else step
@@ -342,12 +349,13 @@ def nanoseconds(maps: tuple[int, ...], chosen: Chosen) -> int:
 
 
 def counted(a: Arguments, chosen: Sequence[int]) -> int:
-    """The same as the plain step and the waits of each map: quick, for comparing choices."""
+    """Nanoseconds of the plain step and the waits of each offloaded map; quick, for comparing
+    choices."""
     return round(1e9 * (_alone(tuple(a["maps"])).seconds + sum(waits(a, n) for n in chosen)))
 
 
 def waits(a: Arguments, number: int) -> float:
-    """Seconds that compute waits for a map: on its way out, and on its way back."""
+    """Seconds that compute waits for a map to leave and to return."""
     return sum(_way(a, number, half) for half in ("forward", "backward"))
 
 
@@ -356,7 +364,8 @@ def _way(a: Arguments, number: int, half: str) -> float:
 
 
 def arguments(maps: list[int], room: int) -> Arguments:
-    """A case: the seconds that each way can hide behind are those of the clock."""
+    """Arguments of a case; the seconds of compute that can hide each copy are
+    those of the clock."""
     slots = _alone(tuple(maps)).slots
 
     def seconds(number: int, phase: Phase) -> float:
@@ -374,21 +383,21 @@ def arguments(maps: list[int], room: int) -> Arguments:
 
 
 def drawn(chance: Random, count: int) -> Arguments:
-    """So many maps, and room for some of them."""
+    """Draw ``count`` maps, and room for some of them."""
     maps = [UNIT * chance.randint(8, 160) for _ in range(count)]
     stay = chance.sample(maps, chance.randrange(count))
     return arguments(maps, sum(stay))
 
 
 def choices(a: Arguments) -> list[Chosen]:
-    """All that leave no more than there is room for."""
+    """All choices of maps to offload that leave no more bytes than there is room for."""
     count = len(a["maps"])
     every = (c for n in range(count + 1) for c in combinations(range(count), n))
     return [chosen for chosen in every if stays(a, chosen) <= a["room"]]
 
 
 def stays(a: Arguments, chosen: Sequence[int]) -> int:
-    """Bytes of the maps that do not go."""
+    """Bytes of the maps that are not offloaded."""
     return int(sum(a["maps"]) - sum(a["maps"][number] for number in chosen))
 
 
@@ -397,7 +406,7 @@ def _with(choose: Callable[[Arguments], Sequence[int]]) -> Slip:
 
 
 def _in_order(key: Callable[[Arguments, int], float]) -> Slip:
-    """One after the other, until the others have room."""
+    """Slip that offloads maps in order of a key until the others fit."""
 
     def choose(a: Arguments) -> list[int]:
         chosen: list[int] = []
@@ -410,12 +419,12 @@ def _in_order(key: Callable[[Arguments, int], float]) -> Slip:
 
 
 def _longer(a: Arguments, number: int) -> float:
-    """The wait on the way that takes longer."""
+    """The longer of the two waits for a map, to leave or to return."""
     return max(_way(a, number, half) for half in ("forward", "backward"))
 
 
 def _by(half: str) -> Slip:
-    """The best choice for somebody who counts one way."""
+    """Slip with the best choice for somebody who counts one direction only."""
     return _with(lambda a: min(choices(a), key=lambda c: sum(_way(a, n, half) for n in c)))
 
 
@@ -435,10 +444,10 @@ _OFFLOAD_TRAPS: dict[str, Slip] = {
 
 
 def _score(given: Any, a: Arguments) -> int:
-    """Nanoseconds of the step from which the chosen maps go.
+    """Nanoseconds of the step that offloads the chosen maps.
 
     Raises:
-        InputError: no choice among these maps, or one that leaves too much.
+        InputError: the value is no choice among these maps, or leaves too many bytes.
     """
     last, numbers = len(a["maps"]) - 1, returned_values.read(given)
     chosen = set() if numbers is None else {*numbers.flat}

@@ -1,7 +1,7 @@
 """Lesson 10, the data path.
 
-Cards: what moves in an epoch, what a buffer buys, which way out is cheap.
-Exercises: two buffers and their durations, and a generator under the meter.
+Cards: bytes over the link in an epoch, the gain of a buffer, the cheapest remedy. Exercises: two
+buffers and their durations, and a measured generator.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PARTS = {Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE}
        words=with_label,
        gives=("19.3 MB", "19,267,584"))  # fmt: skip
 def share(n: Numbers) -> Truth:
-    """Which share of the peak of a training step its images are (A12)."""
+    """Answer of 10.share: the share of its images in the peak of a training step (A12)."""
     ledger = plan(step_of(zoo.build(n["network"])))
     images, peak = ledger.of("input", n["batch"]).nbytes, ledger.peak(n["batch"])
     answer = "most" if images > peak / 3 else "tenth" if images > peak / 30 else "hundredth"
@@ -55,7 +55,7 @@ def share(n: Numbers) -> Truth:
        words=lambda n: {**with_label(n), "double": 2 * n["batch"]},
        gives=("the floor stays", "doubles the mountain"))  # fmt: skip
 def stays(n: Numbers) -> Truth:
-    """Which bytes of a step do not double with its batch (A12)."""
+    """Answer of 10.stays: the bytes of a step that do not double with its batch (A12)."""
     ledger = plan(step_of(zoo.build(n["network"])))
     one, two = ledger.roles(n["batch"]), ledger.roles(2 * n["batch"])
     alike = {role for role in one if one[role] == two[role]}
@@ -77,7 +77,8 @@ def _draw_epoch(chance: Random) -> Numbers:
        words=lambda n: {**with_label(n), "images": f"{n['images']:,}", "double": 2 * n["batch"]},
        gives=("each image crosses", "every image crosses", "whatever the batch"))  # fmt: skip
 def epoch(n: Numbers) -> Truth:
-    """Bytes over the link in an epoch with twice the batch, against those with the batch (A12)."""
+    """Answer of 10.epoch: bytes over the link in an epoch with twice the batch, compared with the
+    batch (A12)."""
     one, two = (path_of(n["network"], n["batch"] * times) for times in (1, 2))
     first, other = (path.epoch_moves(n["images"]).link for path in (one, two))
     copies = [-(-n["images"] // path.batch) for path in (one, two)]
@@ -102,7 +103,7 @@ LEAST = 0.01
 def path_of(
     network: str, batch: int, buffers: int = 2, disk: float = 0.15, augment: str = "host"
 ) -> PathPlan:
-    """The way of the images of a network, from a disk of so many GB/s to the card."""
+    """Data path of a network's images, from a disk of ``disk`` GB/s to the card."""
     link = f"{LINK} GB/s"
     return data_path(
         in_place_step(network), batch, buffers, augment, f"{disk} GB/s", link=link, device=CARD
@@ -127,7 +128,7 @@ _BUFFERS = (*COUNTS, "never")
        gives=("2 buffers", "two buffers", "double buffer", "no wait", "hides behind"),
        shows=({"buffers": 2}, {"buffers": 4}))  # fmt: skip
 def buffers(n: Numbers) -> Truth:
-    """The fewest buffers with which compute hardly waits, planned."""
+    """Answer of 10.buffers: the fewest buffers with which compute hardly waits, planned."""
     paths = {name: path_of(n["network"], n["batch"], c, n["disk"]) for name, c in COUNTS.items()}
     enough = (name for name, path in paths.items() if path.waits < LEAST)
     path = paths["two"]
@@ -138,7 +139,7 @@ def buffers(n: Numbers) -> Truth:
 
 
 def _loading(path: PathPlan) -> tuple[float, ...]:
-    """Seconds of what the loader's thread does with a mini-batch."""
+    """Seconds of each task of the loader's thread for a mini-batch."""
     return tuple(path.parts[name] for name in ("read", "copy", "convert") if name in path.parts)
 
 
@@ -146,7 +147,8 @@ def _loading(path: PathPlan) -> tuple[float, ...]:
        options=_BUFFERS, part=Purpose.CHANGE,
        gives=("evens out", "sets the pace"))  # fmt: skip
 def slow(n: Numbers) -> Truth:
-    """The same from a disk that is slower than compute."""
+    """Answer of 10.slow: the fewest buffers with which compute hardly waits, for a disk slower than
+    compute."""
     buffer_bytes = buffers(n)
     rate = path_of(n["network"], n["batch"], 2, n["disk"]).images_per_second
     return Truth(buffer_bytes.value, seen={**buffer_bytes.seen, "rate": f"{rate:,.0f}"})
@@ -156,7 +158,8 @@ def slow(n: Numbers) -> Truth:
        options=("quarter", "less", "same", "more"), part=Purpose.CHANGE,
        gives=("fewer bytes wait on the device",))  # fmt: skip
 def augment(n: Numbers) -> Truth:
-    """Answer: bytes that the device reserves for images where it augments them itself (B7)."""
+    """Answer of 10.augment: bytes that the device reserves for images where it augments them
+    itself, compared with augmenting on the host (B7)."""
     paths = [path_of(n["network"], n["batch"], n["buffers"], 0.15, at) for at in ("host", "device")]
     host, device = (sum(s.reserved for s in way.stations if "device" in s.name) for way in paths)
     quarter = abs(4 * device / host - 1) < LEAST
@@ -171,17 +174,18 @@ def augment(n: Numbers) -> Truth:
 # -- ways out -------------------------------------------------------------------------------------
 
 BUDGET = "12 GB"
-"""What the card has."""
+"""Memory of the card."""
 _WAYS = ("recompute", "offload", "precision", "accumulation")
 LITTLE = 1e-4
-"""A share of the time that is hardly any."""
+"""Share of the time below which a text says "less than"."""
 
 
 @topic("10.way", AnswerKind.CHOICE, {"network": "vgg16", "batch": 256}, None, options=_WAYS,
        words=lambda n: {**with_label(n), "peak": _peak(n)},
        gives=("hardly any time", "read once more", "no more time"))  # fmt: skip
 def way(n: Numbers) -> Truth:
-    """Which of some ways out fits and adds least time to the same images, planned (C8)."""
+    """Answer of 10.way: the remedy that fits and adds least time for the same
+    images, planned (C8)."""
     rows = remedies(n["network"], n["batch"], device=CARD, link=f"{LINK} GB/s", budget=BUDGET)
     extra = {key: rows[key].extra for key in _WAYS if rows[key].trains}
     told = {
@@ -199,15 +203,15 @@ def _peak(n: Numbers) -> str:
 # -- exercise: when compute has finished ----------------------------------------------------------
 
 Images = Column
-"""As they are stored: 1 B for each value."""
+"""Images as they are stored: 1 B for each value."""
 
 MOST = 4
 """The most places of a ring."""
 
 
 def ring(count: int, places: int) -> tuple[Op, ...]:
-    """The operations of so many mini-batches: a loader fills one place after the other, and each is
-    free again when compute has used it."""
+    """Operations of ``count`` mini-batches with a ring of places: the loader fills one place after
+    the other, and a place is free again when compute has used it."""
     ends = []
     for n in range(count):
         free = (f"compute {n - places}",) if n >= places else ()
@@ -234,12 +238,12 @@ def _draw_durations(chance: Random, size: int) -> Arguments:
 
 
 def _with(places: Callable[[Arguments], int]) -> Slip:
-    """Wrong answer with another number of places."""
+    """Slip with another number of places."""
     return lambda truth, a: [end for *_, end in _times(a["load"], a["compute"], places(a))]
 
 
 def _at_once(load: list[int], compute: list[int], places: int) -> list[int]:
-    """As if every step began when its mini-batch is there."""
+    """Slip that begins every step as soon as its mini-batch is loaded."""
     loaded, ends = 0, list[int]()
     for n, (one, other) in enumerate(zip(load, compute, strict=True)):
         loaded = max(loaded, ends[n - places] if n >= places else 0) + one
@@ -266,7 +270,7 @@ _FINISHED_TRAPS: dict[str, Slip] = {
 @task("10.finished", _draw_durations, slips=_FINISHED_SLIPS, traps=_FINISHED_TRAPS,
       edge=lambda a: a["places"] == 1)  # fmt: skip
 def finished(load: list[int], compute: list[int], places: int) -> list[int]:
-    """When compute has finished with each mini-batch, by the clock of the data path."""
+    """Time when compute has finished with each mini-batch, by the clock of the data path."""
     return [end for *_, end in _times(load, compute, places)]
 
 
@@ -277,7 +281,7 @@ PLACES = 2
 
 
 def _draw_images(chance: Random, size: int) -> Arguments:
-    """In the smallest case fewer images than a mini-batch has."""
+    """Draw images and a batch; the smallest case has fewer images than a mini-batch."""
     batch = chance.randint(1, 1 + size) + (size == 1)
     whole = chance.randint(1, 2 + size) if size > 1 else 0
     count = batch * whole + chance.randint(not whole, batch - 1)
@@ -308,6 +312,6 @@ def _two_places(images: Images, batch: int) -> int:
 @task("10.means", _draw_images, slips=_MEANS_SLIPS, plan=_two_places, sizes=(1, 2, 3, 5, 8),
       rel=1e-5, edge=lambda a: len(a["images"]) < a["batch"])  # fmt: skip
 def means(images: Images, batch: int) -> list[float]:
-    """The mean of each mini-batch, of values between 0 and 1."""
+    """Mean of each mini-batch, with values scaled to 0 to 1."""
     parts = _parts({"images": images, "batch": batch})
     return [float(part.mean(dtype=np.float64)) / 255 for part in parts]

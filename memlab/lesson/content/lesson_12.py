@@ -1,7 +1,7 @@
 """Lesson 12, a model of one's own.
 
-Cards: what shows more than was computed, what is kept, what fits.
-Exercise: what a peak would be if nothing was kept longer than needed.
+Cards: bytes beyond the computed ones, arrays kept without need, a change that fits. Exercise: the
+peak if no array was kept longer than needed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from memlab.techniques.release import release
        words=with_label,
        gives=("when backward begins", "beginning of backward"))  # fmt: skip
 def when(n: Numbers) -> Truth:
-    """In which phase the most is alive (A12)."""
+    """Answer of 12.when: the phase in which most bytes are alive (A12)."""
     peak = plan(step_of(zoo.build(n["network"]))).peak_at(n["batch"])
     phase = Phase.FORWARD if peak.row.phase is Phase.LOSS else peak.row.phase
     return Truth(str(phase), seen={"peak": units.short(peak.nbytes), "operation": peak.row.name})
@@ -43,7 +43,7 @@ def when(n: Numbers) -> Truth:
        words=with_label,
        gives=("two states", "2 states"))  # fmt: skip
 def state(n: Numbers) -> Truth:
-    """Answer: number of values that Adam keeps for each parameter (A8)."""
+    """Answer of 12.state: the number of values that Adam keeps for each parameter (A8)."""
     roles = plan(step_of(zoo.build(n["network"]), "adam")).roles(1)
     parameters, kept = roles[Role.PARAMETER], roles[Role.OPTIMIZER_STATE]
     answer = ("none", "one", "two")[round(kept / parameters)]
@@ -59,13 +59,13 @@ def _ledger(name: str) -> Ledger:
 
 
 def _forward_ends(ledger: Ledger) -> int:
-    """The last operation of forward: what is alive in it is all that most people compute."""
+    """Index of the last operation of forward; most people compute only the bytes alive in it."""
     return max(i for i, row in enumerate(ledger.rows) if row.phase is Phase.FORWARD)
 
 
 @cache
 def _beside(name: str, batch: int) -> dict[str, int]:
-    """Bytes that a card holds beside the plan, simulated and recorded, by name."""
+    """Bytes that a card holds beside the plan, by kind, simulated and recorded."""
     return {row.name: row.nbytes for row in estimates(_ledger(name), batch)}
 
 
@@ -81,7 +81,8 @@ def _computed(n: Numbers) -> dict[str, object]:
        words=lambda n: {"batch": n["batch"], **_computed(n)},
        gives=("scores once more", "as large as the scores", "twice more"))  # fmt: skip
 def more(n: Numbers) -> Truth:
-    """Answer: largest part of the bytes that a card shows beyond those of forward."""
+    """Answer of 12.more: the largest part of the bytes that a card shows beyond
+    those of forward."""
     ledger, batch = _ledger(n["model"]), n["batch"]
     peak = ledger.peak_at(batch)
     others, alive = _beside(n["model"], batch), ledger.alive(peak.index)
@@ -107,7 +108,7 @@ def more(n: Numbers) -> Truth:
        words=lambda n: {"batch": n["batch"]},
        gives=("the name", "names the scores"))  # fmt: skip
 def kept(n: Numbers) -> Truth:
-    """Answer: largest part of the bytes at the peak that are kept and not needed."""
+    """Answer of 12.kept: the largest part of the peak that is kept and not needed."""
     batch, nbytes = n["batch"], {}
     plain, peak = model(n["model"]).step, _ledger(n["model"]).peak(batch)
     nbytes["name"] = _ledger(n["other"]).peak(batch) - peak
@@ -130,7 +131,7 @@ def kept(n: Numbers) -> Truth:
        gives=("in the optimizer", "inside the optimizer", "the update needs",
               "they all wait"))  # fmt: skip
 def half(n: Numbers) -> Truth:
-    """By how much the peak falls with half the batch."""
+    """Answer of 12.half: the fall of the peak with half the batch."""
     ledger, batch = _ledger(n["model"]), n["batch"]
     before, after = ledger.peak(batch), ledger.peak(batch // 2)
     falls = 1 - after / before
@@ -147,12 +148,12 @@ def half(n: Numbers) -> Truth:
 # -- exercise -------------------------------------------------------------------------------------
 
 Blocks = list[tuple[int, int, int, int]]
-"""Of each block its bytes, the operation that makes it, the last that reads it, and the one after
-which it is freed."""
+"""For each block its bytes, the operation that makes it, the last one that reads it, and the one
+after which it is freed."""
 
 
 def step_of_blocks(blocks: Blocks) -> Step:
-    """A step with these blocks, each held by the operation after which it is freed."""
+    """Step with these blocks, each held by the operation after which it is freed."""
     tensors = [
         new(f"block {n}", (("bytes", nbytes),), FORMATS["uint8"], Role.FEATURE_MAP)
         for n, (nbytes, *_) in enumerate(blocks)
@@ -170,12 +171,12 @@ def step_of_blocks(blocks: Blocks) -> Step:
 
 
 def _later(blocks: Blocks, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Tensors that an operation reads and that it has not made itself, by name."""
+    """Blocks that an operation reads and has not made itself."""
     return {n: tensor for n, tensor in tensors.items() if blocks[int(n)][1] < blocks[int(n)][2]}
 
 
 def _draw_blocks(chance: Random, size: int) -> Arguments:
-    """Blocks of which some come after all others have gone."""
+    """Draw blocks, some of which may begin after all others are freed."""
     blocks, longest = [], chance.choice((1, 2, 2 + size))
     for _ in range(size):
         born = chance.randint(0, 2 + size)
@@ -188,8 +189,11 @@ def _draw_blocks(chance: Random, size: int) -> Arguments:
 def _peaks(
     blocks: Blocks, begin: int = 0, end: int = 1, first: int = 0, every: int = 1
 ) -> list[int]:
-    """Both peaks, where a life begins and ends so many operations later; where the ``first``
-    operation that is looked at, and the blocks until whose ends one looks, are others."""
+    """Peak as the blocks are freed, and peak with each freed after its last reader.
+
+    For traps, lives begin ``begin`` operations later and end ``end`` later, the search begins at
+    the operation ``first``, and only the ends of every ``every``-th block limit it.
+    """
     peaks = []
     for which in (3, 2):
         times = range(first, 1 + max(block[which] for block in blocks[::every]))
@@ -216,6 +220,6 @@ _LATE_TRAPS: dict[str, Slip] = {
 @task("12.late", _draw_blocks, slips=_LATE_SLIPS, traps=_LATE_TRAPS,
       edge=lambda a: len(a["blocks"]) == 1)  # fmt: skip
 def late(blocks: Blocks) -> list[int]:
-    """The peak as the blocks are freed, and the one where each is freed after its last reader."""
+    """Peak as the blocks are freed, and peak with each freed after its last reader."""
     step = step_of_blocks(blocks)
     return [plan(plain_or_released).peak(1) for plain_or_released in (step, release(step))]

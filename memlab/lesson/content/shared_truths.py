@@ -1,4 +1,4 @@
-"""Functions that the truths of several lessons share: peaks, figures, steps that are run."""
+"""Helpers for the answers of several lessons: peaks, bars, steps."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from memlab.step.step import Step
 
 
 def planned(value: Fraction | int, label: str = "") -> RevealBar:
-    """A bar that was planned."""
+    """Return a bar with a planned value."""
     return RevealBar("planned", Fraction(value), label)
 
 
 def measured(value: Fraction | int, label: str = "") -> RevealBar:
-    """A bar that was measured on this machine a moment ago."""
+    """Return a bar with a value that was measured on this machine."""
     return RevealBar("measured", Fraction(value), label)
 
 
 def beside(due: Fraction | int, measure: Callable[[], Fraction | int]) -> tuple[RevealBar, ...]:
-    """A planned bar, and what ``measure`` finds on this machine now; the plan alone where what
-    computes is not installed, as in a web page."""
+    """Return a planned bar and one with the value that ``measure`` returns; the planned bar alone
+    where nothing can be computed, as on a web page."""
     seen = (measured(measure()),) if free_memory.computing() else ()
     return (planned(due), *seen)
 
 
 def any_window(chance: Random, size: int) -> Arguments:
-    """Sizes of a convolution: any stride with any padding, whether the window fits to the end or
-    not."""
+    """Draw sizes of a convolution: any stride and padding, also where the window does not reach the
+    last rows."""
     while True:
         numbers = {
             "size": chance.randint(3, 8 + size),
@@ -50,7 +50,8 @@ def any_window(chance: Random, size: int) -> Arguments:
 
 
 def copied_window(chance: Random, size: int) -> Arguments:
-    """The same of a convolution whose lowering makes a copy: not 1x1 at every place."""
+    """Draw sizes of a convolution whose lowering makes a copy: not 1x1 with stride 1 and no
+    padding."""
     while True:
         arguments = any_window(chance, size)
         if (arguments["k"], arguments["stride"], arguments["pad"]) != (1, 1, 0):
@@ -58,51 +59,54 @@ def copied_window(chance: Random, size: int) -> Arguments:
 
 
 def room(window: Arguments, sides: int = 2) -> int:
-    """Number of pixels that a window can move, with zeros on so many sides."""
+    """Number of pixels that a window can move, with padding on ``sides`` sides."""
     return int(window["size"] + sides * window["pad"] - window["k"])
 
 
 def same_rows(window: Arguments) -> int:
-    """The rows of an output for somebody who takes every padding of k // 2 for "same", which is
-    wrong where k is even."""
+    """Output rows for somebody who takes every padding of k // 2 for "same", which is wrong for an
+    even k."""
     if window["pad"] == window["k"] // 2:
         return -(-int(window["size"]) // int(window["stride"]))
     return int(room(window) // window["stride"] + 1)
 
 
 def with_label(n: Numbers) -> Numbers:
-    """Numbers of a question with the label of its network, for its text."""
+    """Numbers of a question with the label of its network, for texts."""
     return {**n, "label": zoo.build(n["network"]).label}
 
 
 def step_of(network: Network, optimizer: str = "momentum", format: str = "fp32") -> Step:
-    """A training step, or prediction where there is no optimizer."""
+    """Training step of a network; an inference step if there is no optimizer."""
     if not optimizer:
         return inference_step(network, format)
     return training_step(network, optimizer, format)
 
 
 def peak_of(network: Network, batch: int, optimizer: str = "momentum") -> int:
-    """The planned peak of a training step in bytes."""
+    """Planned peak of a training step in bytes."""
     return plan(step_of(network, optimizer)).peak(batch)
 
 
 def floor_and_mountain(ledger: Ledger, batch: int) -> tuple[int, int]:
-    """The bytes at the peak that are the same for every batch, and those that follow it."""
+    """Bytes at the peak that are the same for every batch, and bytes that grow with it."""
     at = ledger.peak_at(batch).index
     floor, per_sample = (int(part[at]) for part in ledger.line())
     return floor, batch * per_sample
 
 
 def backward_begins(ledger: Ledger) -> int:
-    """The number of the first operation of backward."""
+    """Index of the first operation of backward."""
     return next(i for i, row in enumerate(ledger.rows) if row.phase is Phase.BACKWARD)
 
 
 def known(answer: str) -> Callable[[Numbers], Truth]:
-    """The truth of a choice that asks for a notion: the option of that name, and nothing computed.
+    """Truth of a question about a notion: the option of that name; nothing is computed.
 
-    >>> ask = topic("07.maps", Kind.CHOICE, {}, None, options=("one", "two"), part=Part.RECALL)
-    >>> ask(known("one"))
+    Example::
+
+        ask = topic("08.waiting", AnswerKind.CHOICE, {}, None, options=("none", "last", "read"),
+                    part=Purpose.RECALL)
+        ask(known("read"))
     """
     return lambda numbers: Truth(answer)

@@ -1,1 +1,1 @@
-"""Material of lessons: chains of layers, digits, images, amounts."""
+"""Material of lessons: digits, images, recorded models, amounts that follow from shapes."""

@@ -1,8 +1,4 @@
-"""Memory of the arrays of a function while it runs: a learner's own code under the meter.
-
->>> measure(np.outer, a, a)
-Your function allocated at most 8,000 B = 8.000 kB (7.812 KiB) at one time.
-"""
+"""Peak bytes of the NumPy arrays that a learner's function allocates."""
 
 from __future__ import annotations
 
@@ -20,26 +16,41 @@ from memlab.strings import gettext as _
 
 @dataclass(frozen=True, repr=False)
 class Allocation:
-    """Return value of a call, and the most bytes that it had allocated at one time."""
+    """Result of a measured call, and the peak bytes that it had allocated at one time."""
 
     result: Any
     peak: int
 
     def text(self) -> str:
-        """One sentence with the peak."""
+        """Return one sentence with the peak."""
         return strings.get("exercise.allocated", peak=in_bytes(self.peak))
 
     __str__ = __repr__ = text
 
 
 def measure(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Allocation:
-    """Call a function and measure the arrays that it makes, in bytes, as NumPy's allocator saw it.
+    """Call a function and measure the peak bytes of the arrays that it allocates, as NumPy's
+    allocator sees them.
 
-    The result counts, the arguments do not. What a library makes once, at its first call, counts
-    at that call. ``memlab.runtime.metering.meter.OUTSIDE`` is not seen.
+    The result counts, the arguments do not. Arrays that a library allocates once, at its first
+    call, count at that call. ``memlab.runtime.metering.meter.OUTSIDE`` lists what is not measured.
+
+    Args:
+        function: the function to call.
+        args: its positional arguments.
+        kwargs: its keyword arguments.
+
+    Returns:
+        The result and the peak in bytes; it prints as one sentence.
 
     Raises:
-        InputError: no function, or a measurement is running already.
+        InputError: ``function`` cannot be called, or a measurement is running already.
+
+    >>> import numpy as np
+    >>> from memlab import lesson
+    >>> a = np.ones(1000)
+    >>> lesson.measure(np.add, a, a).peak
+    8000
     """
     if not callable(function):
         raise InputError(
@@ -57,5 +68,5 @@ def measure(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Allocati
 
 
 def in_bytes(nbytes: int) -> str:
-    """Every digit, and a larger unit from 1 kB on."""
+    """Return a number of bytes with every digit, from 1 kB on also in a larger unit."""
     return sentences.amount(Fraction(nbytes), AnswerKind.AMOUNT)

@@ -1,4 +1,5 @@
-"""``memlab.images``: a folder of images, of noise or of handwritten digits, whole or not at all."""
+"""``memlab.images``: write a folder of images, noise or handwritten digits, completely or not at
+all."""
 
 from __future__ import annotations
 
@@ -33,20 +34,30 @@ def images(
     classes: int = 10,
     seed: int = 0,
 ) -> ImageFolder:
-    """Make a folder of images, whole or not at all: noise of a size, or handwritten digits.
+    """Write a folder of images, noise or handwritten digits, completely or not at all.
 
     Args:
-        folder: it must be new, or empty.
-        count: how many; 1,000 of noise, all 1,797 digits where it is None.
+        folder: where to write; it must be new, or empty.
+        count: number of images; None is 1,000 of noise, or all 1,797 digits.
         shape: channels, rows and columns of noise; digits are (1, 8, 8).
-        kind: ``"raw"`` (bytes alone), ``"npy"`` or ``"png"``; noise is raw, digits are PNG.
-        digits: those of scikit-learn.
-        classes: how many labels noise has.
-        seed: of the noise, or of the order of the digits.
+        kind: ``"raw"`` (bytes alone), ``"npy"`` or ``"png"``; by default noise is raw, digits are
+            PNG.
+        digits: True writes the digits of scikit-learn.
+        classes: number of labels of noise.
+        seed: seed of the noise, or of the order of the digits.
+
+    Returns:
+        The folder, with the number and the shape of its images.
 
     Raises:
         InputError: a folder with something in it, or that cannot be made; more images than fit on
             the disk, or than there are digits; an unknown kind, or one without its library.
+
+    >>> import tempfile
+    >>> import memlab
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     memlab.images(folder, 10, shape=(3, 8, 8)).shape
+    (3, 8, 8)
     """
     drawn = _digits if true_or_false("digits", digits) else noise
     kind = known("kind of file", (PNG if digits else RAW) if kind is None else kind, KINDS)

@@ -1,6 +1,6 @@
-"""Amounts that follow from shapes, each with what comes out for somebody who makes a mistake.
+"""Bytes that follow from shapes, each with the values that people get who make a usual mistake.
 
-A card takes the causes from here and its truth from a plan; a test holds the two values equal.
+A card takes the mistakes from here and its truth from a plan; a test compares the two values.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ FP32 = 4
 
 
 class Quantity(NamedTuple):
-    """A number of bytes, and the causes of wrong ones."""
+    """A number of bytes, and the mistakes that lead to other numbers."""
 
     nbytes: int
     causes: tuple[Mistake, ...]
 
 
 def feature_map(node: Node, batch: int, value_bytes: int = FP32) -> Quantity:
-    """The output of a layer, ``batch`` samples of ``each`` bytes per value."""
+    """Bytes of the output of a layer for ``batch`` samples, ``value_bytes`` bytes per value, with
+    the usual mistakes."""
     nbytes = batch * prod(node.shape) * value_bytes
     causes = [*_units(nbytes, value_bytes), *_batch(nbytes, batch), _cause("gradients", 2 * nbytes)]
     if isinstance(node.layer, Conv2d):
@@ -42,7 +43,8 @@ def feature_map(node: Node, batch: int, value_bytes: int = FP32) -> Quantity:
 
 
 def lowered(node: Node, batch: int, value_bytes: int = FP32) -> Quantity:
-    """The lowered copy of a convolution's input: B·C·k²·Ho·Wo values (A8, G2).
+    """Bytes of the lowered copy (im2col) of a convolution's input, with the usual mistakes:
+    B·C·k²·Ho·Wo values (A8, G2).
 
     Raises:
         InputError: the layer is no convolution.
@@ -64,10 +66,10 @@ def lowered(node: Node, batch: int, value_bytes: int = FP32) -> Quantity:
 
 
 def parameters(node: Node, value_bytes: int = FP32) -> Quantity:
-    """The weights and biases of a layer.
+    """Bytes of the weights and biases of a layer, with the usual mistakes.
 
     Raises:
-        InputError: the layer has none.
+        InputError: the layer has no parameters.
     """
     if not node.parameters:
         raise InputError(f"{node.name!r} has no parameters; take a convolution or a linear layer.")
@@ -87,7 +89,8 @@ def parameters(node: Node, value_bytes: int = FP32) -> Quantity:
 
 
 def model_state(count: int, optimizer: str, value_bytes: int = FP32) -> Quantity:
-    """Parameters, their gradients and the optimizer's state: 2, 3 or 4 arrays (B1, F1)."""
+    """Bytes of ``count`` parameters, their gradients and the optimizer state, with the usual
+    mistakes: 2, 3 or 4 arrays (B1, F1)."""
     arrays = OPTIMIZERS[optimizer].arrays
     nbytes = arrays * count * value_bytes
     forgotten = _cause(
@@ -107,12 +110,12 @@ def _cause(name: str, value: Fraction | int, **values: object) -> Mistake:
 
 
 def _wrong(nbytes: int, causes: list[Mistake]) -> tuple[Mistake, ...]:
-    """Mistakes that change the result: with stride 1 nobody can forget the stride."""
+    """Return the mistakes that change the result: with stride 1 nobody can forget the stride."""
     return tuple(cause for cause in causes if cause.value != nbytes)
 
 
 def _units(nbytes: int, value_bytes: int) -> list[Mistake]:
-    """Mistakes of who counts bits, or values, instead of bytes."""
+    """Return the mistakes of counting bits, or values, instead of bytes."""
     values = _cause("values", Fraction(nbytes, value_bytes), bytes=value_bytes)
     return [_cause("bits", 8 * nbytes), values]
 
@@ -122,7 +125,8 @@ def _batch(nbytes: int, batch: int) -> list[Mistake]:
 
 
 def _places(node: Node) -> Iterator[tuple[str, int, dict[str, object]]]:
-    """Output places for somebody who forgets the stride, counts it once, or forgets padding."""
+    """Yield the name of a mistake, the output places it leads to, and the values its text names: a
+    forgotten stride, one counted in one direction, forgotten padding."""
     layer = _convolution(node)
     shape, places = node.input_shapes[0], prod(node.shape[1:])
     s = layer.stride

@@ -1,6 +1,5 @@
-"""Models of PyTorch that were recorded for the lessons: steps to plan and to look at, which need
-PyTorch nowhere.
-"""
+"""PyTorch models that were recorded for the lessons: steps to plan and to look at
+without PyTorch."""
 
 from __future__ import annotations
 
@@ -17,14 +16,17 @@ NAMES = ("words", "kept", "vgg11", "vgg16")
 
 
 def model(name: str) -> RecordedModel:
-    """A model as it was recorded from PyTorch: ``model("words").step`` is a training step for any
-    batch, ``views.explain(model("words"), 32, "8 GB")`` shows what makes it fit.
+    """Return a model as it was recorded from PyTorch.
 
-    ``words`` is a language model of 4 layers, ``kept`` the same where a name holds its output,
-    ``vgg11`` and ``vgg16`` are networks for images.
+    Its ``step`` is a training step for any batch; ``views.explain(model("words"), 32, "8 GB")``
+    shows which techniques make it fit.
+
+    Args:
+        name: ``"words"`` (a language model of 4 layers), ``"kept"`` (the same, where a variable
+            keeps its output alive), ``"vgg11"`` or ``"vgg16"`` (networks for images).
 
     Raises:
-        InputError: there is none of that name, or its file is damaged.
+        InputError: there is no model of that name, or its file is damaged.
     """
     return _found(known("recorded model", name, NAMES))
 

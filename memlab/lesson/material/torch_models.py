@@ -1,5 +1,5 @@
-"""The models of lesson 12 in PyTorch, each with its mini-batches and the optimizer that it is
-trained with: arguments of ``memlab.explain``.
+"""Models of lesson 12 in PyTorch, each with its mini-batches and its optimizer: arguments of
+``memlab.explain``.
 
 Import this module only where PyTorch is installed: memlab does not need it.
 """
@@ -21,7 +21,8 @@ VOCABULARY, LENGTH = 32_000, 512
 
 
 class TransformerBlock(nn.Module):
-    """Attention, then two linear layers, each added to what comes in."""
+    """Transformer block: attention, then two linear layers, each with layer norm before it and a
+    shortcut around it."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -54,7 +55,8 @@ class LanguageModel(nn.Module):
 
 
 class ImageClassifier(nn.Module):
-    """Convolutions of 3x3 in stages with a pooling after each, and linear layers behind them."""
+    """Image classifier: stages of 3x3 convolutions, each stage followed by pooling, then linear
+    layers."""
 
     def __init__(self, stages: tuple[tuple[int, int], ...], hidden: int = 4096) -> None:
         super().__init__()
@@ -84,27 +86,27 @@ class VGG11(ImageClassifier):
 
 
 class VGG16(ImageClassifier):
-    """Thirteen convolutions, from the same paper."""
+    """Thirteen convolutions (Simonyan and Zisserman 2015, arXiv 1409.1556)."""
 
     def __init__(self) -> None:
         super().__init__(((2, 64), (2, 128), (3, 256), (3, 512), (3, 512)))
 
 
 class SmallImageClassifier(ImageClassifier):
-    """Image classifier that is small enough to be trained in a lesson."""
+    """Image classifier like VGG, small enough to be trained in a lesson."""
 
     def __init__(self) -> None:
         super().__init__(((1, 16), (1, 32), (1, 64), (1, 64), (1, 64)), hidden=256)
 
 
 def sentences(batch: int) -> tuple[Any, Any]:
-    """Tokens, and those that come next."""
+    """Return random tokens and, as targets, the tokens that come next, each (batch, 512)."""
     tokens = torch.randint(VOCABULARY, (batch, LENGTH + 1))
     return tokens[:, :-1], tokens[:, 1:]
 
 
 def pictures(batch: int) -> tuple[Any, Any]:
-    """Images of 224x224, and their classes."""
+    """Return random images of 3x224x224 and their classes."""
     return torch.randn(batch, 3, 224, 224), torch.randint(1000, (batch,))
 
 
@@ -123,7 +125,7 @@ ASKED = {"words": (32, "8 GB"), "vgg16": (8, "3 GB")}
 
 
 def trained(name: str, batch: int) -> Compared:
-    """A model's second step at a batch as PyTorch's allocator has it, and what is planned for it
-    from small batches, without workspace and with what was measured."""
+    """Compare the memory of a model's second training step in PyTorch's allocator with its plan,
+    which is recorded from small batches."""
     case = AccuracyCase(name, **{"loss_fn": usual_loss, **MODELS[name]}, batch=batch)
     return compare(case, OWN)
