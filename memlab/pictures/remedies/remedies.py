@@ -635,10 +635,10 @@ def written(key: str, names: tuple[str, ...]) -> str:
 
 
 def _cards() -> list[Device]:
-    """Return the machines that count as larger cards, those without a bandwidth of their own first.
+    """Return the machines that count as larger cards, first those that are given as a memory alone.
 
-    Machines with a memory on the chip alone are left out, and so are faster cards with no more
-    memory than the largest of the first ones.
+    Machines with their memory on the chip are left out, and so are machines with a stated bandwidth
+    whose memory is not larger than that of all the first ones.
     """
     cards = [device for device in hardware.DEVICES.values() if not device.on_chip]
     stated = [device for device in cards if device.bandwidth is None]

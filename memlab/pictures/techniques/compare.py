@@ -179,8 +179,11 @@ class TechniqueStudy:
         return 100 * (cost / self.plain.cost - 1) if self.plain.cost else 0.0
 
     def slower(self, row: ComparedTechnique) -> float | None:
-        """Return by how many percent a row's run was slower than the plain step's (negative:
-        faster), if run."""
+        """Return by how many percent a row's run took longer than the plain step's; None without
+        runs.
+
+        It is negative for a faster run.
+        """
         if row.measured is None or self.plain.measured is None:
             return None
         return 100 * (row.measured.seconds / self.plain.measured.seconds - 1)

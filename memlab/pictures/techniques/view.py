@@ -409,8 +409,8 @@ def _halved(sentence: str) -> tuple[str, str]:
 class Thumbnail(Mark):
     """Small mountain of a schedule's bytes over time, with the plain step dashed, beside its point.
 
-    All thumbnails of a step have one scale. It stands at the first of the places ``around`` that is
-    free, with a line to its point; where none is free its name stands alone.
+    All thumbnails of a step have one scale. The thumbnail stands at the first of the places
+    ``around`` that is free, with a line to its point; where none is free its name stands alone.
     """
 
     wave: Wave
