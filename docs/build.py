@@ -52,12 +52,21 @@ def build(folder: Path) -> list[str]:
     pdoc.render.configure(docformat="google", show_source=False)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Error parsing type annotation")  # of type checkers alone
-        pdoc.pdoc(PUBLIC[0], output_directory=folder)
+        warnings.filterwarnings("ignore", "The module specification")  # a package names its modules
+        pdoc.pdoc(*modules(), output_directory=folder)
     pages = folder / "pages"
     pages.mkdir(exist_ok=True)
     for source in sorted(ROOT.glob("docs/*.md")):
         (pages / f"{source.stem}.html").write_text(_page(source), encoding="utf-8")
     return [*missing_names(folder), *broken_links(folder), *broken_sources()]
+
+
+def modules() -> list[str]:
+    """The modules of the package, the public ones first."""
+    files = sorted((ROOT / "memlab").rglob("*.py"))
+    names = [".".join(file.relative_to(ROOT).with_suffix("").parts) for file in files]
+    names = [name.removesuffix(".__init__") for name in names if not name.endswith("__main__")]
+    return [*PUBLIC, *(name for name in names if name not in PUBLIC)]
 
 
 def _page(source: Path) -> str:

@@ -38,8 +38,8 @@ def training_step(
 
     Args:
         network: a network of ``memlab.zoo``, or one that ``memlab.network`` began.
-        optimizer: sgd, momentum, adagrad, rmsprop or adam: ``memlab.optimizers`` has the arrays that
-            each keeps of a parameter.
+        optimizer: sgd, momentum, adagrad, rmsprop or adam: ``memlab.optimizers`` has the arrays
+            that each keeps of a parameter.
         format: the number format of every array, by name.
         algorithm: the algorithm of the convolutions.
         threads: threads that a kernel uses; each has a workspace of its own.

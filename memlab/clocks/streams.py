@@ -258,8 +258,8 @@ def clock(
     Args:
         step: a step.
         batch: samples of a step.
-        device: a machine by name (``memlab.hardware``, ``"recorded"``, ``"here"``). None: this one if
-            ``memlab bench machine`` measured it, else the recorded one.
+        device: a machine by name (``memlab.hardware``, ``"recorded"``, ``"here"``). None: this one
+            if ``memlab bench machine`` measured it, else the recorded one.
         link: the link between the memories of device and host (``"PCIe 3.0 x16"``, ``"12 GB/s"``).
             None: that of the device.
         disk: where maps wait in files, bytes per second at which they are written and read

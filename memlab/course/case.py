@@ -519,11 +519,15 @@ def _results(done: Run) -> tuple[bytes, ...]:
 
 
 class OneCase(View[CourseCase]):
-    """Picture of the running case: the bytes of ResNet-50 with 256 images under each lesson's
+    r"""Picture of the running case: the bytes of ResNet-50 with 256 images under each lesson's
     technique alone, beside one card.
 
     ``view.rows`` has the exact figures; ``view.measure()`` runs the same techniques on a network
     that is small enough for a lesson.
+
+    >>> view = memlab.views.case("02")
+    >>> print(str(view).split("\n")[0])
+    Freed after its last use: 22.0 GB instead of 66.1 GB
     """
 
     name, made_by = "case", "case"

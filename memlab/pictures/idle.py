@@ -212,8 +212,13 @@ def _guess(given: object) -> float:
 
 
 class IdleMaps(SteadyView[IdleFeatureMaps]):
-    """The feature maps of a step: as long as they live, as thick as they have bytes, in use or
-    idle."""
+    r"""The feature maps of a step: as long as they live, as thick as they have bytes, in use or
+    idle.
+
+    >>> view = memlab.views.idle()
+    >>> print(str(view).split("\n")[0])
+    Written, read, then idle until backward reads it once more
+    """
 
     name, made_by = "idle", "idle"
     positional = ("network", "batch", "device")

@@ -378,7 +378,12 @@ POINTER = 8
 
 
 class NumberBits(View[FormattedNumber]):
-    """The bits of a number in a format, what they mean, and the values beside it."""
+    r"""The bits of a number in a format, what they mean, and the values beside it.
+
+    >>> view = memlab.views.number("0.1", "bf16")
+    >>> print(str(view).split("\n")[0])
+    0.1 in bf16: 16 bits, of them 1 for the sign, 8 for the exponent, 7 for the mantissa.
+    """
 
     name, made_by, widest = "number", "number", 820
     positional = ("value", "format")

@@ -263,8 +263,12 @@ def _differing(operation: OperationBytes, top: float) -> Iterator[Mark]:
 def planned_and_measured(run: Run) -> PlannedAndMeasured:
     """The peak of a run as planned and as measured side by side, and both over time.
 
+    >>> step = memlab.training_step(memlab.zoo.mnist_cnn())
+    >>> print(memlab.views.planned_and_measured(memlab.run(step, 2)).peaks[0].nbytes)
+    81766652
+
     Args:
-        run: what ``memlab.run`` gave back.
+        run: a result of ``memlab.run``.
 
     Raises:
         InputError: no run.

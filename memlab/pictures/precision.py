@@ -433,7 +433,12 @@ def _titles() -> dict[str, str]:
 
 
 class FormatsByRole(SteadyView[Precision]):
-    """Bytes of one parameter, of the model state and of the maps, with a format for each role."""
+    r"""Bytes of one parameter, of the model state and of the maps, with a format for each role.
+
+    >>> view = memlab.views.precision("resnet18")
+    >>> print(str(view).split("\n")[0])
+    In mixed fp16 maps halve, the model state does not
+    """
 
     name, made_by = "precision", "precision"
     positional = ("what", "batch", "optimizer")

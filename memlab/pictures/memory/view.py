@@ -78,6 +78,10 @@ class Memory(SteadyView[Snapshot]):
 
     Set a setting from Python, such as ``view.batch``, and the picture follows; ``view.rows`` has
     the exact figures.
+
+    >>> view = memlab.views.memory("mnist_cnn", batch=8)
+    >>> view.peak
+    84520060
     """
 
     name, made_by = "memory", "memory"

@@ -82,14 +82,15 @@ def precision(
     """Return the step stored in other formats and computed in fp32 (F1, A13).
 
     >>> step = memlab.training_step(memlab.zoo.resnet18())
-    >>> memlab.plan(memlab.precision(step, "mixed fp16")).peak(32) / memlab.plan(step).peak(32) < 0.7
+    >>> mixed = memlab.precision(step, "mixed fp16")
+    >>> memlab.plan(mixed).peak(32) / memlab.plan(step).peak(32) < 0.7
     True
 
     Args:
         step: a step in fp32, before recompute, offload and in place.
         mode: ``"fp16"`` or ``"bf16"`` (everything), or ``"mixed fp16"`` or ``"mixed bf16"``:
-            parameters, gradients and maps in half precision, beside a master copy of the parameters,
-            the optimizer's state and all of batch norm in fp32.
+            parameters, gradients and maps in half precision, beside a master copy of the
+            parameters, the optimizer's state and all of batch norm in fp32.
         scaling: True multiplies the loss by a factor that finds its own size, as mixed fp16 does by
             itself: ``run(..., settings={"loss_scale": 1024})`` sets where it starts. Kept parameter
             gradients are those of the scaled loss.
