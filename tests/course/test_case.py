@@ -355,7 +355,7 @@ def test_a_lesson_draws_its_own_row_and_none_of_a_later_one() -> None:
         assert max(case.rows, default="") == ("" if lesson in ("00", "01") else lesson)
         assert [number for number in case.lessons if number in ROWS] == list(ROWS)
         assert set(case.lessons) - {lesson} <= {*TECHNIQUES, *LATER}
-        assert study.passed(lesson) == (("06",) if "06" < lesson < "10" else ())
+        assert study.lessons_passed(lesson) == (("06",) if "06" < lesson < "10" else ())
 
 
 def test_the_rows_that_lesson_02_asks_about_are_in_no_picture_before_it() -> None:

@@ -28,9 +28,9 @@ def model(name: str) -> RecordedModel:
     Raises:
         InputError: there is no model of that name, or its file is damaged.
     """
-    return _found(known("recorded model", name, NAMES))
+    return _loaded(known("recorded model", name, NAMES))
 
 
 @cache
-def _found(name: str) -> RecordedModel:
+def _loaded(name: str) -> RecordedModel:
     return recorded_model.load(FOLDER / f"{name}.json")
