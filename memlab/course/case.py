@@ -526,6 +526,10 @@ class OneCase(View[CourseCase]):
 
     ``view.rows`` has the exact figures; ``view.measure()`` runs the same techniques on a network
     that is small enough for a lesson.
+
+    >>> from memlab import views
+    >>> views.case("02").rows.own.peak
+    22049672420
     """
 
     name, made_by = "case", "case"

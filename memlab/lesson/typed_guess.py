@@ -23,9 +23,9 @@ TWINS = {"kB": "KiB", "MB": "MiB", "GB": "GiB", "TB": "TiB"}
 """Units that people confuse; a guess in one is also judged in the other, in both directions."""
 _TWINS = TWINS | {binary: decimal for decimal, binary in TWINS.items()}
 FLOAT = 10**12
-"""A number is exact at most to 1 over this share, as computed digits beyond it mean nothing."""
+"""A number counts as exact to value / FLOAT at best: computed digits beyond mean nothing."""
 SHARE = 200
-"""A fraction such as 1/3 is exact to 1 over this share, as a number of 3 digits is."""
+"""A fraction such as 1/3 counts as exact to value / SHARE, as a number of 3 digits does."""
 _LONGEST = 40
 """Most characters of a guess."""
 LARGEST = 10**24

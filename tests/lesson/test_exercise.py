@@ -69,7 +69,7 @@ def own_texts(monkeypatch):
 
 @pytest.fixture
 def recorded(monkeypatch):
-    """What would be written down."""
+    """Calls that would write to the progress file."""
     calls = []
     for name in ("checked", "hinted", "solved"):
         monkeypatch.setattr(progress, name, lambda *given, name=name: calls.append((name, *given)))

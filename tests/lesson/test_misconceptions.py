@@ -148,7 +148,7 @@ LISTED = {
 
 
 def recognised(make):
-    """How often each mistake was made where it is distinct; each must be named."""
+    """Number of times each mistake was made where it is distinct; the card must name each."""
     seen: Counter[str] = Counter()
     for quantity, wrong in asked(make()):
         clear = {cause.name for cause in distinct_causes(quantity.nbytes, quantity.causes)}

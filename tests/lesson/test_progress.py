@@ -1,4 +1,4 @@
-"""What a learner has done is kept, loses nothing, and never stops a lesson."""
+"""Progress of a learner: it is written, loses nothing, and never stops a lesson."""
 
 import json
 import os

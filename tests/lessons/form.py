@@ -87,7 +87,7 @@ def single(cell: Any, part: str) -> str:
 
 
 def answers(cell: Any, handle: str) -> bool:
-    """Whether a solution is `x.guess(...)`, perhaps `.revise(...)`, and `.reveal()`."""
+    """True if a solution is `x.guess(...)`, perhaps `.revise(...)`, and `.reveal()`."""
     code = ast.unparse(tree(cell))
     form = rf"{re.escape(handle)}\.guess\(.+?\)(?:\.revise\(.+?\))?\.reveal\(\)"
     return re.fullmatch(form, code, re.DOTALL) is not None
@@ -102,7 +102,7 @@ def revised(lesson: Lesson) -> list[str]:
 
 
 def gates(lesson: Lesson) -> list[str]:
-    """What is asked has a field."""
+    """A question that is asked has a field for its answer."""
     return [
         f"cell {cell.id} says {text!r}; ask it with lesson.change(...)"
         for cell in lesson.of("markdown")

@@ -63,7 +63,7 @@ def notes(lesson: Lesson) -> list[str]:
 
 
 def told(text: str, solved: bool) -> bool:
-    """Whether it is the note; in a solution it may say when the picture below was recorded."""
+    """True for the note; in a solution it may say when the picture below was recorded."""
     note, _, more = text.partition("\n")
     return note == stored.NOTE.strip() and (not more or (solved and more.startswith("Recorded on")))
 

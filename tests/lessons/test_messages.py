@@ -249,7 +249,7 @@ KEPT = {
 
 
 def braces(text):
-    """What a text names, with how it is to be written."""
+    """Values that a text names, with their formats."""
     return sorted(
         f"{{{name}{'!' + kind if kind else ''}{':' + form if form else ''}}}"
         for _, name, form, kind in Formatter().parse(text)
@@ -258,7 +258,7 @@ def braces(text):
 
 
 def lost(english, other):
-    """What a translation has not kept of its English text, in words."""
+    """Parts of an English text that a translation has not kept, in words."""
     faults = [name for name, pattern in KEPT.items() if not same(pattern, english, other)]
     if "{" in english and braces(english) != braces(other):
         faults.append("values")
@@ -270,7 +270,7 @@ def lost(english, other):
 
 
 def loud(text):
-    """How many parts of a text are bold: a full stop inside of `**` can undo that in Chinese."""
+    """Number of bold parts of a text: a full stop inside of `**` can undo that in Chinese."""
     (inline,) = MarkdownIt("commonmark").parseInline(text)
     return [child.type for child in inline.children or ()].count("strong_open")
 
@@ -302,8 +302,8 @@ def test_a_translation_that_loses_something_is_seen(other, gone):
 
 
 def translator(catalog):
-    """Who translated a file last, a machine or somebody with an address; empty where it does not
-    say so: Babel puts its own example there."""
+    """Name of the last translator of a file, a machine or somebody with an address; empty where it
+    does not say so: Babel puts its own example there."""
     named = re.fullmatch(r"[^<>]+ <[^<>@\s]+@[^<>@\s]+\.[^<>@\s]+>", catalog.last_translator)
     known = named or catalog.last_translator == messages.MACHINE
     return catalog.last_translator if known else ""
