@@ -58,9 +58,9 @@ def at(view, lesson):
 @pytest.mark.parametrize("lesson", ["05", "08"])
 def test_a_bar_is_as_long_as_its_bytes_and_a_row_that_waits_has_none(lesson):
     view = views.case(lesson)
-    for each in view.rows.lessons:
-        ends = [mark.x1 for mark in bars(view, at(view, each))]
-        case_row = view.rows.rows.get(each)
+    for number in view.rows.lessons:
+        ends = [mark.x1 for mark in bars(view, at(view, number))]
+        case_row = view.rows.rows.get(number)
         assert ends[-1:] == ([case_row.peak] if case_row else [])
         assert ends == sorted(ends)
 

@@ -98,7 +98,7 @@ def pages(lesson: Lesson) -> Iterator[Page]:
         topic = lesson.topics.get(asked(cell))
         if topic is None:
             continue
-        above = [*learners[:index], *(each for each in reveals if place(each) < place(cell))]
+        above = [*learners[:index], *(other for other in reveals if place(other) < place(cell))]
         below = list(until_next(learners[index + 1 :]))
         yield Page(topic, sorted(above, key=place), cell, below)
 
@@ -178,7 +178,7 @@ def secrets(topic: Question) -> Secrets:
     values += [
         ("a figure of its reveal", figure.value)
         for figure in truth.figures
-        if figure.value and not any(tells(each, figure.value, topic.kind) for each in told)
+        if figure.value and not any(tells(known, figure.value, topic.kind) for known in told)
     ]
     return Secrets(topic, tuple((what, value) for what, value in values if value), named)
 

@@ -191,7 +191,7 @@ def named(text):
 
 
 def slips(number, page):
-    """What an exercise says to each result is what the page says."""
+    """Answers of an exercise to results of learners, which must be those on the page."""
     breaks = []
     for name, _, lines in asked_of(page):
         if name not in tasks():
@@ -203,8 +203,8 @@ def slips(number, page):
                 breaks.append(f"{name} has no slip {slip}")
             if result.startswith("`"):
                 code = f"lambda {', '.join(task.parameters)}: {result.strip('`')}"
-                found = exercise_check.check(task, eval(code), seed=1).slip
-                breaks += [] if found == slip else [f"{name} names {found!r} for {result}"]
+                slip_name = exercise_check.check(task, eval(code), seed=1).slip
+                breaks += [] if slip_name == slip else [f"{name} names {slip_name!r} for {result}"]
     return breaks
 
 

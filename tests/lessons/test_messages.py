@@ -344,16 +344,16 @@ ENGLISH = re.compile(rf"\b{WORD}(?:[,.:;]? {WORD}){{3,}}")
 def left(notebook, known):
     """English sentences of a notebook that stand neither in its code nor among these texts."""
     cells = notebook["cells"]
-    code = flat("".join("".join(each["source"]) for each in cells if each["cell_type"] == "code"))
+    code = flat("".join("".join(part["source"]) for part in cells if part["cell_type"] == "code"))
     shown = []
     for cell in cells:
         if cell["cell_type"] == "markdown":
             shown.append(re.sub(r"`[^`]*`|\]\([^)]*\)", "", "".join(cell["source"])))
         else:
             shown += map(stored.text_of_output, cell["outputs"])
-    sentences = [flat(each) for text in shown for line in text.splitlines()
-             for each in ENGLISH.findall(re.sub(r"\S*[_(=]\S*| {2,}", " | ", line))]  # fmt: skip
-    return [each for each in sentences if each not in code and each not in known]
+    sentences = [flat(part) for text in shown for line in text.splitlines()
+             for part in ENGLISH.findall(re.sub(r"\S*[_(=]\S*| {2,}", " | ", line))]  # fmt: skip
+    return [part for part in sentences if part not in code and part not in known]
 
 
 def flat(text):

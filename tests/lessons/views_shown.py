@@ -84,7 +84,11 @@ def states(cell: str, view: Any) -> Iterator[Shown]:
     if view.previous is not None:
         yield Shown(cell, f"{name} before its last change", settings(view, view.previous), "")
     held = view.state, view.previous, view.earlier, view._origin, view._news
-    offered = {each.name: each.label for each in view.controls() if each.kind == "button"}
+    offered = {
+        offered_control.name: offered_control.label
+        for offered_control in view.controls()
+        if offered_control.kind == "button"
+    }
     for button in offered.keys() & view.presets.keys():
         view.on_event(button, None, False)
         how = f"the button {offered[button]!r} of {name}"

@@ -27,6 +27,10 @@ def model(name: str) -> RecordedModel:
 
     Raises:
         InputError: there is no model of that name, or its file is damaged.
+
+    >>> from memlab import lesson
+    >>> lesson.model("words").step
+    <step: Words, fp32, Adam, training, recorded from PyTorch, 587 operations>
     """
     return _loaded(known("recorded model", name, NAMES))
 
