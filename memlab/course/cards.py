@@ -93,7 +93,7 @@ class PredictionCard(Widget):
                 blocks.append(Paragraphs(sentences.seen(turn), 13, gap=14))
                 blocks += [Paragraphs(part, 13, gap=8) for part in sentences.finding(turn)]
         if alone:
-            blocks.append(Paragraphs(sentences.earlier(self.card.rounds)))
+            blocks.append(Paragraphs(sentences.earlier_attempts(self.card.rounds)))
         return Page(question, blocks, wide, titled=False)
 
     # -- for the widget ---------------------------------------------------------------------
@@ -107,12 +107,21 @@ class PredictionCard(Widget):
         if turn.pending and self.working:
             return []
         if turn.open:
-            reason = [_reason(self.because)] if asks else []
+            reason = [_reason_control(self.because)] if asks else []
             lock = _button("lock", "lock" if asks else "check", topic)
-            return [*_entry(turn, self.entered), *reason, lock, _button("skip", "skip", topic)]
+            return [
+                *_guess_controls(turn, self.entered),
+                *reason,
+                lock,
+                _button("skip", "skip", topic),
+            ]
         if turn.state == "diagnosed":
             revise = _button("revise", "revise" if asks else "check", topic)
-            return [*_entry(turn, self.entered), revise, _button("reveal", "answer", topic)]
+            return [
+                *_guess_controls(turn, self.entered),
+                revise,
+                _button("reveal", "answer", topic),
+            ]
         if turn.revealed:
             return [_button("retry", "retry", topic)] if topic.draw else []
         return [_button("reveal", "reveal", topic)]
@@ -160,7 +169,7 @@ class PredictionCard(Widget):
         elif name in ("skip", "reveal", "retry"):
             getattr(self.card, name)()
         elif name in ("guess", "exact"):
-            self._enter(_read(self.card.topic, name, value))
+            self._enter(_control_value(self.card.topic, name, value))
         elif name == "because":
             self._entered[self._place(name)] = "" if value is None else str(value)
 
@@ -186,7 +195,7 @@ class PredictionCard(Widget):
         """Return the paragraphs beside the picture that may be shown in the current state."""
         turn = self.card.now
         if turn.revealed:
-            return [Paragraph(sentences.seen(turn)), *_finding(turn)]
+            return [Paragraph(sentences.seen(turn)), *_finding_paragraphs(turn)]
         return [Paragraph(line) for line in self._known()]
 
     def _known(self) -> list[str]:
@@ -204,8 +213,8 @@ class PredictionCard(Widget):
         """Return a line for each earlier attempt, and the explanation of the first one if there are
         later ones."""
         first, *others = self.card.rounds
-        before = [Paragraph(line) for line in sentences.earlier(self.card.rounds)]
-        return before + (_finding(first) if others else [])
+        before = [Paragraph(line) for line in sentences.earlier_attempts(self.card.rounds)]
+        return before + (_finding_paragraphs(first) if others else [])
 
     def _status(self) -> str:
         """Return how an entry is read, an amount in bytes or a number in digits; empty if that adds
@@ -334,7 +343,7 @@ def prediction_card(card: Card) -> PredictionCard:
 _prediction = cache(PredictionCard)
 
 
-def _finding(turn: Attempt) -> list[Paragraph]:
+def _finding_paragraphs(turn: Attempt) -> list[Paragraph]:
     """Return the explanation of the answer as paragraphs, with their bold words and code."""
     return [Paragraph(part, marked=True) for part in sentences.marked_finding(turn)]
 
@@ -342,7 +351,7 @@ def _finding(turn: Attempt) -> list[Paragraph]:
 # -- its controls ---------------------------------------------------------------------------------
 
 
-def _entry(turn: Attempt, entered: str) -> list[Control]:
+def _guess_controls(turn: Attempt, entered: str) -> list[Control]:
     """Return the controls for a guess or revision, filled with the text entered so far."""
     topic, key = turn.topic, "again" if turn.guess else turn.topic.kind
     label = strings.get(f"card.control.{key}")
@@ -354,21 +363,21 @@ def _entry(turn: Attempt, entered: str) -> list[Control]:
         return [Control("text", "guess", label, entered, placeholder=example)]
     guess = _readable(topic, entered)
     spoken_value = sentences.times_of(guess.text) if guess else strings.get("card.control.unset")
-    slider = Control("range", "guess", label, _place(topic, guess), least=0,
+    slider = Control("range", "guess", label, _slider_place(topic, guess), least=0,
                      most=len(topic.stops) - 1, spoken=spoken_value, unset=guess is None,
                      ends=(topic.stops[0], topic.stops[-1]))  # fmt: skip
     exact = strings.get("card.control.times_exact")
     return [slider, Control("text", "exact", exact, entered, beside=True)]
 
 
-def _read(topic: Question, name: str, value: Any) -> str:
+def _control_value(topic: Question, name: str, value: Any) -> str:
     """Return the value that a control sent as text, as if the guess had been typed."""
     if topic.kind is AnswerKind.TIMES and name == "guess":
         return topic.stops[stop(name, value, 0, len(topic.stops) - 1)]
     return "" if value is None else str(value)
 
 
-def _place(topic: Question, guess: Guess | None) -> float:
+def _slider_place(topic: Question, guess: Guess | None) -> float:
     """Return the position of a ratio on its slider; the middle before anything is entered, as a
     start at 1 would suggest an answer."""
     stops = [Fraction(end) for end in topic.stops]
@@ -384,7 +393,7 @@ def _readable(topic: Question, entered: str) -> Guess | None:
     return reading if isinstance(reading, Guess) else None
 
 
-def _reason(entered: str) -> Control:
+def _reason_control(entered: str) -> Control:
     """Return the text box for the reason of a guess, which may stay empty."""
     label, example = strings.get("card.control.because"), strings.get("card.control.reason")
     return Control("text", "because", label, entered, placeholder=example, wide=True)

@@ -146,17 +146,19 @@ _NEEDED = {"00": (), "01": (), "07": ("01", "02", "07"), "08": ("01", "02", "07"
            "09": ("01", "02", "07", "08", "09")}  # fmt: skip
 
 
-def done(lesson: str) -> tuple[str, ...]:
+def lessons_drawn(lesson: str) -> tuple[str, ...]:
     """Return the lessons whose rows are drawn at the end of one: its own, and the
     lessons it needs."""
     return _NEEDED.get(lesson, tuple(dict.fromkeys(("01", "02", lesson))))
 
 
-def passed(lesson: str) -> tuple[str, ...]:
+def lessons_passed(lesson: str) -> tuple[str, ...]:
     """Return earlier lessons that a lesson does not need: a reader may have done them, or not."""
     if lesson in BESIDE:
         return ()
-    return tuple(earlier for earlier in ROWS if earlier < lesson and earlier not in done(lesson))
+    return tuple(
+        earlier for earlier in ROWS if earlier < lesson and earlier not in lessons_drawn(lesson)
+    )
 
 
 # -- one row ---------------------------------------------------------------------------------------
@@ -218,7 +220,7 @@ def plain() -> Step:
 
 
 @cache
-def _made(lesson: str, batch: int) -> tuple[Step, Ledger]:
+def _planned_step(lesson: str, batch: int) -> tuple[Step, Ledger]:
     step = TECHNIQUES[lesson].make(plain(), batch)
     return step, plan(step)
 
@@ -232,7 +234,7 @@ def row(lesson: str) -> CaseRow:
     """
     technique = TECHNIQUES[lesson]
     batch = technique.batch
-    step, ledger = _made(lesson, batch)
+    step, ledger = _planned_step(lesson, batch)
     peak, parts, again = ledger.peak_at(batch), dict.fromkeys(STACK, 0), 0
     for entry in ledger.alive(peak.index):
         parts[StackPart(entry.role, False)] += entry.size.fixed
@@ -258,19 +260,19 @@ def largest(lesson: str, card: int) -> int:
     """Return the most images whose step fits into a card of ``card`` GB. A plan that holds for one
     batch only is made again, until one batch fits and the next does not."""
     budget, parts = card * units.DECIMAL["GB"], TECHNIQUES[lesson].parts
-    _, ledger = _made(lesson, IMAGES // parts)
+    _, ledger = _planned_step(lesson, IMAGES // parts)
     if ledger.batches is None:
         return parts * (ledger.fit(budget).batch or 0)
     low, high = 0, units.UNITS["TB"]
-    guess = _guess(ledger, budget)
+    guess = _batch_if_plan_held(ledger, budget)
     while high - low > 1:
-        _, ledger = _made(lesson, guess)
+        _, ledger = _planned_step(lesson, guess)
         low, high = (guess, high) if ledger.peak(guess) <= budget else (low, guess)
-        guess = min(max(_guess(ledger, budget), low + 1), high - 1)
+        guess = min(max(_batch_if_plan_held(ledger, budget), low + 1), high - 1)
     return low
 
 
-def _guess(ledger: Ledger, budget: int) -> int:
+def _batch_if_plan_held(ledger: Ledger, budget: int) -> int:
     """Return the most images that fit if this plan held for every batch."""
     lines = zip(*(column.tolist() for column in ledger.line()), strict=True)
     most = min((budget - fixed) // per_sample for fixed, per_sample in lines if per_sample)
@@ -302,7 +304,7 @@ class CourseCase:
     @property
     def rows(self) -> dict[str, CaseRow]:
         """Rows that are drawn, by lesson."""
-        drawn = {*done(self.lesson), *self.also}
+        drawn = {*lessons_drawn(self.lesson), *self.also}
         return {lesson: row(lesson) for lesson in self.lessons if lesson in drawn}
 
     @property
@@ -502,16 +504,16 @@ def measured(lessons: tuple[str, ...]) -> SmallRuns:
         technique.lesson: technique.make(step, batches[technique.lesson]) for technique in chosen
     }
     done = {lesson: run(steps[lesson], batches[lesson], progress=False) for lesson in steps}
-    expected = _results(done.get("02") or run(step, FEW, progress=False))
+    expected = _parameter_bytes(done.get("02") or run(step, FEW, progress=False))
     runs = (
         SmallRun(lesson, ran.planned.peak(ran.batch), ran.peak, ran.residual,
-                 _results(ran) == expected)
+                 _parameter_bytes(ran) == expected)
         for lesson, ran in done.items()
     )  # fmt: skip
     return SmallRuns(net.label, tuple(runs))
 
 
-def _results(done: Run) -> tuple[bytes, ...]:
+def _parameter_bytes(done: Run) -> tuple[bytes, ...]:
     return tuple(parameter.tobytes() for parameter in done.parameters.values())
 
 
@@ -525,9 +527,9 @@ class OneCase(View[CourseCase]):
     ``view.rows`` has the exact figures; ``view.measure()`` runs the same techniques on a network
     that is small enough for a lesson.
 
-    >>> view = memlab.views.case("02")
-    >>> print(str(view).split("\n")[0])
-    Freed after its last use: 22.0 GB instead of 66.1 GB
+    >>> from memlab import views
+    >>> views.case("02").rows.own.peak
+    22049672420
     """
 
     name, made_by = "case", "case"
@@ -546,7 +548,7 @@ class OneCase(View[CourseCase]):
     also = Checkbox(
         doc="whether the rows of lessons are drawn too that come before, and that this one does "
         "not need: 06 at the end of 07 and 08",
-        when=lambda now: bool({*passed(now.lesson)} - now.answered),
+        when=lambda now: bool({*lessons_passed(now.lesson)} - now.answered),
     )
     numbers = Checkbox(doc="whether all numbers are shown", argument=False, stays=True, key="KeyN")
     answered = Setting[frozenset[str]](
@@ -564,7 +566,7 @@ class OneCase(View[CourseCase]):
         return new if was else new.replace(answered=answered())
 
     def study(self, now: State) -> CourseCase:
-        also = passed(now.lesson) if now.also else ()
+        also = lessons_passed(now.lesson) if now.also else ()
         return CourseCase(now.lesson, now.card, (*also, *sorted(now.answered)))
 
     def outline_key(self, now: State) -> object:
@@ -607,7 +609,7 @@ class OneCase(View[CourseCase]):
             bars.chart(),
             Unnamed(list(bars.key()), gap=4),
             Paragraphs(rows.brief(in_bytes), 12, dim=True),
-            Paragraphs(_told(rows), drawn=False, gap=8),
+            Paragraphs(_rows_in_words(rows), drawn=False, gap=8),
             Paragraphs(now.done.lines() if now.done else "", 12, gap=8),
             Paragraphs(rows.notes, 11, dim=True, drawn=now.numbers, gap=8),
             *_tables(rows, 5 if scene.width >= NARROW else 3, now.numbers),
@@ -629,7 +631,7 @@ def answered() -> frozenset[str]:
     return progress.lessons(cards)
 
 
-def _told(course_case: CourseCase) -> list[str]:
+def _rows_in_words(course_case: CourseCase) -> list[str]:
     """Return every row in words: the facts of a drawn row, or the reason why a row is not drawn."""
     lines = []
     for lesson in course_case.lessons:

@@ -23,7 +23,7 @@ import numpy as np
 
 from memlab.lesson.guarded_call import PACKAGE
 
-MOST = 10**5
+MOST_OBJECTS = 10**5
 """Most objects that are searched."""
 NAMING = {"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "IMPORT_NAME"}
 INSTALLED = (PACKAGE, *(sysconfig.get_paths()[name] for name in ("purelib", "platlib")))
@@ -39,22 +39,22 @@ class KeptBytes:
     threads: bool
 
 
-def kept_by(function: Callable[..., Any]) -> KeptBytes:
+def kept_bytes(function: Callable[..., Any]) -> KeptBytes:
     """Return the bytes of the arrays that a function keeps from call to call.
 
     Each array counts once; where the function keeps a view, the array that owns the memory counts
     in full.
     """
     owners, threads = dict[int, Any](), False
-    for value in _reached(function):
+    for value in _reachable_objects(function):
         if isinstance(value, np.ndarray):
-            owner = _owner(value)
+            owner = _memory_owner(value)
             owners[id(owner)] = owner
         threads = threads or isinstance(value, (Thread, Executor))
     return KeptBytes(sum(owner.nbytes for owner in owners.values()), threads)
 
 
-def _owner(array: Any) -> Any:
+def _memory_owner(array: Any) -> Any:
     """Return the array that owns the memory of a view; an array that is no view is its own
     owner."""
     while isinstance(array.base, np.ndarray):
@@ -62,24 +62,24 @@ def _owner(array: Any) -> Any:
     return array
 
 
-def _reached(function: Callable[..., Any]) -> Iterator[Any]:
-    """Yield every object that a function can reach, once each, up to ``MOST`` objects; objects of
+def _reachable_objects(function: Callable[..., Any]) -> Iterator[Any]:
+    """Yield every object that a function can reach, once each, up to ``MOST_OBJECTS``; objects of
     libraries, and what only they hold, are left out."""
     seen: dict[int, Any] = {}
     left: list[Any] = [function]
-    while left and len(seen) < MOST:
+    while left and len(seen) < MOST_OBJECTS:
         value = left.pop()
-        if id(value) in seen or _of_library(value):
+        if id(value) in seen or _belongs_to_library(value):
             continue
         seen[id(value)] = value
         yield value
         if isinstance(value, FunctionType):
-            left += _of_function(value)
+            left += _objects_of_function(value)
         elif not isinstance(value, np.ndarray):
             left += gc.get_referents(value)
 
 
-def _of_library(value: Any) -> bool:
+def _belongs_to_library(value: Any) -> bool:
     """True for a module, for a function or class of a library, and for an instance of a class that
     an installed package defines. Instances of Python's own classes may hold the learner's
     values: False."""
@@ -88,32 +88,32 @@ def _of_library(value: Any) -> bool:
     if isinstance(value, FunctionType):
         return value.__code__.co_filename.startswith(LIBRARIES)
     if isinstance(value, type):
-        return _home(value).startswith(LIBRARIES)
-    return not isinstance(value, np.ndarray) and _home(type(value)).startswith(INSTALLED)
+        return _source_file(value).startswith(LIBRARIES)
+    return not isinstance(value, np.ndarray) and _source_file(type(value)).startswith(INSTALLED)
 
 
-def _home(kind: type) -> str:
+def _source_file(kind: type) -> str:
     """Path of the file that defines a class; empty for a class of a notebook, or one written in
     C."""
     return str(getattr(sys.modules.get(kind.__module__), "__file__", None) or "")
 
 
-def _of_function(function: FunctionType) -> Iterator[Any]:
+def _objects_of_function(function: FunctionType) -> Iterator[Any]:
     """Yield the objects that a function carries (closure, defaults, attributes), and the global
     variables and modules that its code names."""
     yield from (function.__closure__, function.__defaults__, function.__kwdefaults__)
     yield vars(function)
-    names = set(_named(function.__code__))
-    attributes = {name for code in _codes(function.__code__) for name in code.co_names}
+    names = set(_global_names(function.__code__))
+    attributes = {name for code in _nested_codes(function.__code__) for name in code.co_names}
     spaces = {name: sys.modules[name] for name in names & sys.modules.keys()}
     spaces |= {name: function.__globals__[name] for name in names & function.__globals__.keys()}
     for value in spaces.values():
         yield value
         if isinstance(value, ModuleType):
-            yield from _of_module(value, attributes, {id(value)})
+            yield from _named_attributes(value, attributes, {id(value)})
 
 
-def _of_module(module: ModuleType, names: set[str], seen: set[int]) -> Iterator[Any]:
+def _named_attributes(module: ModuleType, names: set[str], seen: set[int]) -> Iterator[Any]:
     """Yield the attributes of a module whose names occur in the code, as in ``np.place``;
     submodules are searched too."""
     for name in names & vars(module).keys():
@@ -122,20 +122,20 @@ def _of_module(module: ModuleType, names: set[str], seen: set[int]) -> Iterator[
             yield value
         elif id(value) not in seen:
             seen.add(id(value))
-            yield from _of_module(value, names, seen)
+            yield from _named_attributes(value, names, seen)
 
 
-def _named(code: CodeType) -> Iterator[str]:
+def _global_names(code: CodeType) -> Iterator[str]:
     """Yield the names of the global variables and modules that the code of a function uses."""
-    for code_type in _codes(code):
+    for code_type in _nested_codes(code):
         for line in dis.get_instructions(code_type):
             if line.opname in NAMING:
                 yield str(line.argval)
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
+def _nested_codes(code: CodeType) -> Iterator[CodeType]:
     """Yield the code object of a function, then those of the functions defined inside it."""
     yield code
     for value in code.co_consts:
         if isinstance(value, CodeType):
-            yield from _codes(value)
+            yield from _nested_codes(value)

@@ -36,7 +36,7 @@ class Card:
 
     def __init__(self, topic: Question, kept: Mapping[str, Any] | None = None) -> None:
         self.topic = topic
-        self.rounds = [_kept_round(topic, kept) if kept else Attempt(topic, topic.first)]
+        self.rounds = [_attempt_from_progress(topic, kept) if kept else Attempt(topic, topic.first)]
         self.follows: dict[str, Callable[[], Any]] = {}
         self.pressing = False
         self._watching: list[Callable[[], None]] = []
@@ -95,11 +95,11 @@ class Card:
         read, reason = self._read(given), self._reason(because)
         if self.now.kept:
             return self.recall()
-        if not _same(read, self.now.guess):
+        if not _same_answer(read, self.now.guess):
             if self._ran("guess", read, self.now.open):
                 return self
             if not self.now.open:
-                raise InputError(sentences.not_now(self.now))
+                raise InputError(sentences.refusal_text(self.now))
             turn = replace(self.now, guess=read, because=reason, pressed=self.pressing)
             self._become(turn, tell=False)
         self._judge()
@@ -120,13 +120,13 @@ class Card:
         """
         read = self._read(given)
         free = self.recall().now.state == "diagnosed"
-        if _same(read, self.now.revision) or self._ran("revision", read, free):
+        if _same_answer(read, self.now.revision) or self._ran("revision", read, free):
             return self
         if not free and self.now.kept:
             return self
         if not free:
-            raise InputError(sentences.not_now(self.now, "revised"))
-        if _same(read, self.now.guess):
+            raise InputError(sentences.refusal_text(self.now, "revised"))
+        if _same_answer(read, self.now.guess):
             again = strings.get(
                 "card.same", guess=sentences.given(self.now), name=self.topic.handle
             )
@@ -150,7 +150,7 @@ class Card:
         """
         self.recall()
         if self.now.open and not self._ran("revealed", True):
-            raise InputError(sentences.not_now(self.now))
+            raise InputError(sentences.refusal_text(self.now))
         if not (self.now.open or self.now.revealed):
             self._reveal()
         return self
@@ -164,7 +164,7 @@ class Card:
                 other numbers.
         """
         if not self.recall().now.revealed:
-            raise InputError(sentences.not_now(self.now))
+            raise InputError(sentences.refusal_text(self.now))
         seed = f"{progress.seed()} {self.topic.name} {len(self.rounds)}"
         used = [turn.numbers for turn in self.rounds]
         numbers = self.topic.again(seed, used)
@@ -217,7 +217,7 @@ class Card:
     def text(self) -> str:
         """Return the card as text: the question, and the part of the answer that is shown so
         far."""
-        return sentences.card(self.rounds)
+        return sentences.card_text(self.rounds)
 
     def __str__(self) -> str:
         return self.recall().text()
@@ -227,9 +227,11 @@ class Card:
     def _read(self, given: object) -> Answer:
         """Return the answer that was typed or chosen; an option may be given by its name or by its
         text."""
-        named = {_plain(sentences.option(self.now, name)): name for name in self.topic.options}
-        named |= {_plain(name): name for name in self.topic.options}
-        meant = named.get(_plain(given)) if isinstance(given, str) else None
+        named = {
+            _comparable_text(sentences.option(self.now, name)): name for name in self.topic.options
+        }
+        named |= {_comparable_text(name): name for name in self.topic.options}
+        meant = named.get(_comparable_text(given)) if isinstance(given, str) else None
         return meant or self.topic.read(given)
 
     def _reason(self, because: object) -> str:
@@ -248,7 +250,7 @@ class Card:
         that attempt, or a button began the current one, or the action is not ``free`` (allowed)
         now.
         """
-        before = [turn for turn in self.rounds[:-1] if _same(getattr(turn, what), value)]
+        before = [turn for turn in self.rounds[:-1] if _same_answer(getattr(turn, what), value)]
         cell = notebook_cells.running()
         known = cell is not None and any(cell.name in turn.cells for turn in before)
         again = self.now.pressed or not free or (known and cell != self.now.begun)
@@ -298,7 +300,7 @@ class Card:
             listener()
 
 
-def _kept_round(topic: Question, entry: Mapping[str, Any]) -> Attempt:
+def _attempt_from_progress(topic: Question, entry: Mapping[str, Any]) -> Attempt:
     """Return the attempt that the progress file holds; an open attempt if its texts are no answers
     to this question any more."""
     try:
@@ -313,14 +315,14 @@ def _kept_round(topic: Question, entry: Mapping[str, Any]) -> Attempt:
                  kept=True, told=told)  # fmt: skip
 
 
-def _same(answer: object, other: object) -> bool:
+def _same_answer(answer: object, other: object) -> bool:
     """True if two answers have the same value, however they are written: 2.5 and 2.50."""
     if isinstance(answer, Guess) and isinstance(other, Guess):
         return answer.value == other.value
     return answer == other
 
 
-def _plain(text: str) -> str:
+def _comparable_text(text: str) -> str:
     """Return the text of an option for comparison: lower case, single spaces, no quotes or full
     stop at its ends."""
     return " ".join(text.split()).casefold().strip(f"\"' {sentences.STOPS}")

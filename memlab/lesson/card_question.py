@@ -263,12 +263,12 @@ class Attempt:
     @property
     def typed(self) -> str:
         """The guess as it was typed or chosen; empty without one."""
-        return _typed(self.guess)
+        return _answer_text(self.guess)
 
     @property
     def retyped(self) -> str:
         """The revision as it was typed or chosen; empty without one."""
-        return _typed(self.revision)
+        return _answer_text(self.revision)
 
     @property
     def verdict(self) -> GuessVerdict | None:
@@ -289,5 +289,5 @@ class Attempt:
         return judge(answer, self.truth.value, self.truth.causes, self.topic.rule)
 
 
-def _typed(answer: Answer | None) -> str:
+def _answer_text(answer: Answer | None) -> str:
     return answer.text if isinstance(answer, Guess) else answer or ""

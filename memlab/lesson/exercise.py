@@ -160,19 +160,19 @@ def solution_of(task: ExerciseTask) -> str | None:
     """Return the code that solves a task, from the solved notebook of its lesson; None if no cell
     of it defines the function."""
     wanted = re.compile(rf"^def {re.escape(task.function)}\(", re.MULTILINE)
-    return next((code for code in _solved(task.lesson) if wanted.search(code)), None)
+    return next((code for code in _solution_cells(task.lesson) if wanted.search(code)), None)
 
 
-def _solved(lesson: str) -> Iterator[str]:
+def _solution_cells(lesson: str) -> Iterator[str]:
     """Yield the code of the cells that are tagged as solutions in the solved notebooks of a
     lesson."""
     for path in sorted(SOLUTIONS.glob(f"{lesson}_*.ipynb")):
-        for cell in _cells(path):
+        for cell in _notebook_cells(path):
             if cell["cell_type"] == "code" and "solution" in cell["metadata"].get("tags", []):
                 yield "".join(cell["source"])
 
 
-def _cells(path: Path) -> list[dict[str, Any]]:
+def _notebook_cells(path: Path) -> list[dict[str, Any]]:
     try:
         cells: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["cells"]
     except (OSError, ValueError, KeyError):  # a checkout in the middle of a merge

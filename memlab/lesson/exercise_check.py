@@ -25,7 +25,7 @@ import numpy as np
 from memlab import strings
 from memlab.errors import InputError, shorten, whole_number
 from memlab.lesson import progress_line, returned_values, sentences
-from memlab.lesson.cached_arrays import kept_by
+from memlab.lesson.cached_arrays import kept_bytes
 from memlab.lesson.exercise_task import Arguments, ExerciseTask
 from memlab.lesson.guarded_call import Watch
 from memlab.lesson.marked_text import plain
@@ -132,49 +132,53 @@ def check(task: ExerciseTask, function: Callable[..., Any], seed: int | None = N
     early = Random(None if number is None else f"{number}, early")
     first = task.draw(early, min(task.sizes))
     if not fits(function, first):
-        return Report(_say("takes", call=call(task), given=str(signature(function))))
-    if ask(task, function, first).numbers is None:
-        answers = asked(task, function, [task.draw(early, n) for n in sorted(task.sizes)])
-        if missing := unwritten(task, answers):
+        return Report(_text("takes", call=call(task), given=str(signature(function))))
+    if answer_of(task, function, first).numbers is None:
+        answers = answers_of(task, function, [task.draw(early, n) for n in sorted(task.sizes)])
+        if missing := stub_text(task, answers):
             return Report(missing, attempted=False)
         if all(answer.numbers is None for answer in answers):
             comparisons = [AnswerComparison(answer) for answer in answers]
-            return disagrees(task, comparisons, comparisons)
-    with working(task):
-        return judged(task, function, task.cases(Random(number)))
+            return report_wrong(task, comparisons, comparisons)
+    with working_line(task):
+        return report_on_numbers(task, function, task.cases(Random(number)))
 
 
-def judged(task: ExerciseTask, function: Callable[..., Any], cases: Sequence[Arguments]) -> Report:
+def report_on_numbers(
+    task: ExerciseTask, function: Callable[..., Any], cases: Sequence[Arguments]
+) -> Report:
     """Return the report on a function that returns numbers, from its answers to these cases."""
-    answers = measured(task, function, cases) if task.plan else asked(task, function, cases)
-    comparisons = [hold(task, answer) for answer in answers]
+    answers = (
+        measured_answers(task, function, cases) if task.plan else answers_of(task, function, cases)
+    )
+    comparisons = [compare_with_truth(task, answer) for answer in answers]
     failing = [comparison for comparison in comparisons if not comparison.right]
     if failing:
-        return disagrees(task, comparisons, failing)
-    return allocates(task, answers) if task.plan else Report(_agrees(cases), True)
+        return report_wrong(task, comparisons, failing)
+    return report_memory(task, answers) if task.plan else Report(_agrees_text(cases), True)
 
 
 @contextmanager
-def working(task: ExerciseTask) -> Iterator[None]:
+def working_line(task: ExerciseTask) -> Iterator[None]:
     """Show a line with the elapsed seconds while a check inside the ``with`` block runs.
 
     It appears at once where the check is expected to take long, as the last check of this exercise
     or the task says.
     """
-    most = _took.get(task.name, task.seconds)
+    most = _last_seconds.get(task.name, task.seconds)
     slow = most > progress_line.PATIENCE
 
     def said(seconds: int) -> str:
         values = {"name": task.function, "count": len(task.sizes), "seconds": seconds}
-        return _say("working_about", **values, most=most) if slow else _say("working", **values)
+        return _text("working_about", **values, most=most) if slow else _text("working", **values)
 
     begin = time.monotonic()
-    with WorkingLine(said, slow, progress_line.here()):
+    with WorkingLine(said, slow, progress_line.line_display()):
         yield
-    _took[task.name] = ceil(time.monotonic() - begin)
+    _last_seconds[task.name] = ceil(time.monotonic() - begin)
 
 
-_took: dict[str, int] = {}
+_last_seconds: dict[str, int] = {}
 """The seconds of the last check of each exercise in this session."""
 
 
@@ -195,14 +199,14 @@ def fits(function: Callable[..., Any], case: Arguments) -> bool:
     return True
 
 
-def asked(
+def answers_of(
     task: ExerciseTask, function: Callable[..., Any], cases: Sequence[Arguments]
 ) -> list[Answer]:
     """Return the answers of a function to all cases, without measuring arrays."""
-    return [ask(task, function, case) for case in cases]
+    return [answer_of(task, function, case) for case in cases]
 
 
-def measured(
+def measured_answers(
     task: ExerciseTask, function: Callable[..., Any], cases: Sequence[Arguments]
 ) -> list[Answer]:
     """Return the answers of a function to all cases, each with the peak bytes of arrays in its
@@ -214,24 +218,24 @@ def measured(
     from memlab.runtime.metering.meter import Meter
 
     answers, copies = [], [deepcopy(case) for case in cases]
-    kept = kept_by(function)
+    kept = kept_bytes(function)
     with Meter() as meter:
         for number, (case, arguments) in enumerate(zip(cases, copies, strict=True)):
             if meter.live:
                 gc.collect()  # arrays in a cycle are nobody's
             left = meter.begin(number)
-            answer = ask(task, function, case, arguments)
+            answer = answer_of(task, function, case, arguments)
             peak = kept.nbytes + meter.peak
             answers.append(replace(answer, peak=peak, kept=kept.nbytes + left))
     answers = [
-        replace(answer, changed=changed(answer.case, arguments))
+        replace(answer, changed=changed_argument(answer.case, arguments))
         for answer, arguments in zip(answers, copies, strict=True)
     ]
-    threads = _say("started", name=task.function)
+    threads = _text("started", name=task.function)
     return [replace(a, numbers=None, instead=threads) for a in answers] if kept.threads else answers
 
 
-def changed(case: Arguments, arguments: Arguments) -> str:
+def changed_argument(case: Arguments, arguments: Arguments) -> str:
     """Name of the first array argument whose shape or values changed; empty if none did. They are
     read with NumPy's own methods."""
     arrays = [name for name, value in case.items() if type(value) is np.ndarray]
@@ -242,7 +246,7 @@ def _bytes(array: Any) -> tuple[Any, bytes]:
     return array.shape, np.ndarray.tobytes(array)
 
 
-def ask(
+def answer_of(
     task: ExerciseTask,
     function: Callable[..., Any],
     case: Arguments,
@@ -258,21 +262,21 @@ def ask(
         with watch:
             value = returned_values.listed(task.call(function, arguments))
     except Exception as error:
-        return Answer(case, error=error, instead=_instead(task, watch))
-    text, instead = returned_values.in_words(value), _instead(task, watch)
-    refused, numbers = _read(task, value, case)
+        return Answer(case, error=error, instead=_instead_text(task, watch))
+    text, instead = returned_values.value_text(value), _instead_text(task, watch)
+    refused, numbers = _read_answer(task, value, case)
     return Answer(case, text, None if instead else numbers, refused=refused, instead=instead)
 
 
-def _instead(task: ExerciseTask, watch: Watch) -> str:
+def _instead_text(task: ExerciseTask, watch: Watch) -> str:
     """Sentence for a function that lets memlab answer, or other threads or processes work; empty
     for any other."""
     if watch.memlab:
-        return _say("memlab", name=task.function)
-    return _say("started", name=task.function) if watch.started else ""
+        return _text("memlab", name=task.function)
+    return _text("started", name=task.function) if watch.started else ""
 
 
-def _read(task: ExerciseTask, value: Any, case: Arguments) -> tuple[str, Numbers | None]:
+def _read_answer(task: ExerciseTask, value: Any, case: Arguments) -> tuple[str, Numbers | None]:
     """Return why a returned value cannot be an answer, and its numbers; the text is empty and the
     numbers None for a wrong type that needs no explanation."""
     if task.score is not None:
@@ -283,13 +287,13 @@ def _read(task: ExerciseTask, value: Any, case: Arguments) -> tuple[str, Numbers
         return "", returned_values.read(score)
     numbers = returned_values.read(value)
     if type(value) in (set, frozenset):
-        return _say("set"), None
+        return _text("set"), None
     if numbers is None and (kind := returned_values.own_type(value)):
-        return _say("own_type", type=kind), None
+        return _text("own_type", type=kind), None
     return "", numbers
 
 
-def hold(task: ExerciseTask, answer: Answer) -> AnswerComparison:
+def compare_with_truth(task: ExerciseTask, answer: Answer) -> AnswerComparison:
     """Compute the truth of a case and compare an answer with it."""
     truth = task.truth(**deepcopy(answer.case))
     numbers, answered = returned_values.read(truth), answer.numbers
@@ -302,77 +306,77 @@ def hold(task: ExerciseTask, answer: Answer) -> AnswerComparison:
 # -- what is said -------------------------------------------------------------------------------
 
 
-def unwritten(task: ExerciseTask, answers: Sequence[Answer]) -> str:
+def stub_text(task: ExerciseTask, answers: Sequence[Answer]) -> str:
     """Sentence for a stub that is not filled in yet; empty for a function that does something."""
     name = task.function
     if all(isinstance(answer.error, NotImplementedError) for answer in answers):
-        return _say("unwritten", name=name)
-    if blank(answers):
-        return _say("blanks", name=name)
+        return _text("unwritten", name=name)
+    if has_blank(answers):
+        return _text("blanks", name=name)
     for stub in ("None", "Ellipsis"):
         if all(answer.shown == stub for answer in answers):
-            return _say("stores_nothing" if task.run else "nothing", name=name, value=stub)
+            return _text("stores_nothing" if task.run else "nothing", name=name, value=stub)
     return ""
 
 
-def blank(answers: Iterable[Answer]) -> bool:
+def has_blank(answers: Iterable[Answer]) -> bool:
     """True if a call failed at an ellipsis (``...``) that is still to be filled in."""
     return any(answer.error and "ellipsis" in _message(answer.error) for answer in answers)
 
 
-def disagrees(
+def report_wrong(
     task: ExerciseTask, comparisons: Sequence[AnswerComparison], failing: Sequence[AnswerComparison]
 ) -> Report:
     """Report on a wrong function: the smallest failing case, the answer to it, and a possible
     mistake."""
-    if blank(comparison.answer for comparison in failing):
-        return Report(_say("blanks", name=task.function), attempted=False)
+    if has_blank(comparison.answer for comparison in failing):
+        return Report(_text("blanks", name=task.function), attempted=False)
     if sentence := next(
         (comparison.answer.instead for comparison in failing if comparison.answer.instead), ""
     ):
         return Report(sentence)
     slip = slip_of(task, comparisons)
-    smallest = _say("smallest", case=task.show_case(failing[0].answer.case))
+    smallest = _text("smallest", case=task.show_case(failing[0].answer.case))
     lines = [
-        _say("fails", failing=len(failing), count=len(comparisons)),
-        f"{smallest} {there(task, failing[0])}",
-        slip_in_words(task, slip) if slip else _factor(task, failing),
+        _text("fails", failing=len(failing), count=len(comparisons)),
+        f"{smallest} {case_text(task, failing[0])}",
+        slip_text(task, slip) if slip else _factor_text(task, failing),
     ]
     return Report("\n".join(filter(None, lines)), slip=slip)
 
 
-def there(task: ExerciseTask, comparison: AnswerComparison) -> str:
+def case_text(task: ExerciseTask, comparison: AnswerComparison) -> str:
     """Return one sentence on what the learner's function did in a case."""
     answer, name = comparison.answer, task.function
     if answer.error is not None:
-        return raised(task, answer.error)
+        return error_text(task, answer.error)
     if answer.refused:
-        return f"{_say('returned', name=name, value=answer.shown)} {answer.refused}"
+        return f"{_text('returned', name=name, value=answer.shown)} {answer.refused}"
     if task.score is not None and answer.numbers is not None:
         ratio = Fraction(answer.numbers.first) / Fraction(comparison.numbers.first)
-        return _say("choice", name=name, value=answer.shown, ratio=float(ratio))
+        return _text("choice", name=name, value=answer.shown, ratio=float(ratio))
     if task.run is not None and answer.numbers is not None:
         wrong, moved = answer.numbers.flat
-        return _say("kernel", name=name, wrong=wrong, moved=moved)
+        return _text("kernel", name=name, wrong=wrong, moved=moved)
     if answer.numbers is None:
         key = "no_number"
     elif answer.numbers.shape == comparison.numbers.shape:
         key = "returned"
     else:
         key = "shape" if comparison.numbers.shape else "single"
-    return _say(key, name=name, value=answer.shown)
+    return _text(key, name=name, value=answer.shown)
 
 
-def raised(task: ExerciseTask, error: Exception) -> str:
+def error_text(task: ExerciseTask, error: Exception) -> str:
     """Return one sentence on an error of the learner's function; an InputError of a kernel is one
     already."""
     if task.run and isinstance(error, InputError):
         return str(error)
     text = f"{type(error).__name__}: {_message(error)}".removesuffix(": ").rstrip(".")
     short = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
-    raised = _say("raised", name=task.function, error=short)
+    sentence = _text("raised", name=task.function, error=short)
     asks = ASKS.get(type(error))
-    return f"{raised} {strings.get(asks)}" if asks else raised
+    return f"{sentence} {strings.get(asks)}" if asks else sentence
 
 
 def _message(error: Exception) -> str:
@@ -389,42 +393,44 @@ def slip_of(task: ExerciseTask, comparisons: Sequence[AnswerComparison]) -> str:
     fits = (
         name
         for name in slips
-        if all(_slipped(task, name, comparison) for comparison in comparisons)
+        if all(_makes_slip(task, name, comparison) for comparison in comparisons)
     )
     return next(fits, "")
 
 
-def slip_in_words(task: ExerciseTask, slip: str) -> str:
+def slip_text(task: ExerciseTask, slip: str) -> str:
     """Return the question that leads to a slip. The slip ``"largest.0"`` has the words of
     ``"largest"``."""
     return plain(strings.get(f"task.{task.name}.slip.{slip.partition('.')[0]}"))
 
 
-def allocates(task: ExerciseTask, answers: Sequence[Answer]) -> Report:
+def report_memory(task: ExerciseTask, answers: Sequence[Answer]) -> Report:
     """Report on the memory of a right function: its peak in each case must not exceed the planned
     step, and its array arguments must be unchanged."""
     assert task.plan is not None
     for answer in answers:
         planned = int(task.plan(**deepcopy(answer.case)))
         if answer.changed:
-            return Report(_say("overwritten", name=task.function, argument=answer.changed))
+            return Report(_text("overwritten", name=task.function, argument=answer.changed))
         if answer.peak > planned + SINGLE_NUMBERS:
-            return _over(task, answer, planned)
+            return _report_over_plan(task, answer, planned)
     cases = [answer.case for answer in answers]
-    return Report(f"{_agrees(cases)} {_say('within')}\n{_say('unseen', name=task.function)}", True)
+    return Report(
+        f"{_agrees_text(cases)} {_text('within')}\n{_text('unseen', name=task.function)}", True
+    )
 
 
-def _over(task: ExerciseTask, answer: Answer, planned: int) -> Report:
+def _report_over_plan(task: ExerciseTask, answer: Answer, planned: int) -> Report:
     sizes = {"peak": in_bytes(answer.peak), "planned": in_bytes(planned)}
     ratio = Fraction(answer.peak, planned) if planned else None
-    first = _say("over", ratio=float(ratio), **sizes) if ratio else _say("over_none", **sizes)
-    where = _say("over_where", case=task.show_case(answer.case))
+    first = _text("over", ratio=float(ratio), **sizes) if ratio else _text("over_none", **sizes)
+    where = _text("over_where", case=task.show_case(answer.case))
     kept = answer.kept > SINGLE_NUMBERS
-    kept_text = _say("over_kept", kept=in_bytes(answer.kept), name=task.function) if kept else ""
+    kept_text = _text("over_kept", kept=in_bytes(answer.kept), name=task.function) if kept else ""
     return Report("\n".join(filter(None, (first, kept_text, where))), ratio=ratio)
 
 
-def _factor(task: ExerciseTask, failing: Sequence[AnswerComparison]) -> str:
+def _factor_text(task: ExerciseTask, failing: Sequence[AnswerComparison]) -> str:
     pairs = [(comparison.answer.numbers, comparison.numbers) for comparison in failing]
     known = [(numbers, truth) for numbers, truth in pairs if numbers is not None and not task.run]
     by = returned_values.factor(*known[0]) if len(known) == len(pairs) > 1 else None
@@ -432,10 +438,10 @@ def _factor(task: ExerciseTask, failing: Sequence[AnswerComparison]) -> str:
         return ""
     if not all(returned_values.scaled(*pair, by, task.rel) for pair in known):
         return ""
-    return _say("ratio", off=sentences.off(by))
+    return _text("ratio", off=sentences.distance_text(by))
 
 
-def _slipped(task: ExerciseTask, name: str, comparison: AnswerComparison) -> bool:
+def _makes_slip(task: ExerciseTask, name: str, comparison: AnswerComparison) -> bool:
     value = returned_values.read(
         task.slips[name](comparison.truth, deepcopy(comparison.answer.case))
     )
@@ -447,9 +453,9 @@ def _slipped(task: ExerciseTask, name: str, comparison: AnswerComparison) -> boo
     )
 
 
-def _agrees(cases: Sequence[Arguments]) -> str:
-    return _say("agrees", count=len(cases))
+def _agrees_text(cases: Sequence[Arguments]) -> str:
+    return _text("agrees", count=len(cases))
 
 
-def _say(key: str, **named: object) -> str:
+def _text(key: str, **named: object) -> str:
     return strings.get(f"exercise.check.{key}", **named)

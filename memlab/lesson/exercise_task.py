@@ -38,9 +38,9 @@ EDGE = ("an edge", "no edge")
 """Member of the open pairs as long as no case at an edge was drawn."""
 
 
-def in_words(arguments: Arguments) -> str:
+def case_in_words(arguments: Arguments) -> str:
     """Return a case for a sentence: ``"batch 3, channels 2"``; an array is given by its shape."""
-    return ", ".join(f"{name} {_shown(value)}" for name, value in arguments.items())
+    return ", ".join(f"{name} {_value_text(value)}" for name, value in arguments.items())
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class ExerciseTask:
     sizes: tuple[int, ...] = SIZES
     plan: Callable[..., int] | None = None
     score: Callable[[Any, Arguments], int] | None = None
-    show_case: Callable[[Arguments], str] = in_words
+    show_case: Callable[[Arguments], str] = case_in_words
     rel: float = 1e-6
     run: Callable[[Callable[..., Any], Arguments], Any] | None = None
     offered: tuple[Callable[..., Any], ...] = ()
@@ -200,7 +200,7 @@ def tasks() -> dict[str, ExerciseTask]:
     return dict(_TASKS)
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     value = returned_values.single(value)
     if shape := getattr(value, "shape", ()):
         return f"of shape {shape}"

@@ -47,7 +47,7 @@ class Watch:
         sys.setprofile(self._before)
 
     def _see(self, frame: FrameType, event: str, argument: Any) -> None:
-        if event == "call" and _of_memlab(frame):
+        if event == "call" and _is_memlab(frame):
             self._entered(frame)
         elif event == "c_call":
             name = f"{getattr(argument, '__module__', '')}.{getattr(argument, '__name__', '')}"
@@ -55,10 +55,10 @@ class Watch:
 
     def _entered(self, frame: FrameType) -> None:
         code, caller = frame.f_code, frame.f_back
-        led = self._leads and caller is not None and _of_memlab(caller)
+        led = self._leads and caller is not None and _is_memlab(caller)
         if not led and code not in self._offered and not code.co_filename.startswith(METER):
             self.memlab = self.memlab or code.co_name
 
 
-def _of_memlab(frame: FrameType) -> bool:
+def _is_memlab(frame: FrameType) -> bool:
     return frame.f_code.co_filename.startswith(PACKAGE)

@@ -83,18 +83,18 @@ def judge(
     truth = Fraction(truth)
     ratio = guess.value / truth if truth else Fraction(0)
     cause, twin = cause_of(guess, causes), guess.twin
-    near_truth = not _nearer(cause, guess, truth)
-    if near_truth and _exact(guess, truth, rule):
+    near_truth = not _nearer_to_cause(cause, guess, truth)
+    if near_truth and _is_exact(guess, truth, rule):
         return GuessVerdict(True, ratio=ratio)
-    if twin is not None and _exact(twin, truth, rule):
+    if twin is not None and _is_exact(twin, truth, rule):
         return GuessVerdict(True, twin.unit, ratio)
-    if near_truth and _close(guess.value, truth, rule):
+    if near_truth and _is_close(guess.value, truth, rule):
         return GuessVerdict(True, ratio=ratio, close=True)
     close = rule is DistanceRule.COUNT and abs(guess.value - truth) <= NEAR * truth
-    return GuessVerdict(False, ratio=_told(guess, truth, cause), close=close, cause=cause)
+    return GuessVerdict(False, ratio=_shown_ratio(guess, truth, cause), close=close, cause=cause)
 
 
-def _told(guess: Guess, truth: Fraction, cause: Mistake | None) -> Fraction:
+def _shown_ratio(guess: Guess, truth: Fraction, cause: Mistake | None) -> Fraction:
     """Ratio of a guess to the truth. It is exactly that of its mistake where that is a whole
     number, or 1 over one, and the typed digits reach the value of the mistake."""
     ratio = cause.value / truth if cause and truth else Fraction(0)
@@ -108,7 +108,7 @@ def _told(guess: Guess, truth: Fraction, cause: Mistake | None) -> Fraction:
     return guess.value / truth if truth else Fraction(0)
 
 
-def _exact(guess: Guess, truth: Fraction, rule: DistanceRule) -> bool:
+def _is_exact(guess: Guess, truth: Fraction, rule: DistanceRule) -> bool:
     """True if a guess is the truth rounded to the digits that were typed: 6.4 MB for 6,422,528 B.
 
     A guess of 1 digit may be far from the truth: it counts up to 1 % of it, and a factor up to
@@ -118,7 +118,7 @@ def _exact(guess: Guess, truth: Fraction, rule: DistanceRule) -> bool:
     return abs(guess.value - truth) <= (0 if rule is DistanceRule.COUNT else min(guess.half, reach))
 
 
-def _close(guess: Fraction, truth: Fraction, rule: DistanceRule) -> bool:
+def _is_close(guess: Fraction, truth: Fraction, rule: DistanceRule) -> bool:
     """True if a guess is within 10 % of the truth. A factor below 1 is judged by its reciprocal: a
     tenth as 10 times."""
     if rule is DistanceRule.COUNT or guess <= 0 or truth <= 0:
@@ -128,7 +128,7 @@ def _close(guess: Fraction, truth: Fraction, rule: DistanceRule) -> bool:
     return abs(guess - truth) <= NEAR * truth
 
 
-def _nearer(cause: Mistake | None, guess: Guess, truth: Fraction) -> bool:
+def _nearer_to_cause(cause: Mistake | None, guess: Guess, truth: Fraction) -> bool:
     """True if a guess, in the unit that was typed, is nearer to the value of a mistake than to the
     truth."""
     return cause is not None and abs(guess.value - cause.value) < abs(guess.value - truth)
@@ -158,7 +158,7 @@ def apart(first: Fraction, second: Fraction) -> bool:
     return high > APART * low
 
 
-def alike(truth: Fraction | int, causes: Sequence[Mistake]) -> list[tuple[str, str]]:
+def confusable_pairs(truth: Fraction | int, causes: Sequence[Mistake]) -> list[tuple[str, str]]:
     """Return pairs of names, of mistakes or ``"truth"``, whose values a guess could not tell
     apart."""
     named = [("truth", Fraction(truth)), *((cause.name, cause.value) for cause in causes)]
@@ -174,8 +174,8 @@ def rounded(value: Fraction | int, digits: int = 3) -> Fraction:
     return Fraction(f"{float(value):.{digits - 1}e}") if value else Fraction(0)
 
 
-def distinct(truth: Fraction | int, causes: Sequence[Mistake]) -> list[Mistake]:
+def distinct_causes(truth: Fraction | int, causes: Sequence[Mistake]) -> list[Mistake]:
     """Return the mistakes whose values differ clearly from the truth and from every other
     mistake."""
-    confused = {name for pair in alike(truth, causes) for name in pair}
+    confused = {name for pair in confusable_pairs(truth, causes) for name in pair}
     return [cause for cause in causes if cause.name not in confused]

@@ -50,9 +50,9 @@ def seed() -> int:
         if given:
             return int(given)
     except ValueError:
-        _say(strings.get("progress.seed", given=shorten(given)))
-    record = _kept()
-    return _drawn() if record is None else int(record["seed"])
+        _print_once(strings.get("progress.seed", given=shorten(given)))
+    record = _read_or_change()
+    return _process_seed() if record is None else int(record["seed"])
 
 
 def answered(name: str, guess: str, right: bool | None, because: str = "") -> None:
@@ -65,26 +65,26 @@ def answered(name: str, guess: str, right: bool | None, because: str = "") -> No
             is recorded as not shown yet.
         because: the reason that was given.
     """
-    turn = {"at": _now(), "guess": guess, "right": None if right is None else bool(right)}
+    turn = {"at": _time_now(), "guess": guess, "right": None if right is None else bool(right)}
     turn |= {"because": because} if because else {}
     turn |= {"shown": False} if right is not None and not right else {}
-    _kept(lambda record: record["cards"].setdefault(name, []).append(turn))
+    _read_or_change(lambda record: record["cards"].setdefault(name, []).append(turn))
 
 
 def revised(name: str, revision: str, right: bool) -> None:
     """Record the revision of the last answer to a card, and that the true answer was shown."""
-    _last(name, revision=revision, revision_right=bool(right), shown=True)
+    _update_last_answer(name, revision=revision, revision_right=bool(right), shown=True)
 
 
 def shown(name: str) -> None:
     """Record that the true answer was shown to the last guess at a card, without a revision."""
-    _last(name, shown=True)
+    _update_last_answer(name, shown=True)
 
 
 def first(name: str) -> Record | None:
     """Return the first recorded answer to a card; later ones may be about other numbers. None if
     there is none, or no file."""
-    return _cards().get(name, [None])[0]
+    return _answers_by_card().get(name, [None])[0]
 
 
 def lessons(cards: Mapping[str, Collection[str]]) -> frozenset[str]:
@@ -93,7 +93,7 @@ def lessons(cards: Mapping[str, Collection[str]]) -> frozenset[str]:
     Args:
         cards: the names of the cards of each lesson.
     """
-    cards_answered = _cards()
+    cards_answered = _answers_by_card()
     return frozenset(
         lesson
         for lesson, names in cards.items()
@@ -114,19 +114,21 @@ def checked(name: str, passed: bool) -> None:
     def change(entry: Record) -> None:
         entry["checks"] += 1
         if passed:
-            entry["passed"] = entry.get("passed") or _now()
+            entry["passed"] = entry.get("passed") or _time_now()
 
-    _exercise(name, change)
+    _update_exercise(name, change)
 
 
 def hinted(name: str, degree: int) -> None:
     """Record that a hint of an exercise was shown; ``degree`` is 1, 2 or 3."""
-    _exercise(name, lambda entry: entry.update(hints=max(entry["hints"], degree)))
+    _update_exercise(name, lambda entry: entry.update(hints=max(entry["hints"], degree)))
 
 
 def solved(name: str) -> None:
     """Record that the solution of an exercise was shown."""
-    _exercise(name, lambda entry: entry.update(solution=entry.get("solution") or _now()))
+    _update_exercise(
+        name, lambda entry: entry.update(solution=entry.get("solution") or _time_now())
+    )
 
 
 def read(path: Path) -> Record:
@@ -140,11 +142,11 @@ def read(path: Path) -> Record:
     try:
         record = json.loads(content)
     except (ValueError, RecursionError):
-        raise _broken(path, strings.get("progress.why_json")) from None
+        raise _broken_file(path, strings.get("progress.why_json")) from None
     if not isinstance(record, dict) or record.get("schema") != SCHEMA:
-        raise _broken(path, strings.get("progress.why_schema", schema=SCHEMA))
-    if not _sound(record):
-        raise _broken(path, strings.get("progress.why_entries"))
+        raise _broken_file(path, strings.get("progress.why_schema", schema=SCHEMA))
+    if not _is_valid(record):
+        raise _broken_file(path, strings.get("progress.why_entries"))
     return record
 
 
@@ -160,17 +162,17 @@ def text(record: Mapping[str, Any], path: Path) -> str:
         lines += ["", strings.get("progress.lesson", lesson=visible(lesson))]
         lines += _table(
             ("card", "guess", "revision", "result", "rounds"),
-            _of(lesson, record["cards"], _card_cells),
+            _rows_of_lesson(lesson, record["cards"], _card_cells),
         )
         lines += _reasons(lesson, record["cards"])
         lines += _table(
             ("exercise", "checks", "result", "hints", "solution"),
-            _of(lesson, record["exercises"], _exercise_cells),
+            _rows_of_lesson(lesson, record["exercises"], _exercise_cells),
         )
     return "\n".join(lines if names else [*lines, strings.get("progress.empty")])
 
 
-def _of(
+def _rows_of_lesson(
     lesson: str, entries: Mapping[str, Any], cells: Callable[[Any], tuple[str, ...]]
 ) -> list[tuple[str, ...]]:
     """Rows of a table: the name and the cells of each entry that belongs to a lesson."""
@@ -181,7 +183,7 @@ def _of(
     ]
 
 
-def _told(turns: list[Record]) -> Record:
+def _best_answer(turns: list[Record]) -> Record:
     """Return the answer that stands for a card: the first right one, also if right after a
     revision, else the last guess, else the last answer."""
     guessed = [turn for turn in turns if turn.get("right") is not None]
@@ -190,11 +192,11 @@ def _told(turns: list[Record]) -> Record:
 
 
 def _card_cells(turns: list[Record]) -> tuple[str, ...]:
-    turn, none = _told(turns), _word("none")
+    turn, none = _best_answer(turns), _text("none")
     if turn.get("right") is None:
-        return none, none, _word("skipped"), str(len(turns))
+        return none, none, _text("skipped"), str(len(turns))
     result = "right" if turn["right"] else "revised" if turn.get("revision_right") else "not_yet"
-    return turn["guess"], turn.get("revision", none), _word(result), str(len(turns))
+    return turn["guess"], turn.get("revision", none), _text(result), str(len(turns))
 
 
 def _reasons(lesson: str, cards: Mapping[str, list[Record]]) -> list[str]:
@@ -212,13 +214,13 @@ def _because(card: str, reason: str) -> str:
 
 
 def _exercise_cells(entry: Record) -> tuple[str, ...]:
-    result = _word("passed" if entry.get("passed") else "not_yet")
-    solution = _word("shown" if entry.get("solution") else "not_shown")
+    result = _text("passed" if entry.get("passed") else "not_yet")
+    solution = _text("shown" if entry.get("solution") else "not_shown")
     return str(entry["checks"]), result, str(entry["hints"]), solution
 
 
 def _table(head: Iterable[str], rows: list[tuple[str, ...]]) -> list[str]:
-    lines = [tuple(map(_word, head)), *(tuple(map(visible, row)) for row in rows)] if rows else []
+    lines = [tuple(map(_text, head)), *(tuple(map(visible, row)) for row in rows)] if rows else []
     wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [
         "  " + "  ".join(f"{cell:{n}}" for cell, n in zip(line, wide, strict=True)).rstrip()
@@ -226,55 +228,55 @@ def _table(head: Iterable[str], rows: list[tuple[str, ...]]) -> list[str]:
     ]
 
 
-def _word(name: str) -> str:
+def _text(name: str) -> str:
     return strings.get(f"progress.{name}")
 
 
 # -- the file -----------------------------------------------------------------------------------
 
 
-def _cards() -> dict[str, list[Record]]:
+def _answers_by_card() -> dict[str, list[Record]]:
     """Return the recorded answers to each card; empty if no file is named, or it does not exist
     yet."""
     path = file()
-    record = _kept() if path is not None and path.exists() else None
+    record = _read_or_change() if path is not None and path.exists() else None
     return {} if record is None else record["cards"]
 
 
-def _last(name: str, **fields: object) -> None:
+def _update_last_answer(name: str, **fields: object) -> None:
     """Set fields of the last recorded answer to a card; do nothing if there is none."""
 
     def change(record: Record) -> None:
         for turn in record["cards"].get(name, [])[-1:]:
             turn |= fields
 
-    _kept(change)
+    _read_or_change(change)
 
 
-def _exercise(name: str, change: Callable[[Record], None]) -> None:
+def _update_exercise(name: str, change: Callable[[Record], None]) -> None:
     new = {"checks": 0, "passed": None, "hints": 0, "solution": None}
-    _kept(lambda record: change(record["exercises"].setdefault(name, new)))
+    _read_or_change(lambda record: change(record["exercises"].setdefault(name, new)))
 
 
-def _kept(change: Callable[[Record], None] | None = None) -> Record | None:
+def _read_or_change(change: Callable[[Record], None] | None = None) -> Record | None:
     """Return the content of the progress file, after a change if one is given. If that fails, print
     one sentence and return None."""
     path = file()
     if path is None:
         return None
     try:
-        return read(path) if change is None and path.exists() else _changed(path, change)
+        return read(path) if change is None and path.exists() else _changed_record(path, change)
     except InputError as error:
-        _say(str(error))
+        _print_once(str(error))
     except Timeout:
-        _say(strings.get("progress.locked", path=path))
+        _print_once(strings.get("progress.locked", path=path))
     except (OSError, NotImplementedError) as error:
         why = getattr(error, "strerror", None) or type(error).__name__
-        _say(strings.get("progress.unwritable", path=path, why=why))
+        _print_once(strings.get("progress.unwritable", path=path, why=why))
     return None
 
 
-def _changed(path: Path, change: Callable[[Record], None] | None) -> Record:
+def _changed_record(path: Path, change: Callable[[Record], None] | None) -> Record:
     """Read, change and write the progress file under a lock against other notebooks; a missing file
     is created with a new seed."""
     with FileLock(path.with_name(f".{path.name}.lock"), timeout=PATIENCE):
@@ -290,7 +292,7 @@ def _changed(path: Path, change: Callable[[Record], None] | None) -> Record:
     return record
 
 
-def _sound(record: Record) -> bool:
+def _is_valid(record: Record) -> bool:
     """True if every entry has the fields that this module reads and changes."""
     cards, exercises = record.get("cards"), record.get("exercises")
     if not (isinstance(cards, dict) and isinstance(exercises, dict)):
@@ -299,39 +301,39 @@ def _sound(record: Record) -> bool:
         type(record.get("seed")) is int
         and all(isinstance(turns, list) and turns for turns in cards.values())
         and all(_is_turn(turn) for turns in cards.values() for turn in turns)
-        and all(_has(_EXERCISE, entry) for entry in exercises.values())
+        and all(_has_fields(_EXERCISE, entry) for entry in exercises.values())
     )
 
 
 def _is_turn(turn: object) -> bool:
-    return _has(_TURN, turn) and all(
+    return _has_fields(_TURN, turn) and all(
         isinstance(turn[name], kind)  # type: ignore[index]  # a mapping, as it has the others
         for name, kind in _MAYBE.items()
         if name in turn  # type: ignore[operator]  # a mapping, too
     )
 
 
-def _has(fields: Mapping[str, Any], entry: object) -> bool:
+def _has_fields(fields: Mapping[str, Any], entry: object) -> bool:
     return isinstance(entry, dict) and all(
         isinstance(entry.get(name), kind) for name, kind in fields.items()
     )
 
 
-def _broken(path: Path, why: str) -> InputError:
+def _broken_file(path: Path, why: str) -> InputError:
     return InputError(strings.get("progress.broken", path=path, why=why))
 
 
-def _now() -> str:
+def _time_now() -> str:
     return datetime.now().astimezone().isoformat(timespec="seconds")
 
 
 @cache
-def _drawn() -> int:
+def _process_seed() -> int:
     """Return the seed of this process, for a learner without a progress file."""
     return secrets.randbelow(SEEDS)
 
 
 @cache
-def _say(sentence: str) -> None:
+def _print_once(sentence: str) -> None:
     """Print a sentence, once per process."""
     print(visible(sentence))

@@ -59,15 +59,15 @@ class WorkingLine:
             self._shown, self._wait = True, PACE
 
 
-def here() -> Show | None:
+def line_display() -> Show | None:
     """Return the function that shows a line here; None where the line would stay
     in stored output."""
     if notebook_cells.running() is not None:
-        return _in_notebook()
-    return _in_terminal if sys.stderr.isatty() else None
+        return _notebook_display()
+    return _terminal_display if sys.stderr.isatty() else None
 
 
-def _in_notebook() -> Show:
+def _notebook_display() -> Show:
     """Return a function that shows a line in an output of the running cell, made with the first
     line."""
     display: Any = import_module("IPython.display")
@@ -83,5 +83,5 @@ def _in_notebook() -> Show:
     return show
 
 
-def _in_terminal(text: str) -> None:
+def _terminal_display(text: str) -> None:
     print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)

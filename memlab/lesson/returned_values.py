@@ -92,7 +92,7 @@ def _read(value: Any) -> Numbers:
     Raises:
         TypeError, ValueError, OverflowError: it holds something else, or lists of several lengths.
     """
-    value = _plain(value)
+    value = _plain_list(value)
     if type(value) is not list:
         return Numbers((), (_number(value),))
     if {*map(type, value)} == {int}:  # many, in an instant
@@ -103,7 +103,7 @@ def _read(value: Any) -> Numbers:
     return Numbers((len(parts), *shape), tuple(chain.from_iterable(part.flat for part in parts)))
 
 
-def _plain(value: Any) -> Any:
+def _plain_list(value: Any) -> Any:
     """Return an ordered container of numbers as a list, by the methods of Python's or NumPy's own
     type; any other value unchanged."""
     numpy = sys.modules.get("numpy")
@@ -207,18 +207,18 @@ def single(value: Any) -> Any:
     return value.item() if getattr(value, "shape", None) == () else value
 
 
-def _short(value: Any) -> Any:
+def _short_number(value: Any) -> Any:
     """Return a number without its NumPy type, a float with 4 digits."""
     value = single(value)
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
-def in_words(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Return the returned value as text on one line, short enough for a sentence."""
     try:
         value = value.tolist() if hasattr(value, "tolist") else value
         if isinstance(value, tuple | list):
-            value = type(value)(map(_short, value))
+            value = type(value)(map(_short_number, value))
         whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**40
         return f"{value:,}" if whole else " ".join(shorten(value).split())
     except Exception:  # a learner's own __repr__, or an integer of 5,000 digits

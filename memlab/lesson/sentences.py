@@ -33,20 +33,20 @@ RUN = re.compile(f"[{''.join((*SIGNS, *TENS))}]+")
 DOUBLED = re.compile("[翻加]倍|翻番")
 
 
-def not_now(turn: Attempt, revealed: str = "locked") -> str:
+def refusal_text(turn: Attempt, revealed: str = "locked") -> str:
     """Return the sentence that refuses an action which the state of an attempt does not allow;
     ``revealed`` is the key of the sentence for an attempt whose answer is shown."""
     keys = {"open": "first", "skipped": "skipped", "locked": "waiting", "diagnosed": "diagnosed"}
     return strings.get(f"card.{keys.get(turn.state, revealed)}", name=turn.topic.handle)
 
 
-def card(rounds: list[Attempt]) -> str:
+def card_text(rounds: list[Attempt]) -> str:
     """Return a card as text: the question, how to answer it, the answer if it is shown, and a line
     for each earlier attempt."""
     turn, name = rounds[-1], rounds[-1].topic.handle
     parts = [" ".join(heading(turn)), *_options(turn)]
     if turn.open:
-        parts.append(how(turn.topic))
+        parts.append(how_to_answer(turn.topic))
     elif turn.state == "diagnosed":
         parts += [*_table(_guesses(turn)), hint(turn)]
         parts.append(strings.get("card.revise", name=name))
@@ -57,7 +57,7 @@ def card(rounds: list[Attempt]) -> str:
         parts += reveal(turn)
         if turn.topic.draw is not None:
             parts.append(strings.get("card.again", name=name))
-    return "\n".join(parts + earlier(rounds))
+    return "\n".join(parts + earlier_attempts(rounds))
 
 
 def heading(turn: Attempt) -> tuple[str, str]:
@@ -70,7 +70,7 @@ def question(turn: Attempt) -> str:
     return _text(turn, "question")
 
 
-def how(topic: Question) -> str:
+def how_to_answer(topic: Question) -> str:
     """Return the sentence that shows how to answer in code."""
     guess = strings.get(f"card.example.{topic.kind}")
     key = "predict" if topic.part is Purpose.PREDICT else "other"
@@ -109,7 +109,7 @@ def reveal(turn: Attempt) -> list[str]:
     assert turn.truth is not None
     rows = _guesses(turn)
     if isinstance(turn.truth.value, str):
-        rows.append((strings.get("card.right"), came_out(turn)))
+        rows.append((strings.get("card.right"), truth_text(turn)))
     rows += [(figure_name(f), amount(f.value, turn.topic.kind)) for f in turn.truth.figures]
     return [*_table(rows), *said(turn)]
 
@@ -188,15 +188,17 @@ def diagnosis(turn: Attempt, verdict: GuessVerdict, typed: str | None = None) ->
     if turn.topic.kind is AnswerKind.CHOICE:
         return _text(turn, f"wrong.{typed}", **(turn.truth.seen if turn.truth else {}))
     if verdict.cause is None:
-        return _no_cause(turn, verdict)
-    return strings.get("card.verdict.cause", off=off(verdict.ratio), cause=_cause(verdict.cause))
+        return _unexplained_text(turn, verdict)
+    return strings.get(
+        "card.verdict.cause", off=distance_text(verdict.ratio), cause=_cause(verdict.cause)
+    )
 
 
 def _cause(cause: Mistake) -> str:
     return strings.get(f"cause.{cause.name}", **cause.values)
 
 
-def _no_cause(turn: Attempt, verdict: GuessVerdict) -> str:
+def _unexplained_text(turn: Attempt, verdict: GuessVerdict) -> str:
     """Return the sentence on a wrong guess that no known mistake explains: how far off it is, and a
     hint at the idea of the question."""
     think = _text(turn, "far") if strings.has(f"ask.{turn.topic.name}.far") else ""
@@ -204,7 +206,7 @@ def _no_cause(turn: Attempt, verdict: GuessVerdict) -> str:
         return strings.get("card.verdict.other", think=think)
     if verdict.close or not verdict.ratio:
         return strings.get(f"card.verdict.{'counted' if verdict.close else 'zero'}")
-    return strings.get("card.verdict.far", off=off(verdict.ratio), think=think).strip()
+    return strings.get("card.verdict.far", off=distance_text(verdict.ratio), think=think).strip()
 
 
 # -- the diagnosis alone, from which no answer follows ------------------------------------------
@@ -224,7 +226,7 @@ def hint(turn: Attempt) -> str:
     text = (
         _cause(verdict.cause) if verdict.cause else _text(turn, "far") if strings.has(far) else ""
     )
-    silent_text = _silent(text, turn.guess.value, truth.value)
+    silent_text = _before_secret(text, turn.guess.value, truth.value)
     key = "cause" if verdict.cause and silent_text else "far"
     return strings.get(f"card.hint.{key}", side=side, text=silent_text).strip()
 
@@ -236,28 +238,30 @@ def _hint_side(turn: Attempt, guess: Fraction, truth: Fraction) -> str:
     return strings.get(f"card.hint.{'small' if guess < truth else 'large'}")
 
 
-def _silent(text: str, guess: Fraction, truth: Fraction) -> str:
+def _before_secret(text: str, guess: Fraction, truth: Fraction) -> str:
     """Return the sentences of a text before the first one that holds the true value, or the factor
     between guess and truth."""
     secrets = {truth} | ({guess / truth, truth / guess} if guess and truth else set())
     sentences = []
     for sentence in SENTENCE.findall(text):
-        if any(abs(n - secret) < ALIKE * secret for n in _values(sentence) for secret in secrets):
+        if any(
+            abs(n - secret) < ALIKE * secret for n in _numbers_in(sentence) for secret in secrets
+        ):
             break
         sentences.append(sentence)
     return " ".join(sentences)
 
 
-def _values(sentence: str) -> list[Fraction]:
+def _numbers_in(sentence: str) -> list[Fraction]:
     """Return every number of a sentence, in digits, with or without a unit, or in words."""
-    fractions = [Fraction(n) for n in _spelled(sentence) if n > 1]
+    fractions = [Fraction(n) for n in _spelled_numbers(sentence) if n > 1]
     for digits, unit in re.findall(r"(\d[\d,]*(?:\.\d+)?)\s*(%|[A-Za-z]*)", sentence):
         number = Fraction(digits.replace(",", ""))
         fractions += [number, number / 100 if unit == "%" else number * units.UNITS.get(unit, 1)]
     return fractions
 
 
-def _spelled(sentence: str) -> Iterator[int]:
+def _spelled_numbers(sentence: str) -> Iterator[int]:
     """Yield the numbers that English and Chinese words stand for: halves, fourfold; 0 for other
     words."""
     for word in re.findall(r"[a-z]+", sentence.lower()):
@@ -270,7 +274,7 @@ def _spelled(sentence: str) -> Iterator[int]:
         yield above + digit
 
 
-def off(ratio: Fraction) -> str:
+def distance_text(ratio: Fraction) -> str:
     """Return the ratio of a guess to the truth in words: ``"Exactly 32 times too small"``, ``"About
     1.13 times too large"``; empty for 0."""
     if not ratio:
@@ -282,15 +286,17 @@ def off(ratio: Fraction) -> str:
     return strings.get("card.verdict.about", ratio=digits, side=_side(side))
 
 
-def earlier(rounds: list[Attempt]) -> list[str]:
+def earlier_attempts(rounds: list[Attempt]) -> list[str]:
     """Return one line with question, guess and truth for each attempt before the current one."""
     return [
-        strings.get("card.before", question=question(turn), guess=given(turn), truth=came_out(turn))
+        strings.get(
+            "card.before", question=question(turn), guess=given(turn), truth=truth_text(turn)
+        )
         for turn in rounds[:-1]
     ]
 
 
-def came_out(turn: Attempt) -> str:
+def truth_text(turn: Attempt) -> str:
     """Return the true answer of an attempt in words."""
     assert turn.truth is not None
     if isinstance(turn.truth.value, str):

@@ -23,9 +23,9 @@ TWINS = {"kB": "KiB", "MB": "MiB", "GB": "GiB", "TB": "TiB"}
 """Units that people confuse; a guess in one is also judged in the other, in both directions."""
 _TWINS = TWINS | {binary: decimal for decimal, binary in TWINS.items()}
 FLOAT = 10**12
-"""A number is exact at most to 1 over this share, as computed digits beyond it mean nothing."""
+"""A number counts as exact to value / FLOAT at best: computed digits beyond mean nothing."""
 SHARE = 200
-"""A fraction such as 1/3 is exact to 1 over this share, as a number of 3 digits is."""
+"""A fraction such as 1/3 counts as exact to value / SHARE, as a number of 3 digits does."""
 _LONGEST = 40
 """Most characters of a guess."""
 LARGEST = 10**24
@@ -120,8 +120,8 @@ def amount(given: object) -> Guess:
     typed = f"{printed(given)} B" if isinstance(given, Integral) else printed(given)
     if isinstance(given, float) and given.is_integer():
         typed = f"{given:.0f} B"
-    text = _cleared(typed)
-    number, unit = _parts(text)
+    text = _cleared_text(typed)
+    number, unit = _number_and_unit(text)
     if number is None or unit is None or isinstance(given, bool):
         plain = None if isinstance(given, bool) else _number(_ARTICLE.sub("", text))
         if plain is not None and not plain.value:
@@ -149,21 +149,21 @@ def times(given: object, decimals: int = 0) -> Guess:
         InputError: ``given`` is no number.
     """
     typed = printed(given)
-    number = None if isinstance(given, bool) else _ratio(_cleared(typed))
+    number = None if isinstance(given, bool) else _ratio(_cleared_text(typed))
     if number is None:
         raise InputError(_("{given} is no number of times; give one such as 9 or 2.25.",
                            given=shorten(typed)))  # fmt: skip
     whole_decimals = decimals and number.value and (number.value * 10**decimals).denominator == 1
     half = Fraction(1, 2 * 10**decimals) if whole_decimals else number.half
     padded = "." + "0" * decimals if decimals and number.decimals == 0 else ""
-    text = number.text if number.decimals is not None else _exact(number.value, number.text)
+    text = number.text if number.decimals is not None else _exact_text(number.value, number.text)
     return Guess(text + padded, number.value, half)
 
 
 # -- how numbers are written ----------------------------------------------------------------------
 
 
-def _cleared(typed: str) -> str:
+def _cleared_text(typed: str) -> str:
     """Return typed text in plain form, or empty text where it is too long for a number.
 
     Digits and spaces of every script become those of a keyboard, and 10⁶ becomes 10^6. Quotes, a
@@ -172,7 +172,7 @@ def _cleared(typed: str) -> str:
     if len(typed) > _LONGEST:
         return ""
     text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda raised: "^" + raised[0].translate(_RAISED), typed)
-    text = "".join(map(_plain, text)).strip(_QUOTES).rstrip(".!?")
+    text = "".join(map(_keyboard_letter, text)).strip(_QUOTES).rstrip(".!?")
     if re.match(r"\+.*%", text) or _HEXADECIMAL.match(text):
         return ""  # 50 % more, or half? and 0x10 is no product
     return (
@@ -180,7 +180,7 @@ def _cleared(typed: str) -> str:
     )
 
 
-def _plain(letter: str) -> str:
+def _keyboard_letter(letter: str) -> str:
     if letter.isdecimal():
         return str(unicodedata.decimal(letter))
     if letter.isspace():
@@ -193,7 +193,7 @@ def _plain(letter: str) -> str:
     return _MARKS.get(letter) or (unicodedata.normalize("NFKC", letter) if wide else letter)
 
 
-def _parts(text: str) -> tuple[TypedNumber | None, str | None]:
+def _number_and_unit(text: str) -> tuple[TypedNumber | None, str | None]:
     """Return the number and the unit of an amount, each None if it cannot be read."""
     match = _AMOUNT.fullmatch(text)
     if match is None or not match[2]:
@@ -222,70 +222,72 @@ def _ratio(text: str) -> TypedNumber | None:
     text = _ARTICLE.sub("", re.sub(r"^(?:x|×)\s*(?=\d)", "", text, flags=re.IGNORECASE))
     for shape in (text, _FOLD.sub("", text) if _FOLD.search(text) else ""):
         if percent := re.fullmatch(r"(.*\d)\s*(?:%|percent|per cent)", shape):
-            return _over(_number(percent[1]), TypedNumber("100", Fraction(100), Fraction(0)))
+            return _quotient(_number(percent[1]), TypedNumber("100", Fraction(100), Fraction(0)))
         parts = re.fullmatch(r"([^/:]+)[:\u00f7]([^/:]+)", shape)
         if parts:
-            return _over(_number(parts[1].strip()), _number(parts[2].strip()))
+            return _quotient(_number(parts[1].strip()), _number(parts[2].strip()))
         if number := _number(shape):
             return number
     return None
 
 
-def _over(numerator: TypedNumber | None, denominator: TypedNumber | None) -> TypedNumber | None:
+def _quotient(numerator: TypedNumber | None, denominator: TypedNumber | None) -> TypedNumber | None:
     """Return the quotient of two numbers. A fraction counts as exact to 0.5 %, a percentage to the
     digits that were typed."""
     if numerator is None or denominator is None or not denominator.value:
         return None
     value = numerator.value / denominator.value
     half = numerator.half / denominator.value if not denominator.half else value / SHARE
-    text = _exact(value, f"{numerator.text}/{denominator.text}")
+    text = _exact_text(value, f"{numerator.text}/{denominator.text}")
     return TypedNumber(text, value, half if value else Fraction(0))
 
 
 def _number(text: str) -> TypedNumber | None:
     """Read a number in words or digits, a power, or a product of such; None if it is none, or is
     above ``LARGEST`` or below 1 over it."""
-    number = _written(text)
+    number = _read_product(text)
     in_range = number and (not number.value or Fraction(1, LARGEST) <= number.value <= LARGEST)
     return number if in_range else None
 
 
-def _written(text: str) -> TypedNumber | None:
+def _read_product(text: str) -> TypedNumber | None:
     factors = [_factor(part.strip()) for part in _TIMES.split(text)]
     numbers = [factor for factor in factors if factor is not None]
     if len(numbers) < len(factors):
-        return _worded(" ".join(text.lower().split()))
+        return _number_in_words(" ".join(text.lower().split()))
     if len(numbers) == 1:
         return numbers[0]
     value = prod((factor.value for factor in numbers), start=Fraction(1))
     shares = [f.half / f.value for f in numbers if f.value and f.value.denominator > 1]
     half = max(shares, default=Fraction(0)) * value
-    return TypedNumber(text, value, max(half, _least(value)))
+    return TypedNumber(text, value, max(half, _computed_half(value)))
 
 
-def _worded(text: str) -> TypedNumber | None:
+def _number_in_words(text: str) -> TypedNumber | None:
     """Read a number in words: ``"nine"``, ``"twenty-five"``, ``"two thirds"``, ``"1 and a half"``,
     ``"6.4 million"``."""
     text = _HALVES.get(text, text)
     if text in _COUNTS:
-        return _whole(_COUNTS[text])
+        return _whole_number(_COUNTS[text])
     if text in _SHARES:
-        return _over(_whole(1), _whole(_SHARES[text]))
+        return _quotient(_whole_number(1), _whole_number(_SHARES[text]))
     for shape, join in _JOINED:
-        if (match := shape.fullmatch(text)) and (first := _written(match[1])):
-            second = _worded(_HALVES.get(match[2], match[2].removesuffix("s")))
+        if (match := shape.fullmatch(text)) and (first := _read_product(match[1])):
+            second = _number_in_words(_HALVES.get(match[2], match[2].removesuffix("s")))
             return second and join(first, second)
     return None
 
 
-def _whole(value: int) -> TypedNumber:
-    return TypedNumber(f"{value:,}", Fraction(value), _least(Fraction(value)), 0)
+def _whole_number(value: int) -> TypedNumber:
+    return TypedNumber(f"{value:,}", Fraction(value), _computed_half(Fraction(value)), 0)
 
 
 def _sum(first: TypedNumber, second: TypedNumber) -> TypedNumber:
     """Return the sum of a whole number and a fraction ("1 and a half"), or of tens and ones."""
     value = first.value + second.value
-    return TypedNumber(_exact(value), value, _least(value), 0 if value.denominator == 1 else None)
+    return TypedNumber(
+        _exact_text(value), value, _computed_half(value), 0 if value.denominator == 1 else None
+    )
 
 
 def _product(first: TypedNumber, second: TypedNumber) -> TypedNumber:
@@ -293,7 +295,7 @@ def _product(first: TypedNumber, second: TypedNumber) -> TypedNumber:
     the first number."""
     value = first.value * second.value
     half = first.half * second.value if second.value > 1 else value / SHARE
-    return TypedNumber(_exact(value), value, half, 0 if value.denominator == 1 else None)
+    return TypedNumber(_exact_text(value), value, half, 0 if value.denominator == 1 else None)
 
 
 _JOINED: tuple[tuple[re.Pattern[str], Callable[[TypedNumber, TypedNumber], TypedNumber]], ...] = (
@@ -310,17 +312,17 @@ def _factor(text: str) -> TypedNumber | None:
     1/2"`` or ``"3/4"``."""
     if power := re.fullmatch(r"(\d{1,3})\s*(?:\^|\*\*)\s*(\d{1,2})", text):
         value = Fraction(int(power[1]) ** int(power[2]))
-        return TypedNumber(text, value, _least(value))
+        return TypedNumber(text, value, _computed_half(value))
     if scaled := re.fullmatch(r"([^e]+)e\+?(-?\d{1,2})", text, re.IGNORECASE):
         plain, scale = _digits(scaled[1]), Fraction(10) ** int(scaled[2])
         return plain and TypedNumber(text, plain.value * scale, plain.half * scale)
     if mixed := re.fullmatch(r"(\d+)\s+(\d+)\s*/\s*([1-9]\d*)", text):
         value = int(mixed[1]) + Fraction(int(mixed[2]), int(mixed[3]))
-        return TypedNumber(_exact(value), value, value / SHARE)
+        return TypedNumber(_exact_text(value), value, value / SHARE)
     if shared := re.fullmatch(r"([^/]+)/([^/]+)", text):
-        return _over(_number(shared[1].strip()), _number(shared[2].strip()))
+        return _quotient(_number(shared[1].strip()), _number(shared[2].strip()))
     if part := re.fullmatch(r"(.+)分之(.+)", text):
-        return _over(_number(part[2]), _number(part[1]))
+        return _quotient(_number(part[2]), _number(part[1]))
     return _digits(text)
 
 
@@ -333,7 +335,7 @@ def _digits(text: str) -> TypedNumber | None:
         if re.fullmatch(rf"\d{{1,3}}(?:{mark}\d{{3}})+(?:[.,]\d+)?", text):
             text = text.replace(mark, "")
             whole, _point, rest = text.replace(",", ".").partition(".")
-            return _of(whole, rest)
+            return _decimal_number(whole, rest)
     if re.fullmatch(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?", text):
         whole, _point, rest = text.replace(",", "").partition(".")
     elif re.fullmatch(r"[1-9]\d{0,2}(?:(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})", text):
@@ -342,10 +344,10 @@ def _digits(text: str) -> TypedNumber | None:
         whole, _point, rest = text.replace(",", ".").partition(".")
     else:
         return None
-    return _of(whole, rest)
+    return _decimal_number(whole, rest)
 
 
-def _of(whole: str, rest: str) -> TypedNumber:
+def _decimal_number(whole: str, rest: str) -> TypedNumber:
     """Return a number from its digits before and after the decimal point; it is exact to half a
     unit of its last digit, and 0 is exact."""
     value = Fraction(f"{whole or 0}.{rest or 0}")
@@ -354,13 +356,13 @@ def _of(whole: str, rest: str) -> TypedNumber:
     return TypedNumber(text, value, max(half, value / FLOAT), len(rest))
 
 
-def _least(value: Fraction) -> Fraction:
+def _computed_half(value: Fraction) -> Fraction:
     """Half of the range that a computed number stands for: 1/2 for a whole number, 0.5 % for a
     fraction, 0 for 0."""
     return Fraction(1, 2) if value and value.denominator == 1 else value / SHARE
 
 
-def _exact(value: Fraction, typed: str = "") -> str:
+def _exact_text(value: Fraction, typed: str = "") -> str:
     """Return a value with all its digits; if they never end, as a fraction, or as it was typed if
     that fraction is long."""
     for decimals in range(13):

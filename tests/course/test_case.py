@@ -58,9 +58,9 @@ def at(view, lesson):
 @pytest.mark.parametrize("lesson", ["05", "08"])
 def test_a_bar_is_as_long_as_its_bytes_and_a_row_that_waits_has_none(lesson):
     view = views.case(lesson)
-    for each in view.rows.lessons:
-        ends = [mark.x1 for mark in bars(view, at(view, each))]
-        case_row = view.rows.rows.get(each)
+    for number in view.rows.lessons:
+        ends = [mark.x1 for mark in bars(view, at(view, number))]
+        case_row = view.rows.rows.get(number)
         assert ends[-1:] == ([case_row.peak] if case_row else [])
         assert ends == sorted(ends)
 
@@ -355,7 +355,7 @@ def test_a_lesson_draws_its_own_row_and_none_of_a_later_one() -> None:
         assert max(case.rows, default="") == ("" if lesson in ("00", "01") else lesson)
         assert [number for number in case.lessons if number in ROWS] == list(ROWS)
         assert set(case.lessons) - {lesson} <= {*TECHNIQUES, *LATER}
-        assert study.passed(lesson) == (("06",) if "06" < lesson < "10" else ())
+        assert study.lessons_passed(lesson) == (("06",) if "06" < lesson < "10" else ())
 
 
 def test_the_rows_that_lesson_02_asks_about_are_in_no_picture_before_it() -> None:

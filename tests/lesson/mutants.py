@@ -157,7 +157,7 @@ LISTS = ("a[1:]", "a[:-1]", "a[::2]", "a[::-1]", "a[:1]", "a[-1:]")
 def _instead(
     old: ast.AST, parent: ast.AST, field: str, given: tuple[str, ...]
 ) -> Iterator[ast.AST]:
-    """What may stand in the place of a part of the code."""
+    """Parts that may replace a part of the code."""
     match old:
         case ast.Constant(value=bool(flag)):
             yield ast.Constant(not flag)

@@ -82,7 +82,7 @@ def uses(writes, reads):
 
 
 def gone(sizes, writes, reads, kept) -> Iterator[int]:
-    """What no later operation uses."""
+    """Maps that no later operation uses."""
     used = uses(writes, reads)
     for n, blocks in enumerate(used):
         later = set(kept).union(*used[n + 1 :])
@@ -90,7 +90,7 @@ def gone(sizes, writes, reads, kept) -> Iterator[int]:
 
 
 def waiting(maps, kept):
-    """What backward holds at each map that is not kept."""
+    """Bytes that backward holds at each map that is not kept."""
     marks = [-1, *kept, len(maps)]
     for n, (start, end) in enumerate(pairwise(marks)):
         yield sum(maps[place] for place in kept[:n]) + sum(maps[start + 1 : end])

@@ -1,4 +1,4 @@
-"""What a learner's own function allocates, against sizes that are known."""
+"""Peak bytes of a learner's own function, compared with known sizes."""
 
 import numpy as np
 import pytest

@@ -426,7 +426,7 @@ def test_a_retry_comes_after_the_answer(card):
 
 
 def pressed(card, name, *given):
-    """What a button does."""
+    """Call a method of the card as a button does."""
     card.pressing = True
     getattr(card, name)(*given)
     card.pressing = False

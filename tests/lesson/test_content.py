@@ -16,7 +16,7 @@ from memlab.lesson import sentences
 from memlab.lesson.card import Card
 from memlab.lesson.card_question import AnswerKind, Attempt, Purpose, topics
 from memlab.lesson.exercise_task import tasks
-from memlab.lesson.misconceptions import GuessVerdict, alike, judge
+from memlab.lesson.misconceptions import GuessVerdict, confusable_pairs, judge
 from memlab.lesson.typed_guess import Guess
 from tests.lessons import truths
 from tests.quick import apart
@@ -127,7 +127,7 @@ def test_its_truth_is_told_with_its_causes(name):
 def test_its_causes_differ_by_more_than_3_percent(name):
     for numbers, truth in answered(name):
         if not isinstance(truth.value, str):
-            assert alike(truth.value, truth.causes) == [], dict(numbers)
+            assert confusable_pairs(truth.value, truth.causes) == [], dict(numbers)
 
 
 @pytest.mark.table
@@ -145,7 +145,7 @@ def test_causes_that_are_alike_are_seen():
     assert isinstance(truth.value, Fraction)
     near = truth.causes[2].value * Fraction(102, 100)
     other = truth.causes[2].__class__("other", near)
-    assert alike(truth.value, [*truth.causes, other]) == [("half", "other")]
+    assert confusable_pairs(truth.value, [*truth.causes, other]) == [("half", "other")]
 
 
 @pytest.mark.table

@@ -1,4 +1,5 @@
-"""What people write first, and what a check says of it: a question, never an error of memlab's.
+"""Wrong functions that people write first: a check answers with a question, never with an error of
+memlab.
 
 Each of these wrong functions is a small change of a right one. A slip of the exercise names most;
 where none can, because the function gives no numbers, one sentence says what is missing.

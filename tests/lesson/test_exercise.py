@@ -69,7 +69,7 @@ def own_texts(monkeypatch):
 
 @pytest.fixture
 def recorded(monkeypatch):
-    """What would be written down."""
+    """Calls that would write to the progress file."""
     calls = []
     for name in ("checked", "hinted", "solved"):
         monkeypatch.setattr(progress, name, lambda *given, name=name: calls.append((name, *given)))
@@ -684,11 +684,11 @@ def test_a_task_is_found_by_its_name(monkeypatch):
     ],
 )
 def test_a_case_in_words(arguments, said):
-    assert exercise_task.in_words(arguments) == said
+    assert exercise_task.case_in_words(arguments) == said
 
 
 def test_a_long_list_is_shortened():
-    assert len(exercise_task.in_words({"each": list(range(1000))})) < 70
+    assert len(exercise_task.case_in_words({"each": list(range(1000))})) < 70
 
 
 # -- every task of every lesson -----------------------------------------------------------------
@@ -717,7 +717,7 @@ def test_a_task_has_its_texts(name):
 @every
 @pytest.mark.parametrize("seed", range(3))
 def test_a_task_passes_its_truth_and_tells_its_slips_apart(name, seed, monkeypatch):
-    monkeypatch.setattr(exercise_check, "_instead", lambda *_: "")  # these are memlab's own
+    monkeypatch.setattr(exercise_check, "_instead_text", lambda *_: "")  # these are memlab's own
     one = replace(known(name), score=None, run=None)  # what follows, in place of what it returns
     cases = one.cases(random.Random(seed))
     assert len({repr(one.truth(**case)) for case in cases}) > 1  # no constant

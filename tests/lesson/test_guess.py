@@ -1,4 +1,4 @@
-"""What was typed becomes an amount that reaches half a unit of its last digit."""
+"""Typed guesses: each becomes an amount that is exact to half a unit of its last digit."""
 
 import unicodedata
 from fractions import Fraction

@@ -19,9 +19,9 @@ from memlab.lesson.misconceptions import (
     DistanceRule,
     GuessVerdict,
     Mistake,
-    alike,
     cause_of,
-    distinct,
+    confusable_pairs,
+    distinct_causes,
     judge,
     rounded,
 )
@@ -148,10 +148,10 @@ LISTED = {
 
 
 def recognised(make):
-    """How often each mistake was made where it is distinct; each must be named."""
+    """Number of times each mistake was made where it is distinct; the card must name each."""
     seen: Counter[str] = Counter()
     for quantity, wrong in asked(make()):
-        clear = {cause.name for cause in distinct(quantity.nbytes, quantity.causes)}
+        clear = {cause.name for cause in distinct_causes(quantity.nbytes, quantity.causes)}
         for name, nbytes in wrong:
             if name not in clear:
                 continue
@@ -297,7 +297,9 @@ def test_rounding_on_the_way_is_forgiven_up_to_1_percent():
 
 def test_causes_are_alike_within_3_percent_after_rounding():
     def pairs(*values):
-        return alike(1000, [Mistake(chr(97 + i), Fraction(v)) for i, v in enumerate(values)])
+        return confusable_pairs(
+            1000, [Mistake(chr(97 + i), Fraction(v)) for i, v in enumerate(values)]
+        )
 
     assert pairs(4000, 500) == []
     assert pairs(4000, 4100) == [("a", "b")]
@@ -308,7 +310,7 @@ def test_causes_are_alike_within_3_percent_after_rounding():
 
 def test_the_same_mistake_twice_is_one():
     twice = [Mistake("a", Fraction(100)), Mistake("a", Fraction(100))]
-    assert alike(1000, twice) == []
+    assert confusable_pairs(1000, twice) == []
     assert cause_of(amount("100 B"), twice) is twice[0]
 
 

@@ -73,7 +73,7 @@ class Known:
         return returned_values.read(value)
 
     def right(self, function: Function) -> bool:
-        """Whether a function agrees everywhere; the hardest cases come first."""
+        """True if a function agrees in all cases; the hardest cases come first."""
         return all(self.agrees(function, *one) for one in reversed(self.cases))
 
     def agrees(
@@ -114,13 +114,13 @@ COUNTED = {"08.checkpoints": kept, "09.offloaded": gone}
 
 @cache
 def drawn(name: str, seed: int) -> Known:
-    """What the check of that seed asks."""
+    """Cases that the check of that seed draws."""
     return Known(name, tasks()[name].cases(Random(seed)))
 
 
 @cache
 def wide(name: str) -> Known:
-    """What anybody could ask."""
+    """Wide cases, as anybody could ask them."""
     return Known(name, (ANY[name](Random(seed)) for seed in range(WIDE)), by_solution=True)
 
 
@@ -148,7 +148,7 @@ def of_slips(task: ExerciseTask) -> dict[str, str]:
 
 
 def _items(written: ast.AST | None) -> Iterator[tuple[str, ast.expr]]:
-    """What a dictionary holds, as it is written down."""
+    """Items of a dictionary as they are written in the code."""
     assert isinstance(written, ast.Dict)
     for key, value in zip(written.keys, written.values, strict=True):
         assert isinstance(key, ast.Constant)
@@ -169,7 +169,7 @@ def _names(code: ast.AST) -> set[str]:
 
 
 def every_mutant(task: ExerciseTask) -> dict[str, Function]:
-    """Those of the solution and of each slip, by their code."""
+    """Mutants of the solution and of each slip, by their code."""
     codes = mutants(solution(task.name), task.parameters)
     for code in of_slips(task).values():
         codes += mutants(code, task.parameters)[::SHARE]

@@ -1,4 +1,4 @@
-"""What a learner has done is kept, loses nothing, and never stops a lesson."""
+"""Progress of a learner: it is written, loses nothing, and never stops a lesson."""
 
 import json
 import os
@@ -20,8 +20,8 @@ def fresh(monkeypatch):
     monkeypatch.delenv("MEMLAB_SEED", raising=False)
     monkeypatch.delenv("MEMLAB_PROGRESS", raising=False)
     monkeypatch.setattr(progress, "PATIENCE", 0.1)
-    progress._say.cache_clear()
-    progress._drawn.cache_clear()
+    progress._print_once.cache_clear()
+    progress._process_seed.cache_clear()
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_a_revision_of_nothing_is_none(path):
 
 
 def test_an_exercise_counts_its_checks_and_keeps_when_it_first_passed(path, monkeypatch):
-    monkeypatch.setattr(progress, "_now", iter(["first", "second"]).__next__)
+    monkeypatch.setattr(progress, "_time_now", iter(["first", "second"]).__next__)
     progress.checked("02.peak", False)
     assert progress.read(path)["exercises"]["02.peak"]["passed"] is None
     progress.checked("02.peak", True)
@@ -94,7 +94,7 @@ def test_an_exercise_counts_its_checks_and_keeps_when_it_first_passed(path, monk
 
 
 def test_hints_and_a_solution_that_was_shown_are_kept(path, monkeypatch):
-    monkeypatch.setattr(progress, "_now", iter(["first", "second"]).__next__)
+    monkeypatch.setattr(progress, "_time_now", iter(["first", "second"]).__next__)
     for degree in (1, 3, 2):
         progress.hinted("02.peak", degree)
     progress.solved("02.peak")
@@ -256,7 +256,7 @@ def test_a_broken_file_stays_as_it_is_and_the_lesson_goes_on(path, content, caps
 
 
 def test_a_sound_file_is_read():
-    assert progress._sound(SOUND)
+    assert progress._is_valid(SOUND)
 
 
 def test_a_file_that_cannot_be_written_is_said_once(tmp_path, named, capsys):

@@ -69,7 +69,7 @@ def test_a_notebook_shows_one_output_that_is_empty_in_the_end(monkeypatch):
 
     monkeypatch.setattr(notebook_cells, "running", lambda: notebook_cells.Cell("a", 1))
     monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
-    show = progress_line.here()
+    show = progress_line.line_display()
     assert show is not None
     for text in ("1 s", "2 s", ""):
         show(text)
@@ -79,13 +79,13 @@ def test_a_notebook_shows_one_output_that_is_empty_in_the_end(monkeypatch):
 def test_a_terminal_shows_one_line_and_what_is_stored_none(monkeypatch, capsys):
     monkeypatch.setattr(notebook_cells, "running", lambda: None)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    show = progress_line.here()
+    show = progress_line.line_display()
     assert show is not None
     show("1 s")
     show("")
     assert capsys.readouterr().err == "\r\x1b[K1 s\r\x1b[K"
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
-    assert progress_line.here() is None
+    assert progress_line.line_display() is None
 
 
 # -- of a check -----------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ def lines_of(monkeypatch: pytest.MonkeyPatch, task: ExerciseTask) -> list[tuple[
 
 @pytest.mark.parametrize(("seconds", "at_once"), [(0, False), (2, False), (15, True)])
 def test_a_check_that_takes_long_says_so_beforehand(monkeypatch, seconds, at_once):
-    monkeypatch.setattr(exercise_check, "_took", {})
+    monkeypatch.setattr(exercise_check, "_last_seconds", {})
     task = replace(tasks()["00.mebibytes"], seconds=seconds)
     key = "working_about" if at_once else "working"
     more = {"most": seconds} if at_once else {}
@@ -119,7 +119,7 @@ def test_a_check_that_takes_long_says_so_beforehand(monkeypatch, seconds, at_onc
 
 
 def test_the_check_before_tells_how_long_the_next_one_takes(monkeypatch):
-    monkeypatch.setattr(exercise_check, "_took", {"00.mebibytes": 7})
+    monkeypatch.setattr(exercise_check, "_last_seconds", {"00.mebibytes": 7})
     ((said, at_once),) = lines_of(monkeypatch, tasks()["00.mebibytes"])
     assert at_once
     assert "about 7 s" in said

@@ -80,7 +80,7 @@ def store(image, lowered, k, pad, order=AXES, turned=False, wraps=False, zeros=T
 
 
 def filled(columns, lanes):
-    """Vectors, and their idle lanes."""
+    """Number of vectors, and of their idle lanes."""
     return -(-columns // lanes), -columns % lanes
 
 

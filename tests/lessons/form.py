@@ -87,7 +87,7 @@ def single(cell: Any, part: str) -> str:
 
 
 def answers(cell: Any, handle: str) -> bool:
-    """Whether a solution is `x.guess(...)`, perhaps `.revise(...)`, and `.reveal()`."""
+    """True if a solution is `x.guess(...)`, perhaps `.revise(...)`, and `.reveal()`."""
     code = ast.unparse(tree(cell))
     form = rf"{re.escape(handle)}\.guess\(.+?\)(?:\.revise\(.+?\))?\.reveal\(\)"
     return re.fullmatch(form, code, re.DOTALL) is not None
@@ -102,7 +102,7 @@ def revised(lesson: Lesson) -> list[str]:
 
 
 def gates(lesson: Lesson) -> list[str]:
-    """What is asked has a field."""
+    """A question that is asked has a field for its answer."""
     return [
         f"cell {cell.id} says {text!r}; ask it with lesson.change(...)"
         for cell in lesson.of("markdown")
@@ -181,7 +181,12 @@ def onward(lesson: Lesson) -> list[str]:
 def codes(lesson: Lesson) -> list[str]:
     """The id of a claim is a footnote, once, and is told again under what is left out."""
     prose = [cell.source for cell in lesson.of("markdown")]
-    notes = [each for text in prose for note in FOOTNOTE.findall(text) for each in note.split(", ")]
+    notes = [
+        claim_id
+        for text in prose
+        for note in FOOTNOTE.findall(text)
+        for claim_id in note.split(", ")
+    ]
     breaks = [
         f"the footnote {n} stands {notes.count(n)} times" for n in set(notes) if notes.count(n) > 1
     ]
@@ -193,7 +198,7 @@ def codes(lesson: Lesson) -> list[str]:
         ]
     ends = [part.prose.strip() for part in sections(lesson) if LIMITS.match(part.heading)]
     told = [match[1].split(", ") for text in ends if (match := SOURCES.search(text))]
-    if sorted(set(notes)) != sorted(each for line in told for each in line):
+    if sorted(set(notes)) != sorted(claim_id for line in told for claim_id in line):
         due = ", ".join(sorted(set(notes)))
         breaks.append(f"'What this ... leaves out' does not end with 'Sources: {due}.'")
     return breaks

@@ -1,4 +1,4 @@
-"""What the expressions on an instructor page may use: figures of plans, of cards, of claims."""
+"""Functions for the expressions on an instructor page: figures of plans, of cards, of claims."""
 
 import itertools
 import math
@@ -84,7 +84,7 @@ def kept(network, batch, *kinds):
 
 
 def counted(network, batch):
-    """What the text of A5 counts: outputs of convolutions and sums, in bytes."""
+    """Bytes counted by the text of A5: outputs of convolutions and sums."""
     return 4 * batch * counting.find("conv-sums").values(zoo.build(network))
 
 
@@ -103,7 +103,7 @@ def cause(name, mistake):
 
 
 def close(name, guess):
-    """Whether a card takes a guess as right, and calls it close."""
+    """True if a card takes a guess as right, and calls it close."""
     topic, truth = topics()[name], revealed(name)
     read = topic.read(guess)
     assert isinstance(read, Guess)

@@ -85,7 +85,7 @@ class Page:
 
 
 def outputs(cell: dict[str, Any]) -> Iterator[Seen]:
-    """What a cell shows, and what that says to a screen reader or a script."""
+    """Texts of a cell's outputs, also those for a screen reader or a script."""
     if shown := re.sub(r"[ \t]+", " ", truths.text_of({**cell, "source": ""})).strip():
         yield Seen(cell["id"], "output", shown)
 
@@ -98,13 +98,13 @@ def pages(lesson: Lesson) -> Iterator[Page]:
         topic = lesson.topics.get(asked(cell))
         if topic is None:
             continue
-        above = [*learners[:index], *(each for each in reveals if place(each) < place(cell))]
+        above = [*learners[:index], *(other for other in reveals if place(other) < place(cell))]
         below = list(until_next(learners[index + 1 :]))
         yield Page(topic, sorted(above, key=place), cell, below)
 
 
 def place(cell: dict[str, Any]) -> int:
-    """Where it stands in the source."""
+    """Position of a cell in the source."""
     return int(cell["id"].rpartition("-")[2])
 
 
@@ -135,14 +135,14 @@ def is_reveal(cell: dict[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class Secrets:
-    """What must not be seen while a card is open."""
+    """Values, phrases and settings that must not be seen while a card is open."""
 
     topic: Question
     values: tuple[tuple[str, Fraction], ...]
     named: frozenset[tuple[Fraction, str]]
 
     def found(self, text: str) -> Iterator[tuple[str, str]]:
-        """What of a text gives the card away, and what that is."""
+        """Parts of a text that give the card away, each with its meaning."""
         yield from self.phrases(text)
         for numeral in numerals.find(text):
             if (numeral.value, numeral.unit) in self.named:
@@ -156,7 +156,7 @@ class Secrets:
                 yield from ((word, what) for word in spelled(value) if holds(text, word))
 
     def phrases(self, text: str) -> Iterator[tuple[str, str]]:
-        """What the card itself lists."""
+        """Phrases of a text that the card lists as giving its answer away."""
         yield from ((phrase, "its 'gives'") for phrase in self.topic.gives if holds(text, phrase))
 
     def shown(self, view: Shown) -> Iterator[dict[str, Any]]:
@@ -178,13 +178,13 @@ def secrets(topic: Question) -> Secrets:
     values += [
         ("a figure of its reveal", figure.value)
         for figure in truth.figures
-        if figure.value and not any(tells(each, figure.value, topic.kind) for each in told)
+        if figure.value and not any(tells(known, figure.value, topic.kind) for known in told)
     ]
     return Secrets(topic, tuple((what, value) for what, value in values if value), named)
 
 
 def tells(numeral: Numeral, value: Fraction, kind: AnswerKind) -> bool:
-    """Whether a numeral is a value: to 2 digits or more, or exactly, with its unit."""
+    """True if a numeral is a value: to 2 digits or more, or exactly, with its unit."""
     unit = numeral.unit
     if kind is AnswerKind.TIMES:
         if unit == "%":
@@ -200,13 +200,13 @@ def tells(numeral: Numeral, value: Fraction, kind: AnswerKind) -> bool:
 
 
 def close(numeral: Numeral, value: Fraction) -> bool:
-    """Whether it is the value, to the digits that are written and at least 2, or exactly."""
+    """True if a number is the value, to the digits that are written and at least 2, or exactly."""
     near = abs(numeral.value - value) <= numeral.half
     return numeral.value == value or (near and digits(numeral) > 1)
 
 
 def digits(numeral: Numeral) -> int:
-    """How many of its digits say something: 500 has one, 1.50 has three."""
+    """Number of significant digits of a numeral: 500 has one, 1.50 has three."""
     match = re.search(r"[\d.,]*\d", numeral.text)
     text = match[0].replace(",", "") if match else ""
     return len(text.replace(".", "").lstrip("0") if "." in text else text.rstrip("0"))
@@ -222,7 +222,7 @@ def spelled(value: Fraction) -> list[str]:
 
 
 def holds(text: str, phrase: str) -> bool:
-    """Whether a phrase stands in a text: whole words, in any case, a formula however spaced."""
+    """True if a phrase stands in a text: whole words, in any case, a formula with any spaces."""
     text, phrase = shaped(text), shaped(phrase)
     first = r"(?<!\w)" if phrase[:1].isalnum() else ""
     last = r"(?!\w)" if phrase[-1:].isalnum() else ""
@@ -287,7 +287,7 @@ def printed(topic: Question) -> list[str]:
 
 
 def view_leaks(lesson: Lesson, shown: list[Shown]) -> list[str]:
-    """Where a live view opens with the answer, or offers it at a press of a button."""
+    """Live views that open with the answer, or offer it at a press of a button."""
     breaks = []
     for page in pages(lesson):
         secret, here = secrets(page.topic), {cell["id"] for cell in page.cells()}

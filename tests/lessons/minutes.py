@@ -1,4 +1,4 @@
-"""How long a lesson takes somebody alone: estimated, not watched.
+"""Minutes that a lesson takes somebody alone: estimated, not observed.
 
 python -m tests.lessons.minutes        # a table: words, cards, views, minutes of each lesson
 """
@@ -40,7 +40,7 @@ QUIET = re.compile(r"\blesson\.(?:exercise|predict|recall|change)\(|\.(?:check|s
 
 @dataclass(frozen=True)
 class Estimate:
-    """What of a lesson takes time."""
+    """Parts of a lesson that take time."""
 
     prose: int
     told: int

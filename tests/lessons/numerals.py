@@ -1,4 +1,4 @@
-"""Numerals in prose, in code and in outputs: what each says, and whether it is so."""
+"""Numerals in prose, in code and in outputs: their values, and whether they are right."""
 
 import ast
 import re
@@ -53,7 +53,7 @@ NAMES = {
 
 
 class Numeral(NamedTuple):
-    """What a numeral says: its value lies within `half` of what it stands for."""
+    """A numeral and its value, which lies within `half` of the number it stands for."""
 
     text: str
     value: Fraction
@@ -63,17 +63,17 @@ class Numeral(NamedTuple):
 
     @property
     def key(self) -> tuple[Fraction, str]:
-        """By this it is the same number elsewhere."""
+        """Key by which the same number is recognised elsewhere."""
         return self.value, self.unit if self.unit in SCALES and self.unit != "B" else ""
 
     @property
     def counts(self) -> bool:
-        """Whether it has to be computed or checked."""
+        """True if the numeral has to be computed or checked."""
         whole = self.value.denominator == 1 and "." not in self.text
         return bool(self.unit) or self.exponent or not whole or self.value > SMALL
 
     def fits(self, value: Any) -> bool:
-        """Whether a value is this, to the printed digits, in its unit or not yet in it."""
+        """True if a value is this number, to the printed digits, in its unit or not yet in it."""
         scales = (Fraction(1), Fraction(SCALES.get(self.unit, 1)))
         return any(
             abs(self.value * scale - Fraction(value)) <= self.half * scale for scale in scales
@@ -81,7 +81,7 @@ class Numeral(NamedTuple):
 
 
 def prose(markdown: str) -> str:
-    """What of a markdown cell is checked."""
+    """Part of a markdown cell that is checked."""
     return NOT_CHECKED.sub(" ", markdown)
 
 
@@ -92,7 +92,7 @@ def find(text: str) -> list[Numeral]:
 
 
 def keys(text: str) -> set[tuple[Fraction, str]]:
-    """What a text is evidence for: each numeral, with and without its unit."""
+    """Numbers for which a text is evidence: each numeral, with and without its unit."""
     numbers = find(text)
     return {numeral.key for numeral in numbers} | {(numeral.value, "") for numeral in numbers}
 
@@ -123,7 +123,7 @@ def table(source: str) -> dict[str, str]:
 
 
 def faults(given: dict[str, str]) -> list[str]:
-    """What is wrong in a numbers cell."""
+    """Faults of a numbers cell."""
     breaks = []
     for text, expression in given.items():
         numbers = find(text)

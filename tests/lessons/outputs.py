@@ -50,7 +50,7 @@ def notes(lesson: Lesson) -> list[str]:
     for cell, solved in ((cell, solved) for book, solved in books for cell in book["cells"]):
         tags, outputs = cell["metadata"].get("tags", []), cell.get("outputs", [])
         if solved:
-            outputs = [each for each in outputs if not recordings.is_recorded(each)]
+            outputs = [item for item in outputs if not recordings.is_recorded(item)]
         texts = [stored.text_of_output(output).strip() for output in outputs]
         others = [text for text in texts if not told(text, solved)]
         rest, bare = "\n".join(others), len(others) == len(texts)
@@ -63,7 +63,7 @@ def notes(lesson: Lesson) -> list[str]:
 
 
 def told(text: str, solved: bool) -> bool:
-    """Whether it is the note; in a solution it may say when the picture below was recorded."""
+    """True for the note; in a solution it may say when the picture below was recorded."""
     note, _, more = text.partition("\n")
     return note == stored.NOTE.strip() and (not more or (solved and more.startswith("Recorded on")))
 

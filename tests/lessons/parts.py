@@ -65,7 +65,7 @@ def read(source: Path) -> Lesson:
 
 
 def sections(lesson: Lesson) -> list[Section]:
-    """What stands under each `## ` heading."""
+    """Text under each `## ` heading."""
     parts = [Section("")]
     for cell in lesson.cells:
         if build.NUMBERS in cell.metadata.tags:

@@ -45,7 +45,7 @@ QUOTED = re.compile(r"`(\w+)`")
 
 
 def parts(page):
-    """What stands under each heading."""
+    """Text under each heading."""
     pieces = re.split(r"^## (.+)\n", NUMBERS.sub("", page), flags=re.MULTILINE)
     return dict(zip(pieces[1::2], pieces[2::2], strict=True))
 
@@ -133,7 +133,7 @@ def minutes(number, page):
 
 
 def adds_up(whole, text):
-    """Whether each line begins where the one before ended, from 0 to the end."""
+    """True if each line begins where the one before ended, from 0 to the end."""
     times = [tuple(map(int, re.findall(r"\d+", row[0]))) for row in rows(text)]
     begins, ends = [time[0] for time in times], [time[-1] for time in times]
     rises = all(begin < end for begin, end in zip(begins, ends, strict=True))
@@ -172,7 +172,7 @@ def guesses(number, page):
 
 
 def verdict(name, guess):
-    """Whether a guess is right, and the cause that the card names, or nothing."""
+    """Verdict on a guess: whether it is right, and the cause that the card names, or nothing."""
     topic, truth = topics()[name], revealed(name)
     try:
         read = topic.read(guess)
@@ -191,7 +191,7 @@ def named(text):
 
 
 def slips(number, page):
-    """What an exercise says to each result is what the page says."""
+    """Answers of an exercise to results of learners, which must be those on the page."""
     breaks = []
     for name, _, lines in asked_of(page):
         if name not in tasks():
@@ -203,8 +203,8 @@ def slips(number, page):
                 breaks.append(f"{name} has no slip {slip}")
             if result.startswith("`"):
                 code = f"lambda {', '.join(task.parameters)}: {result.strip('`')}"
-                found = exercise_check.check(task, eval(code), seed=1).slip
-                breaks += [] if found == slip else [f"{name} names {found!r} for {result}"]
+                slip_name = exercise_check.check(task, eval(code), seed=1).slip
+                breaks += [] if slip_name == slip else [f"{name} names {slip_name!r} for {result}"]
     return breaks
 
 
@@ -275,7 +275,7 @@ def key(numeral):
 
 
 def keys(text):
-    """What a text is evidence for: each numeral, with and without its unit."""
+    """Numbers for which a text is evidence: each numeral, with and without its unit."""
     numbers = numerals.find(text)
     return {key(numeral) for numeral in numbers} | {(numeral.value, "") for numeral in numbers}
 

@@ -116,8 +116,8 @@ def test_a_name_in_code_is_read_by_its_words(lesson):
 def test_a_slider_that_ends_at_the_answer_is_found(lesson, stops, leaks):
     topics = TOPICS | {"07.copies": replace(TOPICS["07.copies"], stops=stops)}
     end = "9" if "9" in stops else stops[-1]
-    found = [f"07.copies: its slider ends at {end}, its answer"]
-    assert lock.locked(lesson(topics=topics)) == found * leaks
+    expected = [f"07.copies: its slider ends at {end}, its answer"]
+    assert lock.locked(lesson(topics=topics)) == expected * leaks
 
 
 def test_a_change_that_asks_for_an_amount_is_found(lesson):
@@ -235,7 +235,7 @@ def stored(folder):
 def kinds(view=View):
     """Every live view; each is loaded where it is asked for."""
     assert all(hasattr(views, name) for name in views.__all__)
-    return [view, *(each for kind in view.__subclasses__() for each in kinds(kind))]
+    return [view, *(subclass for kind in view.__subclasses__() for subclass in kinds(kind))]
 
 
 @every_row("name", [name for name, topic in topics().items() if topic.shows])

@@ -249,7 +249,7 @@ KEPT = {
 
 
 def braces(text):
-    """What a text names, with how it is to be written."""
+    """Values that a text names, with their formats."""
     return sorted(
         f"{{{name}{'!' + kind if kind else ''}{':' + form if form else ''}}}"
         for _, name, form, kind in Formatter().parse(text)
@@ -258,7 +258,7 @@ def braces(text):
 
 
 def lost(english, other):
-    """What a translation has not kept of its English text, in words."""
+    """Parts of an English text that a translation has not kept, in words."""
     faults = [name for name, pattern in KEPT.items() if not same(pattern, english, other)]
     if "{" in english and braces(english) != braces(other):
         faults.append("values")
@@ -270,7 +270,7 @@ def lost(english, other):
 
 
 def loud(text):
-    """How many parts of a text are bold: a full stop inside of `**` can undo that in Chinese."""
+    """Number of bold parts of a text: a full stop inside of `**` can undo that in Chinese."""
     (inline,) = MarkdownIt("commonmark").parseInline(text)
     return [child.type for child in inline.children or ()].count("strong_open")
 
@@ -302,8 +302,8 @@ def test_a_translation_that_loses_something_is_seen(other, gone):
 
 
 def translator(catalog):
-    """Who translated a file last, a machine or somebody with an address; empty where it does not
-    say so: Babel puts its own example there."""
+    """Name of the last translator of a file, a machine or somebody with an address; empty where it
+    does not say so: Babel puts its own example there."""
     named = re.fullmatch(r"[^<>]+ <[^<>@\s]+@[^<>@\s]+\.[^<>@\s]+>", catalog.last_translator)
     known = named or catalog.last_translator == messages.MACHINE
     return catalog.last_translator if known else ""
@@ -344,16 +344,16 @@ ENGLISH = re.compile(rf"\b{WORD}(?:[,.:;]? {WORD}){{3,}}")
 def left(notebook, known):
     """English sentences of a notebook that stand neither in its code nor among these texts."""
     cells = notebook["cells"]
-    code = flat("".join("".join(each["source"]) for each in cells if each["cell_type"] == "code"))
+    code = flat("".join("".join(part["source"]) for part in cells if part["cell_type"] == "code"))
     shown = []
     for cell in cells:
         if cell["cell_type"] == "markdown":
             shown.append(re.sub(r"`[^`]*`|\]\([^)]*\)", "", "".join(cell["source"])))
         else:
             shown += map(stored.text_of_output, cell["outputs"])
-    sentences = [flat(each) for text in shown for line in text.splitlines()
-             for each in ENGLISH.findall(re.sub(r"\S*[_(=]\S*| {2,}", " | ", line))]  # fmt: skip
-    return [each for each in sentences if each not in code and each not in known]
+    sentences = [flat(part) for text in shown for line in text.splitlines()
+             for part in ENGLISH.findall(re.sub(r"\S*[_(=]\S*| {2,}", " | ", line))]  # fmt: skip
+    return [part for part in sentences if part not in code and part not in known]
 
 
 def flat(text):

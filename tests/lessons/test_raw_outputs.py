@@ -1,4 +1,4 @@
-"""What solved notebooks and appendices show is written for people."""
+"""Outputs of solved notebooks and appendices are written for people."""
 
 import json
 from pathlib import Path

@@ -46,8 +46,8 @@ def unsaid(source):
         words = f"Recorded on {machine.date} with `{command}`"
         breaks += [f"{name} does not say {words!r}"] * (words not in picture.text)
         shown = stored.text_of_output({"data": {stored.SVG: picture.svg}})
-        for each in ("Recorded on", machine.date, machine.processor, command):
-            breaks += [f"the picture {name} does not say {each!r}"] * (each not in shown)
+        for required in ("Recorded on", machine.date, machine.processor, command):
+            breaks += [f"the picture {name} does not say {required!r}"] * (required not in shown)
         here = re.search("measured here", picture.text + picture.svg, re.IGNORECASE)
         breaks += [f"{name} says {here[0]!r}"] if here else []
     return breaks
@@ -73,7 +73,7 @@ def elsewhere(source):
     breaks += [f"{name} is shown and not recorded" for name in shown.keys() - kept.keys()]
     if source.parent.name == build.APPENDIX:
         return breaks
-    outputs = [each for cell in cells(*learners) for each in cell.get("outputs", [])]
+    outputs = [item for cell in cells(*learners) for item in cell.get("outputs", [])]
     return breaks + ["learners are shown a picture"] * any(map(recordings.is_recorded, outputs))
 
 

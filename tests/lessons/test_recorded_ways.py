@@ -1,4 +1,4 @@
-"""What lesson 03 and its appendix on workspace say of recorded curves holds of the figures."""
+"""Statements of lesson 03 and its appendix on recorded curves hold of the figures."""
 
 from lessons import build, recordings
 from tests.rows import every_row

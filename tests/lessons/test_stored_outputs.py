@@ -1,4 +1,5 @@
-"""What the notebooks store: every digit is compared as all cells run, no answer is given away."""
+"""Stored outputs of notebooks: every digit is compared as all cells run, no answer
+is given away."""
 
 import json
 import re
@@ -53,8 +54,8 @@ CHANGED = {"shown": ("4,096", "4,097"), "printed": ("1,010", "1,011"), "drawn": 
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory):
-    """Where nbval fails, called as CI calls it: in a notebook as it was built, in others with one
-    digit changed, in one that takes too much memory."""
+    """Places where nbval fails, called as CI calls it: in a notebook as it was built, in others
+    with one digit changed, in one that takes too much memory."""
     folder = tmp_path_factory.mktemp("digits")
     (folder / "lessons/source").mkdir(parents=True)
     (folder / "lessons/source/01_digits.py").write_text(SOURCE, encoding="utf-8")

@@ -14,7 +14,7 @@ DRAWN = re.compile(rf'<img[^>]* src="data:{re.escape(SVG)};base64,([^"]+)"')
 
 
 def page(path):
-    """What a browser shows that runs no script."""
+    """Page that a browser shows without running scripts."""
     html, _ = HTMLExporter(template_name="lab").from_filename(str(path))
     return SCRIPT.sub("", html)
 

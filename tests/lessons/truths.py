@@ -1,4 +1,4 @@
-"""What a card asks, in every form in which a notebook could give it away."""
+"""Answers of cards, in every form in which a notebook could give them away."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,8 @@ TOLD = re.compile(r"""\b(?:aria-label|alt|title|data-[\w-]+)=(?:"([^"]*)"|'([^']
 
 
 def found(notebook: dict[str, Any], secrets: Mapping[str, Iterable[str]]) -> list[str]:
-    """Where a notebook holds a form of the truth of a question, in its cells or their outputs."""
+    """Places where a notebook holds a form of the truth of a question, in its cells or their
+    outputs."""
     texts = {cell["id"]: text_of(cell) for cell in notebook["cells"]}
     return [
         f"cell {id} holds the truth of {name!r}: {form}"
@@ -29,12 +30,13 @@ def found(notebook: dict[str, Any], secrets: Mapping[str, Iterable[str]]) -> lis
 
 
 def holds(text: str, form: str) -> bool:
-    """Whether a number stands in a text, and not as a part of another one."""
+    """True if a number stands in a text, and not as a part of another one."""
     return re.search(rf"(?<![\w.,]){re.escape(form)}(?!\w|[.,]\d)", text) is not None
 
 
 def forms(topic: Question) -> list[str]:
-    """How its truth and the figures beside it may be written, but for what the question names."""
+    """Forms in which its truth and the figures beside it may be written, but for those of the
+    question."""
     truth = topic.truth(topic.first)
     asked = sentences.question(Attempt(topic, topic.first))
     value = set() if isinstance(truth.value, str) else written(truth.value, topic.kind)
@@ -57,7 +59,7 @@ def written(value: Fraction, kind: AnswerKind) -> set[str]:
 
 
 def text_of(cell: dict[str, Any]) -> str:
-    """What a cell says and shows, and what its pictures say to a screen reader or a script."""
+    """Text of a cell and its outputs, also of pictures for a screen reader or a script."""
     parts = ["".join(cell["source"])]
     for output in cell.get("outputs", []):
         parts.append(stored.text_of_output(output))
@@ -67,7 +69,7 @@ def text_of(cell: dict[str, Any]) -> str:
 
 
 def not_asking(text: str, topic: Question) -> list[str]:
-    """What is wrong with the stored output of a card: no question, or a reveal."""
+    """Faults of the stored output of a card: no question, or a reveal."""
     name = topic.name.partition(".")[2]
     wanted = sentences.question(Attempt(topic, topic.first))
     shown = [strings.get("card.again", name=name), strings.get("card.right")]

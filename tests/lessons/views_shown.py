@@ -28,7 +28,7 @@ from tests.lessons.lock import Shown, plain
 
 
 def run(notebook: Path) -> list[str]:
-    """What its live views show, cell by cell, as JSON; a cell that fails ends it."""
+    """Live views of a notebook, cell by cell, as JSON; a cell that fails ends it."""
     from IPython.core.interactiveshell import InteractiveShell
 
     shell: Any = InteractiveShell.instance()
@@ -43,8 +43,8 @@ def run(notebook: Path) -> list[str]:
 
 
 def listen(shell: Any) -> list[Shown]:
-    """What live views show from now on; for the id of a cell stands its source, which is all that
-    a kernel knows of it."""
+    """Live views that are shown from now on; the id of a cell is its source, which is all that a
+    kernel knows of it."""
     from memlab.views import View
 
     shown_views: list[Shown] = []
@@ -70,7 +70,7 @@ def code_of(notebook: Path) -> dict[str, str]:
 
 
 def named(fields: Iterable[Iterable[Any]], cells: Mapping[str, str]) -> list[Shown]:
-    """What was shown, each once, with the ids of its cells."""
+    """Shown views, each once, with the ids of their cells."""
     shown = [Shown(*view) for view in fields]
     once = {json.dumps(view): view for view in shown}
     return [view._replace(cell=cells[view.cell]) for view in once.values()]
@@ -84,7 +84,11 @@ def states(cell: str, view: Any) -> Iterator[Shown]:
     if view.previous is not None:
         yield Shown(cell, f"{name} before its last change", settings(view, view.previous), "")
     held = view.state, view.previous, view.earlier, view._origin, view._news
-    offered = {each.name: each.label for each in view.controls() if each.kind == "button"}
+    offered = {
+        offered_control.name: offered_control.label
+        for offered_control in view.controls()
+        if offered_control.kind == "button"
+    }
     for button in offered.keys() & view.presets.keys():
         view.on_event(button, None, False)
         how = f"the button {offered[button]!r} of {name}"
@@ -100,7 +104,8 @@ def states(cell: str, view: Any) -> Iterator[Shown]:
 
 
 def values(control: Any) -> list[Any]:
-    """What a control can be set to, of a slider its ends; nothing where anything can be typed."""
+    """Values that a control can be set to, of a slider its ends; none where
+    anything can be typed."""
     if control.kind == "range":
         return [control.least, control.most]
     if control.kind == "checkbox":
@@ -131,7 +136,7 @@ def settings(view: Any, state: Any) -> dict[str, Any]:
 
 
 def words(view: Any) -> str:
-    """What a view says: its picture in words, its controls, the lines around it."""
+    """Words of a view: its picture in words, its controls, the lines around it."""
     drawn = view.draw(stored=False)
     output = {"data": {"image/svg+xml": drawn.svg}}
     parts = [truths.text_of({"source": "", "outputs": [output]}), drawn.status]

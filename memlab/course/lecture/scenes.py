@@ -120,7 +120,7 @@ def _window() -> LectureScene:
     """Scene in which one window becomes one column, three times; then all of them."""
     small = lower(3)
     count, columns, same = len(small.copies), small.places**2, slides.shared(small, *SHOWN[:2])
-    drawn = [_lens(small, step, same) for step in range(len(SHOWN))]
+    drawn = [_window_slide(small, step, same) for step in range(len(SHOWN))]
     last = LectureSlide()
     last.title("window.found", windows=columns)
     last.input()
@@ -137,7 +137,7 @@ def _window() -> LectureScene:
     return LectureScene("window", [*drawn, last], twins, text_of("window.notes", shared=same))
 
 
-def _lens(small: SmallPicture, step: int, same: int) -> LectureSlide:
+def _window_slide(small: SmallPicture, step: int, same: int) -> LectureSlide:
     """Slide of a window, enlarged three times between the input and its column of the matrix."""
     slide, count, big = LectureSlide(), len(small.copies), 3 * 3 * CELL
     pin = small.pin("place", SHOWN[step])
@@ -435,7 +435,7 @@ def _size() -> LectureScene:
     fits, k2 = slides.fits(slides.layer()), slides.kernel() ** 2
     copy_bytes, drawn, twins = slides.lowered(slides.layer()), [], []
     for step, batch in enumerate(slides.BATCHES):
-        drawn.append(_stop(batch, slides.BATCHES[max(step - 1, 0)], fits))
+        drawn.append(_batch_slide(batch, slides.BATCHES[max(step - 1, 0)], fits))
         layer = lowering(batch=batch)
         key = "size.twin_over" if layer.total > slides.CARD.memory.value else "size.twin"
         twins.append(text_of(key, batch=batch, input=units.exact(layer.source), fits=fits,
@@ -448,11 +448,11 @@ def _size() -> LectureScene:
     return LectureScene("size", drawn, twins, notes, stops=stops)
 
 
-def _x(nbytes: float) -> float:
+def _x_of_bytes(nbytes: float) -> float:
     return LEFT + nbytes / slides.lowered(slides.layer()) * (RIGHT - LEFT)
 
 
-def _stop(batch: int, before: int, fits: int) -> LectureSlide:
+def _batch_slide(batch: int, before: int, fits: int) -> LectureSlide:
     slide, layer, room = LectureSlide(), lowering(batch=batch), slides.CARD.memory.value
     over, side = layer.total > room, U * (batch / slides.BATCH) ** 0.5
     slide.title("size.over" if over else "size.title", batch=batch)
@@ -463,7 +463,7 @@ def _stop(batch: int, before: int, fits: int) -> LectureSlide:
     bar = Chart(Scale(0, copy_bytes), Scale(1, 0), [copies], FOOT - HEAD, left=0, right=0)
     with slide.group(class_="grows", style=f"--from:{before / batch:g}"):
         bar.draw(slide, LEFT, HEAD, RIGHT - LEFT)
-    slide.rect(Box(LEFT - 3, HEAD - 3, _x(room) + 3, FOOT + 3), class_="card")
+    slide.rect(Box(LEFT - 3, HEAD - 3, _x_of_bytes(room) + 3, FOOT + 3), class_="card")
     year = slides.CARD.title.rpartition(", ")[2]
     slide.write(LEFT, 316, "size.card", 32, card=slides.CARD.name, year=year)
     if over:
@@ -479,7 +479,7 @@ def _stop(batch: int, before: int, fits: int) -> LectureSlide:
 def _marks(slide: LectureSlide, screens: int) -> None:
     """Mark the bytes of each answer with its votes; the last answer lies off the page."""
     for answer, size in zip(ANSWERS[:-1], slides.answers(), strict=False):
-        x = _x(size)
+        x = _x_of_bytes(size)
         slide.path(f"M{x:.1f} 474l-14 24h28z", class_="guess")
         anchor = "end" if x + 60 > RIGHT else "middle"
         slide.add("text", "", x=x, y=534, class_="s30 b", text_anchor=anchor, data_mark=answer)

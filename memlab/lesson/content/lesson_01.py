@@ -27,7 +27,7 @@ from memlab.lesson.content.shared_truths import (
     step_of,
 )
 from memlab.lesson.exercise_task import Arguments, Slip, task
-from memlab.lesson.misconceptions import Mistake, alike
+from memlab.lesson.misconceptions import Mistake, confusable_pairs
 from memlab.networks import zoo
 from memlab.networks.builder import Handle, network
 from memlab.networks.graph import Network
@@ -143,7 +143,7 @@ def _draw_depth(chance: Random) -> Numbers:
     while True:
         numbers = {"depth": chance.choice((2, 3, 5, 6, 8)), "batch": chance.choice((2, 3, 4))}
         due = [plan(step).peak(numbers["batch"]) for step in _pair(numbers["depth"])]
-        if not alike(Fraction(*due), _prediction_causes(numbers, due)):
+        if not confusable_pairs(Fraction(*due), _prediction_causes(numbers, due)):
             return numbers
 
 
@@ -185,7 +185,7 @@ def _prediction_causes(n: Numbers, due: list[int]) -> tuple[Mistake, ...]:
         Mistake("half", Fraction(2)),
     ]
     ratio = Fraction(due[0], due[1])
-    return tuple(cause for cause in mistakes if not alike(ratio, [cause]))
+    return tuple(cause for cause in mistakes if not confusable_pairs(ratio, [cause]))
 
 
 # -- exercises ----------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from memlab.lesson.content.shared_truths import (
 )
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.material.quantities import feature_map
-from memlab.lesson.misconceptions import Mistake, distinct
+from memlab.lesson.misconceptions import Mistake, distinct_causes
 from memlab.networks import counting, zoo
 from memlab.networks.builder import network
 from memlab.networks.counting import COPIES, bound_parts, find
@@ -130,7 +130,7 @@ def output(n: Numbers) -> Truth:
     step, node = step_of(net, "sgd"), net.by_name["conv"]
     due = waiting(plan(step), names, batch)
     told = [c for c in feature_map(node, batch).causes if c.name in ("bits", "values", "batch")]
-    causes = distinct(due, [*told, Mistake("both_wait", Fraction(2 * due))])
+    causes = distinct_causes(due, [*told, Mistake("both_wait", Fraction(2 * due))])
     shape = "·".join(map(str, (batch, *node.shape)))
     figures = beside(due, lambda: waiting(_measured(step, batch), names, batch))
     return Truth(Fraction(due), figures, tuple(causes), {"shape": shape, "nbytes": f"{due:,}"})
@@ -196,7 +196,7 @@ def half(n: Numbers) -> Truth:
         "floor": at(floors[0]),
         "arrays": at(OPTIMIZERS[n["optimizer"]].arrays * FP32 * net.parameters),
     }  # fmt: skip
-    return Truth(ratio, (planned(ratio),), tuple(distinct(ratio, causes)), seen)
+    return Truth(ratio, (planned(ratio),), tuple(distinct_causes(ratio, causes)), seen)
 
 
 _SECRETS = {

@@ -32,7 +32,7 @@ from memlab.lesson.content.shared_truths import (
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.material.allocation import measure
 from memlab.lesson.material.quantities import lowered
-from memlab.lesson.misconceptions import Mistake, alike, distinct
+from memlab.lesson.misconceptions import Mistake, confusable_pairs, distinct_causes
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.step.step import Step
@@ -144,7 +144,7 @@ def factor(n: Numbers) -> Truth:
     due = workspace(ledger, "conv", batch)
     ratio = Fraction(due, input_bytes(node, batch))
     figures = beside(ratio, lambda: Fraction(written(node), input_bytes(node)))
-    causes = tuple(distinct(ratio, _window_causes(node)))
+    causes = tuple(distinct_causes(ratio, _window_causes(node)))
     rows, columns = node.shape[1:]
     return Truth(ratio, figures, causes, {"copies": n["k"] ** 2, "rows": rows,
                  "columns": columns, "nbytes": at(due)})  # fmt: skip
@@ -185,8 +185,8 @@ def pointwise(n: Numbers) -> Truth:
     net = with_window(n)
     node = net.by_name["conv"]
     copied = workspace(plan(forward_by("im2col-batch", net)), "conv", n["batch"])
-    alike = lowered(node, n["batch"]).nbytes == input_bytes(node, n["batch"])
-    return Truth("input" if alike and not copied else "freed" if copied else "nothing")
+    confusable_pairs = lowered(node, n["batch"]).nbytes == input_bytes(node, n["batch"])
+    return Truth("input" if confusable_pairs and not copied else "freed" if copied else "nothing")
 
 
 # -- a whole network ----------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def _network_causes(nodes: list[Node], fraction: Fraction) -> list[Mistake]:
     return [
         Mistake("all_3x3", Fraction(9)),
         Mistake("left_out", fraction, {"count": len(nodes)}),
-        *([Mistake("alike_or_strides", (mean + whole) / 2)] if alike(0, two) else two),
+        *([Mistake("alike_or_strides", (mean + whole) / 2)] if confusable_pairs(0, two) else two),
         Mistake("not_lowered", Fraction(1)),
     ]
 
@@ -245,7 +245,7 @@ def whole(n: Numbers) -> Truth:
     sources = [input_bytes(node, batch) for node in nodes]
     matrices = sum(copy or source for copy, source in zip(copies, sources, strict=True))
     ratio = Fraction(matrices, sum(sources))
-    causes = distinct(ratio, _network_causes(nodes, Fraction(sum(copies), sum(sources))))
+    causes = distinct_causes(ratio, _network_causes(nodes, Fraction(sum(copies), sum(sources))))
     told = {
         "inputs": at(sum(sources)), "matrices": at(matrices),
         "none": copies.count(0), "made": at(sum(copies)),

@@ -23,7 +23,7 @@ from memlab.lesson.card_question import AnswerKind, Numbers, Purpose, Truth, top
 from memlab.lesson.content.lesson_02 import FP32
 from memlab.lesson.content.shared_truths import known, measured, planned
 from memlab.lesson.exercise_task import Arguments, Slip, task
-from memlab.lesson.misconceptions import Mistake, distinct
+from memlab.lesson.misconceptions import Mistake, distinct_causes
 from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.pictures.warp_memory import SECTOR, WARP, Warps, moved
@@ -53,7 +53,7 @@ def copies(n: Numbers) -> Truth:
         Mistake("one_k", Fraction(n["k"]), {"k": n["k"]}),
         Mistake("not_lowered", Fraction(1)),
     ]
-    return Truth(ratio, (measured(ratio),), tuple(distinct(ratio, causes)))
+    return Truth(ratio, (measured(ratio),), tuple(distinct_causes(ratio, causes)))
 
 
 topic("04.strips", AnswerKind.CHOICE, {}, None, part=Purpose.RECALL, options=("fewer", "same",
@@ -97,7 +97,7 @@ def warp(n: Numbers) -> Truth:
         "full": along // SECTOR, "sector": SECTOR, "loads": warps.column.load.moved,
         "row": warps.row.load.moved,
     }  # fmt: skip
-    return Truth(ratio, (planned(ratio),), tuple(distinct(ratio, causes)), told)
+    return Truth(ratio, (planned(ratio),), tuple(distinct_causes(ratio, causes)), told)
 
 
 @topic("04.stride", AnswerKind.CHOICE, {"stride": 2}, None, part=Purpose.CHANGE,
@@ -136,7 +136,7 @@ def tile(n: Numbers) -> Truth:
         Mistake("no_sharing", Fraction(1)),
     ]
     told = {"alone": alone, "together": together}
-    return Truth(ratio, (planned(ratio),), tuple(distinct(ratio, causes)), told)
+    return Truth(ratio, (planned(ratio),), tuple(distinct_causes(ratio, causes)), told)
 
 
 # -- the copy that is not made ------------------------------------------------------------------

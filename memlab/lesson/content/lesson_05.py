@@ -28,7 +28,7 @@ from memlab.lesson.content.shared_truths import (
     step_of,
 )
 from memlab.lesson.exercise_task import Arguments, Slip, task
-from memlab.lesson.misconceptions import Mistake, distinct
+from memlab.lesson.misconceptions import Mistake, distinct_causes
 from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
@@ -70,7 +70,7 @@ def quarter(n: Numbers) -> Truth:
         Mistake("one_k", Fraction(n["k"], n["stride"] ** 2), {"k": n["k"]}),
         Mistake("stride_once", Fraction(n["k"] ** 2, n["stride"]), {"squared": n["stride"] ** 2}),
     ]
-    return Truth(ratio, (measured(ratio),), tuple(distinct(ratio, causes)))
+    return Truth(ratio, (measured(ratio),), tuple(distinct_causes(ratio, causes)))
 
 
 # -- the columns of a sample --------------------------------------------------------------------
@@ -117,7 +117,7 @@ def columns(n: Numbers) -> Truth:
     output, and written (A6)."""
     least = min(convolutions(n["network"]), key=places)
     due = places(least)
-    causes = distinct(due, _columns_causes(n["network"], least))
+    causes = distinct_causes(due, _columns_causes(n["network"], least))
     _, rows, wide = least.shape
     told = {"rows": rows, "wide": wide, "count": due}
     figures = beside(due, lambda: _columns_written(least))
@@ -243,7 +243,7 @@ def _ratio(n: Numbers) -> Truth:
         "before": three_digits(weights + one), "after": three_digits(weights + many),
         "operations": 2 * batch, "places": f"{n.get('size', 1) ** 2:,}",
     }  # fmt: skip
-    return Truth(ratio, (planned(ratio),), tuple(distinct(ratio, causes)), told)
+    return Truth(ratio, (planned(ratio),), tuple(distinct_causes(ratio, causes)), told)
 
 
 topic("05.weights", AnswerKind.TIMES, _LINEAR, _draw_linear, stops=_MOVED,

@@ -31,7 +31,7 @@ from memlab.lesson.content.shared_truths import (
     with_label,
 )
 from memlab.lesson.exercise_task import Arguments, Slip, task
-from memlab.lesson.misconceptions import Mistake, distinct
+from memlab.lesson.misconceptions import Mistake, distinct_causes
 from memlab.networks import zoo
 from memlab.step.step import Step
 from memlab.step.tensor import Role
@@ -99,7 +99,7 @@ def best(n: Numbers) -> Truth:
     ]
     told = {"held": held // ALIKE, "k": k}
     figures = planned(every / held), measured(every / seen)
-    return Truth(every / held, figures, tuple(distinct(every / held, causes)), told)
+    return Truth(every / held, figures, tuple(distinct_causes(every / held, causes)), told)
 
 
 @topic("08.hundred", AnswerKind.CHOICE, {"layers": 100}, None, options=("kept", "again", "half"),
@@ -242,7 +242,7 @@ def runs(n: Numbers) -> Truth:
     steps, count = n["steps"], n["slots"]
     forwards = revolve.internal_state(steps, count)
     counted = sum(run > 0 for run in revolve.internal_schedule(steps, count))
-    causes = distinct(Fraction(forwards, steps), _runs_causes(steps, count, forwards))
+    causes = distinct_causes(Fraction(forwards, steps), _runs_causes(steps, count, forwards))
     extra_time = revolve.extra_time(steps, forwards)
     told = {
         "forwards": f"{forwards:,}", "runs": f"{forwards / steps:.3f}".rstrip("0"),

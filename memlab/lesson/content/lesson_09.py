@@ -22,7 +22,7 @@ from memlab.lesson import returned_values
 from memlab.lesson.card_question import AnswerKind, Numbers, Purpose, Truth, topic
 from memlab.lesson.content.shared_truths import planned, step_of, with_label
 from memlab.lesson.exercise_task import Arguments, Slip, task
-from memlab.lesson.misconceptions import Mistake, distinct
+from memlab.lesson.misconceptions import Mistake, distinct_causes
 from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.step.op import Phase
@@ -214,7 +214,7 @@ def link(n: Numbers) -> Truth:
         "fast_waits": f"{float(fast):.2f}", "slow_waits": f"{float(slow):.2f}",
         "few": _waiting(whole), "many": _waiting(there), "copies": _copies(there),
     }  # fmt: skip
-    return Truth(times, (planned(times),), tuple(distinct(times, causes)), told)
+    return Truth(times, (planned(times),), tuple(distinct_causes(times, causes)), told)
 
 
 def _sums(n: Numbers) -> dict[str, str]:

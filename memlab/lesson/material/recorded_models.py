@@ -27,10 +27,14 @@ def model(name: str) -> RecordedModel:
 
     Raises:
         InputError: there is no model of that name, or its file is damaged.
+
+    >>> from memlab import lesson
+    >>> lesson.model("words").step
+    <step: Words, fp32, Adam, training, recorded from PyTorch, 587 operations>
     """
-    return _found(known("recorded model", name, NAMES))
+    return _loaded(known("recorded model", name, NAMES))
 
 
 @cache
-def _found(name: str) -> RecordedModel:
+def _loaded(name: str) -> RecordedModel:
     return recorded_model.load(FOLDER / f"{name}.json")
