@@ -67,8 +67,9 @@ OF_A_DEVICE = ("kernels/test_contract.py",)
 
 def files(heading: str) -> list[Written]:
     """What an example writes."""
-    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES_OF_EXAMPLES)
-    section = re.split(r"\n##? ", text.split(f"\n## {heading}\n")[1])[0]
+    texts = (page.read_text(encoding="utf-8") for page in PAGES_OF_EXAMPLES)
+    (text,) = (text for text in texts if f"\n## {heading}\n" in text)
+    section = re.split(r"\n## ", text.split(f"\n## {heading}\n")[1])[0]
     return [(path, how, text) for path, how, text in BLOCK.findall(section)]
 
 

@@ -1,4 +1,4 @@
-"""A user's project is checked against the package, strictly, as an installed one is: by its types."""
+"""A user's project is checked against the types of the package, strictly."""
 
 from __future__ import annotations
 
