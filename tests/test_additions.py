@@ -161,6 +161,7 @@ def test_an_example_is_a_picture_that_passes_every_test_of_pages(copy: Path, hea
     write(copy, found)
     (name,) = re.findall(r"memlab/pictures/(\w+)\.py", " ".join(path for path, _, _ in found))
     assert passed(conform(copy, name, PAGES)) >= 6
+    run(copy, EXAMPLES.format(name=name))
 
 
 @pytest.mark.parametrize("heading", LAYERS)
@@ -220,6 +221,15 @@ op = next(op for op in step.ops if op.algorithm == "{name}")
 assert not roofline.knows(op) and memlab.lowering(step, "{name}")
 measured_rates.recorded = lambda: measured_rates.from_dict(data, here=False)
 assert roofline.knows(op) and roofline.seconds(op, 2) > 0
+"""
+
+
+EXAMPLES = """
+import doctest
+from importlib import import_module
+import memlab
+result = doctest.testmod(import_module("memlab.pictures.{name}"), extraglobs={{"memlab": memlab}})
+assert result.attempted > 0 == result.failed
 """
 
 

@@ -16,14 +16,14 @@ from typing import Any
 import pytest
 
 import memlab
-from docs import build
 
 pytestmark = pytest.mark.measures
 
 ROOT = Path(__file__).resolve().parents[1]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-TORCH = ("explain", "fit_model", "record")
-"""Public functions whose examples need PyTorch."""
+PAGES = [*sorted(ROOT.glob("docs/*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+WRITTEN = re.compile(r"```(?:python|toml)\n# (?:memlab|tests)/.*?```", re.DOTALL)
+"""Files that an example adds to the package: tests/test_additions.py runs what stands in them."""
 ERROR = re.compile(r"^## (.+)\n\n```python\n((?:.+\n)+)```\n\n((?:> .*\n)+)", re.MULTILINE)
 FLAGGED = {"What", "Who", "Whose", "Where", "That", "Those", "Of", "How"}
 """First words of a clause that lacks its noun."""
@@ -70,14 +70,15 @@ def test_the_examples_of_a_module_run(name: str, tmp_path, monkeypatch) -> None:
 
 
 @pytest.mark.table
-@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/*.md")), ids=lambda page: page.stem)
-def test_the_examples_of_a_page_run(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_the_examples_of_a_page_run(page: Path, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)  # what an example writes
+    text = WRITTEN.sub("", page.read_text(encoding="utf-8"))
     runner = doctest.DocTestRunner(optionflags=OPTIONS)
     said: list[str] = []
     test = doctest.DocTestParser().get_doctest(text, {"memlab": memlab}, page.stem, str(page), 0)
     runner.run(test, out=said.append)
-    assert not "".join(said)
+    assert not "".join(said), "".join(said)
 
 
 def errors() -> list[tuple[str, str, str]]:
@@ -127,10 +128,19 @@ def test_docstrings_begin_with_a_noun_or_a_verb() -> None:
     assert len(flagged) <= 0.02 * len(texts), flagged
 
 
-def test_the_reference_has_every_public_name_and_no_broken_link(tmp_path: Path) -> None:
+@pytest.fixture
+def build() -> ModuleType:
+    """The script that builds the reference."""
+    pytest.importorskip("pdoc", reason="the reference is built with pdoc")
+    return import_module("docs.build")
+
+
+def test_the_reference_has_every_public_name_and_no_broken_link(
+    build: ModuleType, tmp_path: Path
+) -> None:
     assert build.build(tmp_path / "docs") == []
 
 
-def test_a_link_that_leads_nowhere_is_told(tmp_path: Path) -> None:
+def test_a_link_that_leads_nowhere_is_told(build: ModuleType, tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text('<a href="gone.html#top">gone</a>', "utf-8")
     assert [*build.broken_links(tmp_path)] == ["page.html links to gone.html, which is not there."]
