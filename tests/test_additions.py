@@ -40,7 +40,7 @@ PAGES = ("pictures/test_pages.py",)
 OF_A_LAYER = (
     "layers", "step/test_staging.py", "networks/test_arguments.py",
     *(f"kernels/test_{part}.py"
-      for part in ("contract", "gradients", "over", "staged", "targets")),
+      for part in ("against_torch", "contract", "gradients", "over", "staged", "targets")),
     *(f"techniques/test_{part}.py"
       for part in ("accumulate", "in_place", "precision", "recompute")),
 )  # fmt: skip
