@@ -55,7 +55,7 @@ Kinds = dict[str, dict[tuple[int, int], list[float]]]
 
 
 class Timed(Session):
-    """A session that notes how long each operation computes, in seconds of the processor."""
+    """Session that notes how long each operation computes, in seconds of the processor."""
 
     def __init__(self, step: Step, batch: int) -> None:
         super().__init__(Program(step, batch))
@@ -67,7 +67,7 @@ class Timed(Session):
         self.seconds.setdefault(turn.op.name, []).append(process_time() - start)
 
     def samples(self) -> Iterator[tuple[Op, list[float]]]:
-        """Every operation, and its seconds in all steps but the first."""
+        """Yield every operation with its seconds in all steps but the first."""
         for op in self.program.step.ops:
             if op.name in self.seconds:
                 yield op, [max(duration, 1e-9) for duration in self.seconds[op.name][1:]]
@@ -93,7 +93,7 @@ def run() -> Result:
 def measure(
     steps: Iterable[Subject] = STEPS, sizes: tuple[int, int] = (64, 32), rounds: int = ROUNDS
 ) -> dict[str, Any]:
-    """The figures of this machine, as ``recordings`` keeps them.
+    """Measure the rates of this machine, as ``recordings`` keeps them.
 
     ``sizes`` are the rows and columns of images for ways to convolve, and for slow ones.
     """
@@ -140,7 +140,8 @@ def _median(way: Way, rounds: int) -> float:
 
 
 def layers(image: int, widths: Iterable[int]) -> Network:
-    """Layers of each kernel and stride that networks have, on ever smaller and wider maps."""
+    """Return a network with layers of each kernel and stride that networks have, on ever smaller
+    and wider maps."""
     x = network("layers", image=(3, image, image)).conv(64, 7, 2, 3).conv(32, 1)
     x = x.conv(64, 5, pad=2).conv(128, 1, 2).conv(64, 1)
     for width in widths:
@@ -149,14 +150,15 @@ def layers(image: int, widths: Iterable[int]) -> Network:
 
 
 def timed(step: Step, batch: int, rounds: int) -> Iterator[tuple[Op, float]]:
-    """Every operation of a step, and the median of its seconds after one step that compiles."""
+    """Yield every operation of a step with the median of its seconds, after one
+    step that compiles."""
     for op, samples in alternated([step], batch, rounds)[0]:
         yield op, median(samples)
 
 
 def alternated(steps: Iterable[Step], batch: int, rounds: int) -> list[Samples]:
-    """Every operation of some steps that take turns, and its seconds after a first turn, which
-    compiles."""
+    """Return the seconds of every operation of some steps that take turns, after a first turn,
+    which compiles."""
     with ExitStack() as stack:
         sessions: list[Timed] = []
         for step in steps:
@@ -194,7 +196,7 @@ class MachineFigures:
             rows.setdefault((moved, computed), []).append(whole / seconds)
 
     def compare(self, net: Network, ways: Iterable[str], batch: int, rounds: int) -> None:
-        """Ways to convolve, in steps of a network that take turns."""
+        """Time ways to convolve, in steps of a network that take turns, and note the shares."""
         steps = (training_step(net, algorithm=way) for way in ways)
         for op, samples in chain.from_iterable(alternated(steps, batch, rounds)):
             if op.algorithm:
@@ -203,7 +205,7 @@ class MachineFigures:
                     self.spreads.append((max(samples) - min(samples)) / median(samples))
 
     def as_dict(self) -> dict[str, Any]:
-        """As ``recordings`` keeps them."""
+        """Figures of the machine, as ``recordings`` keeps them."""
         return {
             "flops": self.flops,
             "bandwidth": self.bandwidth,
@@ -214,5 +216,6 @@ class MachineFigures:
 
 
 def _rows(seconds: dict[tuple[int, int], list[float]]) -> list[list[float]]:
-    """Bytes moved, operations computed and share, from the least on: medians of those alike."""
+    """Return rows of bytes moved, operations computed and share, from the least on: medians of rows
+    that are alike."""
     return [[*key, float(f"{median(samples):.3g}")] for key, samples in sorted(seconds.items())]

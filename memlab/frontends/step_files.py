@@ -41,7 +41,7 @@ _OPERANDS = ("reads", "writes", "updates", "workspace", "holds")
 
 
 def to_dict(step: Step) -> dict[str, Any]:
-    """Plain values for JSON; ``from_dict`` gives the same step back.
+    """Return a step as plain values for JSON; ``from_dict`` returns the same step.
 
     Raises:
         InputError: it was not recorded.
@@ -67,7 +67,7 @@ def to_dict(step: Step) -> dict[str, Any]:
 
 
 def _holds(names: dict[str, Any], step: Step) -> bool:
-    """Whether nothing of a step is lost: a technique adds what no recording has."""
+    """Return whether a file holds all of a step: a technique adds fields that no recording has."""
     try:
         return from_dict(names) == step
     except InputError:
@@ -83,14 +83,14 @@ def _tensors(step: Step) -> Iterator[Tensor]:
 
 
 def _block(tensor: Tensor) -> list[Any]:
-    """The values of ``_BLOCK`` for a block that one tensor fills."""
+    """Return the values of ``_BLOCK`` for a block that one tensor fills."""
     axes, nbytes = [list(axis_pair) for axis_pair in tensor.axes], tensor.storage.size
     size = [nbytes.fixed, nbytes.per_sample]
     return [tensor.name, str(tensor.role), tensor.format.name, axes, size, tensor.storage.memory]
 
 
 def _operation(op: Op, numbers: Mapping[str, int]) -> list[Any]:
-    """The values of ``_OPERATION``."""
+    """Return the values of ``_OPERATION`` for an operation."""
     used = [_numbered(getattr(op, name), numbers) for name in _OPERANDS]
     costs = [[cost.fixed, cost.per_sample] for cost in (op.flops, op.bytes_moved)]
     place = [op.name, op.kind, str(op.phase), op.layer, op.stage]
@@ -102,7 +102,7 @@ def _numbered(operands: Operands, numbers: Mapping[str, int]) -> dict[str, int]:
 
 
 def written(value: object) -> str:
-    """JSON with a line for each block and each operation."""
+    """Return JSON with a line for each block and each operation."""
     lines = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     return re.sub(r'(?<=[\[,])\[(?="[^"]*",")', "\n[", lines) + "\n"
 
@@ -111,7 +111,7 @@ def written(value: object) -> str:
 
 
 def from_dict(data: Any) -> Step:
-    """The step that ``to_dict`` wrote.
+    """Return the step that ``to_dict`` wrote.
 
     Raises:
         InputError: no step, one of another schema, or one that is damaged.
@@ -157,7 +157,7 @@ def _tensor(what: What, given: Any) -> Tensor:
 
 
 def _row(columns: Mapping[str, Check]) -> Callable[[What, Any], dict[str, Any]]:
-    """A list with a value for each column, the name first."""
+    """Return the check of a list that has a value for each column, the name first."""
 
     def check(what: What, given: Any) -> dict[str, Any]:
         values = dict(zip(columns, listed(what, given, len(columns)), strict=True))
@@ -167,14 +167,15 @@ def _row(columns: Mapping[str, Check]) -> Callable[[What, Any], dict[str, Any]]:
 
 
 def _counts(what: What, given: Any) -> dict[str, int]:
-    """Whole numbers by name."""
+    """Check a table of whole numbers by name."""
     if not isinstance(given, dict):
         raise InputError(f"{what[0]} is {shorten(given)}.")
     return {text(("a name", *what), name): count((name, *what), n) for name, n in given.items()}
 
 
 def _line(what: What, given: Any) -> Size:
-    """A number at any batch, fixed and for each sample; it may begin below 0."""
+    """Check a number that is linear in the batch, as its fixed part and its part for each sample;
+    it may begin below 0."""
     return Size(*(count(what, value, -LARGEST) for value in listed(what, given, 2)))
 
 

@@ -47,8 +47,8 @@ PER_SAMPLE = ": per sample at batch "
 
 @dataclass(frozen=True)
 class BatchCurve:
-    """Seconds per sample of one way by batch, from the least batch to the largest, each with its
-    samples; and the bytes of its weights, 0 where nobody counted them."""
+    """Seconds per sample of one way to compute, by batch from the least to the largest, each with
+    its samples; and the bytes of its weights, 0 where nobody counted them."""
 
     name: str
     samples: Mapping[int, Samples]
@@ -56,26 +56,26 @@ class BatchCurve:
 
     @property
     def batches(self) -> tuple[int, ...]:
-        """The batches that were measured."""
+        """Batches that were measured."""
         return tuple(self.samples)
 
     def at(self, batch: int) -> float:
-        """The median at a batch."""
+        """Return the median of the seconds per sample at a batch."""
         return median(self.samples[batch])
 
     @property
     def least(self) -> float:
-        """The least of all batches."""
+        """Least seconds per sample of all batches."""
         return min(map(self.at, self.batches))
 
     @property
     def fall(self) -> float:
-        """The time at the least batch by that at the largest."""
+        """Ratio of the time per sample at the least batch to that at the largest."""
         return self.at(self.batches[0]) / self.at(self.batches[-1])
 
     @property
     def near(self) -> int:
-        """The first batch within 10 % of the least time."""
+        """First batch within 10 % of the least time."""
         return next(batch for batch in self.batches if self.at(batch) <= NEAR * self.least)
 
 
@@ -126,7 +126,7 @@ def measure(
 
 
 def curves(lines: Iterable[BenchmarkLine]) -> list[BatchCurve]:
-    """The curves that lines of a result hold, in the order of their names."""
+    """Return the curves that the lines of a result hold, in the order of their names."""
     samples: dict[str, dict[int, Samples]] = {}
     for figure in lines:
         name, said, batch = figure.name.partition(PER_SAMPLE)
@@ -153,7 +153,7 @@ def _batches(given: Iterable[int]) -> list[int]:
 
 
 def _check(layers: Iterable[TimedLayer], batches: list[int]) -> None:
-    """All batches take turns, so all operands are there at once."""
+    """Refuse batches whose operands do not fit into memory together: all batches take turns."""
     need = sum(layer.weights + layer.per_sample * sum(batches) for layer in layers)
     said = f"the batches {shorten(batches)} need {units.short(need)}"
     free_memory.admit(need, said, "try smaller batches")
@@ -163,13 +163,13 @@ def _check(layers: Iterable[TimedLayer], batches: list[int]) -> None:
 
 
 def linear(features: int) -> Op:
-    """The forward of a square linear layer without bias."""
+    """Return the forward operation of a square linear layer without bias."""
     source = network("one layer", features=features).linear(features, bias=False)
     return inference_step(source.squared_error()).ops[0]
 
 
 def _planned(op: Op) -> TimedLayer:
-    """An operation of a step, by its kernel."""
+    """Return an operation of a step as a layer that is timed with its kernel."""
     shared: dict[str, Array] = {}
     per_sample = op.reads["x"].size.at(1) + op.writes["y"].size.at(1)
 
@@ -191,7 +191,7 @@ def _pixels() -> TimedLayer:
 
 
 def _innermost(way: str) -> TimedLayer:
-    """The same convolution of a batch whose samples are neighbours."""
+    """Return the same convolution for a batch whose samples are neighbours in memory."""
     import numpy as np
 
     from memlab.kernels.cpu.conv import samples_innermost
@@ -243,7 +243,8 @@ def _curve(name: str, weights: int, times: Mapping[str, Samples], batches: list[
 
 
 def lines(curve: BatchCurve) -> Iterator[BenchmarkLine]:
-    """Times, the weights that a linear layer reads for them, and how far they fall."""
+    """Yield lines for times, for the weights that a linear layer reads, and for the fall of the
+    time."""
     for batch, samples in curve.samples.items():
         yield line(f"{curve.name}{PER_SAMPLE}{batch}", samples)
         if curve.name.startswith("linear"):

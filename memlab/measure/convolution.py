@@ -48,7 +48,7 @@ RIVAL, BEST = "PyTorch", "the best against PyTorch is "
 
 
 class ConvolutionCase(NamedTuple):
-    """A convolution, with its input per image."""
+    """Convolution, with the shape of its input per image."""
 
     name: str
     shape: Shape
@@ -73,7 +73,7 @@ class Comparison:
 
 
 def find(source: str | Network, layer: str) -> ConvolutionCase:
-    """One convolution of a network, or of a network of the zoo.
+    """Return one convolution of a network, or of a network of the zoo.
 
     Raises:
         InputError: no such network, or no such convolution in it.
@@ -116,7 +116,7 @@ def measure(
 
 
 def lines(comparison: Comparison) -> list[BenchmarkLine]:
-    """Time and workspace of every way, and the best of them."""
+    """Return lines for time and workspace of every way, and for the best of them."""
     name, figures = comparison.case.name, []
     for timing in comparison.timings:
         figures.append(line(f"{name}: {timing.name}", timing.samples))
@@ -135,7 +135,8 @@ def lines(comparison: Comparison) -> list[BenchmarkLine]:
 
 
 def operation(case: ConvolutionCase, algorithm: str, threads: int = 1) -> Op:
-    """The forward of a layer by that algorithm, or by the one that takes its place.
+    """Return the forward operation of a layer by that algorithm, or by the one that takes its
+    place.
 
     Raises:
         InputError: no such algorithm.
@@ -147,12 +148,12 @@ def operation(case: ConvolutionCase, algorithm: str, threads: int = 1) -> Op:
 
 
 def workspace(op: Op, batch: int) -> int:
-    """Its planned bytes at a batch."""
+    """Return the planned bytes of an operation's workspace at a batch."""
     return sum(tensor.size.at(batch) for tensor in op.workspace.values())
 
 
 def _check(case: ConvolutionCase, batch: int, ops: dict[str, Op]) -> None:
-    """All ways take turns, so all workspaces are there at once."""
+    """Refuse ways whose workspaces do not fit into memory together: all ways take turns."""
     if not ops:
         raise InputError(f"no such algorithm computes {case.name}; try 'im2col-image'.")
     one = next(iter(ops.values()))
@@ -163,7 +164,7 @@ def _check(case: ConvolutionCase, batch: int, ops: dict[str, Op]) -> None:
 
 
 def _compile(case: ConvolutionCase, algorithms: Iterable[str], threads: int) -> None:
-    """A first call compiles: let it be one of few values."""
+    """Compile the kernels by a first call on few values."""
     layer = replace(case.layer, out_channels=case.layer.groups)
     sizes = (min(extent, 2 * layer.kernel * layer.dilation) for extent in case.shape[1:])
     small = ConvolutionCase(case.name, (layer.groups, *sizes), layer)
@@ -173,7 +174,7 @@ def _compile(case: ConvolutionCase, algorithms: Iterable[str], threads: int) -> 
 
 
 def _calls(layer: Conv2d, ops: dict[str, Op], batch: int) -> dict[str, Way]:
-    """Every way, on the same values."""
+    """Return a function for every way, all on the same values."""
     operands: dict[str, Array] = {}
     calls = {name: prepared(op, batch, operands) for name, op in ops.items()}
     if allow_torch():
@@ -182,7 +183,7 @@ def _calls(layer: Conv2d, ops: dict[str, Op], batch: int) -> dict[str, Way]:
 
 
 def _in_torch(layer: Conv2d, operands: dict[str, Array]) -> Way:
-    """PyTorch's convolution of the same values."""
+    """Return a function that computes PyTorch's convolution of the same values."""
     import torch
 
     names = [name for name in ("x", "weight", "bias") if name in operands]

@@ -26,7 +26,7 @@ count."""
 
 @dataclass(frozen=True, slots=True)
 class ReadingSamples:
-    """Samples of one way to read an array, in seconds."""
+    """Seconds of each time that an array was read as values of one format."""
 
     format: str
     bits: int
@@ -35,19 +35,19 @@ class ReadingSamples:
 
     @property
     def values(self) -> float:
-        """Per second, of the best sample."""
+        """Values per second, of the best sample."""
         return 8 * self.nbytes / self.bits / min(self.samples)
 
     @property
     def bandwidth(self) -> float:
-        """Bytes per second."""
+        """Bytes per second, of the best sample."""
         return self.nbytes / min(self.samples)
 
 
 @dataclass(frozen=True)
 class ReadingByFormat:
-    """The same array read as values of several formats. ``largest`` is the largest cache in bytes,
-    0 where the system does not say."""
+    """Times of reading one array as values of several formats. ``largest`` is the largest cache in
+    bytes, 0 where the system does not say."""
 
     nbytes: int
     largest: int
@@ -57,7 +57,7 @@ class ReadingByFormat:
 
     @property
     def cached(self) -> bool:
-        """Whether so much of the array may stay in the cache that its rate counts."""
+        """True if so much of the array may stay in the cache that its rate counts."""
         return self.nbytes < ENOUGH * self.largest
 
 
@@ -125,5 +125,5 @@ def _check(format: Format) -> None:
 
 
 def _stored(format: Format) -> str:
-    """As what its bits are read."""
+    """Return the format as whose bits the values are read."""
     return f"{'f' if format.bits >= 32 and format.kind == 'float' else 'u'}{format.bits // 8}"

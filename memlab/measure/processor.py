@@ -40,13 +40,14 @@ MAPPED, TRIMMED = 65_536, 128 * 1024
 
 
 def clock() -> str:
-    """The processor's time where the system counts it finely, else that on the wall."""
+    """Return the name of the clock: the processor's time where the system counts it finely, else
+    that on the wall."""
     return "process_time" if get_clock_info("process_time").resolution < 1e-5 else "perf_counter"
 
 
 @contextmanager
 def limited(threads: int = 1) -> Iterator[None]:
-    """BLAS, and PyTorch where it is installed, on so many threads."""
+    """Limit BLAS, and PyTorch where it is installed, to so many threads."""
     with threadpool_limits(threads):
         if not allow_torch():
             yield
@@ -62,7 +63,7 @@ def limited(threads: int = 1) -> Iterator[None]:
 
 
 def threads() -> int:
-    """The most threads on which a library of this process computes."""
+    """Return the most threads on which a library of this process computes."""
     return max((pool["num_threads"] for pool in threadpool_info()), default=1)
 
 
@@ -81,7 +82,7 @@ def timed(
     ways: Mapping[str, Way], repeats: int, shortest: float = 0.0,
     clock: Callable[[], float] = process_time,
 ) -> dict[str, Samples]:  # fmt: skip
-    """Seconds of one call of every way, interleaved, ``repeats`` samples each.
+    """Time one call of every way, interleaved, with ``repeats`` samples each, in seconds.
 
     A way is called so often within a sample that the sample takes at least about ``shortest``
     seconds.
@@ -98,7 +99,7 @@ def settled(
     ways: Mapping[str, Way], most: int = MOST, shortest: float = 0.0, threads: int = 1,
     progress: bool = False,
 ) -> dict[str, Samples]:  # fmt: skip
-    """The same for ways that are compiled already, with as few samples as are stable.
+    """Time ways that are compiled already, interleaved, with as few samples as are stable.
 
     The time is the processor's on one thread, and that on the wall on several.
     """
@@ -132,7 +133,7 @@ def _is_settled(samples: Samples, most: int) -> bool:
 
 
 def prepared(op: Op, batch: int, operands: dict[str, Array] | None = None) -> Way:
-    """The kernel of an operation with a workspace of its own.
+    """Return a call of the kernel of an operation with a workspace of its own.
 
     ``operands`` are shared with others: what is not in it is drawn and put there.
     """
@@ -182,8 +183,9 @@ def caches(root: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> dict[str,
 
 
 def blas() -> list[BenchmarkLine]:
-    """The BLAS libraries that NumPy and SciPy brought, each with the processor core that its code
-    is written for, and its threads outside a session. memlab multiplies with SciPy's."""
+    """Return a line for each BLAS library that NumPy and SciPy brought, with the processor core
+    that its code is written for, and its threads outside a session. memlab multiplies with
+    SciPy's."""
     lines = []
     for library in threadpool_info():
         if library["user_api"] == "blas":
@@ -195,14 +197,16 @@ def blas() -> list[BenchmarkLine]:
 
 
 def keep_freed_memory() -> None:
-    """Let the C library keep what is freed, for both sides alike: else it moves times by a factor
-    of 2, as it learns by itself which blocks to give back to the system. Only glibc has this."""
+    """Let the C library keep freed memory, for both sides of a comparison alike: else times move by
+    a factor of 2, as it learns by itself which blocks to give back to the system. Only glibc has
+    this."""
     _allocate(0, 2**31 - 1)
 
 
 @contextmanager
 def freed_memory_kept() -> Iterator[None]:
-    """The same for as long as something is timed in a notebook: what is freed goes back then."""
+    """Let the C library keep freed memory as long as something is timed in a notebook; afterwards
+    it goes back to the system."""
     keep_freed_memory()
     try:
         yield
@@ -211,7 +215,8 @@ def freed_memory_kept() -> Iterator[None]:
 
 
 def _allocate(mapped: int, trimmed: int, trim: bool = False) -> None:
-    """So many blocks come from the system one by one, and so many bytes at the end stay."""
+    """Set the limits of glibc's allocator: the size from which blocks come from the system one by
+    one, and the free bytes that stay at the end."""
     try:
         library = ctypes.CDLL(None)
         library.mallopt(M_MMAP_MAX, mapped)

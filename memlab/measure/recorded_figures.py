@@ -39,11 +39,11 @@ class RecordedFigures:
 
     @property
     def where(self) -> str:
-        """Device and machine, versions and date."""
+        """Device and machine, versions and date, as text."""
         return str(self.result.machine)
 
     def line(self, name: str) -> BenchmarkLine:
-        """The figure of that name.
+        """Return the figure of that name.
 
         Raises:
             InputError: it was not measured.
@@ -59,12 +59,12 @@ class RecordedFigures:
 
 
 def command() -> str:
-    """The command that records what is shown now; empty where nothing is recorded."""
+    """Command that records the figures that are shown now; empty where nothing is recorded."""
     return os.environ.get(WANTED, "")
 
 
 def latest(folder: Path = FOLDER) -> RecordedFigures | None:
-    """The newest figures in a folder; None where there are none yet.
+    """Return the newest figures in a folder; None where there are none yet.
 
     Raises:
         InputError: a file is damaged.
@@ -74,12 +74,12 @@ def latest(folder: Path = FOLDER) -> RecordedFigures | None:
 
 
 def text(recording: RecordedFigures | None) -> str:
-    """The figures, or the sentence that says that there are none."""
+    """Return the figures as text, or the sentence that says that there are none."""
     return str(recording) if recording else strings.get("recorded.none", command=COMMAND)
 
 
 def save(recorded: RecordedFigures, folder: Path) -> Path:
-    """Write ``recorded_<device>.json``, all of it or nothing; the path of the file."""
+    """Write ``recorded_<device>.json``, all of it or nothing; return the path of the file."""
     path = folder / name_of(recorded.device)
     folder.mkdir(parents=True, exist_ok=True)
     atomic_files.write(path, json.dumps(to_dict(recorded), indent=1) + "\n")
@@ -87,7 +87,7 @@ def save(recorded: RecordedFigures, folder: Path) -> Path:
 
 
 def name_of(device: str) -> str:
-    """The name of a device's file.
+    """Return the name of a device's file.
 
     >>> name_of("NVIDIA H200")
     'recorded_nvidia_h200.json'
@@ -96,7 +96,7 @@ def name_of(device: str) -> str:
 
 
 def load(path: Path) -> RecordedFigures:
-    """Read what ``save`` wrote.
+    """Read figures that ``save`` wrote.
 
     Raises:
         InputError: the file is not there, or holds no recorded figures.
@@ -105,7 +105,7 @@ def load(path: Path) -> RecordedFigures:
 
 
 def to_dict(recorded: RecordedFigures) -> dict[str, Any]:
-    """Plain values for JSON; ``from_dict`` gives the same figures back."""
+    """Return figures as plain values for JSON; ``from_dict`` returns the same figures."""
     return {
         "schema": SCHEMA,
         "device": recorded.device,
@@ -117,7 +117,7 @@ def to_dict(recorded: RecordedFigures) -> dict[str, Any]:
 
 
 def from_dict(data: Any) -> RecordedFigures:
-    """The figures that ``to_dict`` wrote.
+    """Return the figures that ``to_dict`` wrote.
 
     Raises:
         InputError: none, of another schema, or damaged ones.
@@ -143,7 +143,7 @@ def from_dict(data: Any) -> RecordedFigures:
 
 
 def _check(recorded: RecordedFigures) -> None:
-    """A figure has a value, and tells where and when it was measured.
+    """Refuse a figure without a value, or without the place and the date of its measurement.
 
     Raises:
         TypeError, ValueError: a field is missing, of the wrong kind or out of range.

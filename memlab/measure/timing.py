@@ -58,7 +58,7 @@ class BenchmarkLine:
 
     @property
     def reached(self) -> bool:
-        """The value is at most the aim, or there is no aim."""
+        """True if the value is at most the aim, or there is no aim."""
         return self.aim is None or self.value <= self.aim
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ class Timing:
 
     @property
     def seconds(self) -> float:
-        """The median."""
+        """Median of the samples, in seconds."""
         return median(self.samples)
 
 
@@ -105,11 +105,11 @@ class Result:
 
     @property
     def reached(self) -> bool:
-        """Every aim."""
+        """True if every aim is reached."""
         return all(line.reached for line in self.lines)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Result as plain values for JSON."""
         lines = [{**asdict(line), "reached": line.reached} for line in self.lines]
         return {
             "schema": "memlab.bench/1",
@@ -126,11 +126,11 @@ def interleave(
     cases: Mapping[str, Callable[[int], object]], repeats: int = 5, warm_up: int = 1,
     clock: Callable[[], float] | None = None,
 ) -> dict[str, tuple[float, ...]]:  # fmt: skip
-    """Seconds of every case, ``repeats`` samples each.
+    """Time all cases interleaved, with ``repeats`` samples each; return the seconds of each.
 
-    In each round every case runs once, from another one on each time; the rounds of the warm-up
-    are not kept. A case is given the number of the round, so that it can do something new.
-    ``clock`` is the time on the wall, or another in seconds.
+    In each round every case runs once, from another one on each time; the rounds of the warm-up are
+    not kept. A case is given the number of the round, so that it can do something new. ``clock`` is
+    the time on the wall, or another in seconds.
 
     Raises:
         InputError: no repeat, or a negative warm-up.
@@ -150,7 +150,7 @@ def interleave(
 def once(
     case: Callable[[int], object], turn: int = 0, clock: Callable[[], float] | None = None
 ) -> float:
-    """Seconds of one call. What earlier calls left behind is collected before, not within."""
+    """Return the seconds of one call. Garbage of earlier calls is collected before, not within."""
     clock = clock or perf_counter
     gc.collect()
     start = clock()
@@ -161,19 +161,19 @@ def once(
 
 
 def median(samples: tuple[float, ...]) -> float:
-    """The middle sample."""
+    """Return the middle sample."""
     return statistics.median(samples)
 
 
 def line(name: str, samples: tuple[float, ...], aim: float | None = None) -> BenchmarkLine:
-    """The median of some seconds."""
+    """Return the median of some seconds as a line."""
     return BenchmarkLine(name, median(samples), "s", aim, samples)
 
 
 def ratio(
     name: str, over: tuple[float, ...], under: tuple[float, ...], aim: float | None = None
 ) -> BenchmarkLine:
-    """One median by another of the same run."""
+    """Return the ratio of two medians of the same run as a line."""
     return BenchmarkLine(name, median(over) / median(under), "x", aim)
 
 
@@ -184,7 +184,8 @@ def in_fresh_process(program: str, *arguments: str) -> Any:
 
 
 def allow_torch() -> bool:
-    """Let PyTorch be loaded, which times and bytes are compared with; whether it is installed.
+    """Let PyTorch be loaded, which times and bytes are compared with; return whether it is
+    installed.
 
     Raises:
         InputError: it is installed, and a limit of this process leaves no room for it.
@@ -197,7 +198,7 @@ def allow_torch() -> bool:
 
 
 def machine() -> Machine:
-    """This one, now."""
+    """Return this machine, with its date."""
     versions = {"python": platform.python_version()}
     for name in PACKAGES:
         try:

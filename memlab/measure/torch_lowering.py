@@ -59,7 +59,7 @@ class TorchLowering:
     machine: Machine
 
     def text(self) -> str:
-        """One line per layer, under where it was measured."""
+        """Text with one line per layer, under the place of the measurement."""
         if not self.rows:
             return strings.get("speed.torch.missing", machine=self.machine)
         version = self.machine.versions.get("torch", "")
@@ -76,7 +76,8 @@ class TorchLowering:
 
 
 def measure(cases: Iterable[ConvolutionCase] = CASES, batch: int = 2) -> TorchLowering:
-    """Convolve with PyTorch and book what its allocator gives out; without PyTorch, nothing.
+    """Convolve with PyTorch and book the bytes that its allocator gives out; without PyTorch,
+    nothing.
 
     Raises:
         InputError: a batch of more than 15, or more bytes than are free.
@@ -92,7 +93,7 @@ def measure(cases: Iterable[ConvolutionCase] = CASES, batch: int = 2) -> TorchLo
 
 
 def _table(rows: Iterable[Scratch]) -> list[str]:
-    """A line for the heads and one for each layer, in columns."""
+    """Return a line for the heads and one for each layer, in columns."""
     heads = ("layer", "input", "lowered", "planned", "onednn")
     cells = [[strings.get(f"speed.torch.{head}") for head in heads], *map(_cells, rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -126,7 +127,7 @@ def _measured(case: ConvolutionCase, batch: int) -> Scratch:
 
 
 def _scratch(layer: Conv2d, op: Op, batch: int, onednn: bool) -> int:
-    """The most bytes that the allocator gave out at one moment, less those of the output."""
+    """Return the most bytes that the allocator gave out at one moment, less those of the output."""
     import torch
 
     given = {name: torch.ones(tensor.shape(batch)) for name, tensor in op.reads.items()}
@@ -156,7 +157,7 @@ def most_allocated(compute: Callable[[], Any]) -> tuple[Any, int]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Leave out the profiler's lines on stderr; all others are passed on when it ends."""
+    """Drop the profiler's lines on stderr; all others are passed on when the context ends."""
     try:
         stderr = os.dup(STDERR)
     except OSError:  # closed: nobody would see a line

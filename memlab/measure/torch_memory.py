@@ -23,14 +23,15 @@ FILE = FOLDER / "pytorch_memory.json"
 
 @dataclass(frozen=True)
 class PeakByRole:
-    """Bytes of every role at two peaks: that of a plan, and the one that was recorded."""
+    """Bytes of every role at two peaks: that of a plan, and the recorded one."""
 
     planned: Mapping[Role, int]
     recorded: Mapping[Role, int]
     where: str
 
     def text(self) -> str:
-        """One line for each role, and the sums, in MiB; then where it was recorded."""
+        """Text with one line for each role, and the sums, in MiB; then the place
+        of the recording."""
         rows = [
             (_say(f"role.{role}"), self.planned[role], self.recorded[role])
             for role in Role
@@ -47,7 +48,7 @@ class PeakByRole:
 
 
 def beside(step: Step, figures: RecordedFigures | None = None) -> PeakByRole:
-    """The planned peak of a step at batch 16, role by role, beside PyTorch's as it was recorded.
+    """Compare the planned peak of a step at batch 16, role by role, with PyTorch's recorded one.
 
     Raises:
         InputError: no recorded figures.

@@ -34,7 +34,7 @@ BEYOND = 15
 
 @dataclass(frozen=True, slots=True)
 class LoopSamples:
-    """Samples of one loop in seconds, and the operations done in each."""
+    """Samples of one loop in seconds, and the number of operations in each."""
 
     lanes: int
     operations: int
@@ -48,7 +48,7 @@ class LoopSamples:
 
 @dataclass(frozen=True, slots=True)
 class LaneCurve:
-    """The loops of one format, each with twice the lanes of the one before."""
+    """Loops of one format, each with twice the lanes of the one before."""
 
     format: str
     bits: int
@@ -56,7 +56,7 @@ class LaneCurve:
 
     @property
     def knee(self) -> LoopSamples:
-        """The widest loop up to which every doubling is worth it."""
+        """Widest loop up to which every doubling of the lanes is worth it."""
         for one, other in pairwise(self.points):
             if other.rate < GAIN * one.rate:
                 return one
@@ -64,7 +64,7 @@ class LaneCurve:
 
     @property
     def ends(self) -> bool:
-        """Whether wider loops were measured, so that the knee is one."""
+        """True if wider loops than that of the knee were measured."""
         return self.knee.lanes < self.points[-1].lanes
 
     @property
@@ -73,7 +73,7 @@ class LaneCurve:
         return self.bits * self.knee.lanes
 
     def linear(self, lanes: int) -> float:
-        """The rate if each lane added as much as those of the first loop."""
+        """Return the rate if each lane added as much as those of the first loop."""
         first = self.points[0]
         return first.rate * lanes / first.lanes
 
@@ -85,14 +85,14 @@ class LaneCurve:
 
     @property
     def falls(self) -> bool:
-        """Whether a wider loop loses as much as the aim allows to gain."""
+        """True if a wider loop loses as much as the aim allows to gain."""
         knee = self.knee
         wider = [point.rate for point in self.points if point.lanes > knee.lanes]
         return bool(wider) and min(wider) < (1 - BEYOND / 100) * knee.rate
 
     @property
     def gain(self) -> float:
-        """The most that any wider loop gains, as a part of the knee's rate."""
+        """Largest gain of any wider loop, as a part of the knee's rate."""
         knee = self.knee
         beyond = [point.rate / knee.rate - 1 for point in self.points if point.lanes > knee.lanes]
         return max(0.0, *beyond) if beyond else 0.0
@@ -147,7 +147,7 @@ def read(facts: dict[str, Any]) -> LaneMeasurement:
 
 
 def ratios(lane_measurement: LaneMeasurement) -> dict[str, float]:
-    """The rate of each format at its knee, by that of the first."""
+    """Return the rate of each format at its knee, over that of the first."""
     first = lane_measurement.curves[0].knee.rate
     return {curve.format: curve.knee.rate / first for curve in lane_measurement.curves}
 
@@ -211,7 +211,7 @@ def forced(
     target: str, formats: Iterable[str] = FORMATS, lanes: Iterable[int] = LANES,
     repeats: int = REPEATS,
 ) -> LaneMeasurement:  # fmt: skip
-    """The same, compiled for an older processor: in a fresh process, whose Numba is told so.
+    """Time the loops compiled for an older processor, in a fresh process whose Numba is told so.
 
     Raises:
         InputError: no such target, or this processor cannot run its code.
@@ -281,7 +281,8 @@ def _steps(kernel: MicroKernel, clock: Callable[[], float]) -> int:
 
 
 def _compilers_choice() -> tuple[dict[str, int], int]:
-    """The vector registers in the assembly of an ordinary loop, and the bits of the widest."""
+    """Return the vector registers in the assembly of an ordinary loop, and the
+    bits of the widest."""
     import numpy as np
 
     from memlab.kernels.cpu import assembly

@@ -81,7 +81,7 @@ def accumulate(step: Step, parts: int = 2) -> Step:
 
 
 class _PartWriter:
-    """Writes the operations of one part after the other, then the updates."""
+    """Writer of the operations of one part after the other, then of the updates."""
 
     def __init__(self, step: Step, count: int) -> None:
         updates = (n for n, op in enumerate(step.ops) if op.phase is Phase.UPDATE)
@@ -105,7 +105,7 @@ class _PartWriter:
         self.check(step)
 
     def check(self, step: Step) -> None:
-        """Refuse what a part cannot have for itself."""
+        """Refuse a step with something that no part can have for itself."""
         for op in self.updates:
             if op.phase is not Phase.UPDATE:
                 raise InputError(
@@ -120,13 +120,14 @@ class _PartWriter:
                 )
 
     def all(self) -> Iterator[Op]:
-        """All operations of the new step."""
+        """Yield all operations of the new step."""
         for number in range(1, self.count + 1):
             yield from self.part(number)
         yield from map(self.waiting, self.updates)
 
     def part(self, number: int) -> Iterator[Op]:
-        """The operations of a part, counted from 1; all but the first begin with their input."""
+        """Yield the operations of a part, counted from 1; all but the first begin
+        with their input."""
         marked = {PART: number, PARTS: self.count}
         if number > 1:
             yield replace(self.load(number), attributes=marked)
@@ -135,7 +136,7 @@ class _PartWriter:
             yield replace(own, attributes={**own.attributes, **marked})
 
     def load(self, number: int) -> Op:
-        """Input and labels of a part take their blocks."""
+        """Return the operation by which input and labels of a part take their blocks."""
         writes = {input_.name: renamed(input_, ending(number)) for input_ in self.inputs}
         moved = sum((tensor.size for tensor in writes.values()), Size())
         name = f"load of part {number}"
@@ -143,7 +144,7 @@ class _PartWriter:
         return Op(name, LOAD, Phase.FORWARD, writes=writes, bytes_moved=moved, layer=layer)
 
     def again(self, op: Op, suffix: str) -> Op:
-        """An operation on the tensors of another part; it adds to the sums."""
+        """Return an operation on the tensors of another part; it adds to the sums."""
         added = {
             name: tensor for name, tensor in op.writes.items() if tensor.storage.name in self.sums
         }
@@ -166,23 +167,24 @@ class _PartWriter:
         )
 
     def renamed(self, operands: Operands, suffix: str) -> Operands:
-        """The tensors of another part where each part has its own."""
+        """Return the tensors of another part where each part has its own."""
         return {
             slot: renamed(operand, suffix) if operand.storage.name in self.own else operand
             for slot, operand in operands.items()
         }
 
     def waiting(self, op: Op) -> Op:
-        """An update, which waits for the last part where it waited for an operation of the step."""
+        """Return an update, which waits for the last part where it waited for an operation of the
+        step."""
         last = ending(self.count)
         return replace(op, after=tuple(n + last * (n in self.names) for n in op.after))
 
 
 def _values(tensor: Tensor) -> Size:
-    """An addition for each value."""
+    """Return the number of additions for a tensor: one for each value."""
     return Size(prod(extent for _, extent in tensor.axes))
 
 
 def _beside(gradient: Tensor, suffix: str) -> Tensor:
-    """Room for what one part adds to a gradient."""
+    """Return a tensor with room for the gradient of one part."""
     return replace(renamed(gradient, OF_PART + suffix), role=Role.WORKSPACE)

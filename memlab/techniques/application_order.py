@@ -15,7 +15,8 @@ PART, PARTS = "part", "parts"
 
 
 def check(step: object, technique: str, but: tuple[str, ...] = ()) -> Step:
-    """The step, where ``technique`` may rewrite it: no later one has, ``but`` for these.
+    """Return the step if ``technique`` may rewrite it: no later technique has, except those of
+    ``but``.
 
     Raises:
         InputError: no step, or one that a later technique has rewritten.
@@ -49,7 +50,7 @@ def check_updates(step: Step, what: str) -> None:
 
 
 def names(given: object, what: str = "layers") -> tuple[str, ...]:
-    """The names of several layers, or of what else; one name stands for a list of one.
+    """Return the names of several layers, or of other things; one name stands for a list of one.
 
     Raises:
         InputError: what holds no names.
@@ -68,30 +69,30 @@ def done(step: Step) -> str:
 
 
 def recomputes(step: Step) -> bool:
-    """Whether an operation runs more than once."""
+    """Return whether an operation of the step runs more than once."""
     return any(AGAIN in op.attributes for op in step.ops)
 
 
 def offloads(step: Step) -> bool:
-    """Whether maps are copied between two memories."""
+    """Return whether maps are copied between two memories."""
     return any(op.phase is Phase.COPY for op in step.ops)
 
 
 def accumulates(step: Step) -> bool:
-    """Whether the batch is learned from in parts."""
+    """Return whether the step learns from its batch in parts."""
     return parts(step) > 1
 
 
 def parts(step: Step) -> int:
-    """Into how many parts the batch is cut; 1 where it is whole."""
+    """Return the number of parts into which the batch is cut; 1 where it is whole."""
     return max((op.attributes.get(PARTS, 1) for op in step.ops), default=1)
 
 
 def shares(step: Step) -> bool:
-    """Whether a block of memory holds several tensors one after another."""
+    """Return whether a block of memory holds several tensors one after another."""
     return bool(shared(step))
 
 
 def shared(step: Step) -> set[str]:
-    """The blocks that hold several tensors one after another."""
+    """Return the blocks that hold several tensors one after another."""
     return {name for name, life in step.lifetimes.items() if life.followers}

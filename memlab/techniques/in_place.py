@@ -71,7 +71,7 @@ def _named(step: Step, layers: Iterable[str]) -> frozenset[str]:
 
 
 class _Homes:
-    """The storages that have moved into another one, and the last reader of every storage."""
+    """Storages that have moved into another one, and the last reader of every storage."""
 
     def __init__(self, step: Step) -> None:
         self.step = step
@@ -84,14 +84,15 @@ class _Homes:
         return self.moved.get(tensor.storage.name, tensor.storage)
 
     def settle(self, op: Op) -> str:
-        """Move the output of an operation to one of its inputs, or say why that cannot be."""
+        """Move the output of an operation to one of its inputs; return the reason where that cannot
+        be."""
         if not op.traits.over:
             return f"{op.kind} reads values again after it has written others"
         reasons = [self.placed(op, slot, sources) for slot, sources in op.traits.over.items()]
         return "" if "" in reasons else " and ".join(dict.fromkeys(reasons))
 
     def placed(self, op: Op, slot: str, sources: Iterable[str]) -> str:
-        """Move one output of an operation, or say why that cannot be."""
+        """Move one output of an operation; return the reason where that cannot be."""
         if slot not in op.writes or "addend" in op.reads:
             return "its result is added to a gradient that is there already"
         output, reasons = op.writes[slot], list[str]()
@@ -107,7 +108,7 @@ class _Homes:
         return " and ".join(dict.fromkeys(reasons))
 
     def reason(self, op: Op, output: Tensor, there: Tensor) -> str:
-        """Why an output cannot lie where an input is; empty where it can."""
+        """Return the reason why an output cannot lie where an input is; empty where it can."""
         home = self.home(there)
         last = self.last[home.name]
         if last in (THERE, STAYS):
@@ -121,7 +122,7 @@ class _Homes:
         return ""
 
     def rewritten(self, op: Op) -> Op:
-        """The operation on its tensors where they lie now."""
+        """Return the operation on its tensors where they lie now."""
         return replace(
             op,
             reads=self.operands(op.reads),
@@ -134,20 +135,21 @@ class _Homes:
         return {slot: self.tensor(operand) for slot, operand in operands.items()}
 
     def tensor(self, tensor: Tensor) -> Tensor:
-        """The same tensor in the storage that it has moved to."""
+        """Return a tensor in the storage that it has moved to."""
         home = self.moved.get(tensor.storage.name)
         return tensor if home is None else replace(tensor, storage=home)
 
 
 def alike(output: Tensor, there: Tensor) -> bool:
-    """Whether each of two tensors fills its block, and is of the same bytes, format and role."""
+    """Return whether each of two tensors fills its block, and both have the same bytes, format and
+    role."""
     own, home = output.storage, there.storage
     same = home.size == own.size == there.size == output.size and home.memory == own.memory
     return same and there.format is output.format and there.role is output.role
 
 
 def _last(step: Step, storage: str) -> str:
-    """The last operation that uses a block, or why no operation is."""
+    """Return the last operation that uses a block, or the reason why no operation is."""
     life = step.lifetimes[storage]
     if life.death >= len(step.ops):
         return STAYS

@@ -97,8 +97,8 @@ def lowering(
 
 @dataclass(frozen=True)
 class _Figures:
-    """The algorithms that a device can take, the machine by whose figures, and ``doubt``: of what
-    these are that they do not tell the fastest one here, empty where they do."""
+    """Algorithms that a device can take, and the machine whose figures count. ``doubt`` names the
+    owner of figures that do not tell the fastest algorithm here; it is empty where they do."""
 
     names: list[str]
     machine: Machine
@@ -122,7 +122,7 @@ def _figures(step: Step, device: str | Machine) -> _Figures:
 def _search(
     step: Step, batch: int, limit: int | str | None, times: Times, figures: _Figures
 ) -> Step:
-    """Every operation by the fastest algorithm of these within the limit."""
+    """Return the step with every operation by the fastest of these algorithms within the limit."""
     most = inf if limit is None else units.exact_or_parsed(limit)
     chosen = {
         op.name: _fastest(
@@ -149,7 +149,7 @@ def _checked(step: Step, batch: int | None) -> int:
 
 
 def _timed(step: Step, times: object) -> Times:
-    """The times that were measured, checked."""
+    """Return the measured times, checked."""
     names = [op.name for op in _convolutions(step)]
     rows = times.items() if isinstance(times, Mapping) else [("", None)]
     for name, row in rows:
@@ -166,8 +166,8 @@ def _timed(step: Step, times: object) -> Times:
 
 
 def ways(op: Op, names: Iterable[str], threads: int) -> list[Op]:
-    """A convolution by each of these algorithms that can compute it, an operation that runs again
-    too; another one as it is."""
+    """Return a convolution by each of these algorithms that can compute it, also one that runs
+    again; any other operation as it is."""
     if not _convolves(op):
         return [op]
     ops: dict[str, Op] = {}
@@ -178,7 +178,7 @@ def ways(op: Op, names: Iterable[str], threads: int) -> list[Op]:
 
 
 def _apart(op: Op) -> Op:
-    """Workspace of its own for an operation that runs again, maybe by another algorithm."""
+    """Return an operation that runs again with workspace of its own, maybe by another algorithm."""
     if not op.attributes.get(application_order.AGAIN):
         return op
     suffix = repeated(op.attributes[application_order.AGAIN])
@@ -226,7 +226,8 @@ def _spread(machine: Machine) -> float:
 def _seconds(
     op: Op, batch: int, times: Mapping[str, float] | None, machine: Machine
 ) -> float | None:
-    """As measured, else by the clock; ``None`` where neither knows the algorithm."""
+    """Return the measured seconds of an operation, else those by the clock; ``None`` where neither
+    knows the algorithm."""
     if times is not None:
         return times.get(op.algorithm)
     return roofline.seconds(op, batch, machine) if roofline.knows(op, machine) else None
@@ -242,13 +243,13 @@ def _choose(op: Op, name: str, threads: int) -> KernelChoice:
 
 
 def _shape(tensor: Tensor) -> Shape:
-    """Per sample."""
+    """Return the shape of a tensor per sample."""
     return tuple(extent for _, extent in tensor.axes[1:])
 
 
 def _with(op: Op, choice: KernelChoice) -> Op:
-    """The operation computed by another algorithm. It fills the workspace once, or in backward once
-    for each gradient."""
+    """Return the operation computed by another algorithm. It fills the workspace once, or in
+    backward once for each gradient."""
     gradients = [name for name in (*op.writes, *op.updates) if name in ("dweight", "dx")]
     fills = len(gradients) or 1
     before = _choose(op, op.algorithm, 1)
@@ -266,7 +267,7 @@ def _rewritten(
 
 
 def _note(limit: int | str | None, timed: bool, figures: _Figures) -> str:
-    """A note on the choice, and by whose figures it was made."""
+    """Return a note on the choice, and on whose figures it was made by."""
     by = roofline.by(figures.machine)
     if timed:
         by = "given times" if figures.doubt and limit is None else f"given times and {by}"

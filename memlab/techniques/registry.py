@@ -25,9 +25,9 @@ Rewrite = TypeVar("Rewrite", bound=Callable[..., Step])
 
 
 class Order(IntEnum):
-    """When a technique is applied: before those of a later place, and in any order with those of
-    its own. One that comes later may have taken a tensor away that an earlier one would still
-    count on."""
+    """Order in which techniques are applied: before those of a later place, and in any order with
+    those of its own. One that comes later may have taken a tensor away that an earlier one would
+    still count on."""
 
     FORMAT = 0
     ALGORITHM = 1
@@ -65,7 +65,7 @@ class Takes(NamedTuple):
 
 @dataclass(frozen=True)
 class Technique:
-    """A row of the registry.
+    """Row of the registry: a technique with its label, its note and its arguments.
 
     ``label`` is its name for people, ``note`` what it does. ``choice`` is the argument that says
     how, ``more`` are the others that are offered; which of them belong to one value of the choice
@@ -97,20 +97,20 @@ class Technique:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The values of its choice, none where that has no list."""
+        """Values of the choice, none where that has no list."""
         listed = self.choice and self.choice.values
         return listed if isinstance(listed, tuple) else ()
 
     @property
     def usual(self) -> Any:
-        """The value of its choice where none is given; None where one must be."""
+        """Value of the choice where none is given; None where one must be."""
         if self.choice is None:
             return None
         default = signature(self.rewrite).parameters[self.choice.name].default
         return None if default is Parameter.empty else default
 
     def takes(self, value: Any) -> Takes:
-        """The arguments that belong to a value of the choice."""
+        """Return the arguments that belong to a value of the choice."""
         if self.of is None or value not in self.values:
             return Takes(takes=tuple(argument.name for argument in self.more))
         return self.of(value)
@@ -126,12 +126,12 @@ class Applied:
 
     @property
     def technique(self) -> Technique:
-        """Its row."""
+        """Row of the technique in the registry."""
         return find(self.name)
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """All arguments by name."""
+        """Arguments of the technique by name, positional ones too."""
         names = [
             parameter
             for parameter in signature(self.technique.rewrite).parameters
@@ -140,7 +140,7 @@ class Applied:
         return dict(zip(names, self.args, strict=False)) | dict(self.given)
 
     def __call__(self, step: Step) -> Step:
-        """The step that it makes.
+        """Return the step that the technique makes of a step.
 
         Raises:
             InputError: as the technique.
@@ -148,14 +148,14 @@ class Applied:
         return self.technique.rewrite(step, *self.args, **dict(self.given))
 
     def line(self, step: str = "step") -> str:
-        """The line of code: ``'memlab.recompute(step, "chain", batch=8)'``."""
+        """Return the line of code: ``'memlab.recompute(step, "chain", batch=8)'``."""
         parts = [step, *map(_written, self.args)]
         parts += [f"{name}={_written(value)}" for name, value in self.given]
         return f"memlab.{self.name}({', '.join(parts)})"
 
 
 def applied(name: str, *args: Any, **given: Any) -> Applied:
-    """A technique by its name with these arguments; one that is None is left out."""
+    """Return a technique by its name with these arguments; one that is None is left out."""
     return Applied(
         name, args, tuple((key, value) for key, value in given.items() if value is not None)
     )
@@ -183,7 +183,7 @@ def technique(place: Order, label: str, note: str, **row: Any) -> Callable[[Rewr
 
 @cache
 def techniques() -> Mapping[str, Technique]:
-    """All techniques by name, in the order in which they are applied."""
+    """Return all techniques by name, in the order in which they are applied."""
     for module in _modules(Path(__file__).parent, __package__):
         import_module(module)
     rows = sorted(_FOUND.values(), key=lambda row: (row.place, row.name))
@@ -191,7 +191,7 @@ def techniques() -> Mapping[str, Technique]:
 
 
 def _modules(folder: Path, package: str) -> Iterator[str]:
-    """The modules below a folder that register a technique."""
+    """Yield the modules below a folder that register a technique."""
     for path in folder.iterdir():
         name = f"{package}.{path.name.removesuffix('.py')}"
         if path.is_dir():
@@ -201,7 +201,7 @@ def _modules(folder: Path, package: str) -> Iterator[str]:
 
 
 def find(name: str) -> Technique:
-    """A technique by its name.
+    """Return a technique by its name.
 
     Raises:
         InputError: there is none of that name.
@@ -210,13 +210,13 @@ def find(name: str) -> Technique:
 
 
 def ordered(uses: Iterable[Applied]) -> list[Applied]:
-    """Techniques with their arguments in the order in which they are applied."""
+    """Return techniques with their arguments in the order in which they are applied."""
     names = list(techniques())
     return sorted(uses, key=lambda technique: names.index(technique.name))
 
 
 def later(name: str) -> list[Technique]:
-    """The techniques that this one comes before, by its place."""
+    """Return the techniques that this one comes before, by its place."""
     place = find(name).place
     return [row for row in techniques().values() if row.place > place]
 

@@ -63,8 +63,8 @@ def _kept(op: Op, roles: Collection[Role]) -> Operands:
 
 
 def rewritable(step: Step) -> Step:
-    """A released step in which every value of forward has a block of its own: then any operation
-    may run again.
+    """Return a released step in which every value of forward has a block of its own: then any
+    operation may run again.
 
     ``memlab.in_place`` puts such values into one block again, where nobody reads the first any
     more. A step that memlab built stays as it is.
@@ -76,20 +76,20 @@ def rewritable(step: Step) -> Step:
 
 
 def _changes(op: Op) -> bool:
-    """Whether an operation of forward writes over a map, or moves statistics."""
+    """Return whether an operation of forward writes over a map, or moves statistics."""
     forward = op.phase in (Phase.FORWARD, Phase.LOSS)
     return forward and any(tensor.role is Role.FEATURE_MAP for tensor in op.updates.values())
 
 
 class _Values:
-    """The newest value in every block that was changed in place."""
+    """Newest value in every block that was changed in place."""
 
     def __init__(self) -> None:
         self.times: Counter[str] = Counter()
         self.newest: dict[str, Storage] = {}
 
     def apart(self, op: Op) -> Op:
-        """The operation on the newest values, of which it changes none."""
+        """Return the operation on the newest values, of which it changes none."""
         reads = {slot: self.current(tensor) for slot, tensor in op.reads.items()}
         if op.phase not in (Phase.FORWARD, Phase.LOSS):
             updates = {slot: self.current(tensor) for slot, tensor in op.updates.items()}
@@ -111,12 +111,12 @@ class _Values:
         )
 
     def current(self, tensor: Tensor) -> Tensor:
-        """A tensor where its newest value lies."""
+        """Return a tensor where its newest value lies."""
         storage = self.newest.get(tensor.storage.name)
         return tensor if storage is None else replace(tensor, name=storage.name, storage=storage)
 
     def renewed(self, tensor: Tensor) -> Tensor:
-        """A block for the next value."""
+        """Return a block for the next value."""
         name = tensor.storage.name
         self.times[name] += 1
         times = self.times[name]

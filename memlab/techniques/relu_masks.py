@@ -64,12 +64,12 @@ def relu_masks(step: Step) -> Step:
 
 
 def _alone(step: Step) -> list[Op]:
-    """The ReLUs whose output no operation reads in backward but their own."""
+    """Return the ReLUs whose output no operation reads in backward but their own."""
     return [op for op in step.ops if op.kind == "relu" and _readers(step, op) == {"relu.backward"}]
 
 
 def _readers(step: Step, op: Op) -> set[str]:
-    """The kinds of what reads the output of an operation after forward."""
+    """Return the kinds of the operations that read the output of an operation after forward."""
     reads = (step.ops[n] for n in step.lifetimes.uses[op.writes["y"].storage.name].reads)
     return {reader.kind for reader in reads if reader.phase is not Phase.FORWARD}
 
@@ -80,7 +80,7 @@ def _mask(op: Op) -> Tensor:
 
 
 def _masked(op: Op, masks: dict[str, Tensor]) -> Op:
-    """The two operations of a ReLU, with its mask."""
+    """Return the two operations of a ReLU, with its mask."""
     if op.kind == "relu" and op.writes["y"].storage.name in masks:
         mask = masks[op.writes["y"].storage.name]
         return rewritten(op, writes={**op.writes, "mask": mask})

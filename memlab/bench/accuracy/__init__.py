@@ -66,7 +66,7 @@ def run(
 
 
 def compare(case: AccuracyCase, predictors: Sequence[Predictor] | None = None) -> Compared:
-    """A case: what its second step really takes, and what each predictor says.
+    """Run the second step of a case and compare its peak with the estimate of each predictor.
 
     The plan comes first: a step that does not fit is not run.
     """
@@ -103,7 +103,7 @@ def _network(name: str) -> Network:
 
 
 def _own(given: Mapping[str, Any], name: str, device: str) -> AccuracyCase:
-    """The model of a user.
+    """Case of a user's model, given as ``package.module:function``.
 
     Raises:
         InputError: an argument that changes the step into one that is not compared here.
@@ -125,7 +125,8 @@ def _own(given: Mapping[str, Any], name: str, device: str) -> AccuracyCase:
 
 
 def _where(device: str) -> Machine:
-    """This one, with the versions of those that estimate, and the GPU where there is one."""
+    """This machine, with the versions of the installed predictors, and the GPU
+    where there is one."""
     import torch
 
     from memlab.bench.accuracy.predictors import versions

@@ -26,8 +26,8 @@ from memlab.step.paused_gc import paused
 
 @dataclass(frozen=True)
 class Predictor:
-    """A name, the module that has to be there, and the bytes that it says a case takes at its
-    peak."""
+    """Predictor of training memory: its name, the module that has to be installed, and the function
+    that estimates the bytes of a case at its peak."""
 
     name: str
     module: str
@@ -58,14 +58,15 @@ class Predictor:
 
 
 def _recorded(case: AccuracyCase, recorded: Any) -> int:
-    """The plan of a recording, which holds for any batch."""
+    """Return the peak of the plan of a recording, which holds for any batch."""
     from memlab.frontends.torch.recording_to_step import step_of
 
     return plan(step_of(recorded.observe(case.wish()))).peak(case.batch)
 
 
 def _with_workspace(case: AccuracyCase, recorded: Any) -> int:
-    """The same, each distinct operation measured alone at the batch."""
+    """Return the peak of the plan of a recording with workspace, each distinct operation measured
+    alone at the batch."""
     from memlab.frontends.torch.measured_workspace import with_workspace, workspace
 
     recording = recorded.observe(case.wish())
@@ -76,7 +77,8 @@ def _with_workspace(case: AccuracyCase, recorded: Any) -> int:
 
 
 def _mem_tracker(case: AccuracyCase, module: Any) -> int:
-    """PyTorch's own tracker of storages, on fake tensors; it knows no workspace."""
+    """Return the peak by PyTorch's own tracker of storages, on fake tensors; it
+    knows no workspace."""
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     data, fake = case.data(), FakeTensorMode(allow_non_fake_inputs=True)
@@ -93,8 +95,8 @@ def _mem_tracker(case: AccuracyCase, module: Any) -> int:
 
 
 def _torchinfo(case: AccuracyCase, module: Any) -> int:
-    """Its "Estimated Total Size": input, parameters, and twice the outputs of layers that have
-    parameters. It asks for no optimizer."""
+    """Return torchinfo's "Estimated Total Size": input, parameters, and twice the outputs of layers
+    that have parameters. It asks for no optimizer."""
     x, _ = case.data()
     summary = module.summary(
         case.model(), input_data=[x], device=case.device, mode="train", verbose=0
@@ -112,8 +114,8 @@ def _accelerate(case: AccuracyCase, module: Any) -> int:
 
 
 def _deepspeed(case: AccuracyCase, module: Any) -> int:
-    """Its ZeRO-2 estimator for one GPU without offload: parameters, gradients and Adam's states
-    of mixed precision."""
+    """Return the estimate of DeepSpeed's ZeRO-2 estimator for one GPU without offload: parameters,
+    gradients and Adam's states of mixed precision."""
     count = sum(parameter.numel() for parameter in case.build().parameters())
     _, nbytes = module.estimate_zero2_model_states_mem_needs(
         count, num_gpus_per_node=1, num_nodes=1, cpu_offload=False

@@ -31,7 +31,8 @@ class PredictorEstimate:
         return None if self.nbytes is None else 100 * (self.nbytes / truth - 1)
 
     def off(self, truth: int) -> str:
-        """The same for people: ``'0.77 % too low'``; ``'equal'`` where no byte differs."""
+        """Return the error of an estimate in words: ``'0.77 % too low'``; ``'equal'`` where no byte
+        differs."""
         if self.nbytes is None:
             return self.why
         if self.nbytes == truth:
@@ -43,8 +44,8 @@ class PredictorEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A training step, the bytes that it really had at its peak by ``source``, and what was said
-    of it. ``truth`` is 0 where the step was not run: then ``why`` says so."""
+    """A training step, the bytes that it really had at its peak by ``source``, and the estimates
+    for it. ``truth`` is 0 where the step was not run: then ``why`` says so."""
 
     case: str
     source: str
@@ -71,7 +72,7 @@ class Compared:
             yield BenchmarkLine(f"{name}, {TOOK}", estimate.seconds, "s")
 
     def text(self) -> str:
-        """The truth, and below it a line for each estimate."""
+        """Text with the true peak of a step, and below it a line for each estimate."""
         if self.why:
             return f"{self.case}: {self.why}"
         rows = [f"{self.case}: {units.exact(self.truth)}, by {self.source}"]
@@ -89,7 +90,8 @@ class Accuracy(Result):
 
     @property
     def compared(self) -> tuple[Compared, ...]:
-        """The steps, read from the lines: so those of recorded figures are there as well."""
+        """Comparisons of all steps, read from the lines, so that those of recorded figures are
+        there as well."""
         cases: dict[str, list[BenchmarkLine]] = {}
         for line in self.lines:
             case, apart, name = line.name.partition(": ")
@@ -105,7 +107,7 @@ class Accuracy(Result):
 
 
 def accuracy(comparisons: Iterable[Compared], machine: Machine) -> Accuracy:
-    """The result of some steps on a machine."""
+    """Return the accuracy of estimates over some steps, with the machine."""
     return Accuracy(
         NAME, machine, tuple(line for compared in comparisons for line in compared.lines)
     )
@@ -116,7 +118,7 @@ def _side(nbytes: int, truth: int) -> str:
 
 
 def _read(case: str, lines: list[BenchmarkLine]) -> Compared:
-    """A step from its lines, whose first one is the truth."""
+    """Return the comparison of a step from its lines, of which the first one is the truth."""
     first, *others = lines
     if not first.unit:
         return Compared(case, "", 0, why=first.name)

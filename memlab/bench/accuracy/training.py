@@ -43,7 +43,7 @@ class AccuracyCase:
 
     @property
     def title(self) -> str:
-        """``'resnet50, batch 8, adam'``."""
+        """Name of the case: ``'resnet50, batch 8, adam'``."""
         name = getattr(self.optimizer, "__name__", "its own optimizer").strip("<>")
         optimizer = self.optimizer if isinstance(self.optimizer, str) else name
         parts = [self.name, f"batch {self.batch}", optimizer]
@@ -70,7 +70,7 @@ class AccuracyCase:
         return model if there else model.to(self.device)
 
     def wish(self) -> RecordingRequest:
-        """The same for a recording, model and batches on the device."""
+        """Request for a recording of the case, with model and batches on the device."""
         return RecordingRequest(
             self.model, self._moved, self.loss_fn, self.optimizer, self.autocast
         )
@@ -102,7 +102,7 @@ class StartedTraining:
         self.optimizer.zero_grad()
 
     def step(self) -> None:
-        """One step, as a loop of a user takes it."""
+        """Take one training step, as a loop of a user takes it."""
         x, target = self.data
         self.optimizer.zero_grad()
         with autocast(self.case.autocast, self.case.device):
@@ -111,8 +111,8 @@ class StartedTraining:
         self.optimizer.step()
 
     def before(self) -> int:
-        """Bytes of what is there before a step, each storage once: parameters, buffers, states,
-        input and target."""
+        """Bytes of everything that is there before a step, each storage once: parameters, buffers,
+        states, input and target."""
         states = [list(kept.values()) for kept in self.optimizer.state.values()]
         tensors = [*self.model.parameters(), *self.model.buffers(), *tree_leaves(states),
                    *tree_leaves(self.data)]  # fmt: skip

@@ -59,10 +59,10 @@ class ZooModel(nn.Module):
 
 
 class SumModule(nn.Module):
-    """The sum of its inputs."""
+    """Module that returns the sum of its inputs."""
 
     def forward(self, *inputs: Any) -> Any:
-        """One after the other."""
+        """Add the inputs one after the other."""
         total = inputs[0]
         for input_ in inputs[1:]:
             total = total + input_
@@ -70,27 +70,27 @@ class SumModule(nn.Module):
 
 
 class ConcatModule(nn.Module):
-    """Its inputs side by side along the channels."""
+    """Module that puts its inputs side by side along the channels."""
 
     def forward(self, *inputs: Any) -> Any:
-        """As one map."""
+        """Return the inputs as one map."""
         return torch.cat(inputs, 1)
 
 
 class PositionsModule(nn.Module):
-    """Adds a learned vector to each of T tokens of F values."""
+    """Module that adds a learned vector to each of T tokens of F values."""
 
     def __init__(self, tokens: int, features: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.zeros(tokens, features))
 
     def forward(self, x: Any) -> Any:
-        """``(B, T, F)``, as it came."""
+        """Add the vectors to tokens of shape ``(B, T, F)``."""
         return x + self.weight
 
 
 class Attention(nn.Module):
-    """PyTorch's own attention: ``(B, T, 3F)`` to ``(B, T, F)``."""
+    """Module of PyTorch's own attention: ``(B, T, 3F)`` to ``(B, T, F)``."""
 
     def __init__(self, heads: int, causal: bool) -> None:
         super().__init__()
@@ -106,7 +106,7 @@ class Attention(nn.Module):
 
 
 def _key(name: str) -> str:
-    """A module's name has no dot."""
+    """Return the name of a layer as that of a module, which has no dot."""
     return name.replace(".", "_")
 
 
@@ -199,7 +199,7 @@ MODULES: dict[str, Callable[[Node], Any]] = {
 
 
 def zoo_case(network: Network, batch: int, optimizer: str, device: str = "cpu") -> AccuracyCase:
-    """A network with drawn inputs and labels, trained by cross entropy.
+    """Return the case of a network with drawn inputs and labels, trained by cross entropy.
 
     Raises:
         InputError: another loss; and as ``ZooModel``, when the case builds it.

@@ -70,8 +70,8 @@ def observe(
     optimizer: str | Callable[[Any], Any] = "momentum",
     **options: Any,
 ) -> Recording:
-    """The calls and storages of one training step of a PyTorch model; ``record`` makes a step of
-    them. Its options are those of ``observed``.
+    """Record one training step of a PyTorch model: the calls of operators and the storages.
+    ``record`` makes a step of them. Its options are those of ``observed``.
 
     Raises:
         InputError: as ``record``.
@@ -92,8 +92,8 @@ def observed(
     batch: int | None = None,
     real: bool | None = None,
 ) -> Observed:
-    """A PyTorch model whose training step is recorded, and can be recorded with a change: what
-    ``observe`` gives is its ``recording``.
+    """Record one training step of a PyTorch model, so that it can be recorded again with a change;
+    the attribute ``recording`` is the result of ``observe``.
 
     Args:
         build: gives the model, an ``nn.Module``.

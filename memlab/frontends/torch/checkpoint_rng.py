@@ -53,13 +53,13 @@ def reruns(recording: Recording) -> list[Rerun]:
 
 
 def _of_node(call: OperatorCall) -> bool:
-    """Whether it is the backward of a call of forward."""
+    """Return whether a call is the backward of a call of forward."""
     return call.phase is Phase.BACKWARD and call.forward is not None and not call.again
 
 
 def with_states(step: Step, recording: Recording) -> Step:
-    """The step with the states that checkpoints keep: one from forward on, and another while the
-    operations run again. Their role is workspace, as nobody asked for them."""
+    """Return the step with the random states that checkpoints keep: one from forward on, and
+    another while the operations run again. Their role is workspace, as nobody asked for them."""
     at = {op.attributes[CALL]: index for index, op in enumerate(step.ops)}
     ops, size = list(step.ops), Size(nbytes())
     for number, rerun in enumerate(reruns(recording)):
@@ -79,7 +79,8 @@ def _also(operands: Operands, tensor: Tensor) -> Operands:
 
 
 def _runs(calls: Sequence[OperatorCall]) -> Iterator[tuple[list[OperatorCall], int]]:
-    """Calls in a row that run again, and the call of forward whose backward asks for them."""
+    """Yield the calls in a row that run again, with the call of forward whose backward asks for
+    them."""
     run: list[OperatorCall] = []
     for call in calls:
         if call.again:
@@ -92,8 +93,9 @@ def _runs(calls: Sequence[OperatorCall]) -> Iterator[tuple[list[OperatorCall], i
 def _matching(
     forward: Sequence[OperatorCall], run: Sequence[OperatorCall], cause: int
 ) -> Sequence[OperatorCall]:
-    """The calls of forward that these are. Of several the ones that end nearest to the cause:
-    backward begins with what forward did last. Copies belong to no module."""
+    """Return the calls of forward that run again here. Of several matches the ones that end nearest
+    to the cause are taken: backward begins with what forward did last. Copies belong to no
+    module."""
     kinds = [call.func for call in forward]
     wanted = [call.func for call in run if call.kind != "clone"]
     starts = (

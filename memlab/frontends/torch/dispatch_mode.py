@@ -49,7 +49,7 @@ _HIDDEN = {
 
 
 class SeenTensor(NamedTuple):
-    """A tensor at one batch: what ``recording.Spec`` is at any."""
+    """Tensor as it is seen at one batch; ``recording.Spec`` is the same for any batch."""
 
     storage: int
     shape: tuple[int, ...]
@@ -62,7 +62,8 @@ class SeenTensor(NamedTuple):
 
 @dataclass(slots=True)
 class SeenCall:
-    """A call at one batch: what ``recording.Call`` is at any."""
+    """Call of an operator as it is seen at one batch; ``recording.OperatorCall`` is the same for
+    any batch."""
 
     func: Any
     args: tuple[Any, ...]
@@ -81,7 +82,8 @@ class SeenCall:
 
 @dataclass(slots=True)
 class SeenBlock:
-    """A storage at one batch. ``foreign`` ones were not made by a call that was seen."""
+    """Storage as it is seen at one batch. ``foreign`` ones were not made by a call
+    that was seen."""
 
     nbytes: int
     born: int
@@ -94,7 +96,8 @@ class SeenBlock:
 
 
 class Paths:
-    """The modules whose forward runs now, from the outermost to the innermost, while it is entered.
+    """Stack of the modules whose forward runs now, from the outermost to the innermost, while it is
+    entered.
 
     A module that is used under several names has the first; one that is no part of the model, such
     as a loss, has that of its class. ``entered`` and ``left`` are told when the model itself begins
@@ -113,7 +116,8 @@ class Paths:
 
     @property
     def now(self) -> str:
-        """The innermost; empty in the model itself and outside it."""
+        """Name of the innermost module whose forward runs; empty in the model itself and outside
+        it."""
         return self.stack[-1] if self.stack else ""
 
     def __enter__(self) -> Paths:
@@ -145,11 +149,12 @@ class Paths:
 
 
 def nothing() -> None:
-    """Nobody is told."""
+    """Do nothing: the default of a function that is called when a module begins or ends."""
 
 
 class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when it is asked for
-    """While it is entered, every call is noted, and every storage that a call returns.
+    """Dispatch mode that notes every call, and every storage that a call returns, while it is
+    entered.
 
     A storage that a call first returns is born there; it dies after the last call before nothing
     holds it any more. ``truth`` computes the outputs of operators of which fake ones are wrong.
@@ -168,7 +173,8 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """PyTorch asks; what it would put around every call takes a tenth of the time."""
+        """Tell PyTorch not to skip dynamo: its wrapper around every call would take a tenth of the
+        time."""
         return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -197,7 +203,8 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
     # -- storages ------------------------------------------------------------------------------
 
     def enter(self, tensor: Any, role: Role | None, name: str = "", owner: str = "") -> None:
-        """Book what is there before the step, or say what a storage that is known is for."""
+        """Book a tensor that is there before the step, or give a role to a storage
+        that is known."""
         number = self._alive.get(tensor.untyped_storage()._cdata)
         if number is None:
             number = self._block(tensor, BEFORE)
@@ -210,7 +217,7 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
         return self._alive.get(tensor.untyped_storage()._cdata)
 
     def close(self) -> None:
-        """Look no longer who dies: what is alive now outlives the step."""
+        """Stop watching storages: everything that is alive now outlives the step."""
         self._watched.clear()
         self._alive.clear()
 
@@ -232,7 +239,7 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
     # -- calls ---------------------------------------------------------------------------------
 
     def _begun(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SeenCall:
-        """A call as it begins: who calls it, and what it gets."""
+        """Return the record of a call as it begins: its module, its phase and its arguments."""
         grad = torch.is_grad_enabled()
         again = grad and self.phase is Phase.BACKWARD and _inside_backward()
         path, forward = self._whose(func, again)
@@ -249,7 +256,8 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
         return call
 
     def _whose(self, func: Any, again: bool) -> tuple[str, int | None]:
-        """The module that calls, and in backward the call of forward whose backward it is."""
+        """Return the path of the module that makes a call, and in backward the number of the call
+        of forward whose backward it is."""
         if self.phase is not Phase.BACKWARD or (again and self.paths.stack):
             saves = func is _DETACH or copies(func)
             if self.phase in (Phase.FORWARD, Phase.LOSS) and not saves:
@@ -267,7 +275,7 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
         return (last.path, last.forward) if last is not None and backward else ("", None)
 
     def _taken(self, value: Any, into: list[int]) -> Any:
-        """An argument without its tensors, whose storages are noted."""
+        """Return an argument with a ``SeenTensor`` for each tensor, and note the storages."""
         if isinstance(value, torch.Tensor):
             key = _storage(value)._cdata
             number = self._alive.get(key)
@@ -315,7 +323,8 @@ def written(func: Any) -> tuple[frozenset[int], frozenset[str]]:
 
 
 def _inside_backward() -> bool:
-    """Whether a node of autograd is at work: what runs there with autograd on, runs again."""
+    """Return whether a node of autograd runs: calls that run there with autograd on are run again
+    by a checkpoint."""
     return _node() is not None
 
 

@@ -112,9 +112,9 @@ def near(recording: Recording) -> tuple[int, int, int]:
 
 
 def with_workspace(recording: Recording, measured: MeasuredWorkspace) -> Step:
-    """The step of a recording with all that its allocator sees: operations with their workspace,
-    storages corrected, what checkpoints keep. It holds where the workspace was measured, and from
-    there on where that was at several batches."""
+    """Return the step of a recording with everything that its allocator sees: operations with their
+    workspace, storages corrected, and the random states that checkpoints keep. It holds where
+    the workspace was measured, and from there on where that was at several batches."""
     blocks = tuple(
         replace(block, nbytes=measured.outputs.get(block.number, block.nbytes))
         for block in recording.blocks
@@ -163,7 +163,8 @@ class _At:
         self._correct(number, outputs)
 
     def _correct(self, number: int, outputs: Sequence[tuple[int, int] | None]) -> None:
-        """Storages of which the operator really gives other bytes; two in one count once."""
+        """Note storages to which the operator really gives other bytes; two outputs in one storage
+        count once."""
         call, seen = self.recording.calls[number], set()
         if len(outputs) != len(call.outputs):
             return
@@ -177,12 +178,12 @@ class _At:
 
 
 def _own(outputs: Sequence[Spec | None], spec: Spec) -> bool:
-    """Whether no other output lies in the same storage."""
+    """Return whether no other output lies in the same storage."""
     return sum(1 for output in outputs if output and output.storage == spec.storage) == 1
 
 
 def _joined(recording: Recording, seen: Mapping[int, _At]) -> MeasuredWorkspace:
-    """One set of figures, from those at one batch or at several."""
+    """Return one measurement from those at one batch or at several."""
     batches, last = tuple(seen), [*seen.values()][-2:]
     extra = {
         number: _line(batches[-2:], [at_batch.extra[number] for at_batch in last])
@@ -208,7 +209,7 @@ def _bytes(recording: Recording, seen: _At, number: int) -> int:
 
 
 def _line(batches: Sequence[int], values: Sequence[int]) -> Size:
-    """Through one value or two, exact at the last."""
+    """Return the line through one value or two, exact at the last."""
     if len(batches) == 1 or values[0] == values[1]:
         return Size(values[-1])
     value = max((values[1] - values[0]) // (batches[1] - batches[0]), 0)
@@ -239,7 +240,7 @@ def run(jobs: Iterable[str], tell: Tell | None = None) -> dict[str, Result]:
 
 
 def _child(given: Mapping[str, Any], todo: Sequence[str]) -> Iterable[Result]:
-    """The results that a new process gives, as they come, until it ends."""
+    """Yield the results that a new process gives, as they come, until it ends."""
     child = subprocess.Popen(
         [sys.executable, "-P", run_one_op.__file__],
         stdin=subprocess.PIPE,
@@ -263,7 +264,7 @@ def _child(given: Mapping[str, Any], todo: Sequence[str]) -> Iterable[Result]:
 
 
 def _asked(child: subprocess.Popen[str], text: str) -> str:
-    """The line that a process answers with; empty where it has ended."""
+    """Return the line that a process answers with; empty where it has ended."""
     assert child.stdin is not None
     assert child.stdout is not None
     try:
@@ -291,11 +292,12 @@ it crash, so the operator makes it."""
 
 
 class UnwrittenError(Exception):
-    """An argument that cannot be written down."""
+    """Error for an argument that cannot be written as JSON."""
 
 
 class Jobs:
-    """The calls of a recording at one batch, as text; equal texts are one operation.
+    """Calls of a recording at one batch, as text for a child process; equal texts are one
+    operation.
 
     ``text[n]`` is call n, ``lacks[n]`` says why it cannot be run alone.
     """
@@ -315,7 +317,8 @@ class Jobs:
             self.lacks[call.number] = str(error)
 
     def job(self, call: OperatorCall) -> dict[str, Any]:
-        """One call; ``first`` are the calls that make what no made-up values can stand for."""
+        """Return one call as JSON; ``first`` are the calls whose outputs no made-up values can
+        stand for."""
         args, kwargs = at(call.args, self.batch), at(dict(call.kwargs), self.batch)
         numbers = _Numbers(specs((args, kwargs)))
         first: dict[str, Any] = {}
@@ -333,7 +336,7 @@ class Jobs:
         return {**job, "first": first} if first else job
 
     def written(self, value: Any, numbers: _Numbers, first: dict[str, Any]) -> Any:
-        """An argument as JSON."""
+        """Return an argument as JSON."""
         if isinstance(value, Spec):
             return self.tensor(value, numbers, first)
         if isinstance(value, list | tuple):
@@ -349,7 +352,7 @@ class Jobs:
         raise UnwrittenError(f"an argument of type {type(value).__name__}")
 
     def tensor(self, spec: Spec, numbers: _Numbers, first: dict[str, Any]) -> Any:
-        """A tensor: its view of a storage, or which output of which call it is."""
+        """Return a tensor as JSON: its view of a storage, or the call and the output that it is."""
         maker = self.maker(spec)
         if maker is None:
             return {"tensor": numbers.view(spec)}
@@ -359,7 +362,7 @@ class Jobs:
         return {"made": [name, output]}
 
     def maker(self, spec: Spec) -> tuple[OperatorCall, int] | None:
-        """The call that an opaque tensor comes from, and which of its outputs it is."""
+        """Return the call that an opaque tensor comes from, and the number of the output."""
         block = self.recording.blocks[spec.storage]
         if spec.dtype != OPAQUE or block.born == BEFORE:
             return None
@@ -370,7 +373,7 @@ class Jobs:
 
 
 class _Numbers:
-    """The storages of the arguments of one call, numbered from 0, each as large as it is seen."""
+    """Numbers of the storages of the arguments of one call, from 0, each as large as it is seen."""
 
     def __init__(self, arguments: Iterable[Spec]) -> None:
         self.order: dict[int, int] = {}
@@ -400,5 +403,5 @@ def _extent(spec: Spec) -> int:
 
 
 def _whole(value: Any) -> int:
-    """A number of a ``Spec`` that has been put at a batch."""
+    """Return a number of a ``Spec`` at a batch as an ``int``."""
     return int(value)

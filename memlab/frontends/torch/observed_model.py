@@ -44,7 +44,7 @@ THIRD = 5
 
 
 class Observed:
-    """A model whose step was recorded, and can be recorded again with a change.
+    """Model whose step was recorded, and can be recorded again with a change.
 
     ``recording`` is one step in its steady state, on fake tensors, or on ``real`` ones where the
     model cannot run on fake ones. With a ``batch``, it is of that batch alone.
@@ -64,8 +64,8 @@ class Observed:
         self.recording = self._real() if real else self._fake()
 
     def again(self, change: Change = as_it_is, parts: int | None = None) -> Recording:
-        """The step of the model with a change: fake tensors take it in the world of the first
-        recording, whose optimizer has its state already and whose sizes were checked.
+        """Record the step of the model with a change, on fake tensors of the first recording, whose
+        optimizer has its state already and whose sizes were checked.
 
         Raises:
             InputError: as for the first recording.
@@ -87,15 +87,15 @@ class Observed:
             return _recorded(world, self.batch)
 
     def _new(self, real: bool) -> tuple[World, Recording]:
-        """A world with its first step taken, and the recording in it."""
+        """Return a model with its first step taken, and its recording."""
         world = World(self.wish, real)
         first = world.trace(self.batch or THIRD)
         return world, _recorded(world, self.batch, first)
 
     @paused()
     def _fake(self) -> Recording:
-        """On fake tensors, or where they cannot run on real ones: an error that comes up there too
-        is the user's."""
+        """Record on fake tensors, or where they cannot run on real ones: an error that comes up
+        there too is the user's."""
         with _undisturbed(), quiet():
             try:
                 world, recording = self._new(real=False)
@@ -112,7 +112,7 @@ class Observed:
 
     @paused()
     def _real(self, note: str = "recorded on real tensors") -> Recording:
-        """On real tensors: a way that the model takes is that of this data."""
+        """Record on real tensors: a branch that the model takes is that of this data."""
         with _undisturbed():
             _, recording = self._new(real=True)
         return replace(recording, notes=(*recording.notes, note))
@@ -121,7 +121,7 @@ class Observed:
 def observe(
     wish: RecordingRequest, batch: int | None = None, real: bool | None = None
 ) -> Recording:
-    """The recording of ``Observed`` alone.
+    """Return the recording of ``Observed`` alone.
 
     Raises:
         InputError: as there.
@@ -130,12 +130,12 @@ def observe(
 
 
 def _undisturbed() -> Any:
-    """In here the user's random numbers stay as they were."""
+    """Keep the user's random numbers as they are inside the context."""
     return torch.random.fork_rng(devices=[])
 
 
 def _recorded(world: World, batch: int | None, check: Trace | None = None) -> Recording:
-    """In one world, which has taken a step. The sizes are held against a third batch in ``check``,
+    """Record a model that has taken a step, and check the sizes against the trace of a third batch
     where one is given."""
     wish = world.wish
     one, other = BATCHES if batch is None else (batch, batch)
@@ -175,14 +175,14 @@ def _notes(wish: RecordingRequest, trace: Trace, off: int) -> tuple[str, ...]:
 
 
 def _title(wish: RecordingRequest) -> str:
-    """The optimizer's name, as memlab has it where it has it."""
+    """Return the optimizer's name, by which memlab knows it where it does."""
     if isinstance(wish.optimizer, str):
         return wish.optimizer
     return getattr(wish.optimizer, "__name__", "an optimizer of your own").strip("<>")
 
 
 def sentence(error: Exception) -> str:
-    """An error on one line."""
+    """Return an error on one line."""
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}{f': {lines[0][:120]}' if lines else ''}"
 
@@ -205,7 +205,7 @@ _ALONE = "try record(..., batch=32), which records that batch alone"
 
 
 class Matched:
-    """Two traces of one step, the first with its update, laid on each other.
+    """Two traces of one step at two batches, matched call by call.
 
     Raises:
         InputError: they differ in more than sizes.
@@ -220,7 +220,7 @@ class Matched:
         _same_deaths(one, other)
 
     def line(self, one: int, other: int) -> Size:
-        """The number at any batch, from those at two.
+        """Return a number as a line in the batch, from its values at two batches.
 
         Raises:
             InputError: no whole number for a sample.
@@ -237,24 +237,24 @@ class Matched:
         return Size(one - per_sample * self.one.batch, per_sample)
 
     def calls(self) -> Sequence[OperatorCall]:
-        """The calls, each made when it is asked for."""
+        """Calls of the step, each made when it is asked for."""
         tail = self.one.calls[len(self.other.calls) :]
         pairs = list(zip(self.one.calls, [*self.other.calls, *tail], strict=True))
         return LazyTuple(range(self.end), lambda number: self._call(number, *pairs[number]))
 
     def blocks(self) -> tuple[RecordedStorage, ...]:
-        """The storages. One that no call was seen to make, and that is let go, has no bytes: it is
-        a number that PyTorch wraps for a call, or lies outside its allocator."""
+        """Storages of the step. One that no call was seen to make, and that is freed, has no bytes:
+        it is a number that PyTorch wraps for a call, or lies outside its allocator."""
         pairs = zip(self.one.blocks, self._padded(), strict=True)
         return tuple(self._block(at, *pair) for at, pair in enumerate(pairs))
 
     def size(self, number: int, one: int, other: int) -> Size:
-        """The bytes of a storage, from those at both batches."""
+        """Return the bytes of a storage as a line in the batch."""
         return self.rounded.get(number) or self.line(one, other)
 
     def smooth(self) -> int:
-        """Lay a line through what operators round to whole pages; returns the most bytes that they
-        are off by, 0 where nothing is rounded."""
+        """Replace sizes that operators round to whole pages by a line; return the most bytes that
+        the line is off, 0 where nothing is rounded."""
         calls, most = self.calls(), 0
         for number, seen in enumerate(self.other.calls):
             limit = real_outputs.ROUNDED.get(_kind(seen))
@@ -263,7 +263,7 @@ class Matched:
         return most
 
     def _smooth(self, call: OperatorCall) -> bool:
-        """The same for one call; whether it rounds anything."""
+        """Replace the rounded sizes of one call by lines; return whether there were any."""
         one, other = self.one, self.other
         pairs = {n: (one.blocks[n].nbytes, other.blocks[n].nbytes) for n in call.born}
         total = sum(sizes[0] for sizes in pairs.values())
@@ -323,7 +323,7 @@ class Matched:
         )
 
     def fit(self, one: Any, other: Any) -> Any:
-        """An argument at any batch: tensors as ``Spec``, numbers that differ as ``Size``."""
+        """Return an argument at any batch: tensors as ``Spec``, numbers that differ as ``Size``."""
         if isinstance(one, SeenTensor):
             shape, stride = (
                 tuple(map(self.line, first, second))
@@ -341,7 +341,7 @@ class Matched:
 
 
 def same_calls(one: Trace, other: Trace) -> None:
-    """Refuse two traces of which one calls something else than the other.
+    """Refuse two traces of which one calls another operator than the other.
 
     Raises:
         InputError: the first difference.
@@ -411,8 +411,8 @@ def unlike(matched: Matched, third: Trace, limit: int = 3) -> list[str]:
 
 
 def checked(matched: Matched, first: Trace, again: Callable[[], Trace]) -> None:
-    """Hold the lines against a third batch: the first step, or where that took another way, one
-    that is taken now.
+    """Check the lines against a third batch: that of the first step, or where that took another
+    branch, a trace that is taken now.
 
     Raises:
         InputError: a size is no line; the message names where.

@@ -23,9 +23,8 @@ _PLAIN = {
 
 
 class Fakes(FAKE()):  # type: ignore[misc]  # PyTorch makes this class when it is asked for
-    """The mode of fake tensors, whose results PyTorch keeps by a key of all arguments: making that
-    key took a quarter of a recording. What is unusual among them gets PyTorch's own key, as all do
-    in a version that does not ask for one by this name."""
+    """Mode of fake tensors with a cache of results. PyTorch keys it by all arguments, which took a
+    quarter of a recording; the usual arguments get a shorter key here."""
 
     def _cache_key(self, state: Any, func: Any, args: Any, kwargs: Any) -> Any:
         key = [func, torch.get_default_dtype(), torch.is_inference_mode_enabled()]
@@ -35,7 +34,8 @@ class Fakes(FAKE()):  # type: ignore[misc]  # PyTorch makes this class when it i
         return super()._cache_key(state, func, args, kwargs)
 
     def _put(self, key: list[Any], values: Iterable[Any]) -> bool:
-        """Add what decides about a result to a key; whether all values are usual ones."""
+        """Add everything that decides about a result to a key; return whether all values are usual
+        ones."""
         for value in values:
             kind = type(value)
             key.append(kind)
@@ -74,7 +74,8 @@ def _always(args: Any) -> bool:
 
 
 def _narrow(args: Any) -> bool:
-    """A map in 16 bits: its statistics are in 32, and fake ones in 16."""
+    """Return whether the input of batch norm is in 16 bits: its statistics are in 32, and fake ones
+    in 16."""
     return bool(args[0].dtype in (torch.bfloat16, torch.float16))
 
 
@@ -99,7 +100,7 @@ _FAR, _ENOUGH = 64, 2**28
 
 
 def far(call: OperatorCall, near: int, nbytes: int) -> tuple[int, list[int | None]]:
-    """A batch far from ``near``, at which the call takes so many bytes, and the bytes of the
+    """Return a batch far from ``near``, at which the call takes so many bytes, and the bytes of the
     storages of its outputs there, when it runs for real."""
     batch = max(2 * near, min(_FAR, near * _ENOUGH // max(nbytes, 1)))
     args, kwargs = at(call.args, batch), at(dict(call.kwargs), batch)
@@ -114,7 +115,7 @@ def _bytes(value: Any) -> int | None:
 
 
 def _made(value: Any) -> Any:
-    """Zeros in the place of what was a tensor."""
+    """Return zeros in the place of a recorded tensor."""
     if not isinstance(value, Spec):
         return value
     dtype = getattr(torch, value.dtype)
@@ -122,10 +123,11 @@ def _made(value: Any) -> Any:
 
 
 class Truths:
-    """The true outputs of an operator whose fake ones are wrong, as fake tensors."""
+    """Real outputs of operators whose fake ones are wrong, as fake tensors."""
 
     def __call__(self, func: Any, args: Any, kwargs: Any) -> Any:
-        """Them, or ``None`` where the fake ones are right."""
+        """Return the real outputs of a call as fake tensors; ``None`` where the fake ones are
+        right."""
         kind = func.__name__.partition(".")[0]
         if kind in APART:
             return _apart(func(*args, **kwargs))
@@ -138,7 +140,8 @@ class Truths:
         return MAP()(lambda value: self._fake(value, real_tensors), output)
 
     def _fake(self, value: Any, real_tensors: dict[int, Any]) -> Any:
-        """A fake tensor in a storage as large as that of the real one; those that share one do."""
+        """Return a fake tensor in a storage as large as that of the real one; tensors that share
+        one do so again."""
         if not isinstance(value, torch.Tensor):
             return value
         storage = value.untyped_storage()
@@ -152,7 +155,7 @@ class Truths:
 
 
 def _apart(outputs: Any) -> tuple[Any, ...]:
-    """The outputs, each in a storage of its own."""
+    """Return the outputs, each in a storage of its own."""
     apart: list[Any] = []
     keys: set[int] = set()
     for output in outputs:
@@ -165,7 +168,7 @@ def _apart(outputs: Any) -> tuple[Any, ...]:
 
 
 def _real(value: Any) -> Any:
-    """Zeros in the place of a fake tensor."""
+    """Return zeros in the place of a fake tensor."""
     if not isinstance(value, torch.Tensor):
         return value
     shape, stride = tuple(value.shape), value.stride()

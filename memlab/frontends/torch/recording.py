@@ -75,22 +75,24 @@ class OperatorCall:
 
     @property
     def kind(self) -> str:
-        """The operator without its overload: ``"convolution"``, ``"_foreach_add_"``."""
+        """Name of the operator without its overload: ``"convolution"``, ``"_foreach_add_"``."""
         return str(self.func.__name__).partition(".")[0]
 
     @property
     def copies(self) -> str:
-        """``LEAVE`` or ``COME_BACK`` where it moves bytes between device and host, else empty."""
+        """``LEAVE`` or ``COME_BACK`` where the call moves bytes between device and host, else
+        empty."""
         return f"memlab::{self.kind}" if copies(self.func) else ""
 
     @property
     def view(self) -> bool:
-        """Whether it takes no memory and changes none: a view, or a question about a tensor."""
+        """True for a call that takes no memory and changes none: a view, or a question about a
+        tensor."""
         return not self.born and not self.updates
 
 
 def copies(func: Any) -> bool:
-    """Whether an operator moves bytes between device and host."""
+    """Return whether an operator moves bytes between device and host."""
     return getattr(func, "namespace", "") == "memlab"
 
 
@@ -148,8 +150,8 @@ class Recording:
 
 
 def at(value: Any, batch: int) -> Any:
-    """An argument at a batch: every ``Size`` in it as a number; a ``Spec`` stays one, with numbers
-    in its shape, stride and offset."""
+    """Return an argument at a batch: every ``Size`` in it as a number; a ``Spec`` stays one, with
+    numbers in its shape, stride and offset."""
     if isinstance(value, Size):
         return value.at(batch)
     if isinstance(value, list | tuple):
@@ -166,7 +168,7 @@ def at(value: Any, batch: int) -> Any:
 
 
 def specs(value: Any) -> Iterator[Spec]:
-    """The tensors among arguments, in order."""
+    """Yield the tensors among arguments, in order."""
     if isinstance(value, Spec):
         yield value
     elif isinstance(value, list | tuple):

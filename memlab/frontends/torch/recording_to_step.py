@@ -77,7 +77,7 @@ class _Place:
 
 
 class _Conversion:
-    """Names, tensors and operations of one recording."""
+    """Conversion of one recording into names, tensors and operations."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
@@ -97,7 +97,7 @@ class _Conversion:
             self.tensors[block.number] = self.tensor(block)
 
     def step(self) -> Step:
-        """All of it."""
+        """Return the step of the recording."""
         held = self.held()
         ops = tuple(
             self.op(index, call, held.get(index, {})) for index, call in enumerate(self.kept)
@@ -120,12 +120,12 @@ class _Conversion:
         )
 
     def matters(self, call: OperatorCall) -> bool:
-        """Whether it takes memory or changes any; what it makes may have no bytes."""
+        """Return whether a call takes memory or changes any; its outputs may have no bytes."""
         return bool(call.updates) or any(_counted(self.recording.blocks[n]) for n in call.born)
 
     def _outlives(self, block: RecordedStorage) -> bool:
-        """Whether what was born in the step is there in the next one, too: the loss, which is
-        read, and a state that was made anew."""
+        """Return whether a storage that was born in the step is there in the next one, too: the
+        loss, which is read, and a state that was made anew."""
         stays = block.born != BEFORE and block.died >= len(self.recording.calls) and _counted(block)
         return stays and (block.role is Role.OPTIMIZER_STATE or block.name == "loss")
 
@@ -148,11 +148,11 @@ class _Conversion:
         return dict(held_by_op)
 
     def _resident(self, block: RecordedStorage) -> bool:
-        """Whether it outlives the step anyway."""
+        """Return whether a storage outlives the step anyway."""
         return self._outlives(block) or (block.born == BEFORE and block.role is not Role.INPUT)
 
     def ends(self) -> list[int]:
-        """For every call the last operation that has begun by then."""
+        """Return for every call the number of the last operation that has begun by then."""
         ends, last = [], BEFORE
         for number in range(len(self.recording.calls)):
             last = self.numbers.get(number, last)
@@ -199,13 +199,13 @@ class _Conversion:
         return layer
 
     def unique(self, name: str) -> str:
-        """The name, with a number where it was given before."""
+        """Return a name that was not given before, with a number where it was."""
         self.names[name] += 1
         times = self.names[name]
         return name if times == 1 else self.unique(f"{name} ({times})")
 
     def op(self, index: int, call: OperatorCall, holds: Operands) -> Op:
-        """A call as an operation."""
+        """Return a call as an operation."""
         place = self.places[index]
         updates = self.operands("at", call.updates)
         return Op(
@@ -224,12 +224,13 @@ class _Conversion:
         )
 
     def operands(self, slot: str, numbers: Iterable[int]) -> Operands:
-        """Storages by the names of operands: ``in0``, ``in1``; empty ones are none."""
+        """Return storages by the names of operands: ``in0``, ``in1``; empty ones are left out."""
         operands = [self.tensors[number] for number in numbers if number in self.tensors]
         return {f"{slot}{index}": tensor for index, tensor in enumerate(operands)}
 
     def attributes(self, call: OperatorCall) -> Mapping[str, Any]:
-        """Its number in the recording, and whether it runs another time or for a part."""
+        """Return the attributes of an operation: its number in the recording, and whether it runs
+        another time or for a part."""
         attributes: dict[str, Any] = {CALL: call.number}
         if call.again:
             attributes[AGAIN] = 1
@@ -247,12 +248,12 @@ class _Conversion:
         return Tensor(name, Storage(name, block.nbytes, memory), axes, format, block.role)
 
     def copied(self, block: RecordedStorage) -> str:
-        """``LEAVE`` or ``COME_BACK`` where a copy made it, else empty."""
+        """Return ``LEAVE`` or ``COME_BACK`` where a copy made the storage, else empty."""
         return "" if block.born == BEFORE else self.calls[block.born].copies
 
     def made(self, block: RecordedStorage) -> str:
-        """The name of a storage that has none: that of the operation that made it, with a number
-        where it made several."""
+        """Return the name of a storage that has none: that of the operation that made it, with a
+        number where it made several."""
         if block.born == BEFORE:
             return "constant"
         if copied := self.copied(block):
@@ -325,7 +326,7 @@ def _bytes(axes: Dims, format: Format) -> Size:
 
 
 def _moved(call: OperatorCall) -> Size:
-    """Bytes of the tensors that it reads and writes, each as large as it is seen."""
+    """Return the bytes of the tensors that a call reads and writes, each as large as it is seen."""
     touched = specs((call.args, call.kwargs, call.outputs))
     return sum((_spec_bytes(spec.shape, spec.dtype) for spec in touched), Size())
 
@@ -367,5 +368,5 @@ def _counted_flops(formula: Any, call: OperatorCall, batch: int) -> int:
 
 
 def _shape(value: Any) -> Any:
-    """The shape in the place of a tensor."""
+    """Return the shape of a recorded tensor in its place; any other value unchanged."""
     return value.shape if isinstance(value, Spec) else value

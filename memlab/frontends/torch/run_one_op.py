@@ -25,7 +25,7 @@ READY = "ready"
 
 
 def main() -> None:
-    """Measure what comes in until nothing comes any more."""
+    """Measure the operations that come in as lines of JSON, until no more come."""
     results = _private_output()
     _set(json.loads(sys.stdin.readline()))
     print(READY, file=results, flush=True)
@@ -89,7 +89,7 @@ def _measured(job: dict[str, Any], value: int) -> dict[str, Any]:
 
 
 def _runner(job: dict[str, Any], args: Any, kwargs: Any) -> Callable[[], Any]:
-    """The call of an operator that is known by its name."""
+    """Return a call of an operator that is known by its name."""
     space, _, name = job["op"].partition("::")
     func = getattr(getattr(getattr(torch.ops, space), name), job["overload"])
     return lambda: func(*args, **kwargs)
@@ -102,7 +102,8 @@ def _timed(run: Callable[[], Any]) -> float:
 
 
 def _on_processor(run: Callable[[], Any]) -> tuple[int, float, Any]:
-    """The most bytes above those before, the seconds, and what was given."""
+    """Run an operation on the processor; return the most bytes above those before, the seconds, and
+    the outputs."""
     from torch.profiler import ProfilerActivity, profile
 
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
@@ -113,7 +114,8 @@ def _on_processor(run: Callable[[], Any]) -> tuple[int, float, Any]:
 
 
 def most(profiler: Any) -> int:
-    """The most bytes alive at one moment, by what a profiler saw given out and taken back."""
+    """Return the most bytes alive at one moment, from the allocations and releases that a profiler
+    saw."""
     events = profiler.profiler.kineto_results.events()
     memory = [(event.start_ns(), event.nbytes()) for event in events if event.name() == "[memory]"]
     memory.sort(key=lambda event: event[0])
@@ -122,7 +124,8 @@ def most(profiler: Any) -> int:
 
 
 def _on_gpu(run: Callable[[], Any]) -> tuple[int, float, Any]:
-    """The same on a GPU."""
+    """Run an operation on a GPU; return the most bytes above those before, the seconds, and the
+    outputs."""
     run()  # libraries take what they keep
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()
@@ -134,7 +137,7 @@ def _on_gpu(run: Callable[[], Any]) -> tuple[int, float, Any]:
 
 
 def _sizes(outputs: Any, before: set[int]) -> Iterator[tuple[int, int] | None]:
-    """For each output the number of its storage among the new ones, and its bytes."""
+    """Yield for each output the number of its storage among the new ones, and its bytes."""
     numbers: dict[int, int] = {}
     for output in flat(outputs):
         if not isinstance(output, torch.Tensor):
@@ -164,7 +167,7 @@ def _arguments(job: dict[str, Any], value: int, tensors: Made) -> tuple[Any, Any
 
 
 def _value(given: Any, value: int, tensors: Made, first: dict[str, list[Any]]) -> Any:
-    """An argument as PyTorch takes it."""
+    """Return an argument as PyTorch takes it."""
     if isinstance(given, list):
         return [_value(item, value, tensors, first) for item in given]
     if not isinstance(given, dict):
@@ -183,7 +186,7 @@ def _tensor(
     storage: int, count: int, shape: list[int], stride: list[int], offset: int, dtype: str,
     device: str, *, value: int, tensors: Made,
 ) -> Any:  # fmt: skip
-    """A view of a storage of so many values, which is made once: zeros, and in whole numbers
+    """Return a view of a storage of so many values, which is made once: zeros, and in whole numbers
     ``value``."""
     kind = getattr(torch, dtype)
     whole = not (kind.is_floating_point or kind.is_complex)
@@ -196,7 +199,7 @@ def _tensor(
 
 
 def flat(value: Any) -> Iterator[Any]:
-    """Outputs in order, those in lists too."""
+    """Yield outputs in order, those in lists too."""
     if isinstance(value, list | tuple):
         for item in value:
             yield from flat(item)

@@ -42,12 +42,13 @@ FORMATS = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def as_it_is(model: Any) -> Any:
-    """No change."""
+    """Return the model unchanged."""
     return model
 
 
 def autocast(format: str, device: str) -> Any:
-    """In here PyTorch computes in that format where it may; an empty one changes nothing."""
+    """Return a context in which PyTorch computes in that format where it may; an empty one changes
+    nothing."""
     return torch.autocast(device, FORMATS[format]) if format else contextlib.nullcontext()
 
 
@@ -71,7 +72,7 @@ class RecordingRequest:
     keep_output: bool = False
 
     def pair(self, batch: int) -> tuple[Any, Any]:
-        """An input and a target of real tensors.
+        """Return an input and a target of real tensors.
 
         Raises:
             InputError: ``make_batch`` gives no pair.
@@ -87,7 +88,7 @@ class RecordingRequest:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A step as it was seen at one batch."""
+    """Calls and storages of a step as they were seen at one batch."""
 
     batch: int
     calls: list[SeenCall]
@@ -96,7 +97,8 @@ class Trace:
 
 
 class World:
-    """A model that was built; once it has taken a step, its optimizer has its state."""
+    """Model that was built, with its optimizer, on fake or on real tensors; once it has taken a
+    step, its optimizer has its state."""
 
     def __init__(self, wish: RecordingRequest, real: bool) -> None:
         self.wish, self.real = wish, real
@@ -114,7 +116,7 @@ class World:
 
     @contextlib.contextmanager
     def changed(self, change: Change, parts: int) -> Iterator[None]:
-        """In here the model is changed, and its gradients are added over so many parts."""
+        """Change the model inside the context, and add its gradients over so many parts."""
         wish, kinds = self.wish, [(module, type(module)) for module in self.model.modules()]
         self.wish = replace(wish, parts=parts)
         try:
@@ -126,7 +128,8 @@ class World:
                 module.__class__ = kind
 
     def trace(self, batch: int, update: bool = True) -> Trace:
-        """One step at a batch, with or without its update. What lies in a cycle is let go after it.
+        """Run and record one step at a batch, with or without its update. Objects in a cycle are
+        freed after it.
 
         Raises:
             InputError: ``make_batch`` gives no pair; and whatever the user's code raises.
@@ -166,7 +169,7 @@ class World:
         return [*held, loss]
 
     def _forward(self, recorder: Recorder, x: Any, target: Any, held: list[Any]) -> Any:
-        """The loss of a part; ``held`` gets the output where a name holds it."""
+        """Return the loss of a part; ``held`` gets the output where a name holds it."""
         wish = self.wish
         self.paths.left = lambda: setattr(recorder, "phase", Phase.LOSS)
         self.paths.entered = lambda: setattr(recorder, "phase", Phase.FORWARD)
@@ -183,7 +186,7 @@ class World:
 
     @contextlib.contextmanager
     def _named(self, batch: int) -> Iterator[None]:
-        """An error of the user's code says beside what it says where it came up."""
+        """Add to an error of the user's code the batch and the module where it came up."""
         try:
             yield
         except Exception as error:
@@ -260,7 +263,7 @@ def _gradients(model: Any, recorder: Recorder) -> Iterator[None]:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Fake tensors write the trace of every error of the user into a log; here they do not."""
+    """Keep fake tensors from writing the trace of each error of the user into a log."""
     logger = logging.getLogger("torch._subclasses.fake_tensor")
     before = logger.level
     logger.setLevel(logging.CRITICAL + 1)
@@ -281,7 +284,7 @@ def _built(build: Callable[[], Any]) -> Any:
 
 
 def optimizer_of(optimizer: Optimizer, model: Any) -> Any:
-    """The optimizer of a model.
+    """Return the optimizer of a model.
 
     Raises:
         InputError: no such name, or something that does not step.

@@ -56,15 +56,15 @@ class Terms:
 
     @property
     def names(self) -> list[str]:
-        """The algorithms, that without workspace first: all on a device by its figures, those with
-        a kernel on a processor that was measured."""
+        """Names of the algorithms, the one without workspace first: all on a device by its figures,
+        those with a kernel on a processor that was measured."""
         device = isinstance(self.machine, Device)
         least = "implicit-gemm" if device else "direct"
         others = [*ALGORITHMS] if device else on("cpu")
         return [least] if self.algorithms == "m" else [*dict.fromkeys([least, *others])]
 
     def ways(self, op: Op, threads: int) -> list[TimedAlgorithm]:
-        """The operation by each algorithm, the fastest first and of these the smallest."""
+        """Return the operation by each algorithm, the fastest first and of these the smallest."""
         timed = []
         for candidate in ways(op, self.names, threads):
             if len(self.names) == 1 or roofline.knows(candidate, self.machine):
@@ -101,8 +101,8 @@ def terms(
 
 
 def optimal(step: Step, algorithms: str, batch: int | None, device: str | Machine | None) -> Step:
-    """The step with all convolutions by vDNN's memory-optimal (``"m"``) or performance-optimal
-    (``"p"``) algorithms; the fastest ones are those of a batch.
+    """Return the step with all convolutions by vDNN's memory-optimal (``"m"``) or
+    performance-optimal (``"p"``) algorithms; the fastest ones are those of a batch.
 
     Raises:
         InputError: as ``terms``; ``"p"`` without a batch; a step that recomputes.
@@ -125,7 +125,8 @@ def optimal(step: Step, algorithms: str, batch: int | None, device: str | Machin
 def computed(
     step: Step, picks: Sequence[TimedAlgorithm], fastest: Sequence[TimedAlgorithm], at: Terms
 ) -> Step:
-    """The step with every operation by the way that was picked; it holds for the batch alone."""
+    """Return the step with every operation by the algorithm that was picked; it holds for the batch
+    alone."""
     used = {way.algorithm for way in picks if way.algorithm}
     if used <= {at.names[0]}:
         note = [f"{name} convolution" for name in used]
@@ -153,7 +154,7 @@ class Cost(NamedTuple):
 
 
 class Costs:
-    """A step, read once, for the cost of moving any of its maps."""
+    """Reader of a step for the cost of moving any of its maps."""
 
     def __init__(self, step: Step, terms: Terms) -> None:
         self.step, self.terms = step, terms
@@ -172,8 +173,9 @@ class Costs:
         self.takes = {name: nbytes / terms.speed for name, nbytes in self.sizes.items()}
 
     def of(self, chosen: Collection[str], budget: float, level: str = "fits") -> Cost:
-        """The cost of a set of maps, each operation by the fastest way that ``"fits"`` into the
-        budget beside what is alive then, by the ``"fastest"`` or by the ``"smallest"`` of all."""
+        """Return the cost of a set of maps, each operation by the fastest way that ``"fits"`` into
+        the budget beside the bytes alive then, by the ``"fastest"`` or by the ``"smallest"`` of
+        all."""
         moves = self.moves(chosen)
         line = self._line(moves)
         picks = {"fastest": self.fastest, "smallest": self.smallest}.get(level)
@@ -185,38 +187,40 @@ class Costs:
         return Cost(over, self._end(moves, picks), peak, inside.index(peak), picks, moves)
 
     def moves(self, chosen: Collection[str]) -> list[Move]:
-        """The copies of a set of maps, which come back as ``terms.prefetch`` says."""
+        """Return the copies of a set of maps, which come back as ``terms.prefetch`` says."""
         early = self.terms.prefetch == VDNN
         return self.back.moves(chosen) if early else needed(self.back.there, chosen)
 
     def rank(self, chosen: Collection[str], budget: float) -> tuple[int, float, int]:
-        """Order of choices: bytes over the budget, then seconds, then bytes that move."""
+        """Return the key that orders choices: bytes over the budget, then seconds, then bytes that
+        move."""
         cost = self.of(chosen, budget)
         return cost.over, cost.seconds, sum(self.sizes[name] for name in chosen)
 
     def freed(self, chosen: Collection[str], at: int) -> Iterator[tuple[str, int]]:
-        """The chosen maps that are away in an operation, and their bytes."""
+        """Yield the chosen maps that are away in an operation, with their bytes."""
         for move in self.moves(chosen):
             if move.leaves < at < move.returns:
                 name = move.map.storage.name
                 yield name, self.sizes[name]
 
     def away(self, at: int) -> frozenset[str]:
-        """The maps that an operation does not need, between forward and backward of them."""
+        """Return the maps that an operation does not need, between their last use in forward and
+        their first in backward."""
         there = self.back.there.items()
         return frozenset(name for name, move in there if move.leaves < at < move.needed)
 
     def bound(self, budget: float) -> float:
-        """Seconds that no choice undercuts: nobody waits, and every operation takes the fastest way
-        that would fit if all maps were away that it does not need."""
+        """Return the seconds that no choice undercuts: nobody waits, and every operation takes the
+        fastest way that would fit if all maps were away that it does not need."""
         away = self._line(
             [Move(c.map, c.leaves, c.needed, c.needed) for c in self.back.there.values()]
         )
         return sum(way.seconds for way in self._fitting(away, budget))
 
     def _fitting(self, line: Sequence[int], budget: float) -> list[TimedAlgorithm]:
-        """Every operation by the fastest way that fits beside the bytes alive in it, or by the
-        smallest where none does."""
+        """Return every operation by the fastest way that fits beside the bytes alive in it, or by
+        the smallest where none does."""
         picks = [*self.fastest]
         for numbers in self.twins:
             room = budget - max(line[number] for number in numbers)
@@ -227,8 +231,8 @@ class Costs:
         return picks
 
     def _line(self, moves: Sequence[Move]) -> list[int]:
-        """Bytes alive in every operation, workspace left out. Inside a copy there are no more than
-        in the operation beside it."""
+        """Return the bytes alive in every operation, workspace left out. Inside a copy there are no
+        more than in the operation beside it."""
         change = [0] * (len(self.line) + 1)
         for move in moves:
             nbytes = self.sizes[move.map.storage.name]
@@ -237,7 +241,7 @@ class Costs:
         return [a + b for a, b in zip(self.line, accumulate(change), strict=False)]
 
     def _end(self, moves: Sequence[Move], picks: Sequence[TimedAlgorithm]) -> float:
-        """The seconds of the step, as ``streams.slots`` has it."""
+        """Return the seconds of the step, as ``streams.slots`` has them."""
         out, back = by_number(moves, "leaves"), by_number(moves, "returns")
         end = end_out = end_in = 0.0
         waits: dict[int, float] = {}
@@ -263,12 +267,13 @@ class Costs:
 
 
 def _stops(moves: Sequence[Move]) -> set[int]:
-    """The operations at which a copy starts or is waited for."""
+    """Return the operations at which a copy starts or is waited for."""
     return {n for m in moves for n in (m.leaves, m.leaves + 1, m.returns, m.waits)}
 
 
 def _twins(step: Step) -> Iterator[list[int]]:
-    """Operations with those that run them again: the same algorithm makes the same bits."""
+    """Yield operations together with those that run them again: the same algorithm makes the same
+    bits."""
     twin_ops: dict[str, list[int]] = {}
     for number, op in enumerate(step.ops):
         times = op.attributes.get(application_order.AGAIN, 0)

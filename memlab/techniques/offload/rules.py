@@ -21,14 +21,14 @@ from memlab.step.tensor import Role, Tensor
 
 
 def is_activation(op: Op) -> bool:
-    """Whether an operation could write over the one thing that it reads, as a ReLU could: its input
-    stays on the device, and its backward starts no prefetch (C5)."""
+    """Return whether an operation could write over the one tensor that it reads, as a ReLU could:
+    its input stays on the device, and its backward starts no prefetch (C5)."""
     return len(op.reads) == 1 and tuple(op.reads) in op.traits.over.values()
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A feature map that goes to the host and comes back.
+    """Copy of a feature map to the host and back.
 
     ``map`` fills the block. ``leaves`` is the operation under which it goes, the last of forward
     that reads it; ``returns`` the operation of backward that starts its way back, and ``waits`` the
@@ -43,7 +43,8 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A feature map that may go: where it is read last in forward and first in backward."""
+    """Feature map that may go to the host: where it is read last in forward and
+    first in backward."""
 
     map: Tensor
     leaves: int
@@ -51,8 +52,8 @@ class Candidate:
 
 
 def candidates(step: Step) -> dict[str, Candidate]:
-    """The feature maps, and the input, that forward reads and backward reads again and nobody
-    changes in between, by name of their block."""
+    """Return the feature maps, and the input, that forward reads and backward reads again and
+    nobody changes in between, by name of their block."""
     fills: dict[str, Tensor] = {}
     for op in _layers(step):
         for tensor in filter(_fills, (*op.reads.values(), *op.updates.values())):
@@ -62,7 +63,8 @@ def candidates(step: Step) -> dict[str, Candidate]:
 
 
 def _candidate(step: Step, tensor: Tensor) -> Candidate | None:
-    """A map that may go, unless it stays, or is read in backward by nobody or after a change."""
+    """Return a map as a candidate, unless it stays, or is read in backward by nobody or after a
+    change."""
     life, uses = step.lifetimes[tensor.storage.name], step.lifetimes.uses[tensor.storage.name]
     reads, writes = (
         [(n, step.ops[n].phase) for n in numbers] for numbers in (uses.reads, uses.writes)
@@ -76,7 +78,7 @@ def _candidate(step: Step, tensor: Tensor) -> Candidate | None:
 
 
 def _fills(tensor: Tensor) -> bool:
-    """Whether it is a map of the device, or the input, and all of its block."""
+    """Return whether a tensor is a map of the device, or the input, and all of its block."""
     whole = tensor.offset == 0 and tensor.pitch is None and tensor.size == tensor.storage.size
     maps = tensor.role in (Role.FEATURE_MAP, Role.INPUT) and tensor.format.kind == "float"
     return whole and maps and tensor.storage.memory == DEVICE
@@ -103,7 +105,7 @@ POLICIES: Mapping[str, Callable[[Step], set[str]]] = {"none": _none, "conv": _co
 
 
 def inputs(op: Op) -> list[str]:
-    """The blocks of the maps that a layer works on; parameters are none."""
+    """Return the blocks of the maps that a layer works on; parameters are none."""
     roles = (Role.FEATURE_MAP, Role.INPUT)
     return [tensor.storage.name for tensor in op.reads.values() if tensor.role in roles]
 
@@ -116,9 +118,10 @@ def _layers(step: Step) -> list[Op]:
 
 
 class WayBack:
-    """When maps come back, of a step that is read once for many choices of them: with the backward
-    of a later layer, which looks for the nearest earlier layer whose input is away, and no further
-    than the next convolution (C5). Who finds its input still away fetches it, and waits."""
+    """Rule by which maps come back, of a step that is read once for many choices of them: with the
+    backward of a later layer, which looks for the nearest earlier layer whose input is away, and
+    no further than the next convolution (C5). A reader that finds its input still away fetches
+    it, and waits."""
 
     def __init__(self, step: Step) -> None:
         self.there = candidates(step)
@@ -133,7 +136,7 @@ class WayBack:
             self._backwards.append(_Backward(first, end, needs, earlier))
 
     def moves(self, chosen: Collection[str]) -> list[Move]:
-        """The moves of the chosen maps, in the order in which they come back."""
+        """Return the copies of the chosen maps, in the order in which they come back."""
         away = {name: map_ for name, map_ in self.there.items() if name in chosen}
         moves = []
         for here in self._backwards:
@@ -151,7 +154,7 @@ class WayBack:
         return moves
 
     def _earlier(self, layers: Sequence[Op]) -> Iterator[list[str]]:
-        """The inputs of the layers before, the nearest first, up to the next convolution."""
+        """Yield the inputs of the layers before, the nearest first, up to the next convolution."""
         for op in reversed(layers):
             if not is_activation(op):
                 yield [name for name in dict.fromkeys(inputs(op)) if name in self.there]
@@ -160,8 +163,8 @@ class WayBack:
 
 
 class _Backward(NamedTuple):
-    """The backward of a layer: its operations, the maps that they need, and those that they may
-    fetch, nearest first."""
+    """Backward of a layer: its operations, the maps that they need, and those that they may fetch,
+    nearest first."""
 
     first: int
     end: int
@@ -175,7 +178,7 @@ def _read(ops: Iterable[Op], away: Mapping[str, Candidate]) -> list[str]:
 
 
 def _backwards(step: Step) -> list[tuple[int, int, str]]:
-    """The backward of every layer: its first operation, the one after its last, its name."""
+    """Return the backward of every layer: its first operation, the one after its last, its name."""
     backward_ops: list[tuple[int, int, str]] = []
     for number, op in enumerate(step.ops):
         if op.phase is Phase.BACKWARD:
@@ -191,14 +194,14 @@ def _backwards(step: Step) -> list[tuple[int, int, str]]:
 
 @paused()
 def moved(step: Step, moves: Sequence[Move], note: str) -> Step:
-    """The step with the copies of these moves, each in its stream."""
+    """Return the step with the copies of these moves, each in its stream."""
     ops = tuple(_CopyWriter(step, moves).ops())
     step.check_new(t for op in ops if op.phase is Phase.COPY for t in op.writes.values())
     return replace(step, ops=ops, notes=(*step.notes, note))
 
 
 def by_number(moves: Iterable[Move], which: str) -> dict[int, list[Move]]:
-    """Moves by one of their operations: ``"leaves"`` or ``"returns"``."""
+    """Return moves by one of their operations: ``"leaves"`` or ``"returns"``."""
     by_op: dict[int, list[Move]] = {}
     for move in moves:
         by_op.setdefault(getattr(move, which), []).append(move)
@@ -206,7 +209,7 @@ def by_number(moves: Iterable[Move], which: str) -> dict[int, list[Move]]:
 
 
 class _CopyWriter:
-    """Writes the operations in order, with the copies and what waits for them."""
+    """Writer of the operations in order, with the copies and the operations that wait for them."""
 
     def __init__(self, step: Step, moves: Sequence[Move]) -> None:
         self.step = step
@@ -232,7 +235,7 @@ class _CopyWriter:
             before = (op.name,)
 
     def copy(self, kind: str, move: Move, after: tuple[str, ...]) -> Op:
-        """One way of a map; it starts when the operation beside it does."""
+        """Return one copy of a map; it starts when the operation beside it does."""
         tensor = move.map
         there = _at(tensor, " on the host", HOST)
         pair = (tensor, there) if kind == OUT else (there, _at(tensor, " back", DEVICE))
@@ -250,7 +253,7 @@ class _CopyWriter:
         )
 
     def at_home(self, op: Op) -> Op:
-        """The operation on the maps where they lie now."""
+        """Return the operation on the maps where they lie now."""
         if not any(tensor.storage.name in self.homes for tensor in op.reads.values()):
             return op
         reads = {slot: self.lies(tensor) for slot, tensor in op.reads.items()}
@@ -272,13 +275,14 @@ VDNN, NEEDED = PREFETCH = ("vdnn", "needed")
 
 
 def needed(there: Mapping[str, Candidate], chosen: Collection[str]) -> list[Move]:
-    """Every chosen map comes back when its first reader comes, which waits for it."""
+    """Return moves by which every chosen map comes back when its first reader comes, which waits
+    for it."""
     away = sorted((move for name, move in there.items() if name in chosen), key=_when)
     return [Move(move.map, move.leaves, move.needed, move.needed) for move in away]
 
 
 def back(prefetch: str) -> str:
-    """The rule in the note of a step; vDNN's goes without saying."""
+    """Return the words for the rule in the note of a step; vDNN's goes without saying."""
     return ", back when needed" if prefetch == NEEDED else ""
 
 

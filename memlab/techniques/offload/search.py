@@ -64,13 +64,13 @@ class OffloadChoice:
         return self.seconds / self.bound - 1 if self.bound else 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Result as plain values for JSON."""
         names = ("policy", "batch", "budget", "seconds", "bound", "distance", "peak", "host")
         lists = {name: [*getattr(self, name)] for name in ("maps", "tried")}
         return {name: getattr(self, name) for name in names} | lists | {"exact": self.exact}
 
     def text(self) -> str:
-        """In a few lines."""
+        """Result in a few lines of text."""
         lines = [self.step.describe() + f", batch {self.batch}"]
         lines += [f"  {line}" for line in self.tried]
         lines.append(f"  in host memory: {', '.join(self.maps) or 'nothing'}")
@@ -88,7 +88,7 @@ def written(
     costs: Costs, maps: Collection[str], cost: Cost, policy: str, budget: int, exact: bool = False,
     tried: tuple[str, ...] = (),
 ) -> OffloadChoice:  # fmt: skip
-    """The choice as a step, with the bytes and seconds of its own plan and clock."""
+    """Return the choice as a step, with the bytes and seconds of its own plan and clock."""
     at = costs.terms
     whose = "" if isinstance(at.machine, Device) else f", by {roofline.by(at.machine)}"
     note = f"offload ({policy}{back(at.prefetch)}{whose})"
@@ -116,7 +116,7 @@ _SAID = {"fastest": "p", "fits": "as fast as fits", "smallest": "m"}
 
 
 def dynamic(step: Step, at: Terms, budget: int) -> OffloadChoice:
-    """vDNN's dynamic policy: the first of its configurations that fits.
+    """Return the result of vDNN's dynamic policy: the first of its configurations that fits.
 
     Raises:
         InputError: all maps without workspace do not.
@@ -149,7 +149,7 @@ def _tries(costs: Costs, budget: int) -> Iterator[tuple[str, Maps, Cost]]:
 
 
 def static(costs: Costs) -> dict[str, Maps]:
-    """The maps of vDNN's static policies that can go."""
+    """Return the maps of vDNN's static policies that can go, by policy."""
     there = costs.sizes.keys()
     return {name: frozenset(rule(costs.step) & there) for name, rule in POLICIES.items()}
 
@@ -158,7 +158,7 @@ def static(costs: Costs) -> dict[str, Maps]:
 
 
 def best(step: Step, at: Terms, budget: int) -> OffloadChoice:
-    """The set of maps with the least seconds within the budget.
+    """Return the set of maps with the least seconds within the budget, as a step.
 
     Raises:
         InputError: no set fits; the message names the least that one takes.
@@ -172,7 +172,7 @@ def best(step: Step, at: Terms, budget: int) -> OffloadChoice:
 
 
 def refusal(at: Terms, budget: int, least: int) -> InputError:
-    """The error for a budget that nothing keeps."""
+    """Return the error for a budget that nothing keeps."""
     also = "" if at.in_place else ", in_place=True (--in-place)"
     return InputError(
         f"no choice of maps makes this step fit into {units.exact(budget)}; the least that was "
@@ -181,8 +181,8 @@ def refusal(at: Terms, budget: int, least: int) -> InputError:
 
 
 def best_maps(costs: Costs, budget: float) -> tuple[Maps, bool]:
-    """The set that is over the budget by the fewest bytes, and of those within it the fastest; and
-    whether all were tried."""
+    """Return the set of maps that is over the budget by the fewest bytes, and of those within it
+    the fastest; and whether all sets were tried."""
     rank = partial(costs.rank, budget=budget)
     if len(costs.sizes) <= EXACT:
         return min(subsets(costs.sizes), key=rank), True
@@ -197,14 +197,14 @@ def best_maps(costs: Costs, budget: float) -> tuple[Maps, bool]:
 
 
 def subsets(names: Collection[str]) -> Iterator[Maps]:
-    """All sets of these, the smaller ones first."""
+    """Yield all sets of these maps, the smaller ones first."""
     for size in range(len(names) + 1):
         yield from map(frozenset, combinations(names, size))
 
 
 def _grown(costs: Costs, start: Maps, budget: float) -> Maps:
-    """One map after the other that is away at the peak, the most bytes for each second that it
-    adds, until the step fits."""
+    """Return a set that grows one map after the other, always one that is away at the peak and
+    saves the most bytes for each second that it adds, until the step fits."""
     maps = start
     while (cost := costs.of(maps, budget)).over:
         worth = {}
@@ -235,7 +235,7 @@ def _swapped(pair: Maps, maps: Maps) -> Maps:
 
 
 def descended(start: T, changes: Sequence[Callable[[T], T]], rank: Callable[[T], Any]) -> T:
-    """From a choice to better ones beside it, until none is."""
+    """Move from a choice to better ones beside it until none is better; return the last."""
     best, value = start, rank(start)
     before = None
     while value != before:

@@ -162,7 +162,8 @@ def _stored(format: str | Format) -> Format:
 
 
 def _scaled(step: Step, mode: Mode, wanted: bool | None) -> bool:
-    """Whether the loss is scaled: as wanted, else as the mode does; never in an inference."""
+    """Return whether the loss is scaled: as wanted, else as the mode does; never
+    in an inference."""
     learns = any(op.slots for op in step.ops)
     if wanted and step.training and not learns:
         raise InputError("scaling needs a training step that updates parameters; leave it out.")
@@ -194,7 +195,7 @@ def _statistics(step: Step) -> frozenset[str]:
 
 
 class _FormatRewrite:
-    """From the tensors of a step to those of another: one format per storage."""
+    """Rewrite of the tensors of a step to other formats: one format per storage."""
 
     def __init__(
         self, by_role: Mapping[Role, Format], kept: frozenset[str], master: bool, scaled: bool
@@ -211,7 +212,8 @@ class _FormatRewrite:
         self.overflow = tensor.new(OVERFLOW, (), FORMATS["bool"], state)
 
     def tensor(self, old: Tensor) -> Tensor:
-        """The same values in the format of their role. The loss is a result, and stays."""
+        """Return the same values in the format of their role. The loss is a result, and keeps its
+        format."""
         name = old.storage.name
         if old.format is not COMPUTED or name in self.kept or not old.axes:
             return old
@@ -226,11 +228,11 @@ class _FormatRewrite:
         return replace(old, storage=storage, format=format, offset=offset, pitch=pitch)
 
     def operands(self, old: Operands) -> dict[str, Tensor]:
-        """All of them."""
+        """Return all operands in their new formats."""
         return {name: self.tensor(operand) for name, operand in old.items()}
 
     def op(self, op: Op, drawn: bool) -> Op:
-        """The operation on the new tensors, with the buffers of its tiles."""
+        """Return the operation on the new tensors, with the buffers of its tiles."""
         reads, updates = self.operands(op.reads), self.operands(op.updates)
         attributes, slots = dict(op.attributes), op.slots
         if slots:
@@ -250,7 +252,8 @@ class _FormatRewrite:
         )  # fmt: skip
 
     def _with_master(self, slot: UpdateSlot, updates: dict[str, Tensor]) -> UpdateSlot:
-        """With a copy in fp32 of the parameter, where that is small now; it begins as that does."""
+        """Return a slot with a copy in fp32 of the parameter, where that is small now; the copy
+        begins as the parameter does."""
         small, name = updates[slot.parameter], slot.parameter + MASTER
         if small.format is COMPUTED:
             return slot
@@ -262,7 +265,8 @@ class _FormatRewrite:
 
 
 def _begins(op: Op) -> bool:
-    """Whether gradients begin here: it makes that of a loss, from no other."""
+    """Return whether an operation makes the first gradient: that of a loss, from
+    no other gradient."""
     gradients = (Role.GRADIENT_MAP, Role.PARAMETER_GRADIENT)
     reads_one = any(written.role in gradients for written in op.reads.values())
     return op.phase is Phase.BACKWARD and not reads_one
@@ -273,7 +277,8 @@ def _sizes(size: Size) -> tuple[int, int]:
 
 
 def _with_scale(ops: list[Op], rewrite: _FormatRewrite) -> list[Op]:
-    """Before the updates, one operation looks for overflow; after them, one adjusts the scale."""
+    """Return the operations with a search for overflow before the updates, and an adjustment of the
+    loss scale after them."""
     first = next(index for index, op in enumerate(ops) if op.slots)
     read = [op.reads[slot.gradient] for op in ops[first:] for slot in op.slots]
     gradients = {gradient.name: gradient for gradient in read}

@@ -83,14 +83,14 @@ def _check(step: Step, block: int) -> int:
 
 
 class _EightBitRewrite:
-    """From states in fp32 to codes and scales."""
+    """Rewrite of states in fp32 to codes of 8 bits and scales."""
 
     def __init__(self, block: int) -> None:
         self.block = block
         self.small: dict[str, tuple[Tensor, Tensor]] = {}
 
     def op(self, op: Op) -> Op:
-        """The operation; an update has its states in 8 bits."""
+        """Return an operation; an update gets its states in 8 bits."""
         updates = dict(op.updates)
         slots = tuple(self._slot(slot, updates) for slot in op.slots)
         drawn = frozenset(state for slot in slots for state in slot.scales)
@@ -101,7 +101,7 @@ class _EightBitRewrite:
         return with_fp32_tiles(op, updates=updates, attributes=attributes, slots=slots)
 
     def _slot(self, slot: UpdateSlot, updates: dict[str, Tensor]) -> UpdateSlot:
-        """With codes and scales for each state in fp32."""
+        """Return an update's slot with codes and scales for each state in fp32."""
         scales = dict(slot.scales)
         for state, name in slot.states.items():
             if updates[name].format is COMPUTED:
@@ -110,7 +110,7 @@ class _EightBitRewrite:
         return replace(slot, scales=scales)
 
     def _state(self, old: Tensor) -> tuple[Tensor, Tensor]:
-        """The codes of a state and their scales."""
+        """Return the codes of a state and their scales."""
         format = FORMATS["fp8_e5m2" if old.start.squares else "fp8_e4m3fn"]
         count = old.size.fixed * 8 // old.format.bits
         blocks = (("blocks", -(-count // self.block)),)

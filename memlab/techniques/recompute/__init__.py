@@ -117,15 +117,15 @@ def recompute(
 
 
 def _whose(wish: RecomputeRequest) -> str:
-    """By whose figures an order within a budget was found the fastest; a machine that was named by
-    its figures goes without saying."""
+    """Return the owner of the figures by which an order within a budget was found the fastest; a
+    machine that was named by its figures goes without saying."""
     if wish.budget is None or isinstance(wish.machine, Device):
         return ""
     return f", by {roofline.by(wish.machine)}"
 
 
 def _check(how: str, way: RecomputeMethod, given: set[str]) -> None:
-    """Every way has its own arguments."""
+    """Refuse arguments that a way to recompute does not take, or lacks."""
     for name in way.needs:
         if name not in given:
             raise InputError(f"recompute {how!r} needs {name}; try {way.example}.")

@@ -55,7 +55,7 @@ class Ways:
     before: int = 0
 
     def forward(self, again: bool, output: bool, kept: bool) -> StageRun:
-        """The forward for whom the output or what is kept is wanted."""
+        """Return the forward for a run that wants the output, the kept values, or both."""
         if not again:
             return self.keeps if kept else self.first
         return self.again if not kept else self.both if output else self.ends
@@ -63,16 +63,16 @@ class Ways:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage: what it costs and how many bytes it takes.
+    """One stage of a chain: its cost and its bytes.
 
-    ``forward`` and ``backward`` are costs. ``output``: bytes of its output. ``kept``: alive after
-    a forward that keeps, output included, input not. ``gradient``: of the gradient of its output.
-    The most bytes inside an operation: ``passing`` in a forward that keeps nothing and lets its
-    input go, input and output included; ``staying`` in the same where the input stays, which is
-    not counted; ``keeping`` in a forward that keeps, input not counted; ``reversing`` in its
-    backward, with kept values, both gradients and ``left``, input not counted. ``left``: what its
-    backward leaves until the end (gradients of parameters). Without ``ways`` every forward is like
-    the first, and the backward reads the input and the output.
+    ``forward`` and ``backward`` are costs. ``output``: bytes of its output. ``kept``: alive after a
+    forward that keeps, output included, input not. ``gradient``: of the gradient of its output. The
+    most bytes inside an operation: ``passing`` in a forward that keeps nothing and lets its input
+    go, input and output included; ``staying`` in the same where the input stays, which is not
+    counted; ``keeping`` in a forward that keeps, input not counted; ``reversing`` in its backward,
+    with kept values, both gradients and ``left``, input not counted. ``left``: what its backward
+    leaves until the end (gradients of parameters). Without ``ways`` every forward is like the
+    first, and the backward reads the input and the output.
 
     Raises:
         InputError: a figure is no whole number of at least 0, or what is kept is less than the
@@ -101,7 +101,7 @@ class Stage:
             )
 
     def told(self, above: int) -> Ways:
-        """Its ways; ``above`` are the bytes of its input."""
+        """Return the ways to run the stage; ``above`` are the bytes of its input."""
         if self.ways is not None:
             return self.ways
         passes = StageRun(self.forward, self.staying, self.passing)
@@ -135,15 +135,15 @@ class Chain:
         return len(self.stages)
 
     def above(self, number: int) -> int:
-        """Bytes of the input of a stage, from 0."""
+        """Return the bytes of the input of a stage, counted from 0."""
         return self.stages[number - 1].output if number else self.input
 
     def beside(self, number: int) -> int:
-        """Bytes that a stage keeps, from 0, beside its output."""
+        """Return the bytes that a stage, counted from 0, keeps beside its output."""
         return self.stages[number].kept - self.stages[number].output
 
     def bare(self, number: int) -> bool:
-        """Whether the backward of a stage, from 0, reads nothing of its forward."""
+        """Return whether the backward of a stage, counted from 0, reads nothing of its forward."""
         return not (self.ways[number].own or self.ways[number].source or self.beside(number))
 
     @cached_property
@@ -187,7 +187,7 @@ class _Use(NamedTuple):
 
 
 def _uses(chain: Chain, schedule: Sequence[int]) -> list[_Use | None]:
-    """For each entry what it is for; None where it is for nobody."""
+    """Return for each entry of a schedule its use; None where nobody uses it."""
     slots_used: list[_Use | None] = []
     read, kept = dict[int, int](), dict[int, int]()  # stage -> where its newest values are read
     first = {run: at for at, run in reversed([*enumerate(schedule)])}

@@ -30,7 +30,7 @@ NOTHING: Frontier = (np.zeros(1, np.int64), np.zeros(1, np.int64))
 
 
 def frontier(chain: Chain) -> tuple[tuple[int, int], ...]:
-    """All best trades as (bytes, cost): from the least memory to the least time.
+    """Return all best trades as (bytes, cost): from the least memory to the least time.
 
     Raises:
         InputError: the chain is too long, or its figures are too large.
@@ -41,7 +41,7 @@ def frontier(chain: Chain) -> tuple[tuple[int, int], ...]:
 
 
 def least_time(chain: Chain, budget: int) -> Schedule:
-    """The fastest schedule whose peak is at most ``budget`` bytes, of those the least peak.
+    """Return the fastest schedule whose peak is at most ``budget`` bytes, of those the least peak.
 
     Raises:
         InputError: no whole number of bytes, or less than the least that the chain needs.
@@ -57,7 +57,7 @@ def least_time(chain: Chain, budget: int) -> Schedule:
 
 
 def least_memory(chain: Chain) -> Schedule:
-    """The schedule of the least peak; of those the fastest.
+    """Return the schedule of the least peak; of those the fastest.
 
     Raises:
         InputError: as ``frontier``.
@@ -66,7 +66,7 @@ def least_memory(chain: Chain) -> Schedule:
 
 
 def _reach(chain: Chain, nbytes: int) -> Schedule:
-    """The fastest schedule within so many bytes, of those the least peak."""
+    """Return the fastest schedule within so many bytes, of those the least peak."""
     table = _table(chain)
     return tuple(
         table.schedule(0, len(chain) - 1, int(table.whole[0][table.whole[0] <= nbytes][-1]))
@@ -145,7 +145,7 @@ class _Table:
             yield _Choice(last + 1, floor, 0, alone, self.parts[first, last - 1, goes])
 
     def _keep(self, first: int, last: int, goes: bool) -> _Choice:
-        """The values of the first stage are kept."""
+        """Return the choice that keeps the values of the first stage."""
         chain, way = self.chain, self.chain.ways[first]
         above = chain.above(first) if goes else 0
         run, back = way.forward(last < self.end, first < last, True), way.backward
@@ -160,7 +160,8 @@ class _Table:
         return _Choice(first, floor, held, (sizes + held, costs + (run.cost + back.cost)))
 
     def schedule(self, first: int, last: int, budget: int, goes: bool = True) -> Iterator[int]:
-        """The fastest schedule of a part within its budget: stages from 0 become numbers from 1."""
+        """Yield the fastest schedule of a part within its budget: stages from 0 become numbers from
+        1."""
         if first > last:
             return
         within = np.array(budget)
@@ -188,7 +189,7 @@ _table = lru_cache(maxsize=8)(_Table)
 
 
 def _sums(figures: Iterable[int]) -> list[int]:
-    """The sum of none of them, of the first, of the first two, and so on."""
+    """Return the sum of none of the figures, of the first, of the first two, and so on."""
     return [*accumulate(figures, initial=0)]
 
 
@@ -207,7 +208,8 @@ def _check(chain: Chain) -> None:
 
 
 def _both(choice: _Choice) -> Frontier:
-    """One after the other: the bytes are the larger ones, the costs add up."""
+    """Return the frontier of two parts one after the other: the bytes are the larger ones, the
+    costs add up."""
     _, floor, _, one, other = choice
     least = max(floor, int(one[0][0]), int(other[0][0]))
     larger = (frontier[0][frontier[0] > least] for frontier in (one, other))
@@ -216,12 +218,12 @@ def _both(choice: _Choice) -> Frontier:
 
 
 def _cost(points: Frontier, sizes: Integers) -> Integers:
-    """The least cost within each size."""
+    """Return the least cost within each size."""
     return points[1][np.searchsorted(points[0], sizes, side="right") - 1]
 
 
 def _best(choices: list[Frontier]) -> Frontier:
-    """The points of all choices that no other one beats."""
+    """Return the points of all choices that no other one beats."""
     sizes = np.concatenate([choice[0] for choice in choices])
     order = np.argsort(sizes, kind="stable")  # merges what is sorted already
     costs = np.concatenate([choice[1] for choice in choices])[order]

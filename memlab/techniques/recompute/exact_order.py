@@ -64,7 +64,7 @@ class GraphTask:
 
     @property
     def sources(self) -> set[int]:
-        """The tasks whose results it reads."""
+        """Tasks whose results the task reads."""
         return {read[0] if isinstance(read, tuple) else read for read in self.reads}
 
     def spent(self, again: bool) -> int:
@@ -72,7 +72,7 @@ class GraphTask:
         return self.cost if not again or self.repeat is None else self.repeat
 
     def made(self, again: bool) -> tuple[int, ...]:
-        """The bytes of what a run makes."""
+        """Return the bytes of the results of a run."""
         return (self.nbytes, *self.more, *(() if again else self.once))
 
     def read(self, number: int, again: bool) -> list[Result]:
@@ -126,7 +126,7 @@ def simulate(tasks: Sequence[GraphTask], order: Sequence[int], fixed: int = 0) -
 def least_time(
     tasks: Sequence[GraphTask], budget: int, fixed: int = 0, time_limit: float = 20
 ) -> Order:
-    """The cheapest order whose peak is at most ``budget`` bytes.
+    """Return the cheapest order whose peak is at most ``budget`` bytes.
 
     Raises:
         InputError: a cycle, too many tasks, less than the least that they need, or an integer
@@ -144,7 +144,7 @@ def least_time(
 
 
 def least_memory(tasks: Sequence[GraphTask], fixed: int = 0, time_limit: float = 20) -> Order:
-    """The cheapest order of the least peak.
+    """Return the cheapest order of the least peak.
 
     Raises:
         InputError: a cycle, too many tasks, or an integer program that is not solved within
@@ -176,7 +176,8 @@ def _program(tasks: Sequence[GraphTask], row: Order, time_limit: float) -> _Prog
 
 
 def first_runs(tasks: Sequence[GraphTask]) -> Order:
-    """The tasks in the row of their first runs: as given, but none before what it reads.
+    """Return the tasks in the row of their first runs: as given, but none before a task that it
+    reads.
 
     Raises:
         InputError: a figure that is no number of at least 0 or too large, a read of no task, or a
@@ -228,7 +229,8 @@ def _check(tasks: Sequence[GraphTask], order: Sequence[int]) -> None:
 
 @dataclass
 class _Program:
-    """Tasks in a row that their reads allow. ``time_limit`` is in seconds."""
+    """Integer program for an order of tasks, in a row that their reads allow. ``time_limit`` is in
+    seconds."""
 
     tasks: Sequence[GraphTask]
     time_limit: float
@@ -256,7 +258,8 @@ class _Program:
         return [result for result in self.results if result[0] < phase]
 
     def fastest(self, room: int) -> list[int] | None:
-        """The tasks in the cheapest order within that many bytes; ``None`` where there is none.
+        """Return the tasks in the cheapest order within that many bytes; ``None`` where there is
+        none.
 
         The solver rounds. Where what it finds needs too much, the results that do not fit are
         forbidden together, in whole numbers, and it solves again.
@@ -277,7 +280,7 @@ class _Program:
         return None
 
     def smallest(self) -> list[int]:
-        """The tasks in an order of the least peak, up to what the solver rounds.
+        """Return the tasks in an order of the least peak, up to the rounding of the solver.
 
         Raises:
             InputError: not solved within the time limit, or SciPy is not installed.
@@ -317,8 +320,8 @@ class _Program:
         return [task for at, (_, task) in enumerate(self.places) if result.x[at] > 0.5]
 
     def _excess(self, order: Sequence[int], room: int) -> tuple[int, int, set[Result]] | None:
-        """The phase and the task in which an order first needs more than ``room``, and what is held
-        beside it."""
+        """Return the phase and the task in which an order first needs more than ``room``, and the
+        results held beside it."""
         excess_rows = [*_blocks(self.tasks, order)]
         over = np.nonzero(_line(excess_rows, len(order)) > room)[0]
         if not len(over):
@@ -328,8 +331,8 @@ class _Program:
         return max(order[: now + 1]), order[now], held
 
     def _apart(self, phase: int, task: int, held: set[Result]) -> list[Row]:
-        """From a phase on the task does not run while all of these are held; a first run takes more
-        than another, so that only that is without them."""
+        """Return rows by which from a phase on the task does not run while all of these are held; a
+        first run takes more than another, so that only that is without them."""
         number, rows = self.variable, []
         for later in range(phase, phase + 1 if task == phase else len(self.tasks)):
             row = {number[later, task, maker]: 1.0 for maker in held}
@@ -337,7 +340,8 @@ class _Program:
         return rows
 
     def _dependences(self) -> list[Row]:
-        """A task runs where its reads are held; what is held was so before, or was made there."""
+        """Return rows by which a task runs where its reads are held, and a held result was held
+        before or made there."""
         number, rows = self.variable, []
         for phase, task in self.places:
             for read in self.tasks[task].read(task, task < phase):

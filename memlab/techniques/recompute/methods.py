@@ -46,7 +46,7 @@ class RecomputeRequest:
 
     @cached_property
     def liveness(self) -> Liveness:
-        """For the bytes of many orders."""
+        """Reader of the step for the bytes of many orders."""
         return Liveness(self.step, self.batch, self.machine, self.in_place)
 
 
@@ -87,8 +87,8 @@ def _chained(
     within: Callable[[Chain, int], Schedule],
     wish: RecomputeRequest,
 ) -> Order:
-    """The schedule of the least peak, or the fastest one that the budget leaves room for: the bytes
-    of the chain are those of the step."""
+    """Return the schedule of the least peak, or the fastest one that the budget leaves room for:
+    the bytes of the chain are those of the step."""
     stages = cuts(wish.step, wish.machine)
     chain = stages.chain(wish.batch, wish.in_place)
     schedule = least(chain)
@@ -169,8 +169,8 @@ def tasks_of(
 def _best(
     wish: RecomputeRequest, orders: Iterable[Order], way: Callable[[RecomputeRequest], Order]
 ) -> Order:
-    """The order of the least peak, or with a budget the fastest whose peak is within it: one of
-    these, or the step's own where that is as good.
+    """Return the order of the least peak, or with a budget the fastest whose peak is within it: one
+    of these, or the step's own where that is as good.
 
     Raises:
         InputError: the budget is below the least peak, which the message names, and that of the
@@ -192,7 +192,7 @@ def _best(
 def _refusal(
     wish: RecomputeRequest, least: int, way: Callable[[RecomputeRequest], Order]
 ) -> InputError:
-    """The error for a budget that no order keeps."""
+    """Return the error for a budget that no order keeps."""
     also, these = "", "that"
     if not wish.in_place:
         after = replace(wish, in_place=True, budget=None)
@@ -208,7 +208,7 @@ def _refusal(
 
 
 class _Rated(NamedTuple):
-    """An order with the bytes of its step, in place where that follows, and its time."""
+    """Order with the bytes of its step, in place where that follows, and its time."""
 
     order: Order
     peak: int
@@ -235,7 +235,8 @@ def _drop(wish: RecomputeRequest) -> Order:
 
 
 def _cheap(wish: RecomputeRequest) -> Order:
-    """Dropped is what cheap operations make of what is kept, or of what is dropped itself."""
+    """Return the order that drops the outputs of cheap operations that are made of kept values, or
+    of dropped ones."""
     step = wish.step
     kept = _needed(step) | {tensor.storage.name for tensor in step.live_in}
     dropped: set[str] = set()
@@ -257,8 +258,9 @@ def _needed(step: Step) -> set[str]:
 
 
 def _on_demand(step: Step, dropped: Collection[str]) -> Order:
-    """Forward once; then everything that is dropped right before who needs it first. What
-    backward does not need is not there either when something is made again."""
+    """Return the order of forward once, and then every dropped value right before the operation
+    that needs it first. Values that backward does not need are not there either when something
+    is made again."""
     kept = _needed(step) - set(dropped)
     forward = ((i, op) for i, op in enumerate(step.ops) if op.phase is Phase.FORWARD)
     maker = {name: i for i, op in forward for name in made(op)}

@@ -26,7 +26,7 @@ from memlab.techniques.recompute.repeated_operations import made, read, repeatab
 
 @dataclass(frozen=True, eq=False)
 class Lives:
-    """The blocks of an order on the device: operations by position in it, from 0.
+    """Lives of the blocks of an order on the device: operations by position in it, from 0.
 
     ``order`` are the operations by number, ``again`` says which of them run again and ``times`` how
     long each takes, in nanoseconds; all of shape (operations,). Of every block: ``birth`` (-1 where
@@ -43,7 +43,7 @@ class Lives:
     tensor: Column
 
     def line(self, chosen: Column | None = None) -> Column:
-        """Bytes inside every operation, of all blocks or of those that are chosen."""
+        """Return the bytes inside every operation, of all blocks or of those that are chosen."""
         here = slice(None) if chosen is None else chosen
         return alive(self.nbytes[here], self.birth[here], self.death[here], len(self.order))
 
@@ -64,7 +64,7 @@ class Lives:
 
 
 class Liveness:
-    """A step at a batch, read once, for the lives of its blocks in any order with repeats, and its
+    """Reader of a step at a batch, for the lives of its blocks in any order with repeats, and its
     time on a machine; where ``in_place`` follows, those after it."""
 
     def __init__(
@@ -95,11 +95,12 @@ class Liveness:
 
     @cached_property
     def here(self) -> Column:
-        """Which storages are on the device."""
+        """Mask of the storages that are on the device."""
         return np.array([tensor.storage.memory == DEVICE for tensor in self.tensors])
 
     def of(self, order: Sequence[int]) -> Lives:
-        """The blocks of an order; what nobody reads does not run again, as in ``resequenced``."""
+        """Return the blocks of an order; operations whose outputs nobody reads do not run again, as
+        in ``resequenced``."""
         written, read = ([getattr(run, what) for run in self.runs] for what in ("made", "read"))
         walk, ran = _OrderWalk(self, self.there, 0), set[int]()
         for index in without_idle(order, written, read):
@@ -110,8 +111,9 @@ class Liveness:
     def inside(
         self, order: Iterable[int], again: bool, before: Set[int], after: Set[int], new: Set[int]
     ) -> int:
-        """The most bytes inside some operations, for the first time or ``again``, of the storages
-        that are there ``before`` or ``new``: what is needed ``after`` them stays."""
+        """Return the most bytes inside some operations, for the first time or ``again``, of the
+        storages that are there ``before`` or ``new``: storages that are needed ``after`` them
+        stay."""
         counted = before | new | self.scratch
         walk = _OrderWalk(self, before, -1)
         for index in order:
@@ -141,7 +143,8 @@ class OperationRun:
 
 
 def _over(all_: Liveness, op: Op) -> Iterator[list[int]]:
-    """For every output the inputs in whose place it may lie once they are dead, as storages."""
+    """Yield for every output the inputs in whose place it may lie once they are
+    dead, as storages."""
     reads = [all_.number(tensor) for tensor in op.reads.values()]
     for slot, sources in op.traits.over.items() if "addend" not in op.reads else ():
         output = op.writes.get(slot)
@@ -152,8 +155,8 @@ def _over(all_: Liveness, op: Op) -> Iterator[list[int]]:
 
 
 class _OrderWalk:
-    """Goes through an order; the newest block of every storage is the one that is read. What is
-    ``there`` before and nobody reads is there ``until`` an operation."""
+    """Walk through an order; the newest block of every storage is the one that is read. A storage
+    that is ``there`` before and that nobody reads is there ``until`` an operation."""
 
     def __init__(self, all_: Liveness, there: Iterable[int], until: int) -> None:
         self.all = all_
@@ -165,7 +168,7 @@ class _OrderWalk:
         self.over: list[tuple[int, list[int]]] = []
 
     def run(self, index: int, again: bool) -> None:
-        """One operation, for the first time or once more."""
+        """Run one operation of the walk, for the first time or once more."""
         run, now = self.all.runs[index], len(self.done)
         run = run.repeated if again else run
         for number in run.read if again else run.touched:
@@ -181,7 +184,7 @@ class _OrderWalk:
         self.done.append((index, again, run.time))
 
     def born(self, number: int, now: int) -> int:
-        """A new block."""
+        """Note the birth of a new block; return its number."""
         self.number.append(number)
         self.birth.append(now)
         self.death.append(now)
@@ -209,8 +212,8 @@ class _OrderWalk:
 
 
 def cost(ops: Iterable[Op], batch: int, machine: Machine | None = None) -> int:
-    """Nanoseconds of operations by the clock, on a machine; an algorithm of which no share was
-    measured counts as fast as a large matrix product."""
+    """Return the nanoseconds of operations by the clock, on a machine; an algorithm of which no
+    share was measured counts as fast as a large matrix product."""
     on = machine or roofline.rates()
     known = (op if roofline.knows(op, on) else replace(op, algorithm="") for op in ops)
     return sum(round(1e9 * roofline.seconds(op, batch, on)) for op in known)

@@ -23,8 +23,8 @@ T = TypeVar("T")
 
 
 def resequenced(step: Step, order: Sequence[int]) -> Step:
-    """The step with its operations in this order; those that stand there again run again, unless
-    nobody reads what they would make.
+    """Return the step with its operations in this order; those that stand there again run again,
+    unless nobody reads what they would make.
 
     Dropout draws what it drew before, and the running statistics of a batch norm move once.
     """
@@ -36,13 +36,14 @@ def resequenced(step: Step, order: Sequence[int]) -> Step:
 
 
 def names_of(tensors: Iterable[Tensor]) -> list[str]:
-    """The storages of these tensors, by name."""
+    """Return the names of the storages of these tensors."""
     return [tensor.storage.name for tensor in tensors]
 
 
 def made(op: Op) -> set[str]:
-    """The storages that an operation writes anew each time that it runs. One that changes something
-    in place runs once, unless it says how it runs again, and what it made is kept."""
+    """Return the storages that an operation writes anew each time that it runs. One that changes
+    something in place runs once, unless it says how it runs again, and its first outputs are
+    kept."""
     if op.updates and not op.again:
         return set()
     kept = op.again.kept if op.again else ()
@@ -50,7 +51,7 @@ def made(op: Op) -> set[str]:
 
 
 def read(op: Op) -> set[str]:
-    """The storages that an operation reads or changes."""
+    """Return the storages that an operation reads or changes."""
     return {operand.storage.name for operand in (*op.reads.values(), *op.updates.values())}
 
 
@@ -60,8 +61,9 @@ def without_idle(
     read: Sequence[set[T]],
     wanted: Iterable[T] = (),
 ) -> list[int]:
-    """The order without repeats whose results nobody reads before they are made again, from what
-    each operation makes anew and reads, and what is ``wanted`` after it."""
+    """Return the order without repeats whose results nobody reads before they are made again, from
+    the storages that each operation makes anew and reads, and those that are ``wanted`` after
+    it."""
     times = Counter(order)
     kept: list[int] = []
     wanted = set(wanted)
@@ -81,14 +83,14 @@ def repeated(times: int) -> str:
 
 
 class _Versions:
-    """The newest block of memory for every storage that was made again."""
+    """Newest block of memory for every storage that was made again."""
 
     def __init__(self) -> None:
         self.times: Counter[int] = Counter()
         self.newest: dict[str, tuple[Storage, str]] = {}
 
     def run(self, op: Op, index: int) -> Op:
-        """The operation on the newest values; where it runs again, it makes new ones."""
+        """Return the operation on the newest values; where it runs again, it makes new ones."""
         times = self.times[index]
         self.times[index] += 1
         if not times:
@@ -112,25 +114,26 @@ class _Versions:
         return {slot: self.current(operand) for slot, operand in operands.items()}
 
     def current(self, tensor: Tensor) -> Tensor:
-        """A tensor in the newest block that holds its values."""
+        """Return a tensor in the newest block that holds its values."""
         storage, suffix = self.newest.get(tensor.storage.name, (tensor.storage, ""))
         return replace(tensor, name=tensor.name + suffix, storage=storage) if suffix else tensor
 
     def renewed(self, tensor: Tensor, suffix: str) -> Tensor:
-        """A tensor in a block of its own, which is the newest from now on."""
+        """Return a tensor in a block of its own, which is the newest from now on."""
         new = renamed(tensor, suffix)
         self.newest[tensor.storage.name] = (new.storage, suffix)
         return new
 
 
 def renamed(tensor: Tensor, suffix: str) -> Tensor:
-    """The same values in another block, both named with a suffix."""
+    """Return the same values in another block, both named with a suffix."""
     storage = replace(tensor.storage, name=tensor.storage.name + suffix)
     return replace(tensor, name=tensor.name + suffix, storage=storage)
 
 
 def repeatable(op: Op) -> Op:
-    """The operation as it may run again: it changes nothing in place and reads what it kept."""
+    """Return the operation as it may run again: it changes nothing in place and reads the outputs
+    that it kept."""
     if not op.again:
         return op
     kept = {name: op.writes[name] for name in op.again.kept}

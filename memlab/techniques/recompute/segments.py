@@ -15,7 +15,8 @@ from memlab.techniques.recompute.chain import Chain, Schedule, simulate
 
 
 def every_kth(chain: Sized, k: int) -> Schedule:
-    """Store the output of every ``k``-th stage; with k = n, keep everything.
+    """Return the schedule that stores the output of every ``k``-th stage; with k = n, it keeps
+    everything.
 
     Raises:
         InputError: ``k`` is no whole number from 1 to the number of stages.
@@ -28,18 +29,21 @@ def every_kth(chain: Sized, k: int) -> Schedule:
 
 
 def root(stages: int) -> int:
-    """The nearest whole number to the root of n: the rule for stages that are all alike (E1)."""
+    """Return the nearest whole number to the root of n: the rule for stages that are all alike
+    (E1)."""
     return (isqrt(4 * stages) + 1) // 2
 
 
 def sqrt(chain: Sized) -> Schedule:
-    """Store the output of every k-th of n stages, by that rule."""
+    """Return the schedule that stores the output of every k-th of n stages, with k by the rule of
+    ``root``."""
     return every_kth(chain, root(len(chain)))
 
 
 def greedy(chain: Chain, budget: int) -> Schedule:
-    """Close a segment at the first stage where what it keeps exceeds ``budget`` bytes, that stage
-    included: algorithm 3 of the paper (fact E5). The budget is of one segment, not of the peak.
+    """Return the schedule that closes a segment at the first stage where its kept bytes exceed
+    ``budget``, that stage included: algorithm 3 of the paper (fact E5). The budget is of one
+    segment, not of the peak.
 
     Raises:
         InputError: no whole number of bytes of at least 0.
@@ -50,9 +54,9 @@ def greedy(chain: Chain, budget: int) -> Schedule:
 
 
 def greedy_search(chain: Chain, limit: int | None = None) -> Schedule:
-    """The greedy schedule of the least peak among budgets around sqrt(stored x largest segment),
-    both with a segment for each stage, from 1/16 of it to 16 times (fact E5). With a ``limit``,
-    the fastest of them whose peak is at most that.
+    """Return the greedy schedule of the least peak among budgets around sqrt(stored x largest
+    segment), both with a segment for each stage, from 1/16 of it to 16 times (fact E5). With a
+    ``limit``, the fastest of them whose peak is at most that.
 
     Raises:
         InputError: the limit is no whole number of bytes, or less than the least peak found.
@@ -76,7 +80,7 @@ def _usage(chain: Chain, schedule: Schedule) -> tuple[int, int]:
 
 
 def _budgets(chain: Chain) -> Iterator[int]:
-    """A grid of 33 budgets, four to each doubling, and one that closes no segment."""
+    """Yield a grid of 33 budgets, four to each doubling, and one that closes no segment."""
     stored = sum(stage.output for stage in chain.stages)
     largest = max(stage.kept for stage in chain.stages)
     for quarter in range(-16, 17):
@@ -85,7 +89,7 @@ def _budgets(chain: Chain) -> Iterator[int]:
 
 
 def _cuts(chain: Chain, budget: int) -> Iterator[int]:
-    """The last stage, from 1, of every segment but the last."""
+    """Yield the last stage, from 1, of every segment but the last."""
     size = 0
     for number, stage in enumerate(chain.stages[:-1], 1):
         size += stage.kept

@@ -26,11 +26,11 @@ Table = list[Integers]
 
 
 def output_state(t: int, m: int) -> int:
-    """Forward steps to run ``t`` steps forward and backward where ``m`` outputs can be stored.
+    """Return the forward steps that it takes to run ``t`` steps forward and backward where ``m``
+    outputs can be stored.
 
-    C(t, m) = min of 1 + C(t - 1, m - 1), where the first output is stored for its own backward
-    too, and of y + C(t - y, m - 1) + C(y, m) over 1 <= y < t; C(t, 1) = t (t + 1) / 2,
-    C(0, m) = 0.
+    C(t, m) = min of 1 + C(t - 1, m - 1), where the first output is stored for its own backward too,
+    and of y + C(t - y, m - 1) + C(y, m) over 1 <= y < t; C(t, 1) = t (t + 1) / 2, C(0, m) = 0.
 
     >>> output_state(10, 3), output_state(1000, 50)
     (22, 1976)
@@ -43,7 +43,7 @@ def output_state(t: int, m: int) -> int:
 
 
 def output_schedule(t: int, m: int) -> Schedule:
-    """A schedule with that many forwards.
+    """Return a schedule with as many forwards as ``output_state(t, m)``.
 
     Raises:
         InputError: as ``output_state``.
@@ -65,7 +65,7 @@ def _checked(t: int, m: int) -> tuple[int, int]:
 
 @cache
 def _table(steps: int, slots: int) -> tuple[Table, Table]:
-    """Costs and choices by slots and steps; a choice is y, or 0 to keep the first step."""
+    """Return costs and choices by slots and steps; a choice is y, or 0 to keep the first step."""
     cost, choice = ([np.zeros(steps + 1, np.int64) for _ in range(slots + 1)] for _ in range(2))
     cost[1] = np.cumsum(np.arange(steps + 1))
     for m in range(2, slots + 1):
@@ -79,8 +79,8 @@ def _table(steps: int, slots: int) -> tuple[Table, Table]:
 
 
 def _runs(choice: Table, steps: int, slots: int) -> Iterator[int]:
-    """The schedule; what is to be done waits on a stack: a part of the chain (its first step, how
-    many, slots), or the backward of one step."""
+    """Yield the schedule; work that is left waits on a stack: a part of the chain (its first step,
+    its length, its slots), or the backward of one step."""
     waiting: list[tuple[int, int, int]] = [(0, steps, slots)]
     while waiting:
         first, count, free = waiting.pop()

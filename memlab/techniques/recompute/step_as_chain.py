@@ -23,7 +23,8 @@ from memlab.techniques.recompute.repeated_operations import without_idle
 
 @dataclass(frozen=True, slots=True)
 class ChainPart:
-    """A stage: its forward and backward operations by number, and the storage of its output."""
+    """Stage of a step: its forward and backward operations by number, and the storage of its
+    output."""
 
     forward: tuple[int, ...]
     backward: tuple[int, ...]
@@ -32,7 +33,7 @@ class ChainPart:
 
 @dataclass(frozen=True)
 class Cuts:
-    """A training step in parts, and the operations that come after its last backward."""
+    """Training step in parts, and the operations that come after its last backward."""
 
     step: Step
     parts: tuple[ChainPart, ...]
@@ -40,7 +41,8 @@ class Cuts:
     machine: Machine | None = None
 
     def order(self, schedule: Schedule) -> list[int]:
-        """The operations of a schedule: ``+i`` is the forward of part i, ``-i`` its backward."""
+        """Return the operations of a schedule: ``+i`` is the forward of part i, ``-i`` its
+        backward."""
         chosen = [
             self.parts[run - 1].forward if run > 0 else self.parts[-run - 1].backward
             for run in schedule
@@ -48,8 +50,9 @@ class Cuts:
         return [index for operations in chosen for index in operations] + [*self.rest]
 
     def chain(self, batch: int, in_place: bool = False) -> Chain:
-        """Bytes of every stage at a batch, where ``in_place`` follows those after it, and
-        nanoseconds on the machine. What lives throughout (``throughout``) is not in it.
+        """Return the chain of the step: bytes of every stage at a batch, where ``in_place`` follows
+        those after it, and nanoseconds on the machine. Blocks that live throughout
+        (``throughout``) are not in it.
 
         With it they are those of the step that follows from a schedule, to the byte. Where several
         parts read what goes before the end of the step (an input), and the backward of the first of
@@ -58,7 +61,8 @@ class Cuts:
         return _Sizes(self, batch, in_place).chain(self.throughout(batch))
 
     def throughout(self, batch: int) -> int:
-        """Bytes that live beside the chain: parameters, states of the optimizer and buffers."""
+        """Return the bytes that live beside the chain: parameters, states of the optimizer and
+        buffers."""
         end = len(self.step.ops) - len(self.rest)
         return sum(
             life.tensor.storage.size.at(batch)
@@ -68,12 +72,12 @@ class Cuts:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The operation that makes the output of each part."""
+        """Names of the operations that make the output of each part."""
         return tuple(self.step.ops[part.forward[-1]].name for part in self.parts)
 
 
 def cuts(step: Step, machine: Machine | None = None) -> Cuts:
-    """Cut a training step wherever it can be: one feature map is handed on, and backward keeps it.
+    """Cut a training step wherever one feature map alone is handed on, and backward keeps it.
     Seconds are those of ``machine``, as in ``clocks.roofline``.
 
     Raises:
@@ -102,7 +106,7 @@ def cuts(step: Step, machine: Machine | None = None) -> Cuts:
 
 
 def _forwards(ops: Sequence[Op], first: int) -> list[tuple[list[int], str]]:
-    """The forward operations of each part, and the storage that it hands on."""
+    """Return the forward operations of each part, and the storage that it hands on."""
     kept = {tensor.storage.name for op in ops[first:] for tensor in op.touched()}
     last = {tensor.storage.name: i for i in range(first) for tensor in ops[i].reads.values()}
     forward_ops: dict[str, int] = {}
@@ -122,9 +126,9 @@ def _forwards(ops: Sequence[Op], first: int) -> list[tuple[list[int], str]]:
 
 
 def _owners(forward: Sequence[Op], backward: Sequence[Op]) -> dict[int, int]:
-    """The forward operation to which one of backward belongs, both by number: that with which it
-    shares the most operands; of several the first to which no other belongs. Who shares none
-    belongs to the last that is free between the owners around it, or to nobody."""
+    """Return the forward operation to which each one of backward belongs, both by number: that with
+    which it shares the most operands; of several the first to which no other belongs. One that
+    shares none belongs to the last that is free between the owners around it, or to nobody."""
     nearest = _nearest(forward, backward)
     owner_names = {number: near[0] for number, near in enumerate(nearest) if len(near) == 1}
     taken = set(owner_names.values())
@@ -137,7 +141,8 @@ def _owners(forward: Sequence[Op], backward: Sequence[Op]) -> dict[int, int]:
 
 
 def _nearest(forward: Sequence[Op], backward: Sequence[Op]) -> list[list[int]]:
-    """For each of backward the forward operations with which it shares the most operands."""
+    """Return for each operation of backward the forward operations with which it shares the most
+    operands."""
     users: dict[tuple[str, int], list[int]] = {}
     for number, op in enumerate(forward):
         for place in _places(op):
@@ -151,7 +156,8 @@ def _nearest(forward: Sequence[Op], backward: Sequence[Op]) -> list[list[int]]:
 
 
 def _between(owners: dict[int, int], above: int, count: int) -> dict[int, int]:
-    """Owners for those that have none, below the one before and above the one after."""
+    """Add owners for the operations that have none, below the one before and above
+    the one after."""
     taken, more = set(owners.values()), dict[int, int]()
     below = [owners.get(number, -1) for number in range(count)]
     for number in reversed(range(count - 1)):
@@ -201,18 +207,18 @@ class _Sizes:
         return set().union(*(getattr(self.of.runs[index], what) for index in operations))
 
     def total(self, numbers: Iterable[int]) -> int:
-        """Bytes on the device."""
+        """Return the bytes of these storages on the device."""
         return sum(int(self.of.nbytes[n]) for n in numbers if self.of.here[n])
 
     def chain(self, throughout: int) -> Chain:
-        """The bytes and costs of all parts, without what lives throughout."""
+        """Return the bytes and costs of all parts, without the blocks that live throughout."""
         plain = self.of.of(range(len(self.of.runs))).timeline.tolist()
         rest = max([throughout, *plain[len(plain) - len(self.rest) :]]) - throughout
         stages = tuple(self.stage(number) for number in range(len(self.parts)))
         return Chain(stages, self.total(self.inputs[0]), rest)
 
     def stage(self, number: int) -> Stage:
-        """The bytes and costs of a part."""
+        """Return the bytes and costs of a part."""
         part, output = self.parts[number], self.outputs[number]
         kept = self.new[number] & self.all("touched", part.backward)
         ways = self.ways(number, kept)
@@ -250,7 +256,8 @@ class _Sizes:
     def forward(
         self, order: Sequence[int], above: set[int], after: set[int], again: bool = False
     ) -> StageRun:
-        """Forward operations of a part, of which something is needed after them."""
+        """Return the run of forward operations of a part, some of whose outputs are needed after
+        them."""
         runs = [self.of.runs[index] for index in order]
         new = self.all("made", order) if again else self.all("writes", order) - self.of.there
         inside = (
@@ -259,7 +266,8 @@ class _Sizes:
         return StageRun(sum((run.repeated if again else run).time for run in runs), *inside)
 
     def reverse(self, number: int, kept: set[int]) -> StageRun:
-        """The backward of a part, which needs what its forward kept."""
+        """Return the run of the backward of a part, which needs the storages that
+        its forward kept."""
         order, later = self.parts[number].backward, self.made[number + 1] & self.stay
         before = kept | self.once[number] | self.labels[number] | self.handed(number)
         after = self.left(number) | (self.handed(number - 1) if number else set())
@@ -271,14 +279,14 @@ class _Sizes:
         return StageRun(sum(self.of.runs[index].time for index in order), *inside)
 
     def needed(self, part: ChainPart, wanted: set[int]) -> list[int]:
-        """The forward operations that run again where this is wanted."""
+        """Return the forward operations that run again where these storages are wanted."""
         written, read = ([getattr(run, what) for run in self.of.runs] for what in ("made", "read"))
         twice = (*part.forward, *part.forward)
         return without_idle(twice, written, read, wanted)[len(part.forward) :]
 
     def handed(self, number: int) -> set[int]:
-        """The gradients of maps that the backward of later parts hands to that of a part and of
-        those before it."""
+        """Return the gradients of maps that the backward of later parts hands to that of a part and
+        of those before it."""
         before = (index for part in self.parts[: number + 1] for index in part.backward)
         return (self.made[number + 1] & self.all("touched", before)) - self.stay
 

@@ -41,13 +41,13 @@ class SavedStorage:
     second: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def hold(self, when: Literal, call: int) -> None:
-        """It is held up to a call at least, under that condition."""
+        """Note that the storage is held up to a call at least, where the condition holds."""
         self.until[when] = max(call, self.until.get(when, BEFORE))
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleRerun:
-    """One run of a module that runs again before the call ``at`` of backward.
+    """One run of a module that runs again before call ``at`` of backward.
 
     ``inside`` are the most bytes while it does, beside what is there, of which ``less`` belong to
     the call ``at`` itself; ``end`` is the last call that needs it.
@@ -63,7 +63,7 @@ class ModuleRerun:
 
 @dataclass(frozen=True)
 class Model:
-    """All that a choice decides about, at one batch.
+    """Bytes of a step at one batch as they depend on the choice of modules.
 
     ``base`` are the bytes inside every call that no choice changes, ``held`` the storages that one
     may; ``agains`` are the runs of the candidates, ``seconds`` what running each again takes, and
@@ -94,7 +94,7 @@ def model_of(
 
 
 class CandidateRecording:
-    """A recording read for its candidates."""
+    """Reader of a recording that looks for modules that may run again."""
 
     def __init__(
         self, recording: Recording, measured: MeasuredWorkspace, spans: Mapping[str,
@@ -108,7 +108,7 @@ class CandidateRecording:
         self.readers = self._readers()
 
     def model(self) -> Model:
-        """All of it; candidates that spare nothing are left out."""
+        """Model of the recording; candidates that spare nothing are left out."""
         agains = [rerun for rerun in self._agains() if self._spares(rerun)]
         kept = list(dict.fromkeys(rerun.name for rerun in agains))
         self.spans = {name: self.spans[name] for name in kept}
@@ -126,7 +126,7 @@ class CandidateRecording:
         return Model(base, held, agains, again, sum(seconds.values()), self._parents(kept))
 
     def _base(self, moving: Sequence[RecordedStorage]) -> list[int]:
-        """The bytes inside every call beside these storages."""
+        """Bytes inside every call that no choice changes, beside these storages."""
         extra = np.array([self._extra(call.number) for call in self.recording.calls], np.int64)
         steps = np.zeros(len(extra) + 1, np.int64)
         apart = {storage.number for storage in moving}
@@ -146,7 +146,7 @@ class CandidateRecording:
     # -- who reads what -----------------------------------------------------------------------
 
     def _owners(self) -> dict[int, tuple[str, ...]]:
-        """The candidates that each call of forward lies in, the outermost first."""
+        """Candidates that each call of forward lies in, the outermost first."""
         owner_names: dict[int, list[str]] = {}
         for name, spans in self.spans.items():
             for span in spans:
@@ -155,7 +155,7 @@ class CandidateRecording:
         return {call: tuple(names) for call, names in owner_names.items()}
 
     def _nodes(self) -> dict[int, list[int]]:
-        """The calls of backward that belong to each call of forward, in their order."""
+        """Calls of backward that belong to each call of forward, in their order."""
         nodes: dict[int, list[int]] = {call.number: [] for call in self.recording.calls}
         for call in self.recording.calls:
             if call.phase is Phase.BACKWARD and call.forward is not None:
@@ -184,13 +184,13 @@ class CandidateRecording:
         return extra_bytes.at(self.batch) if extra_bytes else 0
 
     def _forward(self, block: RecordedStorage) -> bool:
-        """Whether forward makes it, or it comes in."""
+        """Return whether forward makes a storage, or it is the input."""
         if block.born == BEFORE:
             return not resident(block)
         return self.recording.calls[block.born].phase in (Phase.FORWARD, Phase.LOSS)
 
     def _moves(self, block: RecordedStorage) -> bool:
-        """Whether a choice can change when it is alive."""
+        """Return whether a choice can change when a storage is alive."""
         if not self._forward(block) or not self._bytes(block):
             return False
         if self.owners.get(block.born):
@@ -205,7 +205,8 @@ class CandidateRecording:
     def _held(
         self, block: RecordedStorage, agains: Mapping[tuple[str, CallSpan], ModuleRerun]
     ) -> SavedStorage:
-        """A storage with all that may hold it: see the module's text."""
+        """Return a storage with the calls that may hold it, each under its condition; the docstring
+        of the module says how."""
         held = SavedStorage(self._bytes(block), max(block.born, 0))
         inner, readers = set(self.owners.get(block.born, ())), self.readers[block.number]
         for call in readers:
@@ -231,7 +232,8 @@ class CandidateRecording:
         agains: Mapping[tuple[str, CallSpan], ModuleRerun],
         readers: Sequence[OperatorCall],
     ) -> Iterator[tuple[str, tuple[int, int]]]:
-        """When it is there another time, by the module that runs again."""
+        """Yield the spans in which a storage is there another time, by the module
+        that runs again."""
         for name in self.owners.get(block.born, ()):
             span = next(span for span in self.spans[name] if block.born in span)
             own = [min(max(self.nodes[call.forward][-1], call.number), block.died)
@@ -256,7 +258,7 @@ class CandidateRecording:
                     yield reruns
 
     def _again(self, name: str, span: CallSpan) -> ModuleRerun | None:
-        """A run that backward needs something of."""
+        """Return a run of a module that backward needs; None where it needs nothing of it."""
         nodes = [number for index in range(span.first, span.end) for number in self.nodes[index]]
         if not nodes:
             return None
@@ -265,8 +267,8 @@ class CandidateRecording:
         return ModuleRerun(name, span, at, end, self._inside(name, span), less)
 
     def _inside(self, name: str, span: CallSpan) -> int:
-        """The most bytes while the calls of a span run again: what backward needs of them stays,
-        the rest goes as in forward."""
+        """Return the most bytes while the calls of a span run again: storages that backward needs
+        stay, the rest goes as in forward."""
         alive = most = state_nbytes() + self._statistics(name)
         gone: dict[int, int] = {}
         last = self._last(span)
@@ -283,7 +285,8 @@ class CandidateRecording:
         return sum(n for path, n in self.norms.items() if f"{path}.".startswith(f"{name}."))
 
     def _needed(self, block: RecordedStorage, span: CallSpan, last: int) -> int:
-        """The last call of the span that needs a storage; one beyond it where backward does."""
+        """Return the last call of the span that needs a storage; one beyond it
+        where backward does."""
         readers = self.readers[block.number]
         if any(self._in_backward(call.number) and call.forward in span for call in readers):
             return last + 1
@@ -292,7 +295,7 @@ class CandidateRecording:
         return min(max((c.number for c in readers if c.number in span), default=block.born), last)
 
     def _last(self, span: CallSpan) -> int:
-        """The last call that runs again: the one after which backward has all that it needs."""
+        """Return the last call that runs again: after it backward has all that it needs."""
         kernel = span.first
         for number in range(span.first, span.end):
             call = self.recording.calls[number]
@@ -303,7 +306,8 @@ class CandidateRecording:
         return kernel
 
     def _spares(self, again: ModuleRerun) -> bool:
-        """Whether it lets anything go that nobody outside needs as long."""
+        """Return whether running a module again frees anything that nobody outside
+        needs as long."""
         for number in range(again.span.first, again.span.end):
             for block in self.recording.born(number):
                 readers = [c for c in self.readers[block.number] if self._in_backward(c.number)]
@@ -318,5 +322,5 @@ class CandidateRecording:
         return sum(self.measured.seconds.get(number, 0.0) for number in numbers)
 
     def _parents(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """The candidates that each one lies in."""
+        """Candidates that each candidate lies in."""
         return {name: tuple(other for other in names if inside(name, other)) for name in names}

@@ -42,7 +42,7 @@ class Watched:
     _open: list[tuple[str, int]] = field(default_factory=list)
 
     def build(self, build: Callable[[], Any]) -> Callable[[], Any]:
-        """The same model, watched."""
+        """Return a function that builds the same model, with its modules watched."""
 
         def watched() -> Any:
             model = build()
@@ -59,7 +59,7 @@ class Watched:
         return watched
 
     def close(self) -> None:
-        """Look no longer: the model may be recorded with a change."""
+        """Stop watching: the model may be recorded with a change."""
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
@@ -125,7 +125,8 @@ class _Uses:
         self.again = [call for call in recording.calls if call.again]
 
     def unfit(self, name: str, span: CallSpan, norms: Mapping[str, int]) -> str:
-        """Why a run of a module would not be the same another time; empty where it would."""
+        """Return the reason why a run of a module would not be the same another time; empty where
+        it would."""
         calls = self.recording.calls[span.first : span.end]
         for call in calls:
             for number in call.updates:
@@ -139,7 +140,8 @@ class _Uses:
         return ""
 
     def unsaved(self, name: str, span: CallSpan) -> str:
-        """Why what a run of a module saves cannot wait elsewhere; empty where it can."""
+        """Return the reason why tensors that a run of a module saves cannot wait elsewhere; empty
+        where they can."""
         if any(_related(rerun.path, name) for rerun in self.again):
             return "it has a checkpoint already"
         for call in self.recording.calls[span.first : span.end]:
@@ -167,8 +169,8 @@ class _Uses:
 
 
 def inside(name: str, other: str) -> bool:
-    """Whether the module of one name lies in that of another; all lie in the model itself, whose
-    name is empty."""
+    """Return whether the module of one name lies in that of another; all lie in the model itself,
+    whose name is empty."""
     return name != other and (not other or name.startswith(f"{other}."))
 
 
@@ -178,5 +180,5 @@ def _related(path: str, name: str) -> bool:
 
 
 def resident(block: RecordedStorage) -> bool:
-    """Whether it is there before the step and stays, so that no choice changes it."""
+    """Return whether a storage is there before the step and stays, so that no choice changes it."""
     return block.born == BEFORE and block.role is not Role.INPUT

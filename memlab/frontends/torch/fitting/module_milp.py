@@ -40,7 +40,8 @@ class ModuleChoice:
 
 
 class ModuleProgram:
-    """The rows of a model: bytes inside every call as a sum over the chosen modules."""
+    """Mixed-integer program of a model: bytes inside every call as a sum over the
+    chosen modules."""
 
     def __init__(self, model: Model) -> None:
         self.model, self.names = model, model.names
@@ -57,7 +58,7 @@ class ModuleProgram:
         self.rows, self.limits = self._table()
 
     def _joint(self, names: Iterable[str]) -> int:
-        """The column of what is so where any of these is chosen."""
+        """Return the column of a variable that is 1 where any of these modules is chosen."""
         when = frozenset(("+", name) for name in names)
         return self.joint.setdefault(when, len(self.names) + len(self.joint))
 
@@ -74,7 +75,8 @@ class ModuleProgram:
             self._span(self.number[name], first, last, held.nbytes)
 
     def _when(self, when: frozenset[Literal], first: int, last: int, nbytes: int) -> None:
-        """The bytes from one call to another, where one of the conditions is true."""
+        """Add the bytes of a storage from one call to another, where one of the
+        conditions is true."""
         plus = {condition[1] for condition in when if condition[0] == "+"}
         minus = [condition[1:] for condition in when if condition[0] == "-"]
         if any(plus.issuperset(names) for names in minus):
@@ -90,7 +92,7 @@ class ModuleProgram:
                 self._span(self.number[name], first, last, -nbytes)
 
     def _span(self, column: int | None, first: int, last: int, nbytes: int) -> None:
-        """Note the differences; sums are made of them once."""
+        """Add bytes to a column from one call to another, as differences; they are summed once."""
         last = min(last, self.length - 1)
         if first > last:
             return
@@ -120,7 +122,8 @@ class ModuleProgram:
         return rows[kept], most[kept]
 
     def _again(self, again: Any, table: Array, fixed: Array) -> tuple[Array, int]:
-        """The row of a module that runs again: what is there before, without its second copies."""
+        """Return the row of a module that runs again: the bytes before it runs, without its second
+        copies."""
         row, column = table[again.at].copy(), self.number[again.name]
         for held in self.model.held:
             first, last = held.second.get(again.name, (0, -1))
@@ -152,7 +155,8 @@ class ModuleProgram:
         return ModuleChoice(names, self.peak(names), self.seconds(names), bound, proved)
 
     def _cost(self, name: str) -> float:
-        """Seconds; of equal ones fewer modules are better."""
+        """Return the cost of running a module again: its seconds; of equal costs fewer modules are
+        better."""
         return self.model.seconds[name] + 1e-6 * max(self.model.total, 1e-3)
 
     def least(self) -> ModuleChoice:
@@ -221,7 +225,8 @@ class ModuleProgram:
 
 
 def _highest(rows: Array, most: Array) -> list[int]:
-    """The rows that no other one is at least as high as under every choice."""
+    """Return the rows that can be the highest: no other row is at least as high
+    under every choice."""
     kept: list[int] = []
     for at in np.lexsort((-rows.sum(axis=1), -most)).tolist():
         if not (rows[kept] >= rows[at]).all(axis=1).any():

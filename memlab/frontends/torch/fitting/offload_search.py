@@ -67,7 +67,7 @@ class OffloadFit(RecipeFit):
 
 
 class OffloadSearch(Search):
-    """A model at a batch, whose modules may let what they save wait in host memory."""
+    """Search for the modules whose saved tensors wait in host memory, of a model at a batch."""
 
     what: ClassVar[str] = "whose saved tensors wait in host memory"
 
@@ -101,10 +101,10 @@ class OffloadSearch(Search):
 
 
 class Waits(CandidateRecording):
-    """A recording read for the modules that save something."""
+    """Reader of a recording that looks for modules that save tensors."""
 
     def model(self) -> Model:
-        """All of it; modules that save nothing are left out."""
+        """Model of the recording; modules that save nothing are left out."""
         self.spans = {name: self.spans[name] for name in self._savers()}
         self.owners = self._owners()
         moving = [block for block in self.recording.blocks if self._moves(block)]
@@ -116,7 +116,7 @@ class Waits(CandidateRecording):
         return Model(self._base(moving), held, (), cost, total, parents, shared)
 
     def _savers(self) -> list[str]:
-        """The modules that save anything that can wait."""
+        """Names of the modules that save anything that can wait in host memory."""
         names = {
             name
             for block in filter(self._goes, self.recording.blocks)
@@ -127,8 +127,9 @@ class Waits(CandidateRecording):
     def _cost(
         self, moving: Sequence[RecordedStorage]
     ) -> tuple[dict[str, float], dict[frozenset[str], float]]:
-        """MB that each module moves, and that several move together: what they save is one
-        storage. Of modules that lie in each other one at most is chosen, so each has it alone."""
+        """Return the MB that each module moves, and those that several move together, because they
+        save one storage. Of modules that lie in each other one at most is chosen, so each has
+        the storage alone."""
         cost = dict.fromkeys(self.spans, 0.0)
         shared: dict[frozenset[str], float] = {}
         for block in moving:
@@ -142,27 +143,29 @@ class Waits(CandidateRecording):
         return cost, shared
 
     def _names(self, block: RecordedStorage) -> frozenset[str]:
-        """The modules that save it."""
+        """Return the names of the modules that save a storage."""
         saved = self._backward(block)
         return frozenset(name for call in saved for name in self.owners.get(call.forward or 0, ()))
 
     def _backward(self, block: RecordedStorage) -> Iterator[OperatorCall]:
-        """The calls of backward that read what forward saved."""
+        """Yield the calls of backward that read a storage that forward saved."""
         for call in self.readers[block.number]:
             if call.phase is Phase.BACKWARD and call.forward is not None:
                 yield call
 
     def _goes(self, block: RecordedStorage) -> bool:
-        """Whether it is moved where it is saved: neither a vector nor there before the step."""
+        """Return whether a storage is moved where it is saved: neither a vector nor there before
+        the step."""
         born = block.born != BEFORE and self._forward(block)
         return born and len(block.spec.shape) > 1 and bool(self._bytes(block))
 
     def _moves(self, block: RecordedStorage) -> bool:
-        """Whether a choice can change when it is on the device."""
+        """Return whether a choice can change when a storage is on the device."""
         return self._goes(block) and bool(self._names(block))
 
     def _waits(self, block: RecordedStorage) -> SavedStorage:
-        """A storage with all that may hold it on the device."""
+        """Return a storage with the calls that may hold it on the device, each
+        under its condition."""
         held = SavedStorage(self._bytes(block), block.born)
         held.hold(ALWAYS, block.born)
         saved = list(self._backward(block))
@@ -178,13 +181,14 @@ class Waits(CandidateRecording):
         return held
 
     def _last_of(self, call: OperatorCall) -> int:
-        """The last call of the node that a call of backward belongs to."""
+        """Return the last call of the autograd node that a call of backward belongs to."""
         return max(self.nodes[call.forward or 0][-1], call.number)
 
     def _back(
         self, block: RecordedStorage, saved: Sequence[OperatorCall]
     ) -> Iterator[tuple[str, tuple[int, int]]]:
-        """When it is on the device again, by the module that saved it."""
+        """Yield the spans in which a storage is on the device again, by the module
+        that saved it."""
         for name in {name for call in saved for name in self.owners.get(call.forward or 0, ())}:
             own = [c for c in saved if name in self.owners.get(c.forward or 0, ())]
             first = min(self.nodes[call.forward or 0][0] for call in own)

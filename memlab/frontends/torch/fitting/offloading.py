@@ -21,13 +21,14 @@ from memlab.frontends.torch.recording import COME_BACK, LEAVE
 
 # fmt: off
 class Waiting:
-    """The bytes of a storage in host memory, for all that autograd saved of it."""
+    """Bytes of a storage that wait in host memory, for all tensors that autograd saved of it."""
 
     def __init__(self, there, device):
         self.there, self.device, self.left, self.back = there, device, 0, None
 
     def whole(self, come_back):
-        """They stay on the device until all that was saved of them has come back."""
+        """Return the storage on the device, where it stays until all tensors that were saved of it
+        have come back."""
         back = self.back
         if back is None:
             back = come_back(self.there, self.device)
@@ -37,20 +38,20 @@ class Waiting:
 
 
 def plain(x):
-    """Whether the values of a tensor are what lies in its storage."""
+    """Return whether the values of a tensor are the bytes of its storage as they are."""
     lazy = x.is_conj() or x.is_neg()
     return x.layout == torch.strided and not lazy and not is_traceable_wrapper_subclass(x)
 
 
 def leave(x):
-    """All that lies in the storage of a tensor, in host memory."""
+    """Return a copy of the storage of a tensor in host memory."""
     count = x.untyped_storage().nbytes() // x.element_size()
     there = torch.empty(count, dtype=x.dtype, device="cpu", pin_memory=x.is_cuda)
     return there.copy_(x.as_strided((count,), (1,), 0))
 
 
 def come_back(there, device):
-    """The same on a device again."""
+    """Return the storage on a device again."""
     return torch.empty_like(there, device=device).copy_(there)
 
 
@@ -108,7 +109,8 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 
 def wrap(model: Any, names: Sequence[str]) -> Any:
-    """The model, of which what the modules of these names save waits on the host: changed in place.
+    """Wrap the modules of these names, so that tensors that they save wait on the host; return the
+    model, which is changed in place.
 
     Raises:
         InputError: as ``wrapping.checked``.
@@ -119,7 +121,8 @@ def wrap(model: Any, names: Sequence[str]) -> Any:
 
 
 def wrap_recorded(model: Any, names: Sequence[str]) -> Any:
-    """The same, with the operators that a recording sees as copies to another memory.
+    """Wrap the modules of these names with operators that a recording sees as copies to another
+    memory.
 
     Raises:
         InputError: as ``wrapping.checked``.
@@ -130,7 +133,8 @@ def wrap_recorded(model: Any, names: Sequence[str]) -> Any:
 
 
 def code(names: Sequence[str]) -> str:
-    """The lines that do so, to be pasted after the line that makes ``model``."""
+    """Return the lines of code that wrap these modules, to be pasted after the line that makes
+    ``model``."""
     parts = (Waiting, plain, leave, come_back, wait_on_host)
     return wrapping.pasted(_IMPORTS, parts, names)
 

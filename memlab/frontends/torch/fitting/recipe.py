@@ -55,8 +55,8 @@ class RecipeFit(ABC):
     wish: RecordingRequest = field(repr=False)
 
     def apply(self, model: Any) -> Any:
-        """The model itself, whose modules are wrapped from now on: gradients, parameters and
-        buffers are those of the plain one, bit for bit.
+        """Wrap the modules of a model in place and return it: gradients, parameters and buffers are
+        those of the plain one, bit for bit.
 
         Its modules get another class, so ``torch.save(model)`` as a whole and ``torch.compile`` are
         none for it; ``model.state_dict()`` is as before.
@@ -67,7 +67,7 @@ class RecipeFit(ABC):
         return self.way.wrap(model, self.modules)
 
     def code(self) -> str:
-        """The lines to paste after the one that makes ``model``; they do what ``apply`` does."""
+        """Lines to paste after the one that makes ``model``; they do what ``apply`` does."""
         if not self.modules:
             return f"# batch {self.batch} fits into {units.short(self.memory)} as it is\n"
         lines: str = self.way.code(self.modules)
@@ -157,7 +157,7 @@ def _trained(
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """The same bits; not a number is equal to itself here."""
+    """Return whether two tensors have the same bits; NaN is equal to itself here."""
     if one is None or other is None:
         return one is other
     pairs = zip(LEAVES()(one), LEAVES()(other), strict=True)

@@ -42,8 +42,8 @@ class Fitted:
 
 
 class Search:
-    """A model at a batch: recorded once, its choices made for any budget. ``what`` is said of the
-    modules that are chosen."""
+    """Search for modules to wrap, of a model at a batch: recorded once, for any budget. ``what``
+    names the modules that are chosen."""
 
     what: ClassVar[str] = "that run again"
 
@@ -88,7 +88,8 @@ class Search:
         return step, plan(step).peak_at(self.batch)
 
     def _again(self, names: tuple[str, ...]) -> Recording:
-        """For any batch, or where there is none for this one."""
+        """Record the model with these modules wrapped, for any batch, or where that fails for this
+        one."""
 
         def change(model: Any) -> Any:
             return self.change(model, names)
@@ -130,14 +131,14 @@ class Search:
 
     @property
     def in_update(self) -> int:
-        """The most bytes inside the optimizer, which no module that runs again makes fewer."""
+        """Most bytes inside the optimizer, which no module that runs again makes fewer."""
         timeline = plan(self.step).timeline(self.batch)
         pairs = zip(timeline, self.step.ops, strict=True)
         return max((n for n, op in pairs if op.phase is Phase.UPDATE), default=0)
 
 
 def _observed(wish: RecordingRequest, batch: int) -> observed_model.Observed:
-    """The model recorded for any batch, or where it cannot be for this one."""
+    """Record a model for any batch, or where that fails for this one."""
     try:
         return observed_model.Observed(wish)
     except InputError:
@@ -160,7 +161,7 @@ class OptimizerChange:
 
 
 def failure(search: Search, fitted: Fitted, nbytes: int) -> InputError:
-    """The sentences for a budget that no set of modules keeps."""
+    """Return the error for a budget that no set of modules keeps."""
     assert fitted.least is not None
     assert fitted.peak is not None
     peak, batch = fitted.peak, search.batch
@@ -176,7 +177,7 @@ def failure(search: Search, fitted: Fitted, nbytes: int) -> InputError:
 
 
 def _remedy(search: Search, nbytes: int, phase: Phase, least: int) -> str:
-    """A change to try, with its figures; ``least`` is the peak without one."""
+    """Return a sentence on a change to try, with its figures; ``least`` is the peak without one."""
     in_update = search.in_update > nbytes or phase is Phase.UPDATE
     tried = list(changes(search, nbytes)) if in_update else []
     fits = next((remedy for remedy in tried if remedy.fits), None)
@@ -217,7 +218,7 @@ def _optimizers(given: Optimizer) -> Iterator[tuple[str, str, Optimizer]]:
 
 
 def _one_by_one(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """An optimizer that updates a parameter after another."""
+    """Return a maker of optimizers that update one parameter after another."""
 
     def made(parameters: Any) -> Any:
         optimizer = make(parameters)

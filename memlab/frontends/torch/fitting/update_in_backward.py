@@ -20,8 +20,8 @@ for optimizer in optimizers:
 
 
 class OneByOne:
-    """An optimizer of its own for each parameter; the largest one is updated last, when all other
-    gradients are gone. ``make`` makes one of a list of parameters.
+    """Optimizer that is one optimizer for each parameter; the largest one is updated last, when all
+    other gradients are gone. ``make`` makes one of a list of parameters.
 
     It computes what one optimizer of all of them does. What looks at all gradients, such as
     clipping them together, comes before it as it did.
@@ -34,13 +34,13 @@ class OneByOne:
         ]
 
     def step(self) -> None:
-        """Update all of them, and let their gradients go."""
+        """Update all parameters one by one, and free the gradient of each."""
         for optimizer in self.optimizers:
             optimizer.step()
             optimizer.zero_grad()
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Gradients that were made without a step are let go."""
+        """Free gradients that were made without a step."""
         for optimizer in self.optimizers:
             optimizer.zero_grad(set_to_none)
 

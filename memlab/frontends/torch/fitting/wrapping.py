@@ -21,7 +21,7 @@ from memlab.errors import InputError, shorten
 # fmt: off
 @contextmanager
 def copied_statistics(module):
-    """In here batch norm moves copies of its statistics."""
+    """Let batch norm move copies of its statistics inside the context."""
     norms = [norm for norm in module.modules() if isinstance(norm, _BatchNorm) and norm.training]
     kept = [dict(norm._buffers) for norm in norms]
     for norm in norms:
@@ -34,7 +34,7 @@ def copied_statistics(module):
 
 
 def run_again(module):
-    """Keep only what goes into a module; backward runs it again."""
+    """Let a module keep its inputs alone and run again in backward."""
     kind = type(module)
 
     def forward(self, *args, **kwargs):
@@ -58,7 +58,8 @@ from torch.utils.checkpoint import checkpoint
 
 
 def wrap(model: Any, names: Sequence[str]) -> Any:
-    """The model, of which the modules of these names run again in backward: changed in place.
+    """Let the modules of these names run again in backward; return the model, which is changed in
+    place.
 
     Raises:
         InputError: as ``checked``.
@@ -69,7 +70,7 @@ def wrap(model: Any, names: Sequence[str]) -> Any:
 
 
 def checked(model: Any, names: Sequence[str]) -> list[Any]:
-    """The modules of these names, all of which can get another class.
+    """Return the modules of these names, all of which can get another class.
 
     Raises:
         InputError: a name that the model has not, a module whose ``forward`` is an attribute of it
@@ -97,13 +98,14 @@ def checked(model: Any, names: Sequence[str]) -> list[Any]:
 
 
 def code(names: Sequence[str]) -> str:
-    """The lines that do so, to be pasted after the line that makes ``model``."""
+    """Return the lines of code that wrap these modules, to be pasted after the line that makes
+    ``model``."""
     return pasted(_IMPORTS, (copied_statistics, run_again), names)
 
 
 def pasted(imports: str, parts: Sequence[Any], names: Sequence[str]) -> str:
-    """The text of functions, the last of which wraps a module, and their use on those of these
-    names."""
+    """Return the source of functions, the last of which wraps a module, and their use on these
+    modules."""
     lines = "\n\n".join(inspect.getsource(inspect.unwrap(part)) for part in parts)
     listed = "".join(f"    {name!r},\n" for name in names)
     loop = f"for name in names:\n    {parts[-1].__name__}(model.get_submodule(name))\n"
