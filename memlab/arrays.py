@@ -16,12 +16,14 @@ T = TypeVar("T", bound=Hashable)
 
 
 def column(numbers: Sequence[int]) -> Column:
-    """Whole numbers of at least 0 as an array in which every sum of them is exact."""
+    """Return the whole numbers, each at least 0, as an array whose sums are exact: int64, or Python
+    integers where int64 is too small."""
     return np.array(numbers, np.int64 if sum(numbers) < 2**63 else object)
 
 
 def alive(sizes: Column, births: Column, deaths: Column, moments: int) -> Column:
-    """The sum of what is alive at each of so many moments, of shape (moments,).
+    """Return the bytes that are alive at each moment, of shape (moments,). Each block has a size, a
+    birth and a death.
 
     Each of the ``sizes``, a ``column``, is alive from its birth to its death, both counted; one
     born before moment 0 is there from then on, one that dies after the last is there until then.
@@ -35,7 +37,8 @@ def alive(sizes: Column, births: Column, deaths: Column, moments: int) -> Column
 def bytes_by_part(
     parts: Sequence[T], sizes: Column, births: Column, deaths: Column, moments: int
 ) -> dict[T, Column]:
-    """The bytes of each part at each of so many moments, by role where blocks are told by theirs.
+    """Return the bytes of each part at each moment. A part is whatever ``parts`` names for each
+    block, for example its role.
 
     Every block is of one of the ``parts``; its size, its birth and its death are as in ``alive``.
     """
@@ -49,17 +52,20 @@ def bytes_by_part(
 
 
 def most(line: Floats, span: int, at: Integers) -> Floats:
-    """The largest of ``span`` figures from each place on, of shape (places,)."""
+    """Return, for each place, the largest of the ``span`` figures that begin there; of shape
+    (places,)."""
     return _windows(np.maximum, line, span, at)
 
 
 def least(line: Floats, span: int, at: Integers) -> Floats:
-    """The smallest of ``span`` figures from each place on, of shape (places,)."""
+    """Return, for each place, the smallest of the ``span`` figures that begin there; of shape
+    (places,)."""
     return _windows(np.minimum, line, span, at)
 
 
 def _windows(best: np.ufunc, line: Floats, span: int, at: Integers) -> Floats:
-    """Windows are reduced in place: to copy them takes twenty times as long."""
+    """Return the best of every window of ``span`` figures. The array is reduced in place, because
+    copying the windows takes twenty times as long."""
     ends = np.empty(2 * len(at), np.intp)
     ends[::2], ends[1::2] = at, at + span
     floats: Floats = best.reduceat(np.append(line, line[-1:]), ends)[::2]

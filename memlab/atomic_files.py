@@ -17,9 +17,9 @@ NEW = 0o666
 
 
 def write(target: Path, content: str | bytes) -> None:
-    """Put ``content`` in the place of a file, which keeps its mode and, where the system allows
-    it, its owner; a text is UTF-8, its lines end alike everywhere. Another name of the same file,
-    a hard link, keeps what was there.
+    """Write ``content`` to a file, all of it or nothing. The file keeps its mode and, where the
+    system allows it, its owner. A text is written as UTF-8 with the same line ends everywhere.
+    If the file has another name (a hard link), that name keeps the old content.
 
     Raises:
         OSError: that cannot be done, with ``target`` as its file; a file that was there is there
@@ -40,8 +40,8 @@ def write(target: Path, content: str | bytes) -> None:
 
 
 def place(target: Path) -> Path | None:
-    """The regular file that ``write`` makes or replaces, after all links; None where something
-    else is there, which takes what is written as a stream does.
+    """Return the regular file that ``write`` creates or replaces, after all links are followed.
+    Return None where something else is there, such as a pipe, which is written to as a stream.
 
     Raises:
         OSError: it cannot be written to, as far as that can be told without trying.
@@ -62,7 +62,7 @@ def place(target: Path) -> Path | None:
 
 
 def _allowed(path: Path) -> None:
-    """Raise the system's error where there is nothing, or nothing that may be written to."""
+    """Raise the system's error where the file does not exist or must not be written."""
     path.stat()
     if not os.access(path, os.W_OK):
         raise PermissionError(EACCES, os.strerror(EACCES), str(path))
@@ -85,7 +85,8 @@ def _replace(file: Path, data: bytes) -> None:
 
 
 def _take_after(part: Path, old: os.stat_result) -> None:
-    """Give a new file the owner and the mode of an old one; its own mode is no wider."""
+    """Give a new file the owner and the mode of an old one. The new mode never allows more than the
+    old one."""
     with suppress(OSError, AttributeError):  # root alone gives files away; Windows has no owners
         os.chown(part, old.st_uid, old.st_gid)
     with suppress(OSError):  # a file system without modes

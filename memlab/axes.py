@@ -15,7 +15,7 @@ NAMES = {1: ("F",), 2: ("T", "F"), 3: ("C", "H", "W")}
 
 
 def dims(shape: Shape, batched: bool = True) -> Dims:
-    """Named axes of a map ``(C, H, W)``, a sequence ``(T, F)`` or a vector ``(F,)``, with the batch
-    in front."""
+    """Return the named axes of a map ``(C, H, W)``, a sequence ``(T, F)`` or a vector ``(F,)``,
+    with the batch axis in front."""
     axes = tuple(zip(NAMES[len(shape)], shape, strict=True))
     return (BATCH, *axes) if batched else axes

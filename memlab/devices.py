@@ -50,7 +50,7 @@ EVERY_LAYER = tuple(name for name, device in DEVICES.items() if device.every_lay
 
 
 def find(name: str) -> DeviceSupport:
-    """The device of that name.
+    """Return the device of that name.
 
     Raises:
         InputError: there is none.
@@ -59,8 +59,8 @@ def find(name: str) -> DeviceSupport:
 
 
 class Kernels(NamedTuple):
-    """A file that registers kernels: its module, and the kinds with the algorithms that it names
-    in plain text."""
+    """File that registers kernels: its module, and the kinds of operations with the algorithms that
+    it names."""
 
     module: str
     names: frozenset[tuple[str, str]]
@@ -71,8 +71,8 @@ _REGISTERS = re.compile(r"^@kernel\((?:\"([\w.]+)\")?(?:, \"([\w-]+)\")?", re.MU
 
 @cache
 def kernels(device: str) -> tuple[Kernels, ...]:
-    """The files of a device that register kernels, found by what stands in them: a new one needs no
-    line here.
+    """Return the files of a device that register kernels. They are found by their text, so a new
+    file needs no entry in a list.
 
     Raises:
         InputError: no such device.
@@ -92,5 +92,5 @@ def _registering(folder: Path, package: str) -> Iterator[Kernels]:
 
 
 def computing(kind: str, algorithm: str = "") -> list[str]:
-    """The devices with a kernel for operations of a kind, by an algorithm."""
+    """Return the devices that have a kernel for operations of a kind with an algorithm."""
     return [name for name in DEVICES if any((kind, algorithm) in k.names for k in kernels(name))]

@@ -46,14 +46,14 @@ class SetupCheck:
 
 
 def report(checks: Sequence[SetupCheck]) -> str:
-    """One line per check, and how many problems there are."""
+    """Return one line per check, and the number of problems."""
     count = sum(check.status == "problem" for check in checks)
     verdict = "1 problem." if count == 1 else f"{count} problems." if count else "No problem."
     return "\n".join([*map(str, checks), verdict])
 
 
 def exit_code(checks: Iterable[SetupCheck]) -> int:
-    """1 where there is a problem, else 0."""
+    """Return 1 if a check found a problem, else 0."""
     return int(any(check.status == "problem" for check in checks))
 
 
@@ -61,7 +61,7 @@ def exit_code(checks: Iterable[SetupCheck]) -> int:
 
 
 def examine() -> list[SetupCheck]:
-    """Every check, on this machine and this Python."""
+    """Run every check on this machine and this Python, and return the results."""
     python, version, numba = sys.executable, _installed("memlab"), _numba(sys.executable)
     needs = metadata.requires("memlab") if version else []
     packages = [check_package(need, _installed(need), python) for need in needs or []]
@@ -87,7 +87,7 @@ def _installed(requirement: str) -> str | None:
 
 
 def _failure(module: str) -> str:
-    """Why a module cannot be imported, in one line; ``''`` where it can."""
+    """Return in one line why a module cannot be imported, or ``''`` if it can."""
     try:
         import_module(module)
     except Exception as error:  # whatever a broken installation raises
@@ -152,7 +152,7 @@ def _cache_folders() -> list[Path]:
 
 
 def check_memlab(version: str | None, python: str) -> SetupCheck:
-    """memlab is installed, so that its requirements are known."""
+    """Check that memlab is installed, so that its requirements are known."""
     fix = f'"{python}" -m pip install {requirement("lab,lessons")}'
     if version is None:
         return SetupCheck("memlab", "problem", "runs from its folder and is not installed", fix)
@@ -160,7 +160,7 @@ def check_memlab(version: str | None, python: str) -> SetupCheck:
 
 
 def check_python(version: Version, executable: str) -> SetupCheck:
-    """Python is new enough."""
+    """Check that Python is new enough."""
     name, text = "Python", f"{_dotted(version[:3])}, {executable}"
     if version >= PYTHON:
         return SetupCheck(name, "ok", text)
@@ -169,7 +169,8 @@ def check_python(version: Version, executable: str) -> SetupCheck:
 
 
 def check_package(requirement: str, installed: str | None, python: str) -> SetupCheck | None:
-    """A line of the package's metadata, such as ``jupyterlab>=4; extra == 'lab'``, is met.
+    """Check that an installed package meets one requirement, such as ``jupyterlab>=4; extra ==
+    'lab'``.
 
     ``None`` for a requirement that a learner may do without, such as PyTorch.
     """
@@ -203,7 +204,7 @@ def parse(requirement: str) -> tuple[str, str, str, str]:
 
 
 def check_numba(error: str, python: str) -> SetupCheck:
-    """Numba can be imported: its versions and NumPy's fit together."""
+    """Check that Numba can be imported, which needs fitting versions of Numba and NumPy."""
     if not error:
         return SetupCheck("Numba starts", "ok", "it can compile kernels")
     fix = f'"{python}" -m pip install --upgrade numba numpy'
@@ -211,7 +212,7 @@ def check_numba(error: str, python: str) -> SetupCheck:
 
 
 def check_kernel(argv: Sequence[str] | None, python: str, own: bool) -> SetupCheck:
-    """The kernel ``python3``, which the lessons name, starts this Python.
+    """Check that the Jupyter kernel ``python3``, which the lessons use, starts this Python.
 
     ``own`` says that this Python is a virtual environment, whose kernels come first.
     """
@@ -227,7 +228,8 @@ def check_kernel(argv: Sequence[str] | None, python: str, own: bool) -> SetupChe
 
 
 def check_cuda(gpu: str, simulated: bool, error: str, python: str) -> SetupCheck:
-    """A GPU is welcome and never needed. ``error`` says why Numba cannot use what is there."""
+    """Check the GPU, which is never required. ``error`` says why Numba cannot use the one that is
+    there."""
     if error:
         fix = f'"{python}" -m pip install {requirement("cuda13")} (older driver: cuda12)'
         return SetupCheck("CUDA", "note", error, fix if gpu else "")
@@ -240,7 +242,7 @@ def check_cuda(gpu: str, simulated: bool, error: str, python: str) -> SetupCheck
 
 
 def check_cache(folders: Sequence[Path], windows: bool = os.name == "nt") -> SetupCheck:
-    """Numba can keep compiled kernels in one of its folders."""
+    """Check that Numba can keep compiled kernels in one of its folders."""
     name = "Numba cache"
     for folder in folders:
         if writable(folder):
@@ -255,8 +257,8 @@ def check_cache(folders: Sequence[Path], windows: bool = os.name == "nt") -> Set
 
 
 def check_memory(free: int, limit: str, system: int) -> SetupCheck:
-    """Enough memory is free. ``system`` is what the whole machine has left; ``limit`` is what
-    allows less, if anything: a control group (a container, a job of a cluster), or ``ulimit``."""
+    """Check that enough memory is free. ``system`` is what the whole machine has left; ``limit`` is
+    what a control group (a container, a cluster job) or ``ulimit`` allows, if that is less."""
     text = f"{units.both(free)} free"
     if limit:
         text += f"; {limit} allows less than the machine's {units.short(system)}"
@@ -269,7 +271,7 @@ def check_memory(free: int, limit: str, system: int) -> SetupCheck:
 
 
 def writable(folder: Path) -> bool:
-    """A file can be made there, or in the nearest folder above it that is there."""
+    """True if a file can be created in a folder, or in the nearest existing folder above it."""
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     try:
@@ -280,7 +282,8 @@ def writable(folder: Path) -> bool:
 
 
 def _folder(executable: str) -> str:
-    """The folder of a Python. The file itself may be a link to one that environments share."""
+    """Return the folder of a Python executable, without following links: several environments may
+    link to the same file."""
     return os.path.realpath(Path(executable).parent)
 
 

@@ -38,17 +38,18 @@ def backward(build: Build, labels: Tensor) -> None:
 
 @dataclass
 class Gradients:
-    """The gradients on their way, by the name of the output they belong to.
+    """Gradients that the backward pass has computed so far and not yet used, by the name of the
+    output that they belong to.
 
-    Several may view one storage (the inputs of an add), so a storage may be added to in place
-    only when a single gradient is left in it.
+    Several may view one storage (the inputs of an add), so a storage may be added to in place only
+    when a single gradient is left in it.
     """
 
     current: dict[str, Tensor] = field(default_factory=dict)
     readers: Counter[str] = field(default_factory=Counter)
 
     def give(self, name: str, gradient: Tensor) -> Tensor:
-        """Make it the gradient of ``name``, in place of an earlier one."""
+        """Set the gradient of the output ``name``, in place of an earlier one."""
         if name in self.current:
             self.take(name)
         self.current[name] = gradient
@@ -56,13 +57,14 @@ class Gradients:
         return gradient
 
     def take(self, name: str) -> Tensor:
-        """The complete gradient of ``name``; it leaves the list."""
+        """Remove and return the complete gradient of the output ``name``."""
         gradient = self.current.pop(name)
         self.readers[gradient.storage.name] -= 1
         return gradient
 
     def may_add(self, name: str, reads: Iterable[Tensor]) -> bool:
-        """Whether an operation with these reads may add to the gradient of ``name`` in place."""
+        """True if an operation with these reads may add its share to the gradient of ``name`` in
+        place."""
         storage = self.current[name].storage.name
         return self.readers[storage] == 1 and all(read.storage.name != storage for read in reads)
 
@@ -74,7 +76,8 @@ class _BackwardWalk:
         self.sums: Counter[str] = Counter()
 
     def differentiate(self, node: Node, reads: _Slots) -> None:
-        """The backward operation of a node, from ``dy`` (or the labels) to what it passes on."""
+        """Append the backward operation of a node: from ``dy``, or the labels, to the gradients of
+        its inputs."""
         build, row, flops = self.build, node.row, node.flops
         parameters = build.parameters[node.name]
         passes_on = not build.learning.isdisjoint(node.inputs)
@@ -136,10 +139,11 @@ class _BackwardWalk:
     def place(
         self, source: str, node: Node, reads: _Slots, writes: _Slots, updates: _Slots
     ) -> Size:
-        """Choose where the gradient of ``source`` goes; the operations that adding costs.
+        """Decide where the gradient of ``source`` is written, and return the operations of
+        arithmetic that adding it costs.
 
-        At a fork it is added to what is there: in place where nobody else still reads that
-        storage, else into a new one.
+        At a fork it is added to what is there: in place where nobody else still reads that storage,
+        else into a new one.
         """
         there = self.gradients.current.get(source)
         if there is None:
@@ -157,7 +161,8 @@ class _BackwardWalk:
     def place_each(
         self, node: Node, reads: _Slots, writes: _Slots, updates: _Slots, parts: _Parts
     ) -> Size:
-        """Choose where the gradients of several inputs go; the operations that adding costs.
+        """Decide where the gradients of several inputs are written, and return the operations of
+        arithmetic that adding them costs.
 
         One that cannot be added in place is a part, which an operation of its own adds.
         """
@@ -178,12 +183,14 @@ class _BackwardWalk:
         return cost
 
     def new_gradient(self, source: str, name: str) -> Tensor:
-        """A gradient map with a storage of its own becomes the gradient of ``source``."""
+        """Return a new gradient map with its own storage, and make it the gradient
+        of ``source``."""
         axes = self.build.maps[source].axes
         return self.gradients.give(source, self.build.new(name, axes, Role.GRADIENT_MAP))
 
     def hand_on(self, node: Node, dy: Tensor) -> None:
-        """Views of ``dy`` become the gradients of the inputs of an add, a concat, a flatten.
+        """Make views of ``dy`` the gradients of the inputs of an add, a concat or a flatten,
+        without a copy.
 
         One that meets a gradient already there is a part, with a name of its own: the first may
         have been a view of the same storage, which has other values by now.
@@ -206,7 +213,7 @@ class _BackwardWalk:
                 self.accumulate(source, node, share)
 
     def accumulate(self, source: str, node: Node, share: Tensor) -> None:
-        """An operation of its own for a view that meets a gradient already there."""
+        """Append an operation that adds a view to the gradient that is already there."""
         reads, writes, updates = {"dy": share}, _Slots(), _Slots()
         self.sums[f"at {source}"] += 1
         cost = self.place(source, node, reads, writes, updates)
@@ -219,7 +226,7 @@ class _BackwardWalk:
 
 
 def _part(source: str, i: int, node: Node) -> str:
-    """The name of what one input of a node adds to a gradient."""
+    """Return the name of the gradient that input ``i`` of a node adds to a sum."""
     return f"gradient of {source} by input {i} of {node.name}"
 
 

@@ -27,7 +27,7 @@ from memlab.step.tensor import Role, Tensor
 
 @dataclass
 class Build:
-    """A step under construction."""
+    """Step under construction: its network, its format, and the operations so far."""
 
     network: Network
     format: Format
@@ -64,14 +64,15 @@ class Build:
         }
 
     def _input(self) -> Tensor:
-        """Values, or tokens."""
+        """Return the input of the network: values, or tokens."""
         shape = self.network.input_shape
         if not self.network.vocabulary:
             return self.new(INPUT, dims(shape), Role.INPUT)
         return self.new(INPUT, (BATCH, ("T", shape[0])), Role.INPUT, FORMATS["int64"])
 
     def _learning(self) -> frozenset[str]:
-        """The nodes whose output depends on a parameter: only these pass a gradient back."""
+        """Names of the nodes whose output depends on a parameter. Only these pass
+        a gradient back."""
         names: set[str] = set()
         for node in self.network.nodes:
             if self.parameters[node.name] or not names.isdisjoint(node.inputs):
@@ -79,18 +80,19 @@ class Build:
         return frozenset(names)
 
     def residents(self) -> list[Tensor]:
-        """Parameters and buffers: alive before and after."""
+        """Return the parameters and buffers of the network, which are alive before and after the
+        step."""
         nodes = self.network.nodes
         own = (self.parameters[node.name] for node in nodes if not node.shares)
         return [array for arrays in (*own, *self.buffers.values()) for array in arrays.values()]
 
     def forward(self) -> None:
-        """Every node but the loss."""
+        """Append the forward operations of every node except the loss."""
         for node in self.network.nodes[:-1]:
             self.run(node)
 
     def run(self, node: Node) -> None:
-        """The forward operation of a node; a view makes none."""
+        """Append the forward operation of a node. A node whose output is a view needs none."""
         row, inputs = node.row, [self.maps[name] for name in node.inputs]
         if row.is_view or (row.identity_in_inference and not self.training):
             self.maps[node.name] = node.layer.view(node.name, _axes(node, inputs[0]), inputs[0])
@@ -114,7 +116,7 @@ class Build:
         )
 
     def loss(self) -> tuple[Tensor, Tensor]:
-        """The loss of a training step; returns what it is compared with, and itself."""
+        """Append the loss of a training step, and return the labels (or targets) and the loss."""
         node = self.network.loss
         name, axes, format = self._loss.target(node.shape)
         labels = self.new(name, axes, Role.INPUT, format)
@@ -172,7 +174,8 @@ class Build:
         format: Format | None = None,
         start: InitialValue = ZEROS,
     ) -> Tensor:
-        """A tensor with a storage of its own, in the format of the step unless another is given."""
+        """Return a new tensor with its own storage, in the format of the step unless another is
+        given."""
         return tensor.new(name, axes, format or self.format, role, start=start)
 
     def choice(self, node: Node, backward: bool = False) -> KernelChoice:
@@ -197,7 +200,7 @@ class Build:
         again: RerunRule | None = None,
         slots: tuple[UpdateSlot, ...] = (),
     ) -> None:
-        """Append an operation. Its workspace is filled and read ``fills`` times."""
+        """Append an operation. Its workspace is written and read ``fills`` times."""
         fixed = per_sample = 0
         for operands, times in ((reads, 1), (writes, 1), (updates, 2)):
             for operand in operands.values():
@@ -217,7 +220,7 @@ class Build:
         )  # fmt: skip
 
     def step(self, live_in: list[Tensor], live_out: list[Tensor], optimizer: str = "") -> Step:
-        """The finished step.
+        """Return the finished step.
 
         Raises:
             InputError: a layer has the name of a block that another one makes.
@@ -241,14 +244,15 @@ class Build:
 
 
 def numbered(inputs: list[Tensor]) -> dict[str, Tensor]:
-    """The inputs of a layer by the names under which kernels know them."""
+    """Return the inputs of a layer by the names that its kernels use for them."""
     if len(inputs) == 1:
         return {"x": inputs[0]}
     return {f"x{i}": x for i, x in enumerate(inputs)}
 
 
 def _axes(node: Node, x: Tensor) -> Dims:
-    """The axes of an output: those of its first input where it has the same shape."""
+    """Return the axes of an output. They are those of the first input where both have the same
+    shape."""
     names = node.row.axes
     if names:
         return (BATCH, *zip(names, node.shape, strict=True))

@@ -109,7 +109,7 @@ def _storable(format: str | Format) -> Format:
 
 
 def update(build: Build, optimizer: str) -> list[Tensor]:
-    """Append one update per weighted layer; returns the optimizer's state.
+    """Append one update per layer with weights, and return the state of the optimizer.
 
     A layer whose row says so is updated together with the one that feeds it.
     """
@@ -133,7 +133,8 @@ def update(build: Build, optimizer: str) -> list[Tensor]:
 
 
 def _states(build: Build, parameter: Tensor, chosen: Optimizer) -> dict[str, Tensor]:
-    """Storages that the optimizer keeps of a parameter, by its own names."""
+    """Return the state tensors that the optimizer keeps for a parameter, by the optimizer's own
+    names."""
     return {
         name: build.new(
             f"{parameter.name}.{name}", parameter.axes, Role.OPTIMIZER_STATE,

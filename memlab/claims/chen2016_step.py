@@ -34,12 +34,13 @@ KEEPS: dict[str, tuple[str, ...]] = {
 
 @paused()
 def chen2016(network: Network) -> Step:
-    """The maps of a training step in fp32, and the gradients of these maps (A9, A10, D3).
+    """Return a training step in fp32 that holds only the feature maps and their gradients, as Chen
+    et al. (2016) count them (A9, A10, D3).
 
     Labels, parameters, statistics and workspace are left out; the input is there before and after.
     A flatten is a view. The backward of an add copies its gradient for each input. Where several
-    layers read a map, the first backward writes its gradient and the others add to it in place.
-    The step can be planned and rewritten, not run.
+    layers read a map, the first backward writes its gradient and the others add to it in place. The
+    step can be planned and rewritten, not run.
 
     Raises:
         InputError: no network, or a layer that is not in the table.
@@ -57,7 +58,7 @@ def chen2016(network: Network) -> Step:
 
 
 class _Counted:
-    """The operations so far, the map of every layer, and the gradient of every map."""
+    """Operations so far, with the feature map of every layer and the gradient of every map."""
 
     def __init__(self, network: Network) -> None:
         self.ops: list[Op] = []
@@ -66,7 +67,7 @@ class _Counted:
         """By the storage of the map, which a flatten shares."""
 
     def forward(self, node: Node) -> None:
-        """One operation that reads the inputs and writes the output."""
+        """Append an operation that reads the inputs of a layer and writes its output."""
         reads = self.inputs(node)
         if node.kind == "flatten":
             self.maps[node.name] = reads["x"].view(node.name, dims(node.shape))
@@ -81,7 +82,8 @@ class _Counted:
         self.ops.append(_op(node, phase, reads, {"y": y}))
 
     def backward(self, node: Node) -> None:
-        """One operation that reads what the table says and makes the gradients of the inputs."""
+        """Append an operation that reads what the backward of the layer needs and makes the
+        gradients of its inputs."""
         if node.kind == "flatten":
             return
         inputs, y = self.inputs(node), self.maps[node.name]
@@ -99,11 +101,11 @@ class _Counted:
         self.ops.append(_op(node, Phase.BACKWARD, reads, writes, updates))
 
     def inputs(self, node: Node) -> dict[str, Tensor]:
-        """The maps that a layer reads."""
+        """Return the maps that a layer reads."""
         return numbered([self.maps[name] for name in node.inputs])
 
     def new_gradient(self, name: str) -> Tensor:
-        """The gradient of the map of that name, in a storage of its own."""
+        """Return a new gradient of the named map, in its own storage."""
         gradient = _new(f"gradient of {name}", self.maps[name].axes, Role.GRADIENT_MAP)
         self.gradients[name] = gradient
         return gradient

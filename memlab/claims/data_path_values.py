@@ -27,21 +27,21 @@ def copies_in_epoch(network: str, batch: int, images: int) -> int:
 
 
 def moved_in_epoch(network: str, where: str, batch: int, images: int) -> int:
-    """Bytes that an epoch moves: read from the ``disk``, written in ``ram`` or on the ``device``,
-    or sent over the ``link`` (A12)."""
+    """Return the bytes that one epoch moves: read from the ``disk``, written in ``ram`` or on the
+    ``device``, or sent over the ``link`` (A12)."""
     return int(getattr(_path(network, batch, 1, "host").epoch_moves(images), where))
 
 
 def reserved(network: str, augment: str, buffers: int, batch: int) -> int:
-    """Bytes of the device that wait for images, where the host augments them or the device does
-    (B7)."""
+    """Return the bytes of the device that are reserved for images, where either the host or the
+    device augments them (B7)."""
     stations = _path(network, batch, buffers, augment).stations
     return sum(station.reserved for station in stations if station.name == "device")
 
 
 def unplanned(augment: str, buffers: int, batch: int) -> int:
-    """Bytes by which what was measured while a small network was fed from a folder differs from the
-    plan of the step and of every buffer, at any moment (B7)."""
+    """Return by how many bytes a measured run, fed from a folder of images, differs from its plan
+    at any moment (B7)."""
     small = memlab.network("small", image=(3, 32, 32)).conv(8, 3).relu().flatten().linear(10)
     step = memlab.training_step(small.cross_entropy(), "sgd")
     with TemporaryDirectory() as folder:

@@ -27,7 +27,7 @@ LEGEND = (
 
 
 def listing(claims: Sequence[Claim], width: int, run: bool = False) -> str:
-    """A line for each claim, under the text that says it; at the end, what the words mean."""
+    """Return every claim as a line under its text, and an explanation of the words at the end."""
     width = _within(width)
     order = {names: i for i, names in enumerate(dict.fromkeys(claim.text for claim in claims))}
     rows = sorted(claims, key=lambda claim: order[claim.text])
@@ -41,7 +41,7 @@ def listing(claims: Sequence[Claim], width: int, run: bool = False) -> str:
 
 
 def own(figures: Iterable[OwnFigure], width: int, run: bool = False) -> str:
-    """Each figure of our own with its value, how it is computed, and what it is."""
+    """Return every figure of memlab's own with its value, how it is computed, and what it means."""
     width = _within(width)
     parts = ["Figures of memlab's own: no text claims them, so they have no verdict.\n"]
     for figure in figures:
@@ -52,7 +52,7 @@ def own(figures: Iterable[OwnFigure], width: int, run: bool = False) -> str:
 
 
 def paragraph(row: Claim | OwnFigure, width: int) -> str:
-    """A claim or a figure with all that is known of it."""
+    """Return everything that is known about a claim or a figure, as a paragraph."""
     said = {"claim": row.claim, "claimed": row.claimed} if isinstance(row, Claim) else {}
     said |= {"figure": row.what} if isinstance(row, OwnFigure) else {}
     said["computed"] = f"{row.result} ({row.way})"
@@ -73,7 +73,8 @@ def paragraphs(rows: Iterable[Claim | OwnFigure], width: int) -> str:
 
 
 def _broken(call: str, width: int) -> str:
-    """A call that fits: what is too long has spaces behind its brackets, and still is Python."""
+    """Return a call broken into lines that fit the width. The spaces go inside the brackets, so the
+    result is still valid Python."""
     words = call.split(" ")
     return " ".join(word if len(word) <= width else word.replace("(", "( ") for word in words)
 
@@ -86,7 +87,7 @@ def _row(claim: Claim, run: bool) -> str:
 
 
 def _line(id: str, claimed: str, ours: str, verdict: str, sure: str) -> str:
-    """An id that is too long has a line to itself."""
+    """Return the line of a claim. An id that is too long gets its own line."""
     start = f"{id}\n{'':{ID}}" if len(id) >= ID else f"{id:{ID}}"
     return f"{start}{claimed:{CLAIMED}} {ours:{OURS}} {verdict:{VERDICT}} {sure}".rstrip()
 
@@ -110,7 +111,8 @@ def _fill(words: str, width: int, first: int = 0, further: int | None = None) ->
 
 @dataclass(frozen=True)
 class RowSelection:
-    """Rows, and whether they are told in full: where one was asked for by its id."""
+    """Rows to list, and whether they are listed in full, which they are where a row was asked for
+    by its id."""
 
     rows: Sequence[Claim | OwnFigure]
     run: bool
@@ -118,7 +120,7 @@ class RowSelection:
     own: bool
 
     def printed(self, width: int) -> str:
-        """As text of so many columns."""
+        """Return the rows as text that is ``width`` columns wide."""
         if self.full:
             return paragraphs(self.rows, width)
         if self.own:
@@ -134,7 +136,8 @@ def rows(
     own: bool = False,
     measure: bool = False,
 ) -> RowSelection:
-    """The claims, and with an id our figures of that row as well; ``own`` leaves these alone.
+    """Return the claims that match. With an id, memlab's own figures of that row are included; with
+    ``own``, only these.
 
     Raises:
         InputError: no such id, text or verdict, none that is all of them, or a verdict of our own.

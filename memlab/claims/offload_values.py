@@ -37,7 +37,7 @@ _KINDS = {
 
 @cache
 def offloaded(network: str, policy: str) -> Step:
-    """The training step of a network under a policy of vDNN, in place."""
+    """Return the training step of a network under a policy of vDNN, with in-place ReLUs."""
     net = memlab.zoo.build(network)
     step = memlab.training_step(net, "sgd", algorithm="implicit-gemm")
     return memlab.in_place(memlab.offload(step, policy))
@@ -45,7 +45,8 @@ def offloaded(network: str, policy: str) -> Step:
 
 @cache
 def _clock(network: str, policy: str, batch: int, times: int = 1) -> Schedule:
-    """In seconds, on the card with its arithmetic so many times as fast."""
+    """Return the schedule of such a step in seconds, on a card whose arithmetic is ``times`` as
+    fast as stated."""
     return memlab.clock(offloaded(network, policy), batch, _card(times), LINK)
 
 
@@ -68,7 +69,7 @@ def kinds_of_memory(network: str, algorithm: str) -> int:
 
 @cache
 def _dynamic(network: str, batch: int, card: str, algorithms: str) -> Step:
-    """Under the dynamic policy with the memory of a card."""
+    """Return the step under the dynamic policy, for the memory of a card."""
     step = memlab.training_step(memlab.zoo.build(network), "sgd", algorithm="implicit-gemm")
     at: dict[str, Any] = {"batch": batch, "device": CARD, "link": LINK}
     budget = hardware.find(card).memory.value
@@ -78,15 +79,15 @@ def _dynamic(network: str, batch: int, card: str, algorithms: str) -> Step:
 
 
 def peak_dynamic(network: str, card: str, batch: int) -> int:
-    """Bytes of the device at the planned peak under the dynamic policy with the memory of a card,
-    no workspace (C4)."""
+    """Return the device bytes of the planned peak under the dynamic policy for the memory of a
+    card, without workspace (C4)."""
     return memlab.plan(_dynamic(network, batch, card, "m")).peak(batch)
 
 
 def less_speed_dynamic(network: str, card: str, batch: int) -> float:
-    """The share of its speed that a step loses under the dynamic policy with the memory of a card,
-    where each convolution takes the way with the fewest products that there is room for; against
-    one with enough memory that has the same choice (C4)."""
+    """Return the share of its speed that a step loses under the dynamic policy, against a card with
+    enough memory. Each convolution uses the algorithm with the fewest products for which there
+    is room (C4)."""
     step = memlab.training_step(memlab.zoo.build(network), "sgd", algorithm="implicit-gemm")
     plain = memlab.offload(step, "none", algorithms="p", batch=batch, device=CARD)
     enough = memlab.clock(plain, batch, CARD).seconds
@@ -94,20 +95,21 @@ def less_speed_dynamic(network: str, card: str, batch: int) -> float:
 
 
 def less_speed(network: str, policy: str, batch: int, times: int = 1) -> float:
-    """The share of its speed that a step loses to its copies, on the card with its arithmetic so
-    many times as fast as its makers say, against one with enough memory (C4)."""
+    """Return the share of its speed that a step loses to its copies, against a card with enough
+    memory. The arithmetic is ``times`` as fast as stated (C4)."""
     plain = _clock(network, "none", batch, times).seconds
     return 1 - plain / _clock(network, policy, batch, times).seconds
 
 
 def more_time(network: str, policy: str, batch: int, times: int = 1) -> float:
-    """The same as the share of time that is added (C4)."""
+    """Return the same loss as the share of time that is added (C4)."""
     plain = _clock(network, "none", batch, times).seconds
     return _clock(network, policy, batch, times).seconds / plain - 1
 
 
 def idle_share(network: str, batch: int) -> float:
-    """Idle byte-seconds over all byte-seconds of the feature maps of a plain step (C10)."""
+    """Return the idle byte-seconds of the feature maps of a plain step as a share of all their
+    byte-seconds (C10)."""
     return _clock(network, "none", batch).idle_share()
 
 
@@ -122,26 +124,26 @@ def average_saved(network: str, batch: int) -> float:
 
 
 def peak_saved(network: str, batch: int) -> float:
-    """The same of the peak (C3)."""
+    """Return the share by which an offloaded step lowers the peak (C3)."""
     schedule = _clock(network, "all", batch)
     return 1 - schedule.peak(blocks=_blocks(schedule.step, network)) / _static(network, batch)
 
 
 def average_saved_of_all(network: str, batch: int) -> float:
-    """The same of all layers, on average (C3)."""
+    """Return the share by which offloading every layer lowers the average memory (C3)."""
     static = memlab.counting.find("vdnn").total_bytes(memlab.zoo.build(network), batch)
     return 1 - _clock(network, "all", batch).average() / sum(static.values())
 
 
 def _front(net: Network) -> list[Node]:
-    """The layers before the first fully connected one."""
+    """Return the layers before the first fully connected layer."""
     kinds = [node.kind for node in net.nodes]
     return list(net.nodes[: kinds.index("linear")])
 
 
 def _static(network: str, batch: int) -> int:
-    """Bytes of weights with gradients, of what layers read and of the largest pair of gradient
-    maps, of the layers before the first fully connected one (C2)."""
+    """Return the bytes of weights with their gradients, of what the layers read, and of the largest
+    pair of gradient maps, for the layers before the first fully connected one (C2)."""
     net, rule = memlab.zoo.build(network), memlab.counting.find("vdnn")
     front = _front(net)
     maps = sum(prod(node.shape) for node in front if rule.counts(node)) + prod(net.input_shape)
@@ -152,7 +154,7 @@ def _static(network: str, batch: int) -> int:
 
 
 def _blocks(step: Step, network: str) -> set[str]:
-    """The blocks of memory that these layers touch first."""
+    """Return the names of the storages that these layers touch first."""
     front = {node.name for node in _front(memlab.zoo.build(network))}
     first: dict[str, str] = {}
     for op in step.ops:
@@ -165,7 +167,7 @@ def _blocks(step: Step, network: str) -> set[str]:
 
 
 def moved_bytes(network: str, *kinds: str, batch: int) -> int:
-    """Bytes of what the layers of some kinds read, each map once (C7)."""
+    """Return the bytes that layers of these kinds read, each map counted once (C7)."""
     net = memlab.zoo.build(network)
     read = {name for node in net.nodes if node.kind in kinds for name in node.inputs}
     sizes = {node.name: prod(node.shape) for node in net.nodes}
@@ -174,7 +176,7 @@ def moved_bytes(network: str, *kinds: str, batch: int) -> int:
 
 
 def link_seconds(network: str, *kinds: str, batch: int) -> float:
-    """Seconds of these bytes on the link, one way (C7)."""
+    """Return the seconds that these bytes take over the link in one direction (C7)."""
     return moved_bytes(network, *kinds, batch=batch) / hardware.link(LINK).speed
 
 
@@ -236,14 +238,14 @@ def _readers(step: Step) -> dict[str, list[Op]]:
 
 
 def furthest_prefetch(*networks: str) -> int:
-    """Past how many convolutions a prefetch looks at most: from the layer in whose backward it
-    starts to the layer that needs the map (C5)."""
+    """Return the largest number of convolutions between the layer whose backward starts a prefetch
+    and the layer that needs the map (C5)."""
     return max(max(_passed(offloaded(name, "all")), default=0) for name in networks)
 
 
 def _passed(step: Step) -> Iterator[int]:
-    """For every copy back, the convolutions strictly between the layer that starts it and the
-    one that reads it first."""
+    """Yield, for every copy back, the number of convolutions strictly between the layer that starts
+    it and the layer that reads it first."""
     ops = [op for op in step.ops if op.phase in (Phase.BACKWARD, Phase.COPY)]
     for number, copy in enumerate(ops):
         if copy.kind == "copy in":

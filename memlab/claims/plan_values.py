@@ -32,12 +32,12 @@ _POINTER = 8
 
 
 def peak(step: Step, batch: int) -> int:
-    """Bytes of the planned peak."""
+    """Return the bytes of the planned peak."""
     return memlab.plan(step).peak(batch)
 
 
 def maps(step: Step, batch: int) -> int:
-    """Bytes of the feature and gradient maps at the planned peak of a step (A9)."""
+    """Return the bytes of the feature and gradient maps at the planned peak of a step (A9)."""
     roles = memlab.plan(step).roles(batch)
     return roles[Role.FEATURE_MAP] + roles[Role.GRADIENT_MAP]
 
@@ -49,23 +49,26 @@ def times_less(step: Step, other: Step, batch: int) -> float:
 
 
 def saved(step: Step, other: Step, batch: int) -> float:
-    """The share of the maps of one step that another one saves (A11)."""
+    """Return the share of the maps of one step that another step saves (A11)."""
     return 1 - maps(other, batch) / maps(step, batch)
 
 
 def no_reuse_over(step: Step, other: Step, batch: int) -> float:
-    """The planned peak of a step that reuses nothing, over that of another step (A9)."""
+    """Return the planned peak of a step that reuses no memory, divided by that of another step
+    (A9)."""
     return peak(memlab.no_reuse(step), batch) / peak(other, batch)
 
 
 def input_bytes(network: Network, format: str, batch: int) -> int:
-    """Planned bytes of the images of a mini-batch, were they kept in a format (A2, A12, B7)."""
+    """Return the planned bytes of the images of a mini-batch, stored in a given format (A2, A12,
+    B7)."""
     planned = memlab.plan(memlab.training_step(network)).of("input", batch).nbytes
     return formats.find(format).nbytes(planned // formats.find("fp32").nbytes(1))
 
 
 def map_share(network: str, precision: str, batch: int) -> float:
-    """The maps of a training step in a precision, over those of the same step in fp32 (A6)."""
+    """Return the bytes of the maps of a training step in one precision, divided by those in fp32
+    (A6)."""
     step = memlab.training_step(memlab.zoo.build(network))
     return maps(memlab.precision(step, precision), batch) / maps(step, batch)
 
@@ -80,13 +83,14 @@ def kept(step: Step) -> int:
 
 
 def workspace(step: Step, layer: str, *parts: str, batch: int) -> int:
-    """Planned bytes of a convolution's workspace, or of some of its parts together (G1 to G9)."""
+    """Return the planned workspace bytes of a convolution, or of only the named
+    buffers (G1 to G9)."""
     ledger = memlab.plan(step)
     return sum(ledger.of(f"{layer}.{part}", batch).nbytes for part in parts or ("workspace",))
 
 
 def all_workspace(step: Step, batch: int) -> int:
-    """Planned bytes of all workspaces of a step together (G1)."""
+    """Return the sum of all planned workspaces of a step, in bytes (G1)."""
     return sum(e.size.at(batch) for e in memlab.plan(step).entries if e.role is Role.WORKSPACE)
 
 
@@ -111,27 +115,28 @@ def gradient_copies(network: str, batch: int) -> int:
 
 
 def per_parameter(step: Step, *roles: Role | str) -> float:
-    """Bytes that a step holds for each value that it learns: of some roles, or of parameters,
-    their gradients and the optimizer's state (F1, F3)."""
+    """Return the bytes that a step holds per learned value, for the given roles or for parameters,
+    gradients and optimizer state (F1, F3)."""
     held = step.keep("gradients").live_out
     learned = sum(prod(t.shape(1)) for t in held if t.role is Role.PARAMETER)
     return sum(t.size.fixed for t in held if t.role in (roles or _OF_PARAMETERS)) / learned
 
 
 def values_per_parameter(network: str, layer: str) -> float:
-    """Values of a layer's output over its parameters (A15)."""
+    """Return the number of values in a layer's output, divided by the number of its parameters
+    (A15)."""
     node = memlab.zoo.build(network).by_name[layer]
     return prod(node.shape) / _parameters(node)
 
 
 def parameter_share(network: str, *layers: str) -> float:
-    """The share of a network's parameters that some layers hold (B4)."""
+    """Return the share of a network's parameters that the given layers hold (B4)."""
     net = memlab.zoo.build(network)
     return sum(_parameters(net.by_name[layer]) for layer in layers) / net.parameters
 
 
 def parameters_of(network: str, kind: str) -> int:
-    """Parameters of all layers of a kind (A15)."""
+    """Return the parameters of all layers of a kind, as a count (A15)."""
     return sum(_parameters(node) for node in memlab.zoo.build(network).nodes if node.kind == kind)
 
 
@@ -148,56 +153,59 @@ def _parameters(node: Node) -> int:
 
 
 def total(network: Network, rule: str, batch: int) -> int:
-    """Bytes of all parts of a counting rule together, in fp32 (A4, C2)."""
+    """Return the bytes of all parts of a counting rule together, in fp32 (A4, C2)."""
     return sum(memlab.counting.find(rule).total_bytes(network, batch).values())
 
 
 def all_times(network: Network, rule: str, batch: int) -> int:
-    """A batch times the bytes of one sample, parameters and all: what no step holds (A5)."""
+    """Return the batch size times the bytes of one sample with its parameters, which no real step
+    holds (A5)."""
     return batch * total(network, rule, batch=1)
 
 
 def stored(network: Network, rule: str, format: str) -> int:
-    """Bytes of the parameters and of one sample's counted values in a format (A13)."""
+    """Return the bytes of the parameters and of one sample's counted values, in a given format
+    (A13)."""
     values = network.parameters + memlab.counting.find(rule).values(network)
     return formats.find(format).nbytes(values)
 
 
 def map_bytes(network: Network, rule: str, format: str, batch: int) -> int:
-    """Bytes of a batch's counted values in a format (A4, A5, A6, B3)."""
+    """Return the bytes of the counted values of a batch, in a given format (A4, A5, A6, B3)."""
     return batch * formats.find(format).nbytes(memlab.counting.find(rule).values(network))
 
 
 def with_buffers(network: Network) -> int:
-    """Bytes of parameters and of the running statistics of batch norm (B6)."""
+    """Return the bytes of the parameters and of the running statistics of batch norm (B6)."""
     parts = memlab.counting.find("relu-in-place").total_bytes(network)
     return parts["parameters"] + parts["buffers"]
 
 
 def input_share(network: str, rule: str) -> float:
-    """Values of an image over all that a rule counts (A15)."""
+    """Return the number of values of an image, divided by all values that a rule counts (A15)."""
     net = memlab.zoo.build(network)
     return prod(net.input_shape) / memlab.counting.find(rule).values(net)
 
 
 def stage_share(network: str, rule: str, *stages: str) -> float:
-    """The share of the values that a rule counts which lies in some stages (A15)."""
+    """Return the share of the counted values that lies in the given stages (A15)."""
     net, counting = memlab.zoo.build(network), memlab.counting.find(rule)
     sizes = ((node.stage, prod(node.shape)) for node in net.nodes if counting.counts(node))
     return sum(size for stage, size in sizes if stage in stages) / counting.values(net)
 
 
 def maps_over_bound(network: str, rule: str, batch: int) -> float:
-    """Feature and gradient maps at the planned peak, over twice the values that a rule counts
-    (B1)."""
+    """Return the feature and gradient maps at the planned peak, divided by twice the values that a
+    rule counts (B1)."""
     net = memlab.zoo.build(network)
     bound = 2 * map_bytes(net, rule, "fp32", batch)
     return maps(memlab.training_step(net), batch) / bound
 
 
 def rounded_terms(parts: Mapping[str, int], batch: int, unit: str, places: int) -> float:
-    """The bound of ``counting.bound_parts`` as a text adds it up: in a unit, each term rounded
-    first, and that of the activations before it is multiplied by the batch (B2). In bytes."""
+    """Return the bound of ``counting.bound_parts`` in bytes, added up as a text does it: each term
+    is first rounded in a unit, and the rounded activations are then multiplied by the batch
+    (B2)."""
     scale = units.UNITS[unit]
     activations, *others = parts.values()
     terms = batch * round(activations / batch / scale, places)
@@ -205,7 +213,7 @@ def rounded_terms(parts: Mapping[str, int], batch: int, unit: str, places: int) 
 
 
 def share(network: str, *parts: str, batch: int) -> float:
-    """The share of some parts in a network's memory, under the counting of vDNN (C2, C9)."""
+    """Return the share of a network's memory that the given parts take, as vDNN counts (C2, C9)."""
     counted = memlab.counting.find("vdnn").total_bytes(memlab.zoo.build(network), batch)
     return sum(counted[part] for part in parts) / sum(counted.values())
 
@@ -221,8 +229,8 @@ def falls(*networks: str, batch: int) -> int:
 
 
 def lowered_bytes(network: str, batch: int) -> int:
-    """Bytes of every convolution's lowered input together: k² Ho Wo values for each channel and
-    image, those of 1x1 windows counted too (A7, A8)."""
+    """Return the bytes of the lowered inputs of all convolutions together: k² Ho Wo values for each
+    channel and image, 1x1 windows included (A7, A8)."""
     values = sum(c * k * k * h * w for c, k, h, w in _lowered(network))
     return batch * formats.find("fp32").nbytes(values)
 
@@ -237,8 +245,8 @@ def lowered_factor(network: str, layer: str = "") -> float:
 
 
 def least_columns(network: str, batch: int) -> int:
-    """Columns of the smallest matrix that a convolution of a network is lowered to: an output place
-    of a sample each (A6)."""
+    """Return the number of columns of the smallest lowered matrix in a network, which is the number
+    of its output places over the batch (A6)."""
     return batch * min(height * width for _, _, height, width in _lowered(network))
 
 
@@ -248,8 +256,8 @@ def lanes(step: Step, bits: int) -> int:
 
 
 def stored_winograd(network: str, layer: str, batch: int) -> int:
-    """Bytes of Winograd's F(4x4, 3x3) with every transform in memory: 36 values for each kernel,
-    and for each tile of 4x4 outputs and each channel on either side (G6)."""
+    """Return the bytes of Winograd's F(4x4, 3x3) with all transforms in memory: 36 values per
+    kernel, and 36 per 4x4 output tile and channel of the input and of the output (G6)."""
     node = memlab.zoo.build(network).by_name[layer]
     (c, *_), (k, height, width) = node.input_shapes[0], node.shape
     tiles = -(-height // 4) * -(-width // 4)
@@ -257,7 +265,7 @@ def stored_winograd(network: str, layer: str, batch: int) -> int:
 
 
 def indirection(network: str, layer: str) -> int:
-    """Bytes of an indirection buffer: a pointer for each tap of each output place (G9)."""
+    """Return the bytes of an indirection buffer: one pointer per tap and output place (G9)."""
     node = memlab.zoo.build(network).by_name[layer]
     assert isinstance(node.layer, Conv2d)
     _, height, width = node.shape
@@ -265,7 +273,8 @@ def indirection(network: str, layer: str) -> int:
 
 
 def _lowered(network: str, layer: str = "") -> Iterator[tuple[int, int, int, int]]:
-    """Channels, kernel, and rows and columns of the output, of each convolution."""
+    """Yield the channels, the kernel size, and the rows and columns of the output of each
+    convolution."""
     for node in memlab.zoo.build(network).nodes:
         if isinstance(node.layer, Conv2d) and layer in ("", node.name):
             _, height, width = node.shape
@@ -276,7 +285,8 @@ def _lowered(network: str, layer: str = "") -> Iterator[tuple[int, int, int, int
 
 
 def chain(layers: int) -> Network:
-    """So many convolutions of 8 channels one after another, and a classifier of 10 (E6)."""
+    """Return a network of ``layers`` convolutions of 8 channels in a row and a classifier with 10
+    classes (E6)."""
     x = memlab.network("chain", image=(8, 8, 8))
     for _ in range(layers):
         x = x.conv(8, 3, pad="same")
@@ -285,20 +295,21 @@ def chain(layers: int) -> Network:
 
 @cache
 def resnet1000() -> Network:
-    """A ResNet of 1,000 layers, of which its paper names no stages: 83 bottlenecks in each of four
-    are a fit, 3 layers each (D3)."""
+    """Return a ResNet with 1,000 layers. Its paper names no stages; four stages of 83 bottlenecks,
+    with 3 layers each, fit the number (D3)."""
     return memlab.zoo.resnet((83, 83, 83, 83))
 
 
 @cache
 def chen2016_resnet1000() -> Step:
-    """Its training step as its paper counts it (D3)."""
+    """Return the training step of that ResNet as its paper counts it (D3)."""
     return chen2016(resnet1000())
 
 
 @cache
 def rnn1000(slots: int | None = None) -> Step:
-    """A training step of an RNN of 1,000 steps, or one that keeps so many of its states (A11)."""
+    """Return a training step of an RNN with 1,000 time steps, or one that keeps ``slots`` of its
+    states and recomputes the others (A11)."""
     if slots is None:
         return memlab.training_step(memlab.zoo.rnn(steps=1000), "sgd")
     return memlab.recompute(rnn1000(), "slots", k=slots)
@@ -308,7 +319,8 @@ def rnn1000(slots: int | None = None) -> Step:
 
 
 def extra_work(step: Step, other: Step, batch: int) -> float:
-    """The share by which another step computes more: sums, products and the like (A11, E1)."""
+    """Return the share by which one step computes more operations of arithmetic than another (A11,
+    E1)."""
     one, two = (sum(op.flops.at(batch) for op in planned.ops) for planned in (step, other))
     return two / one - 1
 
@@ -328,7 +340,8 @@ def overwriting(step: Step, kind: str) -> int:
 
 
 def mask_share(network: str, layer: str) -> float:
-    """Bytes of the mask that a ReLU's backward reads, over those of the map that it read (F6)."""
+    """Return the bytes of the mask that a ReLU's backward reads, divided by those of the map that
+    it would otherwise read (F6)."""
     step = memlab.relu_masks(memlab.training_step(memlab.zoo.build(network)))
     written = next(op.writes for op in step.ops if op.layer == layer and "mask" in op.writes)
     return written["mask"].size.at(1) / written["y"].size.at(1)

@@ -18,8 +18,9 @@ LONGEST = 10_000_000
 
 
 def internal_state(t: int, m: int) -> int:
-    """Forward steps to run ``t`` steps forward and backward where ``m`` slots hold all that the
-    backward of a step reads (fact E2).
+    """Return the number of forward steps that are needed to run ``t`` steps forward and backward
+    with ``m`` slots, where each slot holds everything that the backward of a step reads (fact
+    E2).
 
     C(t, m) = min over 1 <= y <= t of y + C(t - y, m - 1) + C(y - 1, m), C(t, 1) = t (t + 1) / 2,
     C(0, m) = 0: the recurrence of ``revolve(t + 1, m)``.
@@ -34,8 +35,9 @@ def internal_state(t: int, m: int) -> int:
 
 
 def hidden_state(t: int, m: int) -> int:
-    """The same where a slot holds only the state between two steps, so that a step runs forward
-    again right before its backward; the state before the first step takes a slot (fact E3).
+    """Return the number of forward steps where a slot holds only the state between two steps. Each
+    step then runs forward again right before its backward, and the initial state takes a slot
+    too (fact E3).
 
     C(t, m) = min over 1 <= y < t of y + C(t - y, m - 1) + C(y, m), C(t, m >= t) = 2 t - 1: the
     recurrence of ``revolve(t, m)``, with one more forward for each step.
@@ -50,8 +52,8 @@ def hidden_state(t: int, m: int) -> int:
 
 
 def revolve(l: int, s: int) -> int:  # noqa: E741  # the paper's name
-    """Forward steps without the one right before each backward: r l - C(s + r, s + 1) with the
-    least r for which C(s + r, s) >= l (fact E4; Griewank & Walther 2000).
+    """Return the number of forward steps, without the one right before each backward: r l - C(s +
+    r, s + 1) with the least r for which C(s + r, s) >= l (fact E4; Griewank & Walther 2000).
 
     >>> revolve(10, 3), revolve(1000, 50)
     (15, 1948)
@@ -63,8 +65,9 @@ def revolve(l: int, s: int) -> int:  # noqa: E741  # the paper's name
 
 
 def sqrt_slots(n: int) -> tuple[int, int]:
-    """The best k, and the k + ceil(n / k) slots of keeping every k-th of ``n`` values and one
-    segment of k (fact E1; Chen et al. 2016, arXiv 1604.06174). Of equal ones the least k.
+    """Return the best k and the k + ceil(n / k) slots that are needed to keep every k-th of ``n``
+    values and one segment of k (fact E1; Chen et al. 2016, arXiv 1604.06174). Of equally good
+    values of k, the smallest is returned.
 
     >>> sqrt_slots(1000)
     (28, 64)
@@ -81,8 +84,8 @@ def sqrt_slots(n: int) -> tuple[int, int]:
 
 
 def extra_time(t: int, forwards: int, backward: float = 2) -> float:
-    """The part by which a step of ``t`` steps takes longer where ``forwards`` forward steps run
-    instead of ``t``, and a backward step takes as long as ``backward`` forward steps.
+    """Return the share by which ``t`` steps take longer where ``forwards`` forward steps run
+    instead of ``t``. A backward step takes as long as ``backward`` forward steps.
 
     >>> round(100 * extra_time(1000, internal_state(1000, 50)), 1)
     31.7
@@ -155,8 +158,8 @@ def _rounds(length: int, slots: int) -> int:
 
 
 def _advance(length: int, slots: int) -> int:
-    """The least best y of the recurrence, for a length of at least 2: what remains must need no
-    more than r rounds with one slot less, and y no fewer than r - 2."""
+    """Return the smallest optimal y of the recurrence, for a length of at least 2. The remainder
+    must need at most r rounds with one slot less, and the first y steps at least r - 2."""
     rounds = _rounds(length, slots)
     before = comb(slots + rounds - 2, slots) if rounds > 1 else 1
     return max(before, length - comb(slots - 1 + rounds, slots - 1))

@@ -21,8 +21,8 @@ SAMPLES = 5
 
 @dataclass(frozen=True)
 class SingleLayerStep:
-    """A single layer h = w1 x + w2, y = tanh(h), E = (y - t)², after one step of SGD: what the
-    step made of its gradients and its weight, in fp64 (A1)."""
+    """Result of one step of SGD on a single layer h = w1 x + w2, y = tanh(h), E = (y - t)²: its
+    gradients and its new weight, in fp64 (A1)."""
 
     x: float
     t: float
@@ -35,22 +35,23 @@ class SingleLayerStep:
 
     @property
     def inner(self) -> float:
-        """2 (y - t) f'(h): by hand, dE/dw2."""
+        """Return 2 (y - t) f'(h), which is dE/dw2 derived by hand."""
         return 2 * (self.y - self.t) * (1 - self.y**2)
 
     @property
     def weight(self) -> float:
-        """The gradient of the weight, over 2 (y - t) f'(h) x."""
+        """Return the gradient of the weight, divided by 2 (y - t) f'(h) x."""
         return self.weight_gradient / (self.inner * self.x)
 
     @property
     def bias(self) -> float:
-        """The gradient of the bias, over 2 (y - t) f'(h)."""
+        """Return the gradient of the bias, divided by 2 (y - t) f'(h)."""
         return self.bias_gradient / self.inner
 
     @property
     def labelled(self) -> float:
-        """The gradient of the weight, over 2 (y - t) f'(h): that of the bias."""
+        """Return the gradient of the weight, divided by 2 (y - t) f'(h), which is how the text
+        labels the gradient of the bias."""
         return self.weight_gradient / self.inner
 
     @property
@@ -60,7 +61,7 @@ class SingleLayerStep:
 
 
 def single_layer(x: float, t: float, w1: float, w2: float, rate: float) -> SingleLayerStep:
-    """Run one step of the single layer (A1)."""
+    """Run one step of the single layer and return its result (A1)."""
     from memlab.runtime.program import Program
     from memlab.runtime.session import Session
 
@@ -83,7 +84,8 @@ def seconds_over(algorithm: str, other: str, network: str, layer: str, batch: in
 
 @cache
 def _seconds(network: str, layer: str, batch: int) -> dict[str, float]:
-    """They take turns once, and all claims are of that run."""
+    """Return the measured seconds of each algorithm. The algorithms take turns in a single run, and
+    all claims use that run."""
     from memlab.measure import convolution
 
     seconds = convolution.measure(convolution.find(network, layer), batch, WAYS, most=SAMPLES)

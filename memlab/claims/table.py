@@ -30,7 +30,7 @@ T = TypeVar("T", bound="TableRow")
 
 @dataclass(frozen=True)
 class SourceText:
-    """A text that a claim names: who wrote what when, and how it came to us."""
+    """Publication that a claim quotes: its authors, its date, and how we obtained it."""
 
     name: str
     author: str
@@ -68,7 +68,7 @@ class TableRow:
 
     @property
     def result(self) -> str:
-        """The computed value with its unit, bytes both ways."""
+        """Computed value with its unit; bytes are given in decimal and binary units."""
         if self.unit == "B":
             return f"{units.exact(int(self.computed))} = {units.both(int(self.computed))}"
         if self.unit == "share":
@@ -83,7 +83,7 @@ class TableRow:
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The texts that it names."""
+        """Short names of the texts that the row quotes."""
         raise NotImplementedError
 
     @property
@@ -93,11 +93,12 @@ class TableRow:
 
     @property
     def runs(self) -> bool:
-        """Whether computing it runs something."""
+        """True if computing the value runs a step."""
         return self.how == "run"
 
     def as_dict(self, run: bool = True) -> dict[str, Any]:
-        """For JSON; ``run=False`` leaves what a run gives ``None``."""
+        """Return the row as plain values for JSON. With ``run=False``, values that need a run are
+        ``None``."""
         raise NotImplementedError
 
     def _common(self, run: bool) -> dict[str, Any]:
@@ -116,7 +117,8 @@ class TableRow:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Claim(TableRow):
-    """One figure that texts print: who says what, what is computed, and whether it is so.
+    """Claim of a published figure: which text states it, what memlab computes, and whether they
+    agree.
 
     ``text`` are short names of ``texts()``: each of them says exactly this. ``claim`` is what they
     say, in our words, ``claimed`` the printed figure with its own unit, ``note`` what is wrong with
@@ -130,7 +132,7 @@ class Claim(TableRow):
 
     @cached_property
     def verdict(self) -> str:
-        """``'right'``, ``'right if MB means MiB'`` or ``'differs'``."""
+        """Verdict: ``'right'``, ``'right if MB means MiB'`` or ``'differs'``."""
         return verdicts.verdict(self.claimed, self.computed)
 
     @property
@@ -162,7 +164,7 @@ class Claim(TableRow):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OwnFigure(TableRow):
-    """A figure of memlab's own, which no text claims: it has no verdict.
+    """Figure that memlab computes and that no text states, so it has no verdict.
 
     ``after`` are the texts whose formula or counting it follows.
     """
@@ -186,22 +188,22 @@ class OwnFigure(TableRow):
 
 
 def table() -> list[Claim]:
-    """All claims of texts, in the order of their ids."""
+    """Return all claims of published texts, in the order of their ids."""
     return list(_claims().values())
 
 
 def figures() -> list[OwnFigure]:
-    """All figures of our own, in the order of their ids."""
+    """Return all figures of memlab's own, in the order of their ids."""
     return list(_figures().values())
 
 
 def texts() -> dict[str, SourceText]:
-    """The texts that claims and figures name, by their short names."""
+    """Return the texts that claims and figures quote, by their short names."""
     return dict(_texts())
 
 
 def text(name: str) -> SourceText:
-    """The text of that short name.
+    """Return the text with that short name.
 
     Raises:
         InputError: there is none.
@@ -210,8 +212,8 @@ def text(name: str) -> SourceText:
 
 
 def find(id: str) -> list[Claim | OwnFigure]:
-    """The claims and then the figures of that id, or of the row that it names: ``'A4'`` gives all
-    of A4.
+    """Return the claims and then the figures with that id. A prefix selects a whole row: ``'A4'``
+    gives all of A4.
 
     Raises:
         InputError: there is none.
@@ -236,8 +238,8 @@ def of_text(rows: Iterable[T], name: str) -> list[T]:
 
 
 def as_printed(id: str) -> int | float:
-    """The computed value of a claim, rounded to the digits that its text prints: what a text goes
-    on with that rounds first.
+    """Return the computed value of a claim, rounded to the digits that its text prints. Texts that
+    round first calculate with this value.
 
     Raises:
         InputError: there is no such claim.

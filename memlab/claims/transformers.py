@@ -20,15 +20,15 @@ _ATTENTION = (*_MATRICES, f"{LAYER}.qkv", f"{LAYER}.values", f"{LAYER}.attention
 
 
 def layer_of(model: str) -> Network:
-    """One layer of a published model, as a network that can be planned: s tokens, h features and
-    a heads of ``MODELS``."""
+    """Return one layer of a published model as a network that can be planned, with the s tokens, h
+    features and a heads of ``MODELS``."""
     s, h, a = MODELS[model]
     return memlab.zoo.gpt2(steps=s, layers=1, features=h, heads=a)
 
 
 def layer_bytes(network: Network) -> int:
-    """Planned bytes of what a layer keeps for backward at 16 bits, with a mask of 1 B for each
-    value of a dropout, and without the statistics of layer norm, for one sequence (F4)."""
+    """Return the planned bytes that a layer keeps for backward at 16 bits, for one sequence: with 1
+    byte per value of a dropout mask, and without the statistics of layer norm (F4)."""
     matrices, rest = _kept(network)
     return matrices + rest
 
@@ -41,14 +41,15 @@ def attention_term(network: Network) -> float:
 
 
 def selective_saving(network: Network) -> float:
-    """The share of a layer's bytes that computing the matrices of attention again saves (F4)."""
+    """Return the share of a layer's bytes that is saved when the attention matrices are recomputed
+    (F4)."""
     matrices, rest = _kept(network)
     return matrices / (matrices + rest)
 
 
 def fused_ratio(steps: int, features: int) -> float:
-    """Planned bytes of what attention with one head keeps in parts, over what it keeps fused: with
-    queries, keys and values, and without dropout (F5)."""
+    """Return the planned bytes that unfused attention with one head keeps, divided by those that
+    fused attention keeps. Queries, keys and values are included, and dropout is not (F5)."""
     matrix, fused = (
         memlab.zoo.gpt2(steps, layers=1, features=features, heads=1, dropout=0, attention=way)
         for way in ("matrix", "fused")
@@ -62,7 +63,7 @@ def _attention(network: Network) -> int:
 
 
 def _kept(network: Network) -> tuple[int, int]:
-    """Bytes of the matrices of attention, and of all else that a layer keeps."""
+    """Return the bytes of the attention matrices, and of everything else that a layer keeps."""
     kept = _alive(network, "fp16")
     there = network.by_name[f"{LAYER}.norm1"].inputs[0]
     names = {node.name for node in network.nodes if node.name.startswith(f"{LAYER}.")}
@@ -77,7 +78,7 @@ def _kept(network: Network) -> tuple[int, int]:
 
 
 def _alive(network: Network, precision: str) -> dict[str, int]:
-    """Bytes of the maps of one sequence that are alive when backward begins."""
+    """Return the bytes of the maps of one sequence that are alive when backward begins, by name."""
     step = memlab.training_step(network, "sgd")
     step = step if precision == "fp32" else memlab.precision(step, precision)
     first = next(i for i, op in enumerate(step.ops) if op.phase is Phase.BACKWARD)

@@ -35,7 +35,7 @@ _CLAIMED = re.compile(
 
 @dataclass(frozen=True)
 class PrintedFigure:
-    """A figure as a text prints it: to how many digits, in which unit.
+    """Figure as a text prints it, with its digits and its unit.
 
     ``over`` and ``under`` stand where a text has words alone, and the limit is ours. ``about``
     stands where the text itself says about, nearly or roughly: within a tenth. ``most`` ends a
@@ -49,12 +49,12 @@ class PrintedFigure:
 
     @property
     def places(self) -> int:
-        """Digits behind the point."""
+        """Number of digits after the decimal point."""
         exponent = self.number.as_tuple().exponent
         return max(0, -exponent) if isinstance(exponent, int) else 0
 
     def holds(self, value: Decimal) -> bool:
-        """Whether a value in the unit of the figure is the figure, to its digits."""
+        """True if a value in the figure's unit equals the figure, to its printed digits."""
         shown = rounded(value, self.number)
         if self.most is not None:
             return self.number <= shown <= self.most
@@ -68,8 +68,8 @@ class PrintedFigure:
 
 
 def parse(claimed: str) -> PrintedFigure:
-    """``'over 2 GB'`` is a figure of 2 with its relation and unit; so are ``'about 30 %'``,
-    ``'2 to 3'`` and ``'61,100,840'``.
+    """Return a printed figure from its text. ``'over 2 GB'`` is a figure of 2 with a relation and a
+    unit; ``'about 30 %'``, ``'2 to 3'`` and ``'61,100,840'`` are understood too.
 
     Raises:
         InputError: it is no such figure, or its unit is none.
@@ -85,7 +85,8 @@ def parse(claimed: str) -> PrintedFigure:
 
 
 def verdict(claimed: str, computed: int | float) -> str:
-    """Whether a computed value is what was claimed, to the printed digits.
+    """Return the verdict on a claimed figure: whether the computed value agrees with it to the
+    printed digits.
 
     Raises:
         InputError: ``claimed`` is no figure.
@@ -100,7 +101,8 @@ def verdict(claimed: str, computed: int | float) -> str:
 
 
 def as_printed(claimed: str, computed: int | float) -> int | float:
-    """A computed value rounded as a claimed figure is: ``('26 M', 25_557_032)`` is 26,000,000.
+    """Return the computed value, rounded as the claimed figure is: ``('26 M', 25_557_032)`` gives
+    26,000,000.
 
     Raises:
         InputError: ``claimed`` is no figure.
@@ -112,8 +114,8 @@ def as_printed(claimed: str, computed: int | float) -> int | float:
 
 
 def beside(claimed: str, computed: int | float) -> str:
-    """A computed value in the unit of a claimed figure, or in that which it must have meant, with
-    a digit more and at least 3."""
+    """Return the computed value as text in the unit of the claimed figure, or in the unit that the
+    text must have meant, with one more digit and at least 3."""
     figure = parse(claimed)
     meant = verdict(claimed, computed).rpartition(" means ")[2]
     unit = meant if meant in SCALES else figure.unit
@@ -124,7 +126,7 @@ def beside(claimed: str, computed: int | float) -> str:
 
 
 def rounded(value: Decimal, like: Decimal) -> Decimal:
-    """To as many digits behind the point as another number has."""
+    """Return a value rounded to as many digits after the point as ``like`` has."""
     return value.quantize(like, ROUND_HALF_UP)
 
 

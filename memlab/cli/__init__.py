@@ -46,33 +46,34 @@ NO_MEMORY = (
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one sentence."""
+    """Argument parser whose errors are one sentence."""
 
     def error(self, message: str) -> NoReturn:
         raise InputError(f"{_cut(message)}; {self.epilog}")
 
     def flags(self) -> list[str]:
-        """The options that it knows, each once."""
+        """Return the names of all options, each once."""
         return [word for action in self._actions for word in action.option_strings[-1:]]
 
     def knows(self, word: str) -> bool:
-        """Whether that is an option."""
+        """True if the word is one of the options."""
         return any(word in action.option_strings for action in self._actions)
 
     def _print_message(self, message: str, file: object = None) -> None:
-        """Help and version; argparse passes over what goes wrong."""
+        """Print help and version. argparse itself ignores errors of the output."""
         show(message.rstrip("\n"))
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
-        """``--save=--`` is a value; argparse before Python 3.12.8 fails on it."""
+        """Return the values of an option. ``--save=--`` is a valid value, on which argparse before
+        Python 3.12.8 fails."""
         if action.option_strings and arg_strings == ["--"]:
             return arg_strings[0]
         return super()._get_values(action, arg_strings)
 
 
 def _parser(word: str = "") -> _Parser:
-    """The parser of all commands; the techniques are looked for where ``word`` names the command,
-    or is empty."""
+    """Return the parser of all commands. The options of techniques are added only where ``word``
+    names the command or is empty, because looking for techniques takes time."""
     from memlab import __version__
 
     parser = _Parser(prog="memlab", allow_abbrev=False)
@@ -182,7 +183,7 @@ def _options(words: Sequence[str]) -> Options:
 
 
 def _unread(word: str, parser: _Parser) -> InputError:
-    """The error for a word that no option and no argument took."""
+    """Return the error for a word that belongs to no option and no argument."""
     if parser.knows(word.partition("=")[0]):
         return InputError(
             f"{_cut(word)} stands after --, where nothing is an option; leave out the --."
@@ -191,7 +192,7 @@ def _unread(word: str, parser: _Parser) -> InputError:
 
 
 def _cut(text: str) -> str:
-    """As much of a text as a sentence holds."""
+    """Return a text, cut to the length that fits in a sentence."""
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
@@ -233,7 +234,8 @@ def _command(words: Sequence[str]) -> int:
 
 
 def _check_room() -> None:
-    """See whether NumPy can be loaded and has room, with plans, where it is not there yet."""
+    """Raise an error if NumPy cannot be loaded, or if the memory limit leaves no room for it and a
+    plan."""
     if "numpy" not in sys.modules:
         free_memory.check_variable("numpy")
         free_memory.require("memlab", free_memory.START)

@@ -35,7 +35,7 @@ PICTURES = ("svg", "png", "pdf", "html")
 
 
 def plan(options: Options) -> int:
-    """Plan one step: its peak, and what is alive there."""
+    """Plan one step, and show its peak and what is alive there."""
     from memlab.ledger import files
     from memlab.networks import counting
 
@@ -62,7 +62,8 @@ def plan(options: Options) -> int:
 
 
 def run(options: Options) -> int:
-    """Run one step on real arrays, here or on a GPU, and measure it against its plan."""
+    """Run one step on real arrays, on this machine or a GPU, and compare the measured bytes with
+    the plan."""
     import memlab
 
     batch = count("batch", options.batch)
@@ -82,7 +83,7 @@ def run(options: Options) -> int:
 
 
 def fit(options: Options) -> int:
-    """Find the largest batch that fits into a memory, and the tensor that binds."""
+    """Find the largest batch that fits into a memory, and the tensor that limits it."""
     nbytes = units.parse(options.memory)
     network, step, ledger = planned(options)
     largest = ledger.fit(nbytes)
@@ -93,7 +94,7 @@ def fit(options: Options) -> int:
 
 
 def compare(options: Options) -> int:
-    """Compare techniques on one step in bytes and time, and the ways out of a small card."""
+    """Compare techniques on one step in bytes and time, and list the remedies for a small card."""
     from memlab.pictures.techniques.compare import compare_techniques
 
     batch = count("batch", options.batch)
@@ -110,7 +111,7 @@ def compare(options: Options) -> int:
 
 
 def path(options: Options) -> int:
-    """Plan the way of images from a disk to the device, and how long compute waits for them."""
+    """Plan the path of images from a disk to the device, and how long compute waits for them."""
     import memlab
 
     batch = count("batch", options.batch)
@@ -127,7 +128,7 @@ def path(options: Options) -> int:
 
 
 def diff(options: Options) -> int:
-    """Compare two saved plans: what changed the peak, and what waits on the host."""
+    """Compare two saved plans: what changed the peak, and what waits in host memory."""
     from memlab.ledger import files
     from memlab.ledger.diff import diff as compare
     from memlab.step.storage import HOST
@@ -145,7 +146,8 @@ def diff(options: Options) -> int:
 
 
 def explain(options: Options) -> int:
-    """Explain a PyTorch model of yours: its peak, what fits the card, and what makes it fit."""
+    """Explain the memory of your own PyTorch model: its peak, whether it fits a card, and what
+    makes it fit."""
     from memlab.frontends.torch import OPTIMIZERS
     from memlab.pictures.explain import report
 
@@ -173,7 +175,7 @@ def explain(options: Options) -> int:
 
 
 def claims(options: Options) -> int:
-    """List what texts claim, each figure computed again, with a verdict."""
+    """List the claims of published texts, each recomputed, with a verdict."""
     from memlab.claims import listing
 
     width = shutil.get_terminal_size().columns
@@ -183,7 +185,7 @@ def claims(options: Options) -> int:
 
 
 def bench(options: Options) -> int:
-    """Run a benchmark on this machine; without a name, list them."""
+    """Run a benchmark on this machine. Without a name, list the benchmarks."""
     from memlab.bench import BENCHMARKS, listing
 
     if options.name is None:
@@ -220,7 +222,7 @@ def _given(place: str) -> dict[str, Any]:
 
 
 def _own(place: str) -> dict[str, Any]:
-    """A model of the user's, by the arguments of ``memlab.explain``, none of them left out."""
+    """Return a user's model with all arguments of ``memlab.explain``."""
     from memlab.pictures.explain.own_model import builder, usual_loss
 
     given = _given(place)
@@ -229,7 +231,7 @@ def _own(place: str) -> dict[str, Any]:
 
 
 def doctor(options: Options) -> int:
-    """Check this machine and say what mends each problem."""
+    """Check this machine, and say how to mend each problem."""
     from memlab import doctor as clinic
 
     checks = clinic.examine()
@@ -238,7 +240,7 @@ def doctor(options: Options) -> int:
 
 
 def lab(options: Options) -> int:
-    """Open the lessons in JupyterLab; what follows goes on to JupyterLab."""
+    """Open the lessons in JupyterLab. Further arguments go to JupyterLab."""
     from memlab.cli.lessons import lab as open_lessons
 
     with printing():
@@ -263,7 +265,7 @@ def lecture(options: Options) -> int:
 
 
 def progress(options: Options) -> int:
-    """Show which cards and exercises of the lessons you have done; it is nobody's mark."""
+    """Show which cards and exercises of the lessons you have done. This is not a mark."""
     from memlab import strings
     from memlab.cli.lessons import progress_file
     from memlab.lesson import progress as record
@@ -297,12 +299,12 @@ def printing() -> Iterator[None]:
 
 
 def _watched() -> bool:
-    """Whether somebody sees how far a command is: what tells it is no part of its output."""
+    """True if the standard error is a terminal, so that progress can be shown there."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
 def show(text: str) -> None:
-    """Print, now; what a file or a model brings is made visible.
+    """Print a text at once. Control characters that come from a file or a model are made visible.
 
     Raises:
         OSError: the output takes no more; see ``printing``.
@@ -354,7 +356,7 @@ def _kind(picture: Path | None) -> str:
 
 
 def _is_stream(target: Path, number: int) -> bool:
-    """Whether a file is where the standard output, 1, or the standard error, 2, goes."""
+    """True if a file is the target of the standard output (1) or the standard error (2)."""
     try:
         return os.path.samefile(target, number)
     except OSError:  # closed
@@ -362,7 +364,8 @@ def _is_stream(target: Path, number: int) -> bool:
 
 
 def _same(one: Path, other: Path) -> bool:
-    """Also where the system may take capitals for small letters, as on Windows and macOS."""
+    """True if two paths are the same file. On Windows and macOS, capitals and small letters may be
+    the same."""
     if one.exists() and other.exists():
         return one.samefile(other)
     return os.path.realpath(one).casefold() == os.path.realpath(other).casefold()
@@ -382,7 +385,7 @@ LARGEST = 5
 
 
 def identity(network: Network, step: Step) -> dict[str, Any]:
-    """The plan, for JSON."""
+    """Return the names of the network and of the plan, for JSON."""
     return {
         "network": network.name,
         "variant": network.variant or None,
@@ -393,7 +396,7 @@ def identity(network: Network, step: Step) -> dict[str, Any]:
 
 
 def facts_of(network: Network, step: Step, ledger: Ledger, batch: int) -> dict[str, Any]:
-    """The figures of a plan: JSON prints them, and the table is made from them."""
+    """Return the figures of a plan. JSON prints them, and the table is made from them."""
     why = ledger.why(batch)
     peak, roles = why.peak, ledger.roles(batch, why.peak.index)
     per_sample = dict.fromkeys(roles, 0)
@@ -429,7 +432,8 @@ def facts_of(network: Network, step: Step, ledger: Ledger, batch: int) -> dict[s
 
 
 def placed(step: Step, ledger: Ledger, batch: int, how: str | None) -> dict[str, Any]:
-    """The figures of a placement, and the peak with all that is there before the step."""
+    """Return the figures of a placement: the arena, and the peak with everything that exists before
+    the step."""
     from memlab.placement.placement import booked, place
 
     if how is None:
@@ -442,7 +446,7 @@ def placed(step: Step, ledger: Ledger, batch: int, how: str | None) -> dict[str,
 
 
 def table(facts: Mapping[str, Any]) -> str:
-    """The figures of a plan as a table."""
+    """Return the figures of a plan as a text table."""
     peak, at, largest = facts["peak_bytes"], facts["peak_at"], facts["largest"]
     slopes = facts["roles_per_sample"]
     rows = [(_words(role), size, slopes[role]) for role, size in facts["roles"].items()]
@@ -472,14 +476,14 @@ def table(facts: Mapping[str, Any]) -> str:
 
 
 def _waiting(step: Step) -> Iterator[str]:
-    """The maps that wait in the host's memory, in the order in which they go."""
+    """Yield the maps that wait in host memory, in the order in which they are copied there."""
     for op in step.ops:
         if any(tensor.storage.memory == HOST for tensor in op.writes.values()):
             yield from (tensor.name for tensor in op.reads.values())
 
 
 def _on_host(facts: Mapping[str, Any]) -> list[str]:
-    """Maps that wait in the host's memory: their bytes, and the first of them."""
+    """Return the lines about the maps in host memory: their bytes, and the first of them."""
     names = facts["host_maps"]
     if not facts["host_bytes"]:
         return []
@@ -489,7 +493,7 @@ def _on_host(facts: Mapping[str, Any]) -> list[str]:
 
 
 def _arena(facts: Mapping[str, Any]) -> list[str]:
-    """Bytes of the arena, beside the peak."""
+    """Return the line about the bytes of the arena, beside the peak."""
     placement, peak = facts["placement"], facts["placed_peak_bytes"]
     if placement is None:
         return []

@@ -39,7 +39,8 @@ TRANSLATED = "In {language} there are {names}; the others are in English."
 
 
 def lab(arguments: list[str]) -> int:
-    """Copy the lessons that are new to the learner, start JupyterLab there, return its exit status.
+    """Copy the lessons that the learner does not have yet, start JupyterLab there, and return its
+    exit status.
 
     `arguments` go on to JupyterLab, for example `--no-browser`.
     """
@@ -72,8 +73,9 @@ def progress_file() -> Path:
 
 
 def environment() -> dict[str, str]:
-    """JupyterLab's environment: where progress is kept, that planned seconds are of the recorded
-    machine, as in the texts, and that news is not asked about.
+    """Return the environment variables for JupyterLab: progress is kept in the learner's folder,
+    planned seconds are those of the recorded machine, as in the texts, and the news question is
+    off.
 
     The latter is a default that a learner can change in JupyterLab. An installed memlab has it in
     the environment's own Jupyter configuration too, for those who start JupyterLab themselves.
@@ -84,7 +86,7 @@ def environment() -> dict[str, str]:
 
 
 def copy_lessons(lessons: Path, mine: Path) -> list[Path]:
-    """Copy each notebook, outputs cleared, and what it links to; return the files that are new."""
+    """Copy each notebook without outputs, and the files that it links to. Return the new files."""
     new = []
     for source in _to_copy(lessons):
         target = mine / source.relative_to(lessons)
@@ -98,7 +100,8 @@ def copy_lessons(lessons: Path, mine: Path) -> list[Path]:
 
 
 def _to_copy(lessons: Path) -> list[Path]:
-    """The notebooks, what they link to, the glossary; nothing hidden, as checkpoints are."""
+    """Return the notebooks, the files that they link to, and the glossary. Hidden files, such as
+    checkpoints, are left out."""
     sources = [*lessons.glob("*.ipynb"), *lessons.glob("*.md")]
     sources += [path for folder in BESIDE for path in (lessons / folder).rglob("*")]
     sources += _own(lessons)
@@ -106,7 +109,7 @@ def _to_copy(lessons: Path) -> list[Path]:
 
 
 def _own(lessons: Path) -> list[Path]:
-    """The lessons in the learner's language, where that is not English."""
+    """Return the lessons in the learner's language, if it is not English."""
     language = strings.language()
     return [] if language == strings.ENGLISH else sorted((lessons / language).glob("[!.]*.ipynb"))
 
@@ -134,7 +137,7 @@ def command(mine: Path, arguments: list[str]) -> list[str]:
 
 
 def _wait(server: subprocess.Popen[bytes]) -> int:
-    """Wait until the server ends; Ctrl-C is the server's to answer."""
+    """Wait until the server ends. Ctrl-C is left to the server."""
     while True:
         try:
             return server.wait()

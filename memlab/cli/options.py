@@ -41,8 +41,8 @@ AT_A_BATCH = (ArgumentKind.BYTES, ArgumentKind.SPEED)
 
 
 def built(options: Options, batch: int | None = None) -> tuple[Network, Step]:
-    """The network and its step after the techniques that were asked for, in their order; ``batch``
-    where it is known."""
+    """Return the network and its step after the requested techniques, in their order. ``batch`` is
+    given where it is known."""
     import memlab
 
     sizes = {
@@ -57,7 +57,7 @@ def built(options: Options, batch: int | None = None) -> tuple[Network, Step]:
 
 
 def planned(options: Options, batch: int | None = None) -> tuple[Network, Step, Ledger]:
-    """The same and its plan."""
+    """Return the network, its step after the requested techniques, and the plan of that step."""
     import memlab
 
     network, step = built(options, batch)
@@ -67,12 +67,12 @@ def planned(options: Options, batch: int | None = None) -> tuple[Network, Step, 
 
 
 def asked(options: Options, batch: int | None = None) -> dict[str, Any]:
-    """The techniques that were asked for with their arguments, for JSON."""
+    """Return the requested techniques and their arguments, for JSON."""
     return {"techniques": {use.name: use.arguments for use in uses(options, batch)}}
 
 
 def timed(options: Options, step: Step, batch: int) -> tuple[dict[str, Any], str]:
-    """Planned seconds for JSON and as text, where a machine or a link was asked for."""
+    """Return the planned seconds, for JSON and as text, where a machine or a link was requested."""
     if options.machine is None and options.link is None:
         return {}, ""
     import memlab
@@ -89,7 +89,7 @@ def timed(options: Options, step: Step, batch: int) -> tuple[dict[str, Any], str
 
 
 def ways_out(options: Options, network: Network, batch: int) -> Remedies | None:
-    """The ways out of a training step in fp32, where a card was asked for by its figures.
+    """Return the remedies for a training step in fp32 on a small card, where a card was requested.
 
     Raises:
         InputError: a card or a link without such a device, or for another step.
@@ -114,8 +114,9 @@ def ways_out(options: Options, network: Network, batch: int) -> Remedies | None:
 
 
 def fed(options: Options) -> tuple[Network, Step]:
-    """The network and the step that a data path feeds: as it was asked for; on a card by its
-    figures, in fp32 and not told otherwise, with implicit products and in place, as its view."""
+    """Return the network and the step that a data path feeds. On a card from the list, and unless
+    the user chose otherwise, the step is in fp32, in place, with implicit convolutions, as in
+    the view."""
     import memlab
     from memlab.clocks import roofline
     from memlab.hardware import Device
@@ -131,12 +132,12 @@ def fed(options: Options) -> tuple[Network, Step]:
 
 
 def rate(given: str) -> str:
-    """Bytes per second as text: a number alone is in GB/s."""
+    """Return bytes per second as text. A plain number is in GB/s."""
     return f"{given} GB/s" if given.strip().replace(".", "", 1).isdigit() else given
 
 
 def count(what: str, given: str, least: int = 1) -> int:
-    """A whole number of at least ``least`` with all its digits: 1e30 is 10^30.
+    """Return a whole number of at least ``least``, exact to all digits: 1e30 is 10^30.
 
     Raises:
         InputError: that is none, or too large.
@@ -163,7 +164,8 @@ def _step(network: Network, options: Options) -> Step:
 
 
 def _within(options: Options, ledger: Ledger, batch: int | None) -> None:
-    """A budget is of one part; the gradients of the parts before may not break it."""
+    """Raise an error if the part does not fit into the budget. Gradients of earlier parts must also
+    fit."""
     given = vars(options).get("budget")
     if options.accumulate is None or given is None or batch is None:
         return
@@ -180,8 +182,9 @@ def _within(options: Options, ledger: Ledger, batch: int | None) -> None:
 
 
 def add_techniques(parser: Any, command: str) -> None:
-    """The options of techniques: of all where a step is planned, of those before recompute where
-    it is compared or fed. ``lent`` are those that the command has for them alone."""
+    """Add the options of techniques to a parser: all of them where a step is planned, only those
+    before recompute where it is compared or fed. ``lent`` are options that the command uses
+    itself."""
     lent = []
     for row in techniques().values():
         later = row.place >= Order.RECOMPUTE and command not in ("plan", "run", "fit")
@@ -202,7 +205,7 @@ def add_techniques(parser: Any, command: str) -> None:
 
 
 def _flag(row: Technique, argument: Argument | None = None) -> str:
-    """The option of a technique, or of one of its arguments."""
+    """Return the option name of a technique, or of one of its arguments."""
     if argument and argument.option:
         return argument.option
     return "--" + f"{row.name}{f'-{argument.name}' if argument else ''}".replace("_", "-")
@@ -224,8 +227,8 @@ def _one_of(values: Iterable[str]) -> str:
 
 
 def uses(options: Options, batch: int | None = None) -> list[Applied]:
-    """The techniques that were asked for, each with its arguments. What several of them take goes
-    to the last of them.
+    """Return the requested techniques with their arguments. An argument that several of them accept
+    goes to the last of them.
 
     Raises:
         InputError: an argument that is missing, or belongs to nothing that was asked for.
@@ -247,7 +250,7 @@ def uses(options: Options, batch: int | None = None) -> list[Applied]:
 def _use(
     row: Technique, value: Any, options: Options, batch: int | None, free: dict[str, str]
 ) -> Applied:
-    """A technique with what belongs to its choice; that is ``free`` no more."""
+    """Return a technique with its arguments, and remove these from ``free``."""
     if options.inference and row.idle:
         raise InputError(f"inference {row.idle}; leave out {_flag(row)} or --inference.")
     needs, takes = row.takes(value)
@@ -263,7 +266,7 @@ def _use(
 def _value(
     row: Technique, argument: Argument, options: Options, batch: int | None, free: dict[str, str]
 ) -> Any:
-    """An argument as it was asked for, or as it is known where a step is planned."""
+    """Return the value of an argument: the requested one, or the one that the step implies."""
     given, word = vars(options), _flag(row, argument)
     if argument.values is ArgumentKind.BATCH:
         return batch
@@ -278,7 +281,7 @@ def _key(word: str) -> str:
 
 
 def _read(argument: Argument, text: str) -> Any:
-    """The text of an option as that argument."""
+    """Return the value of an option's text, converted to the type of the argument."""
     if argument.values is ArgumentKind.COUNT:
         return count(argument.name, text)
     if argument.values is ArgumentKind.NAMES:
@@ -304,7 +307,7 @@ def _missing(row: Technique, value: str, argument: Argument) -> InputError:
 
 
 def _homeless(word: str, chosen: Iterable[tuple[Technique, Any]]) -> InputError:
-    """An option that belongs to nothing that was asked for."""
+    """Return the error for an option that belongs to no requested technique."""
     owners = [(row, argument.name) for row in techniques().values() for argument in row.more
               if _flag(row, argument) == word]  # fmt: skip
     for row, value in chosen:
@@ -315,7 +318,7 @@ def _homeless(word: str, chosen: Iterable[tuple[Technique, Any]]) -> InputError:
 
 
 def _asked(row: Technique, argument: str) -> str:
-    """A technique, by the choices to which an argument belongs."""
+    """Return a technique as text, with the choices to which an argument belongs."""
     values = [
         v
         for v in row.values

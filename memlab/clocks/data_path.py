@@ -48,12 +48,12 @@ LONGEST = 10_000
 
 
 def counted(buffers: int) -> str:
-    """``'no buffer'``, ``'1 buffer'``, ``'2 buffers'``."""
+    """Return ``'no buffer'``, ``'1 buffer'`` or ``'2 buffers'``."""
     return f"{buffers or 'no'} buffer{'s' * (buffers > 1)}"
 
 
 def images_of(step: Step) -> Tensor:
-    """The input of a step whose samples are images: (B, C, H, W).
+    """Return the input of a step whose samples are images, of shape (B, C, H, W).
 
     Raises:
         InputError: no step, or one with another input.
@@ -80,8 +80,8 @@ def images_of(step: Step) -> Tensor:
 def operations(
     step: Step, batch: int, buffers: int = 2, augment: str = HOST_SIDE, batches: int = 12
 ) -> Step:
-    """The path as a step, without seconds: the operations of all batches, one batch after the
-    other, each in the stream in which it runs. Arguments as in ``data_path``.
+    """Return the path as a step without seconds: the operations of all batches, one batch after
+    another, each with the stream in which it runs. Arguments are those of ``data_path``.
 
     Raises:
         InputError: as ``data_path``.
@@ -106,13 +106,13 @@ def operations(
 
 
 def _work(step: Step) -> tuple[Size, Size]:
-    """Operations of arithmetic and bytes of a whole step."""
+    """Return the operations of arithmetic and the bytes moved in a whole step."""
     flops = sum((op.flops for op in step.ops), Size())
     return flops, sum((op.bytes_moved for op in step.ops), Size())
 
 
 class _Ring:
-    """The places of a path, and the operations that fill and empty them in turn."""
+    """Buffers of a path, and the operations that fill and empty them in turn."""
 
     def __init__(self, x: Tensor, buffers: int, late: bool, work: tuple[Size, Size]) -> None:
         self.buffers, self.late, self.work = buffers, late, work
@@ -126,11 +126,11 @@ class _Ring:
 
     @property
     def places(self) -> tuple[Tensor, ...]:
-        """All of them: they are there before the first batch and after the last."""
+        """Return all buffers. They exist before the first batch and after the last."""
         return (*self.ram, *self.pinned, *self.arrived, *self.device)
 
     def batch(self, number: int) -> Iterator[Op]:
-        """Stages that a batch passes, in order."""
+        """Yield the stages that a batch passes, in order."""
         ram, pinned = self.ram[0], self._of(self.pinned, number)
         device = self._of(self.device, number)
         yield self._read(number, ram)
@@ -146,8 +146,9 @@ class _Ring:
         )  # fmt: skip
 
     def _read(self, number: int, ram: Tensor) -> Op:
-        """It takes an empty place first: the one that the link emptied, or without buffers the
-        only one, once everything is done."""
+        """Return the operation that reads a batch from the disk. It first takes an empty buffer:
+        the one that the link emptied or, without extra buffers, the only one, once the whole
+        batch is done."""
         after = self._after(LINK, number - self.buffers) if self.buffers else ()
         if not self.buffers:
             after = self._after(TRAIN, number - 1)
@@ -155,14 +156,16 @@ class _Ring:
                   bytes_moved=ram.size, stream=DISK, after=after)  # fmt: skip
 
     def _moved(self, part: str, number: int, x: Tensor, y: Tensor, stream: str) -> Op:
-        """From one place to another in the same memory, as it is or as what the step takes."""
+        """Return the operation that moves a batch between two buffers of the same memory, either
+        unchanged or converted to the format of the step."""
         kind = AUGMENT if part == CONVERT else COPY
         return Op(f"{part} {number}", kind, Phase.FORWARD, {"x": x}, {"y": y},
                   bytes_moved=x.size + y.size, stream=stream)  # fmt: skip
 
     def _sent(self, number: int, pinned: Tensor) -> Op:
-        """The input of a step lives until its end: only then its place is empty. Bytes leave theirs
-        as soon as they are converted."""
+        """Return the operation that sends a batch over the link. The input of a step lives until
+        the end of the step, and its buffer is free only then; raw bytes free theirs as soon as
+        they are converted."""
         there = self.arrived or self.device
         frees = CONVERT if self.late else TRAIN
         return Op(f"{LINK} {number}", "copy in", Phase.COPY, {"x": pinned},
@@ -204,7 +207,7 @@ class Station(NamedTuple):
 
     @property
     def reserved(self) -> int:
-        """The bytes of all its places, full or not."""
+        """Return the bytes of all buffers of the station, full or not."""
         return self.places * self.nbytes
 
 
@@ -226,34 +229,34 @@ class Paced:
 
     @property
     def batch(self) -> int:
-        """Images in a batch."""
+        """Number of images in a batch."""
         return self.schedule.batch
 
     @property
     def seconds_each(self) -> float:
-        """Seconds from one batch to the next; of one batch alone, those that it takes."""
+        """Seconds from one batch to the next; for a single batch, the seconds that it takes."""
         first, last = self._ends[0], self._ends[-1]
         return (last - first) / (len(self._ends) - 1) if last > first else last
 
     @property
     def images_per_second(self) -> float:
-        """Images that are trained with in a second."""
+        """Images per second that the step trains with."""
         return self.batch / self.seconds_each
 
     @property
     def stalled(self) -> float:
-        """Seconds in which compute waits."""
+        """Seconds in which compute waits for images."""
         return sum(slot.stall for slot in self._later)
 
     @property
     def waits(self) -> float:
-        """The share of the time in which compute waits."""
+        """Share of the time in which compute waits for images."""
         first, last = self._ends[0], self._ends[-1]
         return self.stalled / (last - first) if last > first else 0.0
 
     @cached_property
     def _computed(self) -> list[int]:
-        """The numbers of the operations that compute a step."""
+        """Indices of the operations that compute a step."""
         return [n for n, slot in enumerate(self.schedule.slots) if slot.op.kind == TRAIN]
 
     @cached_property
@@ -269,7 +272,7 @@ class Paced:
 
 @dataclass(frozen=True)
 class PathPlan(Paced):
-    """A plan of the way of images, at a batch, for so many ``buffers``.
+    """Plan of the path of images, for a batch size and a number of ``buffers``.
 
     ``step`` are its operations, whose plan has the bytes of every buffer; ``schedule`` says when
     each of them starts. ``parts`` are the seconds of each part for one batch.
@@ -284,7 +287,8 @@ class PathPlan(Paced):
 
     @property
     def step(self) -> Step:
-        """Its operations: every buffer is a tensor of role input, in its memory."""
+        """Return the operations of the path. Every buffer is a tensor with the role input, in its
+        own memory."""
         return self.schedule.step
 
     @property
@@ -293,11 +297,11 @@ class PathPlan(Paced):
         return self.parts[TRAIN]
 
     def batch_moves(self) -> Moves:
-        """The bytes that move for one batch."""
+        """Bytes that move for one batch."""
         return self._moves(self.batch)
 
     def epoch_moves(self, images: int) -> Moves:
-        """The bytes that move for so many images.
+        """Return the bytes that move for ``images`` images.
 
         Raises:
             InputError: no whole number of at least 1.
@@ -309,7 +313,7 @@ class PathPlan(Paced):
         return Moves(disk * images, (ram + pinned) * images, pinned * images, sum(there) * images)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the plan as plain values for JSON."""
         return {
             "step": self.title, "batch": self.batch, "machine": self.schedule.machine,
             "buffers": self.buffers, "augment": self.augment,
@@ -447,14 +451,16 @@ def _seconds(
 
 
 def _computing(step: Step, batch: int, machine: Machine, link: int) -> float:
-    """Seconds of one step; one that copies between memories is timed with its own streams."""
+    """Return the seconds of one step. A step that copies between memories is timed with its own
+    streams."""
     if any(op.phase is Phase.COPY for op in step.ops):
         return streams.clock(step, batch, machine, link).seconds
     return sum(streams.seconds_of(op, batch, machine, link) for op in step.ops)
 
 
 def _stations(ring: Step, batch: int, speeds: Mapping[str, int]) -> Iterator[Station]:
-    """The disk, RAM, pinned memory, and the device in one format or two."""
+    """Yield the stations of the path: the disk, RAM, pinned memory, and the device in one or two
+    formats."""
     rooms: dict[tuple[str, str], list[Tensor]] = {}
     for place in ring.live_in:
         name = place.name.rstrip("0123456789 ")

@@ -52,18 +52,19 @@ class Rates:
 
     @property
     def processor(self) -> str:
-        """Name of the machine's processor: ``'AMD EPYC'``."""
+        """Name of the processor of the machine: ``'AMD EPYC'``."""
         return str(self.machine["processor"])
 
     @property
     def title(self) -> str:
-        """``'AMD EPYC, recorded on 2026-11-21'``, or ``'..., measured here on ...'``."""
+        """Title of the recording: ``'AMD EPYC, recorded on 2026-11-21'``, or ``'..., measured here
+        on ...'``."""
         how = "measured here" if self.here else "recorded"
         return f"{self.processor}, {how} on {self.machine['date']}"
 
     def reached(self, kind: str, nbytes: int, flops: int) -> float:
-        """The part of the roofline that operations of a kind reached which moved and computed about
-        as much; 1 where none was measured."""
+        """Return the share of the roofline that similar operations reached: of the same kind, with
+        about as many bytes and operations. Return 1 where none was measured."""
         rows = self.kinds.get(kind)
         if not rows:
             return 1.0
@@ -77,8 +78,8 @@ def _apart(one: float, other: float) -> float:
 
 
 def find(name: str | None = None) -> Rates:
-    """The recording of that name: ``"here"``, ``"recorded"``, or without one that of this machine
-    where there is one.
+    """Return the recording of that name: ``"here"`` or ``"recorded"``. Without a name, return that
+    of this machine if it exists, else the recorded one.
 
     Raises:
         InputError: this machine was asked for, and was not measured.
@@ -93,14 +94,14 @@ def find(name: str | None = None) -> Rates:
 
 @cache
 def recorded() -> Rates:
-    """The figures that came with memlab."""
+    """Return the figures that are shipped with memlab."""
     text = (lesson_folders.PACKAGE / "clocks" / "rates.json").read_text(encoding="utf-8")
     return from_dict(json.loads(text), here=False)
 
 
 def kept() -> Rates | None:
-    """The figures of this machine; None where it was not measured, or where they are ignored: a
-    damaged file, which a warning names, or one of another processor."""
+    """Return the figures of this machine. Return None if it was not measured, if its file is
+    damaged (with a warning), or if the file is of another processor."""
     if os.environ.get(PLACE) == RECORDED:
         return None
     path = place()
@@ -139,7 +140,7 @@ def place() -> Path:
 
 
 def save(data: Mapping[str, Any]) -> Path:
-    """Keep the figures of this machine, all of them or what was there; the path of the file.
+    """Save figures of this machine, beside those that are there, and return the path of the file.
 
     Raises:
         InputError: these are no figures.
@@ -153,7 +154,7 @@ def save(data: Mapping[str, Any]) -> Path:
 
 
 def from_dict(data: Any, here: bool) -> Rates:
-    """The figures of a file.
+    """Return the figures that a file holds.
 
     Raises:
         InputError: damaged ones, or those of another form.

@@ -31,8 +31,9 @@ Machine = Device | Rates
 
 
 def machine(given: str | Machine | None = None) -> Machine:
-    """The machine of that name (``memlab.hardware``, ``"recorded"``, ``"here"``), or without one
-    this machine where ``memlab bench machine`` measured it, else the recorded one.
+    """Return the machine of that name (from ``memlab.hardware``, ``"recorded"`` or ``"here"``).
+    Without a name, return this machine if ``memlab bench machine`` measured it, else the
+    recorded one.
 
     Raises:
         InputError: there is none of that name, or this one was not measured.
@@ -50,7 +51,7 @@ def rates() -> Rates:
 
 
 def by(machine: Machine | None = None) -> str:
-    """Source of planned seconds, in a few words: ``'recorded rates of AMD EPYC'``,
+    """Return where planned seconds come from, in a few words: ``'recorded rates of AMD EPYC'``,
     ``'rates of titan x'``."""
     if isinstance(machine, Device):
         return f"rates of {machine.name}"
@@ -59,8 +60,9 @@ def by(machine: Machine | None = None) -> str:
 
 
 def knows(op: Op, machine: Machine | None = None) -> bool:
-    """Whether a share was measured for its algorithm; what has none of its own needs none, and a
-    machine by its figures knows all."""
+    """True if the speed of the operation's algorithm is known on the machine. It is known if the
+    algorithm was measured, if the algorithm needs no figure of its own, or if the machine is
+    described by figures alone."""
     if isinstance(machine, Device) or not op.algorithm:
         return True
     return bool(_rows(op, machine or rates()))
@@ -93,13 +95,14 @@ FEWER = {"winograd": 2.25}
 
 
 def _widest(op: Op) -> Format:
-    """The floating-point format with the most bits that an operation touches; fp32 where none."""
+    """Return the floating-point format with the most bits that an operation touches, or fp32 if it
+    touches none."""
     formats = (t.format for t in op.touched() if t.format.kind == "float")
     return max(formats, key=lambda format: format.bits, default=FORMATS["fp32"])
 
 
 def total(step: Step, batch: int, device: Machine | None = None) -> float:
-    """The seconds of a step whose operations run one after the other.
+    """Return the seconds of a step whose operations run one after another.
 
     Raises:
         InputError: as ``seconds``.
@@ -109,8 +112,8 @@ def total(step: Step, batch: int, device: Machine | None = None) -> float:
 
 
 def share(op: Op, machine: Rates | None = None) -> float:
-    """The part of the rate that an operation reaches; 1 for all but convolutions, of which most
-    are bound by bytes.
+    """Return the share of the peak rate that an operation reaches. It is 1 for everything except
+    convolutions, since most other operations are limited by bytes.
 
     It is that of the layer most like it. Where the default algorithm was measured on one still more
     like it, it is what the default reached there, times what the algorithm reached of the default:
@@ -139,25 +142,27 @@ def share(op: Op, machine: Rates | None = None) -> float:
 
 
 def _rows(op: Op, machine: Rates, algorithm: str = "") -> dict[tuple[int, ...], float]:
-    """The measured shares of an algorithm, its own or another, forward or backward, by layer."""
+    """Return the measured shares of an algorithm by layer, forward or backward; without its own
+    measurements, those of a similar algorithm."""
     half = "backward" if op.kind.endswith(".backward") else "forward"
     rows = {key: row.get(algorithm or op.algorithm, {}) for key, row in machine.shares.items()}
     return {key: row[half] for key, row in rows.items() if half in row}
 
 
 def _nearest(keys: Iterable[tuple[int, ...]], at: tuple[int, ...]) -> tuple[int, ...]:
-    """The layer of these that is most like one."""
+    """Return the measured layer that is most like the given one."""
     return min(keys, key=lambda key: (_distance(key, at), key))
 
 
 def describe(layer: Conv2d, channels: int, places: int) -> tuple[int, ...]:
-    """A layer as ``rates.json`` names it: kernel, stride, input and output channels of a group,
-    places of the output."""
+    """Return a layer as ``rates.json`` describes it: kernel, stride, input and output channels of a
+    group, places of the output."""
     outputs = layer.out_channels // layer.groups
     return layer.kernel, layer.stride, channels // layer.groups, outputs, places
 
 
 def _distance(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[float, ...]:
-    """The kernel counts before the stride, and that before the sizes."""
+    """Return the distance of two layers. The kernel counts more than the stride, and the stride
+    more than the sizes."""
     kernel, stride, *sizes = (abs(log(a / b)) for a, b in zip(one, other, strict=True))
     return kernel, stride, sum(sizes)

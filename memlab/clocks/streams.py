@@ -30,8 +30,8 @@ COMPUTE, OUT, IN, DISK = STREAMS = ("compute", "copy out", "copy in", "disk")
 
 
 class TimedOperation(NamedTuple):
-    """One operation in time, in seconds from the start of the step. ``stall`` is how long its
-    stream stood still before it, because it had to wait for another one."""
+    """Operation with its start and end in seconds from the start of the step. ``stall`` is how long
+    its stream waited for another stream before it."""
 
     op: Op
     start: float
@@ -45,15 +45,15 @@ class TimedOperation(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """The bytes alive from here on, until the next moment."""
+    """Time from which a number of bytes is alive, until the next such time."""
 
     second: float
     nbytes: int
 
 
 class Stay(NamedTuple):
-    """A block of memory in seconds: from when to when it is alive, and when operations use it.
-    ``tensor`` is the first to lie in it."""
+    """Block of memory with the seconds from when to when it is alive, and in which operations use
+    it. ``tensor`` is the first tensor in it."""
 
     tensor: Tensor
     nbytes: int
@@ -63,7 +63,8 @@ class Stay(NamedTuple):
 
 
 class IdleTime(NamedTuple):
-    """A block of memory in seconds: how long it is alive, and how long operations use it (C10)."""
+    """Block of memory with the seconds that it is alive and the seconds that operations use it
+    (C10)."""
 
     name: str
     nbytes: int
@@ -72,13 +73,14 @@ class IdleTime(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The share of its life in which nothing reads or writes it."""
+        """Share of its life in which no operation reads or writes the block."""
         return 1 - self.used / self.alive if self.alive else 0.0
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """A step in seconds at a batch, on ``machine`` and over ``link``, in bytes per second."""
+    """Schedule of a step in seconds, for a batch size, on ``machine`` and with a ``link`` in bytes
+    per second."""
 
     step: Step
     batch: int
@@ -88,19 +90,20 @@ class Schedule:
 
     @property
     def seconds(self) -> float:
-        """From the first operation to the last end of all streams."""
+        """Seconds from the first operation to the last end of all streams."""
         return max(slot.end for slot in self.slots)
 
     def busy(self, stream: str = COMPUTE) -> float:
-        """Seconds in which a stream works."""
+        """Return the seconds in which a stream works."""
         return sum(slot.seconds for slot in self.slots if slot.op.stream == stream)
 
     def stalled(self, stream: str = COMPUTE) -> float:
-        """Seconds in which a stream waits for another one before an operation of its own."""
+        """Return the seconds in which a stream waits for another stream before one of its own
+        operations."""
         return sum(slot.stall for slot in self.slots if slot.op.stream == stream)
 
     def slot(self, name: str) -> TimedOperation:
-        """The operation of that name.
+        """Return the timed operation of that name.
 
         Raises:
             InputError: there is none.
@@ -114,7 +117,7 @@ class Schedule:
     # -- bytes in seconds -----------------------------------------------------------------------
 
     def memory(self, memory: str = DEVICE, blocks: Collection[str] | None = None) -> list[Moment]:
-        """The bytes alive in a memory, or of some of its blocks alone, from each moment on at which
+        """Return the bytes alive in a memory, or in some of its blocks, from each time on at which
         they change.
 
         A block is taken when its first operation starts, and given back when the last operation
@@ -137,12 +140,12 @@ class Schedule:
         return moments
 
     def peak(self, memory: str = DEVICE, blocks: Collection[str] | None = None) -> int:
-        """The most bytes that are alive in a memory at once, or of some of its blocks alone."""
+        """Return the most bytes that are alive at once in a memory, or in some of its blocks."""
         return max(moment.nbytes for moment in self.memory(memory, blocks))
 
     def average(self, memory: str = DEVICE, blocks: Collection[str] | None = None) -> float:
-        """Bytes alive in a memory, or of some of its blocks alone, averaged over the seconds of
-        the step."""
+        """Return the bytes alive in a memory, or in some of its blocks, averaged over the seconds
+        of the step."""
         moments = [*self.memory(memory, blocks), Moment(self.seconds, 0)]
         total = sum(one.nbytes * (other.second - one.second) for one, other in pairwise(moments))
         return total / self.seconds if self.seconds else float(moments[0].nbytes)
@@ -158,7 +161,7 @@ class Schedule:
         ]
 
     def stays(self, memory: str = DEVICE) -> list[Stay]:
-        """Every block of a memory but workspaces, in the order of birth.
+        """Return the life of every block of a memory except workspaces, in the order of birth.
 
         Raises:
             InputError: no such memory.
@@ -173,14 +176,15 @@ class Schedule:
         ]  # fmt: skip
 
     def idle_share(self, *roles: Role) -> float:
-        """Idle byte-seconds of these roles over all their byte-seconds (C10)."""
+        """Return the idle byte-seconds of these roles as a share of all their
+        byte-seconds (C10)."""
         rows = self.idle(*roles)
         whole_ = sum(row.nbytes * row.alive for row in rows)
         return 1 - sum(row.nbytes * row.used for row in rows) / whole_ if whole_ else 0.0
 
     @cached_property
     def _last(self) -> dict[str, int]:
-        """By storage, the operation that ends last of those that touch it."""
+        """Return, for each storage, the operation that touches it and ends last."""
         return {
             name: max(uses.all, key=lambda number: (self.slots[number].end, number))
             for name, uses in self.step.lifetimes.uses.items()
@@ -188,14 +192,14 @@ class Schedule:
         }
 
     def _spans(self) -> dict[str, list[tuple[float, float]]]:
-        """By storage, when operations use it."""
+        """Return, for each storage, the spans of seconds in which operations use it."""
         return {
             name: [(self.slots[number].start, self.slots[number].end) for number in uses.all]
             for name, uses in self.step.lifetimes.uses.items()
         }
 
     def _span(self, life: Lifetime) -> tuple[float, float]:
-        """The first and the last second of a block."""
+        """Return the first and the last second in which a block is alive."""
         start = 0.0 if life.birth == BEFORE else self.slots[life.birth].start
         if life.death >= len(self.slots):
             return start, self.seconds
@@ -205,7 +209,8 @@ class Schedule:
     def _changes(
         self, memory: str, blocks: Collection[str] | None
     ) -> Iterator[tuple[float, int, int, int]]:
-        """Second, operation, whether it gives back, and bytes, of every block of a memory."""
+        """Yield the second, the operation, whether memory is freed, and the bytes, for every change
+        of a memory."""
         for life in self.step.lifetimes.values():
             storage = life.tensor.storage
             if storage.memory == memory and (blocks is None or storage.name in blocks):
@@ -221,7 +226,7 @@ class Schedule:
     # -- said -----------------------------------------------------------------------------------
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON: seconds of the step and of its operations."""
+        """Return the seconds of the step and of its operations as plain values for JSON."""
         rows = [
             {"name": s.op.name, "stream": s.op.stream, "start": s.start, "end": s.end,
              "stall": s.stall}
@@ -285,7 +290,7 @@ def clock(
 
 
 def slots(ops: tuple[Op, ...], seconds: list[float]) -> Iterator[TimedOperation]:
-    """The operations in time, from how long each takes.
+    """Yield the operations with their start and end, given the seconds that each takes.
 
     Raises:
         InputError: an operation waits for one which comes later or not at all.
@@ -318,7 +323,8 @@ def _end(op: Op, name: str, ends: Mapping[str, float]) -> float:
 def _wire(
     step: Step, machine: Machine, link: str | float | Link | None, needed: bool = True
 ) -> Link | None:
-    """The link of the copies; None where nothing is copied and none is asked for."""
+    """Return the link that carries the copies, or None where nothing is copied and no link is
+    requested."""
     if link is not None:
         return hardware.link(link)
     wire = machine.link if isinstance(machine, Device) else None
@@ -350,7 +356,7 @@ def _workspaces(op: Op, memory: str) -> list[Storage]:
 
 
 def covered(spans: list[tuple[float, float]]) -> float:
-    """Seconds that at least one of these spans covers."""
+    """Return the seconds that at least one of these spans covers."""
     total, until = 0.0, 0.0
     for start, end in sorted(spans):
         total += max(0.0, end - max(start, until))

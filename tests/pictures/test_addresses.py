@@ -350,7 +350,7 @@ def test_a_fault_is_silent_the_same_loss_and_wrong_gradients():
     map_ = packing(SUBJECT, "best", 2)
     passing, address = map_.silent_fault()
     hand = map_.placement.moved(passing.name, address)
-    assert len(replace(map_, placement=hand, made=map_.placement).overlaps) == 1
+    assert len(replace(map_, placement=hand, automatic=map_.placement).overlaps) == 1
     ran = run_map(SUBJECT, hand, 2)
     assert ran.same_loss
     assert ran.faults == 1

@@ -382,7 +382,7 @@ def test_adam_corrects_by_the_updates_taken(overflows: int) -> None:
 
 def test_a_count_of_all_steps_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first update after 6 overflows would be 0.005 in place of 0.010."""
-    monkeypatch.setattr(fp32_tiles, "_counted", lambda call: call)
+    monkeypatch.setattr(fp32_tiles, "_with_steps_taken", lambda call: call)
     assert "h.weight" + MASTER in differences(6, 1)
     moved = 1 - left_after(6, 1)["h.weight" + MASTER].item()
     assert moved == pytest.approx(0.005, rel=0.1)
