@@ -37,12 +37,12 @@ class InputError(ValueError):
 
 
 class BusyError(InputError):
-    """A measurement inside another one."""
+    """Error for a measurement that is started inside another one."""
 
 
 def unknown(what: str, given: object, allowed: Iterable[str]) -> InputError:
-    """The error for a name that is not in a registry, with the nearest names first; an empty one,
-    which stands for no choice, is not listed.
+    """Return the error for a name that is not in a registry. It lists the most similar names first,
+    and leaves out an empty name, which stands for no choice.
 
     >>> unknown("network", "resnet5", ["resnet50", "vgg16"]).args[0]
     "unknown network 'resnet5'; did you mean 'resnet50'? Known: resnet50, vgg16."
@@ -60,7 +60,7 @@ def unknown(what: str, given: object, allowed: Iterable[str]) -> InputError:
 
 
 def whole_number(what: str, given: object, least: int = 1, most: int = LARGEST) -> int:
-    """``given`` as an ``int`` from ``least`` to ``most``.
+    """Return ``given`` as an ``int`` from ``least`` to ``most``.
 
     Raises:
         InputError: it is no whole number, too small or too large. ``True`` is no number here.
@@ -84,7 +84,8 @@ def whole_number(what: str, given: object, least: int = 1, most: int = LARGEST) 
 
 
 def divisor(what: str, given: object, of: str, size: int, most: int = LARGEST) -> int:
-    """``given`` as an ``int`` of at most ``most`` that divides ``size``, which is called ``of``.
+    """Return ``given`` as an ``int`` of at most ``most`` that divides ``size``; ``of`` is the name
+    of ``size`` in the error.
 
     Raises:
         InputError: it is none; the message names the nearest below it.
@@ -105,8 +106,8 @@ def real_number(
     below: float = inf,
     above: float = -inf,
 ) -> float:
-    """``given`` as a finite ``float`` of at least ``least``, above ``above`` and below ``below``;
-    the error proposes the ``usual`` one.
+    """Return ``given`` as a finite ``float`` of at least ``least``, above ``above`` and below
+    ``below``. The error proposes the ``usual`` value.
 
     Raises:
         InputError: it is no real number, NaN, infinite or outside.
@@ -126,7 +127,7 @@ def real_number(
 
 
 def true_or_false(what: str, given: object) -> bool:
-    """``given`` as a ``bool``.
+    """Return ``given`` as a ``bool``.
 
     Raises:
         InputError: it is neither ``True`` nor ``False``.
@@ -138,8 +139,8 @@ def true_or_false(what: str, given: object) -> bool:
 
 
 def named(what: str, given: object, usual: str, empty: bool = False) -> str:
-    """``given`` as a name: a text of 1 to 200 characters on one line, which every screen shows; or
-    no character, where ``empty`` says so.
+    """Return ``given`` as a name: printable text of 1 to 200 characters on one line, or none at all
+    where ``empty`` is set.
 
     Raises:
         InputError: it is none; the message proposes the ``usual`` one.
@@ -156,7 +157,7 @@ def named(what: str, given: object, usual: str, empty: bool = False) -> str:
 
 
 def known(what: str, given: object, allowed: Collection[str]) -> str:
-    """``given``, one of these names.
+    """Return ``given``, which must be one of the allowed names.
 
     Raises:
         InputError: it is none of them; the message names the nearest and all others.
@@ -167,7 +168,7 @@ def known(what: str, given: object, allowed: Collection[str]) -> str:
 
 
 def listed(what: str, given: object, *usual: object) -> list[Any]:
-    """``given`` as a list; one text stands for a list of one.
+    """Return ``given`` as a list. A single text becomes a list of one.
 
     Raises:
         InputError: it is no list; the message proposes one of the ``usual`` values.
@@ -182,7 +183,8 @@ def listed(what: str, given: object, *usual: object) -> list[Any]:
 
 
 def several(what: str, given: object, allowed: Collection[str]) -> tuple[str, ...]:
-    """``given``, a list of these names, each once; one name stands for a list of one.
+    """Return ``given`` as a list of allowed names, each at most once. A single name becomes a list
+    of one.
 
     Raises:
         InputError: it is no list, or one of them is none of the names.
@@ -192,7 +194,7 @@ def several(what: str, given: object, allowed: Collection[str]) -> tuple[str, ..
 
 
 def one_option(what: str, given: object, registry: Mapping[str, T]) -> T:
-    """The entry of that name.
+    """Return the entry of that name in a registry.
 
     Raises:
         InputError: there is none; the message names the nearest and all others.
@@ -201,7 +203,7 @@ def one_option(what: str, given: object, registry: Mapping[str, T]) -> T:
 
 
 def library(module: str, what: str) -> ModuleType:
-    """A module of another package, which ``what`` needs; it is loaded here for the first time.
+    """Return a module of another package, which ``what`` needs. It is imported on first use.
 
     Raises:
         InputError: the package is not installed.
@@ -232,7 +234,7 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def _shown(char: str) -> bool:
-    """Whether it is a sign or a space, or joins two letters, as in Persian."""
+    """True if a character is visible or a space, or joins two letters, as in Persian."""
     return char.isprintable() or category(char) == "Zs" or char in "\u200c\u200d"
 
 
@@ -256,7 +258,7 @@ def printed(given: object) -> str:
 
 
 def _digits(number: int) -> str:
-    """A whole number for a sentence, however long it is."""
+    """Return a whole number as text, shortened if it is very long."""
     if abs(number) < LARGEST:
         return f"{number:,}"
     return "10^40" if number == LARGEST else "more than 10^40" if number > 0 else "below -10^40"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def packed(count: int, bits: int) -> int:
-    """Bytes of so many values of so many bits, side by side."""
+    """Return the bytes of ``count`` values of ``bits`` bits each, stored without gaps."""
     return -(-count * bits // 8)
 
 
@@ -39,12 +39,12 @@ class Beyond(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A way to store one number.
+    """Format in which a number is stored.
 
-    ``bits`` is what a value takes in memory: tf32 takes 32 though it uses 19 of them.
-    ``exponent`` and ``mantissa`` count the bits of a floating-point format (0 for the others).
-    ``stored_as`` is the type that stores it, NumPy's or one of ml_dtypes; where that is the type of
-    a longer format its own bits are the highest, else the lowest.
+    ``bits`` is what a value takes in memory: tf32 takes 32 though it uses 19 of them. ``exponent``
+    and ``mantissa`` count the bits of a floating-point format (0 for the others). ``stored_as`` is
+    the type that stores it, NumPy's or one of ml_dtypes; where that is the type of a longer format
+    its own bits are the highest, else the lowest.
 
     ``rounded``: the numbers of a network are rounded to it, as to all floating-point formats; those
     of at most 32 bits can also be that of a role (``memlab.precision``). ``whole``: all arrays of a
@@ -64,7 +64,7 @@ class Format:
     signed: bool = True
 
     def nbytes(self, count: int) -> int:
-        """Bytes of ``count`` values stored side by side; packed formats round up to a byte."""
+        """Return the bytes of ``count`` values. Packed formats round up to a whole byte."""
         return packed(count, self.bits)
 
     def lanes(self, vector_bits: int) -> int:
@@ -84,7 +84,7 @@ class Format:
 
     @property
     def epsilon(self) -> float:
-        """The step from 1 to the next larger value (1 for integers)."""
+        """Distance from 1 to the next larger value (1 for integers)."""
         return 2.0**-self.mantissa if self.kind == "float" else 1.0
 
     @property
@@ -94,13 +94,14 @@ class Format:
 
     @property
     def unused(self) -> int:
-        """Bits of what it takes in memory that it does not use."""
+        """Number of bits that a value takes in memory and does not use."""
         used = 1 + self.exponent + self.mantissa
         return self.bits - used if self.kind == "float" else 0
 
     @property
     def padding(self) -> int:
-        """Bits of 0 below its own, where it lies in the type of a longer format."""
+        """Number of low bits that are always 0, where the format is stored in the type of a longer
+        one."""
         return 0 if self.stored_as.startswith(_OTHERS) else self.unused
 
     @property
@@ -110,14 +111,14 @@ class Format:
 
     @property
     def top(self) -> int:
-        """The exponent and mantissa bits of the largest finite value, as one integer."""
+        """Exponent and mantissa bits of the largest finite value, as one integer."""
         codes = 1 << self.exponent + self.mantissa
         kept = {Beyond.INFINITY: 1 << self.mantissa, Beyond.NAN: 1, Beyond.LARGEST: 0}
         return codes - kept[self.beyond] - 1
 
     @property
     def largest(self) -> float:
-        """The largest finite value."""
+        """Largest finite value."""
         if self.kind != "float":
             return 2.0 ** (self.bits - self.signed) - 1 if self.kind == "int" else 1.0
         exponent, steps = divmod(self.top, 1 << self.mantissa)
@@ -125,33 +126,33 @@ class Format:
 
     @property
     def lowest(self) -> float:
-        """The lowest finite value."""
+        """Lowest finite value."""
         if self.kind == "float":
             return -self.largest
         return -self.largest - 1 if self.kind == "int" and self.signed else 0.0
 
     @property
     def smallest_normal(self) -> float:
-        """The smallest value above 0 with the whole mantissa; 1 for integers."""
+        """Smallest positive normal value, which has the whole mantissa; 1 for integers."""
         return 2.0 ** (1 - self.bias) if self.kind == "float" else 1.0
 
     @property
     def smallest(self) -> float:
-        """The smallest value above 0, which is the step there: a subnormal, or 1 for integers."""
+        """Smallest positive value, which is a subnormal, or 1 for integers."""
         return self.smallest_normal * self.epsilon
 
     @property
     def infinities(self) -> bool:
-        """Whether it holds them."""
+        """True if the format has infinities."""
         return self.beyond is Beyond.INFINITY
 
     @property
     def nan(self) -> bool:
-        """Whether it holds NaN."""
+        """True if the format has NaN."""
         return self.beyond is not Beyond.LARGEST
 
     def dtype(self) -> np.dtype[Any]:
-        """The NumPy type that stores it (``ml_dtypes`` for bf16, fp8 and int4).
+        """NumPy type that stores the format (``ml_dtypes`` for bf16, fp8 and int4).
 
         Raises:
             InputError: no NumPy type stores single bits.
@@ -220,7 +221,7 @@ WHOLE = tuple(name for name, number_format in FORMATS.items() if number_format.w
 
 
 def find(name: str | Format) -> Format:
-    """The format of that name.
+    """Return the format of that name.
 
     Raises:
         InputError: no such format.
@@ -232,7 +233,8 @@ _HEADS = ("format", "bits", "exponent", "mantissa", "largest", "smallest", "epsi
 
 
 def table(vectors: Sequence[int] = (128, 256, 512, 1024)) -> str:
-    """The formats of ``NUMBERS`` as text to print, with the lanes in vectors of so many bits.
+    """Return the formats of ``NUMBERS`` as a text table, with the lanes of vectors of the given
+    bits.
 
     Raises:
         InputError: a width that no vector has.

@@ -45,7 +45,8 @@ and what sets it. Its data are a part of its address space: what is measured abo
 
 
 class Room(NamedTuple):
-    """Bytes that can still be taken, and the limit that says so: ``''`` for the machine's own."""
+    """Bytes that can still be allocated, and the limit that determines them: ``''`` for the
+    machine's own memory."""
 
     nbytes: int
     limit: str = ""
@@ -56,12 +57,13 @@ class Room(NamedTuple):
 
 
 def free_memory(root: Path = Path("/")) -> int:
-    """Bytes that arrays can still take here."""
+    """Return the bytes that arrays can still take on this machine."""
     return room(root).nbytes
 
 
 def admit(nbytes: int, said: str, hint: str) -> None:
-    """Let arrays of so many bytes be made; ``said`` is who needs them.
+    """Raise an error if arrays of ``nbytes`` bytes do not fit into the free memory. ``said`` names
+    who needs them.
 
     Raises:
         InputError: fewer are free; the message ends with the hint.
@@ -74,7 +76,7 @@ def admit(nbytes: int, said: str, hint: str) -> None:
 
 
 def measurable() -> bool:
-    """Whether what is free can be asked here."""
+    """True if the free memory of this machine can be determined."""
     return _installed("psutil")
 
 
@@ -91,13 +93,13 @@ def room(root: Path = Path("/")) -> Room:
 
 
 def limited() -> bool:
-    """Whether a limit of this process leaves so little that a library may fail to load."""
+    """True if a limit of this process leaves so little memory that loading a library may fail."""
     return any(left.nbytes < LITTLE for left in _process(Path("/")))
 
 
 def require(what: str, libraries: int, root: Path = Path("/")) -> None:
-    """Let libraries be loaded that the limits of this process leave room for; ``libraries`` is the
-    address space that they take, in bytes, without further threads.
+    """Raise an error if the limits of this process leave no room for loading libraries.
+    ``libraries`` is the address space that they take, in bytes, without additional threads.
 
     OpenBLAS and LLVM end the process, or wait for ever, where they get no memory: so they are not
     even tried.
@@ -116,7 +118,7 @@ def require(what: str, libraries: int, root: Path = Path("/")) -> None:
 
 
 def check_variable(library: str) -> None:
-    """Let a library be loaded that reads the environment.
+    """Raise an error if an environment variable has a value with which a library cannot be loaded.
 
     Raises:
         InputError: its variable has a value with which it does not load.
@@ -131,8 +133,8 @@ def check_variable(library: str) -> None:
 
 
 def check_compiled() -> None:
-    """Let kernels be loaded that are compiled: without machine code, Python's own arrays would be
-    measured beside those of a step.
+    """Raise an error if Numba's compiler is switched off. Without compiled code, Python's own
+    objects would be measured beside the arrays of a step.
 
     Raises:
         InputError: a variable of the environment keeps Numba from compiling.
@@ -146,7 +148,8 @@ def check_compiled() -> None:
 
 
 def computing() -> bool:
-    """Whether what the kernels are made with is installed: without it, memlab plans and draws."""
+    """True if the packages that the kernels are compiled with are installed. Without them, memlab
+    can still plan and draw."""
     return all(map(_installed, COMPUTING))
 
 
@@ -158,7 +161,7 @@ def _installed(package: str) -> bool:
 
 
 def require_kernels() -> None:
-    """Let Numba and the kernels be loaded where there is room for them.
+    """Load Numba and the kernels, or raise an error if they are missing or do not fit into memory.
 
     Raises:
         InputError: there is none, they are not installed, or a variable of the environment keeps
@@ -173,7 +176,8 @@ def require_kernels() -> None:
 
 
 def _beside_arrays() -> int:
-    """The address space that a run takes beside its arrays, where that is not taken already."""
+    """Return the address space that a run takes beside its arrays, where it is not
+    taken already."""
     return RUN if LOADED in sys.modules else RUN + KERNELS + _beside_threads()
 
 
@@ -231,7 +235,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def processor() -> str:
-    """The name of this machine's processor, or its family where the system names none."""
+    """Return the name of this machine's processor, or its family where the system gives no name."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -241,14 +245,14 @@ def processor() -> str:
 
 
 def cores() -> int:
-    """The cores that this process may run on."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def here() -> str:
-    """This machine and this day, beside figures that hold nowhere else:
+    """Return this machine and today's date, to be shown beside figures that hold only here:
     ``'Linux x86_64, 2 cores, 2026-11-21'``."""
     system = f"{platform.system()} {platform.machine()}"
     return f"{system}, {cores()} cores, {date.today().isoformat()}"

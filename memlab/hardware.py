@@ -34,7 +34,7 @@ stated by a name or by who asks, measured here."""
 
 @dataclass(frozen=True, slots=True)
 class SourcedFigure:
-    """A figure and how sure it is, one of ``SURE``."""
+    """Figure and how certain it is, which is one of ``SURE``."""
 
     value: int
     sure: str
@@ -45,8 +45,8 @@ class SourcedFigure:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A way between two memories: bytes per second in one direction, by its design and as it was
-    ``reached`` in practice, where somebody said so."""
+    """Link between two memories: bytes per second in one direction, as designed and, where a source
+    says so, as ``reached`` in practice."""
 
     name: str
     raw: SourcedFigure
@@ -55,13 +55,13 @@ class Link:
 
     @property
     def speed(self) -> int:
-        """Bytes per second to plan with: what was reached, or the design's."""
+        """Bytes per second to plan with: the measured rate, or the designed one."""
         return (self.reached or self.raw).value
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A machine by its figures.
+    """Device that is described by its figures.
 
     ``memory`` is in bytes, ``bandwidth`` in bytes per second, ``flops`` in operations per second by
     format. ``on_chip`` says that its memory is on the chip alone. ``link`` leads to the host's
@@ -78,8 +78,8 @@ class Device:
     on_chip: bool = False
 
     def rate(self, format: str = "fp32") -> int:
-        """Operations per second on values of that format; a format that the machine has no rate
-        for is computed as fp32, and twice the bits at half the rate.
+        """Return the operations per second on values of a format. A format without a rate is
+        computed as fp32; a format of twice the bits runs at half the rate.
 
         Raises:
             InputError: no source gives a rate that this follows from.
@@ -95,7 +95,7 @@ class Device:
         )
 
     def moves(self) -> int:
-        """Bytes per second between its memory and its arithmetic.
+        """Bytes per second between the memory and the arithmetic of the device.
 
         Raises:
             InputError: no source gives it.
@@ -109,19 +109,19 @@ class Device:
 
     @property
     def room(self) -> int:
-        """Bytes that a step is fitted into: as many gigabytes of 10^9 bytes as it has of 2^30,
-        which is a little less than it holds; a memory of whole ones, or below 4 GB, as it is."""
+        """Bytes that a step must fit into: as many times 10^9 bytes as the device has GiB, which is
+        a little less than it holds. A memory of whole GB, or below 4 GB, is used as it is."""
         held = self.memory.value
         rounded = round(held / 2**30) * 10**9
         return rounded if held % 10**9 and 4 * 10**9 <= rounded < held else held
 
     @property
     def wire(self) -> Link:
-        """The link to the host's memory; PCIe 3.0 x16 where no source says it."""
+        """Link to the host's memory, which is PCIe 3.0 x16 where no source names one."""
         return self.link or LINKS["PCIe 3.0 x16"]
 
     def text(self) -> str:
-        """Every figure with how sure it is, and the source."""
+        """Return every figure of the device with how certain it is, and its source."""
         lines = [f"{self.name}: {self.title}"]
         chip = ", on the chip" if self.on_chip else ""
         lines.append(f"  memory {units.both(self.memory.value)} ({self.memory.sure}){chip}")
@@ -134,7 +134,7 @@ class Device:
 
 
 def find(name: str | Device) -> Device:
-    """The machine of that name, or the first one of a file such as ``'mine.toml'``.
+    """Return the device of that name, or the first device of a file such as ``'mine.toml'``.
 
     Raises:
         InputError: there is none, or the file does not hold one.
@@ -148,7 +148,8 @@ def find(name: str | Device) -> Device:
 
 
 def link(given: str | float | Link) -> Link:
-    """The link of that name, or one of so many bytes per second: ``12e9``, ``'12 GB/s'``.
+    """Return the link of that name, or a link with the given bytes per second: ``12e9``, ``'12
+    GB/s'``.
 
     Raises:
         InputError: no such link, or a link over which nothing moves.
@@ -169,7 +170,7 @@ def link(given: str | float | Link) -> Link:
 
 
 def speed(what: str, given: str | float, usual: str) -> int:
-    """Bytes per second from ``'0.15 GB/s'`` or a number of them.
+    """Return bytes per second from ``'0.15 GB/s'`` or from a number of bytes.
 
     Raises:
         InputError: it is none, or nothing moves at it.
@@ -192,7 +193,8 @@ def speed(what: str, given: str | float, usual: str) -> int:
 
 
 def _check_unit(what: str, given: object) -> None:
-    """Refuse a few bytes per second without a unit: 12 alone may mean 12 GB/s."""
+    """Raise an error for very few bytes per second without a unit, since 12 alone
+    may mean 12 GB/s."""
     try:
         number = float(given)  # type: ignore[arg-type]  # what is no number is not judged here
     except (TypeError, ValueError, OverflowError):
@@ -207,7 +209,7 @@ def _check_unit(what: str, given: object) -> None:
 
 
 def load(path: str | Path) -> dict[str, Device]:
-    """Machines from a file of the form of ``hardware.toml``, by name.
+    """Return the devices of a file that has the form of ``hardware.toml``, by name.
 
     Raises:
         InputError: no such file, no machine in it, or a figure that is none: the message names it.
@@ -280,7 +282,8 @@ def _rows(
 
 
 def _figure(row: Mapping[str, Any], what: str, given: object) -> SourcedFigure:
-    """``[900e9, "quoted"]``, or a number of one's own, which is stated."""
+    """Return a figure from ``[900e9, "quoted"]``, or from a number, which counts as stated by the
+    user."""
     value, sure = given if isinstance(given, list) and len(given) == 2 else (given, "stated")
     if not isinstance(value, Real) or isinstance(value, bool):
         raise InputError(

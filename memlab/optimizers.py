@@ -14,7 +14,7 @@ from memlab import strings
 
 @dataclass(frozen=True)
 class Optimizer:
-    """One row of the table.
+    """Optimizer: one row of the table of optimizers.
 
     ``states`` are its arrays, each as large as the parameter; ``squares`` are those of them that
     hold squares, by whose root the update divides. ``operations`` are those of one value: an
@@ -29,7 +29,8 @@ class Optimizer:
 
     @property
     def arrays(self) -> int:
-        """Arrays as large as the parameters: they, their gradients and the states (B1)."""
+        """Number of arrays as large as the parameters: the parameters, their gradients and the
+        states (B1)."""
         return 2 + len(self.states)
 
 
@@ -56,7 +57,7 @@ ONE_OF = f"{', '.join(_FIRST)} or {_LAST}"
 
 
 def title(name: str, short: bool = False) -> str:
-    """An optimizer as people write it; a name that is none of theirs stays."""
+    """Return the usual spelling of an optimizer's name. An unknown name is returned unchanged."""
     if name not in OPTIMIZERS:
         return name
     return strings.get(f"optimizer.{'short.' if short else ''}{name}")

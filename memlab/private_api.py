@@ -17,11 +17,12 @@ from memlab.errors import InputError
 
 
 class InternalError(InputError):
-    """This version of a package lacks what memlab takes from inside it."""
+    """Error for a package whose version lacks a private name that memlab needs."""
 
 
 class Package(NamedTuple):
-    """A package, and the first and the last version that are known to have all its internals.
+    """Package, with the first and the last version that are known to have all the private names
+    that memlab uses.
 
     pyproject.toml excludes what is older, and the next major version; what lies between is allowed,
     for most of it will do.
@@ -32,7 +33,7 @@ class Package(NamedTuple):
     last: str
 
     def lacks(self, what: str, use: str) -> InternalError:
-        """The error for something that is not there, which memlab needs to ``use``."""
+        """Return the error for a missing private name, which memlab needs to ``use``."""
         try:
             here = version(self.name)
         except PackageNotFoundError:
@@ -45,8 +46,7 @@ class Package(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Internal:
-    """Something inside a package: the module, or the class, that has it, its name there, and what
-    memlab needs it for."""
+    """Private name of a package: the module or class that has it, and what memlab needs it for."""
 
     package: Package
     home: str
@@ -54,7 +54,7 @@ class Internal:
     use: str
 
     def __call__(self) -> Any:
-        """It, where a module has it.
+        """Return the object, where a module has it.
 
         Raises:
             InternalError: it is not there.
@@ -65,7 +65,7 @@ class Internal:
             raise self.missing() from None
 
     def of(self, owner: Any) -> Any:
-        """It, where every object of a class has it.
+        """Return the object from an instance of the class that has it.
 
         Raises:
             InternalError: this one has not.
@@ -76,7 +76,8 @@ class Internal:
             raise self.missing() from None
 
     def replace(self, owner: Any, value: Any) -> None:
-        """Put something else in its place. Under another name nobody would look at it.
+        """Replace the attribute of ``owner`` with ``value``. Raise an error if it does not exist,
+        since nothing would read another name.
 
         Raises:
             InternalError: it is not there.
@@ -85,5 +86,5 @@ class Internal:
         setattr(owner, self.name, value)
 
     def missing(self) -> InternalError:
-        """The error where it is not there."""
+        """Return the error for a missing name."""
         return self.package.lacks(f"{self.home}.{self.name}", self.use)

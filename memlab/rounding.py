@@ -23,8 +23,8 @@ Number = int | float | Fraction
 
 
 class Bits(NamedTuple):
-    """The bits of a stored number, highest first. An integer in two's complement has no exponent:
-    behind its highest bit all others are its mantissa."""
+    """Bits of a stored number, the highest first. A two's complement integer has no exponent: all
+    bits after the sign count as its mantissa."""
 
     sign: str
     exponent: str
@@ -41,7 +41,7 @@ class RoundingError(NamedTuple):
 
 
 def find(format: str | Format) -> Format:
-    """The format of that name, if numbers are rounded to it.
+    """Return the format of that name, if numbers can be rounded to it.
 
     Raises:
         InputError: no such format.
@@ -50,8 +50,8 @@ def find(format: str | Format) -> Format:
 
 
 def nearest(value: Number, format: str | Format) -> float:
-    """The value of the format that is nearest to a number, of two the even one; what lies beyond
-    the largest is as in ``encode``.
+    """Return the value of the format that is nearest to a number. Ties go to the even one; numbers
+    beyond the largest value are handled as in ``encode``.
 
     Raises:
         InputError: an unknown format, no real number, NaN for a format without one.
@@ -67,8 +67,8 @@ def nearest(value: Number, format: str | Format) -> float:
 
 
 def neighbours(value: Number, format: str | Format) -> tuple[float | None, float | None]:
-    """The next smaller and the next larger value that the format holds. Infinity counts as one,
-    and where there is none it is None.
+    """Return the next smaller and the next larger value of the format. Infinity counts as a value;
+    where there is none, None is returned.
 
     Raises:
         InputError: an unknown format, or a value that is NaN or no real number.
@@ -84,8 +84,8 @@ def neighbours(value: Number, format: str | Format) -> tuple[float | None, float
 
 
 def walk(value: Number, format: str | Format, steps: int) -> float:
-    """The value of the format that comes ``steps`` after the nearest one, or before it; its ends
-    stop the walk. What became NaN stays NaN.
+    """Return the value of the format that lies ``steps`` values after the nearest one (before it,
+    if negative). The walk stops at the ends of the format, and NaN stays NaN.
 
     Raises:
         InputError: as ``nearest``.
@@ -99,8 +99,8 @@ def walk(value: Number, format: str | Format, steps: int) -> float:
 
 
 def ulp(value: Number, format: str | Format) -> Fraction:
-    """The step from one value of the format to the next where a finite number lies, as if there
-    were no largest value.
+    """Return the distance between neighbouring values of the format around a finite number, as if
+    there were no largest value.
 
     Raises:
         InputError: an unknown format, or no finite number.
@@ -112,7 +112,8 @@ def ulp(value: Number, format: str | Format) -> Fraction:
 
 
 def bits(value: Number, format: str | Format) -> Bits:
-    """The bits of the nearest value, as they are stored; tf32 stores 13 more, all 0.
+    """Return the bits of the nearest value as it is stored. tf32 is stored with 13 more bits, all
+    0.
 
     Raises:
         InputError: as ``nearest``.
@@ -127,7 +128,8 @@ def bits(value: Number, format: str | Format) -> Bits:
 
 
 def error(value: Number, format: str | Format) -> RoundingError | None:
-    """The error of the nearest value, exact; None where number or value are not finite.
+    """Return the exact error of the nearest value, or None where the number or the value is not
+    finite.
 
     Raises:
         InputError: as ``nearest``.
@@ -146,9 +148,8 @@ def no_nan(format: Format) -> InputError:
 
 
 def _word(held: float, format: Format) -> int:
-    """Exponent and mantissa bits of a value of a floating-point format, as one integer; those of
-    NaN are the largest exponent with the highest bit of the mantissa, or all ones where there are
-    no infinities."""
+    """Return the exponent and mantissa bits of a floating-point value as one integer. NaN has the
+    largest exponent and the highest mantissa bit, or all ones in formats without infinities."""
     if held == held:
         return abs(int(_place(_number(held), format)))
     ones = 1 << format.exponent + format.mantissa
@@ -156,7 +157,7 @@ def _word(held: float, format: Format) -> int:
 
 
 def _number(value: object) -> Fraction | float:
-    """Exact where it is finite."""
+    """Return a number exactly as a fraction if it is finite, else as a float."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputError(f"give a real number, got {shorten(value)}; try 0.1.")
     if isinstance(value, Rational):
@@ -178,7 +179,8 @@ def _exponent(number: Fraction, format: Format) -> int:
 
 
 def _count(number: Fraction, format: Format) -> Fraction:
-    """The place of a number, as if there were no largest value."""
+    """Return the position of a number among the values of the format, as if there were no largest
+    value."""
     exponent = _exponent(number, format)
     before = (exponent - 1 + format.bias << format.mantissa) if format.kind == "float" else 0
     steps = abs(number) / Fraction(2) ** (exponent - format.mantissa)
@@ -186,13 +188,13 @@ def _count(number: Fraction, format: Format) -> Fraction:
 
 
 def _finite(format: Format) -> tuple[int, int]:
-    """The counts of the lowest and the largest finite value."""
+    """Return the positions of the lowest and the largest finite value."""
     lowest, largest = (_count(Fraction(v), format) for v in (format.lowest, format.largest))
     return int(lowest), int(largest)
 
 
 def _ends(format: Format) -> tuple[int, int]:
-    """The same with the infinities."""
+    """Return the positions of the lowest and the largest value, infinities included."""
     first, last = _finite(format)
     return first - format.infinities, last + format.infinities
 
@@ -209,7 +211,7 @@ def _place(number: Fraction | float, format: Format) -> Fraction:
 
 
 def _value(count: int, format: Format) -> float:
-    """The value of a count."""
+    """Return the value at a position."""
     if format.kind == "int":
         return min(max(float(count), format.lowest), format.largest)
     size = abs(count)
@@ -228,12 +230,12 @@ NEAREST, STOCHASTIC = ROUNDINGS = "nearest", "stochastic"
 
 def encode(values: npt.ArrayLike, format: str | Format, rounding: str = NEAREST, seed: int = 0,
            scale: float = 1.0) -> Array:  # fmt: skip
-    """``values / scale`` in the format, as an array of ``Format.dtype()`` and the same shape.
+    """Return ``values / scale`` rounded to the format, as an array of ``Format.dtype()`` and the
+    same shape.
 
     Beyond its largest value a format has what ``Format.beyond`` says: infinity, NaN as fp8_e4m3fn,
     or the largest value as an integer. As IEEE 754 has it, "beyond" begins where the next step
-    would round up.
-    tf32 values are float32 with 13 mantissa bits of 0.
+    would round up. tf32 values are float32 with 13 mantissa bits of 0.
 
     Args:
         values: real numbers of any shape, taken as float64.
@@ -260,7 +262,7 @@ def encode(values: npt.ArrayLike, format: str | Format, rounding: str = NEAREST,
 
 
 def decode(stored: npt.ArrayLike, format: str | Format, scale: float = 1.0) -> Doubles:
-    """The values of a stored array times ``scale``, as float64 of the same shape.
+    """Return the values of a stored array times ``scale``, as float64 of the same shape.
 
     Raises:
         InputError: an unknown format, an array of another type, a scale that is not above 0.
@@ -285,7 +287,8 @@ def rounded(values: npt.ArrayLike, format: str | Format, rounding: str = NEAREST
 
 
 def _power(real: Doubles, format: Format) -> npt.NDArray[np.int32]:
-    """The step around each value is 2 to this power."""
+    """Return, for each value, the power of 2 that is the distance between neighbouring values
+    around it."""
     if format.kind == "int":
         return np.zeros(real.shape, np.int32)
     exponent = np.frexp(real)[1] - 1

@@ -23,17 +23,18 @@ _NAMES = {name.lower(): name for name in UNITS} | {"byte": "B", "bytes": "B"}
 
 
 def exact(nbytes: int) -> str:
-    """Every digit: ``exact(2935804128)`` is ``'2,935,804,128 B'``."""
+    """Return bytes with every digit: ``exact(2935804128)`` is ``'2,935,804,128 B'``."""
     return f"{nbytes:,} B"
 
 
 def in_unit(nbytes: int, unit: str, digits: int = 2) -> str:
-    """In the unit asked for: ``in_unit(1048576, "MiB")`` is ``'1.00 MiB'``."""
+    """Return bytes in the given unit: ``in_unit(1048576, "MiB")`` is ``'1.00 MiB'``."""
     return f"{Decimal(nbytes) / UNITS[unit]:,.{digits}f} {unit}"
 
 
 def short(nbytes: int) -> str:
-    """Three digits, four from 1 GB on: ``'602 kB'``, ``'25.7 MB'``, ``'2.936 GB'``.
+    """Return bytes with three digits, or four from 1 GB on: ``'602 kB'``, ``'25.7 MB'``, ``'2.936
+    GB'``.
 
     From 1 GB on three decimals are kept, so that the parts of a sum still add up on the page.
     """
@@ -46,7 +47,8 @@ def short(nbytes: int) -> str:
 
 
 def both(nbytes: int) -> str:
-    """Decimal and binary side by side: ``'2.936 GB (2.734 GiB)'``; below 1 kB as they are."""
+    """Return bytes in decimal and binary units: ``'2.936 GB (2.734 GiB)'``. Below 1 kB, only the
+    bytes are given."""
     for unit, binary in (("GB", "GiB"), ("MB", "MiB"), ("kB", "KiB")):
         if abs(nbytes) >= DECIMAL[unit]:
             return f"{in_unit(nbytes, unit, 3)} ({in_unit(nbytes, binary, 3)})"
@@ -54,7 +56,7 @@ def both(nbytes: int) -> str:
 
 
 def named(text: str) -> str | None:
-    """The unit that a text names, whichever of its letters are capitals; None where it is none.
+    """Return the unit that a text names, in any case, or None.
 
     Raises:
         InputError: bits, as in ``'Mb'``.
@@ -67,8 +69,9 @@ def named(text: str) -> str | None:
 
 
 def parse(text: str | int, bare: bool = False) -> int:
-    """Bytes from ``'12GB'``, ``'7.5 GiB'`` or ``'1,048,576'``. Fewer than 1 MB need a unit, since
-    12 alone may mean 12 GB; ``bare`` lets them go without, where bytes are meant.
+    """Return the bytes of a text such as ``'12GB'``, ``'7.5 GiB'`` or ``'1,048,576'``. Fewer than 1
+    MB need a unit, since 12 alone may mean 12 GB, unless ``bare`` says that a number without a
+    unit is in bytes.
 
     Raises:
         InputError: no number, few and without a unit, an unknown unit, bits, a negative size, or a
@@ -90,7 +93,7 @@ def parse(text: str | int, bare: bool = False) -> int:
 
 
 def exact_or_parsed(given: str | int) -> int:
-    """Bytes as a program has them, however few, or from a text as ``parse``.
+    """Return bytes from a number, which may be small, or from a text as in ``parse``.
 
     Raises:
         InputError: as ``parse``.
@@ -99,7 +102,7 @@ def exact_or_parsed(given: str | int) -> int:
 
 
 def _unitless(given: str, size: Fraction) -> InputError:
-    """The error for so few bytes without a unit."""
+    """Return the error for a number of bytes so small that it needs a unit."""
     unit = "GB" if size < 1000 else "MB"
     if size.denominator != 1:
         return InputError(_("{given} has no unit, which amounts below 1 MB need; "

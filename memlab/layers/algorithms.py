@@ -45,17 +45,18 @@ Needs = Callable[[ConvolutionLike, Shape, Shape], Buffers]
 
 
 def none(layer: ConvolutionLike, x: Shape, y: Shape) -> Buffers:
-    """No workspace."""
+    """Return no workspace."""
     return {}
 
 
 def pointwise(layer: ConvolutionLike) -> bool:
-    """Whether the lowered matrix of a layer is its input: nothing has to be copied."""
+    """True if the lowered matrix of a layer equals its input, so that nothing is copied."""
     return (layer.kernel, layer.stride, layer.padding) == (1, 1, 0)
 
 
 def lowered(per: Per) -> Needs:
-    """The lowered copy: of an image at a time, or of all."""
+    """Return the function that gives the workspace of a lowered copy, of one image at a time or of
+    all."""
 
     def needs(layer: ConvolutionLike, x: Shape, y: Shape) -> Buffers:
         if pointwise(layer):
@@ -67,12 +68,14 @@ def lowered(per: Per) -> Needs:
 
 
 def mec_applies(layer: ConvolutionLike, x: Shape) -> bool:
-    """Rows that a kernel skips would break its matrix, and windows apart share none."""
+    """True if MEC can compute the layer. A kernel that skips rows breaks its matrix, and windows
+    that do not overlap share no rows."""
     return layer.dilation == 1 and layer.kernel > layer.stride
 
 
 def mec(layer: ConvolutionLike, x: Shape, y: Shape) -> Buffers:
-    """Every padded row once per column of the kernel (G8), and the weights in that order."""
+    """Return the workspace of MEC: every padded row once per column of the kernel (G8), and the
+    reordered weights."""
     inner = ("C/g" if layer.groups > 1 else "C", x[0] // layer.groups)
     kernel, rows = ("k", layer.kernel), x[1] + 2 * layer.padding
     lowered = (("Hp", rows), ("C", x[0]), kernel, ("Wo", y[2]))
@@ -87,13 +90,14 @@ TILES = 512
 
 
 def winograd_applies(layer: ConvolutionLike, x: Shape) -> bool:
-    """Only what F(2x2, 3x3) is made for."""
+    """True if the layer is a convolution for which F(2x2, 3x3) is defined."""
     return (layer.kernel, layer.stride, layer.dilation, layer.groups) == (3, 1, 1, 1)
 
 
 def winograd(layer: ConvolutionLike, x: Shape, y: Shape) -> Buffers:
-    """16 values per kernel, which is all that a fused kernel takes (G5), and per tile: this one
-    transforms some whole rows of tiles at a time."""
+    """Return the workspace of Winograd's algorithm: 16 values per kernel, which is all that a fused
+    kernel needs (G5), and 16 per tile. This implementation transforms some whole rows of tiles
+    at a time."""
     down, across = -(-y[1] // 2), -(-y[2] // 2)
     blocks = -(-down // max(1, TILES // across))
     tiles = ("T", -(-down // blocks) * across)
@@ -106,13 +110,13 @@ def winograd(layer: ConvolutionLike, x: Shape, y: Shape) -> Buffers:
 
 
 def fft_applies(layer: ConvolutionLike, x: Shape) -> bool:
-    """Each output map is a sum of whole correlations."""
+    """True if each output map is a sum of complete correlations, which an FFT can compute."""
     return (layer.stride, layer.dilation, layer.groups) == (1, 1, 1)
 
 
 def fft(layer: ConvolutionLike, x: Shape, y: Shape) -> Buffers:
-    """The spectra of all inputs, kernels and outputs, half of each because the values are real
-    (G7); and two planes between which one transform goes back and forth."""
+    """Return the workspace of the FFT: the spectra of all inputs, kernels and outputs, each stored
+    by half because the values are real (G7), and two planes that a transform alternates between."""
     height, width = (smooth(extent + 2 * layer.padding) for extent in x[1:])
     half = (("2", 2), ("Hf", height), ("Wf/2+1", width // 2 + 1))
     plane = (("2", 2), ("2", 2), ("Hf", height), ("Wf", width))
@@ -125,7 +129,7 @@ def fft(layer: ConvolutionLike, x: Shape, y: Shape) -> Buffers:
 
 
 def smooth(size: int) -> int:
-    """The least product of 2, 3 and 5 that is at least ``size``."""
+    """Return the smallest product of powers of 2, 3 and 5 that is at least ``size``."""
     number = size
     while True:
         rest = number
@@ -147,12 +151,13 @@ The kernels write whole blocks of sums, unchecked: ``TILE`` is a multiple of the
 
 
 def panel_applies(layer: ConvolutionLike, x: Shape) -> bool:
-    """A panel holds a channel at least."""
+    """True if a panel has room for at least one channel."""
     return layer.kernel**2 * TILE <= PANEL
 
 
 def panel(layer: ConvolutionLike, x: Shape, y: Shape) -> Buffers:
-    """The lowered values of a tile: all rows, or those of as many channels as a panel holds."""
+    """Return the workspace of a tile's lowered values: all rows, or those of as many channels as a
+    panel holds."""
     inner, taps = x[0] // layer.groups, layer.kernel**2
     together = min(inner, PANEL // (TILE * taps))
     fills = layer.groups * -(-inner // together) * -(-y[1] * y[2] // TILE)
@@ -160,8 +165,9 @@ def panel(layer: ConvolutionLike, x: Shape, y: Shape) -> Buffers:
 
 
 def panel_backward(layer: ConvolutionLike, x: Shape, y: Shape) -> Buffers:
-    """A few lowered rows at many places, for the gradient of the weights; the maps of a tile of
-    ``dY`` and some rows of ``dL``, for that of the input, and where these belong."""
+    """Return the workspace of the backward pass: a few lowered rows at many places for the gradient
+    of the weights; for the gradient of the input, the maps of a tile of ``dY``, some rows of
+    ``dL``, and where they are added."""
     inner, taps, places = x[0] // layer.groups, layer.kernel**2, y[1] * y[2]
     together = min(inner, max(1, LOWERED_ROWS // taps))
     tile = min(-(-places // TILE), PANEL // (together * taps * TILE)) * TILE
@@ -176,12 +182,14 @@ def panel_backward(layer: ConvolutionLike, x: Shape, y: Shape) -> Buffers:
 
 
 def tap_table_applies(layer: ConvolutionLike, x: Shape) -> bool:
-    """Neighbouring output places read neighbouring values."""
+    """True if neighbouring output places read neighbouring values, which is the
+    case at stride 1."""
     return layer.stride == 1
 
 
 def tap_table(layer: ConvolutionLike, x: Shape, y: Shape) -> Buffers:
-    """For every tap, the distance to its values and a bit for each of them."""
+    """Return the workspace of a tap table: for each tap, the offset of its values and one bit per
+    value."""
     axes = (("k", layer.kernel), ("k", layer.kernel), ("entry", 2))
     fills = -(-y[1] * y[2] // TILE)
     return {"table": Buffer(axes, Per.THREAD, formats.find("int64"), fills)}
@@ -196,7 +204,7 @@ def _always(layer: ConvolutionLike, x: Shape) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """A way to convolve.
+    """Algorithm that computes a convolution.
 
     ``forward`` and ``backward`` give the buffers of a layer; backward's are forward's where it is
     None. ``applies`` says which layers it can compute; for others, and for a backward that it
@@ -238,7 +246,7 @@ ALGORITHMS: dict[str, Algorithm] = {
 
 
 def on(device: str) -> list[str]:
-    """The names of the algorithms that have a kernel on a device.
+    """Return the names of the algorithms that have a kernel on a device.
 
     Raises:
         InputError: no such device.
@@ -248,7 +256,7 @@ def on(device: str) -> list[str]:
 
 
 def find(name: str) -> Algorithm:
-    """The algorithm of that name.
+    """Return the algorithm of that name.
 
     Raises:
         InputError: no such algorithm.
@@ -259,8 +267,9 @@ def find(name: str) -> Algorithm:
 def needed(
     way: str, layer: ConvolutionLike, x: Shape, y: Shape, backward: bool
 ) -> tuple[str, Buffers]:
-    """The algorithm of that name for one operation of a layer, or the one that it uses instead, and
-    its workspace. ``x`` and ``y`` are shapes per sample.
+    """Return the name and the workspace of the algorithm that computes one operation of a layer:
+    the named one, or the one that replaces it where it does not apply. ``x`` and ``y`` are
+    shapes per sample.
 
     Raises:
         InputError: no such algorithm.
@@ -276,7 +285,8 @@ def choose(
     name: str, layer: ConvolutionLike, x: Shape, y: Shape, backward: bool, scope: str, of: Format,
     threads: int = 1,
 ) -> KernelChoice:  # fmt: skip
-    """The same with tensors, as ``row.made`` makes them.
+    """Return the algorithm that computes one operation, with its workspace as tensors made by
+    ``layer_kind.made``.
 
     Raises:
         InputError: no such algorithm.

@@ -26,7 +26,7 @@ _MATRICES = ("h", "T", "T")
 
 
 def attended(shape: Shape, heads: int) -> tuple[int, int]:
-    """T and F of a tensor ``(T, 3F)``.
+    """Return T and F of a tensor ``(T, 3F)``.
 
     Raises:
         InputError: it is none, or the heads do not divide F.
@@ -53,7 +53,7 @@ class _Heads(Layer):
 
 @dataclass(frozen=True)
 class AttentionScores(_Heads):
-    """``Q K^T / sqrt(d)`` for each head: ``(T, 3F)`` to ``(heads, T, T)``."""
+    """Attention scores ``Q K^T / sqrt(d)`` for each head: ``(T, 3F)`` to ``(heads, T, T)``."""
 
     kind: ClassVar[str] = "attention_scores"
     row: ClassVar[LayerKind] = LayerKind(
@@ -73,8 +73,8 @@ class AttentionScores(_Heads):
 
 @dataclass(frozen=True)
 class AttentionSoftmax(Layer):
-    """The softmax of every row of scores. ``causal``: a token sees itself and those before it, and
-    its other probabilities are 0."""
+    """Softmax of every row of attention scores. With ``causal``, a token attends only to itself and
+    earlier tokens, and its other probabilities are 0."""
 
     causal: bool = False
     kind: ClassVar[str] = "attention_softmax"
@@ -109,7 +109,8 @@ class AttentionSoftmax(Layer):
 
 @dataclass(frozen=True)
 class AttentionValues(_Heads):
-    """The probabilities times V for each head: ``(heads, T, T)`` and ``(T, 3F)`` to ``(T, F)``."""
+    """Attention probabilities times V for each head: ``(heads, T, T)`` and ``(T, 3F)`` to ``(T,
+    F)``."""
 
     kind: ClassVar[str] = "attention_values"
     arity: ClassVar[int | None] = 2
@@ -136,7 +137,8 @@ class AttentionValues(_Heads):
 
 @dataclass(frozen=True)
 class FusedAttention(_Heads):
-    """All three in one, tile by tile: ``(T, 3F)`` to ``(T, F)`` (Dao et al. 2022, F5)."""
+    """Attention computed tile by tile in one operation, without storing the scores: ``(T, 3F)`` to
+    ``(T, F)`` (Dao et al. 2022, F5)."""
 
     causal: bool = False
     kind: ClassVar[str] = "fused_attention"
@@ -155,7 +157,8 @@ class FusedAttention(_Heads):
         return f"{self.heads} heads" + (", causal" if self.causal else "")
 
     def flops(self, y: Shape, *inputs: Shape) -> Flops:
-        """Two products of matrices forward, five backward, where the scores are computed again."""
+        """Return two matrix products forward and five backward, because backward computes the
+        scores again."""
         tokens, features = y
         flops = _pairs(tokens, self.causal)
         pairs, products = self.heads * flops, 2 * flops * features
@@ -169,9 +172,9 @@ class FusedAttention(_Heads):
         return {"log_sum_exp": ((batch, ("h", self.heads), tokens), None)}
 
     def workspace(self, backward: bool, y: Shape, *inputs: Shape) -> Buffers:
-        """The scores of a tile, then for each of its rows the largest one, and the sum; in backward
-        probabilities, and the gradient of the scores. Causal, tiles that no query sees are skipped.
-        """
+        """Return the scores of a tile, then the largest score and the sum of each of its rows; in
+        backward, the probabilities and the gradient of the scores. With a causal mask, tiles
+        that no query sees are skipped."""
         tile = min(TILE, y[0])
         axes: Dims = ("tile", tile), ("tile + 2", tile + 2)
         if backward:

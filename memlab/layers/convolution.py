@@ -25,8 +25,8 @@ from memlab.step.storage import Size
 
 @dataclass(frozen=True)
 class Conv2d(Layer):
-    """A 2-d convolution with a square kernel over ``(C, H, W)``; ``pad='same'`` keeps H and W
-    at stride 1 (and gives ceil(H / stride) for odd kernels)."""
+    """Two-dimensional convolution with a square kernel over ``(C, H, W)``. ``pad='same'`` keeps H
+    and W at stride 1, and gives ceil(H / stride) for odd kernels."""
 
     out_channels: int
     kernel: int
@@ -66,7 +66,7 @@ class Conv2d(Layer):
 
     @property
     def padding(self) -> int:
-        """Zeros added on each side."""
+        """Number of zeros added on each side."""
         assert self.pad != "same"
         return self.pad
 

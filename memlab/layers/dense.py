@@ -16,7 +16,8 @@ from memlab.step.storage import Size
 
 @dataclass(frozen=True)
 class Linear(Layer):
-    """``y = x W^T + b`` on a vector of F values, or on each token of a sequence ``(T, F)``."""
+    """Fully connected layer ``y = x W^T + b`` on a vector of F values, or on each token of a
+    sequence ``(T, F)``."""
 
     out_features: int
     bias: bool = True
@@ -51,7 +52,8 @@ class Linear(Layer):
 
 @dataclass(frozen=True)
 class Embedding(Layer):
-    """A row of a table for each of T tokens, which are whole numbers below ``vocabulary``."""
+    """Embedding: one row of a table for each of T tokens, which are whole numbers below
+    ``vocabulary``."""
 
     vocabulary: int
     features: int

@@ -15,7 +15,7 @@ from memlab.step.rewrite_traits import SplitAxis
 
 @dataclass(frozen=True)
 class Add(Layer):
-    """The sum of two or more inputs of one shape: where a shortcut joins."""
+    """Sum of two or more inputs of the same shape, as at the end of a residual block."""
 
     kind: ClassVar[str] = "add"
     arity: ClassVar[int | None] = None
@@ -38,7 +38,7 @@ class Add(Layer):
 
 @dataclass(frozen=True)
 class Concat(Layer):
-    """Inputs of one map size side by side along the channels."""
+    """Concatenation of inputs with the same map size along the channels."""
 
     kind: ClassVar[str] = "concat"
     arity: ClassVar[int | None] = None
@@ -60,7 +60,7 @@ class Concat(Layer):
 
 @dataclass(frozen=True)
 class Flatten(Layer):
-    """A map read as a vector: no copy."""
+    """Map read as a vector, without a copy."""
 
     kind: ClassVar[str] = "flatten"
     row: ClassVar[LayerKind] = VIEW

@@ -26,8 +26,8 @@ range of floats."""
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """One array that a layer owns, trained (a parameter) or only kept (a buffer), and how it
-    begins."""
+    """Array that a layer owns, either trained (a parameter) or only updated (a buffer), and its
+    initial values."""
 
     name: str
     dims: Dims
@@ -63,7 +63,7 @@ class Layer:
     """Whether several layers may use its parameters."""
 
     def __init_subclass__(cls) -> None:
-        """A class with a row is a kind of layer from here on.
+        """Register a subclass that has a row as a kind of layer.
 
         Raises:
             InputError: another class has its kind.
@@ -79,7 +79,7 @@ class Layer:
             LAYERS[cls.kind] = cls
 
     def output(self, *inputs: Shape) -> Shape:
-        """The shape per sample that comes out.
+        """Return the output shape per sample.
 
         Raises:
             InputError: the inputs do not fit this layer.
@@ -87,15 +87,15 @@ class Layer:
         return inputs[0]
 
     def parameters(self, *inputs: Shape) -> tuple[Weights, ...]:
-        """The arrays that training changes."""
+        """Return the arrays that training changes."""
         return ()
 
     def buffers(self, *inputs: Shape) -> tuple[Weights, ...]:
-        """The arrays that a step changes without a gradient."""
+        """Return the arrays that a step updates without a gradient."""
         return ()
 
     def flops(self, y: Shape, *inputs: Shape) -> Flops:
-        """Its operations."""
+        """Return the operations of arithmetic of the layer."""
         raise NotImplementedError(f"{type(self).__name__} says nothing of its operations")
 
     def extras(self, y: Shape, *inputs: Shape) -> Extras:
@@ -108,8 +108,8 @@ class Layer:
         return {}
 
     def choose(self, way: str, backward: bool, y: Shape, *inputs: Shape) -> tuple[str, Buffers]:
-        """The algorithm that computes the operation where ``way`` is asked for, empty where there
-        is one alone, and its workspace."""
+        """Return the algorithm that computes the operation where ``way`` is requested, and its
+        workspace. The name is empty for a layer with a single algorithm."""
         return "", self.workspace(backward, y, *inputs)
 
     def again(self, y: Shape, *inputs: Shape) -> RerunRule | None:
@@ -118,17 +118,18 @@ class Layer:
         return None
 
     def view(self, name: str, axes: Dims, x: Tensor) -> Tensor:
-        """Its output where that is its input, or a part of it."""
+        """Return the output as a view of the input: all of it under another name and shape, or a
+        part of it."""
         return x.view(name, axes)
 
     def describe(self) -> str:
-        """The settings in a few words, for tables."""
+        """Return the settings of the layer in a few words, for tables."""
         return ""
 
 
 @dataclass(frozen=True)
 class Node:
-    """One layer in its place. Shapes are per sample.
+    """Layer in its place in a network. Shapes are per sample.
 
     ``shares`` names the layer whose parameters it uses; then it has none of its own.
     """
@@ -145,17 +146,17 @@ class Node:
 
     @property
     def kind(self) -> str:
-        """The kind of its layer."""
+        """Name of the kind of its layer."""
         return self.layer.kind
 
     @property
     def row(self) -> LayerKind:
-        """The row of its kind."""
+        """Row of the kind of its layer."""
         return self.layer.row
 
     @cached_property
     def flops(self) -> Flops:
-        """Its operations."""
+        """Return the operations of arithmetic of its layer."""
         return self.layer.flops(self.shape, *self.input_shapes)
 
     @property
@@ -166,12 +167,12 @@ class Node:
 
 
 def text(shape: Shape) -> str:
-    """A shape as people write it: ``64x112x112``."""
+    """Return a shape as text: ``64x112x112``."""
     return "x".join(str(extent) for extent in shape)
 
 
 def maps(what: str, shape: Shape) -> tuple[int, int, int]:
-    """The shape of a map, or the error that ``what`` needs one."""
+    """Return the shape of a map as C, H, W; raise an error that ``what`` needs a map otherwise."""
     if len(shape) != 3:
         raise InputError(
             f"{what} needs a map (C, H, W), got {text(shape)}; try it before flatten()."
@@ -180,7 +181,8 @@ def maps(what: str, shape: Shape) -> tuple[int, int, int]:
 
 
 def sequence(what: str, shape: Shape) -> tuple[int, int]:
-    """The shape of a sequence, or the error that ``what`` needs one."""
+    """Return the shape of a sequence as T, F; raise an error that ``what`` needs a sequence
+    otherwise."""
     if len(shape) != 2:
         raise InputError(
             f"{what} needs a sequence (T, F), got {text(shape)}; "
@@ -212,17 +214,17 @@ def window(
 
 
 def weight_of(dims: Dims) -> Weights:
-    """The weight of a layer, one row for each output."""
+    """Return the weight of a layer, with one row for each output."""
     return Weights("weight", dims, he(dims))
 
 
 def bias_of(count: int, wanted: bool) -> tuple[Weights, ...]:
-    """The bias of a layer, where it has one."""
+    """Return the bias of a layer, or nothing where it is not wanted."""
     return (Weights("bias", (("K", count),)),) if wanted else ()
 
 
 def countable(what: str, *counts: int) -> None:
-    """Refuse arrays of more values than any memory holds."""
+    """Raise an error for arrays with more values than any memory holds."""
     if max(counts) > VALUES:
         raise InputError(
             f"{what} makes an array of {max(counts):,} values; try at most {VALUES:,}."
@@ -232,8 +234,8 @@ def countable(what: str, *counts: int) -> None:
 def validate(
     layer: Layer, what: str, name: str, check: Callable[..., object] = whole_number, **bounds: Any
 ) -> None:
-    """Store a setting as it was checked: a size as ``int``, for 3.0 and NumPy's integers would
-    reach the byte counts."""
+    """Check a setting and store the checked value. A size becomes an ``int``, because 3.0 and
+    NumPy's integers would otherwise reach the byte counts."""
     object.__setattr__(layer, name, check(f"{what}: {name}", getattr(layer, name), **bounds))
 
 

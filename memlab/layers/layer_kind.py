@@ -95,7 +95,8 @@ VIEW = LayerKind(keeps=(), cut=SplitAxis.WHOLE, cheap=False, passes=Passes.SAME,
 
 @dataclass(frozen=True)
 class Flops:
-    """Operations of one layer: forward, backward for what it learns, backward for its input.
+    """Operations of arithmetic of one layer: forward, backward for its parameters, and backward for
+    its input.
 
     ``inference`` is forward without training, where it differs. They are those of the formula,
     whichever algorithm computes it: an addition, a product, a comparison, a root, an exponential
@@ -109,7 +110,8 @@ class Flops:
 
 
 def by_value(shape: Shape, forward: int, backward: int, fixed: int = 0) -> Flops:
-    """So many operations for each value of an output, and of a gradient that is passed on."""
+    """Return the operations for each value of an output, and for each value of a gradient that is
+    passed on."""
     values = prod(shape)
     return Flops(Size(fixed, forward * values), input=Size(0, backward * values))
 
@@ -128,7 +130,7 @@ class Per(StrEnum):
 
 
 class Buffer(NamedTuple):
-    """A part of the workspace: its axes without batch and threads, and how often it is there."""
+    """Part of a workspace: its axes without batch and threads, and how many copies there are."""
 
     axes: Dims
     per: Per = Per.THREAD
@@ -160,8 +162,8 @@ NOTHING = KernelChoice("", NONE, Size())
 def made(
     algorithm: str, buffers: Buffers, backward: bool, scope: str, of: Format, threads: int = 1
 ) -> KernelChoice:
-    """The choice of an algorithm with these buffers, named ``"<scope>.workspace"``, in the format
-    ``of`` unless they have their own."""
+    """Return the choice of an algorithm with these buffers. They are named ``"<scope>.workspace"``
+    and have the format ``of`` unless they specify their own."""
     if not buffers:
         return _without_workspace(algorithm)
     prefix, moved = f"{scope}.{'backward ' if backward else ''}", Size()
@@ -187,7 +189,8 @@ def _axes(buffer: Buffer, threads: int) -> Dims:
 
 
 def _moved(buffer: Buffer, size: Size, threads: int) -> Size:
-    """Written and read at each fill: for each sample, or once for the operation."""
+    """Return the bytes that are written and read each time a buffer is filled, for each sample or
+    once for the operation."""
     if buffer.per is Per.THREAD:
         return Size(0, 2 * buffer.fills * size.fixed // threads)
     return 2 * buffer.fills * size

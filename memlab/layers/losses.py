@@ -33,8 +33,8 @@ class Loss(Layer):
 
 @dataclass(frozen=True)
 class SoftmaxCrossEntropy(Loss):
-    """Softmax over the classes, then the mean of ``-log p[label]``; labels are int64, one for a
-    sample or one for each token of a sequence ``(T, classes)``."""
+    """Softmax over the classes, then the mean of ``-log p[label]``. Labels are int64, one per
+    sample, or one per token of a sequence ``(T, classes)``."""
 
     kind: ClassVar[str] = "softmax_cross_entropy"
     row: ClassVar[LayerKind] = LayerKind(keeps=(), cut=SplitAxis.WHOLE, cheap=False, by_step=True)
@@ -65,7 +65,7 @@ class SoftmaxCrossEntropy(Loss):
 
 @dataclass(frozen=True)
 class SquaredError(Loss):
-    """The mean over the batch of ``sum (y - t)^2``; the target t has the shape of y (A1)."""
+    """Mean over the batch of ``sum (y - t)^2``, where the target t has the shape of y (A1)."""
 
     kind: ClassVar[str] = "squared_error"
     row: ClassVar[LayerKind] = LayerKind(keeps=("x",), cut=SplitAxis.WHOLE, cheap=False)

@@ -19,7 +19,8 @@ _STATISTICS = ("mean", "inverse_deviation")
 
 @dataclass(frozen=True)
 class BatchNorm(Layer):
-    """Normalises each channel over the batch; learns scale and shift (Ioffe and Szegedy 2015)."""
+    """Batch normalization: each channel is normalized over the batch, then scaled and shifted by
+    learned values (Ioffe and Szegedy 2015)."""
 
     epsilon: float = 1e-5
     momentum: float = 0.1
@@ -57,14 +58,15 @@ class BatchNorm(Layer):
         return dict.fromkeys(_STATISTICS, (dims(y, batched=False)[:1], None))
 
     def again(self, y: Shape, *inputs: Shape) -> RerunRule:
-        """By the mean and the deviation of the batch, which are small and kept: the running ones
-        must move once."""
+        """Return the rule that recomputes the output from the mean and the deviation of the batch,
+        which are small and kept. The running statistics must be updated only once."""
         return RerunRule(_STATISTICS, Size(y[0], 3 * prod(y)))
 
 
 @dataclass(frozen=True)
 class LocalResponseNorm(Layer):
-    """``y = x / (k + alpha/size * sum of x^2 over size neighbouring channels)^beta``."""
+    """Local response normalization: ``y = x / (k + alpha/size * sum of x^2 over size neighbouring
+    channels)^beta``."""
 
     size: int = 5
     alpha: float = 1e-4
@@ -95,8 +97,8 @@ class LocalResponseNorm(Layer):
 
 @dataclass(frozen=True)
 class LayerNorm(Layer):
-    """Normalises the F values of each token, or of a vector; learns scale and shift
-    (Ba, Kiros and Hinton 2016)."""
+    """Layer normalization: the F values of each token, or of a vector, are normalized, then scaled
+    and shifted by learned values (Ba, Kiros and Hinton 2016)."""
 
     epsilon: float = 1e-5
     kind: ClassVar[str] = "layer_norm"

@@ -17,7 +17,7 @@ FORMS = ("exact", "tanh")
 
 @dataclass(frozen=True)
 class ReLU(Layer):
-    """``max(x, 0)``."""
+    """Rectified linear unit ``max(x, 0)``."""
 
     kind: ClassVar[str] = "relu"
     row: ClassVar[LayerKind] = LayerKind(
@@ -30,7 +30,7 @@ class ReLU(Layer):
 
 @dataclass(frozen=True)
 class Tanh(Layer):
-    """The hyperbolic tangent: the f of the single-layer example (A1)."""
+    """Hyperbolic tangent, the f of the single-layer example (A1)."""
 
     kind: ClassVar[str] = "tanh"
     row: ClassVar[LayerKind] = LayerKind(
@@ -43,8 +43,8 @@ class Tanh(Layer):
 
 @dataclass(frozen=True)
 class GELU(Layer):
-    """``x Phi(x)`` with the normal distribution function Phi, or GPT-2's ``tanh`` in place of it
-    (Hendrycks and Gimpel 2016)."""
+    """Gaussian error linear unit ``x Phi(x)``, where Phi is the normal distribution function, or
+    GPT-2's approximation with ``tanh`` (Hendrycks and Gimpel 2016)."""
 
     form: Literal["exact", "tanh"] = "exact"
     kind: ClassVar[str] = "gelu"
@@ -64,7 +64,8 @@ class GELU(Layer):
 
 @dataclass(frozen=True)
 class Dropout(Layer):
-    """Sets each value to 0 with probability p and scales the others by 1 / (1 - p)."""
+    """Dropout: each value becomes 0 with probability p, and the others are scaled
+    by 1 / (1 - p)."""
 
     p: float = 0.5
     kind: ClassVar[str] = "dropout"

@@ -15,7 +15,7 @@ from memlab.step.rewrite_traits import SplitAxis
 
 @dataclass(frozen=True)
 class _Pool(Layer):
-    """A window that slides over each channel. ``kernel='all'`` takes the whole map.
+    """Pooling over a window that slides over each channel. ``kernel='all'`` covers the whole map.
 
     With ``ceil`` the last window may hang over the edge, as in Caffe; it must still start inside
     the padded input.
@@ -43,7 +43,7 @@ class _Pool(Layer):
             )
 
     def geometry(self, shape: Shape) -> tuple[int, int, int, int]:
-        """Kernel height and width, stride, pad, for a map of that shape."""
+        """Return kernel height, kernel width, stride and padding for a map of the given shape."""
         if self.kernel == "all":
             return shape[1], shape[2], 1, 0
         return self.kernel, self.kernel, self.stride or self.kernel, self.pad
@@ -64,7 +64,7 @@ class _Pool(Layer):
 
 @dataclass(frozen=True)
 class MaxPool2d(_Pool):
-    """The largest value of each window."""
+    """Maximum of each window."""
 
     kind: ClassVar[str] = "max_pool2d"
     row: ClassVar[LayerKind] = LayerKind(keeps=(), cut=SplitAxis.SAMPLES, cheap=True, stem="pool")
@@ -82,7 +82,7 @@ class MaxPool2d(_Pool):
 
 @dataclass(frozen=True)
 class AvgPool2d(_Pool):
-    """The mean of each window, zeros of the padding included."""
+    """Mean of each window, zeros of the padding included."""
 
     kind: ClassVar[str] = "avg_pool2d"
     row: ClassVar[LayerKind] = LayerKind(keeps=(), cut=SplitAxis.SAMPLES, cheap=True, stem="pool")

@@ -22,7 +22,7 @@ from memlab.step.tensor import Tensor
 
 @dataclass(frozen=True)
 class At(Layer):
-    """The vector at step ``t`` of a sequence ``(T, F)``, counted from 0: a view of the input."""
+    """Vector at step ``t`` of a sequence ``(T, F)``, counted from 0, as a view of the input."""
 
     t: int
     kind: ClassVar[str] = "at"
@@ -52,7 +52,7 @@ class At(Layer):
 
 
 def _hidden(kind: str, gates: Shape, *states: Shape) -> Shape:
-    """``(H,)``, from gates of 4 H values and states of H."""
+    """Return the shape ``(H,)`` of an LSTM's state, from gates of 4 H values and states of H."""
     hidden = gates[0] // 4
     if gates != (4 * hidden,) or any(state != (hidden,) for state in states):
         given = " and ".join(text(shape) for shape in (gates, *states))
@@ -65,7 +65,8 @@ def _hidden(kind: str, gates: Shape, *states: Shape) -> Shape:
 
 @dataclass(frozen=True)
 class LstmState(Layer):
-    """The state c, from the gates and the state before; without one, that is 0.
+    """State c of an LSTM cell, from the gates and the previous state. Without a previous state, it
+    is 0.
 
     Backward reads the gates and computes their sigmoids and tanh again.
     """
@@ -85,7 +86,7 @@ class LstmState(Layer):
 
 @dataclass(frozen=True)
 class LstmOutput(Layer):
-    """The output h, from the gates and the state c."""
+    """Output h of an LSTM cell, from the gates and the state c."""
 
     kind: ClassVar[str] = "lstm_output"
     arity: ClassVar[int | None] = 2

@@ -15,7 +15,7 @@ from memlab.step.storage import Size
 
 @dataclass(frozen=True)
 class Positions(Layer):
-    """Adds a learned vector to each place of a sequence."""
+    """Learned vector that is added to each place of a sequence."""
 
     kind: ClassVar[str] = "positions"
     row: ClassVar[LayerKind] = LayerKind(
@@ -39,7 +39,8 @@ class Positions(Layer):
 
 @dataclass(frozen=True)
 class Patches(Layer):
-    """A map ``(C, H, W)`` as a sequence: a token for each place, a feature for each channel."""
+    """Map ``(C, H, W)`` as a sequence with one token for each place and one feature for each
+    channel."""
 
     kind: ClassVar[str] = "patches"
     row: ClassVar[LayerKind] = LayerKind(
@@ -56,7 +57,7 @@ class Patches(Layer):
 
 @dataclass(frozen=True)
 class ClassToken(Layer):
-    """One learned token before all others."""
+    """Learned token that is put before all others."""
 
     kind: ClassVar[str] = "class_token"
     row: ClassVar[LayerKind] = LayerKind(
@@ -76,7 +77,7 @@ class ClassToken(Layer):
 
 @dataclass(frozen=True)
 class FirstToken(Layer):
-    """The first token of a sequence, as a vector."""
+    """First token of a sequence, as a vector."""
 
     kind: ClassVar[str] = "first_token"
     row: ClassVar[LayerKind] = LayerKind(

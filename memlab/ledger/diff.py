@@ -16,8 +16,8 @@ from memlab.step.tensor import Role
 
 @dataclass(frozen=True)
 class PeakDifference:
-    """Two peaks of a memory side by side. ``roles`` and ``blocks`` are bytes after less bytes
-    before, at the peak of each; blocks of the same name are one block."""
+    """Two peaks of a memory side by side. ``roles`` and ``blocks`` hold the bytes after minus the
+    bytes before, at each peak; blocks with the same name are compared."""
 
     titles: tuple[str, str]
     batches: tuple[int, int]
@@ -28,11 +28,11 @@ class PeakDifference:
 
     @property
     def change(self) -> int:
-        """Bytes that the peak grew by; negative where it fell."""
+        """Bytes by which the peak grew; negative where it fell."""
         return self.peaks[1].nbytes - self.peaks[0].nbytes
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the difference as plain values for JSON."""
         sides = zip(self.titles, self.batches, self.peaks, strict=True)
         return {
             "schema": "memlab.diff/1",
@@ -52,7 +52,8 @@ class PeakDifference:
         }
 
     def text(self, most: int = 10) -> str:
-        """The change in words: the peaks, what moved, the roles, the blocks that changed most."""
+        """Return the change as text: both peaks, the change by role, and the ``most`` blocks that
+        changed most."""
         sides = zip(("before:", "after: "), self.titles, self.batches, self.peaks, strict=True)
         lines = [
             f"{sign} {title}, batch {batch}: {_said(peak)}" for sign, title, batch, peak in sides

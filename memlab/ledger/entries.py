@@ -22,8 +22,8 @@ Made = TypeVar("Made")
 
 
 class LazyTuple(Sequence[Made]):
-    """A tuple whose members are made of what is given when somebody looks at them: a plan of
-    100,000 blocks is asked for its peak more often than for each block."""
+    """Tuple whose members are created only when they are accessed. The peak of a plan with 100,000
+    blocks is needed more often than each block."""
 
     def __init__(self, given: Sequence[Any], make: Callable[[Any], Made]) -> None:
         self.given, self._make = given, make
@@ -60,7 +60,7 @@ class LazyTuple(Sequence[Made]):
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """One operation, as a ledger knows it."""
+    """Operation as a ledger stores it."""
 
     name: str
     kind: str
@@ -70,7 +70,7 @@ class LedgerRow:
 
 
 class Tenant(NamedTuple):
-    """A tensor that fills a block from one operation to another, both counted."""
+    """Tensor that fills a block from one operation to another, both included."""
 
     name: str
     first: int
@@ -79,7 +79,7 @@ class Tenant(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One block of memory, alive inside the operations ``birth`` to ``death``, both counted.
+    """Block of memory that is alive in the operations ``birth`` to ``death``, both included.
 
     ``birth`` is -1 for what was there before the step, ``death`` the number of operations for what
     stays after it. The name, axes and format are those of the tensor that fills the block, of the
@@ -99,7 +99,8 @@ class Entry:
     tenants: tuple[Tenant, ...] = ()
 
     def formula(self, batch: int | None = None) -> str:
-        """``'B·C·H·W·4 B'``; at a batch with numbers and the result."""
+        """Return the formula of the bytes: ``'B·C·H·W·4 B'``. With a batch, numbers and the result
+        are shown."""
         format = formats.find(self.format)
         if not self.axes and self.size != Size(format.nbytes(1)):
             return _line(self.size, batch)
@@ -108,7 +109,7 @@ class Entry:
 
 
 def _line(size: Size, batch: int | None) -> str:
-    """The formula of bytes that no axes tell: ``'16 B + B·4 B'``."""
+    """Return the formula of bytes that have no named axes: ``'16 B + B·4 B'``."""
     fixed = f"{size.fixed:,} B" if size.fixed or not size.per_sample else ""
     per_sample_text = (
         f"{'B' if batch is None else batch}·{size.per_sample:,} B" if size.per_sample else ""

@@ -33,14 +33,14 @@ def said(what: What) -> str:
 
 
 def refusal(what: What, given: object) -> InputError:
-    """The error for a value of the wrong kind."""
+    """Return the error for a value of the wrong type."""
     return InputError(f"{said(what)} is {shorten(given)}.")
 
 
 def fields(
     what: What, given: Any, checks: Mapping[str, Check], optional: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """The fields of an object, each checked; ``optional`` ones may be missing."""
+    """Return the fields of an object, each checked. Fields in ``optional`` may be missing."""
     if not isinstance(given, dict):
         raise refusal(what, given)
     if len(what) == 1 and "name" in given:
@@ -57,7 +57,7 @@ def fields(
 
 
 def each(noun: str, item: Check) -> Check:
-    """A list of such items."""
+    """Return a check for a list whose items all pass the given check."""
 
     def check(what: What, given: Any) -> tuple[Any, ...]:
         one = (noun, *what[1:])
@@ -67,44 +67,44 @@ def each(noun: str, item: Check) -> Check:
 
 
 def listed(what: What, given: Any, length: int | None = None) -> Sequence[Any]:
-    """A list; of a ledger that was in no file, a tuple."""
+    """Return the given list. A ledger that was never in a file has a tuple instead."""
     if not isinstance(given, list | tuple) or length not in (None, len(given)):
         raise refusal(what, given)
     return given
 
 
 def one_of(what: str, registry: Mapping[str, object]) -> Check:
-    """A name of a registry, to what it names."""
+    """Return a check for a name in a registry, which gives the entry of that name."""
     return lambda _, given: one_option(what, given, registry)
 
 
 def text(what: What, given: Any) -> str:
-    """One line of text."""
+    """Return a text of one line."""
     if not isinstance(given, str) or visible(given) != given:
         raise refusal(what, given)
     return given
 
 
 def truth(what: What, given: Any) -> bool:
-    """True or false."""
+    """Return true or false."""
     return true_or_false(said(what), given)
 
 
 def count(what: What, given: Any, least: int = 0) -> int:
-    """A whole number of at least so many."""
+    """Return a whole number of at least ``least``."""
     if type(given) is not int:
         raise refusal(what, given)
     return given if least <= given <= LARGEST else whole_number(said(what), given, least)
 
 
 def axis(what: What, given: Any) -> tuple[str, int]:
-    """A named extent."""
+    """Return a named axis with its extent."""
     name, extent = listed(what, given, 2)
     return text(what, name), count(what, extent)
 
 
 def batches(what: What, given: Any) -> range | None:
-    """The first batch and the one after the last, or none."""
+    """Return the range from the first batch to the one after the last, or None."""
     if given is None:
         return None
     first, end = listed(what, given, 2)
@@ -114,12 +114,12 @@ def batches(what: What, given: Any) -> range | None:
 
 
 def size(what: What, given: Any) -> Size:
-    """A number that knows the batch."""
+    """Return bytes that are a fixed part and a part per sample."""
     return Size(**fields(what, given, {"fixed": count, "per_sample": count}))
 
 
 def by_name(names: Iterable[str]) -> dict[str, str]:
-    """A registry of these names alone."""
+    """Return a registry of these names only."""
     return {name: name for name in names}
 
 

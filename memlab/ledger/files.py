@@ -45,7 +45,7 @@ _META = ("network", "label", "format", "optimizer", "training", "origin")
 
 
 def to_dict(ledger: Ledger) -> dict[str, Any]:
-    """Plain values for JSON; ``from_dict`` gives the same ledger back."""
+    """Return the ledger as plain values for JSON. ``from_dict`` gives an equal ledger."""
     return {
         "schema": SCHEMA,
         **{name: getattr(ledger, name) for name in _META},
@@ -57,7 +57,7 @@ def to_dict(ledger: Ledger) -> dict[str, Any]:
 
 
 def from_dict(data: Any) -> Ledger:
-    """The ledger that ``to_dict`` wrote.
+    """Return the ledger from the values of ``to_dict``.
 
     Raises:
         InputError: not a ledger, or one of another schema.
@@ -101,7 +101,7 @@ def save(ledger: Ledger, path: str | Path) -> None:
 
 
 def _check_readable(told: dict[str, Any], ledger: Ledger) -> None:
-    """Refuse what ``load`` would refuse, or read as something else."""
+    """Raise an error if ``load`` would refuse the values, or read them as something else."""
     try:
         if _ledger(told) == ledger:
             return
@@ -115,7 +115,7 @@ def _check_readable(told: dict[str, Any], ledger: Ledger) -> None:
 
 
 def write(path: str | Path, content: str) -> None:
-    """Write a text, all of it or nothing.
+    """Write a text to a file, all of it or nothing.
 
     Raises:
         InputError: no path, or a place that cannot be written to.
@@ -171,13 +171,14 @@ def read(path: str | Path, make: Callable[[Any], T], hint: str) -> T:
 
 
 def _shown(path: str | Path) -> str:
-    """A path for a sentence: of a long one its end, which tells files apart."""
+    """Return a path for an error message. A long path is shortened to its end, which distinguishes
+    files."""
     name = str(path)
     return name if len(name) <= LONGEST else f"...{name[-LONGEST:]}"
 
 
 def trace(ledger: Ledger, batch: int, memory: str = DEVICE) -> dict[str, Any]:
-    """Operations as slices and bytes by role as counters, for ui.perfetto.dev.
+    """Return a trace for ui.perfetto.dev, with operations as slices and bytes by role as counters.
 
     A plan has no seconds: every operation is drawn one microsecond long, and the trace says so.
     """
@@ -202,7 +203,7 @@ def _check_path(path: object) -> None:
 
 
 def _ledger(data: dict[str, Any]) -> Ledger:
-    """The ledger of a file, checked.
+    """Return the ledger of a file after all checks.
 
     Raises:
         InputError: what is missing, too much, of the wrong kind or out of range.
@@ -225,7 +226,8 @@ def _tenant(what: What, given: Any) -> Tenant:
 
 
 def _check_life(entry: Entry, operations: int) -> None:
-    """A life within the operations; its tenants fill it, each from where the one before ends."""
+    """Raise an error unless a life lies within the operations and its tenants fill
+    it without gaps."""
     if not entry.birth <= entry.death <= operations or entry.birth == operations:
         raise InputError(f"{shorten(entry.name)} lives from {entry.birth} to {entry.death}.")
     begin = entry.birth

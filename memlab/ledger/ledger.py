@@ -30,7 +30,7 @@ Line = tuple[Column, Column]
 
 @dataclass(frozen=True)
 class Ledger:
-    """Blocks and operations of one step, linear in the batch.
+    """Blocks and operations of one step. All bytes are linear in the batch.
 
     ``origin`` says how the figures came about: planned, measured, recorded or simulated.
     """
@@ -55,7 +55,7 @@ class Ledger:
     # -- bytes over time ----------------------------------------------------------------------
 
     def timeline(self, batch: int, memory: str = DEVICE, workspace: bool = True) -> list[int]:
-        """The most bytes alive inside each operation, one int per operation.
+        """Return the most bytes that are alive inside each operation, as one int per operation.
 
         Raises:
             InputError: the batch is no whole number of at least 1, or the plan is not valid there.
@@ -63,26 +63,27 @@ class Ledger:
         return _listed(evaluate(self.line(memory, workspace), self._checked(batch)))
 
     def peak(self, batch: int, memory: str = DEVICE, workspace: bool = True) -> int:
-        """The maximum of the timeline, in bytes."""
+        """Return the maximum of the timeline, in bytes."""
         return self.peak_at(batch, memory, workspace).nbytes
 
     def peak_at(self, batch: int, memory: str = DEVICE, workspace: bool = True) -> Peak:
-        """The first operation in which the peak is reached."""
+        """Return the first operation that reaches the peak, with the bytes there."""
         timeline = self.timeline(batch, memory, workspace)
         nbytes = max(timeline)
         index = timeline.index(nbytes)
         return Peak(index, self.rows[index], nbytes)
 
     def before(self, batch: int, memory: str = DEVICE) -> list[int]:
-        """Bytes alive when each operation begins."""
+        """Return the bytes that are alive when each operation begins."""
         return self._without("birth", batch, memory)
 
     def after(self, batch: int, memory: str = DEVICE) -> list[int]:
-        """Bytes alive when each operation has ended and freed what it may."""
+        """Return the bytes that are alive after each operation, once it has freed what it may."""
         return self._without("death", batch, memory)
 
     def _without(self, end: str, batch: int, memory: str) -> list[int]:
-        """The timeline less what is born in an operation, or less what dies in it."""
+        """Return the timeline without the blocks that are born in each operation, or without those
+        that die in it."""
         inside, steps = self.line(memory), range(len(self.rows))
         passing = [
             number
@@ -94,7 +95,8 @@ class Ledger:
         return _listed(evaluate(left, self._checked(batch)))
 
     def line(self, memory: str = DEVICE, workspace: bool = True) -> Line:
-        """The timeline before a batch is chosen: the floor, and what each sample adds."""
+        """Return the timeline for an unknown batch: the fixed bytes, and the bytes
+        of each sample."""
         with_it = true_or_false("workspace", workspace)
         roles = [role for role in Role if with_it or role is not Role.WORKSPACE]
         self._known(memory)
@@ -111,7 +113,7 @@ class Ledger:
 
     @cached_property
     def role_lines(self) -> dict[tuple[str, Role], Line]:
-        """The timeline of every memory and role."""
+        """Return the timeline of every memory and role."""
         parts = [(block.memory, block.role) for block in self._blocks]
         columns, operations = self._columns, len(self.rows)
         fixed, per_sample = (
@@ -122,7 +124,7 @@ class Ledger:
 
     @cached_property
     def _columns(self) -> dict[str, Column]:
-        """The blocks as columns, for sums over many of them."""
+        """Return the blocks as columns of arrays, for fast sums."""
         blocks = self._blocks
         sizes = [block.size for block in blocks]
         return {
@@ -133,7 +135,8 @@ class Ledger:
         }
 
     def _sum(self, birth: str, death: str, chosen: list[int]) -> Line:
-        """Add up the chosen blocks over the operations from one column to another."""
+        """Return the sum of the chosen blocks over the operations, each from its birth column to
+        its death column."""
         columns, operations = self._columns, len(self.rows)
         which = np.array(chosen, np.int64)
         first, last = columns[birth][which], columns[death][which]
@@ -141,7 +144,7 @@ class Ledger:
         return lines[0], lines[1]
 
     def roles(self, batch: int, at: int | None = None, memory: str = DEVICE) -> dict[Role, int]:
-        """Bytes of every role inside operation ``at``, or at the peak."""
+        """Return the bytes of every role inside operation ``at``, or at the peak."""
         batch = self._checked(batch)
         self._known(memory)
         index = self.peak_at(batch, memory).index if at is None else self._operation(at)
@@ -154,7 +157,7 @@ class Ledger:
     # -- blocks -------------------------------------------------------------------------------
 
     def alive(self, at: int, memory: str = DEVICE) -> list[Entry]:
-        """The blocks alive inside operation ``at``, in order of birth."""
+        """Return the blocks that are alive inside operation ``at``, in order of birth."""
         index = self._operation(at)
         self._known(memory)
         return [
@@ -164,16 +167,18 @@ class Ledger:
         ]
 
     def made_by(self, entry: Entry) -> str:
-        """The operation that a block was born in, or that it was there before."""
+        """Return the operation that a block was born in, or a text that it existed
+        before the step."""
         return "before the step" if entry.birth == BEFORE else self.rows[entry.birth].name
 
     def needed_by(self, entry: Entry) -> str:
-        """The last operation that needs a block, or that it stays."""
+        """Return the last operation that needs a block, or a text that it stays after the step."""
         stays = entry.death >= len(self.rows)
         return "after the step" if stays else self.rows[entry.death].name
 
     def events(self, batch: int, memory: str = DEVICE) -> Iterator[Event]:
-        """Every allocation and every release, in order; what is there before comes first."""
+        """Yield every allocation and every release in order, beginning with the blocks that exist
+        before the step."""
         batch = self._checked(batch)
         self._known(memory)
         births: dict[int, list[Entry]] = {}
@@ -192,7 +197,8 @@ class Ledger:
                     yield Event(op, action, entry, nbytes, live, reserved)
 
     def reserved(self, batch: int, memory: str = DEVICE) -> list[int]:
-        """The most that was live up to each operation: what a pool that keeps all holds."""
+        """Return the most bytes that were alive up to each operation, which is what a pool that
+        frees nothing holds."""
         return list(accumulate(self.timeline(batch, memory), max))
 
     def why(self, batch: int, memory: str = DEVICE) -> Why:
@@ -206,7 +212,8 @@ class Ledger:
         return Why(heading, batch, tuple(sorted(blocks, key=lambda block: -block.nbytes)), peak)
 
     def of(self, layer: str, batch: int) -> HeldBlocks:
-        """Every block that a layer makes or owns, with formula and lifetime; also of a block.
+        """Return every block that a layer makes or owns, with formula and lifetime. The name of a
+        block works too.
 
         Raises:
             InputError: no such layer or block, or a bad batch.
@@ -224,8 +231,9 @@ class Ledger:
         ]
 
     def fit(self, nbytes: int | str, memory: str = DEVICE) -> Fit:
-        """The largest batch whose peak is at most ``nbytes`` (or ``'12GB'``), exactly, and the
-        block that binds: the minimum over the operations of ``floor((M - a) / b)``.
+        """Return the largest batch whose peak is at most ``nbytes`` (or ``'12GB'``), and the block
+        that limits it. The result is exact: the minimum over the operations of ``floor((M - a) /
+        b)``.
 
         Raises:
             InputError: no amount of memory.
@@ -280,7 +288,8 @@ class Ledger:
         return index
 
     def describe(self) -> str:
-        """In a few words: ``'ResNet-50 v1.5, fp32, SGD with momentum, training'``."""
+        """Return the step in a few words: ``'ResNet-50 v1.5, fp32, SGD with
+        momentum, training'``."""
         return describe(self.label, self.format, self.optimizer, self.training, self.notes)
 
     def __repr__(self) -> str:
@@ -296,7 +305,7 @@ def _listed(numbers: Column) -> list[int]:
 
 
 def evaluate(line: Line, batch: int) -> Column:
-    """``fixed + batch * per_sample``, exact at any batch."""
+    """Return ``fixed + batch * per_sample``, exact at any batch."""
     fixed, per_sample = line
     if batch + int(fixed.max(initial=0)) + batch * int(per_sample.max(initial=0)) >= 2**63:
         fixed, per_sample = fixed.astype(object), per_sample.astype(object)

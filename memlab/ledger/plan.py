@@ -59,7 +59,7 @@ class _Places:
         self.ops, self.live_in = step.ops, step.live_in
 
     def entry(self, life: Lifetime) -> Entry:
-        """A block as a ledger knows it."""
+        """Return a block as a ledger stores it."""
         tensor, storage = life.tensor, life.tensor.storage
         return Entry(
             tensor.name,
@@ -103,8 +103,8 @@ class _Places:
 
 
 def _tenants(life: Lifetime) -> tuple[Tenant, ...]:
-    """The tensors that fill a block one after another, where they are several. Where one is made
-    from the one before it, both are there in that operation."""
+    """Return the tensors that fill a block one after another, or nothing if there is only one.
+    Where a tensor is made from the previous one, both exist in that operation."""
     all_ = ((life.tensor.name, life.birth), *life.followers)
     ends = (*(first for _, first in life.followers), life.death)
     return tuple(Tenant(name, first, end) for (name, first), end in zip(all_, ends, strict=True))

@@ -11,7 +11,8 @@ from memlab.ledger.entries import Entry, Peak
 
 @dataclass(frozen=True, slots=True)
 class HeldBlock:
-    """A block and its bytes at a batch, the operation that made it, the last that needs it."""
+    """Block and its bytes at a batch, the operation that made it, and the last operation that needs
+    it."""
 
     entry: Entry
     nbytes: int
@@ -21,7 +22,7 @@ class HeldBlock:
 
 @dataclass(frozen=True)
 class HeldBlocks:
-    """Some blocks of a ledger at one batch; printed, each with its formula and its lifetime."""
+    """Blocks of a ledger at one batch. Printing them shows each with its formula and lifetime."""
 
     heading: str
     batch: int
@@ -29,11 +30,11 @@ class HeldBlocks:
 
     @property
     def nbytes(self) -> int:
-        """All of them together."""
+        """Sum of the bytes of all blocks."""
         return sum(block.nbytes for block in self.blocks)
 
     def text(self, most: int = 10) -> str:
-        """The first ``most`` of them; the others as a sum."""
+        """Return the first ``most`` blocks as text, and the others as a sum."""
         lines = [self.heading]
         for block in self.blocks[:most]:
             entry = block.entry
@@ -57,13 +58,13 @@ class Why(HeldBlocks):
 
 @dataclass(frozen=True)
 class Fit:
-    """The largest batch that fits into ``budget`` bytes.
+    """Largest batch that fits into ``budget`` bytes.
 
     ``batch`` is 0 where not even one sample fits, and ``None`` where every batch fits. ``needs``
     are the bytes at that batch. ``peak`` is the peak of the next batch, which does not fit:
     ``fixed`` bytes and ``per_sample`` more for each sample; ``binds`` is the block that grows most
-    there. ``valid`` are the batches that the plan holds for. The batch is that of each of
-    ``parts`` where a step accumulates. ``floor`` are the most bytes that are there at any batch.
+    there. ``valid`` are the batches that the plan holds for. The batch is that of each of ``parts``
+    where a step accumulates. ``floor`` are the most bytes that are there at any batch.
     """
 
     batch: int | None
@@ -79,11 +80,11 @@ class Fit:
 
     @property
     def fits(self) -> bool:
-        """At least one batch fits."""
+        """True if at least one sample fits."""
         return self.batch != 0
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the result as plain values for JSON."""
         peak, binds = self.peak, self.binds
         return {
             "batch": self.batch,
@@ -127,5 +128,6 @@ class Fit:
 
 
 def _product(entry: Entry, batch: int) -> str:
-    """The formula in symbols, in numbers, and the result; a single value needs no product."""
+    """Return the formula in symbols, in numbers, and the result. A block with a single value needs
+    no product."""
     return f"{entry.formula()} = {entry.formula(batch)}" if entry.axes else entry.formula()

@@ -30,7 +30,7 @@ _born = count()
 
 @dataclass(eq=False)
 class NetworkDraft:
-    """State that all outputs of one network share: its names, and the stage being written."""
+    """State that all outputs of one network share: its names, and the current stage."""
 
     name: str
     title: str
@@ -42,7 +42,7 @@ class NetworkDraft:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Handle:
-    """The output of one layer, from which the next is written. ``shape`` is per sample."""
+    """Output of one layer, to which the next layer is added. ``shape`` is per sample."""
 
     start: NetworkDraft
     shape: Shape
@@ -56,7 +56,7 @@ class Handle:
 
     @property
     def kind(self) -> str:
-        """The kind of its layer."""
+        """Name of the kind of its layer."""
         return self.layer.kind if self.layer else INPUT
 
     def __repr__(self) -> str:
@@ -69,8 +69,8 @@ class Handle:
         name: str | None = None,
         share: Handle | None = None,
     ) -> Handle:
-        """This output, and others, through any layer; ``share`` is an output of the layer whose
-        parameters it uses instead of its own.
+        """Return the output of any layer applied to this output, and to others. ``share`` is an
+        output whose layer lends its parameters.
 
         Raises:
             InputError: too few or too many inputs, from two networks, or of shapes that do not fit;
@@ -110,7 +110,7 @@ class Handle:
         return Handle(self.start, shape, layer, inputs, name, self.start.stage, owner)
 
     def close(self) -> Network:
-        """The network that leads to this output.
+        """Return the network that leads to this output.
 
         Raises:
             InputError: two layers have one name, or the last is no loss.
@@ -125,7 +125,8 @@ class Handle:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Layers written inside belong to this stage: one row of the memory view."""
+        """Put the layers that are added inside the ``with`` block into one stage, which is one row
+        of the memory view."""
         before, self.start.stage = self.start.stage, named("a stage", name, "stage 1")
         try:
             yield
@@ -143,7 +144,7 @@ class Handle:
         bias: bool = True,
         name: str | None = None,
     ) -> Handle:
-        """A convolution; ``pad='same'`` keeps height and width at stride 1."""
+        """Return the output of a convolution. ``pad='same'`` keeps height and width at stride 1."""
         layer = L.Conv2d(channels, kernel, stride, pad, dilation, groups, bias)
         return self.then(layer, name=name)
 
@@ -154,7 +155,8 @@ class Handle:
         name: str | None = None,
         share: Handle | None = None,
     ) -> Handle:
-        """A fully connected layer; ``share=h`` uses the parameters of the layer that made ``h``."""
+        """Return the output of a fully connected layer. ``share=h`` uses the parameters of the
+        layer that made ``h``."""
         return self.then(L.Linear(features, bias), name=name, share=share)
 
     def max_pool(
@@ -165,7 +167,7 @@ class Handle:
         ceil: bool = False,
         name: str | None = None,
     ) -> Handle:
-        """The largest value of each window; stride is the kernel if not given."""
+        """Return the maximum of each window. The stride defaults to the kernel size."""
         return self.then(L.MaxPool2d(kernel, stride, pad, ceil), name=name)
 
     def avg_pool(
@@ -176,11 +178,11 @@ class Handle:
         ceil: bool = False,
         name: str | None = None,
     ) -> Handle:
-        """The mean of each window; ``'all'`` takes the whole map."""
+        """Return the mean of each window. ``'all'`` covers the whole map."""
         return self.then(L.AvgPool2d(kernel, stride, pad, ceil), name=name)
 
     def batch_norm(self, name: str | None = None) -> Handle:
-        """Batch normalisation."""
+        """Return the output of batch normalization."""
         return self.then(L.BatchNorm(), name=name)
 
     def local_response_norm(
@@ -191,85 +193,88 @@ class Handle:
         k: float = 1.0,
         name: str | None = None,
     ) -> Handle:
-        """Local response normalisation across channels."""
+        """Return the output of local response normalization across channels."""
         return self.then(L.LocalResponseNorm(size, alpha, beta, k), name=name)
 
     def relu(self, name: str | None = None) -> Handle:
-        """``max(x, 0)``."""
+        """Return the rectified linear unit ``max(x, 0)`` of this output."""
         return self.then(L.ReLU(), name=name)
 
     def tanh(self, name: str | None = None) -> Handle:
-        """The hyperbolic tangent."""
+        """Return the hyperbolic tangent of this output."""
         return self.then(L.Tanh(), name=name)
 
     def dropout(self, p: float = 0.5, name: str | None = None) -> Handle:
-        """Dropout; it draws again in backward and keeps nothing."""
+        """Return the output of dropout. Backward draws the same random mask again, so nothing is
+        kept."""
         return self.then(L.Dropout(p), name=name)
 
     def add(self, *others: Handle, name: str | None = None) -> Handle:
-        """The sum with other outputs of the same shape."""
+        """Return the sum of this output and others of the same shape."""
         return self.then(L.Add(), *others, name=name)
 
     def concat(self, *others: Handle, name: str | None = None) -> Handle:
-        """Side by side with other outputs along the channels."""
+        """Return the concatenation of this output and others along the channels."""
         return self.then(L.Concat(), *others, name=name)
 
     def at(self, t: int, name: str | None = None) -> Handle:
-        """The vector at step ``t`` of an input sequence, counted from 0: no copy."""
+        """Return the vector at step ``t`` of an input sequence, counted from 0, without a copy."""
         return self.then(L.At(t), name=name)
 
     def lstm_state(self, before: Handle | None = None, name: str | None = None) -> Handle:
-        """The state of an LSTM cell from these gates and the state before; without it, 0."""
+        """Return the state of an LSTM cell from these gates and the previous state, which is 0 if
+        not given."""
         others = () if before is None else (before,)
         return self.then(L.LstmState(), *others, name=name)
 
     def lstm_output(self, state: Handle, name: str | None = None) -> Handle:
-        """The output of an LSTM cell from these gates and its state."""
+        """Return the output of an LSTM cell from these gates and its state."""
         return self.then(L.LstmOutput(), state, name=name)
 
     def embedding(self, features: int, name: str | None = None) -> Handle:
-        """A learned vector for each token of the input."""
+        """Return a learned vector for each token of the input."""
         return self.then(L.Embedding(max(1, self.start.vocabulary), features), name=name)
 
     def positions(self, name: str | None = None) -> Handle:
-        """A learned vector added to each place of a sequence."""
+        """Return the sequence with a learned vector added to each place."""
         return self.then(L.Positions(), name=name)
 
     def layer_norm(self, epsilon: float = 1e-5, name: str | None = None) -> Handle:
-        """Layer normalisation of each token."""
+        """Return the layer normalization of each token."""
         return self.then(L.LayerNorm(epsilon), name=name)
 
     def gelu(self, form: Literal["exact", "tanh"] = "exact", name: str | None = None) -> Handle:
-        """``x Phi(x)``, or GPT-2's form of it with a tanh."""
+        """Return the Gaussian error linear unit ``x Phi(x)``, or GPT-2's approximation of it with a
+        tanh."""
         return self.then(L.GELU(form), name=name)
 
     def patches(self, name: str | None = None) -> Handle:
-        """A map as a sequence: a token for each place."""
+        """Return a map as a sequence, with one token for each place."""
         return self.then(L.Patches(), name=name)
 
     def class_token(self, name: str | None = None) -> Handle:
-        """One learned token before all others."""
+        """Return the sequence with one learned token before all others."""
         return self.then(L.ClassToken(), name=name)
 
     def first_token(self, name: str | None = None) -> Handle:
-        """The first token of a sequence, as a vector."""
+        """Return the first token of a sequence, as a vector."""
         return self.then(L.FirstToken(), name=name)
 
     def flatten(self, name: str | None = None) -> Handle:
-        """The map as a vector."""
+        """Return the map as a vector."""
         return self.then(L.Flatten(), name=name)
 
     def cross_entropy(self, name: str = "loss") -> Network:
-        """Close the network with softmax and cross entropy."""
+        """Return the network, closed with softmax and cross entropy."""
         return self.then(L.SoftmaxCrossEntropy(), name=name).close()
 
     def squared_error(self, name: str = "loss") -> Network:
-        """Close the network with the squared error."""
+        """Return the network, closed with the squared error."""
         return self.then(L.SquaredError(), name=name).close()
 
 
 def _check_tokens(layer: Layer, inputs: tuple[Handle, ...]) -> None:
-    """Tokens are looked up before anything else is done with them, and nothing else is."""
+    """Raise an error unless tokens are looked up by an embedding, and only tokens are."""
     for output in inputs:
         are_tokens = output.layer is None and output.start.vocabulary > 0
         if are_tokens and not layer.of_tokens:
@@ -285,7 +290,7 @@ def _check_tokens(layer: Layer, inputs: tuple[Handle, ...]) -> None:
 
 
 def _owner(share: Handle, layer: Layer, inputs: tuple[Handle, ...]) -> Handle:
-    """The layer whose parameters another one uses."""
+    """Return the output of the layer whose parameters another layer uses."""
     given: object = share
     if not isinstance(given, Handle) or given.start is not inputs[0].start:
         raise InputError(
@@ -309,13 +314,13 @@ def _owner(share: Handle, layer: Layer, inputs: tuple[Handle, ...]) -> Handle:
 
 
 def _sizes(layer: Layer, inputs: tuple[Handle, ...]) -> str:
-    """The parameters of a layer in words: ``weight 4x3, bias 4``."""
+    """Return the parameters of a layer in words: ``weight 4x3, bias 4``."""
     arrays = layer.parameters(*(output.shape for output in inputs))
     return ", ".join(f"{a.name} {text(tuple(n for _, n in a.dims))}" for a in arrays)
 
 
 def _ancestors(last: Handle) -> list[Handle]:
-    """Every layer that leads to ``last``, in the order in which they were written."""
+    """Return every layer that leads to ``last``, in the order in which they were added."""
     ancestors = {last} if last.layer is not None else set()
     waiting = [last]
     while waiting:
@@ -327,7 +332,8 @@ def _ancestors(last: Handle) -> list[Handle]:
 
 
 def _names(outputs: Sequence[Handle], network: str) -> dict[Handle, str]:
-    """Names by output; those without one are numbered by kind: conv1, conv2, relu1."""
+    """Return the names of all outputs. Those without a name are numbered by kind: conv1, conv2,
+    relu1."""
     taken = {INPUT}
     for output in outputs:
         if output.name in taken:

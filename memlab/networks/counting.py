@@ -29,7 +29,7 @@ Formula = Callable[["Convention", Network, int, str | None], Parts]
 
 
 def stored(convention: Convention, network: Network, batch: int, optimizer: str | None) -> Parts:
-    """4 (P + A B): each parameter and each counted value once (A4)."""
+    """Return 4 (P + A B) bytes: each parameter and each counted value is stored once (A4)."""
     _no_optimizer(convention, optimizer)
     return {
         "parameters": FP32 * network.parameters,
@@ -40,7 +40,8 @@ def stored(convention: Convention, network: Network, batch: int, optimizer: str 
 def stored_with_buffers(
     convention: Convention, network: Network, batch: int, optimizer: str | None
 ) -> Parts:
-    """The same with the buffers: ResNet-50's 98 MiB (B6) hold its running means and variances."""
+    """Return the same bytes with the buffers. ResNet-50's 98 MiB (B6) include its running means and
+    variances."""
     buffers = sum(array.count for node in network.nodes for array in node.buffers)
     parts = stored(convention, network, batch, optimizer)
     return parts | {"buffers": FP32 * buffers}
@@ -49,7 +50,7 @@ def stored_with_buffers(
 def upper_bound(
     convention: Convention, network: Network, batch: int, optimizer: str | None
 ) -> Parts:
-    """4 (2 A B + m P + I B): the CS231n notes' bound on a training step (B1).
+    """Return 4 (2 A B + m P + I B) bytes, the bound of the CS231n notes on a training step (B1).
 
     A leaves the input I out, since it has no gradient; m is 2 for SGD; 3 with momentum (also what
     ``None`` means), Adagrad and RMSProp; 4 for Adam.
@@ -61,7 +62,8 @@ def upper_bound(
 
 
 def bound_parts(activations: int, parameters: int, inputs: int, batch: int, copies: int) -> Parts:
-    """The bound from counts alone: activations and inputs per sample, copies of the parameters.
+    """Return that bound from counts alone: activations and inputs per sample, and copies of the
+    parameters.
 
     B2: ``sum(bound_parts(532_752, 19_072_984, 9_000, 128, 3).values())`` is 779,021,856.
     """
@@ -75,7 +77,8 @@ def bound_parts(activations: int, parameters: int, inputs: int, batch: int, copi
 def largest_pair(
     convention: Convention, network: Network, batch: int, optimizer: str | None
 ) -> Parts:
-    """W + dW + X + the largest dX + dY of one layer, without workspace (C1, C2).
+    """Return the bytes of W + dW + X + the largest dX + dY of one layer, without workspace (C1,
+    C2).
 
     The first layer's dX, which no training step needs, takes part: AlexNet's 1.04 GB needs it.
     """
@@ -95,7 +98,8 @@ def largest_pair(
 
 @dataclass(frozen=True)
 class Convention:
-    """Which outputs a published count adds up, and the total that its source makes of them."""
+    """Counting convention of a publication: which outputs it counts, and the total that it computes
+    from them."""
 
     name: str
     title: str
@@ -107,11 +111,12 @@ class Convention:
     formula: Formula = stored
 
     def counts(self, node: Node) -> bool:
-        """Whether the output of this layer is counted."""
+        """True if the output of this layer is counted."""
         return (self.only is None or node.kind in self.only) and node.kind not in self.never
 
     def counted(self, network: Network) -> tuple[str, ...]:
-        """The names of what is counted, in order; ``"input"`` comes first where it is."""
+        """Return the names of the counted outputs in order. ``"input"`` comes first if it is
+        counted."""
         names = tuple(node.name for node in network.nodes if self.counts(node))
         return (INPUT, *names) if self.counts_input else names
 
@@ -121,7 +126,7 @@ class Convention:
         return inputs + sum(prod(node.shape) for node in network.nodes if self.counts(node))
 
     def total_bytes(self, network: Network, batch: int = 1, optimizer: str | None = None) -> Parts:
-        """Exact bytes in fp32, by part, as the source adds them up.
+        """Return the exact bytes in fp32 by part, added up as the publication does.
 
         Raises:
             InputError: a bad batch, an unknown optimizer, or one where the source has none.
@@ -130,7 +135,7 @@ class Convention:
 
 
 def find(name: str) -> Convention:
-    """The convention of that name.
+    """Return the convention of that name.
 
     Raises:
         InputError: there is none.

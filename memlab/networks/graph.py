@@ -18,7 +18,7 @@ PREFIXES = ("gradient of ", "backward of ", "update of ", "sum ")
 
 @dataclass(frozen=True)
 class Network:
-    """Layers in an order in which they can run; the last one is the loss."""
+    """Layers in an order in which they can run. The last one is the loss."""
 
     name: str
     title: str
@@ -42,7 +42,8 @@ class Network:
             raise InputError(f"nothing reads {', '.join(idle)}; use it or leave it out.")
 
     def _check_names(self) -> None:
-        """Names must be unlike each other and unlike those of the blocks that a step makes."""
+        """Raise an error if two names are equal, or equal to the name of a block
+        that a step makes."""
         known = {INPUT}
         for node in self.nodes:
             name = named("a layer", node.name, "conv1")
@@ -77,12 +78,12 @@ class Network:
 
     @cached_property
     def by_name(self) -> dict[str, Node]:
-        """Its nodes by name."""
+        """Nodes by name."""
         return {node.name: node for node in self.nodes}
 
     @property
     def loss(self) -> Node:
-        """The last node."""
+        """Last node, which is the loss."""
         return self.nodes[-1]
 
     @cached_property
@@ -92,11 +93,12 @@ class Network:
 
     @cached_property
     def stages(self) -> tuple[str, ...]:
-        """The names of its stages, in order."""
+        """Names of the stages, in order."""
         return tuple(dict.fromkeys(node.stage for node in self.nodes if node.stage))
 
     def table(self) -> str:
-        """The layers as a table: name, layer, settings, output per sample, parameters."""
+        """Return the layers as a text table: name, layer, settings, output per
+        sample, parameters."""
         rows = [("layer", "kind", "settings", "output", "parameters")]
         rows += [(INPUT, "", "", text(self.input_shape), "")]
         for node in self.nodes:

@@ -36,8 +36,8 @@ discuss.pytorch.org/t/178671; ``CUBLAS_WORKSPACE_CONFIG`` changes it."""
 
 @dataclass(frozen=True, slots=True)
 class ReservedBytes:
-    """Bytes of a step on a card: ``live`` is the peak of its plan, ``rounded`` that with blocks
-    rounded up, ``reserved`` all segments, each the most at any time."""
+    """Bytes of a step on a card: ``live`` is the peak of its plan, ``rounded`` the peak with blocks
+    rounded up, and ``reserved`` the segments, each the maximum over time."""
 
     live: int
     rounded: int
@@ -45,8 +45,8 @@ class ReservedBytes:
 
 
 class CardEstimate(NamedTuple):
-    """Bytes that a card holds beside a plan. ``origin`` is ``simulated`` or ``recorded``, on
-    another machine; ``source`` says from what."""
+    """Estimate of the bytes that a card holds beside the plan. ``origin`` is ``simulated`` or
+    ``recorded`` (on another machine); ``source`` says from what."""
 
     name: str
     nbytes: int
@@ -55,7 +55,7 @@ class CardEstimate(NamedTuple):
 
 
 def simulate(ledger: Ledger, batch: int, memory: str = DEVICE) -> ReservedBytes:
-    """The segments that a plan needs at a batch, with workspace where it has it.
+    """Return the segments that a plan needs at a batch, with its workspace if it has any.
 
     Raises:
         InputError: a batch that the plan does not hold for.
@@ -78,8 +78,8 @@ def simulate(ledger: Ledger, batch: int, memory: str = DEVICE) -> ReservedBytes:
 
 
 def estimates(ledger: Ledger, batch: int) -> tuple[CardEstimate, ...]:
-    """Why a card shows more than the plan: rounding, fragments, cuBLAS, context. None of these is
-    exact for a card that was not measured.
+    """Return the reasons why a card shows more than the plan, each with an estimate: rounding,
+    fragmentation, cuBLAS, context. None is exact for a card that was not measured.
 
     Raises:
         InputError: a batch that the plan does not hold for.
@@ -98,7 +98,7 @@ def estimates(ledger: Ledger, batch: int) -> tuple[CardEstimate, ...]:
 
 
 class _AllocatorBlock:
-    """Addresses of a segment, between its neighbours."""
+    """Addresses of a segment that form one block, linked to its neighbours."""
 
     __slots__ = ("after", "before", "free", "order", "size", "small")
 
@@ -110,7 +110,7 @@ class _AllocatorBlock:
 
 
 class _Cache:
-    """Segments, and their free blocks by size."""
+    """Segments of a caching allocator, and their free blocks by size."""
 
     def __init__(self) -> None:
         self.reserved = 0
@@ -118,7 +118,7 @@ class _Cache:
         self._blocks: dict[int, _AllocatorBlock] = {}
 
     def take(self, nbytes: int) -> _AllocatorBlock:
-        """A block for so many bytes, of a segment that is there or of a new one."""
+        """Return a block of at least ``nbytes`` bytes, from an existing segment or a new one."""
         size = max(-(-nbytes // BLOCK) * BLOCK, BLOCK)
         small = size <= SMALL
         free = self._free[small]
@@ -140,7 +140,7 @@ class _Cache:
         return block
 
     def _cut(self, block: _AllocatorBlock, size: int) -> None:
-        """Free what is behind the first bytes of a block."""
+        """Cut a block to ``size`` bytes, and free the rest."""
         rest = _AllocatorBlock(block.order + size, block.size - size, block.small)
         rest.before, rest.after = block, block.after
         if block.after is not None:
@@ -150,7 +150,7 @@ class _Cache:
         self._add(rest)
 
     def give(self, block: _AllocatorBlock) -> None:
-        """A block is free again, and one with the free blocks beside it."""
+        """Free a block, and merge it with free neighbours."""
         for other in _beside(block):
             self._free[other.small].remove((other.size, other.order))
             first, second = sorted((block, other), key=lambda neighbour: neighbour.order)
@@ -168,7 +168,8 @@ class _Cache:
 
 
 def _beside(block: _AllocatorBlock) -> Iterator[_AllocatorBlock]:
-    """The free neighbours; that behind it first, so that the one before can take both."""
+    """Yield the free neighbours of a block. The following one comes first, so that the preceding
+    one can absorb both."""
     if block.after is not None and block.after.free:
         yield block.after
     if block.before is not None and block.before.free:

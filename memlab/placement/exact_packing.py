@@ -19,7 +19,8 @@ SECONDS = 60.0
 
 
 def solve(load: Load, most: int, seconds: float = SECONDS) -> Packing:
-    """A smallest packing, in order of its addresses. ``most`` bytes are known to do.
+    """Return the smallest packing with the blocks in order of their addresses. A packing of
+    ``most`` bytes is known to exist.
 
     Every block has an address, and every two that live together have a bit: which lies below.
 
@@ -59,7 +60,7 @@ def solve(load: Load, most: int, seconds: float = SECONDS) -> Packing:
 
 
 def _meet(load: Load, one: int, other: int) -> bool:
-    """They have bytes, and an operation in common."""
+    """True if both blocks have bytes, and an operation in which both are alive."""
     return bool(
         load.sizes[one] and load.sizes[other]
         and load.births[one] <= load.deaths[other]

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 
 class BookedAddresses:
-    """The addresses that are taken, by operation: a segment tree over the operations.
+    """Addresses that are taken, by operation, in a segment tree over the operations.
 
-    Of the operations below it, a node knows the addresses taken in any (``within``), and those
-    that were booked for all of them (``across``). Each is one sorted list: start, end, start, end;
+    Of the operations below it, a node knows the addresses taken in any (``within``), and those that
+    were booked for all of them (``across``). Each is one sorted list: start, end, start, end;
     neighbours are joined, so that a dense packing has short ones.
     """
 
@@ -23,7 +23,7 @@ class BookedAddresses:
         self._across: list[list[int]] = [[] for _ in range(2 * self._leaves)]
 
     def lowest(self, size: int, birth: int, death: int) -> int:
-        """The lowest address with ``size`` bytes that are free from birth to death."""
+        """Return the lowest address at which ``size`` bytes are free from birth to death."""
         intervals = [self._within[node] for node in self._cover(birth, death)]
         intervals += [self._across[node] for node in self._above(birth, death)]
         lists, start, n = [taken for taken in intervals if taken], 0, 0
@@ -37,7 +37,7 @@ class BookedAddresses:
         return start
 
     def take(self, start: int, end: int, birth: int, death: int) -> None:
-        """Book these addresses from birth to death."""
+        """Mark the addresses from start to end as taken from birth to death."""
         seen: set[int] = set()
         for node in self._cover(birth, death):
             _join(self._across[node], start, end)
@@ -47,7 +47,7 @@ class BookedAddresses:
                 node >>= 1
 
     def _cover(self, birth: int, death: int) -> Iterator[int]:
-        """The fewest nodes that have these operations below them and no others."""
+        """Yield the fewest nodes of the tree that cover exactly these operations."""
         left, right = birth + self._leaves, death + self._leaves + 1
         while left < right:
             if left & 1:
@@ -59,7 +59,7 @@ class BookedAddresses:
             left, right = left >> 1, right >> 1
 
     def _above(self, birth: int, death: int) -> Iterator[int]:
-        """The nodes from both ends up to the root."""
+        """Yield the nodes from both ends up to the root."""
         left, right = birth + self._leaves, death + self._leaves
         while left:
             yield left
@@ -69,7 +69,7 @@ class BookedAddresses:
 
 
 def _free(taken: list[int], start: int, size: int) -> int:
-    """The lowest address from ``start`` on with ``size`` bytes that are not taken."""
+    """Return the lowest address from ``start`` on at which ``size`` bytes are not taken."""
     n = bisect_right(taken, start)
     if n % 2:
         start = taken[n]
@@ -86,7 +86,7 @@ def _join(taken: list[int], start: int, end: int) -> None:
 
 
 class Gaps:
-    """The addresses below ``end`` that are free now, as gaps between what is alive."""
+    """Free addresses below ``end``, as gaps between the live blocks."""
 
     def __init__(self, end: int) -> None:
         self._by_size: list[tuple[int, int]] = []
@@ -95,7 +95,7 @@ class Gaps:
         self._add(0, end)
 
     def take(self, size: int) -> int:
-        """The start of the smallest gap that is large enough, the lowest of these."""
+        """Return the start of the smallest gap that is large enough; of equal gaps, the lowest."""
         _, start = self._by_size[bisect_left(self._by_size, (size, 0))]
         end = self._remove(start)
         if start + size < end:
@@ -103,7 +103,7 @@ class Gaps:
         return start
 
     def give(self, start: int, end: int) -> None:
-        """These addresses are free again; neighbouring gaps become one."""
+        """Free the addresses from start to end. Neighbouring gaps become one."""
         if end in self._ends:
             end = self._remove(end)
         if start in self._starts:

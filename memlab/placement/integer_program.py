@@ -17,7 +17,7 @@ OTHER = 4
 
 
 def scipy(module: str, what: str) -> ModuleType:
-    """A module of SciPy, which ``what`` needs.
+    """Return a module of SciPy, which ``what`` needs.
 
     Raises:
         InputError: SciPy is not installed, or a limit leaves no room for it.
@@ -28,7 +28,7 @@ def scipy(module: str, what: str) -> ModuleType:
 
 
 def milp(what: str, **program: Any) -> Any:
-    """``scipy.optimize.milp`` of a program that ``what`` needs; see there.
+    """Return the result of ``scipy.optimize.milp`` for an integer program that ``what`` needs.
 
     HiGHS writes lines about its own search that no option turns off: they go nowhere.
 

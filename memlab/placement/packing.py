@@ -31,7 +31,8 @@ class Load:
     deaths: Sequence[int]
 
     def bound(self) -> tuple[int, int]:
-        """The most bytes alive inside an operation, and the first operation where that is."""
+        """Return the most bytes that are alive inside one operation, and the first operation where
+        they are."""
         moments = sorted({*self.births})  # the most are alive where one is born
         births = [bisect_left(moments, birth) for birth in self.births]
         deaths = [bisect_right(moments, death) - 1 for death in self.deaths]
@@ -41,40 +42,43 @@ class Load:
         return most, moments[line.tolist().index(most)] if most else 0
 
     def top(self, addresses: Sequence[int]) -> int:
-        """The end of the highest block."""
+        """Return the end of the highest block."""
         return max(map(int.__add__, addresses, self.sizes), default=0)
 
     def order(self, key: Callable[[int], tuple[int, ...]]) -> list[int]:
-        """The blocks by a key; ties in order of birth, then as given."""
+        """Return the block numbers sorted by a key. Ties are sorted by birth, then left in the
+        given order."""
         return sorted(range(len(self.sizes)), key=lambda n: (*key(n), self.births[n], n))
 
     def lifetime(self, n: int) -> int:
-        """In operations."""
+        """Return the number of operations in which block ``n`` is alive."""
         return self.deaths[n] - self.births[n] + 1
 
 
 def by_birth(load: Load) -> list[int]:
-    """In order of birth; those of one operation as given."""
+    """Return the block numbers in order of birth. Blocks of one operation stay in
+    the given order."""
     return load.order(lambda n: ())
 
 
 def by_size(load: Load) -> list[int]:
-    """The biggest first."""
+    """Return the block numbers with the largest blocks first."""
     return load.order(lambda n: (-load.sizes[n],))
 
 
 def by_area(load: Load) -> list[int]:
-    """The largest product of size and lifetime first."""
+    """Return the block numbers with the largest product of size and lifetime first."""
     return load.order(lambda n: (-load.sizes[n] * load.lifetime(n),))
 
 
 def by_death(load: Load) -> list[int]:
-    """The last to die first; of those that die together, the biggest."""
+    """Return the block numbers with the last to die first. Of those that die together, the largest
+    comes first."""
     return load.order(lambda n: (-load.deaths[n], -load.sizes[n]))
 
 
 def stacked(load: Load, order: Sequence[int]) -> list[int]:
-    """Addresses: each block on top of the one before."""
+    """Return addresses with each block on top of the previous one."""
     addresses, top = [0] * len(load.sizes), 0
     for n in order:
         addresses[n] = top
@@ -83,7 +87,8 @@ def stacked(load: Load, order: Sequence[int]) -> list[int]:
 
 
 def first_fit(load: Load, order: Sequence[int]) -> list[int]:
-    """Addresses: each block in turn takes the lowest that is free during its whole life."""
+    """Return addresses where each block in turn takes the lowest address that is free during its
+    whole life."""
     moments = sorted(set(load.births))  # what lives together does so when one of the two is born
     taken, addresses = BookedAddresses(len(moments)), [0] * len(load.sizes)
     for n in order:
@@ -96,7 +101,8 @@ def first_fit(load: Load, order: Sequence[int]) -> list[int]:
 
 
 def best_fit(load: Load, order: Sequence[int]) -> list[int]:
-    """Addresses: each block takes the smallest free gap that it fits into, in order of birth."""
+    """Return addresses where each block, in order of birth, takes the smallest free gap that it
+    fits into."""
     gaps = Gaps(sum(load.sizes) + 1)
     addresses = [0] * len(load.sizes)
     filled = [n for n in order if load.sizes[n]]
@@ -111,8 +117,8 @@ def best_fit(load: Load, order: Sequence[int]) -> list[int]:
 
 
 def search(load: Load, goal: int) -> Packing:
-    """The best packing found, or the first that ends at ``goal`` bytes or below: of four orders,
-    and of changes to the three best of these.
+    """Return the best packing found, or the first that ends at ``goal`` bytes or below. The search
+    tries four orders, and changes to the three best of these.
 
     How much is tried does not depend on a clock, so the same load is always packed the same.
     """
@@ -131,7 +137,8 @@ def search(load: Load, goal: int) -> Packing:
 
 
 def _improved(load: Load, packing: Packing, goal: int) -> Packing:
-    """Again and again, the block at the top takes its turn earlier; what is no worse stays."""
+    """Return a packing improved step by step: the block at the top is placed earlier, and any order
+    that is no worse is kept."""
     seen, top = {tuple(packing[0])}, load.top(packing[1])
     for _ in range(min(TRIES, WORK // len(load.sizes))):
         new = next((order for order in _earlier(load, packing) if order not in seen), None)
@@ -145,8 +152,8 @@ def _improved(load: Load, packing: Packing, goal: int) -> Packing:
 
 
 def _earlier(load: Load, packing: Packing) -> Iterator[tuple[int, ...]]:
-    """Orders in which the block at the top comes first, at half or three quarters of its turn, or
-    one turn earlier."""
+    """Yield orders in which the block at the top is placed first, at half or three quarters of its
+    position, or one position earlier."""
     order, addresses = packing
     top = load.top(addresses)
     turn = next(t for t, n in enumerate(order) if addresses[n] + load.sizes[n] == top)

@@ -29,7 +29,7 @@ MIB = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Bytes that are alive inside the operations ``birth`` to ``death``, both counted."""
+    """Block of bytes that are alive in the operations ``birth`` to ``death``, both included."""
 
     name: str
     nbytes: int
@@ -78,7 +78,8 @@ NEAR = 100
 def _in_turn(
     order: Callable[[Load], list[int]], fit: Callable[[Load, Sequence[int]], list[int]]
 ) -> Callable[[Load], Packing]:
-    """A way without a search: the blocks in one order, each where it fits then."""
+    """Return a placement strategy without a search: the blocks in one order, each placed where it
+    fits at that time."""
 
     def way(load: Load) -> Packing:
         addresses = order(load)
@@ -121,10 +122,10 @@ ARENA = "arena"
 
 @dataclass(frozen=True)
 class Placement:
-    """The address of every block, in bytes from the start of the arena.
+    """Address of every block, in bytes from the start of the arena.
 
-    ``order`` holds the numbers of the blocks in the order in which they were placed; ``how`` is
-    the way, one of ``HOWS`` or ``"by hand"``. Every block takes its bytes rounded up to the
+    ``order`` holds the numbers of the blocks in the order in which they were placed; ``how`` is the
+    way, one of ``HOWS`` or ``"by hand"``. Every block takes its bytes rounded up to the
     ``alignment``.
     """
 
@@ -141,27 +142,27 @@ class Placement:
 
     @property
     def arena(self) -> int:
-        """Bytes of the arena: where its highest block ends."""
+        """Bytes of the arena, which ends at the end of its highest block."""
         return self.load.top(self.addresses)
 
     @property
     def lower_bound(self) -> int:
-        """The most bytes alive inside one operation, each block rounded: no arena is smaller."""
+        """Most rounded bytes that are alive inside one operation. No arena is smaller."""
         return self._bound[0]
 
     @property
     def busiest(self) -> int:
-        """The first operation in which so many are alive."""
+        """First operation in which so many bytes are alive."""
         return self._bound[1]
 
     @property
     def waste(self) -> int:
-        """Bytes of the arena over the lower bound."""
+        """Bytes of the arena above the lower bound."""
         return self.arena - self.lower_bound
 
     @property
     def total(self) -> int:
-        """Bytes of all blocks, as if none shared an address."""
+        """Bytes of all blocks, as if none shared addresses."""
         return sum(self.load.sizes)
 
     def address(self, name: str) -> int:
@@ -173,12 +174,12 @@ class Placement:
         return self.addresses[self._number(name)]
 
     def overlaps(self) -> tuple[tuple[Block, Block], ...]:
-        """The pairs that live together and share bytes; none where the placement is right."""
+        """Pairs of blocks that are alive together and share bytes. A correct placement has none."""
         pairs = self.sharing(together=True)
         return tuple((self.blocks[one], self.blocks[other]) for one, other in pairs if one < other)
 
     def moved(self, name: str, address: int) -> Placement:
-        """The same with one block at another address, which may overlap others.
+        """Return the placement with one block at another address, where it may overlap others.
 
         Raises:
             InputError: no block of that name, or an address that is negative or not aligned.
@@ -193,8 +194,8 @@ class Placement:
         return replace(self, addresses=addresses, how=BY_HAND)
 
     def sharing(self, together: bool) -> Iterator[tuple[int, int]]:
-        """Numbers of blocks with bytes in common that live together, or that do not: every pair
-        in both orders."""
+        """Yield the numbers of two blocks that share bytes and are alive together, or are not;
+        every pair in both orders."""
         ends = [a + size for a, size in zip(self.addresses, self.load.sizes, strict=True)]
         rank = {edge: n for n, edge in enumerate(sorted({*self.addresses, *ends}))}
         start = np.array([rank[edge] for edge in self.addresses])
@@ -207,11 +208,12 @@ class Placement:
             yield from ((n, other) for other in np.flatnonzero(both).tolist())
 
     def text(self, most: int = 20) -> str:
-        """A sentence, and a table of the first ``most`` blocks; the others as a count."""
+        """Return a sentence, and a table of the first ``most`` blocks with a count
+        of the others."""
         return _text(self, most)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the placement as plain values for JSON."""
         return {
             "how": self.how,
             "alignment": self.alignment,
@@ -222,7 +224,7 @@ class Placement:
         }
 
     def __str__(self) -> str:
-        """Arena, lower bound and waste in one sentence."""
+        """Return the arena, the lower bound and the waste in one sentence."""
         return _sentence(self)
 
     @cached_property
@@ -261,7 +263,7 @@ def place(step: Step, batch: int, how: str = "best", alignment: int = 64) -> Pla
 
 
 def arrange(blocks: Iterable[Block], how: str = "best", alignment: int = 64) -> Placement:
-    """Give blocks addresses, so that no two that live together share bytes.
+    """Return addresses for blocks, so that no two that are alive together share bytes.
 
     ``"no reuse"`` stacks them in order of birth. ``"birth"`` reuses, in order of birth: each block
     takes the lowest gap that it fits into. ``"best fit"`` takes the smallest such gap instead.
@@ -281,7 +283,7 @@ def arrange(blocks: Iterable[Block], how: str = "best", alignment: int = 64) -> 
 
 
 def _known(blocks: Iterable[Block]) -> tuple[Block, ...]:
-    """Blocks that can be placed.
+    """Return the blocks after checking that they can be placed.
 
     Raises:
         InputError: what is given is none, two have one name, a size or birth is negative, or a
@@ -326,7 +328,8 @@ def _load_of(blocks: Sequence[Block], alignment: int) -> Load:
 
 
 def booked(ledger: Ledger, placement: Placement, batch: int) -> Ledger:
-    """The plan of a step whose births all lie in one arena: what is there before it, and that."""
+    """Return the plan of a step in which everything that is born in the step lies in one arena,
+    beside what exists before the step."""
     there = (e for e in ledger.entries if e.birth == BEFORE or e.memory != DEVICE)
     whole_number = Entry(ARENA, Role.WORKSPACE, Size(placement.arena), BEFORE, len(ledger.rows))
     return replace(
@@ -343,7 +346,8 @@ COLUMNS = ("name", "bytes", "born", "freed after", "address", "shares its addres
 
 
 def _sentence(placement: Placement) -> str:
-    """``'Arena 13 MiB, lower bound 8 MiB (operation 5 of 8), waste 5 MiB.'``"""
+    """Return a placement as a sentence: ``'Arena 13 MiB, lower bound 8 MiB (operation 5 of 8),
+    waste 5 MiB.'``"""
     figures = (placement.arena, placement.lower_bound, placement.waste)
     arena, bound, waste = map(_unit(figures), figures)
     operations = max(placement.load.deaths, default=-1) + 1
@@ -352,7 +356,8 @@ def _sentence(placement: Placement) -> str:
 
 
 def _text(placement: Placement, most: int = 20) -> str:
-    """The sentence, a row for each of the first ``most`` blocks, and how many others there are."""
+    """Return the sentence, a row for each of the first ``most`` blocks, and the number of the
+    others."""
     sharing: dict[int, list[str]] = {}
     for one, other in placement.sharing(together=False):
         sharing.setdefault(one, []).append(placement.blocks[other].name)
@@ -366,7 +371,8 @@ def _text(placement: Placement, most: int = 20) -> str:
 
 
 def _unit(figures: Iterable[int]) -> Callable[[int], str]:
-    """Whole MiB where all of them are, else three digits."""
+    """Return a function that writes bytes as whole MiB if all figures are, else
+    with three digits."""
     if any(nbytes % units.BINARY["MiB"] for nbytes in figures):
         return units.short
     return lambda nbytes: units.in_unit(nbytes, "MiB", 0)
@@ -378,7 +384,7 @@ def _some(names: Sequence[str], most: int = 3) -> str:
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Figures to the right, words to the left."""
+    """Return rows as text, with figures aligned to the right and words to the left."""
     name, *figures, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
     lines = []
     for first, *middle, last in rows:

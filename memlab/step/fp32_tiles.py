@@ -42,8 +42,9 @@ STEPS, TAKEN = "steps without overflow", "updates taken"
 
 
 def cut(op: Op) -> SplitAxis:
-    """Along what an operation is cut. What begins the gradients is scaled as a whole; the bits of a
-    mask begin anew with every sample; the outputs of a linear layer on sequences lie apart."""
+    """Return the axis along which an operation is split into tiles. Some operations need other
+    axes: the gradient of the loss is scaled as a whole, the bits of a mask begin anew with every
+    sample, and the outputs of a linear layer on sequences are not contiguous."""
     if op.slots or SCALE in op.reads:
         return SplitAxis.PARAMETERS if op.slots else SplitAxis.WHOLE
     axis = op.traits.cut
@@ -54,30 +55,31 @@ def cut(op: Op) -> SplitAxis:
 
 
 def small(format: Format) -> bool:
-    """Whether values of a format are widened before they are computed with."""
+    """True if values of a format are widened to fp32 before arithmetic."""
     is_less = format.bits <= COMPUTED.bits and format is not COMPUTED
     return format.kind == "float" and is_less
 
 
 def is_staged(op: Op) -> bool:
-    """Whether an operation computes on buffers."""
+    """True if an operation computes on fp32 buffers."""
     return "cut" in op.attributes
 
 
 def with_fp32_tiles(op: Op, **changes: Any) -> Op:
-    """The operation on tensors of other formats, with the buffers that these ask for."""
+    """Return the operation on tensors of other formats, with the fp32 buffers that
+    these require."""
     return _moving(op, _with_buffers(replace(op, **changes)))
 
 
 def rewritten(op: Op, **changes: Any) -> Op:
-    """The operation with other fields: one that computes on buffers has those that its operands now
-    ask for, and one that computes in the formats of its tensors still does."""
+    """Return the operation with changed fields. If it computes on buffers, these are derived anew
+    from its operands; if it computes in the formats of its tensors, it still does."""
     new = replace(op, **changes)
     return _moving(op, _with_buffers(new) if is_staged(op) else new)
 
 
 def _moving(op: Op, new: Op) -> Op:
-    """The new operation with the bytes that it moves, in place of those of the old one."""
+    """Return the new operation with its own moved bytes in place of those of the old one."""
     moved = op.bytes_moved + -1 * _traffic(op) + _traffic(new)
     return replace(new, bytes_moved=moved)
 
@@ -102,7 +104,7 @@ _OWN = ("cut", "tile")
 
 
 def _needs_tiles(op: Op) -> bool:
-    """Whether an operation cannot work on its tensors as they are stored."""
+    """True if an operation cannot compute on its tensors in the format in which they are stored."""
     formats = {touched.format for touched in op.touched()}
     as_stored = op.transfers or op.traits.as_stored
     if as_stored or (op.traits.moves and len(formats) == 1):
@@ -111,13 +113,13 @@ def _needs_tiles(op: Op) -> bool:
 
 
 def tiles(op: Op) -> dict[str, Tensor]:
-    """The buffers that a staged operation has beside the workspace of its algorithm."""
+    """Return the fp32 buffers of a staged operation, beside the workspace of its algorithm."""
     return {name: scratch for name, scratch in op.workspace.items() if name.endswith(SUFFIX)}
 
 
 def _traffic(op: Op) -> Size:
-    """Bytes read and written without workspace; in a staged operation every value that is widened
-    or rounded also passes through a buffer once."""
+    """Return the bytes read and written, without workspace. In a staged operation, every value that
+    is widened or rounded also passes through a buffer once."""
     total = Size()
     for group, times in ((op.reads, 1), (op.writes, 1), (op.updates, 2)):
         for operand in group.values():
@@ -153,7 +155,7 @@ def extent(op: Op, along: SplitAxis) -> int:
 
 
 def _buffers(op: Op, along: SplitAxis) -> Iterator[tuple[str, Dims]]:
-    """Operand and axes of every buffer."""
+    """Yield the operand and the axes of every buffer."""
     if along is SplitAxis.PARAMETERS:
         yield from _of_update(op)
         return
@@ -181,15 +183,15 @@ def _axes(name: str, axes: Dims, along: SplitAxis, tile: tuple[str, int]) -> Dim
 
 
 def _of_update(op: Op) -> Iterator[tuple[str, Dims]]:
-    """One buffer for each part of an update, whichever parameter it is about: the parameter
-    itself, its gradient, and each state."""
+    """Yield the buffers of an update. The parameters take turns in one buffer for each part: the
+    parameter, its gradient, and each state."""
     tile = (("tile", extent(op, SplitAxis.PARAMETERS)),)
     for part in dict.fromkeys(part for slot in op.slots for part in _widened(op, slot)):
         yield part, tile
 
 
 def _widened(op: Op, slot: UpdateSlot) -> Iterator[str]:
-    """The parts of an update of one parameter that are computed on buffers."""
+    """Yield the parts of an update of one parameter that are computed on buffers."""
     tensors = operands(op)
     for part, name in slot.parts.items():
         copied = part == PARAMETER and slot.master
@@ -199,5 +201,5 @@ def _widened(op: Op, slot: UpdateSlot) -> Iterator[str]:
 
 
 def operands(op: Op) -> dict[str, Tensor]:
-    """All tensors that an operation reads, writes or updates, by name."""
+    """Return all tensors that an operation reads, writes or updates, by name."""
     return {**op.reads, **op.writes, **op.updates}

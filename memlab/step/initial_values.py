@@ -11,8 +11,8 @@ from memlab.axes import Dims
 
 @dataclass(frozen=True, slots=True)
 class InitialValue:
-    """At ``value``; drawn, normal around 0, where there is a ``deviation``, or as whole numbers
-    from 0, ``below`` a limit; or at the value of a ``setting``.
+    """Initial values of an array: a constant ``value``; normally distributed around 0 with a
+    ``deviation``; whole numbers from 0 to ``below``; or the value of a ``setting``.
 
     ``squares`` are no numbers below 0: kernels take their root. ``of`` names the parameter that it
     is a copy of: it begins as that one does, and is given under its name.
@@ -30,5 +30,6 @@ ZEROS, ONES = InitialValue(), InitialValue(1.0)
 
 
 def he(dims: Dims) -> InitialValue:
-    """Normal with variance 2 / fan-in (He et al. 2015), for weights with the outputs in front."""
+    """Return normally distributed initial values with variance 2 / fan-in (He et al. 2015), for
+    weights whose first axis is the outputs."""
     return InitialValue(deviation=sqrt(2 / prod(extent for _, extent in dims[1:])))

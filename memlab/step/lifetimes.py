@@ -21,8 +21,8 @@ BEFORE = -1
 
 @dataclass(slots=True, eq=False)
 class Lifetime:
-    """The life of one block: the tensor that fills it, and the numbers of the first and the last
-    operation inside which it is alive, the first one 0.
+    """Life of one block: the tensor in it, and the numbers of the first and the last operation in
+    which it is alive, counted from 0.
 
     ``birth`` is -1 where it was there before the step, ``death`` the number of operations where it
     stays. ``followers`` fill it after its first tensor, each from the operation that writes it.
@@ -51,7 +51,7 @@ class Lifetime:
         return self.tensor.storage.memory
 
     def follow(self, tensor: Tensor, number: int) -> None:
-        """A tensor takes the place of the one before it."""
+        """Note that a tensor takes the place of the previous one in operation ``number``."""
         if tensor.name != (self.followers[-1][0] if self.followers else self.tensor.name):
             self.followers = (*self.followers, (tensor.name, number))
         if tensor.pitch is None:
@@ -60,20 +60,20 @@ class Lifetime:
 
 @dataclass(slots=True)
 class Uses:
-    """The operations that read a block and those that write it, by number; who updates does both.
-    An operation that reads it twice is there twice."""
+    """Numbers of the operations that read a block and of those that write it. An update counts as
+    both, and an operation that reads a block twice is listed twice."""
 
     reads: list[int] = field(default_factory=list)
     writes: list[int] = field(default_factory=list)
 
     @property
     def all(self) -> list[int]:
-        """All of them in order, each once."""
+        """Return all numbers in order, each once."""
         return sorted({*self.reads, *self.writes})
 
 
 class Lifetimes(Mapping[str, Lifetime]):
-    """The lives of all storages of a step but workspaces, by name and in the order of birth.
+    """Lives of all storages of a step except workspaces, by name and in the order of birth.
 
     A storage lives from its first writer, or from before the step, to its last reader or holder, or
     beyond the step. A copy in a stream of its own holds what it reads until somebody waits for it.
@@ -116,7 +116,7 @@ class Lifetimes(Mapping[str, Lifetime]):
 
     @cached_property
     def uses(self) -> dict[str, Uses]:
-        """The operations that read and write every storage but workspaces, by its name."""
+        """Operations that read and write every storage except workspaces, by its name."""
         slots_used = {name: Uses() for name in self._found}
         for number, op in enumerate(self.ops):
             for tensor in (*op.reads.values(), *op.updates.values()):
@@ -166,14 +166,14 @@ class Lifetimes(Mapping[str, Lifetime]):
             self.blocks.append(Lifetime(tensor, number, number))
 
     def _same(self, first: Tensor, tensor: Tensor) -> None:
-        """Two blocks of one name are alike."""
+        """Raise an error if two blocks of one name differ."""
         if first.storage != tensor.storage:
             raise two_blocks(tensor)
         if first.storage is not tensor.storage:
             self.twice = self.twice or tensor
 
     def _wait(self) -> None:
-        """Copies hold what they read until an operation after them waits for them."""
+        """Extend the lives of what copies read, until a later operation waits for the copy."""
         copies = {op.name: op for op in self.ops if op.phase is Phase.COPY}
         for number, op in enumerate(self.ops if copies else ()):
             for name in op.after:
@@ -196,7 +196,7 @@ class Lifetimes(Mapping[str, Lifetime]):
             self._look_again()
 
     def _look_again(self) -> None:
-        """Follow what lies in the blocks that were written over and are read by another name."""
+        """Check the blocks that were overwritten and are read under another name."""
         contents, doubted = Contents(), self._doubted
         for op in self.ops:
             for tensor in (*op.reads.values(), *op.updates.values()):
@@ -209,9 +209,9 @@ class Lifetimes(Mapping[str, Lifetime]):
 
 @dataclass(slots=True)
 class Contents:
-    """Follows the writes to every storage. A tensor that shares its storage with others must not
-    be read once one of them was written over it; views of it that came later are the new one's.
-    """
+    """State of every storage, as the writes of a step change it. When a tensor is overwritten,
+    other tensors in the same storage must not be read any more, except views that are created
+    later."""
 
     writers: dict[str, list[Op]] = field(default_factory=dict)
     """The operations that wrote the whole of each storage, in order."""
@@ -219,7 +219,7 @@ class Contents:
     """How many of them had done so when a tensor was written, or read first."""
 
     def read(self, tensor: Tensor, op: Op) -> None:
-        """Refuse to read what is no longer there.
+        """Raise an error if a tensor is read whose values were overwritten.
 
         Raises:
             InputError: it was overwritten; the message says by which operation.
@@ -233,7 +233,8 @@ class Contents:
             )
 
     def write(self, tensor: Tensor, op: Op) -> None:
-        """Note a new value; a slice of larger samples leaves the others as they were."""
+        """Note that a tensor is written. Writing a slice of each sample leaves the other slices as
+        they were."""
         writers = self.writers.setdefault(tensor.storage.name, [])
         if tensor.pitch is None:
             writers.append(op)

@@ -38,8 +38,7 @@ def ending(part: int) -> str:
 
 
 def plain(name: str) -> str:
-    """A name without the part that it belongs to: ``'conv1 in part 2'`` is ``'conv1'`` in the
-    first."""
+    """Return a name without its part: ``'conv1 in part 2'`` gives ``'conv1'``."""
     return _ENDING.sub("", name)
 
 
@@ -47,7 +46,7 @@ _ENDING = re.compile(r" in part \d+$")
 
 
 class Phase(StrEnum):
-    """The part of a training step that an operation belongs to."""
+    """Phase of a training step that an operation belongs to."""
 
     FORWARD = "forward"
     LOSS = "loss"
@@ -62,7 +61,7 @@ PARAMETER, GRADIENT = "parameter", "gradient"
 
 @dataclass(frozen=True, slots=True)
 class UpdateSlot:
-    """One parameter of an update and what belongs to it, each by its name among the operands.
+    """Parameter of an update with its gradient and states, each by its name among the operands.
 
     ``states`` are those of the optimizer, by what it calls them; ``scales``, by the same, are those
     of the blocks of a state in 8 bits. ``master`` is the copy of the parameter in fp32, where it
@@ -91,7 +90,7 @@ class UpdateSlot:
 @quick
 @dataclass(frozen=True, slots=True)
 class Op:
-    """A named operation.
+    """Operation of a step, with the tensors that it reads, writes and updates.
 
     ``writes`` are born here unless an earlier operation wrote them; ``updates`` are read and
     changed in place. ``attributes`` hold the ``layer``, and ``draw``, the key of its random
@@ -126,16 +125,17 @@ class Op:
 
     @property
     def pure(self) -> bool:
-        """It may run twice with the same result: nothing is changed in place."""
+        """True if the operation can run twice with the same result, because it changes nothing in
+        place."""
         return not self.updates
 
     @property
     def transfers(self) -> bool:
-        """It copies or loads bytes as they are, and no kernel computes it."""
+        """True if the operation only copies or loads bytes, so that no kernel computes it."""
         return self.phase is Phase.COPY or self.kind == LOAD
 
     def touched(self) -> Iterator[Tensor]:
-        """Every tensor that it reads, writes or updates; not its workspace."""
+        """Yield every tensor that the operation reads, writes or updates, without its workspace."""
         yield from self.reads.values()
         yield from self.writes.values()
         yield from self.updates.values()

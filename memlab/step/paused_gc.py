@@ -15,7 +15,8 @@ MUCH = 100_000
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Pause the cycle collector: it took half the time of a step of 100,000 operations.
+    """Pause Python's cyclic garbage collector, which took half the time of a step of 100,000
+    operations.
 
     If that was much, it counts as old then, as if the collector had walked it and found nothing.
     """
@@ -33,8 +34,8 @@ def paused() -> Iterator[None]:
 
 
 def quick(kind: Kind) -> Kind:
-    """A frozen dataclass with slots, whose values are made in a third of the time: each field goes
-    into its slot, where ``dataclass`` asks ``object`` for it by name."""
+    """Return a frozen dataclass with slots whose objects are created in a third of the time. Each
+    field is written directly to its slot, where ``dataclass`` calls ``object.__setattr__``."""
     given: dict[str, Any] = {"_MISSING": MISSING}
     heads, lines = [], []
     for field in fields(kind):

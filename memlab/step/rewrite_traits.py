@@ -13,7 +13,7 @@ from memlab.step.storage import Size
 
 
 class SplitAxis(StrEnum):
-    """Along what an operation can be cut, so that its parts are computed one after another."""
+    """Axis along which an operation can be split into parts that are computed one after another."""
 
     WHOLE = "whole"
     VALUES = "values"

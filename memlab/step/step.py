@@ -17,13 +17,13 @@ from memlab.strings import gettext as _
 
 @dataclass(frozen=True)
 class Step:
-    """One training step (or one inference) as data.
+    """Training step, or inference, as data.
 
     ``live_in`` is alive before the first operation, as in the second step of training: parameters,
     buffers, optimizer state, input and labels. ``live_out`` stays alive. Everything else lives from
-    its first writer to its last reader. ``threads`` is how many hold a workspace each;
-    ``notes`` say in a few words what is unlike the default, and every technique adds its own.
-    ``batches`` are the batches that the plan is valid for, all where it is ``None``.
+    its first writer to its last reader. ``threads`` is how many hold a workspace each; ``notes``
+    say in a few words what is unlike the default, and every technique adds its own. ``batches`` are
+    the batches that the plan is valid for, all where it is ``None``.
     """
 
     ops: tuple[Op, ...]
@@ -46,11 +46,11 @@ class Step:
 
     @cached_property
     def lifetimes(self) -> Lifetimes:
-        """When every block is alive, and who uses it."""
+        """Return when every block is alive, and which operations use it."""
         return Lifetimes(self.ops, self.live_in, self.live_out)
 
     def check_made_once(self) -> None:
-        """Refuse two blocks of one name, even if they are alike.
+        """Raise an error if two blocks have the same name, even if they are alike.
 
         Raises:
             InputError: two were made.
@@ -59,7 +59,7 @@ class Step:
             raise two_blocks(self.lifetimes.twice)
 
     def check_new(self, tensors: Iterable[Tensor]) -> None:
-        """Refuse blocks that a technique is about to add under names that this step has already.
+        """Raise an error if a technique adds blocks under names that the step already has.
 
         Raises:
             InputError: there is one.
@@ -70,7 +70,7 @@ class Step:
                 raise two_blocks(tensor)
 
     def keep(self, what: str) -> Step:
-        """The same step with ``'gradients'`` alive at its end, and so in its plan.
+        """Return the step with ``'gradients'`` kept alive until its end, and so in its plan.
 
         Raises:
             InputError: anything else than ``'gradients'``.
@@ -87,7 +87,7 @@ class Step:
         return replace(self, live_out=(*self.live_out, *kept.values()))
 
     def held(self, batch: object, hint: str = "make it again at that batch") -> int:
-        """The batch as an ``int``, where the step holds for it.
+        """Return the batch as an ``int``, if the step is valid for it.
 
         Raises:
             InputError: no whole number of at least 1, or a batch that it does not hold for; the
@@ -100,7 +100,8 @@ class Step:
         return number
 
     def describe(self) -> str:
-        """In a few words: ``'ResNet-50 v1.5, fp32, SGD with momentum, training'``."""
+        """Return the step in a few words: ``'ResNet-50 v1.5, fp32, SGD with
+        momentum, training'``."""
         return describe(self.label, self.format, self.optimizer, self.training, self.notes)
 
     def __repr__(self) -> str:
@@ -110,6 +111,6 @@ class Step:
 def describe(
     label: str, format: str, optimizer: str, training: bool, notes: tuple[str, ...] = ()
 ) -> str:
-    """A step in a few words: ``'ResNet-50 v1.5, fp32, SGD with momentum, training'``."""
+    """Return a step in a few words: ``'ResNet-50 v1.5, fp32, SGD with momentum, training'``."""
     mode = _("training") if training else _("inference")
     return ", ".join(filter(None, (label, format, title(optimizer), mode, *notes)))

@@ -14,7 +14,7 @@ MEMORIES = (DEVICE, "device:1", HOST, "disk")
 @quick
 @dataclass(frozen=True, slots=True)
 class Size:
-    """An exact whole number ``fixed + batch * per_sample``: bytes, or operations.
+    """Exact whole number ``fixed + batch * per_sample`` of bytes or operations.
 
     Because every size has this form, a plan is evaluated at any batch without building it again.
     """
@@ -23,7 +23,7 @@ class Size:
     per_sample: int = 0
 
     def at(self, batch: int) -> int:
-        """Its value at that batch."""
+        """Return its value at that batch."""
         return self.fixed + batch * self.per_sample
 
     def __add__(self, other: Size) -> Size:
@@ -41,7 +41,8 @@ class Size:
 @quick
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """One block of memory, allocated and freed as a whole. Names are unique within a step."""
+    """Storage: one block of memory that is allocated and freed as a whole. Names are unique within
+    a step."""
 
     name: str
     size: Size

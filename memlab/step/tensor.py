@@ -33,7 +33,7 @@ class Role(StrEnum):
 @quick
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A view of one storage.
+    """Tensor: a view of one storage, with named axes and a format.
 
     ``offset`` is in bytes from the start of the storage. ``pitch`` is the distance in bytes from
     one sample to the next where the tensor is a slice of larger samples (a concat's gradient);
@@ -52,28 +52,29 @@ class Tensor:
 
     @property
     def per_sample(self) -> int:
-        """Bytes of one sample, or of the whole where there is no batch axis."""
+        """Return the bytes of one sample, or of the whole tensor if it has no batch axis."""
         return self.format.nbytes(prod(extent for name, extent in self.axes if name != "B"))
 
     @property
     def size(self) -> Size:
-        """The bytes of its own values; a slice has fewer than its storage."""
+        """Return the bytes of its own values. A slice has fewer bytes than its storage."""
         return _size(self.axes, self.format.bits)
 
     def shape(self, batch: int) -> tuple[int, ...]:
-        """Its extents at that batch."""
+        """Return its shape at that batch."""
         return tuple(batch if axis == BATCH else axis[1] for axis in self.axes)
 
     def formula(self, batch: int | None = None) -> str:
-        """``'B·C·H·W·4 B'``, or with numbers at a batch: ``'32·64·112·112·4 B'``."""
+        """Return the formula of its bytes: ``'B·C·H·W·4 B'``, or with numbers at a batch:
+        ``'32·64·112·112·4 B'``."""
         return formula(self.axes, self.format, batch)
 
     def view(self, name: str, axes: Dims | None = None, role: Role | None = None) -> Tensor:
-        """The same bytes under another name, shape or role."""
+        """Return a tensor with the same bytes under another name, shape or role."""
         return replace(self, name=name, axes=axes or self.axes, role=role or self.role)
 
     def slice(self, name: str, axes: Dims, start: int) -> Tensor:
-        """The part of every sample that begins ``start`` bytes into it."""
+        """Return the part of every sample that begins ``start`` bytes into it."""
         pitch = self.per_sample if self.pitch is None else self.pitch
         return replace(self, name=name, axes=axes, offset=self.offset + start, pitch=pitch)
 
@@ -86,13 +87,14 @@ def new(
     memory: str = DEVICE,
     start: InitialValue = ZEROS,
 ) -> Tensor:
-    """A tensor with a storage of its own."""
+    """Return a tensor with its own storage."""
     storage = Storage(name, _size(axes, format.bits), memory)
     return Tensor(name, storage, axes, format, role, start=start)
 
 
 def formula(axes: Dims, format: Format, batch: int | None = None) -> str:
-    """The product that gives the bytes of these axes, in symbols or, at a batch, in numbers."""
+    """Return the product that gives the bytes of these axes, in symbols or, at a
+    batch, in numbers."""
     factors = []
     for (name, extent), run in groupby(axes):
         power = len(list(run))

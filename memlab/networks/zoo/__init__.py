@@ -56,7 +56,7 @@ def build(
     classes: int | None = None,
     variant: str | None = None,
 ) -> Network:
-    """A network of the zoo; what is ``None`` stays as published.
+    """Return a network of the zoo. Arguments that are ``None`` stay as published.
 
     Args:
         name: a key of ``ZOO``, or one with a variant behind it: ``"resnet50-v1"``.
@@ -78,7 +78,7 @@ def build(
 
 
 def split(name: object, variant: str | None = None) -> tuple[str, str | None]:
-    """A key of ``ZOO`` and the variant, which may stand behind the key in ``name``.
+    """Return a key of ``ZOO`` and the variant, which may follow the key in ``name``.
 
     >>> split("resnet50-v1")
     ('resnet50', 'v1')

@@ -8,7 +8,7 @@ from memlab.networks.zoo.shared_parts import conv_relu, linear_relu, size_of, st
 
 
 def linear1(*, features: int = 1, outputs: int = 1) -> Network:
-    """One linear layer h, tanh and the squared error: the smallest training step (A1).
+    """Return one linear layer h, tanh and the squared error: the smallest training step (A1).
 
     Raises:
         InputError: ``features`` or ``outputs`` is no whole number of at least 1.
@@ -21,7 +21,8 @@ def linear1(*, features: int = 1, outputs: int = 1) -> Network:
 
 
 def mnist_cnn(*, image: int = 28, classes: int = 10) -> Network:
-    """Two convolutions and two linear layers for grey images: 6,640,394 parameters (A3).
+    """Return a network for grey images of two convolutions and two linear layers, with 6,640,394
+    parameters (A3).
 
     Raises:
         InputError: ``image`` or ``classes`` is too small or no whole number.
@@ -37,7 +38,7 @@ def mnist_cnn(*, image: int = 28, classes: int = 10) -> Network:
 
 
 def alexnet(*, image: int = 224, classes: int = 1000) -> Network:
-    """AlexNet with one tower and no normalisation: 61,100,840 parameters (H, B6, C2).
+    """Return AlexNet with one tower and without normalization: 61,100,840 parameters (H, B6, C2).
 
     Source: Krizhevsky 2014 (arXiv 1404.5997), with torchvision's padding and dropout. The network
     of 2012 has two towers, more channels and local response normalisation.
@@ -63,7 +64,7 @@ def alexnet(*, image: int = 224, classes: int = 1000) -> Network:
 
 
 def overfeat(*, image: int = 231, classes: int = 1000) -> Network:
-    """OverFeat, the fast model: 145,920,872 parameters (H, C3).
+    """Return OverFeat, the fast model: 145,920,872 parameters (H, C3).
 
     Source: Sermanet et al. 2013 (arXiv 1312.6229), table 1.
 
@@ -88,7 +89,7 @@ def overfeat(*, image: int = 231, classes: int = 1000) -> Network:
 
 
 def vgg11(*, image: int = 224, classes: int = 1000) -> Network:
-    """VGG with 8 convolutions, configuration A: 132,863,336 parameters (H).
+    """Return VGG with 8 convolutions, configuration A: 132,863,336 parameters (H).
 
     Source: Simonyan and Zisserman 2014 (arXiv 1409.1556), table 1.
 
@@ -99,7 +100,7 @@ def vgg11(*, image: int = 224, classes: int = 1000) -> Network:
 
 
 def vgg13(*, image: int = 224, classes: int = 1000) -> Network:
-    """VGG with 10 convolutions, configuration B: 133,047,848 parameters (H).
+    """Return VGG with 10 convolutions, configuration B: 133,047,848 parameters (H).
 
     Source: Simonyan and Zisserman 2014 (arXiv 1409.1556), table 1.
 
@@ -110,7 +111,7 @@ def vgg13(*, image: int = 224, classes: int = 1000) -> Network:
 
 
 def vgg16(*, image: int = 224, classes: int = 1000) -> Network:
-    """VGG with 13 convolutions, configuration D: 138,357,544 parameters (H, B3, B4, B6, C2).
+    """Return VGG with 13 convolutions, configuration D: 138,357,544 parameters (H, B3, B4, B6, C2).
 
     Source: Simonyan and Zisserman 2014 (arXiv 1409.1556), table 1.
 
@@ -121,7 +122,7 @@ def vgg16(*, image: int = 224, classes: int = 1000) -> Network:
 
 
 def vgg19(*, image: int = 224, classes: int = 1000) -> Network:
-    """VGG with 16 convolutions, configuration E: 143,667,240 parameters (H, B6).
+    """Return VGG with 16 convolutions, configuration E: 143,667,240 parameters (H, B6).
 
     Source: Simonyan and Zisserman 2014 (arXiv 1409.1556), table 1.
 

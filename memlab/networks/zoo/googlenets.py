@@ -27,10 +27,11 @@ INCEPTIONS: dict[str, tuple[int, int, int, int, int, int]] = {
 
 
 def googlenet(*, image: int = 224, classes: int = 1000) -> Network:
-    """The paper's GoogLeNet without its two auxiliary heads: 6,998,552 parameters (H, C3).
+    """Return GoogLeNet as in its paper, without the two auxiliary heads: 6,998,552 parameters (H,
+    C3).
 
-    Source: Szegedy et al. 2014 (arXiv 1409.4842), table 1; windows of its pools hang over the
-    edge, as in Caffe.
+    Source: Szegedy et al. 2014 (arXiv 1409.4842), table 1; windows of its pools hang over the edge,
+    as in Caffe.
 
     Raises:
         InputError: ``image`` or ``classes`` is too small or no whole number.
@@ -45,7 +46,8 @@ def googlenet(*, image: int = 224, classes: int = 1000) -> Network:
 
 
 def googlenet_bn(*, image: int = 224, classes: int = 1000) -> Network:
-    """torchvision's GoogLeNet: batch norm, 3x3 for 5x5, no auxiliary heads; 6,624,904 (H).
+    """Return torchvision's GoogLeNet, with batch norm, 3x3 in place of 5x5, and no auxiliary heads:
+    6,624,904 parameters (H).
 
     Raises:
         InputError: ``image`` or ``classes`` is too small or no whole number.

@@ -20,7 +20,7 @@ def resnet(
     classes: int = 1000,
     variant: str = "v1.5",
 ) -> Network:
-    """A residual network with ``stages[i]`` blocks in stage i + 1, named after its depth.
+    """Return a residual network with ``stages[i]`` blocks in stage i + 1, named after its depth.
 
     Where a bottleneck halves height and width, ``"v1.5"`` strides in its 3x3 convolution, as
     torchvision has it, and ``"v1"`` in its first 1x1 (He et al. 2015, arXiv 1512.03385), as texts
@@ -48,7 +48,7 @@ def resnet(
 
 
 def resnet18(*, image: int = 224, classes: int = 1000, variant: str = "v1.5") -> Network:
-    """18 layers of basic blocks: 11,689,512 parameters (H); both variants are the same.
+    """Return ResNet-18, with basic blocks: 11,689,512 parameters (H). Both variants are the same.
 
     Raises:
         InputError: a bad image, classes or variant.
@@ -57,7 +57,7 @@ def resnet18(*, image: int = 224, classes: int = 1000, variant: str = "v1.5") ->
 
 
 def resnet34(*, image: int = 224, classes: int = 1000, variant: str = "v1.5") -> Network:
-    """34 layers of basic blocks: 21,797,672 parameters (H); both variants are the same.
+    """Return ResNet-34, with basic blocks: 21,797,672 parameters (H). Both variants are the same.
 
     Raises:
         InputError: a bad image, classes or variant.
@@ -66,7 +66,7 @@ def resnet34(*, image: int = 224, classes: int = 1000, variant: str = "v1.5") ->
 
 
 def resnet50(*, image: int = 224, classes: int = 1000, variant: str = "v1.5") -> Network:
-    """50 layers: 25,557,032 parameters (H, A4, A5, A7, B6).
+    """Return ResNet-50, with bottleneck blocks: 25,557,032 parameters (H, A4, A5, A7, B6).
 
     Raises:
         InputError: a bad image, classes or variant.
@@ -75,7 +75,7 @@ def resnet50(*, image: int = 224, classes: int = 1000, variant: str = "v1.5") ->
 
 
 def resnet101(*, image: int = 224, classes: int = 1000, variant: str = "v1.5") -> Network:
-    """101 layers: 44,549,160 parameters (H, A10).
+    """Return ResNet-101, with bottleneck blocks: 44,549,160 parameters (H, A10).
 
     Raises:
         InputError: a bad image, classes or variant.
@@ -84,7 +84,7 @@ def resnet101(*, image: int = 224, classes: int = 1000, variant: str = "v1.5") -
 
 
 def resnet152(*, image: int = 224, classes: int = 1000, variant: str = "v1.5") -> Network:
-    """152 layers: 60,192,808 parameters (H).
+    """Return ResNet-152, with bottleneck blocks: 60,192,808 parameters (H).
 
     Raises:
         InputError: a bad image, classes or variant.
@@ -93,7 +93,7 @@ def resnet152(*, image: int = 224, classes: int = 1000, variant: str = "v1.5") -
 
 
 def resnet200(*, image: int = 224, classes: int = 1000, variant: str = "v1.5") -> Network:
-    """200 layers: 64,673,832 parameters (H, A10).
+    """Return ResNet-200, with bottleneck blocks: 64,673,832 parameters (H, A10).
 
     Raises:
         InputError: a bad image, classes or variant.

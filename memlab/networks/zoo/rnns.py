@@ -16,7 +16,8 @@ STAGES = 10
 
 
 def rnn(*, steps: int = 28, features: int = 28, hidden: int = 128, classes: int = 10) -> Network:
-    """``h = tanh(W x + b + U h_before)`` at every step, and a linear layer on the last h.
+    """Return a recurrent network, ``h = tanh(W x + b + U h_before)`` at every step, with a linear
+    layer on the last h.
 
     Raises:
         InputError: a size that is no whole number of at least 1.
@@ -30,7 +31,7 @@ def rnn(*, steps: int = 28, features: int = 28, hidden: int = 128, classes: int 
 
 
 def lstm(*, steps: int = 28, features: int = 28, hidden: int = 128, classes: int = 10) -> Network:
-    """An LSTM cell with gates ``W x + b + U h_before`` at every step, and a linear layer on the
+    """Return an LSTM, with gates ``W x + b + U h_before`` at every step, and a linear layer on the
     last h.
 
     Raises:
@@ -55,7 +56,7 @@ def _start(name: str, title: str, steps: int, features: int, hidden: int, classe
 
 
 def _stage(t: int, steps: int) -> str:
-    """The stage of a step: some steps in a row."""
+    """Return the stage of a time step. A stage is several steps in a row."""
     size = -(-steps // STAGES)
     first = (t - 1) // size * size + 1
     last = min(first + size - 1, steps)
@@ -63,7 +64,7 @@ def _stage(t: int, steps: int) -> str:
 
 
 def _affine(x: Handle, t: int, h: Handle | None, size: int, owners: dict[str, Handle]) -> Handle:
-    """``W x + b`` at step t, plus ``U h`` of the step before where there is one.
+    """Return ``W x + b`` at step t, plus ``U h`` of the previous step if there is one.
 
     ``owners`` are the layers that the parameters belong to.
     """

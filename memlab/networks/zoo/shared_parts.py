@@ -16,7 +16,8 @@ def start(
     channels: int = 3,
     variant: str = "",
 ) -> Handle:
-    """The input of a classifier: a square image of ``channels`` x ``image`` x ``image`` values.
+    """Return the input of an image classifier: square images of ``channels`` x ``image`` x
+    ``image`` values.
 
     Raises:
         InputError: ``image`` or ``classes`` is no whole number of at least 1.
@@ -37,7 +38,7 @@ def repeats(what: str, given: object) -> int:
 
 
 def size_of(what: str, given: object, usual: int) -> int:
-    """``given`` as a whole number of at least 1; the error proposes the usual one.
+    """Return ``given`` as a whole number of at least 1. The error proposes the usual one.
 
     Raises:
         InputError: it is anything else.
@@ -53,11 +54,12 @@ def size_of(what: str, given: object, usual: int) -> int:
 def conv_relu(
     x: Handle, name: str, channels: int, kernel: int, stride: int = 1, pad: int | None = None
 ) -> Handle:
-    """A convolution with bias and its ReLU; no ``pad`` means the one that keeps the size."""
+    """Return the output of a convolution with bias and a ReLU. Without ``pad``, the map keeps its
+    size."""
     y = x.conv(channels, kernel, stride, "same" if pad is None else pad, name=name)
     return y.relu(f"{name}.relu")
 
 
 def linear_relu(x: Handle, name: str, features: int) -> Handle:
-    """A fully connected layer and its ReLU."""
+    """Return the output of a fully connected layer and a ReLU."""
     return x.linear(features, name=name).relu(f"{name}.relu")

@@ -30,7 +30,7 @@ def gpt2(
     attention: Attention = "matrix",
     dropout: float = 0.1,
 ) -> Network:
-    """GPT-2 small: 124,439,808 parameters (Radford et al. 2019; H).
+    """Return GPT-2 small: 124,439,808 parameters (Radford et al. 2019; H).
 
     Its output layer shares the table of the embedding. ``attention="fused"`` computes attention
     without its matrices, and without the dropout of its probabilities; ``dropout=0`` leaves out
@@ -53,11 +53,11 @@ def gpt_small(
     attention: Attention = "matrix",
     dropout: float = 0.1,
 ) -> Network:
-    """A GPT that a laptop trains in a lesson: GPT-2 with 6 layers of 256 features and 8 heads, 256
-    tokens and a vocabulary of 1,024; 5,066,752 parameters. Nobody has published it.
+    """Return a GPT that a laptop can train in a lesson: GPT-2 with 6 layers of 256 features and 8
+    heads, 256 tokens and a vocabulary of 1,024; 5,066,752 parameters. It is not published.
 
-    Per layer attention's matrices keep more than all else, as in GPT-2 (F4: 5 a s / h = 40
-    beside 34; 80 in GPT-2). ``attention`` and ``dropout`` are those of ``gpt2``.
+    Per layer attention's matrices keep more than all else, as in GPT-2 (F4: 5 a s / h = 40 beside
+    34; 80 in GPT-2). ``attention`` and ``dropout`` are those of ``gpt2``.
 
     Raises:
         InputError: a size below 1, heads that do not divide the features, unknown attention.
@@ -80,7 +80,7 @@ def _language_model(
     attention: Attention,
     dropout: float,
 ) -> Network:
-    """The layers of GPT-2, in any size."""
+    """Return a language model with the layers of GPT-2, of any size."""
     dropout = real_number("dropout: p", dropout, usual=0.1, least=0, below=1)
     x = network(name, title=title, tokens=steps, vocabulary=vocabulary)
     with x.stage("embedding"):
@@ -108,8 +108,8 @@ def vit_s(
     patch: int = 16,
     attention: Attention = "matrix",
 ) -> Network:
-    """ViT-S/16: 22,050,664 parameters (Dosovitskiy et al. 2021, in the size of Touvron et al. 2021;
-    H). It has no dropout.
+    """Return ViT-S/16: 22,050,664 parameters (Dosovitskiy et al. 2021, in the size of Touvron et
+    al. 2021; H). It has no dropout.
 
     Raises:
         InputError: a size below 1, an image smaller than a patch, heads that do not divide the
@@ -136,7 +136,8 @@ def vit_s(
 def _attend(
     x: Handle, name: str, features: int, heads: int, attention: str, causal: bool, dropout: float
 ) -> Handle:
-    """Queries, keys and values of one product, attention, and a product that mixes the heads."""
+    """Return the output of multi-head attention: one linear layer for queries, keys and values,
+    attention, and a linear layer that mixes the heads."""
     known("attention", attention, ATTENTIONS)
     if features % whole_number("heads", heads):
         raise InputError(f"{heads} heads do not divide {features} features; try a divisor.")
@@ -164,12 +165,12 @@ MODELS: Mapping[str, tuple[int, int, int]] = MappingProxyType(
 
 
 def attention_term(s: int, h: int, a: int) -> float:
-    """``5 a s / h``: what the matrices of attention add to the 34 (F4)."""
+    """Return ``5 a s / h``, which the attention matrices add to the 34 bytes of a layer (F4)."""
     return 5 * a * s / h
 
 
 def selective_saving(s: int, h: int, a: int) -> float:
-    """The share of a layer's bytes that computing its attention again saves (F4)."""
+    """Return the share of a layer's bytes that is saved by recomputing attention (F4)."""
     term = attention_term(s, h, a)
     return term / (34 + term)
 
