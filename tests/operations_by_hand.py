@@ -33,7 +33,7 @@ class Number:
         return self
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = one
-    __truediv__ = __rtruediv__ = __pow__ = __gt__ = sqrt = exp = log = tanh = one
+    __truediv__ = __rtruediv__ = __pow__ = __gt__ = __abs__ = sqrt = exp = log = tanh = one
 
 
 def numbers(*shape: int) -> Array:

@@ -99,7 +99,7 @@ class Flops:
     its input.
 
     ``inference`` is forward without training, where it differs. They are those of the formula,
-    whichever algorithm computes it: an addition, a product, a comparison, a root, an exponential
+    whichever algorithm computes it: an addition, a product, a comparison, an absolute value, a root, an exponential
     and a power count as one each, a sigmoid as an exponential, an addition and a division.
     """
 

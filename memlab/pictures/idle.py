@@ -59,8 +59,8 @@ AT_EDGE = 0.4
 
 
 class IdleRow(NamedTuple):
-    """A map: ``used`` are the seconds in which operations read or write it, joined where they
-    meet; ``reads`` is the operation of backward that reads it first, empty where none does."""
+    """Row of one feature map. ``used`` holds the seconds in which operations read or write it, with
+    touching spans joined; ``reads`` is the backward operation that reads it first, or empty."""
 
     name: str
     nbytes: int
@@ -71,30 +71,30 @@ class IdleRow(NamedTuple):
 
     @property
     def gaps(self) -> list[tuple[float, float]]:
-        """The seconds in which nothing does."""
+        """Spans of seconds in which no operation uses the map."""
         edges = [self.start, *(second for span in self.used for second in span), self.end]
         spans = zip(edges[::2], edges[1::2], strict=True)
         return [(start, end) for start, end in spans if end > start]
 
     @property
     def alive(self) -> float:
-        """Seconds."""
+        """Seconds for which the map is alive."""
         return self.end - self.start
 
     @property
     def in_use(self) -> float:
-        """Seconds."""
+        """Seconds for which an operation uses the map."""
         return sum(end - start for start, end in self.used)
 
     @property
     def idle(self) -> float:
-        """The share of its life in which nothing reads or writes it."""
+        """Share of its life in which no operation reads or writes the map."""
         return 1 - self.in_use / self.alive if self.alive else 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class IdleFeatureMaps(Study):
-    """The feature maps of a step at a batch on a device; with ``asked`` no answer is told."""
+    """Feature maps of a step at a batch on a device. With ``asked``, the answer is hidden."""
 
     network: Network
     device: Device
@@ -103,28 +103,28 @@ class IdleFeatureMaps(Study):
 
     @property
     def batch(self) -> int:
-        """Samples."""
+        """Number of samples."""
         return self.now.batch
 
     @cached_property
     def rows(self) -> list[IdleRow]:
-        """The maps in the order of birth."""
+        """Rows of the maps, in the order of birth."""
         maps = (stay for stay in self.now.stays() if stay.tensor.role is Role.FEATURE_MAP)
         return [self._row(stay) for stay in maps if stay.tensor.storage.size.per_sample]
 
     @cached_property
     def share(self) -> float:
-        """Idle byte-seconds of all maps over all their byte-seconds (C10)."""
+        """Idle byte-seconds of all maps as a share of all their byte-seconds (C10)."""
         return self.now.idle_share()
 
     @property
     def backward(self) -> float:
-        """When backward begins."""
+        """Second in which backward begins."""
         return next(s.start for s in self.slots if s.op.phase is Phase.BACKWARD)
 
     @property
     def slots(self) -> list[TimedOperation]:
-        """The operations in time."""
+        """Operations with their start and end."""
         return [slot for slot in self.now.slots if slot.op.stream == COMPUTE]
 
     def _row(self, stay: Stay) -> IdleRow:
@@ -168,11 +168,12 @@ class IdleFeatureMaps(Study):
 
     @property
     def number(self) -> str:
-        """``'88 %'``."""
+        """Idle share as text: ``'88 %'``."""
         return f"{round(100 * self.share)} %"
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """A row for every map, with its heads; of a question without what is asked."""
+        """Return the heads and a row for every map. While the share is a question, the column that
+        answers it is left out."""
         names = ("map", "bytes", "alive", "used", "idle")[: 3 if self.asked else 5]
         rows = [
             [row.name, three_digits(row.nbytes), duration(row.alive), duration(row.in_use),
@@ -182,12 +183,12 @@ class IdleFeatureMaps(Study):
         return [text_of(f"head.{name}") for name in names], rows
 
     def lines(self) -> list[str]:
-        """The number in words."""
+        """Return the idle share in sentences."""
         return [] if self.asked else [text_of("twin", number=self.number, share=share(self.share))]
 
 
 def idle_maps(network: Network, batch: int, device: Device, asked: bool = False) -> IdleFeatureMaps:
-    """The maps of a training step in place, with SGD.
+    """Return the feature maps of a training step with in-place ReLUs and SGD.
 
     Raises:
         InputError: a device without the figures that are needed.
@@ -196,7 +197,7 @@ def idle_maps(network: Network, batch: int, device: Device, asked: bool = False)
 
 
 def text_of(key: str, **values: object) -> str:
-    """A text of the picture."""
+    """Return a text of this picture."""
     return strings.get(f"idle.{key}", **values)
 
 
@@ -294,7 +295,7 @@ def _lane(maps: IdleFeatureMaps, time: Time) -> Chart:
 
 
 def _pile(maps: IdleFeatureMaps, time: Time, guess: float | None) -> Chart:
-    """A bar for each map, the first at the bottom."""
+    """Return a chart with a bar for each map, the first at the bottom."""
     total = sum(row.nbytes for row in maps.rows)
     marks: list[Mark] = []
     low = 0
@@ -311,7 +312,7 @@ def _pile(maps: IdleFeatureMaps, time: Time, guess: float | None) -> Chart:
 
 
 def _bar(maps: IdleFeatureMaps, row: IdleRow, low: int, tall: float) -> Iterator[Mark]:
-    """A map, with its name where it is thick enough."""
+    """Yield the marks of a map, with its name where the bar is thick enough."""
     high, edge = low + row.nbytes, 0.8 if tall > 3 else 0.2
     if maps.asked:
         fact = Fact(
@@ -333,8 +334,8 @@ def _bar(maps: IdleFeatureMaps, row: IdleRow, low: int, tall: float) -> Iterator
 
 
 def _number(maps: IdleFeatureMaps, time: Time, guess: float | None) -> Iterator[Mark]:
-    """Above the pile, at the right: the share that is idle, in digits and as a bar with the
-    guess."""
+    """Yield the marks at the upper right of the pile: the idle share in digits, and as a bar beside
+    the guess."""
     end, top = time.x.last, 1.0 * sum(row.nbytes for row in maps.rows)
     left, pixel = end - NUMBER * time.pixel, top / TALL
     used, digits = left + (1 - maps.share) * (end - left), maps.number

@@ -38,8 +38,9 @@ Value = Fraction | float
 
 
 class NeighbourLine(NamedTuple):
-    """The values beside a number, and where it stands: 0 is the left end, 1 the right one. A value
-    is None where the format has none any more; ``solid`` is the part that is true to scale."""
+    """Number line from the value below a number (0) to the value above it (1), and the position of
+    the number. A value is None if the format ends there; ``solid`` is the part that is drawn to
+    scale."""
 
     stops: tuple[tuple[float, float | None], ...]
     where: float
@@ -47,18 +48,20 @@ class NeighbourLine(NamedTuple):
 
     @property
     def dashed(self) -> list[tuple[float, float]]:
-        """The parts that are not true to scale."""
+        """Parts of the line that are not drawn to scale."""
         parts = (0.0, self.solid[0]), (self.solid[1], 1.0)
         return [(left, right) for left, right in parts if left < right]
 
     @property
     def middle(self) -> bool:
-        """Whether the number lies between two values, so that half-way decides."""
+        """True if the number lies between two values, so that the point half-way between them
+        decides."""
         return len(self.stops) == 2 and self.solid == (0.0, 1.0)
 
 
 class Field(NamedTuple):
-    """Some of the bits, by the name of what they say: ``"exponent"``, its bits and meaning."""
+    """Field of the bits of a number: its name, such as ``"exponent"``, its bits
+    and their meaning."""
 
     name: str
     bits: str
@@ -66,14 +69,14 @@ class Field(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Its name for people."""
+        """Name for people."""
         return _say(f"field.{self.name}")
 
 
 @dataclass(frozen=True, eq=False)
 class FormattedNumber:
-    """A number as it was typed, and the name of a format. A ``step`` other than 0 goes so many
-    values of the format up from there, or down.
+    """Number as it was typed, and the name of a format. If ``step`` is not 0, the value lies that
+    many values of the format above (or below) it.
 
     Raises:
         InputError: no number, no such format, or a number that the format cannot say.
@@ -90,23 +93,23 @@ class FormattedNumber:
 
     @cached_property
     def format(self) -> Format:
-        """The format."""
+        """Format in which the number is stored."""
         return rounding.find(self.name)
 
     @cached_property
     def number(self) -> Value:
-        """The number that is shown: what was typed, or where the walk has come to."""
+        """Number that is shown: the typed number, or the value that a walk has reached."""
         typed = parse(self.typed)
         return rounding.walk(typed, self.format, self.step) if self.step else typed
 
     @cached_property
     def held(self) -> float:
-        """The value that the format makes of it."""
+        """Value in which the format stores the number."""
         return rounding.nearest(self.number, self.format)
 
     @cached_property
     def bits(self) -> Bits:
-        """Sign, exponent and mantissa."""
+        """Sign, exponent and mantissa of the value."""
         return rounding.bits(self.number, self.format)
 
     @cached_property
@@ -117,13 +120,13 @@ class FormattedNumber:
 
     @cached_property
     def beside(self) -> tuple[float | None, float | None]:
-        """The values on both sides."""
+        """Next smaller and next larger value of the format."""
         return rounding.neighbours(self.number, self.format)
 
     @cached_property
     def line(self) -> NeighbourLine | None:
-        """Its place between them, to scale where both are finite, else in the middle; None for
-        NaN."""
+        """Position of the number between its neighbours: to scale if both are finite, in the middle
+        otherwise, and None for NaN."""
         number = self.number
         if number != number:
             return None
@@ -139,7 +142,7 @@ class FormattedNumber:
 
     @property
     def fate(self) -> str:
-        """The fate of the number in the format, as the key of a text."""
+        """Key of the text that says what becomes of the number in the format."""
         if isnan(self.held):
             return "nan" if self.number != self.number else "lost"
         if self.number == self.held:
@@ -154,7 +157,7 @@ class FormattedNumber:
 
     @property
     def title(self) -> str:
-        """``'0.1 in fp16: 16 bits, of them 1 sign, 5 exponent and 10 mantissa'``."""
+        """Title: ``'0.1 in fp16: 16 bits, of them 1 sign, 5 exponent and 10 mantissa'``."""
         number_format = self.format
         way = "up" if self.step > 0 else "down"
         walked = _say(f"walked.{way}", count=abs(self.step)) if self.step else ""
@@ -167,12 +170,12 @@ class FormattedNumber:
 
     @property
     def subject(self) -> str:
-        """The number as it was typed, or the value that a walk has come to."""
+        """Number as it was typed, or the value that a walk has reached, as text."""
         return shown(self.number) if self.step else self._typed
 
     @property
     def headline(self) -> str:
-        """The fate in words: ``'0.1 becomes 0.0999755859375.'``"""
+        """Return what becomes of the number: ``'0.1 becomes 0.0999755859375.'``"""
         end = self.format.largest if self.number > 0 else self.format.lowest
         return _say(
             f"fate.{self.fate}",
@@ -185,7 +188,8 @@ class FormattedNumber:
 
     @property
     def note(self) -> str:
-        """A tie of two values, or a subnormal value, in words."""
+        """Return the note that the number lies half-way between two values, or is stored as a
+        subnormal."""
         smallest, between = self.format.smallest_normal, self.line is not None and self.line.middle
         tie = between and self.error is not None and abs(self.error.ulps) == Fraction(1, 2)
         notes = [_say("tie")] if tie else []
@@ -195,14 +199,15 @@ class FormattedNumber:
 
     @property
     def fields(self) -> list[Field]:
-        """Each field with its bits and their meaning."""
+        """Return each field with its bits and their meaning."""
         names = ("sign", "exponent", "mantissa") if self.bits.exponent else ("top", "rest")
         fields = zip(names, filter(None, self.bits), strict=True)
         return [Field(name, bits, self._meaning(name, bits)) for name, bits in fields]
 
     @property
     def formula(self) -> str:
-        """The fields together: ``'(−1)^0 · 2^(11 − 15) · (1 + 614/2^10) = 0.0999755859375'``."""
+        """Return the fields as a formula: ``'(−1)^0 · 2^(11 − 15) · (1 + 614/2^10) =
+        0.0999755859375'``."""
         if not isfinite(self.held):
             return _say(f"special.{self._special}")
         value = shown(self.held)
@@ -227,7 +232,7 @@ class FormattedNumber:
 
     @property
     def neighbours(self) -> str:
-        """The values on both sides."""
+        """Return the neighbouring values in words."""
         if self.line is None:
             return _say("line.nowhere")
         low, high = self.beside
@@ -235,12 +240,12 @@ class FormattedNumber:
 
     @property
     def spoken(self) -> str:
-        """The words of a screen reader after a change."""
+        """Return the words of a screen reader after a change."""
         parts = [f"{self.format}.", self.headline, self.note, self.lost]
         return " ".join(part for part in parts if part)
 
     def everywhere(self) -> list[list[str]]:
-        """The number in every format: format, bits, value, error in percent."""
+        """Return the number in every format: format, bits, value, error in percent."""
         return [self._kept(other) for other in NUMBERS.values()]
 
     # -- inside -------------------------------------------------------------------------------
@@ -258,7 +263,7 @@ class FormattedNumber:
 
     @property
     def _parts(self) -> tuple[int, int, int]:
-        """Exponent with its bias, leading digit, mantissa."""
+        """Return the exponent with its bias, the leading digit, and the mantissa."""
         field = int(self.bits.exponent, 2)
         return max(field, 1), min(field, 1), int(self.bits.mantissa, 2)
 
@@ -278,7 +283,8 @@ class FormattedNumber:
         return f"{lead} + {steps}/2^{digits} = {shown(lead + Fraction(steps, 2**digits))}"
 
     def _kept(self, other: Format) -> list[str]:
-        """The value of the number in a format, and its error; no value where it cannot hold it."""
+        """Return the value of the number in another format, and its error. The value is empty if
+        the format cannot hold the number."""
         if self.number != self.number and not other.nan:
             return [other.name, str(other.bits), shown(None), "–"]
         held, error = rounding.nearest(self.number, other), rounding.error(self.number, other)
@@ -290,12 +296,12 @@ class FormattedNumber:
 
 
 def shown(value: Value | None) -> str:
-    """Every digit, or the first 20 and an ellipsis: ``'0.0999755859375'``."""
+    """Return all digits of a value, or the first 20 and an ellipsis: ``'0.0999755859375'``."""
     return _written(value, _context(DIGITS, ROUND_DOWN))
 
 
 def brief(value: Value | None, digits: int = 4) -> str:
-    """A few digits: ``'−0.02441'``."""
+    """Return a value with a few digits: ``'−0.02441'``."""
     return _written(value, _context(digits, ROUND_HALF_EVEN)).replace("…", "")
 
 
@@ -322,7 +328,7 @@ def _written(value: Value | None, context: Context) -> str:
 
 
 def _say(key: str, /, **values: object) -> str:
-    """A text about a number; an ellipsis ends a sentence too."""
+    """Return a text about a number, ended by a full stop unless it ends with an ellipsis."""
     return strings.get(f"number.{key}", **values).replace("….", "…")
 
 
@@ -335,8 +341,8 @@ _NAMED = {"inf": inf, "infinity": inf, "∞": inf, "nan": nan}
 
 
 def parse(text: str) -> Value:
-    """The number exactly, of 0.1, 70,000, 1e-8, 1/3, 2^-24, inf, nan; a float where it is infinite,
-    NaN or a negative 0.
+    """Return the exact number of a text such as 0.1, 70,000, 1e-8, 1/3, 2^-24, inf or nan.
+    Infinity, NaN and negative zero are returned as a float.
 
     Raises:
         InputError: it is no number.
@@ -432,7 +438,8 @@ number = maker(NumberBits)
 
 
 def _blocks(number: FormattedNumber, scene: PageState) -> Iterator[PageBlock]:
-    """From what becomes of the number to the same in every format, on demand."""
+    """Yield the parts of the page, from what becomes of the number to the number in every format,
+    which is shown on demand."""
     yield Paragraphs(number.headline, 16, bold=True, gap=3)
     yield Paragraphs(number.note, 13)
     yield _boxes(number.fields, scene.width)
@@ -458,7 +465,7 @@ def _blocks(number: FormattedNumber, scene: PageState) -> Iterator[PageBlock]:
 
 
 def _boxes(fields: list[Field], width: float) -> Chart:
-    """A box for each bit; a band in the look of its field lies below."""
+    """Return a chart with a box for each bit, and the fields as bands below."""
     labels = {field.name: texts.width(field.label, 12, bold=True) for field in fields}
     short = sum(labels[field.name] for field in fields if len(field.bits) == 1)
     count = sum(len(field.bits) for field in fields)
@@ -488,7 +495,7 @@ def _field(field: Field, left: float, wide: float) -> Iterator[Mark]:
 
 
 def _marks(number: FormattedNumber, line: NeighbourLine) -> Iterator[Mark]:
-    """The number above the line, the values of the format on it and below it."""
+    """Yield the number above the line, the values of the format on it, and their names below it."""
     middle = _say("key.middle")
     yield ChartText(line.where, 40, number.subject, 12, "middle", dy=-4, bold=True, held=True)
     for part in line.dashed:
@@ -509,7 +516,7 @@ def _marks(number: FormattedNumber, line: NeighbourLine) -> Iterator[Mark]:
 
 
 def _key(line: NeighbourLine) -> list[tuple[int | Paint | str, str]]:
-    """The names of the marks."""
+    """Return the legend of the marks."""
     looks: dict[str, int | Paint | str] = {"number": POINTER, "held": "dot", "other": "hollow"}
     looks |= {"scale": "before"} if line.dashed else {}
     return [(look, _say(f"key.{name}")) for name, look in looks.items()]

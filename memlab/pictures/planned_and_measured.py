@@ -41,7 +41,7 @@ WEDGE = 8
 
 
 class PeakBar(NamedTuple):
-    """The most bytes, where they come from, and the operation where they are first reached."""
+    """Peak: the most bytes, how they are known, and the first operation that reaches them."""
 
     origin: str
     nbytes: int
@@ -49,13 +49,13 @@ class PeakBar(NamedTuple):
 
     @property
     def amount(self) -> str:
-        """Every digit, and a short form beside it from 1 kB on."""
+        """Return all digits, with a short form beside them from 1 kB on."""
         short = units.short(self.nbytes)
         return units.exact(self.nbytes) + ("" if self.nbytes < 1000 else f" = {short}")
 
 
 class Moments(NamedTuple):
-    """Bytes alive when an operation begins, at most inside it, and when it has ended."""
+    """Bytes alive before an operation, the most inside it, and after it."""
 
     before: int
     inside: int
@@ -64,7 +64,7 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OperationBytes:
-    """One operation with its planned and its measured bytes."""
+    """Operation with its planned and its measured bytes."""
 
     index: int
     row: LedgerRow
@@ -73,25 +73,26 @@ class OperationBytes:
 
     @property
     def where(self) -> str:
-        """``'operation 4, backward of loss'``."""
+        """Operation as text: ``'operation 4, backward of loss'``."""
         return strings.get("run.where", index=f"{self.index + 1:,}", name=self.row.name)
 
     @property
     def moment(self) -> int:
-        """Index of what differs most: before, inside or after; inside where all agree."""
+        """Index of the moment that differs most: before, inside or after; inside if all agree."""
         sizes = [abs(m - p) for p, m in zip(self.planned, self.measured, strict=True)]
         return sizes.index(max(sizes)) if any(sizes) else 1
 
     @property
     def residual(self) -> int:
-        """Measured less planned bytes where they differ most."""
+        """Measured minus planned bytes at the moment where they differ most."""
         return self.measured[self.moment] - self.planned[self.moment]
 
 
 @dataclass(frozen=True, repr=False)
 class PlannedAndMeasured(Still):
-    """A run at a batch, as bars and as a timeline; a notebook shows the picture, ``print`` the
-    text. ``peaks`` are planned and measured; ``seconds`` are written where asked for."""
+    """Planned and measured bytes of a run, as bars and as a timeline. A notebook shows the picture,
+    and ``print`` the text. ``peaks`` are planned and measured; ``seconds`` are written on
+    request."""
 
     step: str
     batch: int
@@ -101,24 +102,24 @@ class PlannedAndMeasured(Still):
 
     @property
     def residual(self) -> int:
-        """The largest absolute difference over all operations."""
+        """Largest absolute difference over all operations."""
         return max(abs(operation.residual) for operation in self.operations)
 
     @property
     def differing(self) -> list[OperationBytes]:
-        """The operations with a residual, in their order."""
+        """Operations whose measured bytes differ from the plan, in order."""
         return [operation for operation in self.operations if operation.residual]
 
     # -- in words
 
     @property
     def title(self) -> str:
-        """Step and batch: ``'Single linear layer, fp32, SGD, training, batch 4'``."""
+        """Title: ``'Single linear layer, fp32, SGD, training, batch 4'``."""
         return f"{self.step}, {strings.get('memory.batch', batch=f'{self.batch:,}')}"
 
     @property
     def headline(self) -> str:
-        """``'Residual 0 B over 24 operations: before, inside, after.'``"""
+        """Return ``'Residual 0 B over 24 operations: before, inside, after.'``"""
         return strings.get(
             "run.residual",
             residual=units.exact(self.residual),
@@ -127,7 +128,8 @@ class PlannedAndMeasured(Still):
         )
 
     def differences(self) -> list[str]:
-        """One line for each operation with a residual, and one that counts those left out."""
+        """Return one line for each operation with a residual, and one that counts
+        those left out."""
         differing = self.differing
         listed = differing if len(differing) <= LISTED else differing[: LISTED - 1]
         more = len(differing) - len(listed)
@@ -149,7 +151,7 @@ class PlannedAndMeasured(Still):
     # -- the page
 
     def page(self, seconds: bool = False) -> Page:
-        """Picture and text; ``seconds`` adds to the text how long the run took."""
+        """Return the picture and the text. ``seconds`` adds the duration of the run to the text."""
         took = strings.get("run.seconds", seconds=f"{self.seconds:.3f}") if seconds else ""
         blocks: list[PageBlock] = [
             Paragraphs(self.headline, 16, bold=True),
@@ -165,11 +167,11 @@ class PlannedAndMeasured(Still):
         return Page(self.title, blocks, says=f"{self.title}. {peaks}. {self.headline}")
 
     def text(self, seconds: bool = False) -> str:
-        """The same in words; ``seconds`` adds how long the run took."""
+        """Return the text. ``seconds`` adds the duration of the run."""
         return self.page(seconds).text()
 
     def _table(self) -> Table:
-        """A line for every operation, or for every phase where they are many."""
+        """Return a table with a line for every operation, or for every phase if there are many."""
         names, few = [origin(peak.origin) for peak in self.peaks], len(self.operations) <= EACH
         heads = [strings.get("run.table.operation" if few else "run.table.phase"), *names,
                  strings.get("run.table.residual")]  # fmt: skip
@@ -183,14 +185,14 @@ class PlannedAndMeasured(Still):
         return Table(heads, lines, drawn=False)
 
     def _bars(self) -> Chart:
-        """Plan and measurement as bars, each with the operation where it is reached."""
+        """Return the plan and the measurement as bars, each with the operation that reaches it."""
         scale = bytes_over(max(peak.nbytes for peak in self.peaks), TIGHT)
         told = [[origin(peak.origin), peak.amount, peak.where] for peak in self.peaks]
         shown = [_bar(peak) for peak in self.peaks]
         return bars(shown, scale, 26, told=Table([""], told, "<><"), gap=8)
 
     def _key(self) -> SideBySide:
-        """Legend of fill, dots and triangles."""
+        """Return the legend of fill, dots and triangles."""
         planned, measured = (peak.origin for peak in self.peaks)
         entries: list[tuple[int | Paint | str, str]] = [
             (theme.origin(planned), origin(planned)), ("dot", origin(measured)),
@@ -201,7 +203,8 @@ class PlannedAndMeasured(Still):
         return SideBySide([(title, 1), (Key(entries), 2)], gap=12)
 
     def _timeline(self) -> Chart:
-        """Planned as a filled staircase, measured as dots on top of it, differences marked."""
+        """Return a chart of the planned bytes as filled steps, with the measured bytes as dots and
+        differences marked."""
         planned = np.array([float(op.planned.inside) for op in self.operations])
         count = len(self.operations)
         scale = bytes_over(max(peak.nbytes for peak in self.peaks))
@@ -220,7 +223,7 @@ class PlannedAndMeasured(Still):
                      above=32, name=strings.get("run.timeline"))  # fmt: skip
 
     def _target(self, operation: OperationBytes, top: float) -> Rect:
-        """Takes the pointer, and says the bytes inside an operation."""
+        """Return an area that shows the bytes inside an operation when the pointer is on it."""
         both = zip(self.peaks, (operation.planned, operation.measured), strict=True)
         said = ", ".join(f"{origin(peak.origin)} {units.exact(moments.inside)}"
                          for peak, moments in both)  # fmt: skip
@@ -229,18 +232,19 @@ class PlannedAndMeasured(Still):
 
 
 def origin(name: str) -> str:
-    """Source of figures: ``'planned'``, ``'measured here'``, ``'recorded'``."""
+    """Return where figures come from, in words: ``'planned'``, ``'measured
+    here'``, ``'recorded'``."""
     return strings.get(f"run.origin.{name}")
 
 
 def _signed(nbytes: int) -> str:
-    """A difference with its sign and every digit."""
+    """Return a difference with its sign and all digits."""
     return f"{figures.signed(nbytes)[0] if nbytes else ''}{units.exact(abs(nbytes))}"
 
 
 def _line(name: str, operations: Sequence[OperationBytes]) -> list[str]:
-    """Cells of some operations: the most planned and measured inside one, and the largest
-    residual."""
+    """Return the table cells of several operations: the largest planned and measured bytes, and the
+    largest residual."""
     most = [max(getattr(op, key).inside for op in operations) for key in ("planned", "measured")]
     residual = max((op.residual for op in operations), key=abs)
     return [name, *(f"{nbytes:,}" for nbytes in most), _signed(residual).removesuffix(" B")]
@@ -254,7 +258,8 @@ def _bar(peak: PeakBar) -> LabelledBar:
 
 
 def _differing(operation: OperationBytes, top: float) -> Iterator[Mark]:
-    """A mark at the top and a line down to the axis: no residual is too small to be seen."""
+    """Yield a mark at the top and a line down to the axis, so that no residual is too small to be
+    seen."""
     x = operation.index + 0.5
     yield Rule(x=x, look="rule faint", dashes="3 3")
     yield Points([(x, top)], WEDGE)

@@ -84,7 +84,8 @@ KEYS = ("ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "Escape")
 
 
 def usual(start: str) -> dict[str, str]:
-    """The format of every role, and of the copy, in fp32 or in a mode of ``memlab.precision``."""
+    """Return the format of every role, and of the fp32 copy, in fp32 or in a mode of
+    ``memlab.precision``."""
     if start not in MODES:
         return {**dict.fromkeys(map(str, STORABLE), COMPUTED.name), COPY: NONE}
     mode = MODES[start]
@@ -95,7 +96,7 @@ def usual(start: str) -> dict[str, str]:
 
 
 def recipe(network: Network, optimizer: str, start: str, chosen: Formats) -> StepRecipe:
-    """The step of a start with some formats of one's own.
+    """Return the step of a starting mode, with some formats replaced.
 
     Raises:
         InputError: a copy in fp32 of parameters that are in fp32.
@@ -122,8 +123,8 @@ def recipe(network: Network, optimizer: str, start: str, chosen: Formats) -> Ste
 
 @dataclass(frozen=True)
 class Array:
-    """An array that is kept of a parameter: its role, its format, its whole bytes. ``copy`` is the
-    one in fp32 beside a smaller parameter."""
+    """Array that a step keeps per parameter: its role, its format and its bytes. ``copy`` is true
+    for the fp32 copy beside a smaller parameter."""
 
     role: Role
     format: str
@@ -137,7 +138,7 @@ class Array:
 
 @dataclass(frozen=True)
 class StorageChoice:
-    """One way to store a step, at a batch.
+    """Formats in which a step is stored, with their figures at a batch.
 
     ``arrays`` is what is kept of one parameter, in the order of the model state; the ``scales`` of
     8-bit states take the bytes of a block that each value has a part in. ``state`` has the model
@@ -156,34 +157,35 @@ class StorageChoice:
 
     @property
     def per_parameter(self) -> Fraction:
-        """Bytes of model state for one parameter of a layer that is large."""
+        """Bytes of model state per parameter, in a large layer."""
         return self.scales + sum(array.nbytes for array in self.arrays)
 
     @property
     def digits(self) -> str:
-        """The same in three digits: ``'16'``."""
+        """Bytes of model state per parameter, with three digits: ``'16'``."""
         return figure(float(self.per_parameter))
 
     @property
     def totals(self) -> tuple[int, int]:
-        """Bytes of the model state and of the maps."""
+        """Bytes of the model state, and of the maps."""
         return sum(self.state.values()), sum(self.maps.values())
 
     @property
     def sums(self) -> tuple[str, str]:
-        """The model state and the maps by role, and in all, as they add up."""
+        """Return the model state and the maps as sums: by role and in total, rounded so that they
+        add up."""
         state, maps = (three_digits_of_sum(sum(parts.values()), [*parts.values()])
                        for parts in (self.state, self.maps))  # fmt: skip
         return f"{' + '.join(state[1])} = {state[0]}", f"{' + '.join(maps[1])} = {maps[0]}"
 
     @property
     def said_peak(self) -> str:
-        """The peak of the step, in three digits."""
+        """Return the peak of the step with three digits."""
         return text_of("peak", peak=three_digits(self.peak))
 
     @property
     def cells(self) -> list[str]:
-        """For the first table: bytes of each array, and in all."""
+        """Return a column of the first table: the bytes of each array, and their sum."""
         kinds = (*((role, False) for role in STATE[:2]), (STATE[2], True), (STATE[2], False))
         sums = (
             " + ".join(
@@ -196,7 +198,7 @@ class StorageChoice:
 
     @property
     def amounts(self) -> list[str]:
-        """For the second table: exact bytes."""
+        """Return a column of the second table, in exact bytes."""
         roles = (*(self.state[role] for role in STATE), *(self.maps[role] for role in MAPS))
         state, maps = self.totals
         others = (self.others[Role.WORKSPACE], self.others[Role.BUFFER])
@@ -204,7 +206,7 @@ class StorageChoice:
 
 
 def way(name: str, memory: StepMemory, batch: int) -> StorageChoice:
-    """The figures of one way to store, from the plan of its step."""
+    """Return the figures of one choice of formats, from the plan of its step."""
     peak = memory.ledger.peak_at(batch)
     lines = {role: evaluate(line, batch) for (place, role), line in memory.ledger.role_lines.items()
              if place == DEVICE}  # fmt: skip
@@ -221,7 +223,8 @@ def way(name: str, memory: StepMemory, batch: int) -> StorageChoice:
 
 @lru_cache(maxsize=32)
 def _arrays(memory: StepMemory) -> tuple[tuple[Array, ...], Fraction]:
-    """The arrays of each value of the largest parameter, and its share in block scales."""
+    """Return the arrays that each value of the largest parameter has, and its share of the block
+    scales."""
     assert memory.step is not None
     slots = [(slot, operands(op)) for op in memory.step.ops for slot in op.slots]
     slot, operand_of = max(slots, key=lambda pair: pair[1][pair[0].parameter].size.fixed)
@@ -239,7 +242,7 @@ def _arrays(memory: StepMemory) -> tuple[tuple[Array, ...], Fraction]:
 
 @dataclass(frozen=True)
 class Precision:
-    """The ways to store one step at a batch: those to start from, and one's own.
+    """Choices of formats for one step at a batch: the starting modes, and the user's own choice.
 
     ``changed`` names what one's own way has otherwise than ``start``; it comes last, and is there
     only where it differs. ``sample`` is what a batch is made of.
@@ -256,22 +259,22 @@ class Precision:
 
     @property
     def first(self) -> StorageChoice:
-        """The way that the others are compared with."""
+        """Choice that the others are compared with."""
         return self.ways[0]
 
     @property
     def origin(self) -> StorageChoice:
-        """The way that one starts from."""
+        """Choice that the user starts from."""
         return self.ways[STARTS.index(self.start)]
 
     @property
     def now(self) -> StorageChoice:
-        """One's own way, or the one that one starts from."""
+        """User's own choice, or the one that the user starts from."""
         return self.ways[-1] if self.changed else self.origin
 
     @property
     def finding(self) -> tuple[str, str]:
-        """The finding: its way, and what becomes of it."""
+        """Return the finding: the choice, and what it changes."""
         if self.changed:
             what = listed(self.changed)
             return text_of("finding.yours", what=what), ", ".join(self._clauses())
@@ -285,7 +288,7 @@ class Precision:
         return text_of("finding.way", name=self.start), text_of(f"finding.{key}", **verbs)
 
     def _clauses(self) -> list[str]:
-        """Clauses: changes first, then what stays."""
+        """Return the clauses of the finding: first the changes, then what stays."""
         now, old = self.now, self.origin
         state, maps = text_of("state.same"), text_of("maps.same")
         if now.per_parameter != old.per_parameter:
@@ -296,7 +299,7 @@ class Precision:
         return [maps, state] if stays else [state, maps][: 1 + (maps != text_of("maps.same"))]
 
     def _verb(self, side: str) -> str:
-        """The change of a side against fp32, in words."""
+        """Return the change of one side against fp32, in words."""
         at = 0 if side == "state" else 1
         share = Fraction(100 * self.now.totals[at], max(self.first.totals[at], 1))
         return text_of(f"{side}.{_share(self.now, self.first, at)}", percent=f"{round(share):,}")
@@ -307,7 +310,7 @@ class Precision:
 
     @property
     def sentences(self) -> list[str]:
-        """A hint at what to look at."""
+        """Return a hint at what to look at, as sentences."""
         if not self.changed:
             return self._moved or [text_of(f"sentence.{self.start.replace(' ', '_')}")]
         now, old = self.now.totals, self.origin.totals
@@ -320,7 +323,8 @@ class Precision:
 
     @property
     def _moved(self) -> list[str]:
-        """The other maps at another peak, where their bytes alone do not say it."""
+        """Return a note that the maps at another peak are different ones, where their bytes alone
+        do not show it."""
         first, now = self.first, self.origin
         if _share(now, first, 1) not in ("fall", "grow") or now.operation == first.operation:
             return []
@@ -329,7 +333,7 @@ class Precision:
 
     @property
     def notes(self) -> list[str]:
-        """Subject of the figures, and what is not drawn."""
+        """Return the subject of the figures, and what is not drawn."""
         return [
             text_of("note.what", network=self.network, batch=f"{self.batch:,}",
                 optimizer=optimizers.title(self.optimizer),
@@ -347,7 +351,8 @@ class Precision:
 
     @property
     def table(self) -> list[list[str]]:
-        """A line for every role and every total, a column for every way, in exact bytes."""
+        """Return a table with a row for every role and every total, and a column for every choice,
+        in exact bytes."""
         roles = [text_of(f"role.{role}") for role in (*STATE, *MAPS)]
         heads = [*roles[:3], text_of("table.state"), *roles[3:], text_of("table.maps"),
                  *(text_of(f"table.{key}") for key in ("workspace", "buffers",
@@ -362,18 +367,18 @@ class Precision:
         return [*map(list, amounts), where, *shown]
 
     def line(self, which: StorageChoice) -> str:
-        """A way in one sentence, in three digits."""
+        """Return a choice in one sentence, with three digits."""
         state, maps = map(three_digits, which.totals)
         return text_of("line", name=which.name, bytes=which.digits, state=state, maps=maps)
 
 
 def text_of(key: str, **values: object) -> str:
-    """A text of this picture."""
+    """Return a text of this picture."""
     return strings.get(f"precision.{key}", **values)
 
 
 def listed(names: tuple[str, ...]) -> str:
-    """``'a'``, ``'a and b'``, ``'3 changes'``."""
+    """Return ``'a'``, ``'a and b'``, or ``'3 changes'``."""
     return text_of("changes", count=len(names)) if len(names) > 2 else text_of("and").join(names)
 
 
@@ -388,7 +393,7 @@ def _share(one: StorageChoice, other: StorageChoice, side: int) -> str:
 def precision_of(
     network: Network, optimizer: str, batch: int, start: str, chosen: Formats
 ) -> Precision:
-    """The study of some formats; ``chosen`` are those of ``OFFERED``, by role.
+    """Return the study of some formats. ``chosen`` holds the formats of ``OFFERED``, by role.
 
     Raises:
         InputError: formats that ``memlab.precision`` or ``memlab.eight_bit_states`` refuses.
@@ -406,7 +411,7 @@ def precision_of(
 
 
 def _change(role: str, format: str) -> str:
-    """``'states in 8 bits'``, ``'no copy'``."""
+    """Return a change in words: ``'states in 8 bits'``, ``'no copy'``."""
     if role == COPY:
         return text_of("change.none" if format == NONE else "change.copy")
     return text_of(f"change.{role}", format=format)
@@ -421,14 +426,15 @@ def states_of(optimizer: str) -> int:
 
 
 def _format(role: str, doc: str, when: Callable[[State], bool] = always) -> Select[str]:
-    """The setting of what one role is stored in; that of the start until it is chosen."""
+    """Return the setting for the format of one role. Until it is chosen, the format is that of the
+    starting mode."""
     return Select(OFFERED[role], doc=doc, default=lambda now: usual(now.start_from)[role],
                   follows=["start_from"], what="format", when=when)  # fmt: skip
 
 
 @cache
 def _titles() -> dict[str, str]:
-    """Titles of the zoo, by name."""
+    """Return the titles of the zoo, by name."""
     return {name: network_of(name).title for name in zoo.ZOO}
 
 
@@ -512,7 +518,7 @@ class FormatsByRole(SteadyView[Precision]):
         return "|".join((now.what.name, str(now.batch), study.now.name, *totals))
 
     def says(self, scene: PageState) -> str:
-        """The finding after a change, else what the keyboard has come to."""
+        """Return the finding after a change, else what the keyboard has reached."""
         study, here = self.rows_of(scene.now), scene.now.chosen
         if scene.news or here not in _places(study):
             return f"{study.title}. {study.line(study.now)}"
@@ -545,7 +551,8 @@ precision = maker(FormatsByRole)
 
 
 def _places(study: Precision) -> list[str]:
-    """Row and role of all that has bytes, from left to right and from top to bottom."""
+    """Return the row and the role of everything that has bytes, from left to right and from top to
+    bottom."""
     return [
         f"{row}:{role}"
         for row, way in enumerate(study.ways)
@@ -555,7 +562,7 @@ def _places(study: Precision) -> list[str]:
 
 
 def _next(places: list[str], here: str, key: str) -> str:
-    """The place that an arrow leads to."""
+    """Return the place that an arrow key moves to."""
     if here not in places:
         return places[0]
     row, _, role = here.partition(":")
@@ -572,8 +579,8 @@ def _next(places: list[str], here: str, key: str) -> str:
 
 @dataclass(frozen=True)
 class PrecisionPageInputs:
-    """The parts of the picture; ``room`` is what its scale holds: bytes of the model state, and of
-    the maps."""
+    """Everything that the precision picture depends on. ``room`` is the end of its scale: bytes of
+    the model state, and of the maps."""
 
     study: Precision
     room: tuple[int, ...]
@@ -583,17 +590,17 @@ class PrecisionPageInputs:
 
     @property
     def wide(self) -> bool:
-        """Whether both halves stand beside each other."""
+        """True if both halves stand side by side."""
         return self.width >= NARROW
 
     @property
     def pitch(self) -> float:
-        """From row to row."""
+        """Distance from row to row."""
         return PITCH + PARTS * self.numbers * (1 if self.wide else 2)
 
     @property
     def rows(self) -> Band:
-        """The first row is on top."""
+        """Scale of the rows, with the first at the top."""
         return Band(len(self.study.ways), 0)
 
     @property
@@ -602,12 +609,14 @@ class PrecisionPageInputs:
         return self.pitch * len(self.study.ways)
 
     def counted(self, way: StorageChoice) -> bool:
-        """Whether the bytes of a way are written: beside one's own way, where one has come from."""
+        """True if the bytes of a choice are written: for the user's own choice, and the one that it
+        started from."""
         study = self.study
         return self.numbers or not study.changed or way in (study.origin, study.now)
 
     def old(self, way: StorageChoice) -> StorageChoice:
-        """The way that one's own is held against; any other against itself."""
+        """Return the choice that the user's own is compared with. Any other choice is compared with
+        itself."""
         return self.study.origin if way is self.study.now else way
 
 
@@ -633,7 +642,7 @@ def _blocks(shown: PrecisionPageInputs) -> Iterator[PageBlock]:
 
 @dataclass(frozen=True)
 class CellBar(Rect):
-    """A bar that is cut into cells of the same size, or not; a pale one steps back."""
+    """Bar that may be divided into cells of equal size. A pale bar is not in focus."""
 
     cells: int = 1
     pale: bool = False
@@ -649,7 +658,8 @@ class CellBar(Rect):
 
 @dataclass(frozen=True)
 class Arrow(Mark):
-    """Above the frame, a text in an arrow from ``left`` pixels to ``right`` pixels past its end."""
+    """Arrow above the frame with a text, from ``left`` pixels to ``right`` pixels
+    beyond its end."""
 
     content: str
     left: float
@@ -665,11 +675,12 @@ class Arrow(Mark):
         pen.svg.text(middle, y + 4, self.content, 12, "middle")
 
     def on(self, axes: Any) -> None:
-        """Nothing: it leads from one chart to the next."""
+        """Draw nothing on matplotlib's axes, because the arrow leads from one chart to another."""
 
 
 def _cells(shown: PrecisionPageInputs) -> Chart:
-    """For each way, one parameter as blocks of a role, each a cell for a byte."""
+    """Return a chart that shows, for each choice, one parameter as blocks of roles with a cell for
+    each byte."""
     study = shown.study
     most = float(max(way.per_parameter for way in study.ways))
     marks: list[Mark] = [
@@ -687,7 +698,7 @@ def _cells(shown: PrecisionPageInputs) -> Chart:
 
 
 def _name(shown: PrecisionPageInputs, row: int, way: StorageChoice) -> Iterator[Mark]:
-    """The name of a way, and in what it differs."""
+    """Yield the name of a choice, and how it differs."""
     y, own = row + 0.5, shown.study.changed
     note = text_of(f"note.row.{way.name.replace(' ', '_')}") if way.name in STARTS else listed(own)
     lines = texts.wrap(note, NAMES - 10, 11)
@@ -701,7 +712,7 @@ def _name(shown: PrecisionPageInputs, row: int, way: StorageChoice) -> Iterator[
 
 
 def _parameter(shown: PrecisionPageInputs, row: int, way: StorageChoice) -> Iterator[Mark]:
-    """The blocks of one row, its total, and what stands above and below them."""
+    """Yield the blocks of one row, their total, and the texts above and below them."""
     y, x = row + 0.5, 0
     for array in way.arrays:
         name = text_of("copy") if array.copy else text_of(f"role.{array.role}")
@@ -727,7 +738,7 @@ def _parameter(shown: PrecisionPageInputs, row: int, way: StorageChoice) -> Iter
 
 
 def _told(shown: PrecisionPageInputs) -> Iterator[str]:
-    """The amounts that are written."""
+    """Yield the amounts that are written."""
     for way in filter(shown.counted, shown.study.ways):
         yield shown.study.line(way)
         if shown.numbers:
@@ -743,14 +754,14 @@ def _bar(
     fact: Fact,
     cells: int = 0,
 ) -> CellBar:
-    """A block of a role in a row; a press chooses the role, and the others step back."""
+    """Return the block of a role in a row. A click selects the role, and the others become pale."""
     pale, inset = shown.role not in ("", role), 0.6 if cells else 0
     return CellBar(*ends, row, row + 1, PAINTS[role], inset, TALL, fact=fact,
                  send=("choose", f"{row}:{role}"), cells=max(cells, 1), pale=pale)  # fmt: skip
 
 
 def _gone(row: int, end: float, old: float) -> Iterator[Mark]:
-    """Bytes that the way before had in this row, dashed."""
+    """Yield the bytes that the previous choice had in this row, dashed."""
     if abs(old - end) > 0.004 * abs(old) and abs(old) > abs(end):
         yield Rect(min(end, old), max(end, old), row, row + 1, "before", 1.5, TALL)
 
@@ -759,8 +770,8 @@ def _gone(row: int, end: float, old: float) -> Iterator[Mark]:
 
 
 def _stacks(shown: PrecisionPageInputs) -> Chart:
-    """For each way the model state to the left of a line and the maps to its right, on one
-    scale."""
+    """Return a chart that shows, for each choice, the model state to the left of a line and the
+    maps to its right, on one scale."""
     study, (state, maps) = shown.study, shown.room
     room = (shown.width - APART) * (1 - SHARE) if shown.wide else shown.width
     names = 0 if shown.wide else NAMES
@@ -787,8 +798,8 @@ def _stacks(shown: PrecisionPageInputs) -> Chart:
 
 
 def _margins(room: float, state: int, maps: int, least: float) -> tuple[float, float]:
-    """Margins to the left and to the right of the bars: for amounts, and so that the right
-    side has at ``least`` so many pixels."""
+    """Return the margins to the left and right of the bars, so that amounts fit and the right side
+    has at ``least`` the given pixels."""
     part = state / max(state + maps, 1)
     right = 8.0
     if (room - AMOUNT - right) * (1 - part) + right < least:
@@ -798,7 +809,7 @@ def _margins(room: float, state: int, maps: int, least: float) -> tuple[float, f
 
 
 def _heads(shown: PrecisionPageInputs, room: float) -> Iterator[Mark]:
-    """The line between the two sides, and what each is."""
+    """Yield the line between the two sides, and their names."""
     state = text_of("state_note", network=shown.study.network)
     yield ChartText(0, 0, text_of("state_head"), 13, "end", dx=-12, dy=20 - HEAD, bold=True)
     yield ChartText(0, 0, texts.shortened(state, max(room, NOTE), 11), 11, "end", dx=-12,
@@ -809,7 +820,7 @@ def _heads(shown: PrecisionPageInputs, room: float) -> Iterator[Mark]:
 
 
 def _maps_note(study: Precision) -> str:
-    """Text that says how many samples the maps are of."""
+    """Return the text that says how many samples the maps are of."""
     count = "maps_note" if study.batch > 1 else "maps_note_one"
     return text_of(count, batch=f"{study.batch:,}", sample=study.sample)
 
@@ -817,7 +828,8 @@ def _maps_note(study: Precision) -> str:
 def _stack(
     shown: PrecisionPageInputs, row: int, way: StorageChoice, most: tuple[int, int]
 ) -> Iterator[Mark]:
-    """The roles of a way in the order of its cells, and then its maps as far as the scale goes."""
+    """Yield the roles of a choice in the order of its cells, and its maps as far
+    as the scale goes."""
     (low, high), x = (-most[0], most[1]), -way.totals[0]
     for role, nbytes in (*way.state.items(), *way.maps.items()):
         fact = Fact(f"{way.name}, {text_of(f'role.{role}')}", nbytes=nbytes)
@@ -836,7 +848,7 @@ def _stack(
 def _written(
     shown: PrecisionPageInputs, row: int, way: StorageChoice, most: tuple[int, int], pixel: float
 ) -> Iterator[Mark]:
-    """The amounts of a way."""
+    """Yield the amounts of a choice."""
     y, (state, maps), old = row + 0.5, way.totals, shown.old(way).totals
     if shown.counted(way):
         amount = three_digits(maps) + " →" * (maps > most[1])

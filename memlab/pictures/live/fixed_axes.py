@@ -30,8 +30,8 @@ Needs = tuple[int, ...]
 
 
 def room_for(first: int, whole: int | None, card: int | None = None) -> int:
-    """The end of an axis: ``first`` is shown at first, ``whole`` is the most over the range of the
-    first control where that is known, ``card`` the memory that is there."""
+    """Return the end of an axis, from the bytes that are ``first`` shown, the ``whole`` most over
+    the range of the first control (if known), and the memory of the ``card``."""
     most = int(first / READABLE)
     if whole is not None and whole <= most:
         return max(first, whole)
@@ -39,8 +39,8 @@ def room_for(first: int, whole: int | None, card: int | None = None) -> int:
 
 
 class SteadyView(View[S]):
-    """A view with axes that stay. A subclass says what they need; its picture takes their ranges
-    from ``state.room``."""
+    """View whose axes keep their range while a setting changes. A subclass says what the axes need,
+    and its picture reads their ranges from ``state.room``."""
 
     room: Setting[Needs] = Setting(
         doc="what each axis holds", default=lambda now: (), argument=False, code="never"
@@ -49,25 +49,26 @@ class SteadyView(View[S]):
     # -- what a subclass gives --------------------------------------------------------------
 
     def needs(self, now: State, rows: S) -> Needs:
-        """Ends that the axes have to hold to show a state whole."""
+        """Return the ends that the axes need to show a state completely."""
         raise NotImplementedError
 
     def most(self, now: State) -> Sequence[int | None]:
-        """The same over the range of the first control, where that is known before it is shown."""
+        """Return the ends that the axes need over the whole range of the first control, where these
+        are known in advance."""
         return ()
 
     def card(self, now: State) -> Sequence[int | None]:
-        """The memory that is there, for axes of bytes."""
+        """Return the memory that is available, for axes of bytes."""
         return ()
 
     def question(self, now: State) -> object:
-        """A value that differs where a change chooses a new range."""
+        """Return a value that changes whenever the axes should choose a new range."""
         return None
 
     # -- the range --------------------------------------------------------------------------
 
     def exceeds(self, now: State) -> bool:
-        """Whether something goes on beyond an axis."""
+        """True if something continues beyond the end of an axis."""
         needs = self.needs(now, self.rows_of(now))
         return any(need > room for need, room in zip(needs, now.room, strict=True))
 
@@ -92,18 +93,18 @@ class SteadyView(View[S]):
         return self._roomy(super()._made(kept, given))
 
     def _roomy(self, now: State) -> State:
-        """A state with the range that is chosen for it."""
+        """Return a state with the range that is chosen for it."""
         needs = self.needs(now, self.rows_of(now))
         ends = zip_longest(needs, self.most(now), self.card(now))
         return self._with(now, tuple(room_for(*end) for end in ends))
 
     def _larger(self, now: State) -> Needs:
-        """Twice the room, until all of a state fits."""
+        """Return a range that is doubled until all of the state fits."""
         needs = self.needs(now, self.rows_of(now))
         return tuple(_doubled(room, need) for need, room in zip(needs, now.room, strict=True))
 
     def _with(self, now: State, room: Needs) -> State:
-        """A state with another range; its figures are those that are there."""
+        """Return a state with another range and the same figures."""
         new = now.replace(room=room)
         self._kept.append((new, self.rows_of(now)))
         return new
@@ -116,6 +117,6 @@ def _doubled(room: int, need: int) -> int:
 
 
 def extremes(setting: Range, now: State) -> list[State]:
-    """The states at both ends of a slider that has stops."""
+    """Return the states at both ends of a slider that has stops."""
     stops = resolve(setting.stops, now)
     return [now.replace(**{setting.name: end}) for end in (stops[0], stops[-1])] if stops else []

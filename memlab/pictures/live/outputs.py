@@ -26,8 +26,8 @@ made, nobody looks below its cards."""
 
 
 def outputs_of(function: Callable[[], Any], card: str = "") -> list[Output]:
-    """Call what follows a card and keep its outputs in their order. A function that fails leaves a
-    sentence, or the traceback of a mistake in its code, as its last output.
+    """Return the outputs of a function in their order. If it fails, the last output is a sentence
+    for bad input, or the traceback of a mistake in its code.
 
     What other threads show goes where it went before: a card is answered in a thread of its own,
     and the cells below it run meanwhile.
@@ -51,7 +51,7 @@ def outputs_of(function: Callable[[], Any], card: str = "") -> list[Output]:
 
 
 def publish(kept: Iterable[Output]) -> None:
-    """Show outputs below the cell that runs now."""
+    """Show outputs below the cell that is running."""
     for output in kept:
         if output["output_type"] == "stream":
             print(output["text"], end="", file=getattr(sys, output["name"]), flush=True)
@@ -79,7 +79,7 @@ def _call(function: Callable[[], Any], kept: list[Output], card: str) -> None:
 
 
 class _Publisher(CapturingDisplayPublisher):
-    """Keeps what its thread displays."""
+    """Display publisher that collects what its thread displays."""
 
     def __init__(self, kept: list[Output], before: Any) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # IPython has no types
@@ -102,7 +102,7 @@ class _Publisher(CapturingDisplayPublisher):
 
 
 class _Stream(io.TextIOBase):
-    """Keeps what its thread prints; one line after the other is one output."""
+    """Stream that collects what its thread prints. Lines in a row become one output."""
 
     def __init__(self, kept: list[Output], name: str, before: Any) -> None:
         self.kept, self.named = kept, name

@@ -53,11 +53,11 @@ class State:
         raise AttributeError(f"a state never changes: state.replace({name}=...) makes another one")
 
     def replace(self, **changes: Any) -> State:
-        """The same with other values, which are taken as they are."""
+        """Return the state with other values, which are not checked again."""
         return State(vars(self) | changes)
 
     def once(self, key: object, make: Callable[[State], T]) -> T:
-        """The result of a function of this state, worked out at most once."""
+        """Return the result of a function of this state, computed at most once."""
         if key not in self._once:
             self._once[key] = make(self)
         result: T = self._once[key]
@@ -74,7 +74,7 @@ class State:
 
 
 def once(function: Callable[[State], T]) -> Callable[[State], T]:
-    """A function that is called at most once for each state."""
+    """Return a function that computes its result at most once for each state."""
 
     @wraps(function)
     def kept(now: State) -> T:
@@ -84,17 +84,17 @@ def once(function: Callable[[State], T]) -> Callable[[State], T]:
 
 
 def always(now: State) -> bool:
-    """In every state."""
+    """Return True, in every state."""
     return True
 
 
 def same(value: object, other: object) -> bool:
-    """True where two values of a setting are one choice."""
+    """True if two values of a setting are the same choice."""
     return value is other or (type(value) is type(other) and value == other)
 
 
 def resolve(value: Any, now: State) -> Any:
-    """A value, or what a function makes of the state."""
+    """Return a value, or the result of a function of the state."""
     return value(now) if callable(value) else value
 
 
@@ -103,7 +103,7 @@ def resolve(value: Any, now: State) -> Any:
 
 @dataclass(kw_only=True, eq=False)
 class Setting(TraitType[T, Any]):
-    """A setting without a control: an argument, or what keys and buttons change.
+    """Setting without a control: an argument, or a value that keys and buttons change.
 
     Attributes:
         doc: what it is, for the property and for the argument.
@@ -172,7 +172,7 @@ class Setting(TraitType[T, Any]):
         view.change(**{self.name: given})
 
     def set(self, view: Any, given: Any) -> None:
-        """The same for traitlets, which also sets what is there already."""
+        """Set the value of a view. traitlets also calls this with the value that is set already."""
         if not same(given, self.value(view.state)):
             view.change(**{self.name: given})
 
@@ -180,27 +180,29 @@ class Setting(TraitType[T, Any]):
 
     @property
     def settable(self) -> bool:
-        """Whether Python may set it: what only keys and buttons change has nothing to check it."""
+        """True if Python may set it. A setting that only keys and buttons change has no check for
+        values."""
         inner = type(self) is Setting and not (self.argument or self.check or self.put)
         return not (self.fixed or inner)
 
     @property
     def optional(self) -> bool:
-        """Whether None stands for its default."""
+        """True if None stands for its default."""
         return callable(self.default) or self.default is None or self.default == ""
 
     @property
     def usual(self) -> Any:
-        """Its default, where no state is needed to tell it."""
+        """Return its default, where that does not depend on the state."""
         return None if callable(self.default) else self.default
 
     def value(self, now: State) -> T:
-        """Its value in a state."""
+        """Return its value in a state."""
         setting_value: T = self.get(now) if self.get else getattr(now, self.name)
         return setting_value
 
     def first(self, now: State) -> T:
-        """Its default in a state; one that is no function is checked as what Python gives."""
+        """Return its default in a state. A constant default is checked like a value that Python
+        gives."""
         default: T = resolve(self.default, now)
         return default if self.optional else self.allowed(default, now)
 
@@ -215,7 +217,7 @@ class Setting(TraitType[T, Any]):
         return self.allowed(given, now)
 
     def allowed(self, given: Any, now: State) -> T:
-        """The same for what is not None."""
+        """Return a value after its check. None stands for the default and is not checked."""
         checked: T = self.check(given) if self.check else given
         return checked
 
@@ -223,7 +225,7 @@ class Setting(TraitType[T, Any]):
 
     @property
     def events(self) -> tuple[str, ...]:
-        """The names of the events of its controls: its own, and that of a box beside it."""
+        """Return the names of the events of its controls: its own, and that of a box beside it."""
         return () if type(self) is Setting else (self.name, f"{self.name}_number")
 
     def read(self, event: str, value: Any, now: State) -> Any:
@@ -236,21 +238,21 @@ class Setting(TraitType[T, Any]):
         return value
 
     def controls(self, now: State, labels: Labels) -> list[Control]:
-        """Its controls, with the value of a state."""
+        """Return its controls, with the value of a state."""
         return []
 
     # -- in words -----------------------------------------------------------------------------
 
     def summary(self, now: State, labels: Labels) -> str:
-        """Its value in words, where the disclosure hides it."""
+        """Return its value in words for the label of the disclosure that hides it."""
         return self.brief(now) if self.brief else self.value_text(now, labels)
 
     def value_text(self, now: State, labels: Labels) -> str:
-        """Its value in words."""
+        """Return its value in words."""
         return str(self.value(now))
 
     def as_code(self, now: State) -> str:
-        """Its part of the line of Python; empty where that leaves it out."""
+        """Return its part of the line of Python, or ``''`` if the line leaves it out."""
         value, mode = self.value(now), self.code
         shown = mode(now) if callable(mode) else mode in ("always", "plain")
         if mode == "changed":
@@ -262,9 +264,9 @@ class Setting(TraitType[T, Any]):
 
 @dataclass(eq=False)
 class Select(Setting[T]):
-    """One of several values, as a select, or where they are ``few`` side by side. ``options`` are
-    the values, or their labels by value; the text ``<view>.control.<name>_<value>`` is a label
-    too, else the value itself is.
+    """Setting with one of several values, shown as a select, or as radio buttons where they are
+    ``few``. ``options`` are the values, or labels by value. The text
+    ``<view>.control.<name>_<value>`` is used as a label if it exists, else the value itself.
 
     Without a default it is the first. A text or a whole number is refused by a sentence that names
     the options.
@@ -300,7 +302,7 @@ class Select(Setting[T]):
         return str(value)
 
     def labelled(self, now: State, labels: Labels) -> dict[T, str]:
-        """The label of every option."""
+        """Return the label of every option."""
         options = resolve(self.options, now)
         if isinstance(options, Mapping):
             return dict(options)
@@ -324,8 +326,8 @@ class Select(Setting[T]):
 
 @dataclass(eq=False)
 class ByName(Select[Any]):
-    """One of several things that have a name and a title, or another one of their kind: ``check``
-    makes it of what Python gives, or of a name; ``options`` are titles by name."""
+    """Setting with one of several named objects, or any other object of their type. ``check`` makes
+    the object from what Python gives, or from a name; ``options`` are titles by name."""
 
     synced: bool | None = field(default=False, kw_only=True)
 
@@ -350,7 +352,7 @@ class ByName(Select[Any]):
 
 @dataclass(eq=False)
 class NumberBox(Setting[int]):
-    """A whole number from ``least`` to ``most``, typed into a box."""
+    """Setting with a whole number from ``least`` to ``most``, typed into a box."""
 
     least: int | Callable[[State], int] = 1
     most: int | Callable[[State], int] = LARGEST
@@ -366,14 +368,14 @@ class NumberBox(Setting[int]):
         return typed(self.what or self.name, value, usual, least)
 
     def span(self, now: State) -> tuple[int, int]:
-        """The smallest value and the largest."""
+        """Return the smallest and the largest allowed value."""
         return resolve(self.least, now), resolve(self.most, now)
 
     def controls(self, now: State, labels: Labels) -> list[Control]:
         return [self._box(self.name, now, labels)]
 
     def _box(self, name: str, now: State, labels: Labels, beside: bool = False) -> Control:
-        """The box that it is typed into."""
+        """Return the box that the number is typed into."""
         least, most = self.span(now)
         high = most if most < LARGEST else None
         value, place = self.value(now), resolve(self.place, now)
@@ -385,14 +387,15 @@ class NumberBox(Setting[int]):
 
 @dataclass(eq=False)
 class Range(NumberBox):
-    """A slider from ``least`` to ``most``, with a ``box`` beside it that takes any number.
+    """Setting with a slider from ``least`` to ``most``, and a ``box`` beside it that accepts any
+    allowed number.
 
     Where it has ``stops``, or a function of the state that gives them, it stops at these values
     only, which grow, and another value stands between them as its logarithm does. ``at`` is where
-    it stands while the value is None. ``show`` writes a value.
-    The text ``<view>.control.<name>_spoken`` says the value, which it names as ``{value}``, with
-    ``{least}`` and ``{most}``; ``<name>_number`` is the label of the box, and ``<name>_example``
-    stands in it while the value is None.
+    it stands while the value is None. ``show`` writes a value. The text
+    ``<view>.control.<name>_spoken`` says the value, which it names as ``{value}``, with ``{least}``
+    and ``{most}``; ``<name>_number`` is the label of the box, and ``<name>_example`` stands in it
+    while the value is None.
     """
 
     box: bool = field(default=False, kw_only=True)
@@ -408,7 +411,7 @@ class Range(NumberBox):
         return stops[place] if stops else place
 
     def ends(self, now: State) -> tuple[int, int]:
-        """The ends of the slider: values, or numbers of stops."""
+        """Return the ends of the slider, as values or as numbers of stops."""
         stops = resolve(self.stops, now)
         return (0, len(stops) - 1) if stops else self.span(now)
 
@@ -418,7 +421,7 @@ class Range(NumberBox):
         return among(stops, value) if stops else value
 
     def standing(self, now: State) -> int:
-        """Its value, or the one that stands for None."""
+        """Return its value, or the number that the slider shows for None."""
         value: int | None = self.value(now)
         return value if value is not None else self.at(now) if self.at else self.span(now)[0]
 
@@ -462,8 +465,9 @@ class TextBox(Setting[T]):
 
 @dataclass(eq=False)
 class Checkbox(Setting[bool]):
-    """Yes or no, as a checkbox; or as a select, where the texts ``<view>.control.<name>_yes`` and
-    ``<name>_no`` name the two. ``key`` is a key of the picture that turns it."""
+    """Setting that is true or false, shown as a checkbox. It is shown as a select where the texts
+    ``<view>.control.<name>_yes`` and ``<name>_no`` exist. ``key`` is a key that toggles it in
+    the picture."""
 
     default: Any = field(default=False, kw_only=True)
     key: str = field(default="", kw_only=True)
@@ -487,7 +491,7 @@ class Checkbox(Setting[bool]):
         return [Control("select", self.name, label, chosen, place, options)]
 
     def _words(self, labels: Labels) -> dict[str, str]:
-        """The names of the two, where they have any."""
+        """Return the names of the two values, or nothing if they have none."""
         if not labels.has(f"{self.name}_yes"):
             return {}
         return {"yes": labels(f"{self.name}_yes"), "no": labels(f"{self.name}_no")}
@@ -497,7 +501,8 @@ class Checkbox(Setting[bool]):
 
 
 class Draft(State):
-    """A state in the making: a value that another one asks for is worked out first."""
+    """State under construction. A setting that depends on another one causes that one to be
+    computed first."""
 
     __slots__ = ("_given", "_settings")
 
@@ -520,7 +525,7 @@ class Draft(State):
         return vars(self).setdefault(name, value)
 
     def state(self) -> State:
-        """The state, once every value is there."""
+        """Return the state, once every value is known."""
         return State({name: getattr(self, name) for name in self._settings})
 
 

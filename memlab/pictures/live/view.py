@@ -91,15 +91,16 @@ class PageState:
 
     @property
     def before(self) -> PageState | None:
-        """The scene in which the previous state was seen."""
+        """Scene in which the previous state was shown, or None."""
         if self.previous is None:
             return None
         return PageState(self.previous, self.earlier, live=self.live, width=self.width)
 
 
 class View(Widget, Generic[S]):
-    """A page that follows its settings. Set one from Python, and the picture follows; ``print``
-    shows the picture in words, ``rows`` are the exact figures, ``figure()`` is for matplotlib."""
+    """View: a page that follows its settings. When Python sets one, the picture changes; ``print``
+    shows the picture in words, ``rows`` holds the exact figures, and ``figure()`` returns a
+    matplotlib figure."""
 
     examples = Setting[bool](
         doc="whether it has the buttons of its examples, as Surprising and Break it",
@@ -161,7 +162,8 @@ class View(Widget, Generic[S]):
         super().__init__()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set a setting, a trait or what is private: a name that is none of them is a slip."""
+        """Set a setting, a trait or a private attribute. Any other name is an error, since it is
+        most likely a typing mistake."""
         if not (name.startswith("_") or name in OWN or hasattr(type(self), name)):
             raise unknown("setting", name, [n for n, s in self.settings.items() if s.settable])
         super().__setattr__(name, value)
@@ -169,7 +171,7 @@ class View(Widget, Generic[S]):
     # -- what a subclass gives --------------------------------------------------------------
 
     def study(self, now: State) -> S:
-        """The exact figures of a state.
+        """Return the exact figures of a state, which the picture and the text show.
 
         Raises:
             InputError: settings that nothing can be shown for; they are refused.
@@ -177,11 +179,11 @@ class View(Widget, Generic[S]):
         raise NotImplementedError
 
     def compose(self, scene: PageState) -> Page:
-        """The page of a scene, as wide as that says."""
+        """Return the page of a scene, at the width that the scene gives."""
         raise NotImplementedError
 
     def test_state(self, now: State) -> str:
-        """The machine-readable line for tests."""
+        """Return the state as a line that tests read."""
         return ""
 
     def says(self, scene: PageState) -> str:
@@ -189,7 +191,8 @@ class View(Widget, Generic[S]):
         return ""
 
     def fact(self, scene: PageState) -> str:
-        """The mark that the view's own keys have come to: its fact, or ``"name:value"``."""
+        """Return the fact of the mark that keys of the picture have reached: its fact, or
+        ``"name:value"``."""
         return ""
 
     def status(self, scene: PageState) -> str:
@@ -205,7 +208,8 @@ class View(Widget, Generic[S]):
         return ()
 
     def reconcile(self, new: State, was: State | None) -> State:
-        """A state whose settings go together; ``was`` is None for the first one, and for presets.
+        """Return a state whose settings are consistent. ``was`` is the state before, or None for
+        the first state and for presets.
 
         Raises:
             InputError: they do not go together.
@@ -221,11 +225,13 @@ class View(Widget, Generic[S]):
         return {}
 
     def buttons(self, now: State) -> Mapping[str, str]:
-        """The buttons, each with the key of its label; ``<key>_busy`` is its text at work."""
+        """Return the buttons, each with the key of its label. The text ``<key>_busy`` is shown
+        while it works."""
         return {name: name for name in ("start", *self.presets, "copy")}
 
     def on_action(self, now: State, name: str, value: Any) -> State | None:
-        """Answer a button, a key or a press on the picture; None where nothing changes.
+        """Return the state after a button, a key or a click on the picture, or None if nothing
+        changes.
 
         Raises:
             InputError: it is not allowed; the sentence is shown, and nothing changes.
@@ -236,11 +242,11 @@ class View(Widget, Generic[S]):
 
     @property
     def rows(self) -> S:
-        """The figures on display, exact."""
+        """Return the exact figures that are shown."""
         return self.rows_of(self.state)
 
     def rows_of(self, now: State) -> S:
-        """The figures of a state; those of the last few states are kept."""
+        """Return the exact figures of a state. Those of the last few states are cached."""
         for state, rows in self._kept:
             if state == now:
                 return rows
@@ -248,7 +254,7 @@ class View(Widget, Generic[S]):
         return self._kept[-1][1]
 
     def change(self, **changes: Any) -> None:
-        """Choose other values for some settings, all at once; where one is refused, all stay.
+        """Set several settings at once. If one of them is refused, none is changed.
 
         Raises:
             InputError: a value that is not allowed, a name that is no setting, or a setting that
@@ -283,17 +289,19 @@ class View(Widget, Generic[S]):
         return self.page().render()
 
     def figure(self) -> Any:
-        """The same as a matplotlib ``Figure``, whose Axes can be changed before it is saved."""
+        """Return the picture as a matplotlib ``Figure``, whose Axes can be changed before it is
+        saved."""
         return self.page().figure()
 
     def code(self) -> str:
-        """The line of Python that makes this view again."""
+        """Return the line of Python that makes this view again."""
         ordered = sorted(self.settings.values(), key=lambda setting: setting.code != "plain")
         parts = [part for setting in ordered if (part := setting.as_code(self.state))]
         return f"memlab.views.{self.made_by}({', '.join(parts)})"
 
     def changed(self, now: State, **changes: Any) -> State:
-        """The state after a change: checked, and what follows what has changed is its default.
+        """Return the state after a change. The values are checked, and settings that follow a
+        changed one return to their defaults.
 
         Raises:
             InputError: a value that is not allowed.
@@ -365,15 +373,16 @@ class View(Widget, Generic[S]):
         self._news = False
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
-        """Take what a linked widget of the page has chosen; what is refused goes back there."""
+        """Apply the values that a linked widget of the page has chosen. Where they are refused, the
+        widget gets the old values back."""
         try:
             super().set_state(sync_data)
         except InputError:
             self.send_state(self.settings.keys() & sync_data.keys())
 
     def _tell(self) -> None:
-        """Tell observers and linked widgets of the settings that have changed since the last time:
-        each once, when all of them have."""
+        """Notify observers and linked widgets of all settings that changed since the last
+        notification, once for each setting and after all are set."""
         was, self._announced = self._announced, self.state
         changes = [(name, old, new) for name, setting in self.settings.items()
                    if not same(old := setting.value(was),
@@ -404,7 +413,7 @@ class View(Widget, Generic[S]):
             self._slide(state, dragging)
 
     def _set(self, **changes: Any) -> None:
-        """The same for all settings: a view's own methods check what they set."""
+        """Set settings without checks. The methods of a view check what they set themselves."""
         undo = self._undo()
         try:
             self._go(self.changed(self.state, **changes))
@@ -424,7 +433,8 @@ class View(Widget, Generic[S]):
     # -- history ------------------------------------------------------------------------------
 
     def _go(self, state: State) -> None:
-        """To another state; the one before is kept where what it describes has changed."""
+        """Show another state. The previous one is kept for comparison if what it describes has
+        changed."""
         self.rows_of(state)  # what cannot be shown is refused here
         if self.outline_key(state) != self.outline_key(self.state):
             self.previous, self.earlier = self.state, self.previous
@@ -432,7 +442,8 @@ class View(Widget, Generic[S]):
         self.state, self._origin = state, None
 
     def _slide(self, state: State, dragging: bool) -> None:
-        """While a slider is held, what was there when it was taken stays the state before."""
+        """Show another state while a slider moves. As long as it is held, the state from before it
+        was taken stays the previous one."""
         origin = self._origin
         if origin is None and not dragging:
             self._go(state)
@@ -448,7 +459,7 @@ class View(Widget, Generic[S]):
         self.state = state
 
     def _renew(self, state: State) -> None:
-        """To a state that has nothing to do with those before."""
+        """Show a state that is unrelated to the previous ones."""
         self.rows_of(state)
         self.state, self.previous, self.earlier, self._origin = state, None, None, None
         self._news = True
@@ -457,11 +468,11 @@ class View(Widget, Generic[S]):
 
     @property
     def _exemplary(self) -> bool:
-        """Whether the buttons of the presets are there."""
+        """True if the buttons of the presets are shown."""
         return self.state.examples and not self.state.only
 
     def _offers(self, setting: Setting[Any]) -> bool:
-        """Whether a setting has its control now."""
+        """True if a setting has its control in the current state."""
         now = self.state
         return setting.when(now) and (not now.only or setting.name in now.only)
 
@@ -483,7 +494,7 @@ class View(Widget, Generic[S]):
         return self.changed(state, **{n: v for n, v in others.items() if v is not None})
 
     def _spread(self, now: State, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """The changes of settings that hold a value of their own."""
+        """Return the changes, with those of settings that store a value of their own."""
         values: dict[str, Any] = {}
         for name, value in changes.items():
             setting = self._setting(name)
@@ -510,7 +521,7 @@ class View(Widget, Generic[S]):
         return followers
 
     def _stands(self, setting: Setting[Any], now: State) -> bool:
-        """Whether its value was chosen since the view was made, and stays."""
+        """True if the value of a setting was chosen after the view was made, and is kept."""
         if not setting.stands:
             return False
         start = getattr(self, "_start", now)
@@ -519,7 +530,8 @@ class View(Widget, Generic[S]):
         )  # fmt: skip
 
     def _stored(self, state: State) -> State:
-        """The same without what belongs to this machine and this moment."""
+        """Return the state without what belongs to this machine and this moment, for a stored
+        notebook."""
         passing = {name: setting for name, setting in self._held.items() if not setting.stored}
         if not passing:
             return state
@@ -530,7 +542,7 @@ class View(Widget, Generic[S]):
 
 
 def signature(view: type[View[Any]]) -> Signature:
-    """The arguments of a view: its settings."""
+    """Return the signature of a view's function: its settings are the arguments."""
     arguments = {name: setting for name, setting in view.settings.items() if setting.argument}
     ordered = dict.fromkeys((*view.positional, *arguments))
     return Signature([_parameter(arguments[name], name in view.positional) for name in ordered])
@@ -552,7 +564,7 @@ def _documented(view: type[View[Any]]) -> str:
 
 
 def maker(view: type[V]) -> Callable[..., V]:
-    """The function that makes a view; its arguments are the settings."""
+    """Return the function that makes a view. Its arguments are the settings of the view."""
 
     def make(*args: Any, **kwargs: Any) -> V:
         return view(*args, **kwargs)

@@ -32,8 +32,8 @@ RENDERINGS = 32
 
 
 class Paragraph(NamedTuple):
-    """A paragraph beside a picture; ``code`` keeps its line breaks and has type of one width. In a
-    ``marked`` one words may be **bold** or `code`."""
+    """Paragraph beside a picture. ``code`` keeps its line breaks and uses a monospaced font. In a
+    ``marked`` paragraph, words may be **bold** or `code`."""
 
     text: str
     code: bool = False
@@ -99,11 +99,11 @@ class Widget(anywidget.AnyWidget):
     # -- what a subclass gives --------------------------------------------------------------
 
     def controls(self) -> list[Control]:
-        """The controls with their values of now."""
+        """Return the controls with their current values."""
         raise NotImplementedError
 
     def more(self) -> str:
-        """The label of the disclosure, which names what is hidden."""
+        """Return the label of the disclosure, which names what it hides."""
         return ""
 
     def heading(self) -> tuple[str, str]:
@@ -111,7 +111,7 @@ class Widget(anywidget.AnyWidget):
         return "", ""
 
     def next(self) -> str:
-        """The control that takes the focus when the one that had it has gone."""
+        """Return the control that gets the focus when the focused one disappears."""
         return ""
 
     def label(self) -> str:
@@ -123,11 +123,12 @@ class Widget(anywidget.AnyWidget):
         return self._named("help")
 
     def draw(self, stored: bool) -> Picture:
-        """The picture of now; a stored one shows nothing that only this machine knows."""
+        """Return the current picture. A stored picture shows nothing that only
+        this machine knows."""
         raise NotImplementedError
 
     def on_event(self, name: str, value: Any, dragging: bool) -> None:
-        """Something was done in the browser.
+        """Handle an event of the browser.
 
         Raises:
             InputError: a value that is not allowed; the sentence is shown, and nothing changes.
@@ -137,11 +138,11 @@ class Widget(anywidget.AnyWidget):
     # -- for everybody ----------------------------------------------------------------------
 
     def text(self) -> str:
-        """The view in words."""
+        """Return the view in words."""
         return self.draw(stored=True).text
 
     def svg(self) -> str:
-        """The view as a picture that stands alone."""
+        """Return the view as a standalone SVG picture."""
         return self.draw(stored=True).svg
 
     def stored(self) -> dict[str, str]:
@@ -151,7 +152,7 @@ class Widget(anywidget.AnyWidget):
         return {**drawn, "text/plain": picture.text}
 
     def refresh(self, error: str = "") -> None:
-        """Draw again, and send as one message what has changed."""
+        """Draw again, and send everything that has changed as one message."""
         with self._sending, self.hold_sync():
             controls, layout, picture = self.controls(), self._layout(), self.draw(stored=False)
             self._show(controls)
@@ -159,10 +160,10 @@ class Widget(anywidget.AnyWidget):
             self._publish(layout, picture._asdict(), error)
 
     def _tell(self) -> None:
-        """Tell who observes what has changed since the last time."""
+        """Notify observers of what has changed since the last notification."""
 
     def _show(self, controls: Sequence[Control]) -> None:
-        """Set those controls that have changed."""
+        """Send the controls that have changed."""
         changed = {
             f"_control_{control.name}": control._asdict()
             for control in controls
@@ -181,7 +182,7 @@ class Widget(anywidget.AnyWidget):
         self._changes += len(changed)
 
     def _layout(self) -> dict[str, Any]:
-        """Everything but what is shown at this moment."""
+        """Return what the page consists of, without the current picture and values."""
         texts = ("copied", "copy_by_hand", "walk", "working", "gone")
         return {
             "more": self.more(),
@@ -206,7 +207,7 @@ class Widget(anywidget.AnyWidget):
         return strings.get(key) if strings.has(key) else ""
 
     def _undo(self) -> Callable[[], None]:
-        """A function that brings back what is there now."""
+        """Return a function that restores the current content."""
         return lambda: None
 
     def _receive(self, _: object, content: object, buffers: object) -> None:
@@ -230,7 +231,8 @@ class Widget(anywidget.AnyWidget):
             self._tell()
 
     def _say(self, failed: BaseException) -> None:
-        """Show an error beside what is there; where that cannot be drawn, what was there last."""
+        """Show an error beside the picture. If the picture with it cannot be drawn, the last one
+        stays."""
         known = isinstance(failed, InputError)
         error = str(failed) if known else strings.get("widget.failed", why=_why(failed))
         try:
@@ -239,7 +241,7 @@ class Widget(anywidget.AnyWidget):
             self._publish(self.now_["layout"], self.now_["shown"], error)
 
     def _note(self, message: Mapping[str, Any]) -> None:
-        """Name a list of events as answered by what is sent next."""
+        """Mark a list of events as answered by the next message."""
         view, number = message.get("view"), message.get("number")
         if not (isinstance(view, str) and len(view) <= LONGEST and type(number) is int):
             return
@@ -259,7 +261,7 @@ class Widget(anywidget.AnyWidget):
 
 
 def _why(failed: BaseException) -> str:
-    """An error in one line."""
+    """Return an error in one line."""
     said = " ".join(str(failed).split())
     return f"{type(failed).__name__}: {said}" if said else type(failed).__name__
 
@@ -268,7 +270,8 @@ def _why(failed: BaseException) -> str:
 
 
 def events(given: object) -> Iterator[tuple[str, Any, bool]]:
-    """Names, values and whether a slider is held; what no page of ours sends is passed over."""
+    """Yield the name, the value and whether a slider is held, for each event. Messages that our
+    pages do not send are ignored."""
     for event in given if isinstance(given, list) else ():
         if isinstance(event, Mapping) and isinstance(event.get("name"), str):
             value = event.get("value", event)
@@ -277,7 +280,7 @@ def events(given: object) -> Iterator[tuple[str, Any, bool]]:
 
 
 def _is_plain(value: object) -> bool:
-    """Whether a control can have such a value: a text, a number of JavaScript, a bool or none."""
+    """True if a control can have such a value: a text, a JavaScript number, a bool or None."""
     if isinstance(value, int | float):
         return abs(value) <= 2**53 if isinstance(value, int) else isfinite(value)
     return value is None or isinstance(value, str)
@@ -287,7 +290,8 @@ def _is_plain(value: object) -> bool:
 
 
 class Control(NamedTuple):
-    """A native control. ``kind`` is range, number, text, select, radio, checkbox or button.
+    """Native control of the browser. ``kind`` is range, number, text, select, radio, checkbox or
+    button.
 
     ``place`` is ``"main"``, ``"more"`` (behind the disclosure), ``"buttons"`` or ``"below"`` the
     picture. ``options`` are the values and labels of a select or of radio buttons. ``spoken`` is
@@ -315,26 +319,26 @@ class Control(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The texts of the controls of one view; ``values`` are what they may name in braces, and
-    ``others`` labels that no file of texts has."""
+    """Labels of the controls of one view. ``values`` may be named in braces in a text; ``others``
+    are labels that no text file has."""
 
     view: str
     values: Mapping[str, object] = field(default_factory=dict)
     others: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, key: str, **values: object) -> str:
-        """``labels("stride")`` is ``<view>.control.stride``."""
+        """Return the label of a key: ``labels("stride")`` is ``<view>.control.stride``."""
         if key in self.others and not self.has(key):
             return self.others[key]
         return strings.get(f"{self.view}.control.{key}", **{**self.values, **values})
 
     def has(self, key: str) -> bool:
-        """Whether there is such a text."""
+        """True if there is a text for the key."""
         return strings.has(f"{self.view}.control.{key}")
 
 
 def one_of(what: str, given: object, allowed: Sequence[int]) -> int:
-    """``given``, one of these whole numbers.
+    """Return ``given``, which must be one of the allowed whole numbers.
 
     Raises:
         InputError: it is none of them; the message names all.
@@ -349,8 +353,8 @@ def one_of(what: str, given: object, allowed: Sequence[int]) -> int:
 
 
 def typed(what: str, value: object, usual: int, least: int = 1) -> int:
-    """A whole number as a control sends it: a number, or the text that somebody typed; None where
-    that was no number.
+    """Return the whole number that a control sends, as a number or as typed text; None where that
+    is no number.
 
     Raises:
         InputError: it is no whole number of at least ``least``.

@@ -48,8 +48,8 @@ EIGHT_BITS = "8 bits"
 
 
 def what_of(given: object) -> Network | Step | Ledger | Callable[..., object]:
-    """A network of the zoo by its name, or what was given: a network, a step, a ledger, or a
-    function that makes a step of settings.
+    """Return what a view shows: a network of the zoo for its name, or the given network, step,
+    ledger, or function that makes a step from settings.
 
     Raises:
         InputError: it is none of them, or a function that takes something else.
@@ -68,13 +68,14 @@ def what_of(given: object) -> Network | Step | Ledger | Callable[..., object]:
 
 
 def of_network(now: State) -> bool:
-    """Whether a network is shown, and no step that is there already."""
+    """True if a network is shown, and not a finished step."""
     return isinstance(now.what, Network)
 
 
 @once
 def taken(now: State) -> Mapping[str, Any]:
-    """The settings that the step follows, with those that a function has by itself."""
+    """Return the settings that the step depends on, with the defaults of the function that makes
+    it."""
     if of_network(now):
         return dict.fromkeys(CHOSEN)
     given_step = isinstance(now.what, Step | Ledger)
@@ -83,7 +84,7 @@ def taken(now: State) -> Mapping[str, Any]:
 
 @once
 def network_in(now: State) -> Network:
-    """The network with the sizes that are chosen; as it was given where they are its own."""
+    """Return the network with the chosen sizes, or as it was given if these are its own."""
     network: Network = now.what
     own = sizes_of(network)
     chosen = {name: getattr(now, name) for name in own}
@@ -92,7 +93,7 @@ def network_in(now: State) -> Network:
 
 @once
 def memory_of(now: State) -> StepMemory:
-    """The memory of the step that the settings make, or of the one that was given."""
+    """Return the memory of the step that the settings make, or of the given step."""
     if isinstance(now.what, Step | Ledger):
         return step_recipe.memory_of(now.what)
     if not of_network(now):
@@ -110,7 +111,7 @@ def memory_of(now: State) -> StepMemory:
 
 
 def uses_in(now: State) -> Iterator[Applied]:
-    """The techniques that are chosen, but for formats and the algorithm of convolutions."""
+    """Yield the chosen techniques, except formats and the algorithm of convolutions."""
     if now.optimizer_state == EIGHT_BITS:
         yield applied("eight_bit_states")
     if now.recompute:
@@ -122,7 +123,7 @@ def uses_in(now: State) -> Iterator[Applied]:
 
 
 def root(now: State) -> int:
-    """The k of the rule: the root of the number of stages."""
+    """Return the k of the square-root rule: the root of the number of stages."""
     return _root(memory_of(now.replace(recompute="", in_place=False))) if of_network(now) else 1
 
 
@@ -133,7 +134,7 @@ def _root(memory: StepMemory) -> int:
 
 @once
 def networks_of(now: State) -> tuple[str, ...]:
-    """The networks to choose from; the one that the view was made for is one of them."""
+    """Return the names of the networks to choose from, with the one that the view was made for."""
     if not isinstance(now.own, Network):
         return ()
     names: tuple[str, ...] = now.networks
@@ -141,7 +142,7 @@ def networks_of(now: State) -> tuple[str, ...]:
 
 
 def find(now: State, name: str) -> Network:
-    """One of the networks to choose from; the view's own as it was given."""
+    """Return a network by its name. The view's own network is returned as it was given."""
     own: Network = now.own
     return own if name == own.name else network_of(name)
 
@@ -152,14 +153,14 @@ def _title(name: str) -> str:
 
 
 def rules_of(now: State) -> dict[str, str]:
-    """The counting rules and their titles, and none."""
+    """Return the counting rules with their titles, and the choice of none."""
     return {"": text_of("no_rule")} | {
         rule.name: rule.title for rule in counting.CONVENTIONS.values()
     }
 
 
 def label(now: State) -> str:
-    """The name of what is shown."""
+    """Return the name of what is shown."""
     return now.what.label if of_network(now) else memory_of(now).label
 
 
@@ -167,7 +168,7 @@ def label(now: State) -> str:
 
 
 class NetworkChoice(Select[Any]):
-    """The network: chosen by its name, or given."""
+    """Setting for the network, by its name or as an object."""
 
     def allowed(self, given: Any, now: State) -> Any:
         if isinstance(given, Network):
@@ -184,7 +185,7 @@ class NetworkChoice(Select[Any]):
 
 
 class VariantChoice(Select[str]):
-    """The published form, where there are several."""
+    """Setting for the published variant, where a network has several."""
 
     def allowed(self, given: Any, now: State) -> str:
         if "variant" not in size_names(now):
@@ -206,24 +207,25 @@ class Detail(Select[str]):
 
 @once
 def size_names(now: State) -> Mapping[str, Any]:
-    """The sizes that can be chosen, with those of the network as it was given."""
+    """Return the sizes that can be chosen, with their values in the network as it was given."""
     if of_network(now):
         return sizes_of(now.what)
     return {name: value for name, value in taken(now).items() if name in step_recipe.SIZES}
 
 
 def placed(name: str) -> Callable[[State], str]:
-    """In front where that is asked for, else behind the disclosure."""
+    """Return where a control is shown: in front if the view asks for it, else behind the
+    disclosure."""
     return lambda now: "main" if name in now.control else "more"
 
 
 def never(now: State) -> bool:
-    """In no state: a setting without a control."""
+    """Return False, for a setting that never has a control."""
     return False
 
 
 class NetworkSize(Range):
-    """A size of a network, where that has it."""
+    """Setting for a size of a network, where the network has that size."""
 
     def allowed(self, given: Any, now: State) -> int:
         if self.name not in size_names(now):
@@ -234,7 +236,7 @@ class NetworkSize(Range):
 
 
 def size(name: str, stops: Sequence[int], usual: int, most: int, doc: str) -> Range:
-    """A size of a network of the zoo."""
+    """Return the setting for a size of the networks of the zoo."""
 
     def first(now: State) -> Any:
         return size_names(now).get(name) or usual
@@ -253,13 +255,14 @@ def size(name: str, stops: Sequence[int], usual: int, most: int, doc: str) -> Ra
 
 
 def stored(role: Role) -> Select[str]:
-    """The format of one role."""
+    """Return the setting for the format of one role."""
     more = (EIGHT_BITS,) if role is Role.OPTIMIZER_STATE else ()
     name = role.value.replace("_", " ")
+    name = f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
     return Select(
         lambda now: {"": text_of("as_format")} | {stage: stage for stage in (*STORED, *more)},
-        doc=f"of a {name}, where that is another one: ``{STORED[-1]!r}``",
-        default="", what=f"format of a {name}", when=of_network, place=placed(role.value),
+        doc=f"of {name}, where that is another one: ``{STORED[-1]!r}``",
+        default="", what=f"format of {name}", when=of_network, place=placed(role.value),
         brief=lambda now: "",
     )  # fmt: skip
 
@@ -270,7 +273,7 @@ def technique(name: str) -> dict[str, Any]:
 
 
 def offered(name: str) -> Setting[Any]:
-    """The setting of a technique, made from its row."""
+    """Return the setting for a technique, made from its entry in the registry."""
     row = techniques()[name]
     free = [value for value in row.values if not row.takes(value).needs]
     common = technique(name) | {

@@ -33,7 +33,8 @@ RULES = (*CHAIN, *(name for name in counting.CONVENTIONS if name not in CHAIN))
 
 @dataclass(frozen=True, slots=True)
 class CountedOutputs:
-    """Outputs that the same rules count: values per sample, bytes, and bytes of them alive."""
+    """Outputs that are counted by the same rules: values per sample, bytes, and the bytes of them
+    that are alive."""
 
     names: tuple[str, ...]
     kinds: tuple[str, ...]
@@ -44,14 +45,14 @@ class CountedOutputs:
 
     @property
     def label(self) -> str:
-        """The kinds of outputs in it."""
+        """Kinds of outputs in it, as text."""
         return ", ".join(dict.fromkeys(strings.get(f"kind.{kind}") for kind in self.kinds))
 
 
 @dataclass(frozen=True, slots=True)
 class RuleRow:
-    """A counting rule: what it counts per sample and at this batch, what of it is alive, and what
-    of the mountain it misses."""
+    """Row of a counting rule: what it counts per sample and at this batch, what of that is alive,
+    and what of the activations' memory it misses."""
 
     rule: Convention
     values: int
@@ -62,7 +63,8 @@ class RuleRow:
 
 @dataclass(frozen=True, eq=False)
 class OutputTotals(Study):
-    """All outputs of forward of a network at a cut; ``name`` is the rule that is told of."""
+    """All outputs of a network's forward pass at the cursor. ``name`` is the selected counting
+    rule."""
 
     cut: Snapshot
     network: Network
@@ -70,7 +72,7 @@ class OutputTotals(Study):
 
     @cached_property
     def segments(self) -> tuple[CountedOutputs, ...]:
-        """All outputs of forward, by the rules that count them; those of every rule first."""
+        """Outputs grouped by the rules that count them. Those that every rule counts come first."""
         groups: dict[frozenset[str], list[tuple[str, str, int]]] = {}
         for name, kind, values, rules in _outputs(self.network):
             groups.setdefault(rules, []).append((name, kind, values))
@@ -99,7 +101,8 @@ class OutputTotals(Study):
 
     @cached_property
     def rules(self) -> tuple[RuleRow, ...]:
-        """Every counting rule, those of the chain first."""
+        """Rows of all counting rules. The rules of which each counts more than the one before come
+        first."""
         mountain = sum(row.nbytes for row in self.cut.mountain)
         rules = []
         for name in RULES:
@@ -114,12 +117,12 @@ class OutputTotals(Study):
 
     @property
     def chosen(self) -> RuleRow:
-        """The counting rule that is told of."""
+        """Row of the selected counting rule."""
         return next(row for row in self.rules if row.rule.name == self.name)
 
     @cached_property
     def curve(self) -> Curve:
-        """Bytes inside every operation that the rule counts."""
+        """Bytes that the selected rule counts, inside every operation."""
         inside = (segment.names for segment in self.segments if self.name in segment.rules)
         names = {name for group in inside for name in group}
         memory = self.cut.memory
@@ -158,7 +161,7 @@ class OutputTotals(Study):
 
 
 def _outputs(network: Network) -> list[tuple[str, str, int, frozenset[str]]]:
-    """Everything that some rule counts: name, kind, values per sample, the rules."""
+    """Return everything that some rule counts: name, kind, values per sample, and the rules."""
     rules = counting.CONVENTIONS
     inputs = frozenset(name for name, rule in rules.items() if rule.counts_input)
     outputs = [(INPUT, INPUT, prod(network.input_shape), inputs)]
@@ -170,7 +173,7 @@ def _outputs(network: Network) -> list[tuple[str, str, int, frozenset[str]]]:
 
 
 def _output(entry: Entry) -> str:
-    """The output that a block holds; the loss stands for its probabilities."""
+    """Return the output that a block holds. The loss stands for its probabilities."""
     if entry.name in ("loss.probabilities", "prediction"):
         return "loss"
     return "" if entry.name == "loss" else entry.name

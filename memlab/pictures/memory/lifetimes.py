@@ -74,7 +74,7 @@ Place = tuple[float, float, float, float]
 
 
 def text_of(key: str, **values: object) -> str:
-    """A text about lifetimes."""
+    """Return a text about lifetimes."""
     return strings.get(f"lifetimes.{key}", **values)
 
 
@@ -82,7 +82,7 @@ def text_of(key: str, **values: object) -> str:
 
 
 class Follower(NamedTuple):
-    """New content of a block, written over the old one by an operation."""
+    """Tensor that an operation writes into a block in place of the previous one."""
 
     operation: int
     name: str
@@ -91,10 +91,10 @@ class Follower(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BlockLifetime:
-    """A block of memory, alive inside the operations ``birth`` to ``death``, both counted; -1 is
-    before the step, the number of operations is after it. ``symbol`` is its name in formulas;
-    ``reads`` and ``writes`` are operations, ``followers`` are written into it in place, and it
-    ``grows`` with the batch or not."""
+    """Life of a block that is alive in the operations ``birth`` to ``death``, both included. -1 is
+    before the step, and the number of operations is after it. ``symbol`` is its name in
+    formulas; ``reads`` and ``writes`` are operations; ``followers`` are tensors written into it
+    in place; ``grows`` says whether it grows with the batch."""
 
     name: str
     symbol: str
@@ -109,24 +109,26 @@ class BlockLifetime:
     followers: tuple[Follower, ...] = ()
 
     def alive(self, at: int) -> bool:
-        """Whether it is there inside an operation."""
+        """True if the block is alive inside an operation."""
         return self.birth <= at <= self.death
 
     @property
     def touches(self) -> list[int]:
-        """The operations that write or read it, in their order."""
+        """Return the operations that write or read the block, in order."""
         return sorted({*self.writes, *self.reads})
 
     def next(self, at: int) -> int | None:
-        """The operation that it waits for inside one that does not touch it."""
+        """Return the next operation that uses the block, if the given operation does not; else
+        None."""
         later = [touch for touch in self.touches if touch > at]
         return later[0] if later and at not in self.touches and self.alive(at) else None
 
 
 @dataclass(frozen=True, slots=True)
 class OperationBox:
-    """An operation: ``head`` says it in a word, ``said`` in a sentence. ``formula`` is empty where
-    the step has an operation that makes several things; ``nbytes`` is all that is alive inside."""
+    """Operation in the picture. ``head`` names it in a word and ``said`` in a sentence. ``formula``
+    is empty if an operation of the step makes several things; ``nbytes`` are all bytes alive
+    inside it."""
 
     row: LedgerRow
     head: str
@@ -136,13 +138,13 @@ class OperationBox:
 
     @property
     def name(self) -> str:
-        """Its name in the step."""
+        """Return its name in the step."""
         return self.row.name
 
 
 @dataclass(frozen=True)
 class LifetimeTable:
-    """All blocks of a step at a batch, in order of birth, and its operations."""
+    """Lifetimes of all blocks of a step at a batch, in order of birth, and its operations."""
 
     step: str
     batch: int
@@ -151,42 +153,43 @@ class LifetimeTable:
 
     @cached_property
     def peak(self) -> int:
-        """The first operation in which the most is alive."""
+        """First operation in which the most bytes are alive."""
         sizes = [operation.nbytes for operation in self.operations]
         return sizes.index(max(sizes))
 
     @property
     def most(self) -> int:
-        """The bytes of the peak."""
+        """Bytes of the peak."""
         return self.operations[self.peak].nbytes
 
     def alive(self, at: int) -> list[BlockLifetime]:
-        """The blocks that are there inside an operation."""
+        """Return the blocks that are alive inside an operation."""
         return [block for block in self.blocks if block.alive(at)]
 
     def block(self, name: str) -> BlockLifetime | None:
-        """The block of that name."""
+        """Return the block of that name, or None."""
         return next((block for block in self.blocks if block.name == name), None)
 
     def alike(self, other: LifetimeTable) -> bool:
-        """Whether the operations are the same, so that one can be held against the other."""
+        """True if both tables have the same operations, so that they can be compared."""
         return [op.name for op in self.operations] == [op.name for op in other.operations]
 
     # -- in words -----------------------------------------------------------------------------
 
     @property
     def title(self) -> str:
-        """``'Single linear layer, fp32, SGD, training, batch 4'``."""
+        """Title of the picture: ``'Single linear layer, fp32, SGD, training, batch 4'``."""
         return f"{self.step}, {strings.get('memory.batch', batch=f'{self.batch:,}')}"
 
     def told_at(self, at: int, key: str) -> str:
-        """An operation, its bytes, and how many blocks they are."""
+        """Return an operation, its bytes and the number of its blocks, in a sentence."""
         op = self.operations[at]
         return text_of(key, bytes=units.exact(op.nbytes), index=at + 1, count=len(self.operations),
                    name=op.name, blocks=len(self.alive(at)))  # fmt: skip
 
     def row(self, block: BlockLifetime) -> list[str]:
-        """A block in the table: its names, role and bytes, who made it and until when it stays."""
+        """Return a block as a row of the table: its names, role and bytes, the operation that makes
+        it, and until when it stays."""
         stays = block.death >= len(self.operations)
         return [
             " → ".join([block.symbol, *(follower.symbol for follower in block.followers)]),
@@ -200,7 +203,7 @@ class LifetimeTable:
         ]
 
     def _named(self, touches: Iterable[int], block: BlockLifetime) -> Iterable[str]:
-        """Operations that read it, and that change it after it was made."""
+        """Return the operations that read a block, or that change it after it was made."""
         for at in touches:
             if at in block.writes and at != block.birth:
                 yield text_of("twin.changed", name=self.operations[at].said)
@@ -212,7 +215,8 @@ class LifetimeTable:
     def finding(
         self, before: LifetimeTable | None, at: int, focus: BlockLifetime | None
     ) -> tuple[str, str]:
-        """A title, in which what counts stands between asterisks, and a sentence below it."""
+        """Return what the picture shows now as a title and a sentence. The important part of the
+        title stands between asterisks."""
         if focus:
             return self._must_stay(focus)
         if at != self.peak:
@@ -224,7 +228,7 @@ class LifetimeTable:
         return self._changed(before)
 
     def says(self, at: int, name: str) -> str:
-        """Words of a screen reader for an operation, or for a block."""
+        """Return the words of a screen reader for an operation, or for a block."""
         focus = self.block(name)
         if focus is None:
             return self.told_at(at, "twin.at")
@@ -232,7 +236,8 @@ class LifetimeTable:
         return f"{why}. {wait} {units.exact(focus.nbytes)}.".replace("*", "")
 
     def _alone(self) -> str:
-        """Title of the peak: the largest blocks that it needs, or how many are there."""
+        """Return the title of the peak: the largest blocks that it needs, or the
+        number of blocks."""
         blocks, op = self.alive(self.peak), self.operations[self.peak]
         largest = max(block.nbytes for block in blocks)
         needed = [b for b in blocks if b.nbytes == largest and self.peak in b.touches]
@@ -243,18 +248,18 @@ class LifetimeTable:
         return text_of("title.alive", count=len(blocks), **values)
 
     def _must_stay(self, block: BlockLifetime) -> tuple[str, str]:
-        """Reason why a block has to stay until its end, and how long it waits."""
+        """Return why a block must stay until its end, and how long it waits."""
         name = block.followers[-1].symbol if block.followers else block.symbol
         return text_of(f"why.{self._reason(block)}", name=name, last=self._end(block).said), (
             self._wait(block)
         )
 
     def _end(self, block: BlockLifetime) -> OperationBox:
-        """The last operation that touches it."""
+        """Return the last operation that uses a block."""
         return self.operations[max(block.touches, default=len(self.operations) - 1)]
 
     def _reason(self, block: BlockLifetime) -> str:
-        """The text that says why it stays, or why it may go."""
+        """Return the text that says why a block stays, or why it is freed."""
         last, phases = self._end(block), {op.row.phase for op in self.operations}
         if block.death >= len(self.operations):
             return "changed" if block.birth == BEFORE and Phase.UPDATE in phases else "result"
@@ -265,7 +270,7 @@ class LifetimeTable:
         return own if strings.has(f"lifetimes.why.{own}") else "read"
 
     def _wait(self, block: BlockLifetime) -> str:
-        """Its longest wait, where it has one."""
+        """Return the longest wait of a block as text, or ``''`` if it never waits."""
         touches = [*([BEFORE] if block.birth == BEFORE else []), *block.touches]
         first, last = max(pairwise(touches), key=lambda ends: ends[1] - ends[0], default=(0, 0))
         if last - first <= 1:
@@ -277,7 +282,8 @@ class LifetimeTable:
     # -- held against the state before ----------------------------------------------------------
 
     def gone(self, before: LifetimeTable) -> list[BlockLifetime]:
-        """The blocks of before that are none now: another one has taken their tensor over."""
+        """Return the blocks of the previous state that no longer exist because another block now
+        holds their tensor."""
         followers = {follower.name for block in self.blocks for follower in block.followers}
         return [b for b in before.blocks if self.block(b.name) is None and b.name in followers]
 
@@ -298,7 +304,8 @@ class LifetimeTable:
         return text_of(f"title.{key}", batch=batch, times=times, **values), self._grown(before)
 
     def _against(self, before: LifetimeTable) -> str:
-        """Sentence that the state before is dashed, or cannot be: other operations run."""
+        """Return the sentence that the previous state is dashed, or that it cannot be drawn because
+        the operations differ."""
         if self.alike(before):
             return text_of("dashed")
         return text_of("others", now=len(self.operations), was=len(before.operations))
@@ -315,7 +322,7 @@ class LifetimeTable:
         return title, text_of(f"in_place.{moved}", what=what, less=units.exact(less), name=op)
 
     def _grown(self, before: LifetimeTable) -> str:
-        """Blocks at the peak that have other bytes, and those that do not."""
+        """Return which blocks at the peak have changed their bytes, and which have not."""
         here = [(b, before.block(b.name)) for b in self.alive(self.peak)]
         other = [b.symbol for b, was in here if was and was.nbytes != b.nbytes]
         same = [b.symbol for b, was in here if was and was.nbytes == b.nbytes]
@@ -328,17 +335,18 @@ class LifetimeTable:
 
 
 def _begun(text: str) -> str:
-    """The beginning of a sentence; a symbol stays as it is."""
+    """Return a text with a capital at its beginning. A symbol stays as it is."""
     return text[0].upper() + text[1:] if " " in text else text
 
 
 def _times(was: int, now: int) -> str:
-    """Ratio of the larger of two to the smaller: three digits."""
+    """Return the larger of two figures divided by the smaller, with three digits."""
     return f"{float(Fraction(max(was, now), min(was, now))):.3g}"
 
 
 def _listed(names: Sequence[str]) -> str:
-    """``'x, t and y'``; of many the first ones, and how many others."""
+    """Return ``'x, t and y'``. Of many names, only the first ones and the number of the others are
+    given."""
     if len(names) == 1:
         return names[0]
     if len(names) > LISTED + 1:
@@ -350,12 +358,13 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def fits(memory: StepMemory) -> bool:
-    """Whether a step is small enough to be shown block by block."""
+    """True if a step is small enough to be drawn block by block."""
     return memory.operations <= OPERATIONS and len(memory.blocks.entries) <= BLOCKS
 
 
 def lifetimes(memory: StepMemory, batch: int) -> LifetimeTable:
-    """The blocks of a step on the device, each from its first writer to its last reader.
+    """Return the lifetimes of a step's blocks on the device, each from its first writer to its last
+    reader.
 
     Raises:
         InputError: the batch is no whole number of at least 1, or the plan is not valid there.
@@ -390,7 +399,7 @@ Touches = dict[str, list[int]]
 
 
 def _touched(memory: StepMemory) -> tuple[Touches, Touches]:
-    """The operations that read each block and those that write it, by its name."""
+    """Return the operations that read each block and those that write it, by its name."""
     reads, writes = Touches(), Touches()
     if memory.step is None:
         for entry in memory.blocks.entries:
@@ -411,8 +420,8 @@ def _touched(memory: StepMemory) -> tuple[Touches, Touches]:
 def _operations(
     memory: StepMemory, sizes: Sequence[int], symbols: dict[str, str]
 ) -> tuple[OperationBox, ...]:
-    """Operations by what they make, where each makes one thing that has a formula; else by their
-    layers."""
+    """Return the operations. They are named by what they make if each makes one thing that has a
+    formula, else by their layers."""
     rows = memory.ledger.rows
     heads = [made_by(op, symbols) for op in memory.step.ops] if memory.step else []
     whole = bool(heads) and all(head and formula for head, formula in heads)
@@ -430,8 +439,8 @@ def _operations(
 
 
 def symbols_of(entries: Sequence[Entry]) -> dict[str, str]:
-    """The name of each block in formulas: ``x``, ``w1``, ``dE/dy``. The parameters of one layer
-    are numbered; of several layers, weights and biases are."""
+    """Return the name of each block in formulas: ``x``, ``w1``, ``dE/dy``. The parameters of a
+    single layer are numbered; of several layers, the weights and biases are."""
     owners = [entry for entry in entries if entry.role is Role.PARAMETER]
     layers = list(dict.fromkeys(entry.layer for entry in owners))
     symbols: dict[str, str] = {}
@@ -447,7 +456,7 @@ def symbols_of(entries: Sequence[Entry]) -> dict[str, str]:
 
 
 def symbol_of(name: str, known: dict[str, str]) -> str:
-    """The name of a tensor in formulas; ``known`` are those of blocks."""
+    """Return the name of a tensor in formulas. ``known`` are the names of the blocks."""
     if name in known:
         return known[name]
     if (whole := plain(name)) != name:
@@ -462,17 +471,17 @@ def symbol_of(name: str, known: dict[str, str]) -> str:
 
 
 def _say_or(key: str, other: str) -> str:
-    """A text about lifetimes, or another one where there is none."""
+    """Return a text about lifetimes, or another text if there is none."""
     return text_of(key) if strings.has(f"lifetimes.{key}") else other
 
 
 def layer_kind(kind: str) -> str:
-    """The kind of the layer that an operation is of."""
+    """Return the kind of layer that an operation belongs to."""
     return kind.partition(".")[0]
 
 
 def made_by(op: Op, symbols: dict[str, str]) -> tuple[str, str]:
-    """Product of an operation, and its formula; empty where it makes several things."""
+    """Return what an operation makes and its formula, which is empty if it makes several things."""
     products = list(op.writes.values())
     operands = {name: symbol_of(tensor.name, symbols) for name, tensor in op.reads.items()}
     if op.phase is Phase.UPDATE:
@@ -493,8 +502,8 @@ def made_by(op: Op, symbols: dict[str, str]) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class BlockBar:
-    """Bar of a block, in pixels: ``top`` to ``bottom``, and its ``level`` before
-    where that was another one. What is now in a ``host`` was a block of its own before."""
+    """Bar of a block in pixels: ``top`` to ``bottom``, and its previous ``level`` if that was
+    different. A block with a ``host`` was separate before, and its tensor now lies in the host."""
 
     life: BlockLifetime
     top: float
@@ -504,20 +513,20 @@ class BlockBar:
 
     @property
     def middle(self) -> float:
-        """Height of its words."""
+        """Height at which its words are written."""
         return (self.top + self.bottom) / 2
 
     @property
     def tall(self) -> float:
-        """The height of the bar."""
+        """Height of the bar."""
         return self.bottom - self.top
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """All that the picture depends on, and what follows from it: operation i goes from i to i + 1
-    across, and up and down everything is in pixels from the top. There is ``room`` for so many
-    bytes in a pile, in all bars, and in one of them."""
+    """Everything that the picture of lifetimes depends on, and its layout. Operation i goes from i
+    to i + 1 across; vertical positions are in pixels from the top. ``room`` holds the bytes for
+    which there is space: in a pile, in all bars, and in one of them."""
 
     now: LifetimeTable
     room: tuple[int, ...]
@@ -529,28 +538,28 @@ class Sheet:
 
     @property
     def count(self) -> int:
-        """The number of operations."""
+        """Number of operations."""
         return len(self.now.operations)
 
     @cached_property
     def gutter(self) -> float:
-        """Room for the names of what is there before the step, and in the first operation."""
+        """Space for the names of what exists before the step and in the first operation."""
         first = [block for block in self.now.blocks if block.birth <= 0]
         room = (texts.measure(self.name(life)) - START * (life.birth + 1) for life in first)
         return max(room, default=0) + 12
 
     @cached_property
     def column(self) -> float:
-        """The width of an operation in pixels."""
+        """Width of an operation in pixels."""
         return (self.width - self.gutter - START - END) / self.count
 
     @property
     def narrow(self) -> bool:
-        """Whether an operation has little room."""
+        """True if the operations are narrow."""
         return self.width / self.count < SPELT
 
     def name(self, block: BlockLifetime) -> list[tuple[str, bool]]:
-        """The name of a block, its role before it where there is room."""
+        """Return the name of a block, after its role if there is space."""
         gradient = block.role in (Role.GRADIENT_MAP, Role.PARAMETER_GRADIENT)
         wide = self.width >= WORDED
         told = (gradient and self.narrow) or _word(block) in block.symbol.split()
@@ -559,7 +568,7 @@ class Sheet:
 
     @property
     def formulas(self) -> bool:
-        """Whether there is a formula for each operation, and room for all of them."""
+        """True if every operation has a formula and all of them fit."""
         formulas = [op.formula for op in self.now.operations]
         return all(0 < texts.width(formula, 11) <= self.column - 4 for formula in formulas)
 
@@ -572,13 +581,14 @@ class Sheet:
 
     @cached_property
     def held(self) -> LifetimeTable | None:
-        """The state before where it fits on the same scale; else its levels are not drawn."""
+        """Previous state, if it fits on the same scale; else None, and its levels are not drawn."""
         was = self.before
         return was if was and self.now.alike(was) and was.most <= self.room[0] else None
 
     @cached_property
     def lives(self) -> list[tuple[BlockLifetime, BlockLifetime | None, BlockLifetime | None]]:
-        """All blocks in order of birth, each with itself before and with its host."""
+        """All blocks in order of birth, each with its previous self and with the block that holds
+        it now."""
         was = {block.name: block for block in self.held.blocks} if self.held else {}
         hosts = {follower.name: b for b in self.now.blocks for follower in b.followers}
         lives = [(block, was.get(block.name), None) for block in self.now.blocks]
@@ -587,8 +597,8 @@ class Sheet:
 
     @cached_property
     def scale(self) -> float:
-        """Pixels for a byte: as many as there are where all the room is taken, by bars of which as
-        many as can be are as large as the largest."""
+        """Pixels per byte: as many as the space allows when it is filled, with as many bars as
+        possible of the largest size."""
         pile, bars, largest = self.room
         room = (BELOW_FORMULAS if self.formulas else ROOM) - LINE * len(self.lives)
         large = bars / largest
@@ -604,7 +614,7 @@ class Sheet:
 
     @cached_property
     def bars(self) -> list[BlockBar]:
-        """The bars from the top down; each stands on its lower edge."""
+        """Bars from top to bottom. Each stands on its lower edge."""
         pitches = [max(self._tall(max(self._sizes(life))) + GAP, LINE) for life in self.lives]
         tops = accumulate(pitches, initial=self.head)
         return [
@@ -629,36 +639,37 @@ class Sheet:
 
     @property
     def peak(self) -> float:
-        """The height of the line at the peak."""
+        """Height of the line at the peak."""
         return self.level(self.now.most)
 
     def level(self, nbytes: int) -> float:
-        """The height of a pile, as far as there is room."""
+        """Return the height of a pile, up to the space that there is."""
         return self.ground - self.scale * min(nbytes, self.room[0])
 
     @cached_property
     def ground(self) -> float:
-        """Height of the ground of the piles."""
+        """Height of the base of the piles."""
         return self.bars[-1].bottom + GAP + 12 + self.scale * self.room[0]
 
     # -- lives ----------------------------------------------------------------------------------
 
     def ends(self, block: BlockLifetime) -> tuple[float, float]:
-        """Both ends of its bar: a block that stays goes to the edge of the picture."""
+        """Return both ends of the bar of a block. The bar of a block that stays goes to the edge of
+        the picture."""
         first = -START / self.column if block.birth == BEFORE else block.birth
         stays = block.death >= self.count
         return first, self.count + END / self.column if stays else block.death + 1
 
     def forward(self, at: int) -> bool:
-        """Whether an operation is one of forward."""
+        """True if an operation belongs to forward."""
         return self.now.operations[at].row.phase is Phase.FORWARD
 
     def framed(self, left: float, right: float) -> bool:
-        """Whether something would stand in the frame."""
+        """True if a text between two positions would lie in the frame."""
         return left < self.at + 1 and right > self.at
 
     def faint(self, block: BlockLifetime) -> bool:
-        """Whether another block is in focus."""
+        """True if another block has the focus."""
         return self.focus is not None and block.name != self.focus.name
 
 
@@ -675,7 +686,7 @@ class Faint(Group):
 
 
 def needs(now: LifetimeTable) -> tuple[int, int, int]:
-    """The bytes that the highest pile has, all bars, and the largest bar."""
+    """Return the bytes that the highest pile, all bars together, and the largest bar have."""
     sizes = [block.nbytes for block in now.blocks]
     return now.most, sum(sizes), max(sizes)
 
@@ -684,10 +695,10 @@ def page(
     now: LifetimeTable, before: LifetimeTable | None = None, at: int | None = None, focus: str = "",
     numbers: bool = False, width: float = 820, room: tuple[int, ...] = (),
 ) -> Page:  # fmt: skip
-    """The lifetimes of a step, with a frame around operation ``at``, counted from 0, or around the
-    peak. A block in ``focus`` says why it stays; ``before`` is the state whose levels are dashed;
-    ``numbers`` shows every byte. Piles and bars have ``room`` as ``needs`` counts, or as this step
-    needs."""
+    """Return the lifetimes of a step as a page, with a frame around operation ``at``, counted from
+    0, or around the peak. A block in ``focus`` says why it stays; ``before`` is the state whose
+    levels are dashed; ``numbers`` shows every byte. ``room`` is the space for piles and bars, as
+    ``needs`` counts it."""
     at = now.peak if at is None else at
     sheet = Sheet(
         now,
@@ -723,12 +734,12 @@ def page(
 
 
 def blocks(now: LifetimeTable) -> list[str]:
-    """The names of the blocks from the top down."""
+    """Return the names of the blocks from top to bottom."""
     return [block.name for block in now.blocks]
 
 
 def chart(sheet: Sheet) -> Chart:
-    """Operations from left to right, their blocks, and the piles."""
+    """Return the chart: operations from left to right, their blocks, and the piles."""
     edge = sheet.ground
     marks: list[Mark] = [
         *_heads(sheet),
@@ -759,7 +770,7 @@ def _paint(block: BlockLifetime) -> Paint:
 
 
 def _heads(sheet: Sheet) -> Iterator[Mark]:
-    """Phases, and each operation with its formula."""
+    """Yield the phases, and each operation with its formula."""
     touched = set(sheet.focus.touches) if sheet.focus else set(range(sheet.count))
     for phase, first, last in phases([op.row for op in sheet.now.operations]):
         yield Bracket(strings.get(f"phase.{phase}"), first, last + 1)
@@ -774,7 +785,7 @@ def _heads(sheet: Sheet) -> Iterator[Mark]:
 
 
 def _threads(sheet: Sheet) -> Iterator[Mark]:
-    """From each operation to the last of the blocks that it touches."""
+    """Yield a line from each operation to the last of the blocks that it uses."""
     for at in range(sheet.count):
         if sheet.focus and at not in sheet.focus.touches:
             continue
@@ -787,7 +798,8 @@ def _threads(sheet: Sheet) -> Iterator[Mark]:
 
 
 def _block(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
-    """The bar of a block with what writes and reads it, or the outline of one that is gone."""
+    """Yield the bar of a block with the operations that write and read it, or the outline of a
+    block that no longer exists."""
     block, (first, stop) = bar.life, sheet.ends(bar.life)
     if bar.host:
         yield Rect(first, stop, bar.top, bar.bottom, "before")
@@ -812,7 +824,8 @@ def _bar(sheet: Sheet, bar: BlockBar, first: float, stop: float) -> Iterator[Mar
 
 
 def _beads(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
-    """Filled where it is written, hollow where it is read, in a notch where another one follows."""
+    """Yield a bead for each use of a block: filled for a write, hollow for a read, and in a notch
+    where another tensor follows."""
     block = bar.life
     for follower in block.followers:
         yield from _notch(sheet, bar, follower.operation + 0.5)
@@ -841,7 +854,7 @@ def _fact(now: LifetimeTable, block: BlockLifetime) -> Fact:
 
 
 def _words(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
-    """Its name, what it waits for, and its bytes in the frame."""
+    """Yield the name of a block, what it waits for, and its bytes in the frame."""
     block, (first, stop) = bar.life, sheet.ends(bar.life)
     y, dim = bar.middle, sheet.faint(block)
     if bar.host:
@@ -861,8 +874,8 @@ def _words(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
 
 
 def _name(sheet: Sheet, bar: BlockBar) -> ChartText:
-    """Its name at the left end, or at the right one where it would stand in the frame; without its
-    role where there is room for no more."""
+    """Return the name of a block at its left end, or at its right end if the name would lie in the
+    frame. The role is left out if there is no space."""
     block, (first, stop) = bar.life, sheet.ends(bar.life)
     y, dim, most = bar.middle, sheet.faint(block), sheet.count + END / sheet.column
     for name in (sheet.name(block), sheet.name(block)[1:]):
@@ -876,7 +889,8 @@ def _name(sheet: Sheet, bar: BlockBar) -> ChartText:
 
 
 def _bytes(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
-    """Its bytes inside the operation of the frame, or with all numbers behind its first bead."""
+    """Yield the bytes of a block inside the framed operation or, with all numbers, after its first
+    bead."""
     block = bar.life
     size = f"{block.nbytes:,}" if sheet.narrow else units.exact(block.nbytes)
     framed = block.alive(sheet.at)
@@ -888,7 +902,8 @@ def _bytes(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
 
 
 def _waits(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
-    """Operation that it waits for in the frame; or that a map is freed in forward."""
+    """Yield the operation that the block waits for in the frame, or the note that a map is freed in
+    forward."""
     block, at = bar.life, sheet.at
     waits = block.next(at)
     if waits is not None:
@@ -909,7 +924,8 @@ def _waits(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
 
 
 def _piles(sheet: Sheet) -> Iterator[Mark]:
-    """All that is alive in each operation, the oldest on top, and how high it was before."""
+    """Yield the piles of all bytes alive in each operation, the oldest at the top, and their
+    previous height."""
     looks: dict[tuple[Paint, bool], list[Place]] = {}
     for at in range(sheet.count):
         high = sheet.now.operations[at].nbytes
@@ -940,8 +956,8 @@ def _piles(sheet: Sheet) -> Iterator[Mark]:
 
 
 def _frame(sheet: Sheet) -> Iterator[Mark]:
-    """Frame around the operation, with its sum; with all numbers the sum of each. Units where there
-    is room for them."""
+    """Yield the frame around the operation with its sum or, with all numbers, the sums of all
+    operations. Units are added if there is space."""
     at, ground = sheet.at, sheet.ground
     largest = units.exact(max(op.nbytes for op in sheet.now.operations))
     spelled = sheet.column > max(50, texts.width(largest, 14, bold=True))

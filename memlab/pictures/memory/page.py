@@ -74,7 +74,7 @@ BANDS, FLAG = -52, -27
 
 @dataclass(frozen=True, eq=False)
 class MemoryPageInputs:
-    """All that a picture depends on.
+    """Everything that the memory picture depends on.
 
     ``room`` is what the axes hold: bytes of the plot, and of the rows below it. ``old`` is what was
     shown last. ``chosen`` is the line that the keyboard is on, such as ``"slice:2"``. The first
@@ -92,12 +92,12 @@ class MemoryPageInputs:
 
     @cached_property
     def outline(self) -> Curve | None:
-        """The same as a curve over the operations of now."""
+        """Previous state as a curve over the current operations, or None."""
         return before(self.old, self.now) if self.old else None
 
     @property
     def block(self) -> BlockRow | None:
-        """The block that the keyboard is on."""
+        """Block that the keyboard has reached."""
         kind, _, name = self.chosen.partition(":")
         blocks = self.now.blocks if kind == "block" else ()
         return next((block for block in blocks if block.name == name), None)
@@ -109,18 +109,18 @@ class MemoryPageInputs:
 
     @cached_property
     def verdicts(self) -> list[BudgetVerdict]:
-        """Whether the peak fits into each budget."""
+        """Verdicts of whether the peak fits into each budget."""
         return [self.now.judged(budget) for budget in self.budgets]
 
     @cached_property
     def tally(self) -> OutputTotals | None:
-        """The counting rules, where one is outlined."""
+        """Counting rules with their outputs, if one is outlined."""
         network = self.now.memory.network
         return OutputTotals(self.now, network, self.rule) if self.rule and network else None
 
     @cached_property
     def y(self) -> LinearScale:
-        """The scale of bytes, which stays while the batch changes."""
+        """Scale of bytes, which stays while the batch changes."""
         return scale.steady(scale.bytes_over(self.room[0]))
 
     @cached_property
@@ -130,7 +130,7 @@ class MemoryPageInputs:
 
     @cached_property
     def mountain(self) -> Mountain:
-        """The stack of now, with the curves that are dashed in it."""
+        """Current stack, with the curves that are dashed in it."""
         now = self.now
         counted = now.memory.ground + self.tally.curve if self.tally else None
         slices = [
@@ -151,7 +151,7 @@ class MemoryPageInputs:
 
 
 def needs(now: Snapshot, guess: int | None = None) -> tuple[int, int]:
-    """The bytes that both axes have to hold."""
+    """Return the bytes that both axes need."""
     most = now.peak.nbytes
     near = guess is not None and guess <= 2 * most
     stages = [now.batch * part.highest for part in now.memory.slices(now.stage)]
@@ -162,7 +162,7 @@ def needs(now: Snapshot, guess: int | None = None) -> tuple[int, int]:
 
 
 def chart(shown: MemoryPageInputs, right: float) -> Chart:
-    """The plot with its axes, ``right`` pixels free to its right."""
+    """Return the plot with its axes, and ``right`` pixels free to its right."""
     now, plot, few = shown.now, shown.y, shown.few
     below = under(shown)
     marks = [*_ground(shown), *shown.mountain.stack(), *_poles(shown),
@@ -196,7 +196,7 @@ def under(shown: MemoryPageInputs) -> str:
 
 
 def _ground(shown: MemoryPageInputs) -> Iterator[Mark]:
-    """The phases, and where a press moves the cursor."""
+    """Yield the phases, and the areas where a click moves the cursor."""
     for phase, first, last in shown.now.memory.phases:
         yield PhaseBracket(strings.get(f"phase.{phase}"), first, last + 1, BANDS)
     yield Press("operation", shown.now.memory.operations, below=20)
@@ -212,7 +212,7 @@ def slice_fact(now: Snapshot, part: StackPart, nbytes: int) -> Fact:
 
 
 def _poles(shown: MemoryPageInputs) -> Iterator[Mark]:
-    """The flag at the peak, the line at the cursor, and what the operations are."""
+    """Yield the flag at the peak, the line at the cursor, and the names of these operations."""
     now, end = shown.now, shown.y.last
     peak, cursor = now.peak.index + 0.5, now.at + 0.5
     height = min(now.peak.nbytes, end)
@@ -223,7 +223,7 @@ def _poles(shown: MemoryPageInputs) -> Iterator[Mark]:
 
 
 def cursor_words(now: Snapshot) -> str:
-    """The operation of the cursor, and what is alive there."""
+    """Return the operation at the cursor, and the bytes alive in it, as a sentence."""
     row, index = now.memory.ledger.rows[now.at], f"{now.at + 1:,}"
     phase, amount = strings.get(f"phase.{row.phase}"), figures.three_digits(now.here)
     key = "cursor_named" if row.name.startswith(phase) else "cursor"
@@ -231,13 +231,13 @@ def cursor_words(now: Snapshot) -> str:
 
 
 def _budgets(shown: MemoryPageInputs) -> list[Limit]:
-    """The budgets, each with its name at its line."""
+    """Return the budgets, each with its name at its line."""
     return [(text_of("budget.here") if budget.live else budget.name, budget.nbytes)
             for budget in shown.budgets]  # fmt: skip
 
 
 def _guess(shown: MemoryPageInputs) -> Iterator[Mark]:
-    """The guess of the learner: a hollow triangle at the axis, which stays."""
+    """Yield the guess of the learner: a hollow triangle at the axis, which stays."""
     if shown.guess is None:
         return
     y = min(shown.guess, shown.y.last)
@@ -262,8 +262,8 @@ def _life(shown: MemoryPageInputs) -> Iterator[Mark]:
 
 @dataclass(frozen=True)
 class Flag(Mark):
-    """A flag on a pole, its words beside it, or above it where neither side has room. The pole
-    ends at ``y``, or goes down to the ground."""
+    """Flag on a pole with its words beside it, or above it if neither side has space. The pole ends
+    at ``y``, or reaches the bottom of the plot."""
 
     x: float
     y: float
@@ -299,7 +299,7 @@ class Flag(Mark):
 
 
 def _names(shown: MemoryPageInputs) -> Iterator[Mark]:
-    """The most important first."""
+    """Yield the names, the most important first."""
     yield from shown.mountain.was(text_of("before"))
     if shown.tally:
         yield from _counted(shown.tally, shown.mountain)
@@ -357,8 +357,8 @@ OUTLINED = 3
 
 
 def page(shown: MemoryPageInputs, width: float) -> Page:
-    """The whole page at a width in pixels; below ``WIDE`` its parts stand one below the other. At
-    the first level tables are in the text alone."""
+    """Return the whole page at a width in pixels. Below ``WIDE``, its parts are stacked. At the
+    first level, tables appear only in the text."""
     few, wide = shown.few, width >= WIDE and not shown.few
     plot = chart(shown, right=2 if wide else 12)
     tables = [_table, *([_rules] if shown.tally else []), _stages, _largest]
@@ -375,8 +375,8 @@ def page(shown: MemoryPageInputs, width: float) -> Page:
 
 
 def _host(shown: MemoryPageInputs, plot: Chart, beside: float) -> Chart:
-    """The host's memory below the device's, downwards on the same scale, and cut at the same
-    operation; ``beside`` is what stands right of the plot."""
+    """Return the chart of host memory, which lies below the device's with the same scale and cursor
+    and is drawn downwards. ``beside`` is what stands to the right of the plot."""
     now = shown.now
     line = now.memory.ledger.timeline(now.batch, HOST)
     most = max(line)
@@ -396,7 +396,7 @@ def _host(shown: MemoryPageInputs, plot: Chart, beside: float) -> Chart:
 
 
 def _told(table: Callable[[MemoryPageInputs], PageBlock], shown: MemoryPageInputs) -> Paragraphs:
-    """A table for the text alone, made when that is asked for."""
+    """Return a table that only the text shows, made when the text is asked for."""
     return Paragraphs(lambda: table(shown).text(), drawn=False, gap=1)
 
 
@@ -404,8 +404,8 @@ def _told(table: Callable[[MemoryPageInputs], PageBlock], shown: MemoryPageInput
 
 
 def _head(shown: MemoryPageInputs) -> Iterator[Paragraphs]:
-    """The equation of the peak, and what the last change did; at the first level what does not fit
-    comes in its place."""
+    """Yield the equation of the peak and the effect of the last change. At the first level, a
+    budget that does not fit replaces the latter."""
     now, few, tally, old = shown.now, shown.few, shown.tally, shown.old
     refused = [verdict for verdict in shown.verdicts if few and not tally and not verdict.fits]
     tightest = min(refused, key=lambda band: band.budget.nbytes, default=None)
@@ -473,7 +473,7 @@ def _table(shown: MemoryPageInputs) -> Table:
 
 
 def _largest(shown: MemoryPageInputs) -> Table:
-    """The largest blocks alive: formula, maker and last reader."""
+    """Return the table of the largest live blocks: formula, maker and last reader."""
     now = shown.now
     return Table(
         [],
@@ -498,7 +498,7 @@ def block_fact(block: BlockRow) -> Fact:
 
 
 def _stages(shown: MemoryPageInputs) -> PageBlock:
-    """The mountain by stage, or one stage by layer, on the operations of the plot."""
+    """Return the activations by stage, or one stage by layer, on the operations of the plot."""
     now = shown.now
     told = Table(
         [],
@@ -530,7 +530,8 @@ def _stages(shown: MemoryPageInputs) -> PageBlock:
 
 
 def _stage(shown: MemoryPageInputs, index: int, base: float) -> Iterator[Mark]:
-    """One row: values below, gradients above, its bytes at the cursor, and what a press chooses."""
+    """Yield one row of stages: values below, gradients above, the bytes at the cursor, and what a
+    click selects."""
     now, end, row = shown.now, shown.row.last, shown.now.slices[index]
     last, value = now.memory.operations, f"slice:{row.part.name}"
     ground = now.memory.nothing + base
@@ -549,7 +550,7 @@ def _stage(shown: MemoryPageInputs, index: int, base: float) -> Iterator[Mark]:
 
 
 def _was(shown: MemoryPageInputs, index: int, base: float) -> Iterator[Mark]:
-    """The outline of the same stage before."""
+    """Yield the outline of the same stage in the previous state."""
     row, old, end = shown.now.slices[index], shown.old, shown.row.last
     if old and old.memory.operations == shown.now.memory.operations:
         for stage in old.slices:
@@ -581,7 +582,7 @@ def _rules(shown: MemoryPageInputs) -> Below:
 
 
 def _outputs(tally: OutputTotals, width: float) -> Chart:
-    """One bar of all outputs, and around it some rules as nested outlines."""
+    """Return a chart with one bar of all outputs, and some rules as nested outlines around it."""
     inset, start = 13, 0
     marks: list[Mark] = []
     spans: list[tuple[frozenset[str], int, int]] = []
@@ -611,7 +612,7 @@ def _outputs(tally: OutputTotals, width: float) -> Chart:
 def _nested(
     tally: OutputTotals, row: RuleRow, spans: list[tuple[frozenset[str], int, int]]
 ) -> Iterator[Mark]:
-    """The outlines of a rule, and at the end of the last its values per sample."""
+    """Yield the outlines of a rule, and its values per sample after the last of them."""
     name, chosen = row.rule.name, row is tally.chosen
     pad = 3.0 * (1 + CHAIN.index(name)) if name in CHAIN else 3.0
     end = None
@@ -626,5 +627,5 @@ def _nested(
 
 
 def millions(count: int) -> str:
-    """``'16.1M'``; small counts in full."""
+    """Return a count in millions: ``'16.1M'``. Small counts are written in full."""
     return f"{figures.ratio(count / 1e6)}M" if count >= 100_000 else f"{count:,}"

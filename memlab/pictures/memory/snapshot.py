@@ -32,7 +32,7 @@ LARGEST = 5
 
 
 def text_of(key: str, **values: object) -> str:
-    """A text about the memory of a network."""
+    """Return a text about the memory of a network."""
     return strings.get(f"memory.{key}", **values)
 
 
@@ -40,8 +40,8 @@ def text_of(key: str, **values: object) -> str:
 
 
 class StackLine(NamedTuple):
-    """A part of the stack, or a sum of several: its bytes inside the operation, and what each
-    sample adds to them."""
+    """Line of the stack, or a sum of lines: its bytes inside the operation, and the bytes that each
+    sample adds."""
 
     part: StackPart | None
     name: str
@@ -51,8 +51,8 @@ class StackLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BlockRow:
-    """One block alive there. ``first`` and ``last`` count operations from 1; ``first`` is 0 for
-    what was there before the step, ``last`` is 0 for what stays after it."""
+    """Live block. ``first`` and ``last`` count operations from 1; ``first`` is 0 for a block that
+    exists before the step, ``last`` is 0 for one that stays after it."""
 
     name: str
     role: Role
@@ -71,7 +71,7 @@ class BlockRow:
 
     @property
     def life(self) -> str:
-        """The same with its name."""
+        """Return the life of the block, with its name."""
         return f"{self.name}: {self.story}"
 
 
@@ -87,7 +87,7 @@ class SliceRow:
 
     @property
     def in_blocks(self) -> str:
-        """In how many blocks it is."""
+        """Return the number of its blocks as text."""
         return text_of("twin.block" if self.blocks == 1 else "twin.blocks", count=self.blocks)
 
 
@@ -111,7 +111,7 @@ class Snapshot(Study):
 
     @property
     def peak_floor(self) -> int:
-        """The part of the peak that does not depend on the batch."""
+        """Bytes of the peak that do not depend on the batch."""
         return int(self.memory.floor[self.peak.index])
 
     @property
@@ -121,22 +121,22 @@ class Snapshot(Study):
 
     @property
     def peak_mountain(self) -> int:
-        """The part of the peak that grows with the batch."""
+        """Bytes of the peak that grow with the batch."""
         return self.batch * self.peak_each
 
     @cached_property
     def layers(self) -> list[MountainLayer[StackPart]]:
-        """The parts that have bytes, from the bottom up."""
+        """Parts that have bytes, from bottom to top."""
         return self.memory.layers(self.batch)
 
     @property
     def curve(self) -> Curve:
-        """The whole stack over the operations."""
+        """Whole stack over the operations."""
         return self.layers[-1].high if self.layers else self.memory.ground
 
     @cached_property
     def roles(self) -> tuple[StackLine, ...]:
-        """One line for every part of the stack that has one, from the bottom up."""
+        """Lines of every part of the stack, from bottom to top."""
         values = ((part, int(self.memory.lines[part][self.at])) for part in self.memory.parts)
         return tuple(
             StackLine(
@@ -147,12 +147,12 @@ class Snapshot(Study):
 
     @property
     def floor(self) -> tuple[StackLine, ...]:
-        """The lines of what stays, from the bottom up."""
+        """Lines of the fixed bytes, from bottom to top."""
         return tuple(row for row in self.roles if row.part in FLOOR)
 
     @property
     def mountain(self) -> tuple[StackLine, ...]:
-        """The lines of what grows, from the bottom up."""
+        """Lines of the bytes that grow with the batch, from bottom to top."""
         return tuple(row for row in self.roles if row.part in MOUNTAIN)
 
     @property
@@ -162,7 +162,7 @@ class Snapshot(Study):
 
     @cached_property
     def blocks(self) -> tuple[BlockRow, ...]:
-        """The largest blocks alive."""
+        """Largest live blocks."""
         blocks = self.memory.blocks.largest(self.at, self.batch, LARGEST)
         return tuple(self.block(entry) for entry in blocks)
 
@@ -173,12 +173,12 @@ class Snapshot(Study):
 
     @property
     def others(self) -> int:
-        """Bytes alive in the blocks that are not listed."""
+        """Bytes of the live blocks that are not listed."""
         return self.here - sum(row.nbytes for row in self.blocks)
 
     @cached_property
     def slices(self) -> tuple[SliceRow, ...]:
-        """The mountain by stage, or one stage by layer."""
+        """Growing bytes by stage, or one stage by layer."""
         return tuple(
             SliceRow(
                 part,
@@ -190,12 +190,13 @@ class Snapshot(Study):
         )
 
     def judged(self, budget: Budget) -> BudgetVerdict:
-        """Whether the peak fits into a budget, and the largest batch that would."""
+        """Return whether the peak fits into a budget, and the largest batch that would."""
         fits, largest = self.peak.nbytes <= budget.nbytes, self.memory.largest_batch(budget.nbytes)
         return BudgetVerdict(budget, fits, largest)
 
     def block(self, entry: Entry) -> BlockRow:
-        """A block with its formula in numbers and the operations it is alive between."""
+        """Return a block with its formula in numbers, and the operations between
+        which it is alive."""
         ledger = self.memory.ledger
         return BlockRow(
             entry.name,
@@ -210,15 +211,15 @@ class Snapshot(Study):
 
     @cached_property
     def largest(self) -> dict[StackPart, Entry]:
-        """The block that has the most of each part of the stack that has bytes."""
+        """Return the largest block of each part of the stack that has bytes."""
         return self.memory.blocks.largest_of_each(self.at)
 
     # -- in words ---------------------------------------------------------------------------
 
     @property
     def settings(self) -> list[str]:
-        """The network, its sizes, the batch, the format, the optimizer, the kind of step, and what
-        else was chosen."""
+        """Return the network, its sizes, the batch, the format, the optimizer, the kind of step,
+        and all other choices, as texts."""
         memory, ledger = self.memory, self.memory.ledger
         kind = strings.get("step.training" if ledger.training else "step.inference")
         batch = text_of("batch", batch=f"{self.batch:,}")
@@ -230,17 +231,17 @@ class Snapshot(Study):
 
     @property
     def title(self) -> str:
-        """``'ResNet-50 v1.5, batch 32, fp32, SGD with momentum, training'``."""
+        """Return the title: ``'ResNet-50 v1.5, batch 32, fp32, SGD with momentum, training'``."""
         return ", ".join(self.settings)
 
     def equation(self, few: bool = False) -> tuple[str, list[str]]:
-        """The peak with its unit, and its floor and mountain, which add up as they are written in
-        three decimals; for ``few``, three digits of the peak."""
+        """Return the peak with its unit, and its fixed and growing bytes, rounded to three decimals
+        so that they add up. With ``few``, return only the peak with three digits."""
         parts = [self.peak_floor, self.peak_mountain]
         return (figures.three_digits_of_sum if few else figures.sum_of)(self.peak.nbytes, parts)
 
     def headline(self, few: bool = False) -> list[tuple[str, bool]]:
-        """The equation of the peak, of which the peak is bold."""
+        """Return the equation of the peak as texts, each with whether it is bold."""
         total, (floor, mountain) = self.equation(few)
         right = text_of("equation", floor=floor, mountain=mountain, unit=total.split()[-1])
         binary = "" if few else figures.binary(self.peak.nbytes)
@@ -249,7 +250,8 @@ class Snapshot(Study):
                                                       False)]  # fmt: skip
 
     def verdict(self, budget_verdict: BudgetVerdict) -> str:
-        """Whether a budget holds the peak and what it would hold."""
+        """Return whether a budget holds the peak, and the batch that it would
+        hold, in a sentence."""
         live, largest = budget_verdict.budget.live, budget_verdict.largest
         if self.memory.ledger.batches is not None:
             key = "holds" if budget_verdict.fits else "over"
@@ -267,7 +269,7 @@ class Snapshot(Study):
 
     @property
     def sentences(self) -> list[str]:
-        """The peak to the byte in two sentences, and where each phase is."""
+        """Return two sentences: the peak to the byte, and the operations of each phase."""
         peak, sample = self.peak, self.memory.sample
         where = text_of(
             "exact.peak",
@@ -294,19 +296,20 @@ class Snapshot(Study):
 
     @property
     def waiting(self) -> str:
-        """The same in three digits."""
+        """Return the sentence about what waits in host memory, with three digits."""
         return text_of("host", bytes=figures.three_digits(self._there)) if self._there else ""
 
     @cached_property
     def _there(self) -> int:
-        """The most bytes in host memory."""
+        """Return the most bytes in host memory."""
         ledger = self.memory.ledger
         there = any(entry.memory == HOST for entry in ledger.entries)
         return ledger.peak(self.batch, HOST) if there else 0
 
     @property
     def lines(self) -> list[StackLine]:
-        """The stack from its top down, with the sums of its mountain, of its floor and of both."""
+        """Return the lines of the stack from top to bottom, with the sums of the growing and the
+        fixed bytes, and of both."""
         mountain, floor, alive = (
             StackLine(None, text_of(f"table.{name}"), sum(r.nbytes for r in rows),
                 sum(r.per_sample for r in rows))
@@ -372,7 +375,7 @@ def before(old: Snapshot, new: Snapshot) -> Curve:
 
 @lru_cache(maxsize=16)
 def _spans(old: StepMemory, new: StepMemory) -> Spans:
-    """The operations of ``old`` that stand for each one of ``new``."""
+    """Return, for each operation of ``new``, the operations of ``old`` that correspond to it."""
     places = {row.name: index for index, row in enumerate(old.ledger.rows)}
     shared = sum(row.name in places for row in new.ledger.rows)
     named = 2 * shared >= min(old.operations, new.operations)
@@ -413,7 +416,8 @@ def just_changed(old: Snapshot, new: Snapshot) -> str:
 
 
 def details(old: Snapshot, new: Snapshot) -> str:
-    """More of it: in percent, of both parts, and where the peak was and is."""
+    """Return further details of a change: in percent, by both parts, and where the
+    peak was and is."""
     floor, mountain = new.peak_floor - old.peak_floor, new.peak_mountain - old.peak_mountain
     said = text_of(
         "change.parts",
@@ -430,7 +434,7 @@ def _moves(old: Snapshot, new: Snapshot) -> bool:
 
 
 def differences(old: Snapshot, new: Snapshot) -> tuple[str, str]:
-    """The settings that differ, as they were and as they are."""
+    """Return the settings that differ, first as they were and then as they are."""
     was, now = old.settings, new.settings
     gone = [name for name in was if name not in now]
     come = [name for name in now if name not in was]
@@ -438,7 +442,7 @@ def differences(old: Snapshot, new: Snapshot) -> tuple[str, str]:
 
 
 def _cause(old: Snapshot, new: Snapshot) -> str:
-    """Which setting changed; a change of the batch alone is a statement about every operation."""
+    """Return which setting changed. A change of the batch alone is described for all operations."""
     if old.memory is not new.memory:
         was, now = differences(old, new)
         key = "other" if was and now else "on" if now else "off"

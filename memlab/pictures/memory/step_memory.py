@@ -35,7 +35,7 @@ ROWS = 6
 
 @dataclass(frozen=True, eq=False)
 class BlockColumns:
-    """Some blocks of a ledger as columns of numbers: thousands of them are looked through at once.
+    """Blocks of a ledger as columns of numbers, since thousands of them are searched at once.
 
     ``entries`` are in order of birth.
     """
@@ -55,11 +55,12 @@ class BlockColumns:
         return int(self._alive(at).sum())
 
     def per_sample(self, at: int) -> int:
-        """Bytes that each sample adds inside an operation."""
+        """Return the bytes that each sample adds inside an operation."""
         return int(self._columns[3][self._alive(at)].sum())
 
     def largest(self, at: int, batch: int, most: int) -> list[Entry]:
-        """The largest alive inside an operation; of equal ones those that were born first."""
+        """Return the largest blocks alive inside an operation. Of equal ones, those that were born
+        first are returned."""
         birth, _, fixed, per_sample = self._columns
         alive = np.flatnonzero(self._alive(at))
         alive = alive[np.argsort(birth[alive], kind="stable")]
@@ -68,7 +69,7 @@ class BlockColumns:
         return [self.entries[index] for index in alive[order].tolist()]
 
     def largest_of_each(self, at: int) -> dict[StackPart, Entry]:
-        """The block that has the most of each part of the stack inside an operation."""
+        """Return the largest block of each part of the stack inside an operation."""
         _, _, fixed, per_sample = self._columns
         alive, entries = np.flatnonzero(self._alive(at)), dict[StackPart, Entry]()
         for grows, sizes in ((False, fixed[alive]), (True, per_sample[alive])):
@@ -84,7 +85,7 @@ class BlockColumns:
 
     @cached_property
     def line(self) -> Column:
-        """Bytes that each sample adds, inside every operation."""
+        """Return the bytes that each sample adds, inside every operation."""
         birth, death, _, per_sample = self._columns
         return alive(per_sample, birth, death, self.operations)
 
@@ -107,13 +108,13 @@ class StageSlice:
 
     @cached_property
     def values(self) -> Curve:
-        """Bytes per sample of what is no gradient."""
+        """Bytes per sample that are not gradients, inside every operation."""
         values = [entry for entry in self.blocks.entries if entry.role is not Role.GRADIENT_MAP]
         return BlockColumns(values, self.blocks.operations).line.astype(np.float64)
 
     @cached_property
     def highest(self) -> int:
-        """The most bytes per sample inside one operation."""
+        """Most bytes per sample inside one operation."""
         return int(self.blocks.line.max(initial=0))
 
 
@@ -122,7 +123,7 @@ class StageSlice:
 
 @dataclass(frozen=True, eq=False)
 class StepMemory:
-    """The ledger of one step, and where there is one the network that it was built from.
+    """Ledger of one step, with the network that it was built from if there is one.
 
     ``mixed`` is the name of its mixed precision, of which the ledger knows the small format alone;
     ``step`` knows who reads each block, of which the ledger knows the last reader alone; ``chosen``
@@ -140,12 +141,12 @@ class StepMemory:
 
     @property
     def label(self) -> str:
-        """Its name for people."""
+        """Name for people."""
         return self.ledger.label or self.ledger.network
 
     @property
     def format(self) -> str:
-        """The format of its arrays, or the name of its mixed precision."""
+        """Format of its arrays, or the name of its mixed precision."""
         return self.mixed or self.ledger.format
 
     @property
@@ -162,34 +163,34 @@ class StepMemory:
 
     @cached_property
     def stages(self) -> tuple[str, ...]:
-        """The stages, in the order of forward; none where nothing names them."""
+        """Names of the stages in the order of forward, or nothing if the network has no stages."""
         return tuple(dict.fromkeys(row.stage for row in self.ledger.rows if row.stage))
 
     @cached_property
     def phases(self) -> tuple[tuple[Phase, int, int], ...]:
-        """The phases with their first and last operation."""
+        """Phases with their first and last operation."""
         return phases(self.ledger.rows)
 
     @cached_property
     def lines(self) -> dict[StackPart, Column]:
-        """For every part of the stack, bytes or bytes per sample inside every operation."""
+        """Bytes, or bytes per sample, of every part of the stack inside every operation."""
         nothing: Line = (np.zeros(self.operations, np.int64),) * 2
         lines = {role: self.ledger.role_lines.get((DEVICE, role), nothing) for role in Role}
         return {part: lines[part.role][int(part.grows)] for part in STACK}
 
     @cached_property
     def parts(self) -> tuple[StackPart, ...]:
-        """The parts that have a line in the table, from the bottom up."""
+        """Parts that have a line in the table, from bottom to top."""
         return tuple(part for part in STACK if part.usual or self.lines[part].any())
 
     @cached_property
     def floor(self) -> Column:
-        """The bytes inside every operation that do not depend on the batch."""
+        """Bytes inside every operation that do not depend on the batch."""
         return self._sum(FLOOR)
 
     @cached_property
     def mountain(self) -> Column:
-        """The bytes inside every operation that each sample adds."""
+        """Bytes inside every operation that each sample adds."""
         return self._sum(MOUNTAIN)
 
     def _sum(self, parts: tuple[StackPart, ...]) -> Column:
@@ -197,11 +198,11 @@ class StepMemory:
 
     @cached_property
     def floor_layers(self) -> list[MountainLayer[StackPart]]:
-        """The parts of the floor on top of each other."""
+        """Parts of the fixed bytes, stacked."""
         return pile({part: self.lines[part] for part in FLOOR}, self.nothing)
 
     def layers(self, batch: int) -> list[MountainLayer[StackPart]]:
-        """The parts that have bytes on top of each other, at a batch."""
+        """Return the parts that have bytes at a batch, stacked."""
         grown = {part: batch * line for part, line in self._growing.items()}
         return [*self.floor_layers, *pile(grown, self.ground)]
 
@@ -212,12 +213,12 @@ class StepMemory:
 
     @cached_property
     def nothing(self) -> Curve:
-        """0 inside every operation."""
+        """Zeros, one for every operation."""
         return np.zeros(self.operations)
 
     @property
     def ground(self) -> Curve:
-        """The upper edge of the floor."""
+        """Upper edge of the fixed bytes."""
         return self.floor_layers[-1].high if self.floor_layers else self.nothing
 
     @cached_property
@@ -227,13 +228,14 @@ class StepMemory:
         return BlockColumns(blocks, self.operations)
 
     def largest_batch(self, nbytes: int) -> int | None:
-        """The largest batch that fits into so many bytes (``Ledger.fit``)."""
+        """Return the largest batch that fits into ``nbytes`` bytes (``Ledger.fit``)."""
         if nbytes not in self._fits:
             self._fits[nbytes] = self.ledger.fit(nbytes).batch
         return self._fits[nbytes]
 
     def slices(self, stage: str = "") -> tuple[StageSlice, ...]:
-        """The mountain by stage, or one stage by the layer whose operation made each block.
+        """Return the growing bytes by stage, or one stage by the layer whose operation made each
+        block.
 
         Where the network names no stages it is cut by layer at once.
         """
@@ -265,15 +267,15 @@ class StepMemory:
 
 
 def phases(rows: Sequence[LedgerRow]) -> tuple[tuple[Phase, int, int], ...]:
-    """The phases of some operations, each with its first and last one, counted from 0; a copy is
-    part of the phase around it."""
+    """Return the phases of operations, each with its first and last operation, counted from 0. A
+    copy belongs to the phase around it."""
     parts = accumulate((row.phase for row in rows), _around)
     runs = [(phase, [index for index, _ in run]) for phase, run in groupby(enumerate(parts), _one)]
     return tuple((phase, run[0], run[-1]) for phase, run in runs)
 
 
 def band(phase: Phase, first: int, last: int) -> str:
-    """One of them in words: ``'forward 1 to 12'``."""
+    """Return a phase in words: ``'forward 1 to 12'``."""
     return strings.get(
         "memory.twin.band" if last > first else "memory.twin.one",
         phase=strings.get(f"phase.{phase}"),
@@ -295,7 +297,8 @@ def _one(numbered: tuple[int, Phase]) -> Phase:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """So much memory and no more. A live one was read on this machine a moment ago."""
+    """Budget: a number of bytes that the peak must fit into. A live budget was measured on this
+    machine a moment ago."""
 
     name: str
     nbytes: int
@@ -304,8 +307,8 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class BudgetVerdict:
-    """Whether the peak fits into a budget. ``largest`` is the largest batch that does: 0 where
-    not one sample fits, None where every batch does."""
+    """Verdict of whether the peak fits into a budget. ``largest`` is the largest batch that fits: 0
+    if not even one sample does, None if every batch does."""
 
     budget: Budget
     fits: bool
@@ -317,7 +320,7 @@ STEP = 10**7
 
 
 def budget(name: str | int) -> Budget:
-    """A budget by the name of a device, or by an amount such as ``'8 GB'``.
+    """Return a budget from the name of a device, or from an amount such as ``'8 GB'``.
 
     Raises:
         InputError: neither a device nor an amount.

@@ -260,7 +260,7 @@ class Memory(SteadyView[Snapshot]):
 
     @property
     def peak(self) -> int:
-        """Bytes of the peak on display."""
+        """Bytes of the peak that is shown."""
         return self.rows.peak.nbytes
 
     def study(self, now: State) -> Snapshot:
@@ -296,7 +296,7 @@ class Memory(SteadyView[Snapshot]):
         return round(self._slider(now).where(now))
 
     def _slider(self, now: State) -> Range:
-        """The first slider in front."""
+        """Return the first slider in front of the disclosure."""
         sliders = (self.settings[name] for name in (*now.control, "batch"))
         return next(slider for slider in sliders if isinstance(slider, Range))
 
@@ -338,7 +338,7 @@ class Memory(SteadyView[Snapshot]):
         return small.page(lives(now), old, at, focus(now), many, scene.width, now.room[2:])
 
     def shown_in(self, scene: PageState) -> MemoryPageInputs:
-        """All that the picture of a scene depends on; that of the last one is kept."""
+        """Return everything that the picture of a scene depends on. The last result is cached."""
         if self._seen is None or self._seen[0] is not scene:
             live = free_here() if scene.now.free and scene.live else []
             self._seen = scene, self._shown(scene, live)
@@ -366,7 +366,8 @@ class Memory(SteadyView[Snapshot]):
     # -- what is heard ----------------------------------------------------------------------
 
     def says(self, scene: PageState) -> str:
-        """News after a change of the bytes, else what the keyboard has come to."""
+        """Return what a screen reader says: the change of the bytes, else what the keyboard has
+        reached."""
         now, rows = scene.now, self.rows_of(scene.now)
         if is_small(now) and not scene.news:
             return lives(now).says(rows.at, focus(now))
@@ -379,7 +380,7 @@ class Memory(SteadyView[Snapshot]):
         return f"choose:{scene.now.chosen}"
 
     def _place(self, now: State, snapshot: Snapshot, shown: MemoryPageInputs) -> str:
-        """The line in focus, or the operation of the cursor."""
+        """Return the line in focus, or the operation of the cursor, in words."""
         if block := shown.block:
             return f"{block.life}. {block.formula}"
         names = [row.part.name for row in snapshot.slices]
@@ -429,22 +430,22 @@ CONTROLS: tuple[str, ...] = tuple(
 
 @once
 def is_small(now: State) -> bool:
-    """Whether each block has a bar of its own."""
+    """True if the step is drawn block by block."""
     return not now.rule and bool(small.fits(memory_of(now)))
 
 
 def lives(now: State) -> small.LifetimeTable:
-    """The blocks of a small step."""
+    """Return the lifetimes of the blocks of a small step."""
     return small.lifetimes(memory_of(now), now.batch)
 
 
 def focus(now: State) -> str:
-    """The block that the keyboard is on."""
+    """Return the block that the keyboard has reached."""
     return str(now.chosen.removeprefix("block:")) if now.chosen.startswith("block:") else ""
 
 
 def lines_of(now: State, snapshot: Snapshot) -> list[str]:
-    """The lines that keys walk through and a press chooses."""
+    """Return the names of the lines that keys move through and a click selects."""
     if now.rule:
         return [f"rule:{name}" for name in RULES]
     if is_small(now):
@@ -454,13 +455,14 @@ def lines_of(now: State, snapshot: Snapshot) -> list[str]:
 
 
 def _choose(now: State, line: str) -> State:
-    """The state with the keyboard on a line; a rule is outlined as soon as it is chosen."""
+    """Return the state with the keyboard on a line. A counting rule is outlined as soon as it is
+    selected."""
     kind, _, name = line.partition(":")
     return now.replace(rule=name) if kind == "rule" else now.replace(chosen=line)
 
 
 def _next(now: State, lines: Sequence[str], way: int) -> str:
-    """The line before or after the one in focus."""
+    """Return the line before or after the one in focus."""
     here = f"rule:{now.rule}" if now.rule else now.chosen
     if here not in lines:
         return lines[0 if way > 0 else -1]
@@ -468,14 +470,14 @@ def _next(now: State, lines: Sequence[str], way: int) -> str:
 
 
 def _folded(now: State, snapshot: Snapshot) -> list[str]:
-    """The stages that keys come to and that can be unfolded."""
+    """Return the stages that keys reach and that can be unfolded."""
     if now.rule or now.unfolded or now.detail == "first" or is_small(now):
         return []
     return [row.part.name for row in snapshot.slices if row.stage]
 
 
 def _enter(now: State, snapshot: Snapshot) -> State:
-    """Into a stage."""
+    """Return the state that shows the layers of a stage."""
     name = now.chosen.removeprefix("slice:")
     if name in _folded(now, snapshot):
         return now.replace(unfolded=name, chosen="")
@@ -483,7 +485,7 @@ def _enter(now: State, snapshot: Snapshot) -> State:
 
 
 def _back(now: State) -> State:
-    """Out of a stage, off a line, to the peak."""
+    """Return the state one step back: out of a stage, off a line, or to the peak."""
     if now.unfolded:
         return now.replace(unfolded="", chosen="")
     return now.replace(chosen="") if now.chosen else now.replace(cursor=None)

@@ -18,7 +18,7 @@ Curve = Floats
 
 
 class MountainLayer(NamedTuple, Generic[T]):
-    """The bytes of a part between two curves."""
+    """Layer of a stack: the bytes of a part between two curves."""
 
     part: T
     low: Curve
@@ -26,12 +26,12 @@ class MountainLayer(NamedTuple, Generic[T]):
 
     @property
     def most(self) -> float:
-        """The most bytes inside one moment."""
+        """Most bytes at one moment."""
         return float((self.high - self.low).max(initial=0))
 
 
 def pile(lines: Mapping[T, Column], low: Curve) -> list[MountainLayer[T]]:
-    """The parts that have bytes on top of each other, the first one over a lowest curve."""
+    """Return the parts that have bytes, stacked above the lowest curve ``low``."""
     layers = list[MountainLayer[T]]()
     for part, line in lines.items():
         if line.any():
@@ -41,8 +41,8 @@ def pile(lines: Mapping[T, Column], low: Curve) -> list[MountainLayer[T]]:
 
 
 def columns(ends: Column, nbytes: Column, count: int) -> Column:
-    """The moment that stands for each of so many columns of time: that of the most bytes; -1 after
-    the last. ``ends`` are where the moments end, in columns."""
+    """Return the moment that represents each of ``count`` columns of time, which is the one with
+    the most bytes; -1 after the last. ``ends`` are the ends of the moments, in columns."""
     first = np.concatenate(([0], ends[:-1])).astype(int)
     last = np.minimum(np.maximum(np.ceil(ends).astype(int), first + 1), count)
     shown = np.full(count, -1)
@@ -53,12 +53,13 @@ def columns(ends: Column, nbytes: Column, count: int) -> Column:
 
 
 def pile_over_time(lines: Mapping[T, Column], ends: Column, count: int) -> list[MountainLayer[T]]:
-    """The parts on top of each other in so many columns of time, in which their moments end."""
+    """Return the parts stacked in ``count`` columns of time. ``ends`` are the ends
+    of the moments."""
     nbytes = sum(lines.values(), np.zeros(len(ends), np.int64))
     shown = columns(ends, nbytes, count)
     return pile({part: over_time(line, shown) for part, line in lines.items()}, np.zeros(count))
 
 
 def over_time(line: Column, shown: Column) -> Column:
-    """The bytes in every column of time, by the moment that stands for it."""
+    """Return the bytes in every column of time, taken from the moment that represents it."""
     return np.where(shown < 0, 0, line[shown])

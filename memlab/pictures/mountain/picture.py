@@ -49,7 +49,7 @@ Limit = tuple[str, int]
 
 @dataclass(frozen=True, eq=False)
 class DrawnLayer:
-    """A layer as it is drawn, with its name where there is room for it, and what it says."""
+    """Layer as it is drawn, with its name if there is space, and the fact that it shows."""
 
     low: Curve
     high: Curve
@@ -63,7 +63,7 @@ class DrawnLayer:
 
 @dataclass(frozen=True, eq=False)
 class Mountain:
-    """Slices from the bottom up, on an axis of bytes that ends at ``end``.
+    """Stack of layers from bottom to top, on an axis of bytes that ends at ``end``.
 
     A moment takes ``step`` on the axis to the right. ``ground`` is the upper edge of the floor,
     ``before`` the upper edge of all as it was, ``counted`` one more curve that is dashed. Over
@@ -82,27 +82,27 @@ class Mountain:
 
     @property
     def top(self) -> Curve:
-        """The upper edge of all."""
+        """Upper edge of the stack."""
         return self.slices[-1].high
 
     @cached_property
     def dashed(self) -> list[Curve]:
-        """The dashed curves, which no name should cross."""
+        """Dashed curves, which no name should cross."""
         return [curve for curve in (self.before, self.counted) if curve is not None]
 
     @cached_property
     def sky(self) -> Curve:
-        """The highest curve: over it there is nothing."""
+        """Highest curve, above which the plot is empty."""
         return self.top if self.before is None else np.maximum(self.top, self.before)
 
     def at(self, curve: Curve) -> float:
-        """The place of the highest point of a curve, on the axis to the right."""
+        """Return the horizontal position of the highest point of a curve."""
         return (int(curve.argmax()) + 0.5) * self.step
 
     # -- marks ------------------------------------------------------------------------------
 
     def stack(self) -> Iterator[Mark]:
-        """The slices, a thin line around them, the thick one over those that stay."""
+        """Yield the layers with a thin line around them, and a thick line above those that stay."""
         for stage in self.slices:
             yield Area(stage.low, stage.high, stage.paint, stage.edge, stage.fact)
         yield Stairs(self.top, "rule", self._ridge, opacity=0.75, width=0.9)
@@ -114,11 +114,11 @@ class Mountain:
 
     @property
     def previous(self) -> list[Mark]:
-        """The dashed outline of what was before."""
+        """Return the dashed outline of the previous state."""
         return [] if self.before is None else [Stairs(self.before, "before", self._ridge)]
 
     def small(self, svg: Svg, box: Box) -> None:
-        """Draw it into a few pixels of a picture, without names."""
+        """Draw the stack into a small picture, without names."""
         pen = Pen(svg, box, Scale(0, len(self.top)), Scale(0, self.end))
         for mark in (*self.stack(), *self.previous):
             mark.draw(pen)
@@ -128,7 +128,8 @@ class Mountain:
         return 0 if self.time else None
 
     def peak(self, nbytes: int, name: str = "", **given: Any) -> Iterator[Mark]:
-        """A dot on the peak with its name; where that is above the axis, how much it is."""
+        """Yield a dot on the peak with its name. If the peak lies above the axis, its amount is
+        written there."""
         at = self.at(self.top)
         if nbytes > self.end:
             yield beyond(at, self.end, nbytes)
@@ -140,8 +141,8 @@ class Mountain:
             yield Label(name, spots, 13, bold=True, chip=True, kept=True)
 
     def limits(self, limits: Sequence[Limit], heavy: bool = False) -> Iterator[Mark]:
-        """A level line for each limit with its name, and the names of those above the axis. Budgets
-        are dotted; the ``heavy`` one is what the picture is about."""
+        """Yield a horizontal line with its name for each limit, and the names of the limits above
+        the axis. Budgets are dotted; the ``heavy`` one is the subject of the picture."""
         last, look = self.step * len(self.top), HEAVY if heavy else DOTTED
         size = 12 if heavy else 11
         for name, nbytes in limits:
@@ -159,7 +160,8 @@ class Mountain:
     # -- names ------------------------------------------------------------------------------
 
     def names(self) -> Iterator[Name]:
-        """The name of each slice where it is thickest; on a chip it may cross a dashed curve."""
+        """Yield the name of each layer where it is thickest. A name on a background may cross a
+        dashed curve."""
         for stage in self.slices:
             if stage.name:
                 spot = middle(stage.low, stage.high, self.step)
@@ -168,33 +170,33 @@ class Mountain:
                 yield Name(stage.name, [spot], stage.size, chip=stage.chip, finders=finders)
 
     def was(self, name: str) -> Iterator[Name]:
-        """The name of what was before, near its peak."""
+        """Yield the name of the previous state, near its peak."""
         if self.before is not None:
             spot = self.at(self.before), float(self.before.max())
             around = near(*spot, [self.top, *self.dashed])
             yield Name(name, [(*spot, "end", -4, -4)], 11, chip=True, finders=[around])
 
     def key(self, tall: float = inf) -> Iterator[tuple[Paint, str]]:
-        """The slices, for those without room for a name: all of them, or those that can be seen in
-        so many pixels."""
+        """Yield the layers that have no space for a name, for a legend: all of them, or those that
+        are visible in ``tall`` pixels."""
         for stage in self.slices:
             if stage.name and (stage.high - stage.low).max() >= self.end / tall:
                 yield stage.paint, stage.name
 
 
 def phases(backward: float, end: float, dy: float = -14) -> Iterator[Mark]:
-    """Brackets over forward and backward, so many pixels below the top of the frame."""
+    """Yield brackets above forward and backward, ``dy`` pixels below the top of the frame."""
     spans = {Phase.FORWARD: (0, backward), Phase.BACKWARD: (backward, end)}
     for phase, span in spans.items():
         yield Bracket(strings.get(f"phase.{phase}"), *span, dy)
 
 
 def torn(curve: Curve, end: float, step: float, side: str = "top") -> Iterator[Mark]:
-    """Teeth where a curve goes on beyond the end of the axis."""
+    """Yield teeth where a curve continues beyond the end of the axis."""
     for first, last in runs(curve > end):
         yield OpenEdge(first * step, last * step, side)
 
 
 def waiting(curve: Curve) -> Mark:
-    """The host's memory, whose maps wait, below the device's."""
+    """Return the mark of host memory, where maps wait, below the device's memory."""
     return Area(-curve, np.zeros(len(curve)), IDLE)

@@ -10,20 +10,20 @@ from memlab.step.tensor import Role
 
 
 class StackPart(NamedTuple):
-    """One slice of a stack: the part of a role that grows with the batch, or the part that does
-    not. A usual slice has its line in every table; another only where a plan has such bytes."""
+    """Part of a stack: the bytes of a role that grow with the batch, or those that do not. A usual
+    part has its line in every table; any other only if a plan has such bytes."""
 
     role: Role
     grows: bool
 
     @property
     def usual(self) -> bool:
-        """Whether a learner expects it, so that its absence is worth a line."""
+        """True if learners expect the part, so that its line is shown even without bytes."""
         return self.grows is (self.role in _GROW) and self.role is not Role.BUFFER
 
     @property
     def label(self) -> str:
-        """Its name for people, in the plural."""
+        """Name for people, in the plural."""
         side = "grows" if self.grows else "stays"
         return strings.get(f"role.{self.role.value}.{side}")
 
@@ -41,7 +41,7 @@ STACK = (*FLOOR, *MOUNTAIN)
 
 
 def role_name(role: Role) -> str:
-    """The name of a role that is told by itself: ``'feature maps'``."""
+    """Return the name of a role that is understood without others: ``'feature maps'``."""
     return StackPart(role, role in _GROW).label
 
 

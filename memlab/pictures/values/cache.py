@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class RecentResults:
-    """The last ``most`` results, by what they were made of and the language of their texts.
+    """Cache of the last ``most`` results, by their arguments and the language of their texts.
 
     What cannot be hashed, as a device, is told apart by its identity: it is kept with the result,
     so that no other one gets its number.

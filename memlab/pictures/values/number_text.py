@@ -18,13 +18,14 @@ SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 
 
 def batches(largest: int) -> str:
-    """A largest batch for people, who train with no more than ``MOST`` samples: of a toy network,
-    a card of 12 GB would hold a hundred million."""
+    """Return a largest batch as text. It is given as more than ``MOST`` where nobody trains with so
+    many samples; a toy network would allow a hundred million on a card of 12 GB."""
     return f"{largest:,}" if largest <= MOST else strings.get("views.or_more", count=f"{MOST:,}")
 
 
 def columns(cells: Sequence[Sequence[str]], left: int = 1, align: str = "") -> list[str]:
-    """Cells in columns; the first ``left`` are flush left, the numbers after them flush right.
+    """Return cells aligned in columns. The first ``left`` columns are aligned to the left, and
+    numbers after them to the right.
 
     ``align`` says it column by column instead. A Chinese or Japanese character takes two places.
 
@@ -47,34 +48,35 @@ def _places(cell: str) -> int:
 
 
 def duration(seconds: float) -> str:
-    """Three digits: ``'1.83 s'``, ``'34.2 ms'``."""
+    """Return a duration with three digits: ``'1.83 s'``, ``'34.2 ms'``."""
     unit = next((unit for unit, size in SECONDS.items() if seconds >= 0.9995 * size), "ns")
     value = seconds / SECONDS[unit]
     return f"{value:.{_digits(value)}f} {unit}"
 
 
 def ratio(value: float) -> str:
-    """Three digits: ``'1.25'``, ``'57.0'``, ``'200,704'``."""
+    """Return a ratio with three digits: ``'1.25'``, ``'57.0'``, ``'200,704'``."""
     return f"{value:,.{_digits(value)}f}"
 
 
 def billions(rate: float) -> str:
-    """Three digits of a rate by 10^9: ``'57.0'``."""
+    """Return a rate divided by 10^9, with three digits: ``'57.0'``."""
     return ratio(rate / 1e9)
 
 
 def share(part: float) -> str:
-    """``'1.7 %'``."""
+    """Return a share in percent: ``'1.7 %'``."""
     return f"{100 * part:.1f} %"
 
 
 def power_text(power: int, base: int = 2) -> str:
-    """``'2⁻²⁴'``."""
+    """Return a power as text: ``'2⁻²⁴'``."""
     return f"{base}{str(power).translate(_SUPERSCRIPT)}"
 
 
 def figure(value: float, digits: int = 3) -> str:
-    """So many digits, small and large ones with a power of ten: ``'0.0135'``, ``'2.6·10⁻⁷'``."""
+    """Return a value with the given digits. Small and large values have a power of ten:
+    ``'0.0135'``, ``'2.6·10⁻⁷'``."""
     if not isfinite(value):
         return strings.get(f"training.{'nan' if value != value else 'infinity'}")
     text = f"{value:.{digits}g}"
@@ -95,17 +97,18 @@ def _digits(value: float) -> int:
 
 
 def unit_of(nbytes: int) -> str:
-    """The largest decimal unit that the amount fills; below 1 MB it is bytes."""
+    """Return the largest decimal unit that is no larger than the amount. Below 1
+    MB, it is bytes."""
     return next((u for u in ("TB", "GB", "MB") if abs(nbytes) >= units.DECIMAL[u]), "B")
 
 
 def hundredths(nbytes: int) -> str:
-    """With two decimals: what is free changes too fast for more."""
+    """Return bytes with two decimals, enough for free memory, which changes quickly."""
     return units.in_unit(nbytes, unit_of(nbytes), 2)
 
 
 def three_digits(nbytes: int) -> str:
-    """Three digits: ``'2.94 GB'``, ``'102 MB'``, ``'56 B'``."""
+    """Return bytes with three digits: ``'2.94 GB'``, ``'102 MB'``, ``'56 B'``."""
     unit = next((u for u in ("TB", "GB", "MB", "kB") if abs(nbytes) >= _least(u)), "B")
     return units.in_unit(nbytes, unit, _digits(abs(nbytes) / units.UNITS[unit]) * (unit != "B"))
 
@@ -124,8 +127,8 @@ def three_digits_of_sum(total: int, parts: Sequence[int]) -> tuple[str, list[str
 
 
 def sum_of(total: int, parts: Sequence[int]) -> tuple[str, list[str]]:
-    """The total with its unit and the parts without, all rounded alike and adding up on the page:
-    three decimals, or the next best number of them with which rounded parts make a rounded total.
+    """Return the total with its unit, and the parts without, rounded so that they add up: to three
+    decimals, or to the nearest number of decimals at which they do.
 
     >>> sum_of(2_935_804_128, [212_652_256, 2_723_151_872])
     ('2.936 GB', ['0.213', '2.723'])
@@ -139,13 +142,13 @@ def sum_of(total: int, parts: Sequence[int]) -> tuple[str, list[str]]:
 
 
 def binary(nbytes: int) -> str:
-    """The same amount in the binary unit beside it: ``'2.734 GiB'``; empty below 1 MB."""
+    """Return the amount in binary units: ``'2.734 GiB'``; empty below 1 MB."""
     unit = {"TB": "TiB", "GB": "GiB", "MB": "MiB"}.get(unit_of(nbytes))
     return units.in_unit(nbytes, unit, 3) if unit else ""
 
 
 def exact_text(text: str, nbytes: int) -> str:
-    """A text of these bytes, or the whole bytes where the text is rounded.
+    """Return a text of an amount, or the exact bytes if the text is rounded.
 
     >>> exact_text("12 GB", 12 * 10**9), exact_text("12.9 GB", 12_884_901_888)
     ('12 GB', '12884901888 B')
@@ -154,23 +157,23 @@ def exact_text(text: str, nbytes: int) -> str:
 
 
 def percent(part: int, whole: int) -> str:
-    """``'92.8'``; nothing has a share in nothing."""
+    """Return a share in percent: ``'92.8'``. A share of nothing is 0."""
     return f"{round(Fraction(1000 * part, whole)) / 10:,.1f}" if whole else "0.0"
 
 
 def signed(nbytes: int) -> str:
-    """A difference with its sign: ``'+102 MB'``, ``'−2.730 GB'``."""
+    """Return a difference with its sign: ``'+102 MB'``, ``'−2.730 GB'``."""
     return f"{'−' if nbytes < 0 else '+'}{units.short(abs(nbytes))}"
 
 
 def change(before: int, after: int) -> str:
-    """The change in percent with its sign: ``'+92.8 %'``, ``'−7.7 %'``."""
+    """Return a change in percent with its sign: ``'+92.8 %'``, ``'−7.7 %'``."""
     sign = "−" if after < before else "+"
     return f"{sign}{percent(abs(after - before), before)} %"
 
 
 def _least(unit: str) -> float:
-    """From how many bytes on a unit is used for three digits: 999.6 MB are 1.00 GB."""
+    """Return the bytes from which a unit is used with three digits: 999.6 MB are 1.00 GB."""
     return 0.9995 * units.DECIMAL[unit]
 
 
@@ -186,14 +189,14 @@ def _rounded(nbytes: int, size: int, digits: int) -> int:
 
 
 def number(nbytes: int, unit: str, digits: int | None = None) -> str:
-    """The number without its unit: whole where it is whole, else with one decimal."""
+    """Return the number without its unit: without decimals if it is whole, else with one."""
     if digits is None:
         digits = 0 if nbytes % units.UNITS[unit] == 0 else 1
     return units.in_unit(nbytes, unit, digits).removesuffix(f" {unit}")
 
 
 def in_binary(nbytes: int) -> str:
-    """``'13 MiB'``, ``'2,585.4 MiB'``, ``'36 KiB'``, ``'40 B'``."""
+    """Return bytes in binary units: ``'13 MiB'``, ``'2,585.4 MiB'``, ``'36 KiB'``, ``'40 B'``."""
     unit = next((u for u in ("MiB", "KiB") if nbytes >= units.UNITS[u]), "B")
     return f"{number(nbytes, unit)} {unit}"
 

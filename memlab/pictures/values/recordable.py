@@ -19,17 +19,18 @@ FIGURES = "application/vnd.memlab.figures+json"
 
 
 class Recordable(Still, Study):
-    """A subclass gives the page and its figures. While they are recorded, the picture says at its
-    foot where and when, and a notebook is given the figures beside it."""
+    """Picture whose figures can be recorded. A subclass gives the page and the figures. While they
+    are recorded, the picture says below where and when, and a notebook stores the figures with
+    it."""
 
     @property
     def lines(self) -> Sequence[BenchmarkLine]:
-        """The figures of the picture, each with its samples, where there are some."""
+        """Return the figures of the picture, each with its samples, if it has any."""
         raise NotImplementedError
 
     @property
     def threads(self) -> int:
-        """On which it was measured."""
+        """Number of threads of the measurement."""
         return 1
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
@@ -43,7 +44,7 @@ class Recordable(Still, Study):
 
 
 def with_foot(page: Page, machine: timing.Machine, threads: int) -> Page:
-    """A page that says below everything that it was recorded, how, where and when."""
+    """Return a page that says below that it was recorded, how, where and when."""
     count, command = timings.on_threads(threads), recorded_figures.command()
     head = strings.get("recorded.head", date=machine.date)
     there = str(machine).removesuffix(f"; {machine.date}")

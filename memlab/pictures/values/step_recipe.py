@@ -64,11 +64,11 @@ class StepRecipe:
 
     @property
     def mixed(self) -> str:
-        """The name of its mixed precision, where it has one."""
+        """Name of its mixed precision, or ``''``."""
         return self.format if self.format in MIXED else ""
 
     def step(self) -> Step:
-        """The step.
+        """Return the step.
 
         Raises:
             InputError: an unknown optimizer, format, role or algorithm, and as its techniques.
@@ -98,7 +98,7 @@ class StepRecipe:
 
 @dataclass(frozen=True, eq=False)
 class Called:
-    """A function that makes a step, and what it is called with."""
+    """Function that makes a step, and its arguments."""
 
     make: Callable[..., object]
     given: Mapping[str, Any]
@@ -129,7 +129,7 @@ class Called:
 
 
 def arguments(make: Callable[..., object], settings: tuple[str, ...]) -> dict[str, Any]:
-    """The settings that a function takes, each with its default there, or None.
+    """Return the settings that a function takes as arguments, each with its default, or None.
 
     Raises:
         InputError: it needs an argument that is no setting.
@@ -160,7 +160,8 @@ def arguments(make: Callable[..., object], settings: tuple[str, ...]) -> dict[st
 
 
 def chosen(one: Applied) -> str:
-    """A technique with its arguments in words, but for the batch: ``'recomputed, k = 4'``."""
+    """Return a technique with its arguments in words, without the batch:
+    ``'recomputed, k = 4'``."""
     row, given = one.technique, one.arguments
     how = given[row.choice.name] if row.choice else ""
     more = f"{'_k' if 'k' in given else ''}{'_budget' if 'budget' in given else ''}"
@@ -212,7 +213,7 @@ _BUILT: dict[tuple[str, tuple[tuple[str, Size], ...]], Network] = {}
 
 
 def network_of(name: str, variant: str = "", **sizes: Size) -> Network:
-    """A network of the zoo; the same one each time. Its variant may stand behind its name, as in
+    """Return a network of the zoo, the same object each time. A variant may follow its name, as in
     ``"resnet50-v1"``; ``sizes`` are some of ``SIZES``.
 
     Raises:
@@ -231,15 +232,15 @@ def network_of(name: str, variant: str = "", **sizes: Size) -> Network:
 
 
 def name_of(network: Network) -> str:
-    """The name by which ``network_of`` makes a network, with its variant where it is not the usual:
-    ``"resnet50-v1"``."""
+    """Return the name from which ``network_of`` makes a network, with its variant if that is not
+    the default: ``"resnet50-v1"``."""
     usual = _usual(network.name).get("variant", "") if network.name in zoo.ZOO else network.variant
     return network.name if network.variant in ("", usual) else f"{network.name}-{network.variant}"
 
 
 @cache
 def _usual(name: str) -> dict[str, Size]:
-    """The sizes of a network of the zoo as it was published; inputs are those of a single layer."""
+    """Return the sizes of a network of the zoo as published. Inputs are those of a single layer."""
     taken = signature(zoo.ZOO[name]).parameters
     usual_sizes = {
         size_name: taken[given].default for size_name, given in SIZES.items() if given in taken
@@ -267,7 +268,7 @@ def sizes_of(network: Network) -> dict[str, Size]:
 
 
 def unusual(network: Network) -> list[str]:
-    """The sizes of a network that are not those published, in words."""
+    """Return the sizes of a network that differ from the published ones, in words."""
     own_sizes = [item for item in sizes_of(network).items() if item[0] != "variant"]
     others = [
         named_size
@@ -278,7 +279,7 @@ def unusual(network: Network) -> list[str]:
 
 
 def named_or_given(given_network: object) -> Network:
-    """A network, or the one of the zoo that a name stands for.
+    """Return a network, or the network of the zoo of that name.
 
     Raises:
         InputError: neither.

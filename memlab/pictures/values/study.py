@@ -7,23 +7,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """The content of a picture: its title, sentences of its figures, and notes of their origin."""
+    """Content of a picture: its title, sentences about its figures, and notes
+    about their origin."""
 
     @property
     def title(self) -> str:
-        """Its subject, in one line."""
+        """Return the subject in one line."""
         raise NotImplementedError
 
     @property
     def sentences(self) -> list[str]:
-        """Sentences of the figures."""
+        """Return sentences about the figures."""
         raise NotImplementedError
 
     @property
     def notes(self) -> list[str]:
-        """Notes of how and where the figures were taken."""
+        """Return notes on how and where the figures were obtained."""
         return []
 
     def text(self) -> str:
-        """Title, sentences and notes; a picture's own text has the figures too."""
+        """Return title, sentences and notes. The text of a picture has the figures too."""
         return "\n".join([f"{self.title}.", *self.sentences, *self.notes])

@@ -12,19 +12,20 @@ from memlab.measure.timing import BenchmarkLine, Machine, Timing
 
 
 def rival(machine: Machine) -> str:
-    """``'PyTorch 2.13'``."""
+    """Return the name of the library that memlab is compared with: ``'PyTorch 2.13'``."""
     version = machine.versions.get("torch", "").split(".")
     return f"{RIVAL} {'.'.join(version[:2])}".strip()
 
 
 def workspace(timing: Timing) -> str:
-    """Planned bytes, in short."""
+    """Return the planned workspace of a timing as text."""
     unknown = timing.workspace is None
     return strings.get("speed.unplanned") if unknown else units.short(timing.workspace or 0)
 
 
 def way(timing: Timing) -> str:
-    """The work of an algorithm, or its title; of a rival we do not know."""
+    """Return the work of an algorithm, or its title. The algorithm of another
+    library is not known."""
     key = f"speed.way.{timing.name}"
     if strings.has(key):
         return strings.get(key)
@@ -41,33 +42,35 @@ def taken(samples: Iterable[Sequence[float]], processor: bool) -> list[str]:
 
 
 def where(machine: Machine) -> str:
-    """Place and date of a measurement; a picture that is recorded says so at its foot."""
+    """Return the place and date of a measurement. A picture that is recorded has them below it
+    instead."""
     return "" if recorded_figures.command() else strings.get("speed.where", machine=machine)
 
 
 def said(key: str, **values: object) -> str:
-    """A text about what is measured, or recorded."""
+    """Return a text about what is measured, or recorded."""
     return strings.get(f"speed.{key}{'_recorded' * bool(recorded_figures.command())}", **values)
 
 
 def on_threads(count: int) -> str:
-    """``'1 thread'``."""
+    """Return a number of threads as text: ``'1 thread'``."""
     return strings.get(f"speed.{'thread' if count == 1 else 'threads'}", count=count)
 
 
 def origin(samples: Sequence[float], machine: Machine) -> str:
-    """The same of one figure, in short."""
+    """Return the place and date of a single figure, in short."""
     count, processor, date = len(samples), machine.processor, machine.date
     return said("origin", count=count, processor=processor, date=date)
 
 
 def products(libraries: Sequence[str]) -> list[str]:
-    """SciPy's library, which multiplies for memlab; all of them where its name is not known."""
+    """Return SciPy's linear algebra library, which multiplies matrices for memlab, or all libraries
+    if its name is not known."""
     scipy = [library for library in libraries if "scipy" in library]
     return [strings.get("speed.blas", library=library) for library in scipy or libraries]
 
 
 def rate(name: str, count: int, samples: Sequence[float]) -> BenchmarkLine:
-    """So many a second, in billions: of the best sample, beside those of all."""
+    """Return a rate in billions per second, from the best sample, with the rates of all samples."""
     rates = tuple(count / sample / 1e9 for sample in samples)
     return BenchmarkLine(name, max(rates), "G/s", samples=rates)
