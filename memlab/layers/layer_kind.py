@@ -99,8 +99,9 @@ class Flops:
     its input.
 
     ``inference`` is forward without training, where it differs. They are those of the formula,
-    whichever algorithm computes it: an addition, a product, a comparison, an absolute value, a root, an exponential
-    and a power count as one each, a sigmoid as an exponential, an addition and a division.
+    whichever algorithm computes it: an addition, a product, a comparison, an absolute value, a
+    root, an exponential and a power count as one each, a sigmoid as an exponential, an addition
+    and a division.
     """
 
     forward: Size = Size()
