@@ -9,8 +9,8 @@ OWN = """import time
 from fractions import Fraction
 from memlab import strings
 from memlab.lesson.card import Card
-from memlab.lesson.misconceptions import Cause
-from memlab.lesson.card_question import Figure, Kind, Part, Topic, Truth
+from memlab.lesson.misconceptions import Mistake
+from memlab.lesson.card_question import AnswerKind, Purpose, Question, RevealBar, Truth
 
 strings.table().update({
     "ask.00.own.question": "How many bytes does it take?",
@@ -21,10 +21,11 @@ strings.table().update({
 def truth(numbers):
     time.sleep(numbers["s"])
     value = Fraction(6422528)
-    return Truth(value, (Figure("planned", value),), (Cause("batch", value / 32, {"batch": 32}),))
+    bars = (RevealBar("planned", value),)
+    return Truth(value, bars, (Mistake("batch", value / 32, {"batch": 32}),))
 
-def own(s=0, draw=lambda chance: {"s": 0.0}, part=Part.PREDICT):
-    return Card(Topic("00.own", Kind.AMOUNT, {"s": s}, draw, truth, part=part))
+def own(s=0, draw=lambda chance: {"s": 0.0}, part=Purpose.PREDICT):
+    return Card(Question("00.own", AnswerKind.AMOUNT, {"s": s}, draw, truth, part=part))
 
 """
 """A question of its own, whose truth takes `s` seconds."""
@@ -46,13 +47,13 @@ card"""
 LATE = """import time
 from memlab.course.cards import PredictionCard
 
-act = PredictionCard.act
+on_event = PredictionCard.on_event
 
 def late(self, name, value, dragging):
     time.sleep(0.4)
-    act(self, name, value, dragging)
+    on_event(self, name, value, dragging)
 
-PredictionCard.act = late"""
+PredictionCard.on_event = late"""
 
 
 @pytest.fixture
@@ -228,7 +229,7 @@ def test_an_option_is_chosen_or_the_question_skipped(shown, findings):
 
 
 def test_a_question_of_one_set_of_numbers_ends_with_its_answer(shown, findings):
-    page = shown(own("draw=None, part=Part.CHANGE"))
+    page = shown(own("draw=None, part=Purpose.CHANGE"))
     assert page.locator(f"{CARD} .ml-heading strong").inner_text() == "Change it."
     enters(page)
     page.keyboard.type("6.4 MB")
