@@ -131,11 +131,11 @@ class _Cache:
         return block
 
     def _segment(self, size: int, small: bool) -> _AllocatorBlock:
-        whole_number = SMALL_SEGMENT if small else LARGE_SEGMENT
+        segment_bytes = SMALL_SEGMENT if small else LARGE_SEGMENT
         if size >= LARGE:
-            whole_number = -(-size // ROUND) * ROUND
-        block = _AllocatorBlock(self.reserved, whole_number, small)
-        self.reserved += whole_number
+            segment_bytes = -(-size // ROUND) * ROUND
+        block = _AllocatorBlock(self.reserved, segment_bytes, small)
+        self.reserved += segment_bytes
         self._blocks[block.order] = block
         return block
 

@@ -331,10 +331,10 @@ def booked(ledger: Ledger, placement: Placement, batch: int) -> Ledger:
     """Return the plan of a step in which everything that is born in the step lies in one arena,
     beside what exists before the step."""
     there = (e for e in ledger.entries if e.birth == BEFORE or e.memory != DEVICE)
-    whole_number = Entry(ARENA, Role.WORKSPACE, Size(placement.arena), BEFORE, len(ledger.rows))
+    arena = Entry(ARENA, Role.WORKSPACE, Size(placement.arena), BEFORE, len(ledger.rows))
     return replace(
         ledger,
-        entries=(*there, whole_number),
+        entries=(*there, arena),
         notes=(*ledger.notes, f"placed: {placement.how}"),
         batches=range(batch, batch + 1),
     )

@@ -228,9 +228,9 @@ def drawn(bits: np.uint32, layout: FormatLayout, key: int, index: int) -> np.uin
     if layout.normal:
         is_small = size < _U(layout.normal)
         units = _F(_U(min(size, _U(layout.normal))).view(_F) * _F(1 / layout.unit))
-        whole_number = np.int32(units)
-        magnitude = _U(whole_number) if is_small else magnitude
-        cut = _U64(_F(units - _F(whole_number)) * _2_63) if is_small else cut
+        truncated = np.int32(units)
+        magnitude = _U(truncated) if is_small else magnitude
+        cut = _U64(_F(units - _F(truncated)) * _2_63) if is_small else cut
     up = number(mix(_U64(key)), index) >> _U64(1) < cut
     return _coded(bits, _U(magnitude + _U(up)), layout)
 
