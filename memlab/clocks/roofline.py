@@ -60,9 +60,9 @@ def by(machine: Machine | None = None) -> str:
 
 
 def knows(op: Op, machine: Machine | None = None) -> bool:
-    """True if the speed of the operation's algorithm is known on the machine. It is known if the
-    algorithm was measured, if the algorithm needs no figure of its own, or if the machine is
-    described by figures alone."""
+    """True if the seconds of the operation can be planned on the machine: it is a device that is
+    described by its rates alone, the operation has no choice of algorithms, or its algorithm was
+    measured there."""
     if isinstance(machine, Device) or not op.algorithm:
         return True
     return bool(_rows(op, machine or rates()))

@@ -47,7 +47,7 @@ def built_in() -> bool:
 
 
 def driver() -> Any:
-    """Functions of the CUDA driver."""
+    """Return Numba's binding of the CUDA driver, with its functions as attributes."""
     return DRIVER()
 
 

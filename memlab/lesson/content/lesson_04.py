@@ -223,8 +223,8 @@ def on_threads(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def launch(function: Callable[..., Any], a: Arguments) -> tuple[int, int] | None:
-    """Run a kernel in all threads; return the number of wrong values and the bytes moved by the
-    stores of its first warp. None if nothing was stored."""
+    """Run a kernel in all threads. Return the number of wrong values and the bytes moved by the
+    stores of its first warp, or None in place of both if the kernel stored nothing."""
     kernel, lowered, first = on_threads(function), a["lowered"], 0
     for n in cuda.each(lowered.size):
         try:

@@ -260,7 +260,7 @@ class AddressChart:
 
     @property
     def _flag_text(self) -> str:
-        """Bytes alive at the cursor, and the name of the operation where it has one."""
+        """Text at the cursor: the bytes alive there, and the operation if it has a name."""
         packing, nbytes = self.packing, self.packing.live_bytes[self.moment.at]
         most = self.moment.at == packing.placement.busiest
         amount = text_of("busiest") if most else text_of("alive_here", amount=short_bytes(nbytes))

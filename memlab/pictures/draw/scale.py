@@ -236,7 +236,7 @@ def ratios_around(values: Iterable[float], label: Callable[[float], str]) -> Log
 
 
 def _round_values_near(value: float) -> list[float]:
-    """Return 1, 2 and 5 times the powers of 10 around a value."""
+    """Return 1, 2 and 5 times three powers of 10: that of a value, and those next to it."""
     power = floor(log10(value))
     return [digit * 10.0**p for p in (power - 1, power, power + 1) for digit in (1, 2, 5)]
 

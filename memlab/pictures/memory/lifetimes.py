@@ -248,7 +248,8 @@ class LifetimeTable:
         return text_of("title.alive", count=len(blocks), **values)
 
     def _must_stay(self, block: BlockLifetime) -> tuple[str, str]:
-        """Return why a block must stay until its end, and how long it waits."""
+        """Return two sentences: why a block stays alive until the last operation that uses it, and
+        for how many operations it waits unused."""
         name = block.followers[-1].symbol if block.followers else block.symbol
         return text_of(f"why.{self._reason(block)}", name=name, last=self._end(block).said), (
             self._wait(block)

@@ -237,7 +237,8 @@ def _budgets(shown: MemoryPageInputs) -> list[Limit]:
 
 
 def _guess(shown: MemoryPageInputs) -> Iterator[Mark]:
-    """Yield the guess of the learner: a hollow triangle at the axis, which stays."""
+    """Yield the marks of the learner's guess: a hollow triangle at the axis of bytes, which is not
+    removed when the answer is shown."""
     if shown.guess is None:
         return
     y = min(shown.guess, shown.y.last)

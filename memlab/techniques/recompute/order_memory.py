@@ -191,9 +191,12 @@ class _OrderWalk:
         return len(self.number) - 1
 
     def lives(self, left: Iterable[int], own: Set[int] | None = None) -> Lives:
-        """Lives that have been noted, of the device alone; the blocks of ``left`` stay. In place, a
-        block that dies inside an operation gives way to one that is born there, if it is among
-        ``own``."""
+        """Return the births and deaths of all blocks on the device, as arrays. The blocks of
+        ``left`` live until the end of the step.
+
+        An operation in place writes its output over a block that it reads last. That block then
+        dies one operation earlier, if its number is in ``own`` or ``own`` is None.
+        """
         for block in left:
             self.death[block] = len(self.done)
         for now, blocks in self.over:

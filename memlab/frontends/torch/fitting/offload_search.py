@@ -181,7 +181,8 @@ class Waits(CandidateRecording):
         return held
 
     def _last_of(self, call: OperatorCall) -> int:
-        """Return the last call of the autograd node that a call of backward belongs to."""
+        """Return the number of the last operator call of the autograd node that a backward call
+        belongs to, or of the call itself if that is later."""
         return max(self.nodes[call.forward or 0][-1], call.number)
 
     def _back(
