@@ -271,7 +271,7 @@ class LifetimeTable:
         return own if strings.has(f"lifetimes.why.{own}") else "read"
 
     def _wait(self, block: BlockLifetime) -> str:
-        """Return the longest wait of a block as text, or ``''`` if it never waits."""
+        """Return a sentence on the longest wait of a block, or that it never waits."""
         touches = [*([BEFORE] if block.birth == BEFORE else []), *block.touches]
         first, last = max(pairwise(touches), key=lambda ends: ends[1] - ends[0], default=(0, 0))
         if last - first <= 1:
