@@ -701,7 +701,8 @@ class CaseBars:
     # -- what stands behind
 
     def _ground(self, count: int) -> Iterator[Mark]:
-        """Yield the background: the card as a column, and a line for each further card."""
+        """Yield marks for the background: the card as a column, and a line for
+        each further card."""
         if self.show == BYTES:
             yield Rect(0, self.mark, 0, count, FAINT, edge=0)
         step = int(self.mark) if self.show == BYTES else over(int(self.last))[1]
@@ -709,7 +710,7 @@ class CaseBars:
             yield Rule(x=at, look="grid")
 
     def _line(self, count: int) -> Iterator[Mark]:
-        """Yield the lines over the rows, and the frame of the lesson's own row."""
+        """Yield marks for the lines over the rows, and the frame of the lesson's own row."""
         yield Rule(x=0, look="pole")
         yield Rule(x=self.mark, look="limit", above=4, crossed=True)
         if self.course_case.own is not None:
@@ -754,8 +755,8 @@ class CaseBars:
                    bold=bold, dim=row is None)  # fmt: skip
 
     def _missing(self, at: int, lesson: str) -> Iterator[Mark]:
-        """Yield a dotted line in the place of a row that is not drawn, and the lesson that will
-        draw it."""
+        """Yield marks for a dotted line in the place of a row that is not drawn, and the lesson
+        that will draw it."""
         end, start = self._stub
         reason = self.course_case.place(lesson)
         yield Line([(0, at + 0.5), (end, at + 0.5)], "before thin")
@@ -784,8 +785,8 @@ class CaseBars:
         return Rect(left, right, at, at + 1, "target", fact=fact)
 
     def _bar(self, at: int, row: CaseRow) -> Iterator[Mark]:
-        """Yield the bar of a row, by role or in images, and a dashed outline of the row it is
-        compared with."""
+        """Yield marks for the bar of a row, by role or in images, and a dashed outline of the row
+        it is compared with."""
         if self.show == FITS:
             look = OWN if row is self.course_case.own else PLANNED
             yield Rect(0, row.fits(self.course_case.card), at, at + 1, look, thick=BAR)
@@ -809,8 +810,8 @@ class CaseBars:
                 yield paint(part), part.label
 
     def _inside(self, at: int, part: StackPart, start: int, end: int) -> Iterator[Mark]:
-        """Yield the name of a role inside its slice, clear of the line of the card, if there is
-        room."""
+        """Yield marks for the name of a role inside its slice, clear of the line of the card, if
+        there is room."""
         room = texts.width(part.label, 12) + 12
         sides = ((start, min(end, self.mark)), (max(start, self.mark), end))
         for left, right in sorted(sides, key=lambda side: side[0] - side[1])[:1]:
@@ -833,8 +834,8 @@ class CaseBars:
                     chip=True)  # fmt: skip
 
     def _price(self, at: int, row: CaseRow) -> Iterator[Mark]:
-        """Yield the time of a row beside that of the plain step, and its result; only the lesson's
-        own row has its time in digits."""
+        """Yield marks for the time of a row beside that of the plain step, and its result; only the
+        lesson's own row has its time in digits."""
         own, first = row is self.course_case.own, self.last + TIMES * self.pixel
         if row.time:
             end = first + PLAIN * self.pixel

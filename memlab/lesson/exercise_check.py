@@ -399,8 +399,8 @@ def slip_of(task: ExerciseTask, comparisons: Sequence[AnswerComparison]) -> str:
 
 
 def slip_text(task: ExerciseTask, slip: str) -> str:
-    """Return the question that leads to a slip. The slip ``"largest.0"`` has the words of
-    ``"largest"``."""
+    """Return the question that helps a learner to see a slip (a typical mistake). The slip
+    ``"largest.0"`` has the text of ``"largest"``."""
     return plain(strings.get(f"task.{task.name}.slip.{slip.partition('.')[0]}"))
 
 

@@ -495,7 +495,8 @@ def _field(field: Field, left: float, wide: float) -> Iterator[Mark]:
 
 
 def _marks(number: FormattedNumber, line: NeighbourLine) -> Iterator[Mark]:
-    """Yield the number above the line, the values of the format on it, and their names below it."""
+    """Yield marks for the number above the line, the values of the format on it, and their names
+    below it."""
     middle = _say("key.middle")
     yield ChartText(line.where, 40, number.subject, 12, "middle", dy=-4, bold=True, held=True)
     for part in line.dashed:

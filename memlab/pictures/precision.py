@@ -698,7 +698,7 @@ def _cells(shown: PrecisionPageInputs) -> Chart:
 
 
 def _name(shown: PrecisionPageInputs, row: int, way: StorageChoice) -> Iterator[Mark]:
-    """Yield the name of a choice, and how it differs."""
+    """Yield marks for the name of a choice, and how it differs."""
     y, own = row + 0.5, shown.study.changed
     note = text_of(f"note.row.{way.name.replace(' ', '_')}") if way.name in STARTS else listed(own)
     lines = texts.wrap(note, NAMES - 10, 11)
@@ -712,7 +712,7 @@ def _name(shown: PrecisionPageInputs, row: int, way: StorageChoice) -> Iterator[
 
 
 def _parameter(shown: PrecisionPageInputs, row: int, way: StorageChoice) -> Iterator[Mark]:
-    """Yield the blocks of one row, their total, and the texts above and below them."""
+    """Yield marks for the blocks of one row, their total, and the texts above and below them."""
     y, x = row + 0.5, 0
     for array in way.arrays:
         name = text_of("copy") if array.copy else text_of(f"role.{array.role}")
@@ -761,7 +761,7 @@ def _bar(
 
 
 def _gone(row: int, end: float, old: float) -> Iterator[Mark]:
-    """Yield the bytes that the previous choice had in this row, dashed."""
+    """Yield marks for the bytes that the previous choice had in this row, dashed."""
     if abs(old - end) > 0.004 * abs(old) and abs(old) > abs(end):
         yield Rect(min(end, old), max(end, old), row, row + 1, "before", 1.5, TALL)
 
@@ -809,7 +809,7 @@ def _margins(room: float, state: int, maps: int, least: float) -> tuple[float, f
 
 
 def _heads(shown: PrecisionPageInputs, room: float) -> Iterator[Mark]:
-    """Yield the line between the two sides, and their names."""
+    """Yield marks for the line between the two sides, and their names."""
     state = text_of("state_note", network=shown.study.network)
     yield ChartText(0, 0, text_of("state_head"), 13, "end", dx=-12, dy=20 - HEAD, bold=True)
     yield ChartText(0, 0, texts.shortened(state, max(room, NOTE), 11), 11, "end", dx=-12,
@@ -828,7 +828,7 @@ def _maps_note(study: Precision) -> str:
 def _stack(
     shown: PrecisionPageInputs, row: int, way: StorageChoice, most: tuple[int, int]
 ) -> Iterator[Mark]:
-    """Yield the roles of a choice in the order of its cells, and its maps as far
+    """Yield marks for the roles of a choice in the order of its cells, and its maps as far
     as the scale goes."""
     (low, high), x = (-most[0], most[1]), -way.totals[0]
     for role, nbytes in (*way.state.items(), *way.maps.items()):
@@ -848,7 +848,7 @@ def _stack(
 def _written(
     shown: PrecisionPageInputs, row: int, way: StorageChoice, most: tuple[int, int], pixel: float
 ) -> Iterator[Mark]:
-    """Yield the amounts of a choice."""
+    """Yield marks for the amounts of a choice."""
     y, (state, maps), old = row + 0.5, way.totals, shown.old(way).totals
     if shown.counted(way):
         amount = three_digits(maps) + " →" * (maps > most[1])

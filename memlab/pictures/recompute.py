@@ -689,7 +689,8 @@ def _key(waves: Waves) -> Iterator[tuple[Paint, str]]:
 
 
 def _rerun_columns(waves: Waves, high: float) -> Iterator[Mark]:
-    """Yield a faint column for each segment that runs again, which names its stages on hover."""
+    """Yield marks for a faint column for each segment that runs again, which names its stages on
+    hover."""
     for first, last, fact in _repeats(waves):
         yield Rect(first, last, 0, high, SHADE, edge=0)
         yield Rect(first, last, 0, high, "target", fact=fact)
@@ -712,7 +713,7 @@ def _ends(waves: Waves) -> Floats:
 
 
 def _phases(waves: Waves, high: float) -> Iterator[Mark]:
-    """Yield brackets over forward and backward, and the heading of the bars."""
+    """Yield marks for brackets over forward and backward, and the heading of the bars."""
     ends = _ends(waves)
     yield from phases(float(ends[waves.wave.backward]), float(ends[-1]))
     head = text_of("each" if waves.budget is None else "each_budget")
@@ -734,7 +735,8 @@ def _bar(waves: Waves) -> tuple[float, float]:
 
 
 def _bars(waves: Waves, high: float) -> Iterator[Mark]:
-    """Yield a stacked bar for each schedule; the chosen one is framed, the least one named."""
+    """Yield marks for a stacked bar for each schedule; the chosen one is framed, the least one
+    named."""
     slots, others = _slots(waves), waves.others
     low = np.zeros(len(others))
     for name in PARTS:
@@ -755,8 +757,8 @@ def _bars(waves: Waves, high: float) -> Iterator[Mark]:
 
 
 def _targets(waves: Waves, high: float) -> Iterator[Mark]:
-    """Yield a target over each bar that tells its bytes and time; a press takes its k or its
-    budget."""
+    """Yield marks for a target over each bar that tells its bytes and time; a press takes its k or
+    its budget."""
     for slot, wave in zip(_slots(waves), waves.others, strict=True):
         if waves.budget is None:
             text, send = text_of("bar", k=wave.k), ("k", wave.k)
@@ -767,7 +769,7 @@ def _targets(waves: Waves, high: float) -> Iterator[Mark]:
 
 
 def _part_names(waves: Waves) -> Iterator[Mark]:
-    """Yield the names of the floor and of the kept maps, left of the bars."""
+    """Yield marks for the names of the floor and of the kept maps, left of the bars."""
     first = waves.others[0].parts
     floor = sum(first[name] for name in FLOOR)
     yield ChartText(TIME + GAP, floor / 2, text_of("floor"), 11, "end", dx=-4, dy=4)
@@ -811,7 +813,7 @@ def _more(text: str, plain: float, end: float) -> ChartText:
 
 
 def _numbers(waves: Waves) -> Iterator[Mark]:
-    """Yield the first k, the last one and the chosen one below their bars."""
+    """Yield marks for the first k, the last one and the chosen one below their bars."""
     slots = [(a + b) / 2 for a, b in _slots(waves)]
     k, last = waves.wave.k, len(slots)
     yield ChartText(slots[k - 1], 32, text_of("k", k=k), 12, "middle", bold=True, held=True)

@@ -81,7 +81,7 @@ class SharedTile(Still, Study):
         return self.side * ((self.size // self.side - 1) // 2)
 
     def _matrices(self) -> Iterator[Mark]:
-        """Yield the three matrices with their names, and the block of results."""
+        """Yield marks for the three matrices with their names, and the block of results."""
         n, first, block = self.size, self._first, (self._at, self._at)
         yield Rects(_cells(0, first, n, n), "grid")
         yield Rects(_cells(first, 0, n, n), "grid")
@@ -94,8 +94,8 @@ class SharedTile(Still, Study):
             yield ChartText(*at, strings.get(f"tile.{key}"), 13, dx=dx, dy=dy, bold=True)
 
     def _tiles(self) -> Iterator[Mark]:
-        """Yield both tiles with their frames: one left of the block, one above it, each moved
-        equally far."""
+        """Yield marks for both tiles with their frames: one left of the block, one above it, each
+        moved equally far."""
         at, side, first = self._at, self.side, self._first
         for x, y, paint in ((at, first + at, WEIGHTS), (first + at, at, MATRIX)):
             yield Rects(_cells(x, y, side, side), paint, edge=0.4)

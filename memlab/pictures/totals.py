@@ -65,7 +65,7 @@ class Total:
 
 
 def part_name(role: Role) -> str:
-    """Return the display name of a part, in the words of rule and plan."""
+    """Return the name of a role as this picture shows it."""
     return text_of(f"part.{role.value}")
 
 
@@ -206,7 +206,7 @@ class StepTotals(Still, Study):
 
 
 def _bar(total: Total, row: int) -> Iterator[Mark]:
-    """Yield the slices of a total, or a dashed outline where it has no parts."""
+    """Yield marks for the slices of a total, or a dashed outline where it has no parts."""
     if not total.parts:
         fact = Fact(total.title, nbytes=total.nbytes, more=text_of("not_told"))
         yield Rect(0, total.nbytes, row, row + 1, "before", thick=BAR, fact=fact)

@@ -559,7 +559,7 @@ def _previous_outlines(
 
 
 def _last_vector(filled: FilledLanes, x: float, wide: float) -> Iterator[Mark]:
-    """Yield the last vector, the only one that can have idle lanes."""
+    """Yield marks for the last vector, the only one that can have idle lanes."""
     inside = filled.inside(filled.vectors - 1)
     level = TALL * inside / filled.lanes
     yield VectorCells(x, x + wide, 0, level, 1, inside)
@@ -568,8 +568,8 @@ def _last_vector(filled: FilledLanes, x: float, wide: float) -> Iterator[Mark]:
 
 
 def _layer_head(vectors: Vectors, filled: FilledLanes) -> Iterator[Mark]:
-    """Yield the values of one image, as places of its map, and the name of the layer; below the
-    vectors, the idle share and the number of vectors."""
+    """Yield marks for the values of one image, as places of its map, and the name of the layer;
+    below the vectors, the idle share and the number of vectors."""
     layer, top = filled.layer, TALL + HEAD
     channels = vectors.source == CHANNELS
     count = layer.channels if channels else layer.columns
@@ -589,7 +589,7 @@ def _layer_head(vectors: Vectors, filled: FilledLanes) -> Iterator[Mark]:
 
 
 def _bracket(vectors: Vectors, x: float) -> Iterator[Mark]:
-    """Yield a bracket that says that one bar is one vector."""
+    """Yield marks for a bracket that says that one bar is one vector."""
     yield Path([(x, 0), (x + 5, 0), (x + 5, TALL), (x, TALL)], "rule", closed=False)
     yield ChartText(x + 12, TALL / 2, text_of("one_vector"), 12, bold=True)
     yield ChartText(x + 12, TALL / 2, text_of("lanes.count", count=vectors.lanes), 12, dy=16)
@@ -630,7 +630,7 @@ def _point(filled: FilledLanes, batch: int, here: bool, index: int) -> Mark:
 
 
 def _legend(vectors: Vectors, tall: float) -> Iterator[Mark]:
-    """Yield the legend of the curves."""
+    """Yield marks for the legend of the curves."""
     left, top = 2**-0.4, 1 + HEAD / tall
     yield Rule(y=1)
     yield ChartText(left, top, text_of("any"), 13, dy=11, bold=True)

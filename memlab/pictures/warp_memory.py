@@ -498,8 +498,8 @@ def _lines(side: Side, before: Side | None, gap: float) -> Chart:
 
 
 def _line_facts(side: Side, lines: list[MemoryLine]) -> Iterator[Mark]:
-    """Yield the fact of each line, and the first and last thread where each stores to a line of its
-    own."""
+    """Yield marks for the fact of each line, and the first and last thread where each stores to a
+    line of its own."""
     for y, line in enumerate(lines):
         shares = {"sectors": len(line.sectors), "values": len(line.cells)}
         more = text_of("fact", **shares, threads=span(line.threads))

@@ -343,7 +343,8 @@ def _best(maps: list[int], most: int = MOST) -> Kept:
 
 
 def _by_steps(maps: list[int], start: Kept, change: Callable[[Kept, int], Kept]) -> Kept:
-    """Choice found by one change after the other, the best each time, as long as one helps."""
+    """Return the maps to keep that a greedy search finds: it makes the change that lowers the peak
+    most, as long as one does."""
     kept = start
     while True:
         changed = [change(kept, number) for number in range(len(maps) - 1)]

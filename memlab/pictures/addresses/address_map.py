@@ -306,8 +306,8 @@ class AddressChart:
         yield Rule(x=x, span=(bound, self.scale.last), look="rule faint", above=20)
 
     def _outside(self) -> Iterator[Mark]:
-        """Yield the blocks from before the step, stacked below address 0, each as long as it is
-        needed, and their sum in words."""
+        """Yield marks for the blocks from before the step, stacked below address 0, each as long as
+        it is needed, and their sum in words."""
         packing, level = self.packing, self.scale.first
         for role, stop, nbytes in blocks_before_step(packing) if level < 0 else ():
             place, name = (0, stop, level, level + nbytes), strings.get(f"role.{role.value}.one")
@@ -328,8 +328,8 @@ class AddressChart:
         return 34 if self.moment.now.numbers else 16
 
     def _blocks(self) -> Iterator[Mark]:
-        """Yield the blocks: small ones as one grey shape, others by kind. A cross marks the bytes
-        that two blocks share while both are alive."""
+        """Yield marks for the blocks: small ones as one grey shape, others by kind. A cross marks
+        the bytes that two blocks share while both are alive."""
         inset = float(self.toy)
         if self.slid and self.toy:
             for placed in self.large_placed:
@@ -352,7 +352,7 @@ class AddressChart:
             yield draw.Line(corners, "rule", width=2.2)
 
     def _overlay(self) -> Iterator[Mark]:
-        """Yield the line of the cursor and the frame around the chosen block."""
+        """Yield marks for the line of the cursor and the frame around the chosen block."""
         focus = self.moment.focus
         if self.moment.now.cursor is not None:
             yield Rule(x=self.moment.at + 0.5, look="pole", above=20, below=4)
@@ -360,7 +360,8 @@ class AddressChart:
             yield Rect(*focus.place, "limit")
 
     def _targets(self) -> Iterator[Mark]:
-        """Yield the targets of the pointer: operations, and blocks, which say their facts."""
+        """Yield marks for the targets of the pointer: operations, and blocks, which say their
+        facts."""
         low = self.scale.first
         yield Press("at", self.last, (0, self.last, low, low), below=22)
         for placed in self.large_placed:
@@ -375,8 +376,8 @@ class AddressChart:
     # -- texts in the blocks ------------------------------------------------------------------
 
     def _texts(self) -> Iterator[Mark]:
-        """Yield the names of the blocks, and the holes that were too small for a block of the toy
-        that had to go on top."""
+        """Yield marks for the names of the blocks, and the holes that were too small for a block of
+        the toy that had to go on top."""
         for placed in self.large_placed:
             if placed.name in self.faulty:
                 yield self._fault_name(placed)
@@ -389,8 +390,8 @@ class AddressChart:
             yield from chain.from_iterable(self._hole(turn.placed, *hole) for hole in turn.refused)
 
     def _toy_letter(self, placed: Placed) -> Iterator[Mark]:
-        """Yield the letter of a block of the toy, with its bytes where there is room; a second map
-        has only letters."""
+        """Yield marks for the letter of a block of the toy, with its bytes where there is room; a
+        second map has only letters."""
         (wide, tall), nbytes = self.size(placed.place), in_binary(placed.size)
         letter: tuple[Runs, int] = [(placed.name, True)], 16 if tall >= 20 else 13
         line: Runs = [(placed.name, True), (f" {nbytes}", False)]
@@ -415,8 +416,8 @@ class AddressChart:
             at += size + 3
 
     def _block_name(self, placed: Placed) -> Iterator[Mark]:
-        """Yield the name of a block where there is room, and a notch where, in place, one tensor
-        ends and the next one takes its bytes."""
+        """Yield marks for the name of a block where there is room, and a notch where, in place, one
+        tensor ends and the next one takes its bytes."""
         tenants = placed.entry.tenants if placed.entry else ()
         name = " → ".join(tenant.name for tenant in tenants) or placed.name
         (wide, tall), chip = self.size(placed.place), bool(block_paint(placed.kind).pattern)
@@ -428,8 +429,8 @@ class AddressChart:
             yield Glyph(tenant.first, placed.top, notch, "page", "v")
 
     def _hole(self, placed: Placed, low: int, high: int) -> Iterator[Mark]:
-        """Yield a hole that is too small for a block, and the words in it: the addresses ``low`` to
-        ``high``."""
+        """Yield marks for a hole that is too small for a block, and the words in it: the addresses
+        ``low`` to ``high``."""
         place = (*placed.place[:2], low, high)
         yield Rect(*place, "page", 1)
         yield Rect(*place, "rule faint", 1)
@@ -451,8 +452,8 @@ class AddressChart:
     # -- lines with their names ---------------------------------------------------------------
 
     def _levels(self) -> Iterator[Mark]:
-        """Yield the lines and names of the arena's top and its lower bound, and the names of the
-        two axes."""
+        """Yield marks for the lines and names of the arena's top and its lower bound, and the names
+        of the two axes."""
         top, last = self.top, self.scale.last
         key = "top_equal" if top == self.packing.placement.lower_bound else "top"
         yield Rule(y=top, look="limit", below=4, above=6)

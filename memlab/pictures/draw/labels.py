@@ -314,8 +314,8 @@ def aside(x: float, dy: float) -> Finder:
 
 
 def flank(sky: Floats, ground: Floats, peak: float) -> Finder:
-    """Return a finder of places on the curve ``sky`` where it stands well above ``ground``, first
-    those left of the moment ``peak``."""
+    """Return a function that finds a free place for a label on the curve ``sky``, at least 12
+    pixels above the curve ``ground``. Places to the left of the moment ``peak`` are preferred."""
 
     def find(pen: Pen, wide: float, tall: float) -> Box | None:
         lefts, bottoms, least, _ = _ledges(pen, sky, ground, wide)

@@ -158,12 +158,13 @@ class OverTime:
         return [f"{text_of('mountain')}: {'; '.join(lines)}."]
 
     def _phases(self) -> Iterator[Mark]:
-        """Yield the brackets over forward, backward and the update."""
+        """Yield marks for the brackets over forward, backward and the update."""
         for name, first, last in self.explained.phases(self.now):
             yield PhaseBracket(name, self.now.begin(first), self.now.end(last), -16)
 
     def _spans(self) -> Iterator[Mark]:
-        """Yield the brackets below the chart with the modules that run, and the axis name."""
+        """Yield marks for the brackets below the chart with the modules that run, and the axis
+        name."""
         now = self.now
         yield Brackets(
             [(run, now.begin(run.begin), now.end(run.end)) for run in self.explained.spans(now)]
@@ -171,7 +172,7 @@ class OverTime:
         yield ChartText(0, 0, text_of("axis"), 11, dy=BELOW - 4, dim=True)
 
     def _card(self) -> Iterator[Mark]:
-        """Yield the line of the card's memory, or a label where it is above the axis."""
+        """Yield marks for the line of the card's memory, or a label where it is above the axis."""
         memory = self.explained.memory
         name = text_of("card_label", memory=memory_text(memory))
         if memory > self.y.last:
@@ -180,7 +181,8 @@ class OverTime:
         yield from self.mountain.limits([(name, memory)], heavy=True)
 
     def _cross(self) -> Iterator[Mark]:
-        """Yield the cross at the operation at which the run fails, and the name of its module."""
+        """Yield marks for the cross at the operation at which the run fails, and the name of its
+        module."""
         error, memory = self.explained.error, float(self.explained.memory)
         if error is None or self.explained.chosen or memory > self.y.last:
             return
@@ -199,7 +201,7 @@ class OverTime:
         yield PointedName(lines, spot, 12, chip=True, finders=sky, instead=narrow)
 
     def _names(self) -> Iterator[Mark]:
-        """Yield the name of all slabs together, where there is room."""
+        """Yield marks for the name of all slabs together, where there is room."""
         slabs = [drawn for drawn in self.mountain.slices if drawn.paint is THIN]
         if not slabs:
             return
@@ -435,8 +437,8 @@ def _card(explained: Explained, room: int) -> Chart:
 def _enlarged_estimates(
     explained: Explained, start: int, total: int, most: float
 ) -> Iterator[Mark]:
-    """Yield the bytes that CUDA and the allocator add: at their place on the card, and enlarged
-    below."""
+    """Yield marks for the bytes that CUDA and the allocator add: at their place on the card, and
+    enlarged below."""
     rows = [row for row in explained.now.card_estimates(explained.batch) if row.nbytes]
     beside, end = total - start, most * 0.62
     at, here = 0.0, float(start)

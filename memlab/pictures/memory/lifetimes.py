@@ -771,7 +771,7 @@ def _paint(block: BlockLifetime) -> Paint:
 
 
 def _heads(sheet: Sheet) -> Iterator[Mark]:
-    """Yield the phases, and each operation with its formula."""
+    """Yield marks for the phases, and each operation with its formula."""
     touched = set(sheet.focus.touches) if sheet.focus else set(range(sheet.count))
     for phase, first, last in phases([op.row for op in sheet.now.operations]):
         yield Bracket(strings.get(f"phase.{phase}"), first, last + 1)
@@ -786,7 +786,7 @@ def _heads(sheet: Sheet) -> Iterator[Mark]:
 
 
 def _threads(sheet: Sheet) -> Iterator[Mark]:
-    """Yield a line from each operation to the last of the blocks that it uses."""
+    """Yield marks for a line from each operation to the last of the blocks that it uses."""
     for at in range(sheet.count):
         if sheet.focus and at not in sheet.focus.touches:
             continue
@@ -799,8 +799,8 @@ def _threads(sheet: Sheet) -> Iterator[Mark]:
 
 
 def _block(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
-    """Yield the bar of a block with the operations that write and read it, or the outline of a
-    block that no longer exists."""
+    """Yield marks for the bar of a block with the operations that write and read it, or the outline
+    of a block that no longer exists."""
     block, (first, stop) = bar.life, sheet.ends(bar.life)
     if bar.host:
         yield Rect(first, stop, bar.top, bar.bottom, "before")
@@ -825,8 +825,8 @@ def _bar(sheet: Sheet, bar: BlockBar, first: float, stop: float) -> Iterator[Mar
 
 
 def _beads(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
-    """Yield a bead for each use of a block: filled for a write, hollow for a read, and in a notch
-    where another tensor follows."""
+    """Yield marks for a bead for each use of a block: filled for a write, hollow for a read, and in
+    a notch where another tensor follows."""
     block = bar.life
     for follower in block.followers:
         yield from _notch(sheet, bar, follower.operation + 0.5)
@@ -855,7 +855,7 @@ def _fact(now: LifetimeTable, block: BlockLifetime) -> Fact:
 
 
 def _words(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
-    """Yield the name of a block, what it waits for, and its bytes in the frame."""
+    """Yield marks for the name of a block, what it waits for, and its bytes in the frame."""
     block, (first, stop) = bar.life, sheet.ends(bar.life)
     y, dim = bar.middle, sheet.faint(block)
     if bar.host:
@@ -890,8 +890,8 @@ def _name(sheet: Sheet, bar: BlockBar) -> ChartText:
 
 
 def _bytes(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
-    """Yield the bytes of a block inside the framed operation or, with all numbers, after its first
-    bead."""
+    """Yield marks for the bytes of a block inside the framed operation or, with all numbers, after
+    its first bead."""
     block = bar.life
     size = f"{block.nbytes:,}" if sheet.narrow else units.exact(block.nbytes)
     framed = block.alive(sheet.at)
@@ -903,8 +903,8 @@ def _bytes(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
 
 
 def _waits(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
-    """Yield the operation that the block waits for in the frame, or the note that a map is freed in
-    forward."""
+    """Yield marks for the operation that the block waits for in the frame, or the note that a map
+    is freed in forward."""
     block, at = bar.life, sheet.at
     waits = block.next(at)
     if waits is not None:
@@ -925,8 +925,8 @@ def _waits(sheet: Sheet, bar: BlockBar) -> Iterator[Mark]:
 
 
 def _piles(sheet: Sheet) -> Iterator[Mark]:
-    """Yield the piles of all bytes alive in each operation, the oldest at the top, and their
-    previous height."""
+    """Yield marks for the piles of all bytes alive in each operation, the oldest at the top, and
+    their previous height."""
     looks: dict[tuple[Paint, bool], list[Place]] = {}
     for at in range(sheet.count):
         high = sheet.now.operations[at].nbytes
@@ -957,8 +957,8 @@ def _piles(sheet: Sheet) -> Iterator[Mark]:
 
 
 def _frame(sheet: Sheet) -> Iterator[Mark]:
-    """Yield the frame around the operation with its sum or, with all numbers, the sums of all
-    operations. Units are added if there is space."""
+    """Yield marks for the frame around the operation with its sum or, with all numbers, the sums of
+    all operations. Units are added if there is space."""
     at, ground = sheet.at, sheet.ground
     largest = units.exact(max(op.nbytes for op in sheet.now.operations))
     spelled = sheet.column > max(50, texts.width(largest, 14, bold=True))

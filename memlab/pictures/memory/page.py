@@ -196,7 +196,7 @@ def under(shown: MemoryPageInputs) -> str:
 
 
 def _ground(shown: MemoryPageInputs) -> Iterator[Mark]:
-    """Yield the phases, and the areas where a click moves the cursor."""
+    """Yield marks for the phases, and the areas where a click moves the cursor."""
     for phase, first, last in shown.now.memory.phases:
         yield PhaseBracket(strings.get(f"phase.{phase}"), first, last + 1, BANDS)
     yield Press("operation", shown.now.memory.operations, below=20)
@@ -212,7 +212,8 @@ def slice_fact(now: Snapshot, part: StackPart, nbytes: int) -> Fact:
 
 
 def _poles(shown: MemoryPageInputs) -> Iterator[Mark]:
-    """Yield the flag at the peak, the line at the cursor, and the names of these operations."""
+    """Yield marks for the flag at the peak, the line at the cursor, and the names of these
+    operations."""
     now, end = shown.now, shown.y.last
     peak, cursor = now.peak.index + 0.5, now.at + 0.5
     height = min(now.peak.nbytes, end)
@@ -300,7 +301,7 @@ class Flag(Mark):
 
 
 def _names(shown: MemoryPageInputs) -> Iterator[Mark]:
-    """Yield the names, the most important first."""
+    """Yield marks for the names, the most important first."""
     yield from shown.mountain.was(text_of("before"))
     if shown.tally:
         yield from _counted(shown.tally, shown.mountain)
@@ -551,7 +552,7 @@ def _stage(shown: MemoryPageInputs, index: int, base: float) -> Iterator[Mark]:
 
 
 def _was(shown: MemoryPageInputs, index: int, base: float) -> Iterator[Mark]:
-    """Yield the outline of the same stage in the previous state."""
+    """Yield marks for the outline of the same stage in the previous state."""
     row, old, end = shown.now.slices[index], shown.old, shown.row.last
     if old and old.memory.operations == shown.now.memory.operations:
         for stage in old.slices:
@@ -613,7 +614,7 @@ def _outputs(tally: OutputTotals, width: float) -> Chart:
 def _nested(
     tally: OutputTotals, row: RuleRow, spans: list[tuple[frozenset[str], int, int]]
 ) -> Iterator[Mark]:
-    """Yield the outlines of a rule, and its values per sample after the last of them."""
+    """Yield marks for the outlines of a rule, and its values per sample after the last of them."""
     name, chosen = row.rule.name, row is tally.chosen
     pad = 3.0 * (1 + CHAIN.index(name)) if name in CHAIN else 3.0
     end = None

@@ -102,7 +102,8 @@ class Mountain:
     # -- marks ------------------------------------------------------------------------------
 
     def stack(self) -> Iterator[Mark]:
-        """Yield the layers with a thin line around them, and a thick line above those that stay."""
+        """Yield marks for the layers with a thin line around them, and a thick line above those
+        that stay."""
         for stage in self.slices:
             yield Area(stage.low, stage.high, stage.paint, stage.edge, stage.fact)
         yield Stairs(self.top, "rule", self._ridge, opacity=0.75, width=0.9)
@@ -128,8 +129,8 @@ class Mountain:
         return 0 if self.time else None
 
     def peak(self, nbytes: int, name: str = "", **given: Any) -> Iterator[Mark]:
-        """Yield a dot on the peak with its name. If the peak lies above the axis, its amount is
-        written there."""
+        """Yield marks for a dot on the peak with its name. If the peak lies above the axis, its
+        amount is written there."""
         at = self.at(self.top)
         if nbytes > self.end:
             yield beyond(at, self.end, nbytes)
@@ -141,8 +142,9 @@ class Mountain:
             yield Label(name, spots, 13, bold=True, chip=True, kept=True)
 
     def limits(self, limits: Sequence[Limit], heavy: bool = False) -> Iterator[Mark]:
-        """Yield a horizontal line with its name for each limit, and the names of the limits above
-        the axis. Budgets are dotted; the ``heavy`` one is the subject of the picture."""
+        """Yield marks for a horizontal line with its name for each limit, and the names of the
+        limits above the axis. Budgets are dotted; the ``heavy`` one is the subject of the
+        picture."""
         last, look = self.step * len(self.top), HEAVY if heavy else DOTTED
         size = 12 if heavy else 11
         for name, nbytes in limits:
@@ -185,14 +187,15 @@ class Mountain:
 
 
 def phases(backward: float, end: float, dy: float = -14) -> Iterator[Mark]:
-    """Yield brackets above forward and backward, ``dy`` pixels below the top of the frame."""
+    """Yield marks for brackets above forward and backward, ``dy`` pixels below the top of the
+    frame."""
     spans = {Phase.FORWARD: (0, backward), Phase.BACKWARD: (backward, end)}
     for phase, span in spans.items():
         yield Bracket(strings.get(f"phase.{phase}"), *span, dy)
 
 
 def torn(curve: Curve, end: float, step: float, side: str = "top") -> Iterator[Mark]:
-    """Yield teeth where a curve continues beyond the end of the axis."""
+    """Yield marks for teeth where a curve continues beyond the end of the axis."""
     for first, last in runs(curve > end):
         yield OpenEdge(first * step, last * step, side)
 

@@ -224,7 +224,7 @@ def named(y: float, name: str, note: str, dy: float = 0) -> Iterator[Mark]:
 def computing(
     slots: Sequence[TimedOperation], span: tuple[float, float], last: float
 ) -> Iterator[Mark]:
-    """Yield the operations that compute, convolutions darker.
+    """Yield marks for the operations that compute, convolutions darker.
 
     Args:
         slots: operations with start and end in seconds.
@@ -238,7 +238,8 @@ def computing(
 
 
 def _waits(inputs: OffloadPageInputs) -> Iterator[Mark]:
-    """Yield the times at which compute stands still; the two longest are labelled in seconds."""
+    """Yield marks for the times at which compute stands still; the two longest are labelled in
+    seconds."""
     timeline = inputs.timeline
     for place, (start, end) in zip(focus.waits(timeline), timeline.longest, strict=True):
         if start >= inputs.time.x.last:
@@ -264,7 +265,8 @@ def longest(inputs: OffloadPageInputs) -> list[tuple[float, float]]:
 
 
 def _copy_marks(inputs: OffloadPageInputs, copy: Copy) -> Iterator[Mark]:
-    """Yield a copy below the operation it starts with, with a triangle where there is room.
+    """Yield marks for a copy below the operation it starts with, with a triangle where there is
+    room.
 
     The lane of compute is outlined too, where that copy or its map is in focus.
     """
@@ -308,7 +310,7 @@ def memories(inputs: OffloadPageInputs) -> Chart:
 
 
 def _slabs(inputs: OffloadPageInputs) -> Iterator[Mark]:
-    """Yield a slab for each map in host memory; one area where the maps do not
+    """Yield marks for a slab for each map in host memory; one area where the maps do not
     keep their levels."""
     timeline = inputs.timeline
     if not timeline.nested:
@@ -327,7 +329,7 @@ def _slabs(inputs: OffloadPageInputs) -> Iterator[Mark]:
 
 
 def _peak(inputs: OffloadPageInputs) -> Iterator[Mark]:
-    """Yield the peak of the device, with a ring where it is in focus."""
+    """Yield marks for the peak of the device, with a ring where it is in focus."""
     timeline, mountain = inputs.timeline, inputs.mountain
     text, fact = text_of("peak", bytes=three_digits(timeline.peak)), Fact(timeline.at_peak)
     yield from mountain.peak(timeline.peak, text, fact=fact, send=("choose", focus.PEAK))
@@ -336,7 +338,8 @@ def _peak(inputs: OffloadPageInputs) -> Iterator[Mark]:
 
 
 def _added_time(inputs: OffloadPageInputs) -> Iterator[Mark]:
-    """Yield a bar for the added time, from the end of the plain step to the end of this one."""
+    """Yield marks for a bar for the added time, from the end of the plain step to the end of this
+    one."""
     timeline, low = inputs.timeline, inputs.y.first + 0.05 * inputs.most
     start, end = timeline.plain.seconds, timeline.now.seconds
     last = inputs.time.x.last
@@ -364,7 +367,7 @@ def after(seconds: float, time: Time, span: tuple[float, float]) -> Iterator[Mar
 
 
 def _host_label(inputs: OffloadPageInputs) -> Iterator[Mark]:
-    """Yield a label on host memory: the map in focus, or all bytes that wait there."""
+    """Yield marks for a label on host memory: the map in focus, or all bytes that wait there."""
     timeline = inputs.timeline
     if not timeline.copies:
         return

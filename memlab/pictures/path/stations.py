@@ -157,7 +157,7 @@ def _short(nbytes: int) -> str:
 
 
 def _station(layout: PathLayout, name: str, span: Span) -> Iterator[Mark]:
-    """Yield a station: its frame, its name, its batches and its bytes."""
+    """Yield marks for a station: its frame, its name, its batches and its bytes."""
     left, right = span
     yield Rect(left, right, 0.5, layout.tall - 0.5, "rule faint", radius=5)
     yield ChartText(left, 0, text_of(name), 13, dy=-7, bold=True)
@@ -222,7 +222,8 @@ def _rows(layout: PathLayout, name: str, span: Span, middle: float) -> list[list
 
 
 def _square(layout: PathLayout, place: ImagePlace, pressed: bool = True) -> Iterator[Mark]:
-    """Yield a place: dashed if empty, filled from below, with a thick frame while it is in use.
+    """Yield marks for a place: dashed if empty, filled from below, with a thick frame while it is
+    in use.
 
     Args:
         layout: layout of the page.
@@ -256,7 +257,7 @@ def _square(layout: PathLayout, place: ImagePlace, pressed: bool = True) -> Iter
 
 
 def _on_disk(layout: PathLayout, span: Span) -> Iterator[Mark]:
-    """Yield the next batches on the disk, as many as there is room for."""
+    """Yield marks for the next batches on the disk, as many as there is room for."""
     left, right = span
     raw = layout.data_path.station(RAM)[0]
     side = layout.square(raw)
@@ -313,7 +314,7 @@ def _pipes(layout: PathLayout) -> Iterator[Mark]:
 
 
 def _pipe(layout: PathLayout, kind: str, rate: int, span: Span) -> Iterator[Mark]:
-    """Yield a pipe with its rate and the kind of its operation."""
+    """Yield marks for a pipe with its rate and the kind of its operation."""
     slow = kind == layout.data_path.slowest
     x, y = sum(span) / 2, layout.tall / 2
     wanted = rate / 1e9 * PER_GB * layout.side / LARGEST

@@ -293,8 +293,8 @@ def _moment(layout: PathLayout, key: str) -> float:
 
 
 def _next_batch(layout: PathLayout, here: str, key: str) -> str:
-    """Return the letter of the batch before or after the one in focus; first the one that is
-    computed on."""
+    """Return the letter of the batch before or after the one in focus. If none is in focus, return
+    the one that is being computed on; after Escape, return ``''``."""
     if key == "Escape":
         return ""
     if not here:
@@ -339,7 +339,8 @@ def lanes(layout: PathLayout) -> Chart:
 
 
 def _job(layout: PathLayout, job: Job) -> Iterator[Mark]:
-    """Yield a block with the letter of its batch, or an arrow for a copy over the link."""
+    """Yield marks for a block with the letter of its batch, or an arrow for a copy
+    over the link."""
     if job.kind == "link":
         if job.end <= layout.time.x.last:
             yield Rule(x=job.end, span=(WORK[1] + 3, LOADER[0] - 1), look="rule", width=1.6)
@@ -363,8 +364,8 @@ def _job(layout: PathLayout, job: Job) -> Iterator[Mark]:
 
 
 def _batch_letter(layout: PathLayout, job: Job, end: float, y: float) -> Iterator[Mark]:
-    """Yield the letter of a batch where there is room, for the first batch with a word on the
-    operation."""
+    """Yield marks for the letter of a batch where there is room, for the first batch with a word on
+    the operation."""
     wide = (end - job.start) / layout.time.pixel
     name = letter(job.batch)
     if not job.batch and (
@@ -378,7 +379,7 @@ def _batch_letter(layout: PathLayout, job: Job, end: float, y: float) -> Iterato
 
 
 def _waits(layout: PathLayout) -> Iterator[Mark]:
-    """Yield the waits of compute."""
+    """Yield marks for the waits of compute."""
     data_path, last = layout.data_path, layout.time.x.last
     for _batch, start, stop in data_path.stalls:
         if start < last:
@@ -391,7 +392,8 @@ def _waits(layout: PathLayout) -> Iterator[Mark]:
 
 
 def _outline(layout: PathLayout) -> Iterator[Mark]:
-    """Yield the outline of the last batch that both this path and the one before have computed."""
+    """Yield marks for the outline of the last batch that both this path and the one before have
+    computed."""
     if layout.before is None:
         return
     last = layout.time.x.last

@@ -229,7 +229,8 @@ class RemedyBars:
         return self.last + pixels * self.pixel
 
     def _heads(self) -> Iterator[Mark]:
-        """Yield the heads of the columns, with a triangle at the one that sorts the rows."""
+        """Yield marks for the heads of the columns, with a triangle at the one
+        that sorts the rows."""
         yield ChartText(0, 0, text_of("peak"), 12, dy=-12, bold=True)
         yield ChartText(self._x_of(0), 0, text_of("time"), 12, dx=0, dy=-12, bold=True)
         at, word = (self._x_of(0), "time") if self.sort == "time" else (0, "peak")
@@ -249,7 +250,7 @@ class RemedyBars:
     # -- the line of the card
 
     def _limit(self) -> Iterator[Mark]:
-        """Yield the line of the card's memory from top to bottom, around the bar
+        """Yield marks for the line of the card's memory from top to bottom, around the bar
         of a larger card."""
         budget, count = self.study.budget, len(self.rows)
         points: list[tuple[float, float]] = [(budget, -0.1)]
@@ -300,7 +301,7 @@ class RemedyBars:
                     chip=True)  # fmt: skip
 
     def _target(self, at: int, row: Remedy) -> Iterator[Mark]:
-        """Yield the target that tells a row on hover and focus, and the frame of
+        """Yield marks for the target that tells a row on hover and focus, and the frame of
         the row in focus."""
         ends = -NAMES * self.pixel, self._x_of(self.right)
         yield Rect(*ends, at, at + 1, "target", fact=Fact(row.fact()), send=("choose", row.key))
@@ -309,7 +310,8 @@ class RemedyBars:
             yield Rect(*inside, at + 0.02, at + 0.98, "rule", radius=5)
 
     def _bar(self, at: int, row: Remedy) -> Iterator[Mark]:
-        """Yield the roles at the peak, and hatched beyond the line the bytes in host memory."""
+        """Yield marks for the roles at the peak, and hatched beyond the line the bytes in host
+        memory."""
         start = 0
         for role in ROLES:
             if nbytes := (row.roles or {}).get(role, 0):
@@ -331,7 +333,7 @@ class RemedyBars:
                 )
 
     def _beyond(self, at: int, row: Remedy) -> Iterator[Mark]:
-        """Yield the frame of the bytes beyond the line with a word, or the name of
+        """Yield marks for the frame of the bytes beyond the line with a word, or the name of
         a larger card."""
         if row.refused:
             yield self._beside_end(at, self.study.budget, self._word(row))
@@ -342,7 +344,8 @@ class RemedyBars:
             yield from self._larger(at, row)
 
     def _larger(self, at: int, row: Remedy) -> Iterator[Mark]:
-        """Yield the name of the larger card, inside the bulge of the line where it has room."""
+        """Yield marks for the name of the larger card, inside the bulge of the line where it has
+        room."""
         limit, text = min(row.limit, self.last), text_of("card", bytes=card(row.limit))
         wide = texts.width(text, 12, True) + 18
         inside = (limit - row.peak) / self.pixel >= wide or limit < row.limit
@@ -357,7 +360,7 @@ class RemedyBars:
     # -- time, and what it asks for
 
     def _extra_time(self, at: int, row: Remedy) -> Iterator[Mark]:
-        """Yield the bar of the extra time with its percentage."""
+        """Yield marks for the bar of the extra time with its percentage."""
         middle = self._middle(at)
         if row.time and row.key != "plain":
             most = max(row.extra or 0.0 for row in self.rows)

@@ -355,7 +355,8 @@ class CopiedCells(PicturePart):
     # -- pins
 
     def _spots(self) -> list[Corner]:
-        """Return the corners of the pinned cells in the copies that are written."""
+        """Return the upper left corner, in cells, of the pinned value in each copy that is written
+        so far."""
         if not (self.pin and self.lowering.count):
             return []
         stands = self.pin.until(self.lowering.copies)

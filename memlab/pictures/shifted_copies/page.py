@@ -240,7 +240,7 @@ class CopyBar(Mark):
             _break(pen.svg, box)
 
     def _seams(self, pen: Pen, box: Box) -> None:
-        """Draw a line between each two copies, in the colour of the page."""
+        """Draw a line between neighbouring copies of the input, in the colour of the page."""
         copy_bytes = self.lowering.total / max(self.lowering.count, 1)
         xs = [pen.x(copy_bytes * n) for n in range(1, self.lowering.copies)]
         if pen.x(copy_bytes) - pen.x(0) >= 4:

@@ -167,8 +167,8 @@ class SmallPicture:
         return text_of(f"shift.{'moved' if ways else 'unshifted'}", ways=moved)
 
     def size(self, kind: str) -> int:
-        """Return the rows (and columns) of the pixels or of the output places, by the kind of a
-        pin."""
+        """Return the number of rows, which is also that of columns, of the output if a place of
+        it is pinned, else of the input."""
         return self.places if kind == PLACE else SIZE
 
     def pin(self, kind: str, number: int) -> Pin:

@@ -228,7 +228,7 @@ class FrontierChart:
     # -- every k-th
 
     def _dots(self) -> Iterator[Mark]:
-        """Yield a dot for every k; the one of the least peak is larger and hollow."""
+        """Yield marks for a dot for every k; the one of the least peak is larger and hollow."""
         best = self.frontier.all.best
         for k, wave in self.frontier.all.every.items():
             fact = self._fact(text_of("k", k=k), wave)
@@ -244,7 +244,7 @@ class FrontierChart:
     # -- names and mountains
 
     def _mountains(self) -> Iterator[Mark]:
-        """Yield the named schedules of this stop, each with its mountain."""
+        """Yield marks for the named schedules of this stop, each with its mountain."""
         frontier, all_ = self.frontier, self.frontier.all
         yield self._mountain(
             text_of("plain"), all_.plain, SQUARE, ((62, -34), (-60, -34), (-60, -60))
@@ -283,7 +283,8 @@ class FrontierChart:
         return [corners[0], *(corner for both in rest for corner in both)]
 
     def _line(self) -> Iterator[Mark]:
-        """Yield the line, and the area below it, where no schedule of whole stages lies."""
+        """Yield marks for the line, and the area below it, where no schedule of
+        whole stages lies."""
         if self.frontier.stop < LINE:
             return
         corners = self._corners()
@@ -295,7 +296,7 @@ class FrontierChart:
             yield Line(corners, width=2.6)
 
     def _ends(self) -> Iterator[Mark]:
-        """Yield the schedules of half the saving and of all of it, with the guess
+        """Yield marks for the schedules of half the saving and of all of it, with the guess
         and the budget."""
         frontier = self.frontier
         if frontier.least.peak == frontier.all.plain.peak:
@@ -326,8 +327,8 @@ class FrontierChart:
         return low * extra, high * extra
 
     def _guess(self) -> Iterator[Mark]:
-        """Yield the guess at half of the saving: a triangle at its upper end, and a line to its
-        lower end."""
+        """Yield marks for the guess at half of the saving: a triangle at its upper end, and a line
+        to its lower end."""
         x, y = float(self.frontier.middle), self.span[1]
         yield Rule(x=x, span=self.span, look="rule", crossed=True)
         yield Glyph(x, y, "M0 5L-5-4H5Z", "hollow pole", marker="v")
@@ -364,7 +365,8 @@ class FrontierChart:
     # -- beside
 
     def _others(self) -> Iterator[Mark]:
-        """Yield the other techniques as hollow points; one beyond the edge is named there."""
+        """Yield marks for the other techniques as hollow points; one beyond the edge is named
+        there."""
         study = self.frontier.others
         rows = [] if study is None else study.rows
         for row in (row for row in rows if row.key not in SHOWN):

@@ -104,7 +104,7 @@ def _make_weight_gradient(call: KernelCall) -> None:
 
 
 def _make_input_gradient(call: KernelCall) -> None:
-    """Compute the gradient of the input."""
+    """Compute ``dx`` of a convolution from ``dy`` and the weights."""
     dx, dy, at, (groups, inner, outer) = call["dx"], call["dy"], conv_window(call), _sizes(call)
     taps, places, size = at.kernel**2, at.rows * at.columns, at.height * at.width
     layout = ProductLayout(
