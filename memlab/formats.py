@@ -34,7 +34,7 @@ class Beyond(StrEnum):
     NAN = "nan"
     """NaN, whose bits are all 1; there is no infinity, as the fn of fp8_e4m3fn says."""
     LARGEST = "largest"
-    """Nothing: all codes are numbers, and what lies beyond, NaN too, becomes the largest."""
+    """Nothing: all codes are numbers, and larger numbers become the largest; NaN is refused."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 No package promises to keep such a thing. So it is asked for by name, where it is needed: another
 version that lacks it gets one sentence there, and the rest of memlab works. All that memlab takes
 from one package stands in one module, such as ``memlab.frontends.torch.torch_private_api``;
-``tests/test_internals.py`` asks for each of them.
+``tests/test_private_api.py`` asks for each of them.
 """
 
 from __future__ import annotations

@@ -43,8 +43,8 @@ def maps(step: Step, batch: int) -> int:
 
 
 def times_less(step: Step, other: Step, batch: int) -> float:
-    """Ratio of the planned peaks of two steps, both in place: that of ``other`` over that of
-    ``step`` (A10)."""
+    """Return the planned peak of one step, divided by that of another. Both are rewritten in place
+    (A10)."""
     return peak(memlab.in_place(step), batch) / peak(memlab.in_place(other), batch)
 
 
