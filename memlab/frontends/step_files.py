@@ -157,7 +157,7 @@ def _tensor(what: What, given: Any) -> Tensor:
 
 
 def _row(columns: Mapping[str, Check]) -> Callable[[What, Any], dict[str, Any]]:
-    """Return the check of a list that has a value for each column, the name first."""
+    """Return a function that checks a list with one value per column and returns it as a dict."""
 
     def check(what: What, given: Any) -> dict[str, Any]:
         values = dict(zip(columns, listed(what, given, len(columns)), strict=True))

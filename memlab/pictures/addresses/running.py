@@ -59,7 +59,7 @@ class ArenaRun:
 
     @property
     def wrong(self) -> tuple[ArrayDifference, ...]:
-        """The arrays that differ."""
+        """Arrays of the run that differ from those of the same step without shared addresses."""
         return tuple(difference for difference in self.differences if difference.values)
 
     def sentences(self) -> list[str]:

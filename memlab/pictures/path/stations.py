@@ -204,8 +204,8 @@ class ImagePlace(NamedTuple):
 
 
 def _rows(layout: PathLayout, name: str, span: Span, middle: float) -> list[list[ImagePlace]]:
-    """Return the squares of a station: equal sizes beside each other, at most two in a row, small
-    ones above."""
+    """Return the buffers of a station (a memory on the path), drawn as squares, row by row: those
+    of one size side by side, at most two in a row, with the smaller ones above."""
     sizes: dict[str, list[Filling]] = {}
     for filling in layout.data_path.held(name, layout.now):
         sizes.setdefault(filling.tensor.format.name, []).append(filling)
