@@ -62,16 +62,7 @@ class History:
         seconds: running time with the tests, without the time that Numba took to compile.
         scales: loss scale at the beginning of every step, if there is one.
 
-    >>> import memlab
-    >>> import numpy as np
-    >>> from types import SimpleNamespace
-    >>> y = np.arange(64) % 2
-    >>> x = (2 * y - 1).astype(np.float32).reshape(64, 1)
-    >>> data = SimpleNamespace(x=x, y=y, x_test=x, y_test=y)
-    >>> net = memlab.network("signs", features=1).linear(2).cross_entropy()
-    >>> history = memlab.train(net, data, batch=16, epochs=9)
-    >>> history.epochs, len(history.losses), history.broken
-    (9, 36, ())
+    The example of ``train`` makes one.
     """
 
     step: str
