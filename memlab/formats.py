@@ -118,7 +118,7 @@ class Format:
 
     @property
     def largest(self) -> float:
-        """Largest finite value."""
+        """Largest finite value of the format."""
         if self.kind != "float":
             return 2.0 ** (self.bits - self.signed) - 1 if self.kind == "int" else 1.0
         exponent, steps = divmod(self.top, 1 << self.mantissa)
@@ -126,7 +126,7 @@ class Format:
 
     @property
     def lowest(self) -> float:
-        """Lowest finite value."""
+        """Lowest (most negative) finite value of the format."""
         if self.kind == "float":
             return -self.largest
         return -self.largest - 1 if self.kind == "int" and self.signed else 0.0

@@ -179,7 +179,7 @@ class Build:
         return tensor.new(name, axes, format or self.format, role, start=start)
 
     def choice(self, node: Node, backward: bool = False) -> KernelChoice:
-        """Kernel and workspace of a layer, forward or backward."""
+        """Return the kernel that a layer's forward or backward takes, with its workspace."""
         shapes = node.shape, *node.input_shapes
         name, buffers = node.layer.choose(self.algorithm, backward, *shapes)
         return made(name, buffers, backward, node.name, self.format, self.threads)

@@ -86,7 +86,7 @@ def text(what: What, given: Any) -> str:
 
 
 def truth(what: What, given: Any) -> bool:
-    """Return true or false."""
+    """Return a field of a file that must be true or false."""
     return true_or_false(said(what), given)
 
 

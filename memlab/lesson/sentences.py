@@ -321,7 +321,7 @@ def number(value: Fraction) -> str:
 
 
 def times_of(text: str) -> str:
-    """Return ``"9"`` as ``"9 times"``."""
+    """Return a number with the word for times: ``"9"`` becomes ``"9 times"``."""
     return strings.get("card.times", number=text)
 
 

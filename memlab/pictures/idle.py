@@ -119,7 +119,7 @@ class IdleFeatureMaps(Study):
 
     @property
     def backward(self) -> float:
-        """Second in which backward begins."""
+        """Time in seconds at which the first backward operation starts."""
         return next(s.start for s in self.slots if s.op.phase is Phase.BACKWARD)
 
     @property

@@ -69,7 +69,7 @@ class Field(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Name for people."""
+        """Display name."""
         return _say(f"field.{self.name}")
 
 

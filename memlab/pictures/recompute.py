@@ -438,7 +438,7 @@ class Waves(Study):
 
     @property
     def _values(self) -> dict[str, object]:
-        """Values of the texts."""
+        """Return the numbers that are filled into the templates of the picture's texts."""
         schedule_set, wave = self.all, self.wave
         budget = "" if self.budget is None else units.exact(self.budget)
         return {

@@ -198,7 +198,7 @@ class Vectors:
 
     @cached_property
     def lanes(self) -> int:
-        """Number of values in a vector."""
+        """Number of lanes: values of the chosen format that fit into one SIMD vector."""
         return formats.find(self.format).lanes(self.bits)
 
     @cached_property
@@ -269,7 +269,7 @@ class Vectors:
 
     @property
     def _finding(self) -> str:
-        """Key of the finding."""
+        """Return the key of the text that states the finding."""
         linear, _ = self.both
         if self.source == CHANNELS:
             return "channels"

@@ -184,7 +184,7 @@ class Warp:
 
     @property
     def sides(self) -> dict[str, Side]:
-        """Loads and stores by name."""
+        """Loads and stores of the warp, by the names ``load`` and ``store``."""
         return {LOAD: self.load, STORE: self.store}
 
     @property

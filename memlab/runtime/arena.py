@@ -118,5 +118,5 @@ def _only_floats(both: tuple[tuple[Block, Block], ...], step: Step) -> None:
 
 
 def _block_name(block: Block) -> str:
-    """Name of a block."""
+    """Name under which the arena's block appears in a ledger."""
     return block.name

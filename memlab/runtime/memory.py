@@ -121,7 +121,7 @@ class RunMemory:
             self.meter.report(address, 0, 0)
 
     def clear(self) -> None:
-        """Drop all blocks."""
+        """Release every block of memory."""
         self.blocks.clear()
         self._counted.clear()
         self._locked.clear()
@@ -133,7 +133,7 @@ class RunMemory:
         return self.backend.view(block, part_of(tensor, self.batch), start)
 
     def views(self, operands: Mapping[str, Operand]) -> dict[str, Array]:
-        """Arrays of several operands, by their names, without a copy."""
+        """Return, by name, array views of an operation's operands into the blocks of memory."""
         arrays = {}
         for name, (storage, part) in operands.items():
             block, start = self.blocks[storage]

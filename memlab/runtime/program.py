@@ -174,8 +174,8 @@ class Program:
         return booked(ledger, self.placement, self.batch)
 
     def lend(self, places: Sequence[Tensor]) -> None:
-        """Let the step's input lie in one of these buffers, which are alive before, during and
-        after the step."""
+        """Plan the step's input as one of these buffers of a data loader, which live before,
+        during and after the step, instead of a block of its own."""
         x, last = self.inputs[0].tensor, len(self.step.ops)
         there = [
             Entry(t.name, t.role, t.storage.size, BEFORE, last, t.axes, t.format.name,

@@ -37,7 +37,7 @@ class Lifetime:
 
     @property
     def role(self) -> Role:
-        """Role of the first tensor."""
+        """Role of the block: that of the first tensor that lies in it."""
         return self.tensor.role
 
     @property

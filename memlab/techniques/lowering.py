@@ -149,7 +149,7 @@ def _checked(step: Step, batch: int | None) -> int:
 
 
 def _timed(step: Step, times: object) -> Times:
-    """Return the measured times, checked."""
+    """Return the measured times of the ways to convolve, once every layer has been checked."""
     names = [op.name for op in _convolutions(step)]
     rows = times.items() if isinstance(times, Mapping) else [("", None)]
     for name, row in rows:

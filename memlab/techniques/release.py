@@ -76,7 +76,7 @@ def rewritable(step: Step) -> Step:
 
 
 def _changes(op: Op) -> bool:
-    """Return whether an operation of forward writes over a map, or moves statistics."""
+    """True if a forward operation changes a feature map in place, or running statistics."""
     forward = op.phase in (Phase.FORWARD, Phase.LOSS)
     return forward and any(tensor.role is Role.FEATURE_MAP for tensor in op.updates.values())
 

@@ -70,7 +70,7 @@ from memlab.pictures.values.timings import rival
 
 
 def scenes(recorded: RecordedCopy | None = None) -> list[LectureScene]:
-    """Return all scenes in order."""
+    """Return all scenes of the lecture (pictures with what is said) in order."""
     return [_question(), _window(), _fold(), _copies(), _pixel(), _stride(), _pointwise(),
             _size(), _product(), _need(recorded or RecordedCopy.kept()), _formula()]  # fmt: skip
 

@@ -33,7 +33,7 @@ def _call_llvm(builder: Any, name: str, to: Any, source: Any, nbytes: Any) -> No
 
 
 def _copy_code(typing: Any, source: Any, start: Any, target: Any, at: Any, count: Any) -> Any:
-    """Signature and code of ``copy``."""
+    """Return the signature of ``copy`` and the function that writes its code, a memcpy."""
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         reads, size = _pointer_and_size(context, builder, source, values[0])
@@ -47,7 +47,7 @@ def _copy_code(typing: Any, source: Any, start: Any, target: Any, at: Any, count
 
 
 def _clear_code(typing: Any, target: Any, at: Any, count: Any) -> Any:
-    """Signature and code of ``clear``."""
+    """Return the signature of ``clear`` and the function that writes its code, a memset of 0."""
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         writes, size = _pointer_and_size(context, builder, target, values[0])

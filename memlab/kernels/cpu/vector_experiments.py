@@ -57,12 +57,12 @@ class Arithmetic:
 
     @property
     def bits(self) -> int:
-        """Bits of a factor."""
+        """Width in bits of one factor of the instruction's products."""
         return 8 * self.factors[0].itemsize
 
     @property
     def least(self) -> int:
-        """Smallest number of lanes."""
+        """Smallest number of lanes with which the instruction can be used."""
         return 1 if self.products == 1 else NARROWEST // self.bits
 
     @property

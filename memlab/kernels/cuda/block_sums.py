@@ -71,13 +71,13 @@ def summed(term: Callable[[Any, Any, Any, Any], Any]) -> Any:
 
 @summed
 def _values(x: Any, y: Any, a: Any, b: Any) -> Any:
-    """Term ``x``."""
+    """Term ``x`` of a sum over a block of threads."""
     return x
 
 
 @summed
 def _squares(x: Any, y: Any, a: Any, b: Any) -> Any:
-    """Term ``(x - a)^2``."""
+    """Term ``(x - a)^2`` of a sum over a block of threads."""
     return (x - a) * (x - a)
 
 

@@ -27,7 +27,7 @@ sqrt(2))``."""
 
 @formula
 def identity(x: Any) -> Any:
-    """The value itself."""
+    """Return the value unchanged."""
     return x
 
 

@@ -311,8 +311,8 @@ def _each_image(truth: Filled, a: Arguments) -> Filled:
 
 
 def _full_and(more: int) -> Slip:
-    """Slip that counts the full vectors and ``more``, whatever is left; missing
-    lanes are negative."""
+    """Return the slip (a typical mistake) that counts the full vectors plus ``more``, whether or
+    not values are left over; with too few vectors, the count of empty lanes is negative."""
 
     def slip(truth: Filled, a: Arguments) -> Filled:
         begun = _columns(a) // _lanes(a) + more

@@ -74,7 +74,7 @@ Place = tuple[float, float, float, float]
 
 
 def text_of(key: str, **values: object) -> str:
-    """Return a text about lifetimes."""
+    """Return a text of the lifetimes picture by its key, with its numbers filled in."""
     return strings.get(f"lifetimes.{key}", **values)
 
 
@@ -519,7 +519,7 @@ class BlockBar:
 
     @property
     def tall(self) -> float:
-        """Height of the bar."""
+        """Height of a block's bar in pixels."""
         return self.bottom - self.top
 
 

@@ -491,7 +491,8 @@ def _largest(shown: MemoryPageInputs) -> Table:
 
 
 def block_fact(block: BlockRow) -> Fact:
-    """Fact of a block."""
+    """Return the row of the page's table for a block: its name, formula, bytes, maker and last
+    reader."""
     formula = block.formula.partition(" = ")[0]
     return Fact(block.name, formula, block.nbytes, block.maker, block.needed)
 

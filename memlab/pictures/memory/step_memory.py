@@ -213,7 +213,7 @@ class StepMemory:
 
     @cached_property
     def nothing(self) -> Curve:
-        """Zeros, one for every operation."""
+        """Empty curve: 0 bytes in every operation, on which the layers of the plot are stacked."""
         return np.zeros(self.operations)
 
     @property

@@ -448,7 +448,7 @@ class Matrix(PicturePart):
 
 
 def _image(axes: Any, corner: Corner, cell_kinds: str, columns: int) -> None:
-    """Draw cells on matplotlib's Axes."""
+    """Draw the cells of a matrix as an image on matplotlib's Axes."""
     import numpy as np
     from matplotlib.colors import ListedColormap
 

@@ -561,7 +561,7 @@ class Lowering:
 
     @property
     def drawn(self) -> list[str]:
-        """Sentence on how much of the small picture is written."""
+        """Sentence on how many values of the lowered matrix the animation has written so far."""
         if not self.count:
             return []
         small, reason = self.small, self.why

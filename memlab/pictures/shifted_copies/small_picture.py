@@ -71,7 +71,7 @@ class Pin:
 
     @property
     def name(self) -> str:
-        """Pin as text: ``'pixel:12'``."""
+        """Name of the pinned pixel or place: ``'pixel:12'``."""
         return f"{self.kind}:{self.number}"
 
     @property

@@ -133,7 +133,7 @@ class Frontier:
 
     @property
     def _values(self) -> dict[str, object]:
-        """Values of the title's text."""
+        """Return the numbers that are filled into the title's template."""
         plain = self.all.plain.peak
         if self.stop < LINE:
             wave = self.all.best if self.stop == EVERY else self.cheap
@@ -163,7 +163,7 @@ class Frontier:
         return [heads, *rows]
 
     def _figures(self, wave: Wave) -> tuple[str, str]:
-        """Return the exact peak of a schedule and its change in time, as texts."""
+        """Return two texts: a schedule's peak in bytes, and its time relative to the plain step."""
         return units.exact(wave.peak), change(self.all.plain.cost, wave.cost)
 
     @property

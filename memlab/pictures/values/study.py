@@ -17,7 +17,7 @@ class Study:
 
     @property
     def sentences(self) -> list[str]:
-        """Return sentences about the figures."""
+        """Return sentences that explain the study's figures in words."""
         raise NotImplementedError
 
     @property

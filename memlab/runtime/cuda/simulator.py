@@ -43,7 +43,7 @@ class SimulatorHook:
         return self.hook.report
 
     def settle(self) -> None:
-        """Report all releases until now."""
+        """Report every release of memory that has been seen but not reported yet."""
         self.hook.settle()
 
     def install(self, report: Report) -> Any:

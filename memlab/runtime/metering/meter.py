@@ -38,7 +38,7 @@ class Reporting(Protocol):
         """Begin to report allocations, and return the earlier allocator for ``restore``."""
 
     def restore(self, before: Any) -> None:
-        """Give the earlier allocator back."""
+        """Make the allocator that was in use before the hook the current one again."""
 
 
 @cache

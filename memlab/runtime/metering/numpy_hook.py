@@ -99,7 +99,7 @@ class Hook:
         )
 
     def settle(self) -> None:
-        """Report all releases until now."""
+        """Report every release of memory that has been seen but not reported yet."""
         freed = self._freed
         while freed.taken < freed.count:
             address = freed.addresses[freed.taken]

@@ -148,7 +148,7 @@ class Chain:
 
     @cached_property
     def ways(self) -> tuple[Ways, ...]:
-        """Ways to run every stage."""
+        """For every stage of the chain, the ways in which it can run forward."""
         return tuple(stage.told(self.above(n)) for n, stage in enumerate(self.stages))
 
 

@@ -109,7 +109,7 @@ class _Table:
 
     @property
     def whole(self) -> Frontier:
-        """Frontier of the whole chain."""
+        """Frontier of peak bytes and cost for the chain from its first to its last stage."""
         return self.parts[0, self.end, True]
 
     def _solve(self, first: int, last: int) -> None:

@@ -68,7 +68,7 @@ class GraphTask:
         return {read[0] if isinstance(read, tuple) else read for read in self.reads}
 
     def spent(self, again: bool) -> int:
-        """Cost of a run."""
+        """Cost of the task's first run, or of a repeated one (``again``)."""
         return self.cost if not again or self.repeat is None else self.repeat
 
     def made(self, again: bool) -> tuple[int, ...]:

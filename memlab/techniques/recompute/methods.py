@@ -252,7 +252,7 @@ def _forward(step: Step) -> Iterator[Op]:
 
 
 def _needed(step: Step) -> set[str]:
-    """Storages that backward touches."""
+    """Return the storages that any backward operation reads or writes."""
     later = (op for op in step.ops if op.phase is Phase.BACKWARD)
     return {tensor.storage.name for op in later for tensor in op.touched()}
 

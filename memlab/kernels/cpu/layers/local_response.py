@@ -71,7 +71,8 @@ def _backward(
 
 @compiled
 def _denominator(x: Array, c: int, s: Array, settings: Settings) -> None:
-    """Write ``s`` of channel ``c``."""
+    """Write the denominator ``s`` of channel ``c``: k plus the scaled squares of the channels
+    around it."""
     size, alpha, _, k = settings
     s[:] = k
     first, stop = channels_around(c, len(x), size)

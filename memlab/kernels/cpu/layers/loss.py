@@ -83,7 +83,7 @@ def _exponentials(values: Array, largest: float) -> float:
 
 @compiled
 def _softmax(x: Array, y: Array) -> None:
-    """Softmax of every row."""
+    """Compute the softmax of every row of logits."""
     for b in range(len(x)):
         scores, largest = x[b], _largest(x[b])
         total = _exponentials(scores, largest)

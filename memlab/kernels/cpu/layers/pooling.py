@@ -113,7 +113,7 @@ def _maximum_backward(dy: Array, indices: Array, dx: Array, at: Geometry, accumu
 
 @compiled
 def _mean(x: Array, y: Array, at: Geometry) -> None:
-    """Mean of every window."""
+    """Write the mean of every pooling window."""
     for plane in range(x.size // (at.height * at.width)):
         for oy in range(at.rows):
             top, bottom = covered_rows(oy, at.high, at.height, at)

@@ -65,7 +65,7 @@ def _settings(call: KernelCall) -> tuple[int, float, float, float]:
 def _denominator(
     x: Any, start: int, c: int, channels: int, plane: int, size: int, share: Any, k: Any
 ) -> Any:
-    """``s`` of one value."""
+    """Denominator ``s`` of one value: k plus the scaled squares of the channels around it."""
     total, (first, stop) = k, channels_around(c, channels, size)
     for j in range(first, stop):
         total += square_term(x[_U(start + j * plane)], share)
