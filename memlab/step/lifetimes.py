@@ -196,7 +196,8 @@ class Lifetimes(Mapping[str, Lifetime]):
             self._look_again()
 
     def _look_again(self) -> None:
-        """Check the blocks that were overwritten and are read under another name."""
+        """Raise an error where an operation reads a block, under another name, whose content was
+        overwritten."""
         contents, doubted = Contents(), self._doubted
         for op in self.ops:
             for tensor in (*op.reads.values(), *op.updates.values()):

@@ -56,7 +56,8 @@ LISTED = 12
 
 
 def state_subject(now: State) -> PackingSubject:
-    """Return the subject of a state, in place if the state says so."""
+    """Return the step that the picture shows in this state: the one with operations in place
+    where its switch is on, else the given one."""
     chosen: PackingSubject = now.what.in_place if now.in_place else now.what
     return chosen
 

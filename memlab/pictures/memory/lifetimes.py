@@ -569,7 +569,7 @@ class Sheet:
 
     @property
     def formulas(self) -> bool:
-        """True if every operation has a formula and all of them fit."""
+        """True if every operation has a formula, and each is narrow enough for its column."""
         formulas = [op.formula for op in self.now.operations]
         return all(0 < texts.width(formula, 11) <= self.column - 4 for formula in formulas)
 

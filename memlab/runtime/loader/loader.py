@@ -114,7 +114,7 @@ class Lanes:
             self.changed.notify_all()
 
     def _end(self, op: Op, error: BaseException) -> None:
-        """Stop all operations from this one on; after an error, stop all operations."""
+        """Let no operation of the loader after this one start; after an error, let none start."""
         with self.changed:
             self.last = min(self.last, self.numbers[op.name])
             if not isinstance(error, LoaderFinished):
