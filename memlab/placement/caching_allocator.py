@@ -12,18 +12,21 @@ and cut where more than 512 B (1 MiB in large segments) are left.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from memlab.errors import whole_number
+from memlab.ledger.entries import BEFORE, Event
 from memlab.ledger.ledger import Ledger
+from memlab.step.op import Phase
 from memlab.step.storage import DEVICE
+from memlab.step.tensor import Role
 
 BLOCK, MIB = 512, 2**20
 SMALL, SMALL_SEGMENT = MIB, 2 * MIB
 LARGE, LARGE_SEGMENT, ROUND = 10 * MIB, 20 * MIB, 2 * MIB
-STEPS = 2
+STEPS = 3
 """Steps that are simulated; a later one finds the segments that it needs."""
 
 CONTEXT = 426 * MIB
@@ -57,24 +60,37 @@ class CardEstimate(NamedTuple):
 def simulate(ledger: Ledger, batch: int, memory: str = DEVICE) -> ReservedBytes:
     """Return the segments that a plan needs at a batch, with its workspace if it has any.
 
+    The optimizer makes its state in its first update, so in the first step the state is placed
+    there; it stays where it is.
+
     Raises:
         InputError: a batch that the plan does not hold for.
     """
-    number, cache = whole_number("batch", batch), _Cache()
-    blocks: dict[int, _AllocatorBlock] = {}
-    live = rounded = top = 0
-    for event in [*ledger.events(number, memory)] * STEPS:
-        key = id(event.entry)
-        if event.action == "free":
-            if key in blocks:
-                block = blocks.pop(key)
-                rounded -= block.size
-                cache.give(block)
-        elif event.nbytes and key not in blocks:  # what stays is there in the next step
-            blocks[key] = cache.take(event.nbytes)
-            rounded += blocks[key].size
-            live, top = max(live, event.live), max(top, rounded)
-    return ReservedBytes(live, top, cache.reserved)
+    events = list(ledger.events(whole_number("batch", batch), memory))
+    cache, held = _Cache(), _HeldBlocks()
+    for event in [*_first_step(ledger, events), *events * (STEPS - 1)]:
+        held.apply(event, cache)
+    live = max((event.live for event in events if event.nbytes), default=0)
+    return ReservedBytes(live, held.top, cache.reserved)
+
+
+def _first_step(ledger: Ledger, events: Sequence[Event]) -> Iterator[Event]:
+    """Yield the events of the first step, in which the optimizer's state comes with the update."""
+    begin = next((n for n, row in enumerate(ledger.rows) if row.phase is Phase.UPDATE), BEFORE)
+    states = [event for event in events if begin != BEFORE and _is_state(event)]
+    late = {id(event) for event in states}
+    for event in events:
+        if states and event.op >= begin:
+            yield from states
+            states = []
+        if id(event) not in late:
+            yield event
+
+
+def _is_state(event: Event) -> bool:
+    """Return whether an event makes optimizer state that is there before the step."""
+    before = event.op == BEFORE and event.action == "allocate"
+    return before and event.entry.role is Role.OPTIMIZER_STATE
 
 
 def estimates(ledger: Ledger, batch: int) -> tuple[CardEstimate, ...]:
@@ -95,6 +111,29 @@ def estimates(ledger: Ledger, batch: int) -> tuple[CardEstimate, ...]:
 
 
 # -- the allocator -----------------------------------------------------------------------------
+
+
+class _HeldBlocks:
+    """Blocks of the allocator by the entries that lie in them: their bytes ``rounded`` up, and the
+    most of them at one time."""
+
+    def __init__(self) -> None:
+        self.rounded = self.top = 0
+        self._blocks: dict[int, _AllocatorBlock] = {}
+
+    def apply(self, event: Event, cache: _Cache) -> None:
+        """Take a block for an entry, or give it back; an entry that stays has one block in all
+        steps."""
+        key = id(event.entry)
+        if event.action == "free":
+            if key in self._blocks:
+                block = self._blocks.pop(key)
+                self.rounded -= block.size
+                cache.give(block)
+        elif event.nbytes and key not in self._blocks:
+            self._blocks[key] = cache.take(event.nbytes)
+            self.rounded += self._blocks[key].size
+            self.top = max(self.top, self.rounded)
 
 
 class _AllocatorBlock:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from memlab.errors import InputError, known, true_or_false, whole_number
+from memlab.errors import InputError, known, real_number, true_or_false, whole_number
+from memlab.placement.cuda_cards import USUAL, CudaCard, find
 from memlab.step.step import Step
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ OPTIMIZERS = ("sgd", "momentum", "adam", "adamw")
 """The optimizers that have a name here."""
 AUTOCAST = ("bf16", "fp16")
 """The formats that autocast can compute in."""
+DEVICES = ("cpu", "cuda")
+"""The devices whose step can be recorded."""
 
 
 def record(
@@ -91,6 +94,10 @@ def observed(
     keep_output: bool = False,
     batch: int | None = None,
     real: bool | None = None,
+    device: str = "cpu",
+    card: str | CudaCard = USUAL,
+    grad_scaler: bool = False,
+    clip_grad_norm: float | None = None,
 ) -> Observed:
     """Record one training step of a PyTorch model, so that it can be recorded again with a change;
     the attribute ``recording`` is the result of ``observe``.
@@ -107,6 +114,12 @@ def observed(
             ``y = model(x)``.
         batch: record this batch alone, where a step is not the same at every one.
         real: run on real tensors (``True``), on fake ones (``False``), or on those that can.
+        device: ``"cpu"``, or ``"cuda"`` for the step as a card runs it, which need not be there:
+            its kernels of attention, its lists of autocast, foreach optimizers.
+        card: a name (``"T4"``, ``"RTX 4090"``) or a compute capability (``"8.9"``), for
+            ``device="cuda"``.
+        grad_scaler: whether ``torch.amp.GradScaler`` scales the loss.
+        clip_grad_norm: the norm that ``clip_grad_norm_`` clips the gradients to before the update.
 
     Raises:
         InputError: as ``record``.
@@ -126,6 +139,9 @@ def observed(
         whole_number("accumulate", accumulate),
         true_or_false("set_to_none", set_to_none),
         true_or_false("keep_output", keep_output),
+        find(card) if known("device", device, DEVICES) == "cuda" else None,
+        true_or_false("grad_scaler", grad_scaler),
+        clip_grad_norm if clip_grad_norm is None else real_number("clip_grad_norm", clip_grad_norm),
     )
     return observed_model.Observed(wish, batch, real)
 

@@ -165,6 +165,12 @@ def _notes(wish: RecordingRequest, trace: Trace, off: int) -> tuple[str, ...]:
     notes = ["recorded from PyTorch"]
     if wish.autocast:
         notes.append(f"autocast to {wish.autocast}")
+    if wish.card:
+        notes.append(f"as CUDA runs it, {wish.card.title}")
+    if wish.grad_scaler:
+        notes.append("loss scaled")
+    if wish.clip_grad_norm is not None:
+        notes.append("gradients clipped")
     if wish.parts > 1:
         notes.append(f"gradients of {wish.parts} parts added")
     if off:

@@ -20,8 +20,10 @@ from torch.optim.optimizer import (
 
 from memlab.errors import InputError, one_option, shorten
 from memlab.frontends.torch import real_outputs
+from memlab.frontends.torch.cuda.operators import CudaOutputs, cuda_operators
 from memlab.frontends.torch.dispatch_mode import Paths, Recorder, SeenBlock, SeenCall, nothing
 from memlab.frontends.torch.torch_private_api import LEAVES, MAP
+from memlab.placement.cuda_cards import CudaCard
 from memlab.step.op import Phase
 from memlab.step.paused_gc import paused
 from memlab.step.tensor import Role
@@ -59,7 +61,9 @@ class RecordingRequest:
     ``build()`` gives the model, ``make_batch(B)`` an input and a target, and ``loss_fn(output,
     target)`` the loss. ``autocast`` is a format or empty; a step adds the gradients of so many
     ``parts``; gradients are set to ``None`` or to zeros before it; ``keep_output`` holds the output
-    of the model until the step ends, as a name does in a loop.
+    of the model until the step ends, as a name does in a loop. With a ``card`` the step is that of
+    CUDA. ``grad_scaler`` scales the loss, and ``clip_grad_norm`` is the norm that the gradients are
+    clipped to.
     """
 
     build: Callable[[], Any]
@@ -70,6 +74,9 @@ class RecordingRequest:
     parts: int = 1
     set_to_none: bool = True
     keep_output: bool = False
+    card: CudaCard | None = None
+    grad_scaler: bool = False
+    clip_grad_norm: float | None = None
 
     def pair(self, batch: int) -> tuple[Any, Any]:
         """Return an input and a target of real tensors.
@@ -96,6 +103,14 @@ class Trace:
     resized: list[int]
 
 
+class SteppingScaler(torch.amp.GradScaler):
+    """Gradient scaler that always takes the step: whether a gradient is infinite is a question
+    about its values, which fake tensors have not."""
+
+    def _maybe_opt_step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        return optimizer.step()
+
+
 class World:
     """Model that was built, with its optimizer, on fake or on real tensors; once it has taken a
     step, its optimizer has its state."""
@@ -106,12 +121,17 @@ class World:
         with self.inside():
             self.model = _built(wish.build)
             self.optimizer = optimizer_of(wish.optimizer, self.model)
+            self.scaler = SteppingScaler("cpu", enabled=wish.grad_scaler)
         self.paths = Paths(self.model)
 
     @contextlib.contextmanager
     def inside(self) -> Iterator[None]:
         """Enter the mode in which the tensors of this model are made."""
-        with self.fake or contextlib.nullcontext():
+        card = self.wish.card
+        with (
+            cuda_operators(card.capability) if card else contextlib.nullcontext(),
+            self.fake or contextlib.nullcontext(),
+        ):
             yield
 
     @contextlib.contextmanager
@@ -135,7 +155,7 @@ class World:
             InputError: ``make_batch`` gives no pair; and whatever the user's code raises.
         """
         pair = self.wish.pair(batch)
-        recorder = Recorder(self.paths, None if self.real else real_outputs.Truths())
+        recorder = Recorder(self.paths, self._truths())
         with self.inside(), paused(), self.paths, _gradients(self.model, recorder):
             data = MAP()(self._mine, pair)
             if self.wish.set_to_none:
@@ -150,6 +170,12 @@ class World:
             recorder.close()
         return Trace(batch, recorder.calls, recorder.blocks, recorder.resized)
 
+    def _truths(self) -> Callable[..., Any] | None:
+        """Return the function that corrects the outputs of fake tensors."""
+        if self.real:
+            return None
+        return CudaOutputs() if self.wish.card else real_outputs.Truths()
+
     def _step(self, recorder: Recorder, x: Any, target: Any, update: bool) -> list[Any]:
         """Run one step of a user's training loop; return the values that its names
         hold at the end."""
@@ -162,11 +188,19 @@ class World:
             recorder.phase, recorder.part = Phase.FORWARD, part
             loss = self._forward(recorder, x, target, held)
             recorder.phase = Phase.BACKWARD
-            loss.backward()
+            self.scaler.scale(loss).backward()
         recorder.phase, recorder.part = Phase.UPDATE, 1
         if update:
-            self.optimizer.step()
+            self._update()
         return [*held, loss]
+
+    def _update(self) -> None:
+        """Clip the gradients if a norm is given, and update the parameters."""
+        if self.wish.clip_grad_norm is not None:
+            self.scaler.unscale_(self.optimizer)
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.wish.clip_grad_norm)
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
 
     def _forward(self, recorder: Recorder, x: Any, target: Any, held: list[Any]) -> Any:
         """Return the loss of a part; ``held`` gets the output where a name holds it."""

@@ -43,3 +43,27 @@ NODE = Internal(
 MAP = Internal(TORCH, "torch.utils._pytree", "tree_map", "look into the inputs of a model")
 LEAVES = Internal(TORCH, "torch.utils._pytree", "tree_leaves", "look into the inputs of a model")
 """What lies in lists, dicts and tuples of any depth."""
+
+DISPATCH_KEY = Internal(TORCH, "torch._C", "DispatchKey", "cast as autocast on CUDA does")
+"""Names of the dispatcher's keys."""
+KEY_EXCLUDED = Internal(
+    TORCH, "torch._C", "_dispatch_tls_is_dispatch_key_excluded", "cast as autocast on CUDA does"
+)
+SET_KEY_EXCLUDED = Internal(
+    TORCH, "torch._C", "_dispatch_tls_set_dispatch_key_excluded", "cast as autocast on CUDA does"
+)
+"""Whether this thread's operators go past a key."""
+REGISTRATIONS = Internal(
+    TORCH, "torch._C", "_dispatch_get_registrations_for_dispatch_key", "cast as autocast on CUDA "
+    "does"
+)  # fmt: skip
+"""The operators that have a kernel under a key."""
+FOREACH_DEVICES = Internal(
+    TORCH, "torch.utils._foreach_utils", "_get_foreach_kernels_supported_devices", "update all "
+    "parameters at once, as optimizers on CUDA do"
+)  # fmt: skip
+FOREACH_TYPES = Internal(
+    TORCH, "torch.utils._foreach_utils", "_foreach_supported_types", "update all parameters at "
+    "once, as optimizers on CUDA do"
+)  # fmt: skip
+"""Devices and classes of tensors for which optimizers and clipping take foreach operators."""
