@@ -19,6 +19,7 @@ from typing import NamedTuple
 from memlab.errors import whole_number
 from memlab.ledger.entries import BEFORE, Event
 from memlab.ledger.ledger import Ledger
+from memlab.placement.cuda_cards import USUAL, CudaCard
 from memlab.step.op import Phase
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
@@ -29,12 +30,10 @@ LARGE, LARGE_SEGMENT, ROUND = 10 * MIB, 20 * MIB, 2 * MIB
 STEPS = 3
 """Steps that are simulated; a later one finds the segments that it needs."""
 
-CONTEXT = 426 * MIB
-"""The context of CUDA: 426 MiB with PyTorch 2.10 and CUDA 13.0 on an RTX 6000 Ada, recorded in
-unslothai/unsloth-zoo#1053. It differs from card to card."""
-CUBLAS = 8_519_680
-"""What PyTorch keeps for cuBLAS after the first matrix product: recorded in
-discuss.pytorch.org/t/178671; ``CUBLAS_WORKSPACE_CONFIG`` changes it."""
+CONTEXT = range(110 * MIB, 667 * MIB)
+"""The context of CUDA, from the least to the most that was recorded: 110 MiB after the first call
+on a T4, 287 MiB with modules loaded lazily, 426 MiB with PyTorch 2.10 and CUDA 13.0 on an RTX 6000
+Ada (unslothai/unsloth-zoo#1053), 667 MiB with all modules loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +47,15 @@ class ReservedBytes:
 
 
 class CardEstimate(NamedTuple):
-    """Estimate of the bytes that a card holds beside the plan. ``origin`` is ``simulated`` or
-    ``recorded`` (on another machine); ``source`` says from what."""
+    """Estimate of the bytes that a card holds beside the plan: ``nbytes`` at least, and ``more``
+    that there may be. ``origin`` is ``simulated`` or ``recorded`` (on another machine); ``source``
+    says from what."""
 
     name: str
     nbytes: int
     origin: str
     source: str
+    more: int = 0
 
 
 def simulate(ledger: Ledger, batch: int, memory: str = DEVICE) -> ReservedBytes:
@@ -93,7 +94,23 @@ def _is_state(event: Event) -> bool:
     return before and event.entry.role is Role.OPTIMIZER_STATE
 
 
-def estimates(ledger: Ledger, batch: int) -> tuple[CardEstimate, ...]:
+def cublas(ledger: Ledger, card: CudaCard = USUAL) -> int:
+    """Return the bytes that PyTorch keeps for cuBLAS: a workspace for each thread that multiplies
+    matrices, which are two in training, for autograd has its own."""
+    return (2 if ledger.training else 1) * card.cublas
+
+
+def allocated(ledger: Ledger, batch: int, card: CudaCard = USUAL) -> int:
+    """Return the bytes of ``torch.cuda.max_memory_allocated`` for a plan: its blocks rounded up, and
+    the workspaces of cuBLAS.
+
+    Raises:
+        InputError: a batch that the plan does not hold for.
+    """
+    return simulate(ledger, batch).rounded + cublas(ledger, card)
+
+
+def estimates(ledger: Ledger, batch: int, card: CudaCard = USUAL) -> tuple[CardEstimate, ...]:
     """Return the reasons why a card shows more than the plan, each with an estimate: rounding,
     fragmentation, cuBLAS, context. None is exact for a card that was not measured.
 
@@ -105,9 +122,10 @@ def estimates(ledger: Ledger, batch: int) -> tuple[CardEstimate, ...]:
     return (
         CardEstimate("rounding", held.rounded - held.live, "simulated", rules),
         CardEstimate("fragments", held.reserved - held.rounded, "simulated", rules),
-        CardEstimate("cublas", CUBLAS, "recorded", "discuss.pytorch.org/t/178671"),
-        CardEstimate("context", CONTEXT, "recorded", "unslothai/unsloth-zoo#1053"),
-    )
+        CardEstimate("cublas", cublas(ledger, card), "computed", "aten/src/ATen/cuda/CUDABlas.cpp"),
+        CardEstimate("context", CONTEXT.start, "recorded", "unslothai/unsloth-zoo#1053",
+                     CONTEXT.stop - CONTEXT.start),
+    )  # fmt: skip
 
 
 # -- the allocator -----------------------------------------------------------------------------

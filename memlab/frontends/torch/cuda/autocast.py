@@ -109,7 +109,10 @@ class CudaAutocast:
         """Yield the name of every operator that needs another kernel, and the kernel."""
         for name in LOWER_PRECISION:
             if name not in LOWER_ON_CPU:
-                yield name, self._cast(operator(name), lambda args: torch.get_autocast_dtype(DEVICE))
+                yield (
+                    name,
+                    self._cast(operator(name), lambda args: torch.get_autocast_dtype(DEVICE)),
+                )
         for name in FP32:
             yield name, self._cast(operator(name), lambda args: torch.float32)
         for name in WIDEST:
