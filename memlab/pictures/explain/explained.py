@@ -351,7 +351,8 @@ class Explained:
         Fragments do not grow evenly with the batch, so a batch below the largest may not fit.
         """
         if not self.fitting(self.now):
-            return "less" if largest else "none"
+            least = self.now.total(self.now.parts) <= self.memory
+            return "less" if largest else "none_sure" if least else "none"
         valid = self.now.ledger.batches
         if valid is not None and largest + 1 >= valid.stop:
             return "alone"
