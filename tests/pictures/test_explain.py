@@ -13,8 +13,10 @@ from memlab.errors import InputError
 from memlab.pictures.explain import modules
 from memlab.pictures.explain.explained import Explained, memory_text
 from memlab.pictures.explain.explained_changes import ExplainedStep, memory_bytes
+from memlab.pictures.explain.own_model import OwnModel
+from memlab.placement import cuda_cards
 from memlab.placement.caching_allocator import CONTEXT, estimates, simulate
-from memlab.placement.cuda_cards import CUBLAS
+from memlab.placement.cuda_cards import CUBLAS, CudaCard
 from memlab.step.step import Step
 from tests.strange import said
 
@@ -295,3 +297,43 @@ def test_what_is_no_training_step_gets_one_sentence(given: object) -> None:
 @pytest.mark.parametrize("memory", ["0 B", "a lot"])
 def test_what_is_no_memory_gets_one_sentence(memory: str | int) -> None:
     assert said(lambda: views.explain(memory=memory))
+
+
+# -- a card and a processor ------------------------------------------------------------------------
+
+
+@cache
+def convolution(card: CudaCard | None) -> OwnModel:
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
+    return OwnModel(
+        lambda: nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.Flatten(), nn.Linear(8 * 256, 10)),
+        lambda batch: (torch.randn(batch, 3, 16, 16), torch.randint(10, (batch,))),
+        progress=False,
+        card=card,
+    )
+
+
+def test_what_cudnn_takes_is_a_range_with_its_reason() -> None:
+    planned = convolution(cuda_cards.find("t4")).plain
+    row = next(row for row in planned.card_estimates(64) if row.name == "cudnn")
+    tiles = 36 * 4 * 4 * (3 + 8) * 4 * 64 + 36 * 3 * 8 * 4
+    assert row.nbytes == 0
+    assert 0 < row.more <= tiles + 20 * 2**20
+    assert planned.most(64) - planned.total(64) == row.more + len(CONTEXT)
+
+
+def test_a_batch_within_the_range_may_not_fit() -> None:
+    subject = convolution(cuda_cards.find("t4"))
+    total, most = subject.plain.total(64), subject.plain.most(64)
+    for memory in (total - 1, total, most - 1, most):
+        model = Explained(subject, 64, memory)
+        assert ("may not hold batch 64: " in model.fit_sentence) == (total <= memory < most)
+        assert ("holds batch 64, and" in model.fit_sentence) == model.fits == (memory >= most)
+
+
+def test_a_processor_has_nothing_beside_its_plan() -> None:
+    model = Explained(convolution(None), 64, 10**9)
+    assert model.total == model.most == model.peak.nbytes
+    assert "nvidia" not in model.card
+    assert model.largest == memlab.plan(model.subject.step).fit(10**9).batch
