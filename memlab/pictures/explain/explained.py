@@ -319,13 +319,14 @@ class Explained:
     def fit_sentence(self) -> str:
         """Sentence on the largest batch that the card holds."""
         memory, batch, largest = memory_text(self.memory), f"{self.batch:,}", self.largest
+        where = text_of("where_card" if self.now.card else "where_cpu")
         if self.chosen and self.now.ledger.batches is not None:
             key = self._verdict(self.chosen, "holds", "may_not", "over")
-            return text_of(f"fits.{key}", memory=memory, batch=batch,
+            return text_of(f"fits.{key}", memory=memory, batch=batch, where=where,
                            total=self.total_text(self.now))  # fmt: skip
         if largest is None:
-            return text_of("fits.always", memory=memory)
-        values = {"memory": memory, "batch": batch, "largest": batches(largest)}
+            return text_of("fits.always", memory=memory, where=where)
+        values = {"memory": memory, "where": where, "batch": batch, "largest": batches(largest)}
         if self.may_fit(self.now):
             values |= {"total": self.total_text(self.now), "why": text_of(f"why.{self._unsure}")}
             return text_of("fits.may" if largest else "fits.may_none", **values)
@@ -337,9 +338,12 @@ class Explained:
         return max(self.now.card_estimates(self.batch), key=lambda row: row.more).name
 
     def total_text(self, planned: PlannedStep) -> str:
-        """Return the bytes that the card shows for a plan, as text, or from and to where they are
-        known as a range."""
-        return range_text(planned.total(self.batch), planned.most(self.batch))
+        """Return the bytes that the card shows for a plan, as text. Where they are a range, it is
+        the end that decides: the most of what fits, the least of what does not, else both."""
+        low, high = planned.total(self.batch), planned.most(self.batch)
+        if self.may_fit(planned):
+            return range_text(low, high)
+        return most_text(low, high) if self.fitting(planned) else least_text(low, high)
 
     def _verdict(self, planned: PlannedStep, fits: str, may: str, over: str) -> str:
         """Return one of three keys: the plan surely fits, it may or may not, or it does not."""
@@ -382,7 +386,7 @@ class Explained:
         tried = [self.subject.plain, *changes]
         least = min(tried, key=lambda planned: planned.most(batch))
         values = {"batch": f"{batch:,}", "memory": memory_text(self.memory),
-                "least": range_text(least.total(batch), least.most(batch))}  # fmt: skip
+                "least": most_text(least.total(batch), least.most(batch))}  # fmt: skip
         if isinstance(least, StepChange):
             return text_of(f"{key}_over", how=least.title, **values)
         return text_of(f"{key}_plain", **values)
@@ -538,6 +542,18 @@ def range_text(low: int, high: int) -> str:
     """Return bytes with three digits; where the two ends differ, from one to the other."""
     ends = [three_digits(low), three_digits(high)]
     return ends[0] if ends[0] == ends[1] else text_of("range", low=ends[0], high=ends[1])
+
+
+def most_text(low: int, high: int) -> str:
+    """Return the upper end of a range with three digits: ``'at most 2.66 GB'``."""
+    most = three_digits(high)
+    return most if most == three_digits(low) else text_of("at_most", nbytes=most)
+
+
+def least_text(low: int, high: int) -> str:
+    """Return the lower end of a range with three digits: ``'at least 2.08 GB'``."""
+    least = three_digits(low)
+    return least if least == three_digits(high) else text_of("at_least", nbytes=least)
 
 
 def exact_range(low: int, high: int) -> str:

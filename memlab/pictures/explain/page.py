@@ -174,7 +174,8 @@ class OverTime:
     def _card(self) -> Iterator[Mark]:
         """Yield marks for the line of the card's memory, or a label where it is above the axis."""
         memory = self.explained.memory
-        name = text_of("card_label", memory=memory_text(memory))
+        key = "card_label" if self.explained.now.card else "memory_label"
+        name = text_of(key, memory=memory_text(memory))
         if memory > self.y.last:
             yield Label(f"↑ {name}", [(COLUMNS, self.y.last, "end", -2, 14)], 12, bold=True)
             return
@@ -310,8 +311,8 @@ def explained_page(
         ]
     else:
         evidence = [chart, bars]
-    blocks = [*_sentence_blocks(explained), *evidence, _card(explained, room[0]), key,
-              *_tables(explained, numbers)]  # fmt: skip
+    card = [_card(explained, room[0])] if explained.now.card else []
+    blocks = [*_sentence_blocks(explained), *evidence, *card, key, *_tables(explained, numbers)]
     says = " ".join([f"{explained.title}.", *explained.sentences])
     return Page(explained.title, blocks, width, says, titled=False)  # fmt: skip
 
@@ -353,8 +354,8 @@ class CodeLines(PageBlock):
 
 def axis_bytes(explained: Explained) -> tuple[int, int]:
     """Return the bytes that the axes have to hold: over time, and by module."""
-    plain = explained.subject.plain.most(explained.batch)
-    return max(explained.most, plain), max(sum(parts.values()) for _, parts in _rows(explained))
+    plain = explained.subject.plain.total(explained.batch)
+    return max(explained.total, plain), max(sum(parts.values()) for _, parts in _rows(explained))
 
 
 def _by_module(explained: Explained, most: int, numbers: bool) -> Chart:
@@ -407,7 +408,7 @@ def _card(explained: Explained, room: int) -> Chart:
     """Return the chart of the plan and the bytes that CUDA and the allocator add, up to the line of
     the card's memory; below it the added bytes, enlarged."""
     memory, total, peak = explained.memory, explained.most, explained.peak.nbytes
-    most = max(memory, room) * 1.02
+    most = max(memory, room, total) * 1.02
     marks: list[Mark] = [ChartText(0, 100, explained.card, 13, dy=-8, bold=True)]
     parts = [(PAINTS[r], n) for r, n in explained.floor.items()]
     parts.append((PAINTS[Role.FEATURE_MAP], peak - sum(explained.floor.values())))
