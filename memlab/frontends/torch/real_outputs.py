@@ -7,14 +7,22 @@ storages that it has. Import this module only where PyTorch is installed: memlab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
 import torch
 
 from memlab.frontends.torch.recording import OperatorCall, Spec, at
-from memlab.frontends.torch.torch_private_api import FAKE, FAKE_TENSOR, MAP, UNSET
+from memlab.frontends.torch.torch_private_api import (
+    FAKE,
+    FAKE_TENSOR,
+    FOREACH_TYPES,
+    MAP,
+    OPTIMIZER_TYPES,
+    UNSET,
+)
 
 _FAKE = FAKE_TENSOR()
 _PLAIN = {
@@ -64,6 +72,20 @@ class Fakes(FAKE()):  # type: ignore[misc]  # PyTorch makes this class when it i
             and tensor.layout is torch.strided
             and not tensor.is_quantized
         )
+
+
+@contextmanager
+def counted_as_tensors() -> Iterator[None]:
+    """Let optimizers and ``clip_grad_norm_`` take fake tensors for tensors inside the context: they
+    ask for their class before they take foreach operators."""
+    kinds = FOREACH_TYPES(), OPTIMIZER_TYPES()
+    for listed in kinds:
+        listed.append(_FAKE)
+    try:
+        yield
+    finally:
+        for listed in kinds:
+            listed.remove(_FAKE)
 
 
 # -- operators that run for real -----------------------------------------------------------------

@@ -131,6 +131,7 @@ class World:
         with (
             cuda_operators(card.capability) if card else contextlib.nullcontext(),
             self.fake or contextlib.nullcontext(),
+            real_outputs.counted_as_tensors() if self.fake else contextlib.nullcontext(),
         ):
             yield
 
