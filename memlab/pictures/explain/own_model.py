@@ -17,6 +17,7 @@ from tqdm import tqdm
 from memlab.errors import InputError, shorten, visible
 from memlab.pictures.explain.explained_changes import StepChange, text_of
 from memlab.pictures.explain.recorded_model import TorchModel
+from memlab.pictures.values.number_text import three_digits
 from memlab.placement.cuda_cards import CARDS, USUAL, CudaCard
 from memlab.step.op import CALL, Phase
 from memlab.step.step import Step
@@ -158,7 +159,9 @@ class OwnModel(TorchModel):
         plain = self.plain.peak(batch)
         for number, make_change in enumerate(self._change_makers(batch, nbytes)):
             try:
-                with self._progress_bar(text_of("trying", number=number + 1)):
+                with self._progress_bar(
+                    text_of("trying", number=number + 1, peak=three_digits(plain))
+                ):
                     change = make_change()
             except InputError:
                 continue
