@@ -107,12 +107,14 @@ class PlannedStep:
 
 def largest_batch(ledger: Ledger, nbytes: int) -> int | None:
     """Return the largest batch whose plan, with the bytes that CUDA and the allocator add, fits
-    ``nbytes``: 0 where not one sample fits, None where every batch does.
+    ``nbytes``: 0 where not one sample fits, None where every batch does. Workspace that is measured
+    is an upper bound here.
 
     Fragments do not grow evenly with the batch: a smaller one may not fit.
     """
     if nbytes <= CONTEXT:
         return 0
+    ledger = ledger.at()
     answer = ledger.fit(nbytes - CONTEXT)
     if answer.batch is None:
         return None
@@ -186,12 +188,14 @@ def _listed_names(names: tuple[str, ...]) -> str:
 
 class ExplainedStep:
     """A step that is explained, and the changes that may make it fit. ``code`` is the Python
-    expression that makes it."""
+    expression that makes it. ``lacks_workspace`` is True for a step from a file that was written
+    without the workspace of its operations."""
 
     def __init__(self, step: Step, code: str = "step") -> None:
         self.step, self.code = step, code
         self.plain = PlannedStep(step)
         self._changes = RecentResults(KEPT)
+        self.lacks_workspace = False
 
     @property
     def label(self) -> str:

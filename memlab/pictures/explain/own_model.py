@@ -9,13 +9,14 @@ import copy
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
 from memlab.errors import InputError, shorten, visible
-from memlab.pictures.explain.explained_changes import StepChange, text_of
+from memlab.pictures.explain.explained_changes import PARTS, PlannedStep, StepChange, text_of
 from memlab.pictures.explain.recorded_model import TorchModel
 from memlab.step.op import CALL, Phase
 from memlab.step.step import Step
@@ -57,6 +58,8 @@ class OwnModel(TorchModel):
         optimizer: as in ``memlab.frontends.torch.record``.
         options: those of ``memlab.frontends.torch.observe``.
         progress: True for a progress bar.
+        batch: samples of the step that is explained. Workspace is measured at this batch; at any
+            other it is an upper bound from a few.
 
     Raises:
         InputError: as ``memlab.frontends.torch.record``, or ``make_batch`` is no function; and what
@@ -71,6 +74,7 @@ class OwnModel(TorchModel):
         optimizer: str | Callable[[Any], Any] = "adam",
         options: dict[str, Any] | None = None,
         progress: bool = True,
+        batch: int | None = None,
     ) -> None:
         if not callable(make_batch):
             raise InputError(
@@ -80,6 +84,7 @@ class OwnModel(TorchModel):
         self.loss_fn = loss_fn or usual_loss
         self.optimizer, self.options, self.progress = optimizer, options or {}, progress
         self._steps: dict[str, Step] = {}
+        self._exact = {batch} if isinstance(batch, int) else set()
         with self._progress_bar(text_of("recording"), TRACES):
             step = self._record_plain()
         classes = self.recording.modules.items()
@@ -90,9 +95,9 @@ class OwnModel(TorchModel):
     def _record(self, key: str, record: Callable[[], Recording]) -> Step:
         """Return the step of a recording; each key is recorded once."""
         if key not in self._steps:
-            from memlab.frontends.torch.recording_to_step import step_of
+            from memlab.frontends.torch.measured_workspace import lazy_step
 
-            self._steps[key] = step_of(record())
+            self._steps[key] = lazy_step(record(), self._exact, self.progress)
         return self._steps[key]
 
     def _observe(self, build: Callable[[], Any], optimizer: Any) -> Observed:
@@ -194,19 +199,19 @@ class OwnModel(TorchModel):
         return change
 
     def _program(self, batch: int) -> ModuleProgram:
-        """Return the choice of modules as a mixed-integer program, without workspace: that is
-        measured on a processor, and a card has other kernels."""
+        """Return the choice of modules as a mixed-integer program, with workspace."""
         from memlab.frontends.torch.fitting.checkpointed_peak import model_of
         from memlab.frontends.torch.fitting.module_calls import candidates
         from memlab.frontends.torch.fitting.module_milp import ModuleProgram
-        from memlab.frontends.torch.measured_workspace import MeasuredWorkspace
+        from memlab.frontends.torch.measured_workspace import LazyMeasurement
 
         recording, watched = self.recording, self._watched
         pairs = zip(self.step.ops, self.plain.times(batch), strict=True)
         times = {op.attributes[CALL]: seconds for op, seconds in pairs}
-        nothing = MeasuredWorkspace((batch,), {}, {}, times)
+        assert isinstance(self.step.measurement, LazyMeasurement)
+        measured = replace(self.step.measurement.measured(batch), seconds=times)
         spans = candidates(recording, watched)
-        return ModuleProgram(model_of(recording, nothing, spans, watched.norms, batch))
+        return ModuleProgram(model_of(recording, measured, spans, watched.norms, batch))
 
     def _recorded_parts_change(self, batch: int, nbytes: int) -> StepChange:
         """Record the model with the fewest micro-batches that fit."""
@@ -219,6 +224,20 @@ class OwnModel(TorchModel):
             "optimizer.zero_grad()",
         )
         return self.change(step, batch, "parts", *code, parts=parts, same=False)
+
+    def _fewest_parts(self, step: Step, batch: int, nbytes: int) -> int:
+        """Return the smallest number of micro-batches that fits, or the largest that is tried. For
+        a batch that is measured, so are the micro-batches that fit without workspace."""
+        few = [count for count in PARTS if count <= batch] or [1]
+        for count in few:
+            planned = PlannedStep(step, count)
+            micro_batch = planned.micro_batch(batch)
+            if planned.ledger.peak(micro_batch, workspace=False) <= nbytes:
+                if batch in self._exact:
+                    self._exact.add(micro_batch)
+                if planned.total(batch) <= nbytes:
+                    return int(count)
+        return int(few[-1])
 
     def _update_in_backward_change(self, batch: int) -> StepChange | None:
         """Record an update of each parameter during backward, which frees its gradient at once;

@@ -47,8 +47,11 @@ def explain(
     (32, True)
 
     The step is recorded without memory and without arithmetic (``memlab.frontends.torch.record``),
-    so the card need not be there. As the last line of a notebook cell the result is a live view;
-    ``print`` shows the same in words, and ``rows`` has the exact figures.
+    so the card need not be there. What PyTorch's kernels take inside themselves, their workspace,
+    is measured on this processor, each distinct operation alone in another process: at ``batch``,
+    and at a few batches, from which it has an upper bound at any other. As the last line of a
+    notebook cell the result is a live view; ``print`` shows the same in words, and ``rows`` has the
+    exact figures.
 
     Args:
         build: the model, or a function that returns one.
@@ -69,7 +72,7 @@ def explain(
     """
     from memlab.pictures.explain.view import ExplainedModel  # it loads anywidget
 
-    model = OwnModel(build, make_batch, loss_fn, optimizer, options, progress)
+    model = OwnModel(build, make_batch, loss_fn, optimizer, options, progress, batch)
     return ExplainedModel(model, batch, memory)
 
 
@@ -82,8 +85,9 @@ def told(
 ) -> tuple[Explained, str]:  # fmt: skip
     """Return the figures of ``memlab.explain`` and its text, without loading a widget; arguments as
     there."""
-    model = OwnModel(build, make_batch, loss_fn, optimizer, options, progress)
-    explained = Explained(model, whole_number("batch", batch, most=MOST), memory_bytes(memory))
+    samples, nbytes = whole_number("batch", batch, most=MOST), memory_bytes(memory)
+    model = OwnModel(build, make_batch, loss_fn, optimizer, options, progress, samples)
+    explained = Explained(model, samples, nbytes)
     return explained, explained_page(explained, axis_bytes(explained), WIDTH, numbers=False).text()
 
 
