@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import memlab
 from memlab.errors import InputError
+from memlab.pictures.explain import recorded_model
 from memlab.pictures.explain.explained import Explained
 from memlab.pictures.explain.own_model import OwnModel
 from tests.oracles.requirement import torch_or_skip
@@ -34,7 +36,7 @@ def make_batch(count: int) -> Any:
 
 @pytest.fixture(scope="module")
 def model() -> OwnModel:
-    return OwnModel(build, make_batch, progress=False)
+    return OwnModel(build, make_batch, progress=False, batch=256)
 
 
 def explained(model: OwnModel, batch: int, spare: int) -> Explained:
@@ -45,8 +47,31 @@ def explained(model: OwnModel, batch: int, spare: int) -> Explained:
 def test_it_is_recorded_as_record_does(model: OwnModel) -> None:
     from memlab.frontends.torch import record
 
-    step = record(build, make_batch, torch.nn.functional.cross_entropy, "adam")
-    assert model.plain.peak(32) == memlab.plan(step).peak(32)
+    ledger = memlab.plan(record(build, make_batch, torch.nn.functional.cross_entropy, "adam"))
+    assert model.plain.peak(256) == ledger.peak(256) > ledger.peak(256, workspace=False)
+
+
+def test_at_other_batches_workspace_is_bounded_and_nothing_more_runs(
+    model: OwnModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from memlab.frontends.torch import measured_workspace
+
+    told = Explained(model, 256, 10**10)
+    assert told.largest
+    assert any("measured at batch 256." in note for note in told.notes)
+    monkeypatch.setattr(measured_workspace, "_measured_alone", None)
+    for batch in (1, 16, 100, 1000):
+        explained = Explained(model, batch, 10**10)
+        assert explained.peak.nbytes > model.plain.ledger.peak(batch, workspace=False)
+        assert any("an upper bound from batches" in note for note in explained.notes)
+        assert explained.largest
+
+
+def test_a_saved_model_has_its_bound(model: OwnModel, tmp_path: Path) -> None:
+    recorded_model.save(model, (), tmp_path / "model.json", "here")
+    again = recorded_model.load(tmp_path / "model.json")
+    assert again.plain.ledger == model.plain.ledger.at()
+    assert not again.lacks_workspace
 
 
 def test_modules_that_run_again_make_it_fit(model: OwnModel) -> None:
@@ -80,7 +105,10 @@ def test_a_module_itself_is_left_as_it_was() -> None:
     before = {name: each.clone() for name, each in given.state_dict().items()}
     again = OwnModel(given, make_batch, progress=False)
     assert all(torch.equal(each, given.state_dict()[name]) for name, each in before.items())
-    assert again.plain.peak(8) == OwnModel(build, make_batch, progress=False).plain.peak(8)
+    plain = OwnModel(build, make_batch, progress=False).plain
+    assert again.plain.ledger.timeline(8, workspace=False) == plain.ledger.timeline(
+        8, workspace=False
+    )
 
 
 def test_a_peak_in_the_optimizer_is_not_mended_by_modules() -> None:

@@ -37,13 +37,17 @@ def record(
     two small batches are run, and a note of the step says so. Plan it, look at it and rewrite it
     as any other step; ``memlab.run`` has no kernels for it.
 
+    What PyTorch's kernels take inside themselves, their workspace, is measured when its plan is
+    asked for a batch: each distinct operation runs once, alone, in another process.
+    ``workspace=False`` leaves it out and measures nothing.
+
     >>> from torch import nn, randn, randint
     >>> step = memlab.record(
     ...     lambda: nn.Linear(784, 10),
     ...     lambda batch: (randn(batch, 784), randint(10, (batch,))),
     ...     nn.functional.cross_entropy,
     ... )
-    >>> memlab.plan(step).peak(32) > 4 * 32 * 784
+    >>> memlab.plan(step).peak(32, workspace=False) > 4 * 32 * 784
     True
 
     Args:
@@ -59,9 +63,9 @@ def record(
             the step is not the same at every batch. What the model itself raises comes through.
     """
     recording = observe(build, make_batch, loss_fn, optimizer, **options)
-    from memlab.frontends.torch.recording_to_step import step_of
+    from memlab.frontends.torch.measured_workspace import lazy_step
 
-    return step_of(recording)
+    return lazy_step(recording)
 
 
 def observe(

@@ -115,23 +115,27 @@ class PlannedStep:
 
     def _largest_batch(self, nbytes: int) -> int | None:
         """Return the largest micro-batch that surely fits: 0 where not one sample does, None where
-        all do.
+        all do. Workspace that is measured is an upper bound here.
 
         Fragments do not grow evenly with the batch: a smaller one may not fit.
         """
-        answer = self.ledger.fit(max(nbytes, 1))
+        ledger = self.ledger.at()
+        answer = ledger.fit(max(nbytes, 1))
         if answer.batch is None:
             return None
-        one = PlannedStep(self.step, 1, self.card)
         least = answer.valid.start if answer.valid else 1
         fits, over = least - 1, answer.batch + 1
         while over - fits > 1:
             batch = (fits + over) // 2
-            if one.most(batch) <= nbytes:
+            if ledger.peak(batch) + self._most_beside(batch) <= nbytes:
                 fits = batch
             else:
                 over = batch
         return fits if fits >= least else 0
+
+    def _most_beside(self, micro_batch: int) -> int:
+        """Return the most bytes that CUDA and the allocator add to the plan of a micro-batch."""
+        return sum(row.nbytes + row.more for row in self._estimates(micro_batch))
 
     def times(self, batch: int) -> tuple[float, ...]:
         """Return the planned seconds of every operation, by the roofline clock."""
@@ -216,6 +220,9 @@ def _listed_names(names: tuple[str, ...]) -> str:
 class ExplainedStep:
     """A step that is explained, and the changes that may make it fit.
 
+    ``lacks_workspace`` is True for a step from a file that was written without the workspace of its
+    operations.
+
     ``code`` is the Python expression that makes it; ``card`` is the card that it runs on, None for
     a processor.
     """
@@ -224,6 +231,7 @@ class ExplainedStep:
         self.step, self.code, self.card = step, code, card
         self.plain = PlannedStep(step, card=card)
         self._changes = RecentResults(KEPT)
+        self.lacks_workspace = False
 
     @property
     def label(self) -> str:

@@ -9,13 +9,14 @@ import copy
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
 from memlab.errors import InputError, shorten, visible
-from memlab.pictures.explain.explained_changes import StepChange, text_of
+from memlab.pictures.explain.explained_changes import PARTS, StepChange, text_of
 from memlab.pictures.explain.recorded_model import TorchModel
 from memlab.pictures.values.number_text import three_digits
 from memlab.placement.cuda_cards import CARDS, USUAL, CudaCard
@@ -61,6 +62,8 @@ class OwnModel(TorchModel):
             the step ends unless ``keep_output`` is False.
         progress: True for a progress bar.
         card: the card that the step runs on; None for a processor.
+        batch: samples of the step that is explained. On a processor workspace is measured at this
+            batch; at any other it is an upper bound from a few.
 
     Raises:
         InputError: as ``memlab.frontends.torch.record``, or ``make_batch`` is no function; and what
@@ -76,6 +79,7 @@ class OwnModel(TorchModel):
         options: dict[str, Any] | None = None,
         progress: bool = True,
         card: CudaCard | None = USUAL,
+        batch: int | None = None,
     ) -> None:
         if not callable(make_batch):
             raise InputError(
@@ -87,6 +91,7 @@ class OwnModel(TorchModel):
         runs_on = {"device": "cuda", "card": card} if card else {"device": "cpu"}
         self.options = {"keep_output": True, **runs_on, **(options or {})}
         self._steps: dict[str, Step] = {}
+        self._exact = {batch} if isinstance(batch, int) else set()
         with self._progress_bar(text_of("recording"), TRACES):
             step = self._record_plain()
         classes = self.recording.modules.items()
@@ -97,9 +102,9 @@ class OwnModel(TorchModel):
     def _record(self, key: str, record: Callable[[], Recording]) -> Step:
         """Return the step of a recording; each key is recorded once."""
         if key not in self._steps:
-            from memlab.frontends.torch.recording_to_step import step_of
+            from memlab.frontends.torch.measured_workspace import lazy_step
 
-            self._steps[key] = step_of(record())
+            self._steps[key] = lazy_step(record(), self._exact, self.progress)
         return self._steps[key]
 
     def _observe(self, build: Callable[[], Any], optimizer: Any) -> Observed:
@@ -208,19 +213,21 @@ class OwnModel(TorchModel):
         return change
 
     def _program(self, batch: int) -> ModuleProgram:
-        """Return the choice of modules as a mixed-integer program, without workspace: that is
-        measured on a processor, and a card has other kernels."""
+        """Return the choice of modules as a mixed-integer program, with workspace on a
+        processor."""
         from memlab.frontends.torch.fitting.checkpointed_peak import model_of
         from memlab.frontends.torch.fitting.module_calls import candidates
         from memlab.frontends.torch.fitting.module_milp import ModuleProgram
-        from memlab.frontends.torch.measured_workspace import MeasuredWorkspace
+        from memlab.frontends.torch.measured_workspace import LazyMeasurement, MeasuredWorkspace
 
         recording, watched = self.recording, self._watched
         pairs = zip(self.step.ops, self.plain.times(batch), strict=True)
         times = {op.attributes[CALL]: seconds for op, seconds in pairs}
-        nothing = MeasuredWorkspace((batch,), {}, {}, times)
+        measured = MeasuredWorkspace((batch,), {}, {}, times)
+        if isinstance(self.step.measurement, LazyMeasurement):
+            measured = replace(self.step.measurement.measured(batch), seconds=times)
         spans = candidates(recording, watched)
-        return ModuleProgram(model_of(recording, nothing, spans, watched.norms, batch))
+        return ModuleProgram(model_of(recording, measured, spans, watched.norms, batch))
 
     def _recorded_parts_change(self, batch: int, nbytes: int) -> StepChange:
         """Record the model with the fewest micro-batches that fit."""
@@ -233,6 +240,20 @@ class OwnModel(TorchModel):
             "optimizer.zero_grad()",
         )
         return self.change(step, batch, "parts", *code, parts=parts, same=False)
+
+    def _fewest_parts(self, step: Step, batch: int, nbytes: int) -> int:
+        """Return the smallest number of micro-batches that fits, or the largest that is tried. For
+        a batch that is measured, so are the micro-batches that fit without workspace."""
+        few = [count for count in PARTS if count <= batch] or [1]
+        for count in few:
+            planned = self._planned(step, count)
+            micro_batch = planned.micro_batch(batch)
+            if planned.ledger.peak(micro_batch, workspace=False) <= nbytes:
+                if batch in self._exact:
+                    self._exact.add(micro_batch)
+                if planned.most(batch) <= nbytes:
+                    return int(count)
+        return int(few[-1])
 
     def _update_in_backward_change(self, batch: int) -> StepChange | None:
         """Record an update of each parameter during backward, which frees its gradient at once;

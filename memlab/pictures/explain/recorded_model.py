@@ -55,6 +55,7 @@ class RecordedModel(TorchModel):
     ) -> None:  # fmt: skip
         super().__init__(step, modules)
         self.where, self._recorded = where, changes
+        self.lacks_workspace = not any(op.workspace for op in step.ops)
 
     def _change_makers(self, batch: int, nbytes: int) -> list[Callable[[], StepChange | None]]:
         """Return functions that plan the recorded changes at a batch."""
@@ -70,7 +71,8 @@ class RecordedModel(TorchModel):
 
 
 def save(model: TorchModel, changes: Sequence[StepChange], path: str | Path, where: str) -> None:
-    """Write a model of ``memlab.explain`` and its changes to a file, all of it or nothing.
+    """Write a model of ``memlab.explain`` and its changes to a file, all of it or nothing. Their
+    workspace is the upper bound that holds for any batch: a reader cannot measure it.
 
     Args:
         model: the model.
@@ -88,11 +90,11 @@ def save(model: TorchModel, changes: Sequence[StepChange], path: str | Path, whe
         "changes": [
             {
                 **{name: getattr(change, name) for name in _CHANGE_FIELDS},
-                "step": step_files.to_dict(change.step),
+                "step": step_files.to_dict(change.step.at()),
             }
             for change in changes
         ],
-        "step": step_files.to_dict(model.step),
+        "step": step_files.to_dict(model.step.at()),
     }
     files.write(path, step_files.written(data))
 
