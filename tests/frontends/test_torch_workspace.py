@@ -159,6 +159,15 @@ def test_a_rewritten_step_has_workspace_too():
         assert ledger.roles(BATCH)[Role.WORKSPACE] > 0
 
 
+def test_a_budget_of_recompute_is_for_workspace_too():
+    step = lazy(SMALL["unet"])
+    budget = memlab.plan(step).peak(BATCH) - 10_000
+    again = memlab.plan(memlab.recompute(step, "chain", batch=BATCH, budget=budget))
+    assert again.peak(BATCH, workspace=False) < again.peak(BATCH) <= budget
+    with pytest.raises(InputError, match="the least that one takes"):
+        memlab.recompute(step, "chain", batch=BATCH, budget=budget // 2)
+
+
 def test_an_operation_that_is_too_large_has_a_bound_that_is_marked(monkeypatch):
     found = seen(FROZEN, "sgd")
     real = truth(FROZEN, 16, "sgd")
