@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -156,6 +159,15 @@ def test_a_rewritten_step_has_workspace_too():
         assert ledger.roles(BATCH)[Role.WORKSPACE] > 0
 
 
+def test_a_budget_of_recompute_is_for_workspace_too():
+    step = lazy(SMALL["unet"])
+    budget = memlab.plan(step).peak(BATCH) - 10_000
+    again = memlab.plan(memlab.recompute(step, "chain", batch=BATCH, budget=budget))
+    assert again.peak(BATCH, workspace=False) < again.peak(BATCH) <= budget
+    with pytest.raises(InputError, match="the least that one takes"):
+        memlab.recompute(step, "chain", batch=BATCH, budget=budget // 2)
+
+
 def test_an_operation_that_is_too_large_has_a_bound_that_is_marked(monkeypatch):
     found = seen(FROZEN, "sgd")
     real = truth(FROZEN, 16, "sgd")
@@ -175,6 +187,32 @@ def test_an_operation_that_is_not_measured_is_named(monkeypatch):
     assert note.endswith(
         "not measured (its tensors need more than a quarter of the free memory, 10 B)"
     )
+
+
+def test_so_is_one_that_fails_alone(monkeypatch):
+    """As an operator does that only the notebook knows, or one that ends its process."""
+
+    def run(jobs: Any, tell: Any) -> Any:
+        return {text: {"error": "no such operator"} for text in jobs}
+
+    monkeypatch.setattr(measured_workspace, "run", run)
+    ledger = memlab.plan(lazy(FROZEN))
+    (note,) = [note for note in ledger.at(3).notes if note.startswith("that of")]
+    assert "operations (0.0.convolution, " in note
+    assert note.endswith("not measured (no such operator)")
+    assert note in ledger.why(3).heading
+
+
+def test_a_process_that_waited_too_long_is_followed_by_another():
+    key = os.getpid(), json.dumps(run_one_op.settings())
+    gone = subprocess.Popen(
+        [sys.executable, "-c", "pass"], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    gone.wait()
+    measured_workspace._end_all()
+    measured_workspace._CHILDREN[key] = gone
+    job = json.dumps(sum_of(11))
+    assert measured_workspace.run([job])[job]["peak"] == 44
 
 
 def test_a_saved_plan_has_the_bound(ledger, tmp_path):
