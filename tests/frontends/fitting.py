@@ -26,7 +26,7 @@ from memlab.frontends.torch import observe
 from memlab.frontends.torch.fitting import BY
 from memlab.frontends.torch.fitting.offload_search import OffloadFit, OffloadSearch
 from memlab.frontends.torch.fitting.recipe import Recipe, RecipeFit
-from memlab.frontends.torch.fitting.search import Search
+from memlab.frontends.torch.fitting.search import Measured, Search, WatchedModel
 from memlab.frontends.torch.measured_workspace import lazy_step
 from memlab.frontends.torch.tensor_modes import OPTIMIZERS, RecordingRequest
 from memlab.measure.timing import interleave
@@ -67,7 +67,8 @@ def of_recipes(name: str, case: Case, given: argparse.Namespace) -> Iterator[str
     """A model's lines, one for each budget."""
     data = (case.build, case.make_batch, case.loss_fn)
     make = OffloadSearch if given.by == "offload" else Search
-    search = make(RecordingRequest(*data, given.optimizer, case.autocast), given.batch)
+    model = WatchedModel(RecordingRequest(*data, given.optimizer, case.autocast), given.batch)
+    search = make(model, Measured(given.batch))
     for share in map(float, given.shares.split(",")):
         start, nbytes = time.perf_counter(), int(search.before.nbytes * share)
         found = search.fit(nbytes)

@@ -36,7 +36,7 @@ def make_batch(count: int) -> Any:
 
 @pytest.fixture(scope="module")
 def model() -> OwnModel:
-    return OwnModel(build, make_batch, progress=False, batch=256)
+    return OwnModel(build, make_batch, progress=False, card=None, batch=256)
 
 
 def explained(model: OwnModel, batch: int, spare: int) -> Explained:
@@ -47,7 +47,8 @@ def explained(model: OwnModel, batch: int, spare: int) -> Explained:
 def test_it_is_recorded_as_record_does(model: OwnModel) -> None:
     from memlab.frontends.torch import record
 
-    ledger = memlab.plan(record(build, make_batch, torch.nn.functional.cross_entropy, "adam"))
+    loss = torch.nn.functional.cross_entropy
+    ledger = memlab.plan(record(build, make_batch, loss, "adam", keep_output=True))
     assert model.plain.peak(256) == ledger.peak(256) > ledger.peak(256, workspace=False)
 
 
@@ -96,7 +97,8 @@ def test_its_lines_do_what_it_promises(model: OwnModel) -> None:
     assert found.best is not None
     for lines in (found.code, found.alone):
         build_it = partial(wrapped, lines)
-        step = record(build_it, make_batch, torch.nn.functional.cross_entropy, "adam")
+        loss = torch.nn.functional.cross_entropy
+        step = record(build_it, make_batch, loss, "adam", keep_output=True)
         assert memlab.plan(step).peak(256) == found.best.peak(256)
 
 
@@ -118,7 +120,7 @@ def test_a_peak_in_the_optimizer_is_not_mended_by_modules() -> None:
     def vectors(count: int) -> Any:
         return torch.randn(count, 4096), torch.randint(10, (count,))
 
-    found = explained(OwnModel(wide, vectors, progress=False), 4, 1_000_000)
+    found = explained(OwnModel(wide, vectors, progress=False, card=None), 4, 1_000_000)
     assert "in the optimizer" in found.peak_sentence
     assert "again" not in {each.key for each in found.changes}
     assert found.best is not None

@@ -26,6 +26,7 @@ from memlab.frontends.torch.fitting.offload_search import (
     Waits,
 )
 from memlab.frontends.torch.fitting.recipe import _equal, _trained
+from memlab.frontends.torch.fitting.search import Measured, WatchedModel
 from memlab.frontends.torch.measured_workspace import MeasuredWorkspace
 from memlab.frontends.torch.observed_model import Observed, observe
 from memlab.frontends.torch.recording_to_step import step_of
@@ -111,7 +112,7 @@ def test_a_whole_model_that_waits_leaves_half_of_its_peak():
 
 @pytest.fixture(scope="module")
 def found() -> OffloadSearch:
-    return OffloadSearch(wish(CASES["dropped"]), BATCH)
+    return OffloadSearch(WatchedModel(wish(CASES["dropped"])), Measured(BATCH))
 
 
 @pytest.fixture(scope="module")
