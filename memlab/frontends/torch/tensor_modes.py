@@ -20,6 +20,7 @@ from torch.optim.optimizer import (
 
 from memlab.errors import InputError, one_option, shorten
 from memlab.frontends.torch import real_outputs
+from memlab.frontends.torch.built_model import Conversion, built, on_meta
 from memlab.frontends.torch.dispatch_mode import Paths, Recorder, SeenBlock, SeenCall, nothing
 from memlab.frontends.torch.torch_private_api import LEAVES, MAP
 from memlab.step.op import Phase
@@ -98,13 +99,18 @@ class Trace:
 
 class World:
     """Model that was built, with its optimizer, on fake or on real tensors; once it has taken a
-    step, its optimizer has its state."""
+    step, its optimizer has its state. ``values`` keeps a fake model from being built on the meta
+    device, where numbers have no values; ``on_meta`` says whether it was."""
 
-    def __init__(self, wish: RecordingRequest, real: bool) -> None:
+    def __init__(self, wish: RecordingRequest, real: bool, values: bool = False) -> None:
         self.wish, self.real = wish, real
         self.fake = None if real else real_outputs.Fakes(allow_non_fake_inputs=True)
+        self.conversion = None if real else Conversion(self.fake)
+        model = None if real or values else on_meta(wish.build)
+        self.on_meta = model is not None
+        model = built(wish.build) if model is None else model
+        self.model = self.conversion.model(model) if self.conversion else model
         with self.inside():
-            self.model = _built(wish.build)
             self.optimizer = optimizer_of(wish.optimizer, self.model)
         self.paths = Paths(self.model)
 
@@ -135,7 +141,7 @@ class World:
             InputError: ``make_batch`` gives no pair; and whatever the user's code raises.
         """
         pair = self.wish.pair(batch)
-        recorder = Recorder(self.paths, None if self.real else real_outputs.Truths())
+        recorder = self._recorder()
         with self.inside(), paused(), self.paths, _gradients(self.model, recorder):
             data = MAP()(self._mine, pair)
             if self.wish.set_to_none:
@@ -149,6 +155,12 @@ class World:
             recorder.enter(held[-1], Role.FEATURE_MAP, "loss")
             recorder.close()
         return Trace(batch, recorder.calls, recorder.blocks, recorder.resized)
+
+    def _recorder(self) -> Recorder:
+        """Return a recorder of one step."""
+        if self.conversion is None:
+            return Recorder(self.paths)
+        return Recorder(self.paths, real_outputs.Truths(), self.conversion.tensor)
 
     def _step(self, recorder: Recorder, x: Any, target: Any, update: bool) -> list[Any]:
         """Run one step of a user's training loop; return the values that its names
@@ -271,16 +283,6 @@ def quiet() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(before)
-
-
-def _built(build: Callable[[], Any]) -> Any:
-    model = build()
-    if not isinstance(model, torch.nn.Module):
-        raise InputError(
-            f"build() must give an nn.Module, got {shorten(model)}; try build=MyModel, "
-            "or build=lambda: MyModel(...)."
-        )
-    return model.train()
 
 
 def optimizer_of(optimizer: Optimizer, model: Any) -> Any:

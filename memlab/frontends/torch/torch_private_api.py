@@ -28,6 +28,11 @@ FAKE_TENSOR = Internal(
     TORCH, "torch._subclasses.fake_tensor", "FakeTensor", "record a model without its memory"
 )
 """The class of these."""
+WRAPPER = Internal(
+    TORCH, "torch.utils._python_dispatch", "is_traceable_wrapper_subclass_type", "follow the parts "
+    "of distributed tensors"
+)  # fmt: skip
+"""Whether tensors of a class have their values in others, as those of ``DTensor`` have."""
 UNSET = Internal(
     TORCH, "torch._subclasses.fake_tensor", "unset_fake_temporarily", "run an operation for real"
 )
