@@ -20,9 +20,9 @@ from torch.optim.optimizer import (
 
 from memlab.errors import InputError, one_option, shorten
 from memlab.frontends.torch import real_outputs
-from memlab.frontends.torch.built_model import Conversion, built, on_meta
+from memlab.frontends.torch.built_model import Born, Conversion, built, on_meta
 from memlab.frontends.torch.dispatch_mode import Paths, Recorder, SeenBlock, SeenCall, nothing
-from memlab.frontends.torch.torch_private_api import LEAVES, MAP
+from memlab.frontends.torch.torch_private_api import LEAVES, MAP, NO_VALUE
 from memlab.step.op import Phase
 from memlab.step.paused_gc import paused
 from memlab.step.tensor import Role
@@ -38,6 +38,8 @@ OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
     "adam": lambda parameters: torch.optim.Adam(parameters, lr=1e-3),
     "adamw": lambda parameters: torch.optim.AdamW(parameters, lr=1e-3),
 }
+_STATES = {"sgd": 0, "momentum": 1, "adam": 2, "adamw": 2}
+"""Number of states that an optimizer keeps of each parameter."""
 FORMATS = {"bf16": torch.bfloat16, "fp16": torch.float16}
 """Those that autocast can compute in."""
 
@@ -106,18 +108,46 @@ class World:
         self.wish, self.real = wish, real
         self.fake = None if real else real_outputs.Fakes(allow_non_fake_inputs=True)
         self.conversion = None if real else Conversion(self.fake)
-        model = None if real or values else on_meta(wish.build)
-        self.on_meta = model is not None
-        model = built(wish.build) if model is None else model
-        self.model = self.conversion.model(model) if self.conversion else model
+        self.model, self.on_meta = self._built(values)
         with self.inside():
             self.optimizer = optimizer_of(wish.optimizer, self.model)
         self.paths = Paths(self.model)
 
+    def _built(self, values: bool) -> tuple[Any, bool]:
+        """Return the model, and whether it was built on the meta device."""
+        if self.conversion is None:
+            return built(self.wish.build), False
+        born = Born()
+        model = None if values else on_meta(self.wish.build, born)
+        if model is not None:
+            return self.conversion.model(model, born), True
+        with born:
+            model = built(self.wish.build)
+        return self.conversion.model(model, born), False
+
+    @property
+    def resident(self) -> int:
+        """Bytes of the parameters, their gradients and the states of an optimizer that has a name;
+        of any other the states are taken to be those of Adam."""
+        parameters = list(self.model.parameters())
+        trained = sum(parameter.nbytes for parameter in parameters if parameter.requires_grad)
+        name = self.wish.optimizer if isinstance(self.wish.optimizer, str) else "adam"
+        return sum(parameter.nbytes for parameter in parameters) + (1 + _STATES[name]) * trained
+
+    def lacks_values(self, error: Exception) -> bool:
+        """Return whether an error may come from numbers that have no value on the meta device, on
+        which this model was built."""
+        if not self.on_meta or self.conversion is None:
+            return False
+        return "meta" in str(error) or (isinstance(error, NO_VALUE()) and self.conversion.numbers)
+
     @contextlib.contextmanager
     def inside(self) -> Iterator[None]:
         """Enter the mode in which the tensors of this model are made."""
-        with self.fake or contextlib.nullcontext():
+        if self.fake is None or self.conversion is None:
+            yield
+            return
+        with self.fake, self.conversion.lent():
             yield
 
     @contextlib.contextmanager

@@ -28,6 +28,11 @@ FAKE_TENSOR = Internal(
     TORCH, "torch._subclasses.fake_tensor", "FakeTensor", "record a model without its memory"
 )
 """The class of these."""
+NO_VALUE = Internal(
+    TORCH, "torch._subclasses.fake_tensor", "DataDependentOutputException", "record a model "
+    "without its memory"
+)  # fmt: skip
+"""The error of an operator that asks a fake tensor for its value."""
 WRAPPER = Internal(
     TORCH, "torch.utils._python_dispatch", "is_traceable_wrapper_subclass_type", "follow the parts "
     "of distributed tensors"
@@ -41,6 +46,19 @@ SEQUENCE = Internal(
     TORCH, "torch._C._autograd", "_get_sequence_nr", "know which operation a backward belongs to"
 )
 """The number that autograd gives to the next node."""
+CONSTRUCTORS = Internal(
+    TORCH, "torch.utils._device", "_device_constructors", "let a model ask for CUDA without a GPU"
+)
+"""The functions that create tensors on a device."""
+DEVICE = Internal(
+    TORCH, "torch.utils._device", "CURRENT_DEVICE", "let a model ask for CUDA without a GPU"
+)
+"""The device on which they do where none is given, or None."""
+MODES = Internal(
+    TORCH, "torch.overrides", "_get_current_function_mode_stack", "let a model ask for CUDA "
+    "without a GPU"
+)  # fmt: skip
+"""The modes that are asked before any function of PyTorch runs."""
 NODE = Internal(
     TORCH, "torch._C", "_current_autograd_node", "know which operation a backward belongs to"
 )
