@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from functools import wraps
+from importlib import import_module
 from typing import Any
 
 import torch
@@ -30,8 +31,7 @@ def cuda_means_here() -> Iterator[None]:
     """Let the processor answer every call of CUDA inside the context: devices of tensors and
     modules, ``torch.cuda``, autocast, ``GradScaler`` and ``torch.load``. Afterwards, also after an
     exception, all is as before."""
-    import torch._dynamo  # it makes a table of PyTorch's functions, which an optimizer loads
-
+    import_module("torch._dynamo")  # keeps PyTorch's own functions in tables when it is loaded
     with contextlib.ExitStack() as stack:
         for owner, name, answer in _answers():
             stack.enter_context(_replaced(owner, name, answer))
@@ -41,7 +41,8 @@ def cuda_means_here() -> Iterator[None]:
 
 def means_here() -> bool:
     """Return whether the processor answers calls of CUDA now."""
-    return any(isinstance(mode, _DeviceCalls) for mode in MODES()())
+    modes: list[object] = MODES()()
+    return any(isinstance(mode, _DeviceCalls) for mode in modes)
 
 
 def is_cuda(device: Any) -> bool:
@@ -92,7 +93,7 @@ def _moved(device: Any) -> Any:
     return _HERE if is_cuda(device) else device
 
 
-# -- functions that ask for CUDA without a tensor ---------------------------------------------------
+# -- functions that ask for CUDA without a tensor -------------------------------------------------
 
 
 def _answers() -> Iterator[tuple[Any, str, Any]]:
@@ -139,12 +140,14 @@ def _autocast_here(begin: Callable[..., None]) -> Callable[..., None]:
     cuda_dtype = torch.get_autocast_dtype("cuda")
 
     @wraps(begin)
-    def __init__(self: Any, device_type: str, dtype: Any = None, *args: Any, **kwargs: Any) -> None:
-        if isinstance(device_type, str) and is_cuda(device_type):
+    def begin_here(
+        self: Any, device_type: Any, dtype: Any = None, *args: Any, **kwargs: Any
+    ) -> None:
+        if device_type == "cuda":
             device_type, dtype = "cpu", cuda_dtype if dtype is None else dtype
         begin(self, device_type, dtype, *args, **kwargs)
 
-    return __init__
+    return begin_here
 
 
 def _of_type(ask: Callable[..., Any]) -> Callable[..., Any]:

@@ -32,7 +32,7 @@ from memlab.step.op import Phase
 from memlab.step.tensor import Role
 
 _sequence, _node, _FAKE = SEQUENCE(), NODE(), FAKE_TENSOR()
-_wraps = cache(WRAPPER())
+_wraps: Callable[[Any], bool] = cache(WRAPPER())
 
 _SAME = {"add_", "addcdiv_", "addcmul_", "div_", "lerp_", "mul_", "neg_", "sub_"}
 """Operators of an optimizer that give back what they change, whatever is in it."""
@@ -209,8 +209,8 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
         kwargs = kwargs or {}
         if func.namespace in _ASIDE:
             return func(*args, **kwargs)
-        if self.convert is not None:
-            args, kwargs = self._fake(args), self._fake(kwargs)
+        if self.convert is not None and _any_real((args, kwargs)):
+            args, kwargs = MAP()(self._fake, (args, kwargs))
         call = self._begun(func, args, kwargs)
         out = self._computed(func, args, kwargs)
         number = len(self.calls)
@@ -220,12 +220,10 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
         self.calls.append(call)
         return out
 
-    def _fake(self, values: Any) -> Any:
-        """Return arguments with a fake tensor in the place of each real one. A number stays one:
-        PyTorch treats those that it wraps in another way."""
-        if not _any_real(values):
-            return values
-        return MAP()(lambda value: self.convert(value) if _is_real(value) else value, values)
+    def _fake(self, value: Any) -> Any:
+        """Return a fake tensor in the place of a real one. A number stays one: PyTorch treats those
+        that it wraps in another way."""
+        return self.convert(value) if self.convert and _is_real(value) else value
 
     def _computed(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Output of a call; a fake update in place needs no computing."""

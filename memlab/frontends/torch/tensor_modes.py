@@ -130,9 +130,11 @@ class World:
         """Bytes of the parameters, their gradients and the states of an optimizer that has a name;
         of any other the states are taken to be those of Adam."""
         parameters = list(self.model.parameters())
-        trained = sum(parameter.nbytes for parameter in parameters if parameter.requires_grad)
         name = self.wish.optimizer if isinstance(self.wish.optimizer, str) else "adam"
-        return sum(parameter.nbytes for parameter in parameters) + (1 + _STATES[name]) * trained
+        times = [2 + _STATES[name] if each.requires_grad else 1 for each in parameters]
+        return sum(
+            time * int(parameter.nbytes) for time, parameter in zip(times, parameters, strict=True)
+        )
 
     def lacks_values(self, error: Exception) -> bool:
         """Return whether an error may come from numbers that have no value on the meta device, on
