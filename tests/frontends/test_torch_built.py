@@ -292,6 +292,24 @@ def test_checkpoints_are_booked_as_they_are(reentrant, dtype):
         assert_exact_without_memory(case, optimizer)
 
 
+class Normed(Module):
+    """Normalizations of an input that autocast has made narrow."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.head = nn.Linear(32, 32), nn.Linear(32, 10)
+        self.layer_norm, self.group_norm = nn.LayerNorm(32), nn.GroupNorm(4, 16)
+
+    def forward(self, x):
+        return self.head(self.layer_norm(self.first(self.group_norm(self.first(x)))))
+
+
+def test_statistics_of_a_narrow_input_are_wide():
+    step = record(Normed, vectors, float_loss, "sgd", autocast="bf16")
+    truth = count(Normed, vectors, float_loss, 9, "sgd", "bf16").most
+    assert memlab.plan(step).peak(9, workspace=False) == truth
+
+
 @pytest.fixture
 def one_rank() -> Iterator[Any]:
     """A group of this process alone, in a mesh of one device."""
