@@ -20,7 +20,7 @@ from torch.amp.autocast_mode import autocast
 from torch.amp.grad_scaler import GradScaler
 from torch.overrides import TorchFunctionMode
 
-from memlab.frontends.torch.torch_private_api import CONSTRUCTORS, DEVICE, MODES
+from memlab.frontends.torch.torch_private_api import CONSTRUCTORS, DEVICES, MODES
 
 _HERE = torch.device("cpu")
 _constructors = CONSTRUCTORS()
@@ -50,7 +50,7 @@ def is_cuda(device: Any) -> bool:
     if isinstance(device, str):
         return device.partition(":")[0] == "cuda"
     if isinstance(device, torch.device):
-        return device.type == "cuda"
+        return bool(device.type == "cuda")
     return isinstance(device, int) and not isinstance(device, bool)
 
 
@@ -80,7 +80,7 @@ def _create_here(kwargs: dict[str, Any]) -> None:
     default."""
     kwargs.pop("pin_memory", None)
     device = kwargs.get("device")
-    if is_cuda(DEVICE() if device is None else device):
+    if is_cuda(DEVICES().CURRENT_DEVICE if device is None else device):
         kwargs["device"] = _HERE
 
 

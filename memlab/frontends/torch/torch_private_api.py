@@ -50,10 +50,8 @@ CONSTRUCTORS = Internal(
     TORCH, "torch.utils._device", "_device_constructors", "let a model ask for CUDA without a GPU"
 )
 """The functions that create tensors on a device."""
-DEVICE = Internal(
-    TORCH, "torch.utils._device", "CURRENT_DEVICE", "let a model ask for CUDA without a GPU"
-)
-"""The device on which they do where none is given, or None."""
+DEVICES = Internal(TORCH, "torch.utils", "_device", "let a model ask for CUDA without a GPU")
+"""The module whose ``CURRENT_DEVICE`` is the one that ``torch.set_default_device`` has set."""
 MODES = Internal(
     TORCH, "torch.overrides", "_get_current_function_mode_stack", "let a model ask for CUDA "
     "without a GPU"

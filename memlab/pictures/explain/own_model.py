@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import copy
 import json
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -99,7 +101,23 @@ class OwnModel(TorchModel):
         """Return a new recording of a model with an optimizer."""
         from memlab.frontends.torch import observed
 
-        return observed(build, self.make_batch, self.loss_fn, optimizer, **self.options)
+        with self._warnings_above_the_bar():
+            return observed(build, self.make_batch, self.loss_fn, optimizer, **self.options)
+
+    @contextmanager
+    def _warnings_above_the_bar(self) -> Iterator[None]:
+        """Write warnings above the progress bar, which they would cut in two."""
+        with warnings.catch_warnings():
+            show = warnings.showwarning
+
+            def write(message: Warning | str, *about: Any, **more: Any) -> None:
+                if self._progress.disable:
+                    show(message, *about, **more)
+                else:
+                    self._progress.write(str(message), file=sys.stderr)
+
+            warnings.showwarning = write
+            yield
 
     @contextmanager
     def _progress_bar(self, description: str, total: int | None = None) -> Iterator[None]:
