@@ -140,6 +140,13 @@ def test_real_tensors_are_let_go_when_they_are_converted():
     assert not any(storage() for storage in kept)
 
 
+def test_a_list_that_lies_in_itself_is_left():
+    model = Values()
+    model.notes = [3]
+    model.notes.append(model.notes)
+    assert not observe(lambda: model, vectors, float_loss).real
+
+
 class Tied(Module):
     def __init__(self) -> None:
         super().__init__()
@@ -398,6 +405,16 @@ def test_real_tensors_are_announced_with_their_cost_before_they_are_used(optimiz
     assert "DataDependentOutputException" in message
     assert "5, 2 and 3" in message
     assert any("recorded on real tensors" in note for note in step.notes)
+
+
+def test_a_model_that_cannot_be_made_fake_is_announced_too():
+    def optimizer(parameters):
+        parameters = list(parameters)
+        parameters[0].detach().numpy()
+        return torch.optim.SGD(parameters, lr=0.1)
+
+    with pytest.warns(RealTensorsWarning, match="at least 5.3 kB"):
+        assert observe(partial(nn.Linear, 32, 10), vectors, float_loss, optimizer).real
 
 
 def test_no_real_step_runs_before_it_is_announced(monkeypatch):

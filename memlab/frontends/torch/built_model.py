@@ -13,6 +13,7 @@ not need it.
 from __future__ import annotations
 
 import contextlib
+import operator
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -171,20 +172,19 @@ class Conversion:
             for values, name, old in own:
                 values[name] = old
 
-    def value(self, value: Any) -> Any:
+    def value(self, value: Any, around: tuple[int, ...] = ()) -> Any:
         """Return a tensor as a fake one, and a list, tuple or dictionary that contains tensors as a
-        new one; any other value unchanged."""
+        new one; any other value unchanged, also a list that lies in itself."""
         if isinstance(value, torch.Tensor):
             return self.tensor(value)
         kind = type(value)
-        if kind is dict:
-            new = {key: self.value(item) for key, item in value.items()}
-            return new if any(new[key] is not value[key] for key in new) else value
-        if kind is list or kind is tuple:
-            items = [self.value(item) for item in value]
-            changed = any(new is not old for new, old in zip(items, value, strict=True))
-            return kind(items) if changed else value
-        return value
+        if kind not in (dict, list, tuple) or id(value) in around:
+            return value
+        old = list(value.values() if kind is dict else value)
+        new = [self.value(item, (*around, id(value))) for item in old]
+        if all(map(operator.is_, new, old)):
+            return value
+        return dict(zip(value, new, strict=True)) if kind is dict else kind(new)
 
     def tensor(self, tensor: Any) -> Any:
         """Return a tensor as a fake one, the same one every time."""

@@ -20,7 +20,7 @@ from torch.amp.autocast_mode import autocast
 from torch.amp.grad_scaler import GradScaler
 from torch.overrides import TorchFunctionMode
 
-from memlab.frontends.torch.torch_private_api import CONSTRUCTORS, DEVICES, MODES
+from memlab.frontends.torch.torch_private_api import CONSTRUCTORS, DEVICES, MODES, SCALED_STEP
 
 _HERE = torch.device("cpu")
 _constructors = CONSTRUCTORS()
@@ -109,7 +109,8 @@ def _answers() -> Iterator[tuple[Any, str, Any]]:
     yield autocast, "__init__", _autocast_here(autocast.__init__)
     yield torch, "is_autocast_enabled", _of_type(torch.is_autocast_enabled)
     yield torch, "get_autocast_dtype", _of_type(torch.get_autocast_dtype)
-    yield GradScaler, "_maybe_opt_step", _step_always
+    SCALED_STEP.of(GradScaler)
+    yield GradScaler, SCALED_STEP.name, _step_always
     yield GradScaler, "get_scale", _first_scale
     yield torch, "load", _load_here(torch.load)
     yield torch.nn.Module, "to", _module_to(torch.nn.Module.to)

@@ -114,9 +114,7 @@ class Observed:
                 if self.real is False:
                     raise
                 reason = sentence(error)
-        if worlds:
-            self._warn(reason, worlds.pop().resident)
-        return self._real(f"recorded on real tensors, for fake ones gave: {reason}")
+        return self._in_place_of_fake_tensors(worlds, reason)
 
     def _on_fake_tensors(self, worlds: list[World]) -> Recording:
         """Record on fake tensors of a model that was built without memory, or where its step needs
@@ -145,11 +143,24 @@ class Observed:
             stacklevel=2,
         )
 
+    def _in_place_of_fake_tensors(self, worlds: list[World], reason: str) -> Recording:
+        """Record on real tensors, and say so before: where there is a fake model, before a real one
+        is built."""
+        if worlds:
+            self._warn(reason, worlds[0].resident)
+        with _undisturbed():
+            world = World(self.wish, real=True)
+        if not worlds:
+            self._warn(reason, world.resident)
+        return self._real(world, f"recorded on real tensors, for fake ones gave: {reason}")
+
     @paused()
-    def _real(self, note: str = "recorded on real tensors") -> Recording:
+    def _real(
+        self, world: World | None = None, note: str = "recorded on real tensors"
+    ) -> Recording:
         """Record on real tensors: a branch that the model takes is that of this data."""
         with _undisturbed():
-            recording = self._new(World(self.wish, real=True))
+            recording = self._new(world or World(self.wish, real=True))
         return replace(recording, notes=(*recording.notes, note))
 
 

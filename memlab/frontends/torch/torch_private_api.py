@@ -57,6 +57,11 @@ MODES = Internal(
     "without a GPU"
 )  # fmt: skip
 """The modes that are asked before any function of PyTorch runs."""
+SCALED_STEP = Internal(
+    TORCH, "torch.amp.grad_scaler.GradScaler", "_maybe_opt_step", "record a step with a gradient "
+    "scaler"
+)  # fmt: skip
+"""Takes the step of an optimizer if all gradients are finite."""
 NODE = Internal(
     TORCH, "torch._C", "_current_autograd_node", "know which operation a backward belongs to"
 )
