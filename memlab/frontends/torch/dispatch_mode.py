@@ -307,6 +307,8 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
             del self._alive[key]
         self._watched.pop(number, None)
         self.blocks[number].died = len(self.calls) - 1
+        if number in self._regrown:  # no call has used it
+            self.blocks[number].nbytes = 0
 
     # -- calls ---------------------------------------------------------------------------------
 
