@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -139,6 +140,7 @@ def test_what_is_no_function_gets_one_sentence(given: tuple[Any, Any]) -> None:
         OwnModel(*given, progress=False)
 
 
+@pytest.mark.filterwarnings("ignore:memlab now runs this model's step on real")
 def test_what_the_model_raises_comes_through() -> None:
     class Mine(torch.nn.Linear):  # type: ignore[misc,name-defined,unused-ignore]  # untyped where torch is missing
         def forward(self, x: Any) -> Any:
@@ -146,6 +148,33 @@ def test_what_the_model_raises_comes_through() -> None:
 
     with pytest.raises(KeyError, match="mine"):
         OwnModel(lambda: Mine(3, 3), make_batch, progress=False)
+
+
+class Branch(torch.nn.Linear):  # type: ignore[name-defined]
+    """A model that fake tensors cannot run."""
+
+    def forward(self, x: Any) -> Any:
+        return super().forward(x) if x.sum() > -1e9 else x
+
+
+def of_vectors(count: int) -> Any:
+    return torch.randn(count, 8), torch.randint(4, (count,))
+
+
+def test_a_step_on_real_tensors_is_announced_above_the_bar(capsys: Any) -> None:
+    show = warnings.showwarning
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        OwnModel(lambda: Branch(8, 4), of_vectors)
+    lines = capsys.readouterr().err.replace("\r", "\n").splitlines()
+    (line,) = (line for line in lines if "on real tensors" in line)
+    assert line.startswith("memlab now runs this model's step on real tensors, at batch 5, 2 and 3")
+    assert warnings.showwarning is show
+
+
+def test_without_a_bar_it_is_a_warning() -> None:
+    with pytest.warns(UserWarning, match="on real tensors.*takes at least 576 B"):
+        OwnModel(lambda: Branch(8, 4), of_vectors, progress=False)
 
 
 def test_the_view_of_a_model_says_how_it_is_made_again() -> None:

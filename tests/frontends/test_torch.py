@@ -42,6 +42,7 @@ BATCHES = (2, 7, 16)
 """Of which the first was recorded."""
 SURE = ("parameter", "buffer", "input", "optimizer_state")
 STRAIGHT = [name for name in SMALL if name != "lstm"]
+ON_REAL_TENSORS = pytest.mark.filterwarnings("ignore:memlab now runs this model's step on real")
 
 
 def test_optimizers_have_the_names_that_are_told() -> None:
@@ -117,6 +118,7 @@ def test_a_model_recorded_with_a_change_is_as_one_that_is_built_with_it(name, na
     assert model.again().blocks == model.recording.blocks
 
 
+@ON_REAL_TENSORS
 def test_a_change_that_fake_tensors_cannot_take_is_recorded_on_real_ones():
     case = SMALL["resnet"]
     model = observed(case.build, case.make_batch, case.loss_fn)
@@ -201,6 +203,7 @@ OWN = {
 }
 
 
+@ON_REAL_TENSORS
 @pytest.mark.parametrize("name", list(OWN))
 def test_an_optimizer_may_be_a_function(name):
     assert_exact(RESNET, OWN[name])
@@ -216,17 +219,13 @@ class Branch(nn.Module):  # type: ignore[name-defined]
         return y * 2 if y.sum() > -1e9 else y
 
 
-def channels_last():
-    model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(288, 10))
-    return model.to(memory_format=torch.channels_last)
-
-
 class Counts(Branch):
     def forward(self, x):
         return self.inner(x) + float(x.numpy().mean())
 
 
-@pytest.mark.parametrize("build", [Branch, channels_last, Counts], ids=lambda b: b.__name__)
+@ON_REAL_TENSORS
+@pytest.mark.parametrize("build", [Branch, Counts], ids=lambda b: b.__name__)
 def test_what_fake_tensors_cannot_run_is_recorded_on_real_ones(build):
     case = of_images(build, 8, 10)
     assert_exact(case)
@@ -402,6 +401,7 @@ def test_another_way_at_another_batch_is_said():
         record(Odd, partial(images, 8, 10), F.cross_entropy)
 
 
+@ON_REAL_TENSORS
 def test_the_users_own_error_comes_through_and_says_where(caplog):
     class Mine(Branch):
         def forward(self, x):
@@ -413,6 +413,7 @@ def test_the_users_own_error_comes_through_and_says_where(caplog):
     assert not caplog.records
 
 
+@ON_REAL_TENSORS
 def test_a_loss_without_gradient_is_the_error_of_pytorch():
     with pytest.raises(RuntimeError, match="does not require grad"):
         record(lambda: Branch().requires_grad_(False), partial(images, 8, 10), F.cross_entropy)

@@ -306,6 +306,7 @@ def test_fit_model_takes_it_by_its_name_and_says_where_nothing_fits():
         memlab.fit_model(*given, batch=BATCH, memory="100kB", by="offload")
 
 
+@pytest.mark.filterwarnings("ignore:memlab now runs this model's step on real")
 def test_a_step_that_runs_on_real_tensors_only_has_its_copies_too():
     class Branching(nn.Module):
         def __init__(self) -> None:

@@ -101,6 +101,11 @@ def _narrow(args: Any) -> bool:
     return bool(args[0].dtype in (torch.bfloat16, torch.float16))
 
 
+def _any_wide(args: Any) -> bool:
+    """Return whether a tensor is in 32 bits."""
+    return any(isinstance(each, torch.Tensor) and each.dtype == torch.float32 for each in args)
+
+
 WRONG: dict[str, Callable[[Any], bool]] = {
     "mkldnn_rnn_layer": _always,  # its workspace has no bytes
     "mse_loss": _always,  # a full map lies behind its scalar
@@ -113,6 +118,10 @@ WRONG: dict[str, Callable[[Any], bool]] = {
 
 APART = {"mkldnn_rnn_layer_backward"}
 """Operators whose outputs have a storage each; of the fake ones, two share one."""
+
+MIXED = {"native_layer_norm", "native_group_norm"}
+"""Operators whose statistics are in 32 bits where the input is in 16 and the weight in 32, as under
+autocast; fake ones are in 16."""
 
 ROUNDED = {"mkldnn_rnn_layer": 5 * 4096}
 """Operators that round parts of an output up to whole pages, and the most bytes that it adds: what
@@ -153,6 +162,9 @@ class Truths:
         kind = func.__name__.partition(".")[0]
         if kind in APART:
             return _apart(func(*args, **kwargs))
+        if kind in MIXED and _narrow(args) and _any_wide(args[1:]):
+            output, *statistics = func(*args, **kwargs)
+            return (output, *(torch.empty_like(each, dtype=torch.float32) for each in statistics))
         wrong = WRONG.get(kind)
         if wrong is None or not wrong(args):
             return None

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import copy
 import json
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -88,8 +90,25 @@ class OwnModel(TorchModel):
         if key not in self._steps:
             from memlab.frontends.torch.measured_workspace import lazy_step
 
-            self._steps[key] = lazy_step(record(), self._exact, self.progress)
+            with self._warnings_above_the_bar():
+                recording = record()
+            self._steps[key] = lazy_step(recording, self._exact, self.progress)
         return self._steps[key]
+
+    @contextmanager
+    def _warnings_above_the_bar(self) -> Iterator[None]:
+        """Write warnings above the progress bar, which they would cut in two."""
+        with warnings.catch_warnings():
+            show = warnings.showwarning
+
+            def write(message: Warning | str, *about: Any, **more: Any) -> None:
+                if self._progress.disable:
+                    show(message, *about, **more)
+                else:
+                    self._progress.write(str(message), file=sys.stderr)
+
+            warnings.showwarning = write
+            yield
 
     @contextmanager
     def _progress_bar(self, description: str, total: int | None = None) -> Iterator[None]:
@@ -121,7 +140,8 @@ class OwnModel(TorchModel):
         )
         from memlab.frontends.torch.fitting.search import WatchedModel
 
-        self._model = WatchedModel(request, real=real)
+        with self._warnings_above_the_bar():
+            self._model = WatchedModel(request, real=real)
         return self._record("plain", lambda: self.recording)
 
     @property
