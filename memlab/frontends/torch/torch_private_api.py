@@ -67,3 +67,12 @@ FOREACH_TYPES = Internal(
     "once, as optimizers on CUDA do"
 )  # fmt: skip
 """Devices and classes of tensors for which optimizers and clipping take foreach operators."""
+OPTIMIZER_TYPES = Internal(
+    TORCH, "torch.optim.optimizer", "_foreach_supported_types", "update all parameters at once, as "
+    "optimizers on CUDA do"
+)  # fmt: skip
+"""Classes of parameters for which optimizers take them."""
+OF_KEY = Internal(TORCH, "torch.ops.aten.dropout.default", "_op_dk", "compose operators as CUDA "
+    "does"
+)  # fmt: skip
+"""An operator's kernel of a dispatch key."""

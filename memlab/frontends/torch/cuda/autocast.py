@@ -71,13 +71,6 @@ REFUSED = ("binary_cross_entropy",)
 _CUDNN_ALONE = ("cudnn_convolution", "cudnn_convolution_transpose")
 """Operators that only code for cuDNN calls."""
 
-LOWER_ON_CPU = frozenset(
-    {"_convolution.deprecated", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d",
-     "conv_transpose2d.input", "conv_transpose3d.input", "prelu", "addmm", "matmul", "mm",
-     "linalg_vecdot", "linear", "addbmm", "baddbmm", "bmm", "scaled_dot_product_attention"}
-)  # fmt: skip
-"""Operators that a processor computes in 16 bits too: they keep PyTorch's kernel, and its cache of
-weights."""
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32)
 
 
@@ -108,11 +101,7 @@ class CudaAutocast:
     def kernels(self) -> Iterator[tuple[str, Kernel]]:
         """Yield the name of every operator that needs another kernel, and the kernel."""
         for name in LOWER_PRECISION:
-            if name not in LOWER_ON_CPU:
-                yield (
-                    name,
-                    self._cast(operator(name), lambda args: torch.get_autocast_dtype(DEVICE)),
-                )
+            yield name, self._cast(operator(name), lambda args: torch.get_autocast_dtype(DEVICE))
         for name in FP32:
             yield name, self._cast(operator(name), lambda args: torch.float32)
         for name in WIDEST:
@@ -131,12 +120,14 @@ class CudaAutocast:
         self.weights.clear()
 
     def _cast(self, op: Any, wanted: Callable[[Any], Any]) -> Kernel:
-        """Return the kernel that casts all inputs to a format, and calls the operator."""
+        """Return the kernel that casts all inputs to a format, the last first as compiled code
+        does, and calls the operator."""
 
         def kernel(*args: Any, **kwargs: Any) -> Any:
             dtype = wanted((args, tuple(kwargs.values())))
             with _without_autocast():
-                return op(*self.cast(args, dtype), **self.cast(kwargs, dtype))
+                named = self.cast(kwargs, dtype)
+                return op(*[self.cast(value, dtype) for value in reversed(args)][::-1], **named)
 
         return kernel
 
@@ -156,7 +147,8 @@ class CudaAutocast:
         if not _is_cached(tensor, dtype):
             return tensor.to(dtype)
         if id(tensor) not in self.weights:
-            self.weights[id(tensor)] = tensor, tensor.to(dtype)
+            with torch.enable_grad():  # a later use may need a gradient
+                self.weights[id(tensor)] = tensor, tensor.to(dtype)
         return self.weights[id(tensor)][1]
 
 

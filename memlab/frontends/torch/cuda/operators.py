@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from typing import Any
 from unittest import mock
@@ -21,7 +21,14 @@ from torch.nn import functional
 from memlab.frontends.torch.cuda import attention
 from memlab.frontends.torch.cuda.attention import AttentionCall, Capability
 from memlab.frontends.torch.cuda.autocast import KEY, CudaAutocast, Kernel, operator
-from memlab.frontends.torch.torch_private_api import FAKE_TENSOR, FOREACH_DEVICES, FOREACH_TYPES
+from memlab.frontends.torch.torch_private_api import (
+    DISPATCH_KEY,
+    FAKE_TENSOR,
+    FOREACH_DEVICES,
+    FOREACH_TYPES,
+    OF_KEY,
+    OPTIMIZER_TYPES,
+)
 
 _aten = torch.ops.aten
 _AUTOGRAD = "AutogradCPU"
@@ -43,6 +50,7 @@ def cuda_operators(capability: Capability) -> Iterator[None]:
                 library.impl(name, kernel, KEY)
             for name, kernel in _composed(capability).items():
                 library.impl(name, kernel, _AUTOGRAD)
+            library.impl("_fused_rms_norm", _fused_rms_norm, "CPU")
         with _foreach(), _clearing(autocast):
             yield
     finally:
@@ -67,17 +75,13 @@ def _clearing(autocast: CudaAutocast) -> Iterator[None]:
 def _foreach() -> Iterator[None]:
     """Let optimizers and ``clip_grad_norm_`` take foreach operators where nothing else is asked
     for, as they do for parameters on CUDA."""
-    devices, kinds = [*FOREACH_DEVICES()(), "cpu"], FOREACH_TYPES()
-    name, fake = FOREACH_DEVICES.name, FAKE_TENSOR()
-    kinds.append(fake)
-    try:
-        with (
-            mock.patch.object(import_module(FOREACH_DEVICES.home), name, return_value=devices),
-            mock.patch.object(import_module("torch.optim.optimizer"), name, return_value=devices),
-        ):
-            yield
-    finally:
-        kinds.remove(fake)
+    devices, fake = [*FOREACH_DEVICES()(), "cpu"], FAKE_TENSOR()
+    with ExitStack() as stack:
+        for kinds in (FOREACH_TYPES, OPTIMIZER_TYPES):
+            home = import_module(kinds.home)
+            stack.enter_context(mock.patch.object(home, kinds.name, [*kinds(), fake]))
+            stack.enter_context(mock.patch.object(home, FOREACH_DEVICES.name, return_value=devices))
+        yield
 
 
 def _composed(capability: Capability) -> dict[str, Kernel]:
@@ -86,10 +90,15 @@ def _composed(capability: Capability) -> dict[str, Kernel]:
         "dropout": _dropout,
         "scaled_dot_product_attention": _attention(capability),
         "_batch_norm_impl_index": _batch_norm,
-        "rms_norm": _rms_norm,
+        "lstm_cell": _lstm_cell,
         "softmax.int": _softmax("softmax.int", _aten._softmax.default),
         "log_softmax.int": _softmax("log_softmax.int", _aten._log_softmax.default),
     }
+
+
+def composed(name: str, *args: Any) -> Any:
+    """Return what an operator gives by the operators that PyTorch composes it of."""
+    return OF_KEY.of(operator(name))(DISPATCH_KEY().CompositeImplicitAutograd, *args)
 
 
 def _dropout(x: Any, p: float, train: bool) -> Any:
@@ -97,26 +106,32 @@ def _dropout(x: Any, p: float, train: bool) -> Any:
     (``aten/src/ATen/native/Dropout.cpp``)."""
     if train and 0 < p < 1 and x.numel():
         return _aten.native_dropout(x, p, train)[0]
-    return operator("dropout").decompose(x, p, train)
+    return composed("dropout", x, p, train)
 
 
 def _softmax(name: str, fused: Any) -> Kernel:
     """Return the kernel that reads fp16 and writes fp32 without a copy between
     (``aten/src/ATen/native/SoftMax.cpp``)."""
-    op = operator(name)
 
     def kernel(x: Any, dim: int, dtype: Any = None) -> Any:
         if x.dtype == torch.float16 and dtype == torch.float32:
             return fused(x, dim, True)
-        return op.decompose(x, dim, dtype)
+        return composed(name, x, dim, dtype)
 
     return kernel
 
 
-def _rms_norm(x: Any, shape: Any, weight: Any = None, eps: float | None = None) -> Any:
-    """Return x over the root of its mean square, by one operator that keeps a number for each row
-    (``aten/src/ATen/native/layer_norm.cpp``)."""
-    return _aten._fused_rms_norm(x, shape, weight, eps)[0]
+def _lstm_cell(x: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+    """Return the next states of a cell, whose four gates are one operator
+    (``aten/src/ATen/native/RNN.cpp``)."""
+    gates = torch.matmul(x, w_ih.t()), torch.matmul(hx[0], w_hh.t())
+    return _aten._thnn_fused_lstm_cell(*gates, hx[1], b_ih, b_hh)[:2]
+
+
+def _fused_rms_norm(x: Any, shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+    """Return x over the root of its mean square, and the root. With this kernel there is one on a
+    processor too, so autograd keeps x and a number for each row."""
+    return composed("_fused_rms_norm", x, shape, weight, eps)
 
 
 def _batch_norm(
@@ -126,7 +141,7 @@ def _batch_norm(
     """Return batch norm by cuDNN where it can (``aten/src/ATen/native/Normalization.cpp``)."""
     arguments = (x, weight, bias, mean, variance, training, momentum, eps)
     if not (cudnn_enabled and _fits_cudnn(*arguments)):
-        return operator("_batch_norm_impl_index").decompose(*arguments, cudnn_enabled)
+        return composed("_batch_norm_impl_index", *arguments, cudnn_enabled)
     x = x.contiguous(memory_format=_suggested_format(x))
     return (*_aten.cudnn_batch_norm(x, *arguments[1:]), 1)
 
@@ -209,8 +224,9 @@ def _as_numbers(call: AttentionCall) -> Any:
     mask = call.mask
     if mask is None or mask.dtype != torch.bool:
         return mask
-    numbers = torch.zeros_like(mask, dtype=call.query.dtype)
-    return numbers.masked_fill_(mask.logical_not(), -math.inf)
+    dtype = call.query.dtype
+    zero, infinite = (torch.scalar_tensor(number, dtype=dtype) for number in (0.0, -math.inf))
+    return torch.where(mask, zero, infinite)
 
 
 def _aligned(mask: Any) -> Any:
@@ -232,15 +248,60 @@ _ATTENTION: dict[str, Callable[[AttentionCall, float | None], Any]] = {
 
 
 class CudaOutputs:
-    """Outputs of operators that CUDA computes in other formats than the fake tensors of a
-    processor: statistics of norms of 16-bit inputs are in fp32."""
+    """Outputs of operators that CUDA computes in other formats and extents than the fake tensors of
+    a processor."""
 
     def __call__(self, func: Any, args: Any, kwargs: Any) -> Any:
         """Return the outputs of a call, or None where those of the processor are right."""
-        if func.__name__.partition(".")[0] not in _NORMS or args[0].dtype not in _HALVES:
-            return None
-        out, *statistics = func(*args, **kwargs)
-        return (out, *(tensor.to(torch.float32) for tensor in statistics))
+        correct = _CORRECTIONS.get(func.__name__.partition(".")[0])
+        return correct(func(*args, **kwargs), args) if correct else None
 
 
-_NORMS = {"native_layer_norm", "native_group_norm", "native_batch_norm"}
+def _of_layer_norm(outputs: Any, args: Any) -> Any:
+    """Return statistics in fp32."""
+    out, *statistics = outputs
+    return (out, *(_in_fp32(tensor) for tensor in statistics))
+
+
+def _of_batch_norm(outputs: Any, args: Any) -> Any:
+    """Return statistics in fp32, which are there in evaluation too."""
+    out, *statistics = outputs
+    channels = args[0].shape[1]
+    return (out, *(_in_fp32(tensor, channels) for tensor in statistics))
+
+
+def _of_cudnn_batch_norm(outputs: Any, args: Any) -> Any:
+    """Return statistics in fp32, and the reserve as it is."""
+    out, mean, deviation, reserve = outputs
+    return out, _in_fp32(mean), _in_fp32(deviation), reserve
+
+
+def _in_fp32(tensor: Any, *shape: int) -> Any:
+    """Return a tensor in fp32, of another shape if one is given."""
+    shape = shape or tensor.shape
+    wrong = (tensor.dtype, tensor.shape) != (torch.float32, shape)
+    return tensor.new_empty(shape, dtype=torch.float32) if wrong else tensor
+
+
+def _of_embedding_bag(outputs: Any, args: Any) -> Any:
+    """Return the bag of each word and its size; indices of maxima only where bags are maxima."""
+    out, _, _, indices = outputs
+    maxima = len(args) > 4 and args[4] == 2
+    words, bags = args[1].shape[0], args[2].shape[0]
+    new = args[1].new_empty
+    return out, new(words), new(bags), indices if maxima else new(0)
+
+
+def _of_log_sigmoid(outputs: Any, args: Any) -> Any:
+    """Return no buffer beside the result."""
+    return outputs[0], outputs[1].new_empty(0)
+
+
+_CORRECTIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "native_layer_norm": _of_layer_norm,
+    "native_batch_norm": _of_batch_norm,
+    "cudnn_batch_norm": _of_cudnn_batch_norm,
+    "_embedding_bag": _of_embedding_bag,
+    "log_sigmoid_forward": _of_log_sigmoid,
+}
+"""Corrections of the outputs of a processor, by operator."""
