@@ -129,7 +129,7 @@ class World:
         """Enter the mode in which the tensors of this model are made."""
         card = self.wish.card
         with (
-            cuda_operators(card.capability) if card else contextlib.nullcontext(),
+            cuda_operators(card.capability if card else None),
             self.fake or contextlib.nullcontext(),
         ):
             yield

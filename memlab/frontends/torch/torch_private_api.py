@@ -72,7 +72,7 @@ OPTIMIZER_TYPES = Internal(
     "optimizers on CUDA do"
 )  # fmt: skip
 """Classes of parameters for which optimizers take them."""
-OF_KEY = Internal(TORCH, "torch.ops.aten.dropout.default", "_op_dk", "compose operators as CUDA "
-    "does"
-)  # fmt: skip
-"""An operator's kernel of a dispatch key."""
+KEYS_AFTER = Internal(
+    TORCH, "torch._C", "_dispatch_keyset_full_after", "cast as autocast on CUDA does"
+)
+"""The keys that come after one in the dispatcher."""

@@ -7,20 +7,20 @@ stands in the place of every operator that the two treat differently.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 
+from memlab.frontends.torch.cuda.replaced_kernels import Kernel, operator, registered
 from memlab.frontends.torch.torch_private_api import (
     DISPATCH_KEY,
     KEY_EXCLUDED,
-    REGISTRATIONS,
     SET_KEY_EXCLUDED,
 )
 
-Kernel = Callable[..., Any]
 DEVICE = "cpu"
 """Type of the device whose autocast state decides while a step is recorded."""
 KEY = "AutocastCPU"
@@ -74,32 +74,22 @@ _CUDNN_ALONE = ("cudnn_convolution", "cudnn_convolution_transpose")
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32)
 
 
-def operator(name: str) -> Any:
-    """Return an operator of ATen by its name, ``"softmax.int"``."""
-    packet, _, overload = name.partition(".")
-    return getattr(getattr(torch.ops.aten, packet), overload or "default")
-
-
-def registered(key: str) -> set[str]:
-    """Return the names of the operators that have a kernel under a dispatch key."""
-    return {name.removeprefix("aten::") for name in REGISTRATIONS()(key)}
-
-
 def listed() -> set[str]:
     """Return the names of all operators that autocast on CUDA treats."""
     return {*LOWER_PRECISION, *FP32, *FP32_RESULT, *FP32_OVERLOAD, *WIDEST, *REFUSED,
             *_CUDNN_ALONE}  # fmt: skip
 
 
-class CudaAutocast:
+class CudaAutocast(threading.local):
     """Kernels by which the processor's autocast treats operators as CUDA's does, with the weights
-    that they have cast since the outermost autocast began."""
+    that they have cast in this thread since the outermost autocast began."""
 
     def __init__(self) -> None:
         self.weights: dict[int, tuple[Any, Any]] = {}
 
-    def kernels(self) -> Iterator[tuple[str, Kernel]]:
-        """Yield the name of every operator that needs another kernel, and the kernel."""
+    def kernels(self) -> Iterator[tuple[str, Kernel | None]]:
+        """Yield the name of every operator that needs another kernel, and the kernel; None where
+        autocast lets the operator be."""
         for name in LOWER_PRECISION:
             yield name, self._cast(operator(name), lambda args: torch.get_autocast_dtype(DEVICE))
         for name in FP32:
@@ -113,7 +103,7 @@ class CudaAutocast:
         for name in REFUSED:
             yield name, _refuse(name)
         for name in registered(KEY) - listed():
-            yield name, torch.library.fallthrough_kernel
+            yield name, None
 
     def clear(self) -> None:
         """Let the cast weights go."""
@@ -123,7 +113,7 @@ class CudaAutocast:
         """Return the kernel that casts all inputs to a format, the last first as compiled code
         does, and calls the operator."""
 
-        def kernel(*args: Any, **kwargs: Any) -> Any:
+        def kernel(plain: Kernel, *args: Any, **kwargs: Any) -> Any:
             dtype = wanted((args, tuple(kwargs.values())))
             with _without_autocast():
                 named = self.cast(kwargs, dtype)
@@ -180,7 +170,7 @@ def _with_fp32_result(op: Any) -> Kernel:
     """Return the kernel that asks an operator for fp32 where no format is asked for."""
     at = [argument.name for argument in op._schema.arguments].index("dtype")
 
-    def kernel(*args: Any, **kwargs: Any) -> Any:
+    def kernel(plain: Kernel, *args: Any, **kwargs: Any) -> Any:
         with _without_autocast():
             asked = kwargs.get("dtype") or (args[at] if at < len(args) else None)
             if asked is not None or not _eligible(args[0]):
@@ -193,7 +183,7 @@ def _with_fp32_result(op: Any) -> Kernel:
 def _by_overload(op: Any, other: Any) -> Kernel:
     """Return the kernel that calls another overload, with a result in fp32."""
 
-    def kernel(*args: Any, **kwargs: Any) -> Any:
+    def kernel(plain: Kernel, *args: Any, **kwargs: Any) -> Any:
         with _without_autocast():
             if not _eligible(args[0]):
                 return op(*args, **kwargs)
@@ -203,7 +193,7 @@ def _by_overload(op: Any, other: Any) -> Kernel:
 
 
 def _refuse(name: str) -> Kernel:
-    def kernel(*args: Any, **kwargs: Any) -> Any:
+    def kernel(plain: Kernel, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
             f"{name} and nn.BCELoss are unsafe to autocast on a CUDA device; try "
             "binary_cross_entropy_with_logits or nn.BCEWithLogitsLoss."

@@ -8,9 +8,8 @@ what it saves there. Sources are those of PyTorch 2.13, named at each kernel.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from importlib import import_module
 from typing import Any
 from unittest import mock
@@ -20,13 +19,18 @@ from torch.nn import functional
 
 from memlab.frontends.torch.cuda import attention
 from memlab.frontends.torch.cuda.attention import AttentionCall, Capability
-from memlab.frontends.torch.cuda.autocast import KEY, CudaAutocast, Kernel, operator
+from memlab.frontends.torch.cuda.autocast import KEY, CudaAutocast
+from memlab.frontends.torch.cuda.replaced_kernels import (
+    RECORDED,
+    Kernel,
+    Library,
+    Shared,
+    plain_kernel,
+)
 from memlab.frontends.torch.torch_private_api import (
-    DISPATCH_KEY,
     FAKE_TENSOR,
     FOREACH_DEVICES,
     FOREACH_TYPES,
-    OF_KEY,
     OPTIMIZER_TYPES,
 )
 
@@ -38,23 +42,34 @@ _CUDNN_ROWS, _CUDNN_EPSILON = 880801, 1e-5
 
 
 @contextmanager
-def cuda_operators(capability: Capability) -> Iterator[None]:
+def cuda_operators(capability: Capability | None) -> Iterator[None]:
     """Let operators on a processor resolve as on a CUDA device of this compute capability, inside
-    the context; after it the dispatcher and the optimizers are as they were."""
+    the context and in this thread; None lets them be PyTorch's own, also inside another such
+    context. After it the dispatcher and the optimizers are as they were."""
+    before = RECORDED.capability
+    with _KERNELS.used() if capability else nullcontext():
+        RECORDED.capability = capability
+        try:
+            yield
+        finally:
+            RECORDED.capability = before
+
+
+@contextmanager
+def _replaced() -> Iterator[None]:
+    """Replace kernels, and what else resolves otherwise on CUDA, inside the context."""
     autocast = CudaAutocast()
-    library = torch.library.Library("aten", "IMPL")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that a kernel is replaced
-            for name, kernel in autocast.kernels():
-                library.impl(name, kernel, KEY)
-            for name, kernel in _composed(capability).items():
-                library.impl(name, kernel, _AUTOGRAD)
-            library.impl("_fused_rms_norm", _fused_rms_norm, "CPU")
+    with Library() as library:
+        for name, kernel in autocast.kernels():
+            library.replace(name, KEY, kernel)
+        for name, kernel in _COMPOSED.items():
+            library.replace(name, _AUTOGRAD, kernel)
+        _fuse_rms_norm(library)
         with _foreach(), _clearing(autocast):
             yield
-    finally:
-        library._destroy()
+
+
+_KERNELS = Shared(_replaced)
 
 
 @contextmanager
@@ -68,80 +83,76 @@ def _clearing(autocast: CudaAutocast) -> Iterator[None]:
 
     with mock.patch.object(torch, "clear_autocast_cache", both):
         yield
-    autocast.clear()
 
 
 @contextmanager
 def _foreach() -> Iterator[None]:
     """Let optimizers and ``clip_grad_norm_`` take foreach operators where nothing else is asked
     for, as they do for parameters on CUDA."""
-    devices, fake = [*FOREACH_DEVICES()(), "cpu"], FAKE_TENSOR()
+    plain, fake = FOREACH_DEVICES(), FAKE_TENSOR()
+
+    def devices() -> list[str]:
+        return plain() if RECORDED.capability is None else [*plain(), "cpu"]
+
     with ExitStack() as stack:
         for kinds in (FOREACH_TYPES, OPTIMIZER_TYPES):
             home = import_module(kinds.home)
             stack.enter_context(mock.patch.object(home, kinds.name, [*kinds(), fake]))
-            stack.enter_context(mock.patch.object(home, FOREACH_DEVICES.name, return_value=devices))
+            stack.enter_context(mock.patch.object(home, FOREACH_DEVICES.name, devices))
         yield
 
 
-def _composed(capability: Capability) -> dict[str, Kernel]:
-    """Return the kernels of operators that are composed of others on CUDA, by name."""
-    return {
-        "dropout": _dropout,
-        "scaled_dot_product_attention": _attention(capability),
-        "_batch_norm_impl_index": _batch_norm,
-        "lstm_cell": _lstm_cell,
-        "softmax.int": _softmax("softmax.int", _aten._softmax.default),
-        "log_softmax.int": _softmax("log_softmax.int", _aten._log_softmax.default),
-    }
+def _fuse_rms_norm(library: Library) -> None:
+    """Let autograd keep x and a number for each row for ``rms_norm``, as it does where a device has
+    a kernel of it (``aten/src/ATen/native/layer_norm.cpp``)."""
+    name = "_fused_rms_norm"
+    composed = plain_kernel(name, _AUTOGRAD)
+    library.put(name, "CPU", composed)
+    fused = plain_kernel(name, _AUTOGRAD)
+
+    def run(keys: Any, *args: Any) -> Any:
+        return (composed if RECORDED.capability is None else fused)(keys, *args)
+
+    library.put(name, _AUTOGRAD, run)
 
 
-def composed(name: str, *args: Any) -> Any:
-    """Return what an operator gives by the operators that PyTorch composes it of."""
-    return OF_KEY.of(operator(name))(DISPATCH_KEY().CompositeImplicitAutograd, *args)
-
-
-def _dropout(x: Any, p: float, train: bool) -> Any:
+def _dropout(plain: Kernel, x: Any, p: float, train: bool) -> Any:
     """Return x without a share of its values; the mask has one byte for each
     (``aten/src/ATen/native/Dropout.cpp``)."""
     if train and 0 < p < 1 and x.numel():
         return _aten.native_dropout(x, p, train)[0]
-    return composed("dropout", x, p, train)
+    return plain(x, p, train)
 
 
-def _softmax(name: str, fused: Any) -> Kernel:
+def _softmax(fused: Any) -> Kernel:
     """Return the kernel that reads fp16 and writes fp32 without a copy between
     (``aten/src/ATen/native/SoftMax.cpp``)."""
 
-    def kernel(x: Any, dim: int, dtype: Any = None) -> Any:
+    def kernel(plain: Kernel, x: Any, dim: int, dtype: Any = None) -> Any:
         if x.dtype == torch.float16 and dtype == torch.float32:
             return fused(x, dim, True)
-        return composed(name, x, dim, dtype)
+        return plain(x, dim, dtype)
 
     return kernel
 
 
-def _lstm_cell(x: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+def _lstm_cell(
+    plain: Kernel, x: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None
+) -> Any:
     """Return the next states of a cell, whose four gates are one operator
     (``aten/src/ATen/native/RNN.cpp``)."""
     gates = torch.matmul(x, w_ih.t()), torch.matmul(hx[0], w_hh.t())
     return _aten._thnn_fused_lstm_cell(*gates, hx[1], b_ih, b_hh)[:2]
 
 
-def _fused_rms_norm(x: Any, shape: Any, weight: Any = None, eps: float | None = None) -> Any:
-    """Return x over the root of its mean square, and the root. With this kernel there is one on a
-    processor too, so autograd keeps x and a number for each row."""
-    return composed("_fused_rms_norm", x, shape, weight, eps)
-
-
 def _batch_norm(
-    x: Any, weight: Any, bias: Any, mean: Any, variance: Any, training: bool, momentum: float,
-    eps: float, cudnn_enabled: bool,
+    plain: Kernel, x: Any, weight: Any, bias: Any, mean: Any, variance: Any, training: bool,
+    momentum: float, eps: float, cudnn_enabled: bool,
 ) -> Any:  # fmt: skip
     """Return batch norm by cuDNN where it can (``aten/src/ATen/native/Normalization.cpp``)."""
     arguments = (x, weight, bias, mean, variance, training, momentum, eps)
     if not (cudnn_enabled and _fits_cudnn(*arguments)):
-        return composed("_batch_norm_impl_index", *arguments, cudnn_enabled)
+        return plain(*arguments, cudnn_enabled)
     x = x.contiguous(memory_format=_suggested_format(x))
     return (*_aten.cudnn_batch_norm(x, *arguments[1:]), 1)
 
@@ -174,17 +185,16 @@ def _fits_cudnn(
 # -- attention ---------------------------------------------------------------------------------
 
 
-def _attention(capability: Capability) -> Kernel:
-    """Return the kernel of attention (``aten/src/ATen/native/transformers/attention.cpp``)."""
-
-    def run(
-        query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
-        is_causal: bool = False, *, scale: float | None = None, enable_gqa: bool = False,
-    ) -> Any:  # fmt: skip
-        call = AttentionCall(query, key, value, attn_mask, dropout_p, is_causal, enable_gqa)
-        return _ATTENTION[attention.kernel(call, capability)](call, scale)
-
-    return run
+def _attention(
+    plain: Kernel, query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
+    is_causal: bool = False, *, scale: float | None = None, enable_gqa: bool = False,
+) -> Any:  # fmt: skip
+    """Return attention by the kernel that the card takes
+    (``aten/src/ATen/native/transformers/attention.cpp``)."""
+    call = AttentionCall(query, key, value, attn_mask, dropout_p, is_causal, enable_gqa)
+    capability = RECORDED.capability
+    assert capability is not None
+    return _ATTENTION[attention.kernel(call, capability)](call, scale)
 
 
 def _flash(call: AttentionCall, scale: float | None) -> Any:
@@ -243,6 +253,16 @@ _ATTENTION: dict[str, Callable[[AttentionCall, float | None], Any]] = {
     attention.MATH: _math,
 }
 
+
+_COMPOSED: dict[str, Kernel] = {
+    "dropout": _dropout,
+    "scaled_dot_product_attention": _attention,
+    "_batch_norm_impl_index": _batch_norm,
+    "lstm_cell": _lstm_cell,
+    "softmax.int": _softmax(_aten._softmax.default),
+    "log_softmax.int": _softmax(_aten._log_softmax.default),
+}
+"""Kernels of operators that are composed of others on CUDA, by name."""
 
 # -- outputs that have other bytes on a card ---------------------------------------------------
 
