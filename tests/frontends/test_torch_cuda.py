@@ -227,7 +227,9 @@ def test_attention_is_recorded_with_its_kernel(capability: Any, dtype: Any, oper
 def state() -> dict[str, Any]:
     """How PyTorch behaves in this thread: kernels in the dispatcher, autocast, dropout, attention,
     RMSNorm, optimizers, clipping, filters of warnings."""
-    touched = sorted({*autocast.listed(), *registered("AutocastCPU"), *_COMPOSED, "_fused_rms_norm"})
+    touched = sorted(
+        {*autocast.listed(), *registered("AutocastCPU"), *_COMPOSED, "_fused_rms_norm"}
+    )
     optimizer, foreach = map(import_module, ("torch.optim.optimizer", "torch.utils._foreach_utils"))
     parameter, x = torch.nn.Parameter(torch.ones(2, 4)), torch.ones(2, 4, requires_grad=True)
     query = torch.ones(1, 2, 4, 8, requires_grad=True)
@@ -410,3 +412,27 @@ def test_two_threads_record_at_once() -> None:
         steps = list(pool.map(lambda given: recorded_net(**given), options))
     assert [peak(step) for step in steps] == alone
     assert state() == before
+
+
+def test_a_step_on_real_tensors_takes_the_kernels_that_a_processor_has() -> None:
+    class Mixed(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm, self.cell = torch.nn.BatchNorm2d(2), torch.nn.LSTMCell(8, 8)
+            self.attention = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+            self.rms_norm, self.last = torch.nn.RMSNorm(8), torch.nn.Linear(8, 4)
+
+        def forward(self, x: Any) -> Any:
+            y = self.norm(x.view(-1, 2, 2, 2)).view(-1, 1, 8)
+            y = self.attention(y, y, y, need_weights=False)[0]
+            return self.last(self.rms_norm(self.cell(y[:, 0])[0])).softmax(1)
+
+    step = memlab.record(
+        Mixed,
+        lambda batch: (torch.randn(batch, 8), torch.randint(4, (batch,))),
+        torch.nn.functional.cross_entropy,
+        "adam",
+        real=True,
+        **{**ON_CARD, "card": "8.0", "autocast": "fp16"},
+    )
+    assert "_foreach_add_" in {op.kind for op in step.ops}

@@ -10,6 +10,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from threading import get_ident
 from typing import Any
 
 import torch
@@ -272,12 +273,15 @@ def _gradients(model: Any, recorder: Recorder) -> Iterator[None]:
     calls of an optimizer as the update, also where it steps inside backward."""
     names = {id(parameter): name for name, parameter in model.named_parameters()}
     phases: list[Phase] = []
+    thread = get_ident()
 
     def accumulated(parameter: Any) -> None:
         if parameter.grad is not None and (name := names.get(id(parameter))):
             recorder.enter(parameter.grad, Role.PARAMETER_GRADIENT, f"{name}.grad", name)
 
     def begins(optimizer: Any, args: Any, kwargs: Any) -> None:
+        if get_ident() != thread:
+            return
         for group in optimizer.param_groups:
             for parameter in group["params"]:
                 accumulated(parameter)  # its hook may come later than that of who steps
@@ -285,7 +289,8 @@ def _gradients(model: Any, recorder: Recorder) -> Iterator[None]:
         recorder.phase = Phase.UPDATE
 
     def ended(optimizer: Any, args: Any, kwargs: Any) -> None:
-        recorder.phase = phases.pop()
+        if get_ident() == thread:
+            recorder.phase = phases.pop()
 
     handles = [
         parameter.register_post_accumulate_grad_hook(accumulated)

@@ -110,10 +110,17 @@ def _fuse_rms_norm(library: Library) -> None:
     library.put(name, "CPU", composed)
     fused = plain_kernel(name, _AUTOGRAD)
 
-    def run(keys: Any, *args: Any) -> Any:
-        return (composed if RECORDED.capability is None else fused)(keys, *args)
+    def run(keys: Any, x: Any, *args: Any) -> Any:
+        on_card = RECORDED.capability is not None and _is_fake(x)
+        return (fused if on_card else composed)(keys, x, *args)
 
     library.put(name, _AUTOGRAD, run)
+
+
+def _is_fake(x: Any) -> bool:
+    """Return whether x has no memory. A processor has not the kernels of a card, so real tensors
+    take its own."""
+    return isinstance(x, FAKE_TENSOR())
 
 
 def _dropout(plain: Kernel, x: Any, p: float, train: bool) -> Any:
@@ -129,7 +136,7 @@ def _softmax(fused: Any) -> Kernel:
     (``aten/src/ATen/native/SoftMax.cpp``)."""
 
     def kernel(plain: Kernel, x: Any, dim: int, dtype: Any = None) -> Any:
-        if x.dtype == torch.float16 and dtype == torch.float32:
+        if x.dtype == torch.float16 and dtype == torch.float32 and _is_fake(x):
             return fused(x, dim, True)
         return plain(x, dim, dtype)
 
@@ -141,6 +148,8 @@ def _lstm_cell(
 ) -> Any:
     """Return the next states of a cell, whose four gates are one operator
     (``aten/src/ATen/native/RNN.cpp``)."""
+    if not _is_fake(x):
+        return plain(x, hx, w_ih, w_hh, b_ih, b_hh)
     gates = torch.matmul(x, w_ih.t()), torch.matmul(hx[0], w_hh.t())
     return _aten._thnn_fused_lstm_cell(*gates, hx[1], b_ih, b_hh)[:2]
 
@@ -151,7 +160,7 @@ def _batch_norm(
 ) -> Any:  # fmt: skip
     """Return batch norm by cuDNN where it can (``aten/src/ATen/native/Normalization.cpp``)."""
     arguments = (x, weight, bias, mean, variance, training, momentum, eps)
-    if not (cudnn_enabled and _fits_cudnn(*arguments)):
+    if not (cudnn_enabled and _is_fake(x) and _fits_cudnn(*arguments)):
         return plain(*arguments, cudnn_enabled)
     x = x.contiguous(memory_format=_suggested_format(x))
     return (*_aten.cudnn_batch_norm(x, *arguments[1:]), 1)
@@ -193,7 +202,9 @@ def _attention(
     (``aten/src/ATen/native/transformers/attention.cpp``)."""
     call = AttentionCall(query, key, value, attn_mask, dropout_p, is_causal, enable_gqa)
     capability = RECORDED.capability
-    assert capability is not None
+    if capability is None or not _is_fake(query):
+        arguments = (query, key, value, attn_mask, dropout_p, is_causal)
+        return plain(*arguments, scale=scale, enable_gqa=enable_gqa)
     return _ATTENTION[attention.kernel(call, capability)](call, scale)
 
 
