@@ -343,6 +343,17 @@ def _masked(mask: Callable[[], Any]) -> Case:
     return case
 
 
+def _kernel(name: str, *options: Any) -> Case:
+    """Return a case of a kernel of attention, which a device takes only where it is there."""
+
+    def case() -> Any:
+        tensors = [x(2, 4, 8, 16) for _ in range(3)]
+        operator = getattr(torch.ops.aten, name)
+        return lambda *tensors: operator(*tensors, *options)[0], tuple(tensors)
+
+    return case
+
+
 class _SteppingScaler(torch.amp.GradScaler):
     """Gradient scaler that always takes the step, for fake gradients have no values."""
 
@@ -513,6 +524,13 @@ CASES: dict[str, Case] = {
     "attention, mask of truths": _masked(lambda: torch.ones(8, 8, dtype=torch.bool)),
     "attention, mask of numbers": _masked(lambda: torch.zeros(8, 8)),
     "attention, mask that learns": _masked(lambda: x(8, 8)),
+    "kernel of flash attention": _kernel("_scaled_dot_product_flash_attention", 0.1, True),
+    "kernel of efficient attention": _kernel(
+        "_scaled_dot_product_efficient_attention", None, True, 0.1, True
+    ),
+    "kernel of cuDNN's attention": _kernel(
+        "_scaled_dot_product_cudnn_attention", None, True, 0.125, True
+    ),
     # -- activations
     "ReLU": lambda: (nn.ReLU(), (x(2, 8),)),
     "LeakyReLU": lambda: (nn.LeakyReLU(), (x(2, 8),)),

@@ -26,7 +26,7 @@ torch: Any = torch_or_skip()
 from memlab.frontends.torch.cuda import attention, autocast
 from memlab.frontends.torch.cuda.attention import AttentionCall
 from memlab.frontends.torch.cuda.operators import _COMPOSED, CudaOutputs, cuda_operators
-from memlab.frontends.torch.cuda.replaced_kernels import registered
+from memlab.frontends.torch.cuda.replaced_kernels import AUTOCAST, registered
 from memlab.frontends.torch.real_outputs import Fakes
 from tests.frontends import cuda_modules
 from tests.frontends.cuda_modules import CASES, EXCEPTIONS, PATH, UPDATES, Operators
@@ -227,9 +227,7 @@ def test_attention_is_recorded_with_its_kernel(capability: Any, dtype: Any, oper
 def state() -> dict[str, Any]:
     """How PyTorch behaves in this thread: kernels in the dispatcher, autocast, dropout, attention,
     RMSNorm, optimizers, clipping, filters of warnings."""
-    touched = sorted(
-        {*autocast.listed(), *registered("AutocastCPU"), *_COMPOSED, "_fused_rms_norm"}
-    )
+    touched = sorted({*autocast.listed(), *registered(AUTOCAST), *_COMPOSED, "_fused_rms_norm"})
     optimizer, foreach = map(import_module, ("torch.optim.optimizer", "torch.utils._foreach_utils"))
     parameter, x = torch.nn.Parameter(torch.ones(2, 4)), torch.ones(2, 4, requires_grad=True)
     query = torch.ones(1, 2, 4, 8, requires_grad=True)
@@ -312,7 +310,12 @@ def recorded_net(fails: str = "", **options: Any) -> Any:
     )
 
 
-ON_CARD = {"device": "cuda", "card": "T4", "autocast": "bf16", "clip_grad_norm": 1.0}
+ON_CARD: dict[str, Any] = {
+    "device": "cuda",
+    "card": "T4",
+    "autocast": "bf16",
+    "clip_grad_norm": 1.0,
+}
 
 
 @pytest.mark.parametrize("fails", ["", "build", "forward", "backward", "optimizer"])
@@ -405,7 +408,7 @@ def threading_context() -> tuple[Callable[[], None], Callable[[], None]]:
 
 
 def test_two_threads_record_at_once() -> None:
-    options = [ON_CARD, {}, {**ON_CARD, "card": "H100", "autocast": ""}]
+    options: list[dict[str, Any]] = [ON_CARD, {}, {**ON_CARD, "card": "H100", "autocast": ""}]
     alone = [peak(recorded_net(**given)) for given in options]
     before = state()
     with ThreadPoolExecutor(3) as pool:

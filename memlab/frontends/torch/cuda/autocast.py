@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from memlab.frontends.torch.cuda.replaced_kernels import Kernel, operator, registered
+from memlab.frontends.torch.cuda.replaced_kernels import AUTOCAST, Kernel, operator, registered
 from memlab.frontends.torch.torch_private_api import (
     DISPATCH_KEY,
     KEY_EXCLUDED,
@@ -23,8 +23,6 @@ from memlab.frontends.torch.torch_private_api import (
 
 DEVICE = "cpu"
 """Type of the device whose autocast state decides while a step is recorded."""
-KEY = "AutocastCPU"
-"""Dispatch key under which the kernels stand."""
 
 LOWER_PRECISION = (
     "_convolution.deprecated", "_convolution", "conv1d", "conv2d", "conv3d", "conv_tbc",
@@ -102,7 +100,7 @@ class CudaAutocast(threading.local):
             yield name, _by_overload(operator(name), operator(other))
         for name in REFUSED:
             yield name, _refuse(name)
-        for name in registered(KEY) - listed():
+        for name in registered(AUTOCAST) - listed():
             yield name, None
 
     def clear(self) -> None:
@@ -205,7 +203,7 @@ def _refuse(name: str) -> Kernel:
 @contextmanager
 def _without_autocast() -> Iterator[None]:
     """Let operators go past autocast inside the context."""
-    key = getattr(DISPATCH_KEY(), KEY)
+    key = getattr(DISPATCH_KEY(), AUTOCAST)
     before = KEY_EXCLUDED()(key)
     SET_KEY_EXCLUDED()(key, True)
     try:

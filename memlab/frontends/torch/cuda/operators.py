@@ -19,8 +19,10 @@ from torch.nn import functional
 
 from memlab.frontends.torch.cuda import attention
 from memlab.frontends.torch.cuda.attention import AttentionCall, Capability
-from memlab.frontends.torch.cuda.autocast import KEY, CudaAutocast
+from memlab.frontends.torch.cuda.autocast import CudaAutocast
 from memlab.frontends.torch.cuda.replaced_kernels import (
+    AUTOCAST,
+    AUTOGRAD,
     RECORDED,
     Kernel,
     Library,
@@ -35,7 +37,6 @@ from memlab.frontends.torch.torch_private_api import (
 )
 
 _aten = torch.ops.aten
-_AUTOGRAD = "AutogradCPU"
 _HALVES = (torch.float16, torch.bfloat16)
 _CUDNN_ROWS, _CUDNN_EPSILON = 880801, 1e-5
 """Largest batch, and smallest epsilon, of batch norm by cuDNN."""
@@ -61,9 +62,9 @@ def _replaced() -> Iterator[None]:
     autocast = CudaAutocast()
     with Library() as library:
         for name, kernel in autocast.kernels():
-            library.replace(name, KEY, kernel)
+            library.replace(name, AUTOCAST, kernel)
         for name, kernel in _COMPOSED.items():
-            library.replace(name, _AUTOGRAD, kernel)
+            library.replace(name, AUTOGRAD, kernel)
         _fuse_rms_norm(library)
         with _foreach(), _clearing(autocast):
             yield
@@ -106,15 +107,15 @@ def _fuse_rms_norm(library: Library) -> None:
     """Let autograd keep x and a number for each row for ``rms_norm``, as it does where a device has
     a kernel of it (``aten/src/ATen/native/layer_norm.cpp``)."""
     name = "_fused_rms_norm"
-    composed = plain_kernel(name, _AUTOGRAD)
+    composed = plain_kernel(name, AUTOGRAD)
     library.put(name, "CPU", composed)
-    fused = plain_kernel(name, _AUTOGRAD)
+    fused = plain_kernel(name, AUTOGRAD)
 
     def run(keys: Any, x: Any, *args: Any) -> Any:
         on_card = RECORDED.capability is not None and _is_fake(x)
         return (fused if on_card else composed)(keys, x, *args)
 
-    library.put(name, _AUTOGRAD, run)
+    library.put(name, AUTOGRAD, run)
 
 
 def _is_fake(x: Any) -> bool:

@@ -18,6 +18,8 @@ import torch
 from memlab.frontends.torch.cuda.attention import Capability
 from memlab.frontends.torch.torch_private_api import DISPATCH_KEY, KEYS_AFTER, REGISTRATIONS
 
+AUTOCAST, AUTOGRAD = "AutocastCPU", "AutogradCPU"
+"""Dispatch keys under which kernels are replaced."""
 Kernel = Callable[..., Any]
 """Function that runs in the place of an operator; its first argument runs PyTorch's own kernel."""
 
@@ -59,6 +61,7 @@ class Library:
 
     def __enter__(self) -> Library:
         self._library = torch.library.Library("aten", "IMPL")
+        self._autocast = registered(AUTOCAST)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -67,7 +70,9 @@ class Library:
     def replace(self, name: str, key: str, kernel: Kernel | None) -> None:
         """Put a kernel in the place of an operator's under a dispatch key; None goes past the
         key."""
-        plain, past = plain_kernel(name, key), _past(name, key)
+        past = _past(name, key)
+        untreated = key == AUTOCAST and name not in self._autocast
+        plain = past if untreated else plain_kernel(name, key)
 
         def run(keys: Any, *args: Any, **kwargs: Any) -> Any:
             if RECORDED.capability is None:
@@ -98,8 +103,6 @@ def registered(key: str) -> set[str]:
 
 def plain_kernel(name: str, key: str) -> Kernel:
     """Return what runs an operator under a dispatch key now; its first argument are the keys."""
-    if key.startswith("Autocast") and name not in registered(key):
-        return _past(name, key)
     kernel: Kernel = torch.library.get_kernel(f"aten::{name}", key).call_boxed
     return kernel
 
