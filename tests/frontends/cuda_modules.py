@@ -369,13 +369,14 @@ def _updated(make: Callable[[Any], Any], clip: float | None = None, scaled: bool
         parameters = [nn.Parameter(torch.empty(*shape)) for shape in ((4, 3), (4,), (2, 4))]
         for parameter in parameters:
             parameter.grad = torch.empty_like(parameter)
-        with _in_a_loop():
+        device = parameters[0].device.type
+        with _in_a_loop(device):
             optimizer = make(parameters)
             scaler = _scaler(parameters, scaled)
             optimizer.step()
 
         def update() -> None:
-            with _in_a_loop():
+            with _in_a_loop(device):
                 if clip is not None:
                     nn.utils.clip_grad_norm_(parameters, clip)
                 scaler.step(optimizer)
@@ -399,16 +400,14 @@ def _scaler(parameters: list[Any], enabled: bool) -> Any:
 
 
 @contextmanager
-def _in_a_loop() -> Iterator[None]:
-    """Update as in a user's loop: no device is set, and fake parameters count as parameters where
-    foreach operators are chosen."""
+def _in_a_loop(device: str) -> Iterator[None]:
+    """Update as in a user's loop: no device is set, and fake parameters of a CUDA device count as
+    parameters where foreach operators are chosen."""
     name = "_foreach_supported_types"
-    homes = [
-        import_module(home) for home in ("torch.utils._foreach_utils", "torch.optim.optimizer")
-    ]
+    homes = map(import_module, ("torch.utils._foreach_utils", "torch.optim.optimizer"))
     with ExitStack() as stack:
         stack.enter_context(torch.device("cpu"))
-        for home in homes:
+        for home in homes if device == "cuda" else ():
             kinds = [*getattr(home, name), FakeTensor]
             stack.enter_context(mock.patch.object(home, name, kinds))
         yield
