@@ -16,6 +16,7 @@ import heapq
 import json
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -105,8 +106,7 @@ def walk(outputs: list[Any], gradients: list[Any]) -> None:
 
 def _run(node: Any, received: dict[int, Any]) -> tuple[Any, ...]:
     """Return the gradients that a node gives for those that it has received."""
-    count = len(node._input_metadata)
-    results = node(*(received.get(at) for at in range(count)))
+    results = node(*(received.get(at) for at, _ in enumerate(node._input_metadata)))
     return results if isinstance(results, tuple) else (results,)
 
 
@@ -119,27 +119,23 @@ def _fitted(gradient: Any, wanted: Any) -> Any:
     return gradient.to(wanted.dtype)
 
 
-def _uses(roots: Iterable[Any]) -> dict[Any, int]:
+def _uses(roots: Iterable[Any]) -> Counter[Any]:
     """Return how many gradients each node waits for."""
-    waiting: dict[Any, int] = {}
     nodes = list(roots)
+    waiting = Counter(nodes)
     seen = set()
-    for root in nodes:
-        waiting[root] = waiting.get(root, 0) + 1
     while nodes:
         node = nodes.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        for after, _ in node.next_functions:
-            if after is not None:
-                waiting[after] = waiting.get(after, 0) + 1
-                nodes.append(after)
+        if node not in seen:
+            seen.add(node)
+            users = [after for after, _ in node.next_functions if after is not None]
+            waiting.update(users)
+            nodes += users
     return waiting
 
 
 class _Recorder(TorchDispatchMode):
-    """Mode that writes a line for every operator with tensors of its own as outputs."""
+    """Mode that writes a line for every operator and its outputs."""
 
     def __init__(self, lines: list[str], truth: Truth | None) -> None:
         super().__init__()
@@ -234,12 +230,12 @@ def truth() -> dict[str, dict[str, Operators | None]]:
     table: dict[str, dict[str, Operators | None]] = {}
     for name, format, case in cases():
         try:
-            found = operators(case, format, "cuda")
+            result = operators(case, format, "cuda")
         except Exception:
             if name not in EXCEPTIONS:
                 raise
-            found = None
-        table.setdefault(name, {})[format] = found
+            result = None
+        table.setdefault(name, {})[format] = result
     return table
 
 
@@ -252,8 +248,8 @@ def packed(table: dict[str, dict[str, Operators | None]]) -> dict[str, Any]:
 
     stored = {
         name: {
-            format: found and [numbered(found.forward), numbered(found.backward), found.saved]
-            for format, found in row.items()
+            format: given and [numbered(given.forward), numbered(given.backward), given.saved]
+            for format, given in row.items()
         }
         for name, row in table.items()
     }
@@ -269,8 +265,8 @@ def unpacked(stored: dict[str, Any]) -> dict[str, dict[str, Operators | None]]:
 
     return {
         name: {
-            format: found and Operators(read(found[0]), read(found[1]), found[2])
-            for format, found in row.items()
+            format: parts and Operators(read(parts[0]), read(parts[1]), parts[2])
+            for format, parts in row.items()
         }
         for name, row in stored["cases"].items()
     }

@@ -114,9 +114,9 @@ def macro(text: str, name: str) -> set[str]:
 
 
 def body_of(text: str, name: str) -> str:
-    found = re.search(rf"#define AT_FORALL_{name}\(_\)((?:.*\\\n)*.*)", text)
-    assert found, f"no list {name} in the header"
-    return found[1]
+    body = re.search(rf"#define AT_FORALL_{name}\(_\)((?:.*\\\n)*.*)", text)
+    assert body, f"no list {name} in the header"
+    return body[1]
 
 
 def test_lists_of_autocast_are_its_kernels_on_cuda() -> None:
@@ -377,10 +377,10 @@ def test_a_recording_in_another_thread_changes_nothing_here() -> None:
         other.result(60)
 
 
-def behaviour(found: dict[str, Any]) -> dict[str, Any]:
+def behaviour(state: dict[str, Any]) -> dict[str, Any]:
     """Part of a state that other threads must leave as it is."""
     of_process = ("dispatcher", "Python's kernels", "cache of autocast", "foreach")
-    return {name: value for name, value in found.items() if name not in of_process}
+    return {name: value for name, value in state.items() if name not in of_process}
 
 
 def test_the_kernels_stay_until_the_last_thread_leaves() -> None:

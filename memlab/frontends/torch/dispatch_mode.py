@@ -136,7 +136,7 @@ class Paths:
             handle.remove()
 
     def _enter(self, module: Any, inputs: Any) -> None:
-        if get_ident() != self._thread:
+        if not of_thread(self._thread):
             return
         if module is self.model:
             self.entered()
@@ -147,12 +147,17 @@ class Paths:
         self.last = name
 
     def _leave(self, module: Any, inputs: Any, output: Any) -> None:
-        if get_ident() != self._thread:
+        if not of_thread(self._thread):
             return
         if self.stack:
             self.stack.pop()
         if module is self.model:
             self.left()
+
+
+def of_thread(thread: int) -> bool:
+    """Return whether this code runs in that thread, or in one that autograd runs backward in."""
+    return get_ident() == thread or _inside_backward()
 
 
 def nothing() -> None:

@@ -22,7 +22,14 @@ from torch.optim.optimizer import (
 from memlab.errors import InputError, one_option, shorten
 from memlab.frontends.torch import real_outputs
 from memlab.frontends.torch.cuda.operators import CudaOutputs, cuda_operators
-from memlab.frontends.torch.dispatch_mode import Paths, Recorder, SeenBlock, SeenCall, nothing
+from memlab.frontends.torch.dispatch_mode import (
+    Paths,
+    Recorder,
+    SeenBlock,
+    SeenCall,
+    nothing,
+    of_thread,
+)
 from memlab.frontends.torch.torch_private_api import LEAVES, MAP
 from memlab.placement.cuda_cards import CudaCard
 from memlab.step.op import Phase
@@ -280,7 +287,7 @@ def _gradients(model: Any, recorder: Recorder) -> Iterator[None]:
             recorder.enter(parameter.grad, Role.PARAMETER_GRADIENT, f"{name}.grad", name)
 
     def begins(optimizer: Any, args: Any, kwargs: Any) -> None:
-        if get_ident() != thread:
+        if not of_thread(thread):
             return
         for group in optimizer.param_groups:
             for parameter in group["params"]:
@@ -289,7 +296,7 @@ def _gradients(model: Any, recorder: Recorder) -> Iterator[None]:
         recorder.phase = Phase.UPDATE
 
     def ended(optimizer: Any, args: Any, kwargs: Any) -> None:
-        if get_ident() == thread:
+        if of_thread(thread):
             recorder.phase = phases.pop()
 
     handles = [

@@ -290,29 +290,28 @@ class CudaOutputs:
 
 
 def _of_layer_norm(outputs: Any, args: Any) -> Any:
-    """Return statistics in fp32."""
+    """Return statistics in the format that they are summed in."""
     out, *statistics = outputs
-    return (out, *(_in_fp32(tensor) for tensor in statistics))
+    return (out, *(_summed(tensor, tensor.shape) for tensor in statistics))
 
 
 def _of_batch_norm(outputs: Any, args: Any) -> Any:
-    """Return statistics in fp32, which are there in evaluation too."""
+    """Return statistics in the format that they are summed in, in evaluation too."""
     out, *statistics = outputs
-    channels = args[0].shape[1]
-    return (out, *(_in_fp32(tensor, channels) for tensor in statistics))
+    return (out, *(_summed(tensor, args[0].shape[1:2]) for tensor in statistics))
 
 
 def _of_cudnn_batch_norm(outputs: Any, args: Any) -> Any:
-    """Return statistics in fp32, and the reserve as it is."""
+    """Return statistics in the format that they are summed in, and the reserve as it is."""
     out, mean, deviation, reserve = outputs
-    return out, _in_fp32(mean), _in_fp32(deviation), reserve
+    return out, _summed(mean, mean.shape), _summed(deviation, deviation.shape), reserve
 
 
-def _in_fp32(tensor: Any, *shape: int) -> Any:
-    """Return a tensor in fp32, of another shape if one is given."""
-    shape = shape or tensor.shape
-    wrong = (tensor.dtype, tensor.shape) != (torch.float32, shape)
-    return tensor.new_empty(shape, dtype=torch.float32) if wrong else tensor
+def _summed(tensor: Any, shape: Any) -> Any:
+    """Return a tensor in a shape, and in fp32 instead of 16 bits."""
+    dtype = torch.float32 if tensor.dtype in _HALVES else tensor.dtype
+    same = (tensor.dtype, tensor.shape) == (dtype, shape)
+    return tensor if same else tensor.new_empty(shape, dtype=dtype)
 
 
 def _of_embedding_bag(outputs: Any, args: Any) -> Any:
