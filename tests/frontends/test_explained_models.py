@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,18 +37,19 @@ def make_batch(count: int) -> Any:
 
 @pytest.fixture(scope="module")
 def model() -> OwnModel:
-    return OwnModel(build, make_batch, progress=False, batch=256)
+    return OwnModel(build, make_batch, progress=False, card=None, batch=256)
 
 
 def explained(model: OwnModel, batch: int, spare: int) -> Explained:
     """With so many bytes less than it takes."""
-    return Explained(model, batch, model.plain.total(batch) - spare)
+    return Explained(model, batch, model.plain.most(batch) - spare)
 
 
 def test_it_is_recorded_as_record_does(model: OwnModel) -> None:
     from memlab.frontends.torch import record
 
-    ledger = memlab.plan(record(build, make_batch, torch.nn.functional.cross_entropy, "adam"))
+    loss_fn = torch.nn.functional.cross_entropy
+    ledger = memlab.plan(record(build, make_batch, loss_fn, "adam", keep_output=True))
     assert model.plain.peak(256) == ledger.peak(256) > ledger.peak(256, workspace=False)
 
 
@@ -74,6 +76,18 @@ def test_a_saved_model_has_its_bound(model: OwnModel, tmp_path: Path) -> None:
     assert not again.lacks_workspace
 
 
+def test_a_saved_step_says_whether_workspace_is_missing(tmp_path: Path) -> None:
+    def vectors(count: int) -> Any:
+        return torch.randn(count, 8), torch.randint(4, (count,))
+
+    model = OwnModel(lambda: torch.nn.Linear(8, 4), vectors, progress=False)  # of a card
+    recorded_model.save(model, (), tmp_path / "model.json", "here")
+    assert not recorded_model.load(tmp_path / "model.json").lacks_workspace
+    plain = replace(model.step, notes=())
+    old = recorded_model.RecordedModel(plain, {}, (), "there")
+    assert "the file has none." in Explained(old, 2, 10**9).notes[-1]
+
+
 def test_modules_that_run_again_make_it_fit(model: OwnModel) -> None:
     found = explained(model, 256, 50_000_000)
     assert found.best is not None
@@ -96,7 +110,8 @@ def test_its_lines_do_what_it_promises(model: OwnModel) -> None:
     assert found.best is not None
     for lines in (found.code, found.alone):
         build_it = partial(wrapped, lines)
-        step = record(build_it, make_batch, torch.nn.functional.cross_entropy, "adam")
+        loss_fn = torch.nn.functional.cross_entropy
+        step = record(build_it, make_batch, loss_fn, "adam", keep_output=True)
         assert memlab.plan(step).peak(256) == found.best.peak(256)
 
 

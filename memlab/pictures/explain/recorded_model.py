@@ -18,6 +18,8 @@ from memlab.placement.cuda_cards import USUAL, CudaCard
 from memlab.step.step import Step
 
 SCHEMA = "memlab.model/1"
+OF_CARD = "as CUDA runs it"
+"""Beginning of the note of a step that was recorded for a card, whose workspace is a range."""
 _CHANGE_FIELDS = ("key", "code", "names", "alone", "parts", "same")
 """Fields of a change in a file, without its step."""
 
@@ -55,7 +57,8 @@ class RecordedModel(TorchModel):
     ) -> None:  # fmt: skip
         super().__init__(step, modules)
         self.where, self._recorded = where, changes
-        self.lacks_workspace = not any(op.workspace for op in step.ops)
+        of_card = any(note.startswith(OF_CARD) for note in step.notes)
+        self.lacks_workspace = not of_card and not any(op.workspace for op in step.ops)
 
     def _change_makers(self, batch: int, nbytes: int) -> list[Callable[[], StepChange | None]]:
         """Return functions that plan the recorded changes at a batch."""
