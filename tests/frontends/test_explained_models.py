@@ -85,7 +85,7 @@ def test_a_saved_step_says_whether_workspace_is_missing(tmp_path: Path) -> None:
     recorded_model.save(model, (), tmp_path / "model.json", "here")
     assert not recorded_model.load(tmp_path / "model.json").lacks_workspace
     plain = replace(model.step, notes=())
-    old = recorded_model.RecordedModel(plain, {}, (), "there")
+    old = recorded_model.RecordedModel(plain, {}, (), "there", None)
     assert "the file has none." in Explained(old, 2, 10**9).notes[-1]
 
 

@@ -318,6 +318,13 @@ ON_CARD: dict[str, Any] = {
 }
 
 
+@pytest.fixture(scope="module", autouse=True)
+def loaded() -> None:
+    """Load what PyTorch loads with the first recording: it adds kernels and classes for good."""
+    recorded_net()
+
+
+@pytest.mark.filterwarnings("ignore:memlab now runs this model's step on real")
 @pytest.mark.parametrize("fails", ["", "build", "forward", "backward", "optimizer"])
 def test_pytorch_is_as_it_was_after_a_recording(fails: str) -> None:
     before = state()

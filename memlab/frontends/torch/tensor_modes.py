@@ -178,7 +178,6 @@ class World:
             if self.fake is not None and self.conversion is not None:
                 stack.enter_context(self.fake)
                 stack.enter_context(self.conversion.lent())
-                stack.enter_context(real_outputs.counted_as_tensors())
             yield
 
     def on_card(self) -> contextlib.AbstractContextManager[None]:
