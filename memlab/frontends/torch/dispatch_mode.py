@@ -197,15 +197,16 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
         self._watched: dict[int, weakref.ref[Any]] = {}
         self._forward: dict[int, int] = {}
         self._regrown: list[int] = []
+        self._undo: list[Callable[[], None]] = []
         self._unseen: dict[int, weakref.ref[Any]] = {}
 
     def __enter__(self) -> Any:
-        self._undo = _watch_resizes(self._resize)
+        self._undo.append(_watch_resizes(self._resize))
         return super().__enter__()
 
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)
-        self._undo()
+        self._undo.pop()()
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
