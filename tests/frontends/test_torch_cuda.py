@@ -217,6 +217,23 @@ def test_attention_is_recorded_with_its_kernel(capability: Any, dtype: Any, oper
     assert given.backward
 
 
+@pytest.mark.parametrize(
+    ("keys", "padded"), [(6, ["constant_pad_nd bf16[5,8]", "slice.Tensor bf16[5,6]"]), (16, [])]
+)
+def test_a_mask_that_learns_gets_the_gradient_of_each_head(keys: int, padded: list[str]) -> None:
+    def case() -> Any:
+        new = partial(torch.empty, dtype=BF16, requires_grad=True)
+        tensors = [new(2, 4, count, 64) for count in (5, keys, keys)]
+        return torch.nn.functional.scaled_dot_product_attention, (*tensors, new(5, keys))
+
+    with cuda_operators((8, 0)):
+        given = cuda_modules.operators(case, "fp32", "cpu", Fakes, CudaOutputs())
+    *before, forward = given.forward
+    assert before == [*padded, f"expand bf16[2,4,5,{keys}]"]
+    assert forward.startswith("_scaled_dot_product_efficient_attention ")
+    assert given.backward[0].endswith(f" bf16[2,4,5,{keys}]")
+
+
 # -- PyTorch is as it was ----------------------------------------------------------------------
 
 
