@@ -4,6 +4,7 @@ was."""
 from __future__ import annotations
 
 import json
+import logging
 import re
 import warnings
 from collections.abc import Callable
@@ -28,6 +29,7 @@ from memlab.frontends.torch.cuda.attention import AttentionCall
 from memlab.frontends.torch.cuda.operators import _COMPOSED, CudaOutputs, cuda_operators
 from memlab.frontends.torch.cuda.replaced_kernels import AUTOCAST, registered
 from memlab.frontends.torch.real_outputs import Fakes
+from memlab.frontends.torch.tensor_modes import quiet
 from tests.frontends import cuda_modules
 from tests.frontends.cuda_modules import CASES, EXCEPTIONS, PATH, UPDATES, Operators
 
@@ -452,3 +454,15 @@ def test_a_step_on_real_tensors_takes_the_kernels_that_a_processor_has() -> None
         **{**ON_CARD, "card": "8.0", "autocast": "fp16"},
     )
     assert "_foreach_add_" in {op.kind for op in step.ops}
+
+
+def test_fake_tensors_log_again_after_two_recordings_at_once() -> None:
+    logger = logging.getLogger("torch._subclasses.fake_tensor")
+    before = logger.level
+    first, second = ExitStack(), ExitStack()
+    for recording in (first, second):
+        recording.enter_context(quiet())
+    first.close()
+    assert logger.level > logging.CRITICAL
+    second.close()
+    assert logger.level == before

@@ -22,6 +22,7 @@ from torch.optim.optimizer import (
 from memlab.errors import InputError, one_option, shorten
 from memlab.frontends.torch import real_outputs
 from memlab.frontends.torch.cuda.operators import CudaOutputs, cuda_operators
+from memlab.frontends.torch.cuda.replaced_kernels import Shared
 from memlab.frontends.torch.dispatch_mode import (
     Paths,
     Recorder,
@@ -313,7 +314,7 @@ def _gradients(model: Any, recorder: Recorder) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def quiet() -> Iterator[None]:
+def _quiet() -> Iterator[None]:
     """Keep fake tensors from writing the trace of each error of the user into a log."""
     logger = logging.getLogger("torch._subclasses.fake_tensor")
     before = logger.level
@@ -322,6 +323,10 @@ def quiet() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(before)
+
+
+quiet = Shared(_quiet).used
+"""As ``_quiet``, for any number of recordings at once."""
 
 
 def _built(build: Callable[[], Any]) -> Any:
