@@ -355,8 +355,9 @@ def peak(step: Any) -> int:
     return memlab.plan(step).peak(16)
 
 
-@pytest.mark.parametrize("inner", [{}, ON_CARD, {**ON_CARD, "card": "8.0"}])
-@pytest.mark.parametrize("outer", [{}, ON_CARD])
+@pytest.mark.parametrize(
+    ("outer", "inner"), [(ON_CARD, {}), ({}, ON_CARD), (ON_CARD, {**ON_CARD, "card": "8.0"})]
+)
 def test_a_recording_inside_a_recording_changes_neither(outer: Any, inner: Any) -> None:
     inside = []
 
