@@ -23,6 +23,7 @@ from memlab.errors import InputError, one_option, shorten
 from memlab.frontends.torch import real_outputs
 from memlab.frontends.torch.built_model import Born, Conversion, built, on_meta
 from memlab.frontends.torch.cuda.operators import CudaOutputs, cuda_operators
+from memlab.frontends.torch.cuda.replaced_kernels import Shared
 from memlab.frontends.torch.device_calls import cuda_means_here
 from memlab.frontends.torch.dispatch_mode import (
     Paths,
@@ -362,7 +363,7 @@ def _gradients(model: Any, recorder: Recorder) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def quiet() -> Iterator[None]:
+def _quiet() -> Iterator[None]:
     """Keep fake tensors from writing the trace of each error of the user into a log."""
     logger = logging.getLogger("torch._subclasses.fake_tensor")
     before = logger.level
@@ -371,6 +372,10 @@ def quiet() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(before)
+
+
+quiet = Shared(_quiet).used
+"""As ``_quiet``, for any number of recordings at once."""
 
 
 def optimizer_of(optimizer: Optimizer, model: Any) -> Any:

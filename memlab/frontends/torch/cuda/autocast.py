@@ -2,7 +2,7 @@
 
 The lists are those of ``ATen/autocast_mode.h`` for CUDA; a test compares them with the installed
 header. The processor has other lists, so while a step is recorded for a card, a Python kernel
-stands in the place of every operator that the two treat differently.
+stands in the place of every operator that either of the two treats.
 """
 
 from __future__ import annotations

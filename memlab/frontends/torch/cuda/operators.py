@@ -35,6 +35,8 @@ _aten = torch.ops.aten
 _HALVES = (torch.float16, torch.bfloat16)
 _CUDNN_ROWS, _CUDNN_EPSILON = 880801, 1e-5
 """Largest batch, and smallest epsilon, of batch norm by cuDNN."""
+_ROW = 8
+"""Values that a row of a mask is a multiple of in memory-efficient attention."""
 
 
 @contextmanager
@@ -214,7 +216,8 @@ def _flash(call: AttentionCall, scale: float | None) -> Any:
 
 
 def _efficient(call: AttentionCall, scale: float | None) -> Any:
-    mask = _aligned(_as_numbers(call))
+    mask = _as_numbers(call)
+    mask = mask if mask is None else _for_all_heads(call, mask)
     return _aten._scaled_dot_product_efficient_attention(
         *call.tensors, mask, call.learns, call.dropout, call.causal, scale=scale
     )[0]
@@ -244,11 +247,12 @@ def _as_numbers(call: AttentionCall) -> Any:
     return torch.where(mask, zero, infinite)
 
 
-def _aligned(mask: Any) -> Any:
-    """Return a mask whose rows begin at a multiple of 16 values, with the extents of the mask."""
-    if mask is None or mask.shape[-1] % 16 == 0:
-        return mask
-    return functional.pad(mask, (0, -mask.shape[-1] % 16))[..., : mask.shape[-1]]
+def _for_all_heads(call: AttentionCall, mask: Any) -> Any:
+    """Return a mask whose rows begin at a multiple of 8 values, seen as one of each head."""
+    if any(stride % _ROW for stride in mask.stride()[:-1]):
+        more = _ROW - mask.shape[-1] % _ROW
+        mask = functional.pad(mask, (0, more))[..., : mask.shape[-1]]
+    return mask.expand(*call.query.shape[:3], call.key.shape[2])
 
 
 _ATTENTION: dict[str, Callable[[AttentionCall, float | None], Any]] = {
