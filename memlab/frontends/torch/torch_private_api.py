@@ -66,4 +66,8 @@ FOREACH_TYPES = Internal(
     TORCH, "torch.utils._foreach_utils", "_foreach_supported_types", "update all parameters at "
     "once, as optimizers on CUDA do"
 )  # fmt: skip
+OPTIMIZER_TYPES = Internal(
+    TORCH, "torch.optim.optimizer", "_foreach_supported_types", "update all parameters at once, as "
+    "optimizers on CUDA do"
+)  # fmt: skip
 """Devices and classes of tensors for which optimizers and clipping take foreach operators."""
