@@ -23,8 +23,9 @@ class PublishedRow:
     """Row of a table: a model at a batch, and ``nbytes`` as they were measured.
 
     ``tokens`` are those of a sample, ``words`` the size of the vocabulary where the row sets it.
-    ``reserved`` and ``context`` are bytes, 0 where the source does not say. ``published`` is the
-    figure as it stands there, where that is not in bytes; ``why`` says why a row is not planned.
+    ``reserved`` and ``context`` are bytes, 0 where the source does not say; ``estimated`` is the
+    sum of both as its own estimator has it. ``published`` is the figure as it stands there, where
+    that is not in bytes; ``why`` says why a row is not planned.
     """
 
     model: str
@@ -34,6 +35,7 @@ class PublishedRow:
     words: int = 0
     reserved: int = 0
     context: int = 0
+    estimated: int = 0
     published: str = ""
     why: str = ""
 
@@ -51,7 +53,8 @@ class PublishedTable:
     """Rows of one source, and how they were measured.
 
     ``date`` is the day that ``dated`` names. ``counts`` is ``"allocated"`` or ``"nvidia-smi"``,
-    and ``counted`` the function or the program that was asked. ``card`` is a name or a compute
+    and ``counted`` the function or the program that was asked. ``estimator`` is the source's own
+    one, with its version. ``card`` is a name or a compute
     capability, empty where the source does not name it. ``assumed`` are sentences on what the
     source does not say; ``reason`` is the likely one for the errors.
     """
@@ -68,6 +71,7 @@ class PublishedTable:
     commit: str = ""
     machine: str = ""
     card: str = ""
+    estimator: str = ""
     optimizer: str = "adam"
     autocast: str = ""
     keep_output: bool = False
