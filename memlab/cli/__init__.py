@@ -142,7 +142,9 @@ def _add_options(parser: _Parser, command: str) -> None:
         what = "a dict of the arguments of memlab.explain, or a model with a method make_batch"
         add("place", metavar="MODULE:FUNCTION", help=f"it gives (build, make_batch), {what}")
         add("--batch", metavar="N", help="samples in a mini-batch (default: 32)")
-        add("--memory", metavar="SIZE", help="of the card, such as 12GB (default: 12 GB)")
+        add("--memory", metavar="SIZE", help="such as 12GB (default: the card's, or 12 GB)")
+        add("--card", metavar="C", help="such as t4, 'RTX 4090' or 8.9, its compute capability")
+        add("--device", metavar="D", help="cuda (default) or cpu, PyTorch on a processor")
         add("--optimizer", metavar="O", help="sgd, momentum, adam or adamw (default: adam)")
         add("--picture", metavar="FILE", help="draw it: svg, png or pdf; html for a browser")
     if command == "diff":

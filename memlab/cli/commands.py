@@ -157,6 +157,8 @@ def explain(options: Options) -> int:
         "optimizer": options.optimizer,
         "memory": None if options.memory is None else units.parse(options.memory),
         "batch": None if options.batch is None else count("batch", options.batch),
+        "card": options.card,
+        "device": options.device,
     }
     if options.optimizer is not None:
         known("optimizer", options.optimizer, OPTIMIZERS)

@@ -101,8 +101,8 @@ def cublas(ledger: Ledger, card: CudaCard = USUAL) -> int:
 
 
 def allocated(ledger: Ledger, batch: int, card: CudaCard = USUAL) -> int:
-    """Return the bytes of ``torch.cuda.max_memory_allocated`` for a plan: its blocks rounded up, and
-    the workspaces of cuBLAS.
+    """Return the bytes of ``torch.cuda.max_memory_allocated`` for a plan: its blocks rounded up,
+    and the workspaces of cuBLAS.
 
     Raises:
         InputError: a batch that the plan does not hold for.

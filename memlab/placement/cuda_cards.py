@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from memlab import lesson_folders, units
-from memlab.errors import InputError, one_option, shorten
+from memlab.errors import InputError, known, one_option, shorten
 
 KIB = 1024
 CUBLAS, CUBLAS_HOPPER = (4096 * 2 + 16 * 8) * KIB, 4096 * 8 * KIB
@@ -54,17 +54,36 @@ def find(given: str | CudaCard) -> CudaCard:
     """
     if isinstance(given, CudaCard):
         return given
-    text = given.strip() if isinstance(given, str) else given
-    if isinstance(text, str) and re.fullmatch(r"\d+(\.\d+)?", text):
-        major, _, minor = text.partition(".")
-        if not (5 <= int(major) <= 20 and len(minor or "0") == 1):
-            raise InputError(
-                f"a compute capability is a number as 7.5 or 8.9, got {shorten(given)}; "
-                "try card='T4'."
-            )
-        return CudaCard("", (int(major), int(minor or 0)))
-    key = _key(text) if isinstance(text, str) else text
+    name: object = given
+    if isinstance(name, str) and re.fullmatch(r"\d+(\.\d+)?", name.strip()):
+        return _of_capability(name.strip())
+    key = _key(name) if isinstance(name, str) else name
     return one_option("card", key, {_key(card.name): card for card in CARDS.values()})
+
+
+def _of_capability(text: str) -> CudaCard:
+    major, _, minor = text.partition(".")
+    if not (5 <= int(major) <= 20 and len(minor or "0") == 1):
+        raise InputError(
+            f"a compute capability is a number as 7.5 or 8.9, got {shorten(text)}; try card='T4'."
+        )
+    return CudaCard("", (int(major), int(minor or 0)))
+
+
+def chosen(device: str, card: str | CudaCard | None) -> CudaCard | None:
+    """Return the card that a step is planned for: the given one, else the one of this machine, else
+    the usual one; None for ``device="cpu"``.
+
+    Raises:
+        InputError: no such device or card, or a card for a processor.
+    """
+    if known("device", device, ("cpu", "cuda")) == "cuda":
+        return find(card) if card is not None else installed() or USUAL
+    if card is not None:
+        raise InputError(
+            f"device='cpu' has no card, got {shorten(card)}; try device='cuda', or leave it out."
+        )
+    return None
 
 
 def _key(name: str) -> str:

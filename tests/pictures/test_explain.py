@@ -13,7 +13,10 @@ from memlab.errors import InputError
 from memlab.pictures.explain import modules
 from memlab.pictures.explain.explained import Explained, memory_text
 from memlab.pictures.explain.explained_changes import ExplainedStep, memory_bytes
-from memlab.placement.caching_allocator import CONTEXT, CUBLAS, estimates, simulate
+from memlab.pictures.explain.own_model import OwnModel
+from memlab.placement import cuda_cards
+from memlab.placement.caching_allocator import CONTEXT, estimates, simulate
+from memlab.placement.cuda_cards import CUBLAS, CudaCard
 from memlab.step.step import Step
 from tests.strange import said
 
@@ -44,9 +47,11 @@ def test_modules_and_what_they_own_add_up_to_the_peak(batch: int) -> None:
 
 def test_the_total_is_what_the_allocator_reserves_and_what_lies_beside_it() -> None:
     model, held = explained(8, "12 GB"), simulate(memlab.plan(step()), 8)
-    assert model.total == held.reserved + CUBLAS + CONTEXT
-    assert [int(row[1].replace(",", "")) for row in model.sums()][-1] == model.total
-    assert sum(int(row[1].replace(",", "")) for row in model.sums()[:-1]) == model.total
+    assert model.total == held.reserved + 2 * CUBLAS + CONTEXT.start
+    assert model.most == held.reserved + 2 * CUBLAS + CONTEXT.stop
+    *rows, total = [row[1].replace(",", "").split(" to ") for row in model.sums()]
+    assert [int(end) for end in total] == [model.total, model.most]
+    assert [sum(int(row[end]) for row in rows) for end in (0, -1)] == [model.total, model.most]
 
 
 @pytest.mark.parametrize("memory", ["3 GB", "12 GB"])
@@ -54,8 +59,8 @@ def test_the_largest_batch_fits_and_the_next_one_does_not(memory: str) -> None:
     model, room = explained(8, memory), units.parse(memory)
     largest, plain = model.largest, subject().plain
     assert largest is not None
-    assert largest == 0 or plain.total(largest) <= room
-    assert plain.total(largest + 1) > room
+    assert largest == 0 or plain.most(largest) <= room
+    assert plain.most(largest + 1) > room
 
 
 def test_the_error_comes_where_the_first_step_no_longer_fits() -> None:
@@ -63,7 +68,7 @@ def test_the_error_comes_where_the_first_step_no_longer_fits() -> None:
     error, ledger = model.error, memlab.plan(step())
     assert error is not None
     assert error.step == 1
-    assert error.layer == "block.9.fc2.drop"
+    assert error.layer == "block.9.project.drop"
     state = sum(e.size.at(8) for e in ledger.entries if e.role.value == "optimizer_state")
     room = 12 * 10**9 - sum(row.nbytes for row in estimates(ledger, 8))
     line = [nbytes - state for nbytes in ledger.timeline(8)]
@@ -115,7 +120,7 @@ def test_parts_that_are_not_written_out_take_their_time() -> None:
 
 
 def test_a_peak_that_modules_own_is_not_mended_by_recompute() -> None:
-    model = explained(1, "2.2 GB", "vgg16")
+    model = explained(1, "2.4 GB", "vgg16")
     assert model.best is not None
     assert model.best.key == "eight_bits"
     assert "optimizer state" in model.peak_sentence
@@ -142,7 +147,7 @@ def test_each_sentence_is_about_its_own_batch(network: str, batch: int) -> None:
     one; of a batch that does not fit nothing else is said."""
     plain = explained(batch, "80 GB", network)
     for share in (20, 70, 95, 99, 100, 101, 130, 300, 1000):
-        model = explained(batch, f"{plain.total * share // 100} B", network)
+        model = explained(batch, f"{plain.most * share // 100} B", network)
         held, advice = model.fit_sentence, model.advice
         assert not any(f"{text} ".count("  ") or "{" in text for text in model.sentences)
         if model.fits:
@@ -151,18 +156,26 @@ def test_each_sentence_is_about_its_own_batch(network: str, batch: int) -> None:
             assert "No change" not in advice
             assert model.larger is None or f"atch {model.larger:,}" in advice
         else:
-            assert held.startswith("Not one sample") or held.endswith(f", not {batch}.")
+            unsure = f"may not hold batch {batch}:" in held
+            assert unsure == model.may_fit(model.now)
+            assert (
+                unsure
+                or held.startswith("Not one sample")
+                or held.endswith(
+                    (f", not {batch}.", f"does not hold batch {batch}, and no smaller one surely.")
+                )
+            )
             assert advice.startswith(("It fits with", f"No change makes batch {batch} fit"))
 
 
 def test_a_larger_batch_that_no_change_helps_is_named_as_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    memory = f"{explained(32, '80 GB', 'mnist_cnn').total} B"
+    memory = f"{explained(32, '80 GB', 'mnist_cnn').most} B"
     batch = explained(32, memory, "mnist_cnn").largest
     assert batch
     every = subject("mnist_cnn").changes(2 * batch, units.parse(memory))
-    over = tuple(change for change in every if change.total(2 * batch) > units.parse(memory))
+    over = tuple(change for change in every if change.most(2 * batch) > units.parse(memory))
     assert over
     for changes, end in (((), "and no change lowers that."), (over, "in all.")):
         monkeypatch.setattr(ExplainedStep, "changes", lambda *_, made=changes: made)
@@ -179,7 +192,7 @@ def test_every_figure_is_in_the_dict() -> None:
     assert data["peak"]["bytes"] == model.peak.nbytes
     assert data["total_bytes"] == model.total
     assert data["largest_batch"] == 4
-    assert data["error"] == {"step": 1, "module": "block.9.fc2.drop"}
+    assert data["error"] == {"step": 1, "module": "block.9.project.drop"}
     assert [change["fits"] for change in data["changes"]] == [True, True, False]
 
 
@@ -284,3 +297,43 @@ def test_what_is_no_training_step_gets_one_sentence(given: object) -> None:
 @pytest.mark.parametrize("memory", ["0 B", "a lot"])
 def test_what_is_no_memory_gets_one_sentence(memory: str | int) -> None:
     assert said(lambda: views.explain(memory=memory))
+
+
+# -- a card and a processor ------------------------------------------------------------------------
+
+
+@cache
+def convolution(card: CudaCard | None) -> OwnModel:
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
+    return OwnModel(
+        lambda: nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.Flatten(), nn.Linear(8 * 256, 10)),
+        lambda batch: (torch.randn(batch, 3, 16, 16), torch.randint(10, (batch,))),
+        progress=False,
+        card=card,
+    )
+
+
+def test_what_cudnn_takes_is_a_range_with_its_reason() -> None:
+    planned = convolution(cuda_cards.find("t4")).plain
+    row = next(row for row in planned.card_estimates(64) if row.name == "cudnn")
+    tiles = 36 * 4 * 4 * (3 + 8) * 4 * 64 + 36 * 3 * 8 * 4
+    assert row.nbytes == 0
+    assert 0 < row.more <= tiles + 20 * 2**20
+    assert planned.most(64) - planned.total(64) == row.more + len(CONTEXT)
+
+
+def test_a_batch_within_the_range_may_not_fit() -> None:
+    subject = convolution(cuda_cards.find("t4"))
+    total, most = subject.plain.total(64), subject.plain.most(64)
+    for memory in (total - 1, total, most - 1, most):
+        model = Explained(subject, 64, memory)
+        assert ("may not hold batch 64: " in model.fit_sentence) == (total <= memory < most)
+        assert ("holds batch 64, and" in model.fit_sentence) == model.fits == (memory >= most)
+
+
+def test_a_processor_has_nothing_beside_its_plan() -> None:
+    model = Explained(convolution(None), 64, 10**9)
+    assert model.total == model.most == model.peak.nbytes
+    assert "nvidia" not in model.card
+    assert model.largest == memlab.plan(model.subject.step).fit(10**9).batch

@@ -59,6 +59,6 @@ def test_the_rows_of_a_network_are_marked_and_add_up():
     found, rows = simulate(plan, 8), estimates(plan, 8)
     assert found.live == plan.peak(8)
     assert [row.name for row in rows] == ["rounding", "fragments", "cublas", "context"]
-    assert {row.origin for row in rows} == {"simulated", "recorded"}
+    assert {row.origin for row in rows} == {"simulated", "computed", "recorded"}
     assert rows[0].nbytes + rows[1].nbytes == found.reserved - plan.peak(8)
     assert all(row.nbytes >= 0 and row.source for row in rows)

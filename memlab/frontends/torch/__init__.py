@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from memlab.errors import InputError, known, real_number, true_or_false, whole_number
-from memlab.placement.cuda_cards import USUAL, CudaCard, find
+from memlab.placement.cuda_cards import CudaCard, chosen
 from memlab.step.step import Step
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ OPTIMIZERS = ("sgd", "momentum", "adam", "adamw")
 """The optimizers that have a name here."""
 AUTOCAST = ("bf16", "fp16")
 """The formats that autocast can compute in."""
-DEVICES = ("cpu", "cuda")
-"""The devices whose step can be recorded."""
 
 
 def record(
@@ -95,7 +93,7 @@ def observed(
     batch: int | None = None,
     real: bool | None = None,
     device: str = "cpu",
-    card: str | CudaCard = USUAL,
+    card: str | CudaCard | None = None,
     grad_scaler: bool = False,
     clip_grad_norm: float | None = None,
 ) -> Observed:
@@ -117,7 +115,7 @@ def observed(
         device: ``"cpu"``, or ``"cuda"`` for the step as a card runs it, which need not be there:
             its kernels of attention, its lists of autocast, foreach optimizers.
         card: a name (``"T4"``, ``"RTX 4090"``) or a compute capability (``"8.9"``), for
-            ``device="cuda"``.
+            ``device="cuda"``; left out, it is the one of this machine, or one of capability 8.0.
         grad_scaler: whether ``torch.amp.GradScaler`` scales the loss.
         clip_grad_norm: the norm that ``clip_grad_norm_`` clips the gradients to before the update.
 
@@ -139,9 +137,9 @@ def observed(
         whole_number("accumulate", accumulate),
         true_or_false("set_to_none", set_to_none),
         true_or_false("keep_output", keep_output),
-        find(card) if known("device", device, DEVICES) == "cuda" else None,
+        chosen(device, card),
         true_or_false("grad_scaler", grad_scaler),
-        clip_grad_norm if clip_grad_norm is None else real_number("clip_grad_norm", clip_grad_norm),
+        None if clip_grad_norm is None else real_number("clip_grad_norm", clip_grad_norm, 1.0),
     )
     return observed_model.Observed(wish, batch, real)
 

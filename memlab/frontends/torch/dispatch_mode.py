@@ -19,7 +19,7 @@ from torch.nn.modules.module import (
 )
 
 from memlab.errors import InputError
-from memlab.frontends.torch.recording import BEFORE, copies
+from memlab.frontends.torch.recording import BEFORE, ON_HOST, copies
 from memlab.frontends.torch.torch_private_api import MODE, NODE, SEQUENCE
 from memlab.step.op import Phase
 from memlab.step.tensor import Role
@@ -211,6 +211,11 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
         block = self.blocks[number]
         if block.role is None:
             block.role, block.name, block.owner, block.foreign = role, name, owner, False
+
+    def keep_on_host(self, tensor: Any) -> None:
+        """Book a known tensor as one that lies on the host beside a card."""
+        block = self.blocks[self._alive[tensor.untyped_storage()._cdata]]
+        block.spec = block.spec._replace(device=ON_HOST)
 
     def number(self, tensor: Any) -> int | None:
         """The number of the storage of a tensor, where it was seen."""

@@ -157,6 +157,7 @@ def _recorded(world: World, batch: int | None, check: Trace | None = None) -> Re
         _notes(wish, first, off),
         wish.parts,
         None if batch is None else range(batch, batch + 1),
+        wish.card is not None,
     )
 
 

@@ -17,6 +17,8 @@ from memlab.step.tensor import Role
 
 BEFORE = -1
 """The birth of what is there before the step."""
+ON_HOST = "host"
+"""Device of a tensor that stays on the host beside a card: an optimizer counts its steps there."""
 LEAVE, COME_BACK = "memlab::leave", "memlab::come_back"
 """The operators that copy a storage from the device to the host, and back."""
 
@@ -126,7 +128,8 @@ class Recording:
     and the names of their classes, in the order of ``named_modules``; ``model`` is the class of the
     whole. ``notes`` are for
     the reader of the plan. The gradients of so many ``parts`` are added before the update.
-    ``valid`` are the batches that it holds for, all where it is ``None``.
+    ``valid`` are the batches that it holds for, all where it is ``None``. ``cuda`` says that it is
+    the step of a CUDA device, recorded on a processor.
     """
 
     calls: Sequence[OperatorCall]
@@ -139,6 +142,7 @@ class Recording:
     notes: tuple[str, ...] = ()
     parts: int = 1
     valid: range | None = None
+    cuda: bool = False
 
     def born(self, call: int) -> list[RecordedStorage]:
         """The storages that are born inside a call."""

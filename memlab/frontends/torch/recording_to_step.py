@@ -18,9 +18,11 @@ from torch.utils.flop_counter import flop_registry
 from memlab.axes import BATCH, NAMES, Dims
 from memlab.errors import visible
 from memlab.formats import FORMATS, Format
+from memlab.frontends.torch.cuda.cudnn import workspace_attributes
 from memlab.frontends.torch.recording import (
     BEFORE,
     LEAVE,
+    ON_HOST,
     OperatorCall,
     RecordedStorage,
     Recording,
@@ -53,7 +55,7 @@ _BYTES = {"complex128": 16, "complex64": 8, "complex32": 4, "int16": 2, "uint16"
           "uint64": 8}  # fmt: skip
 """Of numbers that memlab has no format for: they are counted in bytes."""
 _WEIGHT = {1: ("F",), 2: ("O", "F"), 3: ("O", "C", "k"), 4: ("O", "C", "k", "k")}
-_ON_HOST = " on the host"
+_NAME_ON_HOST = " on the host"
 _CONTAINERS = ("ModuleList", "ModuleDict")
 
 
@@ -236,6 +238,8 @@ class _Conversion:
             attributes[AGAIN] = 1
         if self.recording.parts > 1 and call.phase is not Phase.UPDATE:
             attributes |= {PART: call.part, PARTS: self.recording.parts}
+        if self.recording.cuda:
+            attributes |= workspace_attributes(call, self.recording)
         return attributes
 
     # -- tensors -------------------------------------------------------------------------------
@@ -244,7 +248,8 @@ class _Conversion:
         """A storage as the tensor that fills it."""
         name = self.unique(visible(block.name) or self.made(block))
         format, axes = axes_of(block)
-        memory = HOST if self.copied(block) == LEAVE else DEVICE
+        on_host = self.copied(block) == LEAVE or block.spec.device == ON_HOST
+        memory = HOST if on_host else DEVICE
         return Tensor(name, Storage(name, block.nbytes, memory), axes, format, block.role)
 
     def copied(self, block: RecordedStorage) -> str:
@@ -258,7 +263,11 @@ class _Conversion:
             return "constant"
         if copied := self.copied(block):
             of = self.tensors[self.calls[block.born].reads[0]].name
-            return f"{of}{_ON_HOST}" if copied == LEAVE else f"{of.removesuffix(_ON_HOST)} back"
+            return (
+                f"{of}{_NAME_ON_HOST}"
+                if copied == LEAVE
+                else f"{of.removesuffix(_NAME_ON_HOST)} back"
+            )
         born = self.calls[block.born].born
         name = self.places[self.numbers[block.born]].name
         return f"{name}.y" if len(born) == 1 else f"{name}.y{born.index(block.number)}"

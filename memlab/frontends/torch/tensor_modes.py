@@ -252,6 +252,9 @@ class World:
     def _enter_state(self, recorder: Recorder) -> None:
         """Book the states that the optimizer keeps."""
         names = {id(parameter): name for name, parameter in self.model.named_parameters()}
+        on_card = {id(parameter) for group in getattr(self.optimizer, "param_groups", ())
+                   if group.get("fused") or group.get("capturable")
+                   for parameter in group["params"]}  # fmt: skip
         for parameter, kept in self.optimizer.state.items():
             owner = names.get(id(parameter), "")
             values = kept.items() if isinstance(kept, dict) else ()
@@ -259,6 +262,8 @@ class World:
                 if isinstance(state, torch.Tensor):
                     full_name = ".".join(filter(None, (owner, str(name))))
                     recorder.enter(state, Role.OPTIMIZER_STATE, full_name, owner)
+                    if self.wish.card and not state.dim() and id(parameter) not in on_card:
+                        recorder.keep_on_host(state)
 
 
 @contextlib.contextmanager

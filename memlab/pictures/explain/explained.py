@@ -80,8 +80,13 @@ class Explained:
         return tuple(change for change in self.changes if self.fitting(change))
 
     def fitting(self, planned: PlannedStep) -> bool:
-        """Return True if the card holds a plan and the bytes that CUDA and the allocator add."""
-        return planned.total(self.batch) <= self.memory
+        """Return True if the card surely holds a plan and the bytes that CUDA and the allocator
+        add: the most that they may be."""
+        return planned.most(self.batch) <= self.memory
+
+    def may_fit(self, planned: PlannedStep) -> bool:
+        """Return True if the card may hold a plan, or may not: it lies within what is unknown."""
+        return planned.total(self.batch) <= self.memory < planned.most(self.batch)
 
     @cached_property
     def fits(self) -> bool:
@@ -115,8 +120,14 @@ class Explained:
 
     @property
     def total(self) -> int:
-        """Bytes that the card shows: the plan, and the bytes that CUDA and the allocator add."""
+        """Bytes that the card shows at least: the plan, and the bytes that CUDA and the allocator
+        add."""
         return self.now.total(self.batch)
+
+    @property
+    def most(self) -> int:
+        """Bytes that the card shows at most."""
+        return self.now.most(self.batch)
 
     @cached_property
     def largest(self) -> int | None:
@@ -308,13 +319,35 @@ class Explained:
     def fit_sentence(self) -> str:
         """Sentence on the largest batch that the card holds."""
         memory, batch, largest = memory_text(self.memory), f"{self.batch:,}", self.largest
+        where = text_of("where_card" if self.now.card else "where_cpu")
         if self.chosen and self.now.ledger.batches is not None:
-            return text_of("fits.holds" if self.fitting(self.chosen) else "fits.over",
-                       memory=memory, batch=batch, total=three_digits(self.total))  # fmt: skip
+            key = self._verdict(self.chosen, "holds", "may_not", "over")
+            return text_of(f"fits.{key}", memory=memory, batch=batch, where=where,
+                           total=self.total_text(self.now))  # fmt: skip
         if largest is None:
-            return text_of("fits.always", memory=memory)
-        return text_of(f"fits.{self._fit_key(largest)}", memory=memory, batch=batch,
-                   largest=batches(largest))  # fmt: skip
+            return text_of("fits.always", memory=memory, where=where)
+        values = {"memory": memory, "where": where, "batch": batch, "largest": batches(largest)}
+        if self.may_fit(self.now):
+            values |= {"total": self.total_text(self.now), "why": text_of(f"why.{self._unsure}")}
+            return text_of("fits.may" if largest else "fits.may_none", **values)
+        return text_of(f"fits.{self._fit_key(largest)}", **values)
+
+    @property
+    def _unsure(self) -> str:
+        """Name of the estimate that is known least."""
+        return max(self.now.card_estimates(self.batch), key=lambda row: row.more).name
+
+    def total_text(self, planned: PlannedStep) -> str:
+        """Return the bytes that the card shows for a plan, as text. Where they are a range, it is
+        the end that decides: the most of what fits, the least of what does not, else both."""
+        low, high = planned.total(self.batch), planned.most(self.batch)
+        if self.may_fit(planned):
+            return range_text(low, high)
+        return most_text(low, high) if self.fitting(planned) else least_text(low, high)
+
+    def _verdict(self, planned: PlannedStep, fits: str, may: str, over: str) -> str:
+        """Return one of three keys: the plan surely fits, it may or may not, or it does not."""
+        return fits if self.fitting(planned) else may if self.may_fit(planned) else over
 
     def _fit_key(self, largest: int) -> str:
         """Return the key of the sentence about the largest batch.
@@ -322,7 +355,8 @@ class Explained:
         Fragments do not grow evenly with the batch, so a batch below the largest may not fit.
         """
         if not self.fitting(self.now):
-            return "less" if largest else "none"
+            least = self.now.total(self.now.parts) <= self.memory
+            return "less" if largest else "none_sure" if least else "none"
         valid = self.now.ledger.batches
         if valid is not None and largest + 1 >= valid.stop:
             return "alone"
@@ -342,7 +376,7 @@ class Explained:
 
     def _change_sentence(self, change: StepChange, key: str) -> str:
         """Return a sentence on gain and cost of a change, and on its other effects."""
-        total = three_digits(change.total(self.batch))
+        total = self.total_text(change)
         sentence = text_of(f"advice.{key}", change=change.title, cost=change.cost, total=total)
         return " ".join(filter(None, (sentence, change.asks)))
 
@@ -350,9 +384,9 @@ class Explained:
         """Return the sentence that no change is enough, with the fewest bytes that any of them
         needs."""
         tried = [self.subject.plain, *changes]
-        least = min(tried, key=lambda planned: planned.total(batch))
+        least = min(tried, key=lambda planned: planned.most(batch))
         values = {"batch": f"{batch:,}", "memory": memory_text(self.memory),
-                "least": three_digits(least.total(batch))}  # fmt: skip
+                "least": most_text(least.total(batch), least.most(batch))}  # fmt: skip
         if isinstance(least, StepChange):
             return text_of(f"{key}_over", how=least.title, **values)
         return text_of(f"{key}_plain", **values)
@@ -375,7 +409,7 @@ class Explained:
         if self.larger is None:
             return ""
         changes = self.subject.changes(self.larger, self.memory)
-        best = next((c for c in changes if c.total(self.larger) <= self.memory), None)
+        best = next((c for c in changes if c.most(self.larger) <= self.memory), None)
         if best is None:
             return self._no_change_sentence("next", self.larger, changes)
         return text_of("next", batch=f"{self.larger:,}", change=best.title, cost=best.cost)
@@ -415,8 +449,9 @@ class Explained:
         """Sentence on the bytes that the card shows, which are more than the plan, and on whether
         they fit."""
         when = "now" if self.chosen else "plain"
-        key = "holds" if self.fitting(self.now) else "over"
-        return text_of(f"card.{when}.{key}", total=three_digits(self.total))
+        when = when if self.now.card else f"{when}_cpu"
+        key = self._verdict(self.now, "holds", "may", "over")
+        return text_of(f"card.{when}.{key}", total=self.total_text(self.now))
 
     @property
     def notes(self) -> list[str]:
@@ -425,7 +460,12 @@ class Explained:
         key = "planned_here" if rates.here else "planned"
         return [
             text_of(key, machine=rates.processor, date=rates.machine["date"]),
-            text_of("beside"),
+            *([text_of("beside")] if self.now.card else []),
+            *(
+                text_of("cudnn")
+                for row in self.now.card_estimates(self.batch)
+                if row.name == "cudnn"
+            ),
         ]
 
     # -- exact ------------------------------------------------------------------------------
@@ -443,25 +483,27 @@ class Explained:
         MiB (as nvidia-smi counts) and origin; the last one is the sum."""
         plan = self.now.ledger.peak(self.now.micro_batch(self.batch), workspace=False)
         inside = self.peak.nbytes - plan
-        workspace = [("workspace", inside, "measured")] if inside else []
-        beside = (row[:3] for row in self.now.card_estimates(self.batch))
-        cells = [("plan", plan, "planned"), *workspace, *beside, ("sum", self.total, "")]
+        workspace = [("workspace", inside, inside, "measured")] if inside else []
+        rows = self.now.card_estimates(self.batch)
+        beside = [(row.name, row.nbytes, row.nbytes + row.more, row.origin) for row in rows]
+        cells = [("plan", plan, plan, "planned"), *workspace, *beside,
+                 ("sum", self.total, self.most, "")]  # fmt: skip
         return [
             [
                 text_of(f"row.{key}"),
-                f"{n:,}",
-                f"{n / 2**20:,.0f}",
+                exact_range(low, high),
+                exact_range(round(low / 2**20), round(high / 2**20)),
                 origin and text_of(f"origin.{origin}"),
             ]
-            for key, n, origin in cells
+            for key, low, high, origin in cells
         ]
 
     def change_rows(self) -> list[list[str]]:
         """Return rows of all changes: title, bytes that the card shows, cost in time, and whether
         it is enough."""
         return [
-            [change.title, f"{change.total(self.batch):,}", change.cost,
-             text_of("enough" if self.fitting(change) else "too_much")]
+            [change.title, exact_range(change.total(self.batch), change.most(self.batch)),
+             change.cost, text_of(self._verdict(change, "enough", "may", "too_much"))]
             for change in self.changes
         ]  # fmt: skip
 
@@ -484,13 +526,39 @@ class Explained:
             "owned": {str(role): nbytes for role, nbytes in self.floor.items()},
             "beside": [row._asdict() for row in self.now.card_estimates(self.batch)],
             "total_bytes": self.total,
+            "total_bytes_at_most": self.most,
+            "may_fit": self.may_fit(self.now),
             "changes": [
                 {"key": change.key, "title": change.title, "total_bytes": change.total(self.batch),
-                 "extra_time": change.extra, "same_numbers": change.same,
+                 "total_bytes_at_most": change.most(self.batch), "extra_time": change.extra,
+                 "same_numbers": change.same,
                  "fits": self.fitting(change), "code": list(change.code)}
                 for change in self.changes
             ],
         }  # fmt: skip
+
+
+def range_text(low: int, high: int) -> str:
+    """Return bytes with three digits; where the two ends differ, from one to the other."""
+    ends = [three_digits(low), three_digits(high)]
+    return ends[0] if ends[0] == ends[1] else text_of("range", low=ends[0], high=ends[1])
+
+
+def most_text(low: int, high: int) -> str:
+    """Return the upper end of a range with three digits: ``'at most 2.66 GB'``."""
+    most = three_digits(high)
+    return most if most == three_digits(low) else text_of("at_most", nbytes=most)
+
+
+def least_text(low: int, high: int) -> str:
+    """Return the lower end of a range with three digits: ``'at least 2.08 GB'``."""
+    least = three_digits(low)
+    return least if least == three_digits(high) else text_of("at_least", nbytes=least)
+
+
+def exact_range(low: int, high: int) -> str:
+    """Return a number with all digits; where the two ends differ, from one to the other."""
+    return f"{low:,}" if low == high else text_of("range", low=f"{low:,}", high=f"{high:,}")
 
 
 def memory_text(nbytes: int) -> str:

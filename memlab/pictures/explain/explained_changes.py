@@ -18,7 +18,9 @@ from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.pictures.explain.modules import shortened_path
 from memlab.pictures.values.cache import RecentResults
-from memlab.placement.caching_allocator import CONTEXT, CardEstimate, estimates
+from memlab.placement.caching_allocator import CardEstimate, estimates
+from memlab.placement.cuda_cards import USUAL, CudaCard
+from memlab.placement.cudnn import has_workspace, with_largest_workspace
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.techniques import application_order
@@ -47,11 +49,13 @@ class PlannedStep:
     """A step with its plan.
 
     ``parts`` is the number of micro-batches that a batch is taken in. The plan is that of one
-    micro-batch; the step writes out at least two of them where ``parts`` is above 1.
+    micro-batch; the step writes out at least two of them where ``parts`` is above 1. Without a
+    ``card`` the step runs on a processor.
     """
 
     step: Step
     parts: int = 1
+    card: CudaCard | None = USUAL
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -67,20 +71,67 @@ class PlannedStep:
         return self.ledger.peak(self.micro_batch(batch))
 
     def card_estimates(self, batch: int) -> tuple[CardEstimate, ...]:
-        """Return the bytes that CUDA and the allocator add to the plan on a card, simulated, or
-        recorded on another machine."""
+        """Return the bytes that CUDA and the allocator add to the plan on a card: simulated,
+        computed, or recorded on another machine; none on a processor."""
         micro_batch = self.micro_batch(batch)
-        return self._cache.of(("beside", micro_batch), lambda: estimates(self.ledger, micro_batch))
+        return self._cache.of(("beside", micro_batch), lambda: self._estimates(micro_batch))
+
+    def _estimates(self, micro_batch: int) -> tuple[CardEstimate, ...]:
+        if self.card is None:
+            return ()
+        rows = estimates(self.ledger, micro_batch, self.card)
+        if self._largest is None:
+            return rows
+        most = estimates(self._largest, micro_batch, self.card)
+        more = sum(row.nbytes for row in most) + self._largest.peak(micro_batch)
+        less = sum(row.nbytes for row in rows) + self.ledger.peak(micro_batch)
+        cudnn = CardEstimate("cudnn", 0, "unknown", "cuDNN sets no limit", max(more - less, 0))
+        return (*rows, cudnn)
+
+    @cached_property
+    def _largest(self) -> Ledger | None:
+        """Ledger of the step with the most workspace that cuDNN may take; None where it computes
+        nothing."""
+        return plan(with_largest_workspace(self.step)) if has_workspace(self.step) else None
 
     def total(self, batch: int) -> int:
-        """Return the bytes that the card shows: the plan, and the bytes that CUDA and the allocator
-        add."""
+        """Return the bytes that the card shows at least: the plan, and the bytes that CUDA and the
+        allocator add."""
         return self.peak(batch) + sum(row.nbytes for row in self.card_estimates(batch))
 
+    def most(self, batch: int) -> int:
+        """Return the bytes that the card shows at most, with what is only known as a range."""
+        return self.total(batch) + sum(row.more for row in self.card_estimates(batch))
+
+    def beside(self, batch: int) -> int:
+        """Return the most bytes that CUDA and the allocator add to the plan."""
+        return self.most(batch) - self.peak(batch)
+
     def fit(self, nbytes: int) -> int | None:
-        """Return the largest batch whose total is at most ``nbytes``; None where all do."""
-        largest = self._cache.of(("fit", nbytes), lambda: largest_batch(self.ledger, nbytes))
+        """Return the largest batch that surely fits ``nbytes``, for at most that is on the card;
+        None where all do."""
+        largest = self._cache.of(("fit", nbytes), lambda: self._largest_batch(nbytes))
         return None if largest is None else largest * self.parts
+
+    def _largest_batch(self, nbytes: int) -> int | None:
+        """Return the largest micro-batch that surely fits: 0 where not one sample does, None where
+        all do.
+
+        Fragments do not grow evenly with the batch: a smaller one may not fit.
+        """
+        answer = self.ledger.fit(max(nbytes, 1))
+        if answer.batch is None:
+            return None
+        one = PlannedStep(self.step, 1, self.card)
+        least = answer.valid.start if answer.valid else 1
+        fits, over = least - 1, answer.batch + 1
+        while over - fits > 1:
+            batch = (fits + over) // 2
+            if one.most(batch) <= nbytes:
+                fits = batch
+            else:
+                over = batch
+        return fits if fits >= least else 0
 
     def times(self, batch: int) -> tuple[float, ...]:
         """Return the planned seconds of every operation, by the roofline clock."""
@@ -103,28 +154,6 @@ class PlannedStep:
     def _cache(self) -> RecentResults:
         """Results that were computed for this step."""
         return RecentResults(KEPT)
-
-
-def largest_batch(ledger: Ledger, nbytes: int) -> int | None:
-    """Return the largest batch whose plan, with the bytes that CUDA and the allocator add, fits
-    ``nbytes``: 0 where not one sample fits, None where every batch does.
-
-    Fragments do not grow evenly with the batch: a smaller one may not fit.
-    """
-    if nbytes <= CONTEXT:
-        return 0
-    answer = ledger.fit(nbytes - CONTEXT)
-    if answer.batch is None:
-        return None
-    least = answer.valid.start if answer.valid else 1
-    fits, over = least - 1, answer.batch + 1
-    while over - fits > 1:
-        batch = (fits + over) // 2
-        if ledger.peak(batch) + sum(row.nbytes for row in estimates(ledger, batch)) <= nbytes:
-            fits = batch
-        else:
-            over = batch
-    return fits if fits >= least else 0
 
 
 # -- a change ------------------------------------------------------------------------------------
@@ -185,12 +214,15 @@ def _listed_names(names: tuple[str, ...]) -> str:
 
 
 class ExplainedStep:
-    """A step that is explained, and the changes that may make it fit. ``code`` is the Python
-    expression that makes it."""
+    """A step that is explained, and the changes that may make it fit.
 
-    def __init__(self, step: Step, code: str = "step") -> None:
-        self.step, self.code = step, code
-        self.plain = PlannedStep(step)
+    ``code`` is the Python expression that makes it; ``card`` is the card that it runs on, None for
+    a processor.
+    """
+
+    def __init__(self, step: Step, code: str = "step", card: CudaCard | None = USUAL) -> None:
+        self.step, self.code, self.card = step, code, card
+        self.plain = PlannedStep(step, card=card)
         self._changes = RecentResults(KEPT)
 
     @property
@@ -224,7 +256,7 @@ class ExplainedStep:
         """
 
         def rank(change: StepChange) -> tuple[bool, bool, float, int]:
-            over = change.total(batch) > nbytes
+            over = change.most(batch) > nbytes
             extra = 0.0 if over else round(change.extra, 2)
             return over, over or not change.same, extra, change.peak(batch)
 
@@ -269,7 +301,7 @@ class ExplainedStep:
         """
         seconds = PlannedStep(step, more.get("parts", 1)).seconds(batch)
         extra = seconds / self.plain.seconds(batch) - 1
-        return StepChange(step, key=key, code=code, extra=extra, **more)
+        return StepChange(step, key=key, code=code, extra=extra, card=self.card, **more)
 
     def _technique_change(self, batch: int, key: str, by: Applied, **more: Any) -> StepChange:
         """Return the change that a technique makes."""
@@ -286,17 +318,21 @@ class ExplainedStep:
         """Return the smallest number of micro-batches that fits, or the largest that is tried.
         ``step`` writes out two."""
         few = [count for count in PARTS if count <= batch] or [1]
-        fits = (count for count in few if PlannedStep(step, count).total(batch) <= nbytes)
+        fits = (count for count in few if self._planned(step, count).most(batch) <= nbytes)
         return int(next(fits, few[-1]))
+
+    def _planned(self, step: Step, parts: int) -> PlannedStep:
+        """Return a step in parts, planned for the card."""
+        return PlannedStep(step, parts, self.card)
 
     def _recompute_change(self, batch: int, nbytes: int) -> StepChange | None:
         """Return the fastest recompute schedule that fits, or the one with the least peak."""
-        room, change = nbytes - sum(row.nbytes for row in self.plain.card_estimates(batch)), None
+        room, change = nbytes - self.plain.beside(batch), None
         for _ in range(TRIES):
             change = self._chain_change(room, batch) if room > 0 else None
-            if change is None or change.total(batch) <= nbytes:
+            if change is None or change.most(batch) <= nbytes:
                 break
-            room -= change.total(batch) - nbytes
+            room -= change.most(batch) - nbytes
         return change or self._chain_change(None, batch)
 
     def _chain_change(self, room: int | None, batch: int) -> StepChange | None:

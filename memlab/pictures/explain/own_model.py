@@ -17,6 +17,7 @@ from tqdm import tqdm
 from memlab.errors import InputError, shorten, visible
 from memlab.pictures.explain.explained_changes import StepChange, text_of
 from memlab.pictures.explain.recorded_model import TorchModel
+from memlab.placement.cuda_cards import CARDS, USUAL, CudaCard
 from memlab.step.op import CALL, Phase
 from memlab.step.step import Step
 
@@ -55,8 +56,10 @@ class OwnModel(TorchModel):
         loss_fn: function of output and target that returns the loss; left out, it is cross entropy,
             and the targets are whole numbers.
         optimizer: as in ``memlab.frontends.torch.record``.
-        options: those of ``memlab.frontends.torch.observe``.
+        options: those of ``memlab.frontends.torch.observe``; the name of the output holds it until
+            the step ends unless ``keep_output`` is False.
         progress: True for a progress bar.
+        card: the card that the step runs on; None for a processor.
 
     Raises:
         InputError: as ``memlab.frontends.torch.record``, or ``make_batch`` is no function; and what
@@ -71,6 +74,7 @@ class OwnModel(TorchModel):
         optimizer: str | Callable[[Any], Any] = "adam",
         options: dict[str, Any] | None = None,
         progress: bool = True,
+        card: CudaCard | None = USUAL,
     ) -> None:
         if not callable(make_batch):
             raise InputError(
@@ -78,12 +82,14 @@ class OwnModel(TorchModel):
             )
         self.build, self._make_batch = builder(build), make_batch
         self.loss_fn = loss_fn or usual_loss
-        self.optimizer, self.options, self.progress = optimizer, options or {}, progress
+        self.optimizer, self.progress, self.card = optimizer, progress, card
+        runs_on = {"device": "cuda", "card": card} if card else {"device": "cpu"}
+        self.options = {"keep_output": True, **runs_on, **(options or {})}
         self._steps: dict[str, Step] = {}
         with self._progress_bar(text_of("recording"), TRACES):
             step = self._record_plain()
         classes = self.recording.modules.items()
-        super().__init__(step, {visible(path): visible(name) for path, name in classes})
+        super().__init__(step, {visible(path): visible(name) for path, name in classes}, card)
 
     # -- recording --------------------------------------------------------------------------
 
@@ -139,7 +145,12 @@ class OwnModel(TorchModel):
         """Return the line of Python that explains the model again."""
         optimizer = self.optimizer if isinstance(self.optimizer, str) else None
         argument = f", optimizer={optimizer!r}" if optimizer else ", optimizer=optimizer"
-        return f"memlab.explain(build, make_batch, batch={batch}{argument}, memory={memory!r})"
+        card = "" if self.card else ", device='cpu'"
+        if self.card and self.card.name in CARDS:
+            card = f", card={self.card.name!r}"
+        return (
+            f"memlab.explain(build, make_batch, batch={batch}{argument}, memory={memory!r}{card})"
+        )
 
     def _planned_changes(self, batch: int, nbytes: int) -> Iterator[StepChange]:
         """Yield the changes that save bytes at the peak, until one is enough: each needs a
@@ -153,7 +164,7 @@ class OwnModel(TorchModel):
                 continue
             if change and change.peak(batch) < plain:
                 yield change
-                if change.total(batch) <= nbytes:
+                if change.most(batch) <= nbytes:
                     return
 
     def _change_makers(self, batch: int, nbytes: int) -> list[Callable[[], StepChange | None]]:
@@ -174,7 +185,7 @@ class OwnModel(TorchModel):
         with the least peak; None where no module helps."""
         from memlab.frontends.torch.fitting import wrapping
 
-        room = nbytes - sum(row.nbytes for row in self.plain.card_estimates(batch))
+        room = nbytes - self.plain.beside(batch)
         room -= room // MARGIN
         program = self._program(batch)
         for _ in range(TRIES):
@@ -187,7 +198,7 @@ class OwnModel(TorchModel):
             change = self.change(step, batch, "again", *_wrap_lines(names),
                                 names=tuple(map(visible, names)),
                                 alone=tuple(wrapping.code(names).splitlines()))  # fmt: skip
-            over = change.total(batch) - nbytes
+            over = change.most(batch) - nbytes
             if over <= 0 or choice is None:
                 return change
             room -= over

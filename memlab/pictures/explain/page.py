@@ -174,7 +174,8 @@ class OverTime:
     def _card(self) -> Iterator[Mark]:
         """Yield marks for the line of the card's memory, or a label where it is above the axis."""
         memory = self.explained.memory
-        name = text_of("card_label", memory=memory_text(memory))
+        key = "card_label" if self.explained.now.card else "memory_label"
+        name = text_of(key, memory=memory_text(memory))
         if memory > self.y.last:
             yield Label(f"↑ {name}", [(COLUMNS, self.y.last, "end", -2, 14)], 12, bold=True)
             return
@@ -282,6 +283,7 @@ gap between the two."""
 PITCH, BAR = 44, 18
 """Pixels from one bar of a module to the next, and height of a bar."""
 GREY = Paint("#777777", 0.55)
+UNSURE = Paint("#777777", 0.2)
 BESIDE = {"cublas": PAINTS[Role.WORKSPACE], "rounding": FREE, "fragments": FREE, "context": GREY}
 """Fills of the bytes that CUDA and the allocator add to a plan, by the name of the estimate."""
 LINES = 6
@@ -301,8 +303,7 @@ def explained_page(
     """
     over_time = OverTime(explained, room[0])
     chart, bars = over_time.chart(numbers), _by_module(explained, room[1], numbers)
-    beside = [(BESIDE[row.name], text_of(f"row.{row.name}"))
-              for row in explained.now.card_estimates(explained.batch) if row.nbytes]  # fmt: skip
+    beside = [(paint, name) for name, _, paint, _ in _estimates(explained)]
     key = Unnamed([*over_time.mountain.key(), *beside], gap=6)
     if width >= WIDE:
         evidence: list[PageBlock] = [
@@ -310,8 +311,8 @@ def explained_page(
         ]
     else:
         evidence = [chart, bars]
-    blocks = [*_sentence_blocks(explained), *evidence, _card(explained, room[0]), key,
-              *_tables(explained, numbers)]  # fmt: skip
+    card = [_card(explained, room[0])] if explained.now.card else []
+    blocks = [*_sentence_blocks(explained), *evidence, *card, key, *_tables(explained, numbers)]
     says = " ".join([f"{explained.title}.", *explained.sentences])
     return Page(explained.title, blocks, width, says, titled=False)  # fmt: skip
 
@@ -406,8 +407,8 @@ def _module_bar(
 def _card(explained: Explained, room: int) -> Chart:
     """Return the chart of the plan and the bytes that CUDA and the allocator add, up to the line of
     the card's memory; below it the added bytes, enlarged."""
-    memory, total, peak = explained.memory, explained.total, explained.peak.nbytes
-    most = max(memory, room) * 1.02
+    memory, total, peak = explained.memory, explained.most, explained.peak.nbytes
+    most = max(memory, room, total) * 1.02
     marks: list[Mark] = [ChartText(0, 100, explained.card, 13, dy=-8, bold=True)]
     parts = [(PAINTS[r], n) for r, n in explained.floor.items()]
     parts.append((PAINTS[Role.FEATURE_MAP], peak - sum(explained.floor.values())))
@@ -434,26 +435,34 @@ def _card(explained: Explained, room: int) -> Chart:
                  below=22, told=lines, name=text_of("sums_title"), gap=14)  # fmt: skip
 
 
+def _estimates(explained: Explained) -> list[tuple[str, int, Paint, str]]:
+    """Return name, bytes, fill and origin of the bytes that CUDA and the allocator add; last those
+    that there may be more."""
+    rows = explained.now.card_estimates(explained.batch)
+    drawn = [(text_of(f"row.{row.name}"), row.nbytes, BESIDE[row.name],
+              text_of(f"origin.{row.origin}")) for row in rows if row.nbytes]  # fmt: skip
+    more = sum(row.more for row in rows)
+    unsure = ", ".join(text_of(f"row.{row.name}") for row in rows if row.more)
+    return [*drawn, (text_of("row.more"), more, UNSURE, unsure)] if more else drawn
+
+
 def _enlarged_estimates(
     explained: Explained, start: int, total: int, most: float
 ) -> Iterator[Mark]:
     """Yield marks for the bytes that CUDA and the allocator add: at their place on the card, and
     enlarged below."""
-    rows = [row for row in explained.now.card_estimates(explained.batch) if row.nbytes]
     beside, end = total - start, most * 0.62
     at, here = 0.0, float(start)
-    for row in rows:
-        look = BESIDE[row.name]
-        wide = row.nbytes / beside * end
-        name, origin = text_of(f"row.{row.name}"), text_of(f"origin.{row.origin}")
-        fact = Fact(name, nbytes=row.nbytes, more=origin)
-        yield Rect(here, here + row.nbytes, 72, 100, look, fact=fact)
+    for name, nbytes, look, origin in _estimates(explained):
+        wide = nbytes / beside * end
+        fact = Fact(name, nbytes=nbytes, more=origin)
+        yield Rect(here, here + nbytes, 72, 100, look, fact=fact)
         yield Rect(at, at + wide, 12, 40, look, fact=fact)
         if wide * 100 < most:
             continue
         yield Label(name, [(at + wide / 2, 12, "middle", 0.0, -9.0), (at, 12, "start", 0.0, 16.0)],
                     12, chip=True, apart=1)  # fmt: skip
-        at, here = at + wide, here + row.nbytes
+        at, here = at + wide, here + nbytes
     for a, b in ((start, 0.0), (here, at)):
         yield Line([(a, 72), (b, 40)], "rule faint")
 

@@ -14,6 +14,7 @@ from memlab.ledger import files
 from memlab.ledger.file_fields import Check, What, count, each, fields, text, truth
 from memlab.pictures.explain.explained_changes import ExplainedStep, StepChange
 from memlab.pictures.explain.modules import with_class
+from memlab.placement.cuda_cards import USUAL, CudaCard
 from memlab.step.step import Step
 
 SCHEMA = "memlab.model/1"
@@ -22,10 +23,13 @@ _CHANGE_FIELDS = ("key", "code", "names", "alone", "parts", "same")
 
 
 class TorchModel(ExplainedStep):
-    """A step recorded from PyTorch. ``modules`` has the class of each module by its path."""
+    """A step recorded from PyTorch. ``modules`` has the class of each module by its path, ``card``
+    is the card that the step was recorded for, None for a processor."""
 
-    def __init__(self, step: Step, modules: Mapping[str, str]) -> None:
-        super().__init__(step, "model")
+    def __init__(
+        self, step: Step, modules: Mapping[str, str], card: CudaCard | None = USUAL
+    ) -> None:
+        super().__init__(step, "model", card)
         self.modules = modules
 
     def path(self, layer: str) -> str:

@@ -12,6 +12,7 @@ from memlab.pictures.explain.explained import MOST, Explained
 from memlab.pictures.explain.explained_changes import memory_bytes
 from memlab.pictures.explain.own_model import OwnModel
 from memlab.pictures.explain.page import axis_bytes, explained_page
+from memlab.placement.cuda_cards import chosen
 
 if TYPE_CHECKING:
     from torch import nn
@@ -30,7 +31,9 @@ def explain(
     optimizer: str | Callable[[Any], Any] = "adam",
     *,
     batch: int = BATCH,
-    memory: int | str = MEMORY,
+    memory: int | str | None = None,
+    device: str = "cuda",
+    card: str | None = None,
     progress: bool = True,
     **options: Any,
 ) -> ExplainedModel:
@@ -47,8 +50,10 @@ def explain(
     (32, True)
 
     The step is recorded without memory and without arithmetic (``memlab.frontends.torch.record``),
-    so the card need not be there. As the last line of a notebook cell the result is a live view;
-    ``print`` shows the same in words, and ``rows`` has the exact figures.
+    as the card runs it, which need not be there. Its bytes are a range where CUDA's own part is not
+    known before it runs: the batch fits where the upper end does. As the last line of a notebook
+    cell the result is a live view; ``print`` shows the same in words, and ``rows`` has the exact
+    figures.
 
     Args:
         build: the model, or a function that returns one.
@@ -58,10 +63,15 @@ def explain(
         optimizer: ``"sgd"``, ``"momentum"``, ``"adam"``, ``"adamw"``, or a function that returns an
             optimizer of parameters.
         batch: samples of a step.
-        memory: memory of the card, in bytes or as ``"12 GB"``; fewer than 1 MB need a unit.
+        memory: memory of the card, in bytes or as ``"12 GB"``; fewer than 1 MB need a unit. Left
+            out, it is that of the card, or 12 GB.
+        device: ``"cuda"`` for a card, or ``"cpu"`` for PyTorch on a processor.
+        card: the card by its name (``"T4"``, ``"RTX 4090"``) or its compute capability
+            (``"8.9"``). Left out, it is the one of this machine, or one of capability 8.0.
         progress: True for a progress bar.
         options: ``autocast="bf16"``, ``accumulate=4`` and the others of
-            ``memlab.frontends.torch.observe``.
+            ``memlab.frontends.torch.observe``. ``keep_output`` is True here, for in the usual loop
+            the name of the output holds it until it is assigned again.
 
     Raises:
         InputError: PyTorch is not installed, or no step can be recorded of the arguments. Errors of
@@ -69,8 +79,17 @@ def explain(
     """
     from memlab.pictures.explain.view import ExplainedModel  # it loads anywidget
 
-    model = OwnModel(build, make_batch, loss_fn, optimizer, options, progress)
-    return ExplainedModel(model, batch, memory)
+    subject = OwnModel(
+        build, make_batch, loss_fn, optimizer, options, progress, chosen(device, card)
+    )
+    return ExplainedModel(subject, batch, _memory(subject, memory))
+
+
+def _memory(subject: OwnModel, given: int | str | None) -> int | str:
+    """Return the memory that was given, or that of the card, or the default."""
+    if given is not None:
+        return given
+    return (subject.card.memory if subject.card else 0) or MEMORY
 
 
 # -- for the command line ----------------------------------------------------------------------
@@ -78,12 +97,16 @@ def explain(
 
 def told(
     build: Any, make_batch: Any, loss_fn: Any = None, optimizer: Any = "adam", *,
-    batch: int = BATCH, memory: int | str = MEMORY, progress: bool = True, **options: Any,
+    batch: int = BATCH, memory: int | str | None = None, device: str = "cuda",
+    card: str | None = None, progress: bool = True, **options: Any,
 ) -> tuple[Explained, str]:  # fmt: skip
     """Return the figures of ``memlab.explain`` and its text, without loading a widget; arguments as
     there."""
-    model = OwnModel(build, make_batch, loss_fn, optimizer, options, progress)
-    explained = Explained(model, whole_number("batch", batch, most=MOST), memory_bytes(memory))
+    subject = OwnModel(
+        build, make_batch, loss_fn, optimizer, options, progress, chosen(device, card)
+    )
+    number = whole_number("batch", batch, most=MOST)
+    explained = Explained(subject, number, memory_bytes(_memory(subject, memory)))
     return explained, explained_page(explained, axis_bytes(explained), WIDTH, numbers=False).text()
 
 

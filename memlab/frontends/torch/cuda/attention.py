@@ -120,7 +120,7 @@ def _same_heads(call: AttentionCall, grouped: bool) -> bool:
     if query[0] != key[0] or query[0] != value[0]:
         return False
     if grouped:
-        return key[1] == value[1] and query[1] % key[1] == 0
+        return bool(key[1] == value[1] and query[1] % key[1] == 0)
     return bool(query[1] == key[1] == value[1])
 
 

@@ -78,8 +78,8 @@ def _foreach() -> Iterator[None]:
         listed.append(fake)
     try:
         with (
-            mock.patch.object(import_module(FOREACH_DEVICES.home), name, lambda: devices),
-            mock.patch.object(import_module("torch.optim.optimizer"), name, lambda: devices),
+            mock.patch.object(import_module(FOREACH_DEVICES.home), name, return_value=devices),
+            mock.patch.object(import_module("torch.optim.optimizer"), name, return_value=devices),
         ):
             yield
     finally:
