@@ -5,11 +5,10 @@ Import this module only where PyTorch is installed: memlab does not need it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from time import perf_counter
 from typing import Any
 from unittest import mock
 
@@ -18,15 +17,19 @@ from torch import nn
 from torch.nn import functional as F  # noqa: N812 - as PyTorch's users write it
 
 from memlab.bench.accuracy import image_models, language_models, zoo_models
+from memlab.bench.accuracy.predictors import Predictor
 from memlab.bench.accuracy.published_tables import PublishedRow, PublishedTable
 from memlab.bench.accuracy.table import Compared, PredictorEstimate
-from memlab.bench.accuracy.training import AccuracyCase
+from memlab.bench.accuracy.training import SOURCES, AccuracyCase
 from memlab.frontends.torch import record
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
+from memlab.measure.recorded_figures import RecordedFigures
 from memlab.networks import zoo
 from memlab.placement import caching_allocator
-from memlab.placement.cuda_cards import USUAL, CudaCard, find
+from memlab.placement.cuda_cards import CARDS, USUAL, CudaCard, find
+from memlab.placement.cudnn import with_largest_workspace
+from memlab.step.step import Step
 
 CARD, PROCESSOR = "memlab for the card", "memlab for a processor"
 LEAST, MOST = "memlab, least", "memlab, most"
@@ -131,25 +134,35 @@ def case_of(table: PublishedTable, row: PublishedRow, device: str = "cpu") -> Ac
 
 @dataclass(frozen=True, slots=True)
 class PlannedCard:
-    """Plan of a step for a card, at the batch of the step."""
+    """Step as it is planned for a card, at one batch."""
 
-    ledger: Ledger
+    step: Step
     batch: int
     card: CudaCard
 
     @property
+    def ledger(self) -> Ledger:
+        """Plan of the step."""
+        return plan(self.step)
+
+    @property
     def allocated(self) -> int:
-        """Bytes of ``torch.cuda.max_memory_allocated``."""
+        """Bytes of ``torch.cuda.max_memory_allocated``, without workspace of cuDNN."""
         return caching_allocator.allocated(self.ledger, self.batch, self.card)
 
     def shown(self, context: int = 0) -> range:
-        """Bytes that ``nvidia-smi`` shows, from the least to the most; with the bytes of the
-        context where they are known."""
-        live = caching_allocator.simulate(self.ledger, self.batch).live
-        parts = caching_allocator.estimates(self.ledger, self.batch, self.card)
+        """Bytes that ``nvidia-smi`` shows: the least, and the most that it may be; with the bytes
+        of the context where they are known."""
+        least, more = self._shown(self.ledger, context)
+        most = sum(self._shown(plan(with_largest_workspace(self.step)), context))
+        return range(least, max(least + more, most))
+
+    def _shown(self, ledger: Ledger, context: int) -> tuple[int, int]:
+        """Bytes that are shown at least, and those that there may be more."""
+        parts = caching_allocator.estimates(ledger, self.batch, self.card)
         known = [part for part in parts if not (context and part.name == "context")]
-        least = live + context + sum(part.nbytes for part in known)
-        return range(least, least + sum(part.more for part in known))
+        live = caching_allocator.simulate(ledger, self.batch).live
+        return live + context + sum(p.nbytes for p in known), sum(p.more for p in known)
 
 
 def planned(
@@ -166,7 +179,7 @@ def planned(
         given |= {"device": "cuda", "card": card}
     step = record(case.build, case.make_batch, case.loss_fn, case.optimizer,
                   batch=case.batch, **given)  # fmt: skip
-    return PlannedCard(plan(step), case.batch, card or USUAL)
+    return PlannedCard(step, case.batch, card or USUAL)
 
 
 def card_of(table: PublishedTable) -> CudaCard:
@@ -177,18 +190,58 @@ def card_of(table: PublishedTable) -> CudaCard:
 def compare(table: PublishedTable, row: PublishedRow) -> Compared:
     """Return the plan of a row beside the published figure."""
     if row.why:
-        return Compared(row.title, "", 0, why=f"not planned: {row.why}")
-    start = perf_counter()
-    plan_ = planned(case_of(table, row), card_of(table), table.options)
+        return Compared(table.name(row), "", 0, why=f"not planned: {row.why}")
+    step = planned(case_of(table, row), card_of(table), table.options)
     if table.counts == "allocated":
-        estimates = {CARD: plan_.allocated}
+        said = [PredictorEstimate(CARD, step.allocated)]
     else:
-        shown = plan_.shown(row.context or table.context)
-        estimates = {LEAST: shown.start, MOST: shown.stop}
-        estimates = {CARD: shown.start} if not shown else estimates
-    seconds = perf_counter() - start
-    said = (PredictorEstimate(name, nbytes, seconds) for name, nbytes in estimates.items())
-    return Compared(row.title, f"{table.counted} ({table.source})", row.nbytes, tuple(said))
+        shown = step.shown(row.context or table.context)
+        said = [PredictorEstimate(LEAST, shown.start), PredictorEstimate(MOST, shown.stop)]
+    return Compared(table.name(row), source_of(table), row.nbytes, tuple(said))
+
+
+def compare_differences(
+    table: PublishedTable, row: PublishedRow, peers: Sequence[Predictor] = ()
+) -> Compared:
+    """Return the plan of a row beside the published figure, with each of the differences between a
+    card and a processor left out, and with the estimates of others."""
+    case = case_of(table, row)
+    said = (*differences(table, row), *(peer.estimate(case) for peer in peers))
+    return Compared(table.name(row), source_of(table), row.nbytes, said)
+
+
+def compare_recorded(recording: RecordedFigures, cases: Iterable[AccuracyCase]) -> list[Compared]:
+    """Return plans beside the peaks that were recorded on a card, step by step.
+
+    The process of the recording held cuBLAS's workspace after its first step, and left it out of
+    later figures.
+    """
+    card = recorded_card(recording.device)
+    source = f"{SOURCES['cuda']} ({recording.device}, {recording.result.machine.date})"
+    truths = {line.name: int(line.value) for line in recording.result.lines}
+    compared = []
+    for number, case in enumerate(cases):
+        step = planned(case, card)
+        held = caching_allocator.cublas(step.ledger, card) if number else 0
+        truth = truths[f"{case.title}: {SOURCES['cuda']}"]
+        said = PredictorEstimate(CARD, step.allocated - held)
+        compared.append(Compared(f"{case.title}, on {recording.device}", source, truth, (said,)))
+    return compared
+
+
+def recorded_card(device: str) -> CudaCard:
+    """Return the card of a device's full name, the longest name that is in it.
+
+    Raises:
+        InputError: none is.
+    """
+    names = [name for name in CARDS if name in device]
+    return find(max(names, key=len) if names else device)
+
+
+def source_of(table: PublishedTable) -> str:
+    """Return the function that was asked for the bytes of a table, and who asked it."""
+    return f"{table.counted} ({table.source})"
 
 
 # -- the differences between a card and a processor ----------------------------------------------
@@ -256,5 +309,3 @@ def differences(table: PublishedTable, row: PublishedRow) -> Iterator[PredictorE
 
 def _without(name: str, nbytes: int) -> PredictorEstimate:
     return PredictorEstimate(f"{WITHOUT}{name}", nbytes)
-
-

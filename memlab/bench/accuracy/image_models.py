@@ -8,6 +8,7 @@ installed: memlab does not need it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -120,9 +121,7 @@ def mobilenet_v2() -> Any:
     layers, channels = [_unit(3, 32, 3, 2, activation=_relu6)], 32
     for times, after, count, stride in _MOBILENET:
         for at in range(count):
-            layers.append(
-                InvertedResidual(channels, after, times, 3, 1 if at else stride, _relu6)
-            )
+            layers.append(InvertedResidual(channels, after, times, 3, 1 if at else stride, _relu6))
             channels = after
     layers.append(_unit(channels, 1280, activation=_relu6))
     return _classifier(nn.Sequential(*layers), 1280)
@@ -161,10 +160,10 @@ class Branches(nn.Module):
         return torch.cat([branch(x) for branch in self.branches], 1)
 
 
-def _way(*units: tuple[int, int, Kernel] | tuple[int, int, Kernel, int, Kernel]) -> Any:
+def _way(*units: Any) -> Any:
     """Return units in a row; each has its channels, its kernel and, where they are not the usual
     ones, its stride and padding."""
-    return nn.Sequential(*(_unit(*unit, eps=0.001) for unit in units))
+    return nn.Sequential(*(partial(_unit, eps=0.001)(*unit) for unit in units))
 
 
 def _pooled(before: int, after: int) -> Any:
@@ -256,7 +255,8 @@ class DenseLayer(nn.Module):
 
     def __init__(self, before: int, growth: int, efficient: bool) -> None:
         super().__init__()
-        self.norm1, self.conv1 = nn.BatchNorm2d(before), nn.Conv2d(before, 4 * growth, 1, bias=False)
+        self.norm1 = nn.BatchNorm2d(before)
+        self.conv1 = nn.Conv2d(before, 4 * growth, 1, bias=False)
         self.norm2 = nn.BatchNorm2d(4 * growth)
         self.conv2 = nn.Conv2d(4 * growth, growth, 3, padding=1, bias=False)
         self.efficient = efficient

@@ -239,8 +239,11 @@ class Bert(nn.Module):
             del mask
         for block in self.blocks:
             x = block(x)
-        pooled = None if self.pooler is None else torch.tanh(self.pooler(x[:, 0]))
-        return TextOutput(hidden=x, kept=pooled)
+        return TextOutput(hidden=x, kept=self.pooled(x))
+
+    def pooled(self, x: Any) -> Any:
+        """Return the first token of the hidden states after a layer of its own; None without it."""
+        return None if self.pooler is None else torch.tanh(self.pooler(x[:, 0]))
 
 
 def distilbert() -> Bert:
@@ -263,8 +266,7 @@ class BertLargeClassifier(nn.Module):
         x = self.bert.embeddings(ids)
         for block in self.bert.blocks:
             x = block(x, mask)
-        pooled = torch.tanh(self.bert.pooler(x[:, 0]))
-        return self.classifier(self.dropout(pooled))
+        return self.classifier(self.dropout(self.bert.pooled(x)))
 
 
 def language_loss(out: TextOutput, target: Any) -> Any:

@@ -81,6 +81,10 @@ class PublishedTable:
     versions: Mapping[str, str] = field(default_factory=dict)
     assumed: tuple[str, ...] = ()
 
+    def name(self, row: PublishedRow) -> str:
+        """Return the name of a row among those of all tables."""
+        return f"{row.title}, on {self.machine or 'a card without a name'}"
+
     @property
     def options(self) -> dict[str, Any]:
         """Options of ``memlab.record`` that make its step the measured one."""

@@ -1,0 +1,258 @@
+"""``python -m benchmarks.accuracy_page``: write docs/accuracy.md from the recorded figures.
+
+Figures come from ``python -m benchmarks.accuracy``, on a processor and with ``--published``, and
+from ``python -m benchmarks cards`` on a machine with a GPU.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import mean
+
+from benchmarks.cards import RECORDS, Measured, measured
+from memlab import atomic_files, units
+from memlab.bench.accuracy import FILE, PUBLISHED, published_tables, recorded
+from memlab.bench.accuracy.published_tables import PublishedRow, PublishedTable
+from memlab.bench.accuracy.table import Accuracy, Compared
+from memlab.measure import recorded_figures
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "accuracy.md"
+CARD, PROCESSOR, WITHOUT = "memlab for the card", "memlab for a processor", "memlab without "
+LEAST, MOST = "memlab, least", "memlab, most"
+OWN = (CARD, PROCESSOR, LEAST, MOST)
+
+BEGIN = """# How exact plans are
+
+`python -m benchmarks.accuracy_page` writes this page from recorded figures; a test checks that it
+is up to date. `memlab bench accuracy` makes the same comparisons on your machine. An error is that
+of the estimate against the measured bytes: below 0 the estimate is too low.
+"""
+PROCESSOR_TEXT = """
+The second step of each network is run, and the peak of PyTorch's allocator is the measurement.
+Workspace is what an operation takes for itself while it runs, measured one operation at a time.
+"""
+T4_TEXT = """
+Each step is recorded on a processor, with the operators that a T4 would take; no card is there.
+The bytes are those of `torch.cuda.max_memory_allocated`: blocks of the caching allocator, which is
+simulated, and cuBLAS's workspace. No constant is fitted to these figures. A T4 has no fused
+attention in bf16, so the rows say nothing about such kernels.
+"""
+DIFFERENCES_TEXT = """
+Bytes by which the plan falls (below 0: rises) when one of the differences between a card and a
+processor is left out, in MB. They do not add up, because the peak moves.
+"""
+OTHER_TEXT = """
+For what `nvidia-smi` shows, the plan is a range: its lower end is the segments of the caching
+allocator, cuBLAS and the context; its upper end adds the most workspace that cuDNN may take, as far
+as its algorithms are published.
+"""
+MORE_TEXT = """
+On a machine with a GPU, `python -m benchmarks cards` measures these models there and writes a file
+`benchmarks/cards_*.json`; this page shows every such file when it is written again.
+"""
+
+
+def page() -> str:
+    """Return the page."""
+    parts = [BEGIN, *_processor(), *_cards(), *_checked(), *_others(), *_measured()]
+    return "\n".join(part.strip("\n") + "\n" for part in parts)
+
+
+# -- sections ------------------------------------------------------------------------------------
+
+
+def _processor() -> Iterator[str]:
+    result = recorded(recorded_figures.load(FILE))
+    yield "## On a processor"
+    yield PROCESSOR_TEXT
+    yield _of(result)
+    yield _errors(result.compared, "PyTorch's allocator")
+
+
+def _cards() -> Iterator[str]:
+    own = [step for step in _published().compared if "(NVIDIA" in step.source]
+    if own:
+        yield "## On a card, recorded"
+        yield (
+            "Peaks that `memlab bench accuracy` recorded on a card, and the plan for that card, "
+            "made without it.\nEach is fp32 without autocast; cuBLAS's workspace is in the first "
+            "figure alone, for the process kept it."
+        )
+        yield _errors(own, "measured")
+
+
+def _checked() -> Iterator[str]:
+    table = published_tables.load(published_tables.CHECKED)
+    steps = _rows(table)
+    yield "## Eight published steps on a T4"
+    yield T4_TEXT
+    yield _source(table)
+    peers = [one.predictor for one in steps[0][1].estimates if one.predictor not in OWN]
+    shown = [CARD, PROCESSOR, *(name for name in peers if not name.startswith(WITHOUT))]
+    heads = ["step", "published", "planned", *shown, "torch-preflight"]
+    cells = [
+        [row.title, units.exact(row.nbytes), units.exact(_bytes(step, CARD)),
+         *(_percent(_bytes(step, name), row.nbytes) for name in shown),
+         _percent(row.estimated, row.reserved + row.context)]
+        for row, step in steps
+    ]  # fmt: skip
+    yield _table(heads, cells)
+    off = [abs(_off(_bytes(step, CARD), row.nbytes)) for row, step in steps]
+    yield (
+        f"The plans for the card are {mean(off):.2f} % off on average, {max(off):.2f} % at most. "
+        f"The last column is\n{table.estimator}; these rows are among those that it is calibrated "
+        "with."
+    )
+    yield _assumed(table)
+    yield "### What each difference contributes"
+    yield DIFFERENCES_TEXT
+    yield _differences(steps)
+
+
+def _differences(steps: Sequence[tuple[PublishedRow, Compared]]) -> str:
+    names = [one.predictor for one in steps[0][1].estimates if one.predictor.startswith(WITHOUT)]
+    cells = [
+        [row.title, *(_megabytes(_bytes(step, CARD) - _bytes(step, name)) for name in names)]
+        for row, step in steps
+    ]
+    return _table(["step", *(name.removeprefix(WITHOUT) for name in names)], cells)
+
+
+def _others() -> Iterator[str]:
+    yield "## Other published tables"
+    yield OTHER_TEXT
+    for name in published_tables.TABLES:
+        table = published_tables.load(name)
+        if name == published_tables.CHECKED:
+            continue
+        yield f"### {table.title}"
+        yield _source(table)
+        yield from _other(table)
+
+
+def _other(table: PublishedTable) -> Iterator[str]:
+    planned = [(row, step) for row, step in _rows(table) if step.truth]
+    if planned:
+        heads = ["step", "published", "planned", "error"]
+        yield _table(heads, [_range_cells(row, step) for row, step in planned])
+        yield f"Likely reason for the errors: {table.reason}."
+    left_out = [row for row in table.rows if row.why]
+    if left_out:
+        heads = ["not planned", "published", "why"]
+        cells = [[row.title, row.published or units.exact(row.nbytes), row.why] for row in left_out]
+        yield _table(heads, cells)
+    if table.assumed:
+        yield _assumed(table)
+
+
+def _range_cells(row: PublishedRow, step: Compared) -> list[str]:
+    ends = sorted({one.nbytes for one in step.estimates if one.nbytes is not None})
+    size = " to ".join(units.short(nbytes) for nbytes in ends)
+    error = " to ".join(_percent(nbytes, row.nbytes) for nbytes in ends)
+    return [row.title, row.published or units.exact(row.nbytes), size, error]
+
+
+def _measured() -> Iterator[str]:
+    yield "## Measured on other cards"
+    yield MORE_TEXT
+    for path in sorted(RECORDS.glob("cards_*.json")):
+        result = measured(path)
+        yield f"### {result.device}"
+        yield f"{result.date}, {_versions(result.versions)}, by `{result.command}`."
+        yield _table(["step", "measured", "planned", "error", "reserved", "nvidia-smi"],
+                     [_measured_cells(row) for row in result.rows])  # fmt: skip
+
+
+def _measured_cells(row: Measured) -> list[str]:
+    return [
+        row.title, units.exact(row.allocated), units.exact(row.planned),
+        _percent(row.planned, row.allocated), units.short(row.reserved), units.short(row.shown),
+    ]  # fmt: skip
+
+
+# -- parts ---------------------------------------------------------------------------------------
+
+
+def _published() -> Accuracy:
+    return recorded(recorded_figures.load(PUBLISHED))
+
+
+def _rows(table: PublishedTable) -> list[tuple[PublishedRow, Compared]]:
+    """Return the rows of a table, each with its recorded comparison; one without any is not
+    planned."""
+    compared = {step.case: step for step in _published().compared}
+    missing = Compared("", "", 0)
+    return [(row, compared.get(table.name(row), missing)) for row in table.rows]
+
+
+def _errors(steps: Sequence[Compared], source: str) -> str:
+    """Return the table of errors of all predictors for some steps."""
+    names = list(dict.fromkeys(one.predictor for step in steps for one in step.estimates))
+    cells = [
+        [step.case.partition(", on ")[0], units.exact(step.truth),
+         *(_percent(_bytes(step, name), step.truth) for name in names)]
+        for step in steps
+    ]  # fmt: skip
+    return _table(["step", source, *names], cells)
+
+
+def _bytes(step: Compared, predictor: str) -> int:
+    """Return the bytes of an estimate; 0 without one."""
+    return next((one.nbytes or 0 for one in step.estimates if one.predictor == predictor), 0)
+
+
+def _off(nbytes: int, truth: int) -> float:
+    return 100 * (nbytes / truth - 1)
+
+
+def _percent(nbytes: int, truth: int) -> str:
+    if not nbytes:
+        return ""
+    return "equal" if nbytes == truth else f"{_off(nbytes, truth):+.2f} %".replace("-", "−")
+
+
+def _megabytes(nbytes: int) -> str:
+    return f"{nbytes / 1e6:.1f}".replace("-", "−") if nbytes else "0"
+
+
+def _source(table: PublishedTable) -> str:
+    """Return the sentence on the source of a table."""
+    file = f", {table.file}" if table.file else ""
+    at = f", commit {table.commit[:8]}" if table.commit else ""
+    versions = f", {_versions(table.versions)}" if table.versions else ""
+    on = f" Measured on {table.machine}{versions}." if table.machine else ""
+    return (
+        f"Source: {table.source}{file}{at}; {table.date.isoformat()} ({table.dated}).{on} "
+        f"Counted by: {table.counted}."
+    )
+
+
+def _assumed(table: PublishedTable) -> str:
+    return "\n".join(["Assumed:", "", *(f"- {sentence}" for sentence in table.assumed)])
+
+
+def _of(result: Accuracy) -> str:
+    here = result.machine
+    return f"Recorded on {here.processor}, {here.date}, {_versions(here.versions)}."
+
+
+def _versions(versions: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in versions.items())
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def main() -> int:
+    """Write the page."""
+    atomic_files.write(PAGE, page())
+    print(PAGE)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
