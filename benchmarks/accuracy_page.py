@@ -22,6 +22,9 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "accuracy.md"
 CARD, PROCESSOR, WITHOUT = "memlab for the card", "memlab for a processor", "memlab without "
 LEAST, MOST = "memlab, least", "memlab, most"
 OWN = (CARD, PROCESSOR, LEAST, MOST)
+RESERVED = ", reserved"
+LEAST_SHOWN = 0.005
+"""The smallest error in percent that two digits show."""
 
 BEGIN = """# How exact plans are
 
@@ -33,11 +36,21 @@ PROCESSOR_TEXT = """
 The second step of each network is run, and the peak of PyTorch's allocator is the measurement.
 Workspace is what an operation takes for itself while it runs, measured one operation at a time.
 """
+CARD_TEXT = """
+`memlab bench accuracy` recorded these peaks on the card; the plans for it are made without it. Each
+step is fp32 without autocast. cuBLAS's workspace is in the first figure alone, for the process kept
+it.
+"""
 T4_TEXT = """
 Each step is recorded on a processor, with the operators that a T4 would take; no card is there.
 The bytes are those of `torch.cuda.max_memory_allocated`: blocks of the caching allocator, which is
 simulated, and cuBLAS's workspace. No constant is fitted to these figures. A T4 has no fused
 attention in bf16, so the rows say nothing about such kernels.
+"""
+RESERVED_TEXT = """
+The segments of the caching allocator and the context, together: what the card shows. The context is
+the published one, the segments are simulated. The last column is {estimator}; these rows are among
+those that it is calibrated with.
 """
 DIFFERENCES_TEXT = """
 Bytes by which the plan falls (below 0: rises) when one of the differences between a card and a
@@ -72,15 +85,11 @@ def _processor() -> Iterator[str]:
 
 
 def _cards() -> Iterator[str]:
-    own = [step for step in _published().compared if "(NVIDIA" in step.source]
-    if own:
-        yield "## On a card, recorded"
-        yield (
-            "Peaks that `memlab bench accuracy` recorded on a card, and the plan for that card, "
-            "made without it.\nEach is fp32 without autocast; cuBLAS's workspace is in the first "
-            "figure alone, for the process kept it."
-        )
-        yield _errors(own, "measured")
+    steps = [step for step in _published().compared if "(NVIDIA" in step.source]
+    for source in dict.fromkeys(step.source for step in steps):
+        yield f"## On a card: {source}"
+        yield CARD_TEXT
+        yield _errors([step for step in steps if step.source == source], "measured")
 
 
 def _checked() -> Iterator[str]:
@@ -91,24 +100,33 @@ def _checked() -> Iterator[str]:
     yield _source(table)
     peers = [one.predictor for one in steps[0][1].estimates if one.predictor not in OWN]
     shown = [CARD, PROCESSOR, *(name for name in peers if not name.startswith(WITHOUT))]
-    heads = ["step", "published", "planned", *shown, "torch-preflight"]
+    heads = ["step", "published", "planned", *shown]
     cells = [
         [row.title, units.exact(row.nbytes), units.exact(_bytes(step, CARD)),
-         *(_percent(_bytes(step, name), row.nbytes) for name in shown),
-         _percent(row.estimated, row.reserved + row.context)]
+         *(_percent(_bytes(step, name), row.nbytes) for name in shown)]
         for row, step in steps
     ]  # fmt: skip
     yield _table(heads, cells)
     off = [abs(_off(_bytes(step, CARD), row.nbytes)) for row, step in steps]
     yield (
-        f"The plans for the card are {mean(off):.2f} % off on average, {max(off):.2f} % at most. "
-        f"The last column is\n{table.estimator}; these rows are among those that it is calibrated "
-        "with."
+        f"The plans for the card are {mean(off):.2f} % off on average, {max(off):.2f} % at most."
     )
     yield _assumed(table)
     yield "### What each difference contributes"
     yield DIFFERENCES_TEXT
     yield _differences(steps)
+    yield "### What the card shows"
+    yield RESERVED_TEXT.format(estimator=table.estimator)
+    yield _reserved(table)
+
+
+def _reserved(table: PublishedTable) -> str:
+    cells = [
+        [row.title, units.exact(step.truth), *_range(step),
+         _percent(row.estimated, step.truth)]
+        for row, step in _rows(table, RESERVED)
+    ]  # fmt: skip
+    return _table(["step", "published", "planned", "error", "torch-preflight"], cells)
 
 
 def _differences(steps: Sequence[tuple[PublishedRow, Compared]]) -> str:
@@ -136,22 +154,23 @@ def _other(table: PublishedTable) -> Iterator[str]:
     planned = [(row, step) for row, step in _rows(table) if step.truth]
     if planned:
         heads = ["step", "published", "planned", "error"]
-        yield _table(heads, [_range_cells(row, step) for row, step in planned])
+        cells = [[row.title, _as_published(row), *_range(step)] for row, step in planned]
+        yield _table(heads, cells)
         yield f"Likely reason for the errors: {table.reason}."
     left_out = [row for row in table.rows if row.why]
     if left_out:
         heads = ["not planned", "published", "why"]
-        cells = [[row.title, row.published or units.exact(row.nbytes), row.why] for row in left_out]
+        cells = [[row.title, _as_published(row), row.why] for row in left_out]
         yield _table(heads, cells)
     if table.assumed:
         yield _assumed(table)
 
 
-def _range_cells(row: PublishedRow, step: Compared) -> list[str]:
+def _range(step: Compared) -> tuple[str, str]:
+    """Return the planned bytes of a step and their error, each from the least to the most."""
     ends = sorted({one.nbytes for one in step.estimates if one.nbytes is not None})
-    size = " to ".join(units.short(nbytes) for nbytes in ends)
-    error = " to ".join(_percent(nbytes, row.nbytes) for nbytes in ends)
-    return [row.title, row.published or units.exact(row.nbytes), size, error]
+    sizes = " to ".join(units.short(nbytes) for nbytes in ends)
+    return sizes, " to ".join(_percent(nbytes, step.truth) for nbytes in ends)
 
 
 def _measured() -> Iterator[str]:
@@ -179,12 +198,16 @@ def _published() -> Accuracy:
     return recorded(recorded_figures.load(PUBLISHED))
 
 
-def _rows(table: PublishedTable) -> list[tuple[PublishedRow, Compared]]:
-    """Return the rows of a table, each with its recorded comparison; one without any is not
-    planned."""
+def _rows(table: PublishedTable, more: str = "") -> list[tuple[PublishedRow, Compared]]:
+    """Return the rows of a table, each with its recorded comparison, whose name has ``more`` at its
+    end; one without any is not planned."""
     compared = {step.case: step for step in _published().compared}
     missing = Compared("", "", 0)
-    return [(row, compared.get(table.name(row), missing)) for row in table.rows]
+    return [(row, compared.get(f"{table.name(row)}{more}", missing)) for row in table.rows]
+
+
+def _as_published(row: PublishedRow) -> str:
+    return row.published or units.exact(row.nbytes)
 
 
 def _errors(steps: Sequence[Compared], source: str) -> str:
@@ -210,7 +233,10 @@ def _off(nbytes: int, truth: int) -> float:
 def _percent(nbytes: int, truth: int) -> str:
     if not nbytes:
         return ""
-    return "equal" if nbytes == truth else f"{_off(nbytes, truth):+.2f} %".replace("-", "−")
+    off = _off(nbytes, truth)
+    if abs(off) < LEAST_SHOWN:
+        return "equal" if nbytes == truth else "±0.00 %"
+    return f"{off:+.2f} %".replace("-", "−")
 
 
 def _megabytes(nbytes: int) -> str:

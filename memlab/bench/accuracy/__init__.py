@@ -94,6 +94,7 @@ def published(
         for row in table.rows:
             if table is published_tables.load(published_tables.CHECKED):
                 yield card_plans.compare_differences(table, row, peers)
+                yield card_plans.compare_reserved(table, row)
             else:
                 yield card_plans.compare(table, row)
 

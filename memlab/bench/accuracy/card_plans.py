@@ -33,6 +33,8 @@ from memlab.step.step import Step
 
 CARD, PROCESSOR = "memlab for the card", "memlab for a processor"
 LEAST, MOST = "memlab, least", "memlab, most"
+RESERVED = ", reserved"
+"""End of the name of a comparison of what the card shows."""
 WITHOUT = "memlab without "
 """Begin of the names of estimates that leave out one difference of a card."""
 
@@ -208,6 +210,15 @@ def compare_differences(
     case = case_of(table, row)
     said = (*differences(table, row), *(peer.estimate(case) for peer in peers))
     return Compared(table.name(row), source_of(table), row.nbytes, said)
+
+
+def compare_reserved(table: PublishedTable, row: PublishedRow) -> Compared:
+    """Return what the card shows for a row by its plan beside the published sum of reserved bytes
+    and context; the context is the published one."""
+    shown = planned(case_of(table, row), card_of(table), table.options).shown(row.context)
+    said = PredictorEstimate(LEAST, shown.start), PredictorEstimate(MOST, shown.stop)
+    return Compared(f"{table.name(row)}{RESERVED}", f"its allocator and context ({table.source})",
+                    row.reserved + row.context, said)  # fmt: skip
 
 
 def compare_recorded(recording: RecordedFigures, cases: Iterable[AccuracyCase]) -> list[Compared]:
