@@ -119,16 +119,18 @@ MODELS: Mapping[str, Callable[[PublishedRow], _Parts]] = {
 """Module, batches and loss of each model of a published table, by its name there."""
 
 
-def _nesterov(parameters: Any) -> Any:
+def nesterov(parameters: Any) -> Any:
+    """Return SGD with Nesterov's momentum for some parameters."""
     return torch.optim.SGD(parameters, lr=0.1, momentum=0.9, nesterov=True, weight_decay=1e-4)
 
 
 def case_of(table: PublishedTable, row: PublishedRow, device: str = "cpu") -> AccuracyCase:
     """Return the step of a published row."""
     build, make_batch, loss_fn = MODELS[row.model](row)
-    optimizer = _nesterov if table.optimizer == "nesterov" else table.optimizer
-    return AccuracyCase(row.title, build, make_batch, loss_fn, optimizer, row.batch,
-                        table.autocast, device, table.keep_output)  # fmt: skip
+    optimizer = nesterov if table.optimizer == "nesterov" else table.optimizer
+    name = f"{row.model}, {row.tokens} tokens" if row.tokens else row.model
+    return AccuracyCase(name, build, make_batch, loss_fn, optimizer, row.batch, table.autocast,
+                        device, table.keep_output)  # fmt: skip
 
 
 # -- plans ---------------------------------------------------------------------------------------
