@@ -68,6 +68,8 @@ def owners() -> dict[str, Any]:
     function: Any = numba.njit(probe)
     found = {"FunctionCache": numba_private_api._cache_class()(probe, ""), "Dispatcher": function}
     found["BaseContext"] = import_module("numba.core.registry").cpu_target.target_context
+    if find_spec("torch") is not None:
+        found["GradScaler"] = import_module("torch.amp").GradScaler("cpu")
     if target().simulated:
         found["FakeCUDAShared"] = simulator.SHARED()(0)
         found["FakeCUDAArray"] = simulator.device_array(np.zeros(2))

@@ -106,7 +106,7 @@ def diff(
         peaks.append(peak)
         for role, nbytes in ledger.roles(size, peak.index, memory).items():
             roles[role] += sign * nbytes
-        for entry in ledger.alive(peak.index, memory):
+        for entry in ledger.at(size).alive(peak.index, memory):
             blocks[plain(entry.name)] += sign * entry.size.at(size)
     changed = {name: change for name, change in blocks.items() if change}
     return PeakDifference(

@@ -76,7 +76,8 @@ def from_dict(data: Any) -> Ledger:
 
 
 def save(ledger: Ledger, path: str | Path) -> None:
-    """Write a ledger as JSON, all of it or nothing; ``memlab.load`` returns the same ledger.
+    """Write a ledger as JSON, all of it or nothing; ``memlab.load`` returns the same ledger, of a
+    recorded step the one for any batch, ``ledger.at()``.
 
     >>> ledger = memlab.plan(memlab.training_step(memlab.zoo.mnist_cnn()))
     >>> memlab.save(ledger, "plan.json")
@@ -95,6 +96,7 @@ def save(ledger: Ledger, path: str | Path) -> None:
         raise InputError(
             f"a ledger is saved, got {shorten(ledger)}; try memlab.save(memlab.plan(step), path)."
         )
+    ledger = ledger.at()
     told = to_dict(ledger)
     _check_readable(told, ledger)
     write(path, json.dumps(told, indent=1) + "\n")

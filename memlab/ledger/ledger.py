@@ -6,8 +6,8 @@ Operations are numbered from 0 here; texts and pictures number them from 1, as p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
@@ -32,7 +32,9 @@ Line = tuple[Column, Column]
 class Ledger:
     """Blocks and operations of one step. All bytes are linear in the batch.
 
-    ``origin`` says how the figures came about: planned, measured, recorded or simulated.
+    ``origin`` says how the figures came about: planned, measured, recorded or simulated. Where the
+    workspace of a recorded step is no block yet, ``measure`` makes the ledger that has it; ``at``
+    returns that, and every answer with workspace is its answer.
     """
 
     rows: Sequence[LedgerRow]
@@ -45,12 +47,34 @@ class Ledger:
     notes: tuple[str, ...] = ()
     origin: str = "planned"
     batches: range | None = None
+    measure: Callable[[int | None], Ledger] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.rows:
             raise InputError("a ledger has no operation; a step has at least one.")
         if self.batches is not None and (self.batches.step != 1 or not self.batches):
             raise InputError(f"a plan holds for batches in a row, got {self.batches}.")
+
+    # -- workspace ----------------------------------------------------------------------------
+
+    def at(self, batch: int | None = None) -> Ledger:
+        """Return the ledger with all workspace, which is this one unless a step of PyTorch was
+        recorded. Then it is that of one batch, at which every operation is measured; or without a
+        batch that of any, in which workspace is an upper bound. Its notes say how it was measured.
+
+        Raises:
+            InputError: the batch is no whole number of at least 1, or the plan is not valid there.
+        """
+        if self.measure is None:
+            return self
+        if batch is None and self.batches is not None and len(self.batches) == 1:
+            batch = self.batches.start
+        return self.measure(None if batch is None else self._checked(batch))
+
+    def _measured(self, batch: int | None, memory: str, workspace: bool = True) -> Ledger:
+        """Return the ledger that answers for a memory, with workspace or without."""
+        asked = true_or_false("workspace", workspace) and memory == DEVICE
+        return self.at(batch) if asked else self
 
     # -- bytes over time ----------------------------------------------------------------------
 
@@ -60,7 +84,9 @@ class Ledger:
         Raises:
             InputError: the batch is no whole number of at least 1, or the plan is not valid there.
         """
-        return _listed(evaluate(self.line(memory, workspace), self._checked(batch)))
+        number = self._checked(batch)
+        ledger = self._measured(number, memory, workspace)
+        return _listed(evaluate(ledger.line(memory, workspace), number))
 
     def peak(self, batch: int, memory: str = DEVICE, workspace: bool = True) -> int:
         """Return the maximum of the timeline, in bytes."""
@@ -75,11 +101,11 @@ class Ledger:
 
     def before(self, batch: int, memory: str = DEVICE) -> list[int]:
         """Return the bytes that are alive when each operation begins."""
-        return self._without("birth", batch, memory)
+        return self._measured(batch, memory)._without("birth", batch, memory)
 
     def after(self, batch: int, memory: str = DEVICE) -> list[int]:
         """Return the bytes that are alive after each operation, once it has freed what it may."""
-        return self._without("death", batch, memory)
+        return self._measured(batch, memory)._without("death", batch, memory)
 
     def _without(self, end: str, batch: int, memory: str) -> list[int]:
         """Return the timeline without the blocks that are born in each operation, or without those
@@ -95,14 +121,12 @@ class Ledger:
         return _listed(evaluate(left, self._checked(batch)))
 
     def line(self, memory: str = DEVICE, workspace: bool = True) -> Line:
-        """Return the timeline for an unknown batch: the fixed bytes, and the bytes
-        of each sample."""
-        with_it = true_or_false("workspace", workspace)
-        roles = [role for role in Role if with_it or role is not Role.WORKSPACE]
+        """Return the timeline for an unknown batch: the fixed bytes, and the bytes of each sample.
+        Workspace that is measured is an upper bound there."""
+        lines = self._measured(None, memory, workspace).role_lines
+        roles = [role for role in Role if workspace or role is not Role.WORKSPACE]
         self._known(memory)
-        parts = [
-            self.role_lines[memory, role] for role in roles if (memory, role) in self.role_lines
-        ]
+        parts = [lines[memory, role] for role in roles if (memory, role) in lines]
         empty = np.zeros(len(self.rows), np.int64)
         return sum((fixed for fixed, _ in parts), empty), sum((part for _, part in parts), empty)
 
@@ -113,7 +137,8 @@ class Ledger:
 
     @cached_property
     def role_lines(self) -> dict[tuple[str, Role], Line]:
-        """Return the timeline of every memory and role."""
+        """Return the timeline of every memory and role, without workspace that is not measured yet:
+        ``at`` returns the ledger that has it."""
         parts = [(block.memory, block.role) for block in self._blocks]
         columns, operations = self._columns, len(self.rows)
         fixed, per_sample = (
@@ -143,26 +168,34 @@ class Ledger:
         lines = [alive(columns[size][which], first, last, operations) for size in ("fixed", "each")]
         return lines[0], lines[1]
 
-    def roles(self, batch: int, at: int | None = None, memory: str = DEVICE) -> dict[Role, int]:
+    def roles(
+        self, batch: int, at: int | None = None, memory: str = DEVICE, workspace: bool = True
+    ) -> dict[Role, int]:
         """Return the bytes of every role inside operation ``at``, or at the peak."""
         batch = self._checked(batch)
         self._known(memory)
-        index = self.peak_at(batch, memory).index if at is None else self._operation(at)
+        ledger = self._measured(batch, memory, workspace)
+        if at is None:
+            index = ledger.peak_at(batch, memory, workspace).index
+        else:
+            index = self._operation(at)
         result = dict.fromkeys(Role, 0)
-        for (where, role), (fixed, per_sample) in self.role_lines.items():
-            if where == memory:
+        for (where, role), (fixed, per_sample) in ledger.role_lines.items():
+            if where == memory and (workspace or role is not Role.WORKSPACE):
                 result[role] = int(fixed[index]) + batch * int(per_sample[index])
         return result
 
     # -- blocks -------------------------------------------------------------------------------
 
     def alive(self, at: int, memory: str = DEVICE) -> list[Entry]:
-        """Return the blocks that are alive inside operation ``at``, in order of birth."""
+        """Return the blocks that are alive inside operation ``at``, in order of birth. Workspace
+        that is measured is an upper bound here: ``at(batch).alive`` has that of a batch."""
         index = self._operation(at)
         self._known(memory)
+        ledger = self._measured(None, memory)
         return [
-            self.entries[number]
-            for number, block in enumerate(self._blocks)
+            ledger.entries[number]
+            for number, block in enumerate(ledger._blocks)
             if block.birth <= index <= block.death and block.memory == memory
         ]
 
@@ -183,7 +216,7 @@ class Ledger:
         self._known(memory)
         births: dict[int, list[Entry]] = {}
         deaths: dict[int, list[Entry]] = {}
-        for entry in self.entries:
+        for entry in self._measured(batch, memory).entries:
             if entry.memory == memory:
                 births.setdefault(entry.birth, []).append(entry)
                 deaths.setdefault(entry.death, []).append(entry)
@@ -203,10 +236,11 @@ class Ledger:
 
     def why(self, batch: int, memory: str = DEVICE) -> Why:
         """Return the blocks that are alive at the peak, who made each, and who needs it last."""
-        peak = self.peak_at(self._checked(batch), memory)
-        blocks = self._answer(self.alive(peak.index, memory), batch)
+        ledger = self._measured(batch, memory)
+        peak = ledger.peak_at(batch, memory)
+        blocks = self._answer(ledger.alive(peak.index, memory), batch)
         heading = (
-            f"{self.describe()}, batch {batch}: {units.both(peak.nbytes)} at operation "
+            f"{ledger.describe()}, batch {batch}: {units.both(peak.nbytes)} at operation "
             f"{peak.index + 1} of {len(self.rows)}, {peak.row.name}."
         )
         return Why(heading, batch, tuple(sorted(blocks, key=lambda block: -block.nbytes)), peak)
@@ -218,11 +252,12 @@ class Ledger:
         Raises:
             InputError: no such layer or block, or a bad batch.
         """
-        names = [*(row.layer for row in self.rows), *(entry.name for entry in self.entries)]
+        ledger = self.at(batch)
+        names = [*(row.layer for row in self.rows), *(entry.name for entry in ledger.entries)]
         known("layer or block", layer, dict.fromkeys(names))
-        entries = [entry for entry in self.entries if layer in (entry.layer, entry.name)]
+        entries = [entry for entry in ledger.entries if layer in (entry.layer, entry.name)]
         blocks = self._answer(entries, self._checked(batch))
-        return HeldBlocks(f"{layer} in {self.describe()}, batch {batch}:", batch, tuple(blocks))
+        return HeldBlocks(f"{layer} in {ledger.describe()}, batch {batch}:", batch, tuple(blocks))
 
     def _answer(self, entries: list[Entry], batch: int) -> list[HeldBlock]:
         return [
@@ -233,19 +268,22 @@ class Ledger:
     def fit(self, nbytes: int | str, memory: str = DEVICE) -> Fit:
         """Return the largest batch whose peak is at most ``nbytes`` (or ``'12GB'``), and the block
         that limits it. The result is exact: the minimum over the operations of ``floor((M - a) /
-        b)``.
+        b)``. Workspace that is measured is measured at the batch that fits, and at the next one.
 
         Raises:
             InputError: no amount of memory.
         """
         budget, valid = units.exact_or_parsed(nbytes), self.batches
-        fixed, per_sample = (line.tolist() for line in self.line(memory))
+        ledger = self._measured(None, memory)
+        fixed, per_sample = (line.tolist() for line in ledger.line(memory))
         bounds = [
             (budget - a) // b if b else -1
             for a, b in zip(fixed, per_sample, strict=True)
             if b or a > budget
         ]
         batch = max(min(bounds), 0) if bounds else None
+        if ledger is not self and batch is not None:
+            batch = self._measured_fit(budget, batch)
         if valid and (batch is None or batch >= valid.stop - 1):
             return Fit(valid.stop - 1, budget, self.peak(valid.stop - 1, memory), None, valid=valid)
         if batch is None:
@@ -253,15 +291,38 @@ class Ledger:
         least = valid.start if valid else 1
         batch = batch if batch >= least else 0
         needs = self.peak(batch, memory) if batch else 0
-        peak = self.peak_at(max(batch + 1, least), memory)
-        growing = [entry for entry in self.alive(peak.index, memory) if entry.size.per_sample]
+        at_next = self._measured(max(batch + 1, least), memory)
+        peak = at_next.peak_at(max(batch + 1, least), memory)
+        growing = [entry for entry in at_next.alive(peak.index, memory) if entry.size.per_sample]
         binds = max(growing, key=lambda entry: entry.size.per_sample, default=None)
         parts = 1 + sum(row.kind == LOAD for row in self.rows)
+        fixed, per_sample = (line.tolist() for line in at_next.line(memory))
         at = peak.index
         floor = max(fixed)
         return Fit(
             batch, budget, needs, peak, fixed[at], per_sample[at], binds, valid, parts, floor
         )
+
+    def _measured_fit(self, budget: int, guess: int) -> int:
+        """Return the largest batch that fits where each batch is measured alone, from a batch that
+        an upper bound lets in, or 0. Lines through the peaks of a batch that fits and of one that
+        does not, and every second time the middle, lead to two neighbours."""
+        peaks: dict[int, int] = {}
+        least, over = (self.batches.start, self.batches.stop) if self.batches else (1, 0)
+        fits, batch, step = least - 1, max(guess, least), 0
+        while over != fits + 1:
+            batch = min(batch, over - 1) if over else batch
+            peak = peaks[batch] = self.peak(batch)
+            fits, over = (batch, over) if peak <= budget else (fits, batch)
+            if not over:
+                step = max(2 * step, (budget - peak) * batch // peak, 1)
+                batch += step
+            elif len(peaks) % 2 and fits in peaks and over in peaks:
+                more = (budget - peaks[fits]) * (over - fits) // (peaks[over] - peaks[fits])
+                batch = min(max(fits + more, fits + 1), over - 1)
+            else:
+                batch = (fits + over) // 2
+        return fits if fits >= least else 0
 
     # -- checks -------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from functools import cached_property
 
 from memlab.errors import InputError, shorten
@@ -11,6 +12,9 @@ from memlab.step.lifetimes import Lifetime
 from memlab.step.op import LOAD, Op
 from memlab.step.step import Step
 from memlab.step.tensor import Role
+
+KEPT = 8
+"""Number of batches whose ledgers with measured workspace are cached for a step."""
 
 
 def plan(step: Step) -> Ledger:
@@ -45,7 +49,27 @@ def plan(step: Step) -> Ledger:
         training=step.training,
         notes=step.notes,
         batches=step.batches,
+        measure=_measure(step),
     )
+
+
+def _measure(step: Step) -> Callable[[int | None], Ledger] | None:
+    """Return the function that measures the workspace of a step and plans it; ``None`` where the
+    workspace is a part of the operations."""
+    measurement = step.measurement
+    if measurement is None:
+        return None
+    ledgers: dict[Hashable, Ledger] = {}
+
+    def measure(batch: int | None) -> Ledger:
+        key = measurement.key(batch)
+        if key not in ledgers:
+            if len(ledgers) == KEPT:
+                ledgers.pop(next(iter(ledgers)))
+            ledgers[key] = plan(step.at(batch))
+        return ledgers[key]
+
+    return measure
 
 
 def _row(op: Op) -> LedgerRow:

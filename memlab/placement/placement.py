@@ -64,7 +64,7 @@ def blocks(step: Step, batch: int) -> tuple[Block, ...]:
     last, batch = len(step.ops) - 1, step.held(batch)
     return tuple(
         Block(life.tensor.storage.name, life.size.at(batch), life.birth, min(life.death, last))
-        for life in step.lifetimes.blocks
+        for life in step.at(batch).lifetimes.blocks
         if life.birth != BEFORE and life.memory == DEVICE
     )
 
@@ -337,6 +337,7 @@ def booked(ledger: Ledger, placement: Placement, batch: int) -> Ledger:
         entries=(*there, arena),
         notes=(*ledger.notes, f"placed: {placement.how}"),
         batches=range(batch, batch + 1),
+        measure=None,
     )
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Protocol
 
 from memlab.errors import InputError, known, whole_number
 from memlab.optimizers import title
@@ -13,6 +14,21 @@ from memlab.step.lifetimes import Lifetimes, two_blocks
 from memlab.step.op import Op
 from memlab.step.tensor import Role, Tensor
 from memlab.strings import gettext as _
+
+
+class WorkspaceMeasurement(Protocol):
+    """Measurement of the workspace of a step's operations, which is made when a batch is asked for.
+
+    It serves the step that it was made for and every rewrite of it.
+    """
+
+    def key(self, batch: int | None) -> Hashable:
+        """Return a key of the answer at ``batch``, or without one of that for any batch; equal
+        answers have equal keys."""
+
+    def step(self, step: Step, batch: int | None) -> Step:
+        """Return the step with workspace as a part of its operations: at a batch, or without one as
+        an upper bound for any."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +39,8 @@ class Step:
     buffers, optimizer state, input and labels. ``live_out`` stays alive. Everything else lives from
     its first writer to its last reader. ``threads`` is how many hold a workspace each; ``notes``
     say in a few words what is unlike the default, and every technique adds its own. ``batches`` are
-    the batches that the plan is valid for, all where it is ``None``.
+    the batches that the plan is valid for, all where it is ``None``. ``measurement`` is there as
+    long as the workspace is no part of the operations; it is no part of the step's value.
     """
 
     ops: tuple[Op, ...]
@@ -37,6 +54,7 @@ class Step:
     threads: int = 1
     notes: tuple[str, ...] = ()
     batches: range | None = None
+    measurement: WorkspaceMeasurement | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if len({op.name for op in self.ops}) < len(self.ops):
@@ -68,6 +86,11 @@ class Step:
         for tensor in tensors:
             if tensor.storage.name in names:
                 raise two_blocks(tensor)
+
+    def at(self, batch: int | None = None) -> Step:
+        """Return the step with its workspace: itself where that is known, else the step in which it
+        is measured at a batch, or without one is an upper bound for any."""
+        return self if self.measurement is None else self.measurement.step(self, batch)
 
     def keep(self, what: str) -> Step:
         """Return the step with ``'gradients'`` kept alive until its end, and so in its plan.

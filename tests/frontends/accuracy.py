@@ -27,13 +27,13 @@ def line(name: str, batch: int, optimizer: str, small: bool = False) -> str:
     step = record(case.build, case.make_batch, case.loss_fn, optimizer, autocast=case.autocast)
     ledger = memlab.plan(step)
     found = count(case.build, case.make_batch, case.loss_fn, batch, optimizer, case.autocast)
-    roles = ledger.roles(batch)
+    roles = ledger.roles(batch, workspace=False)
     off = {role: roles[Role(role)] - found.total(role) for role in SURE}
     unequal = ", ".join(f"{role} {more:+,}" for role, more in off.items() if more)
-    more = ledger.peak(batch) - found.most
+    more = ledger.peak(batch, workspace=False) - found.most
     return (
         f"{name:14}{batch:>4}  {optimizer:10}{found.most:>15,} B{more:>10,}"
-        f"  {ledger.peak_at(batch).row.phase:9} {unequal or 'roles equal'}"
+        f"  {ledger.peak_at(batch, workspace=False).row.phase:9} {unequal or 'roles equal'}"
     )
 
 

@@ -26,8 +26,8 @@ from memlab.frontends.torch import observe
 from memlab.frontends.torch.fitting import BY
 from memlab.frontends.torch.fitting.offload_search import OffloadFit, OffloadSearch
 from memlab.frontends.torch.fitting.recipe import Recipe, RecipeFit
-from memlab.frontends.torch.fitting.search import Search
-from memlab.frontends.torch.measured_workspace import with_workspace, workspace
+from memlab.frontends.torch.fitting.search import Measured, Search, WatchedModel
+from memlab.frontends.torch.measured_workspace import lazy_step
 from memlab.frontends.torch.tensor_modes import OPTIMIZERS, RecordingRequest
 from memlab.measure.timing import interleave
 from memlab.step.storage import DEVICE, HOST
@@ -57,17 +57,18 @@ def of_workspace(name: str, case: Case, given: argparse.Namespace) -> Iterator[s
     """A model's line: the allocator's bytes, and what the plan is off by."""
     batch, data = given.batch, (case.build, case.make_batch, case.loss_fn)
     found = observe(*data, given.optimizer, autocast=case.autocast)
-    measured = workspace(found, None if given.far else batch)
-    peak = memlab.plan(with_workspace(found, measured)).peak(batch)
+    ledger = memlab.plan(lazy_step(found, frozenset() if given.far else None))
+    peak, note = ledger.peak(batch), ", ".join(ledger.at(batch).notes[len(ledger.notes) :])
     real = most(*data, batch, given.optimizer, case.autocast)
-    yield f"{name:14}{batch:>4} {given.optimizer:9}{real:>15,} B{_off(peak, real)}  {measured.note}"
+    yield f"{name:14}{batch:>4} {given.optimizer:9}{real:>15,} B{_off(peak, real)}  {note}"
 
 
 def of_recipes(name: str, case: Case, given: argparse.Namespace) -> Iterator[str]:
     """A model's lines, one for each budget."""
     data = (case.build, case.make_batch, case.loss_fn)
     make = OffloadSearch if given.by == "offload" else Search
-    search = make(RecordingRequest(*data, given.optimizer, case.autocast), given.batch)
+    model = WatchedModel(RecordingRequest(*data, given.optimizer, case.autocast), given.batch)
+    search = make(model, Measured(given.batch))
     for share in map(float, given.shares.split(",")):
         start, nbytes = time.perf_counter(), int(search.before.nbytes * share)
         found = search.fit(nbytes)

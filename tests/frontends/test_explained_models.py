@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import memlab
 from memlab.errors import InputError
+from memlab.pictures.explain import recorded_model
 from memlab.pictures.explain.explained import Explained
 from memlab.pictures.explain.own_model import OwnModel
 from tests.oracles.requirement import torch_or_skip
@@ -34,7 +37,7 @@ def make_batch(count: int) -> Any:
 
 @pytest.fixture(scope="module")
 def model() -> OwnModel:
-    return OwnModel(build, make_batch, progress=False)
+    return OwnModel(build, make_batch, progress=False, card=None, batch=256)
 
 
 def explained(model: OwnModel, batch: int, spare: int) -> Explained:
@@ -45,8 +48,32 @@ def explained(model: OwnModel, batch: int, spare: int) -> Explained:
 def test_it_is_recorded_as_record_does(model: OwnModel) -> None:
     from memlab.frontends.torch import record
 
-    step = record(build, make_batch, torch.nn.functional.cross_entropy, "adam")
-    assert model.plain.peak(32) == memlab.plan(step).peak(32)
+    loss = torch.nn.functional.cross_entropy
+    ledger = memlab.plan(record(build, make_batch, loss, "adam", keep_output=True))
+    assert model.plain.peak(256) == ledger.peak(256) > ledger.peak(256, workspace=False)
+
+
+def test_at_other_batches_workspace_is_bounded_and_nothing_more_runs(
+    model: OwnModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from memlab.frontends.torch import measured_workspace
+
+    told = Explained(model, 256, 10**10)
+    assert told.largest
+    assert any("measured at batch 256." in note for note in told.notes)
+    monkeypatch.setattr(measured_workspace, "_measured_alone", None)
+    for batch in (1, 16, 100, 1000):
+        explained = Explained(model, batch, 10**10)
+        assert explained.peak.nbytes > model.plain.ledger.peak(batch, workspace=False)
+        assert any("an upper bound from batches" in note for note in explained.notes)
+        assert explained.largest
+
+
+def test_a_saved_model_has_its_bound(model: OwnModel, tmp_path: Path) -> None:
+    recorded_model.save(model, (), tmp_path / "model.json", "here")
+    again = recorded_model.load(tmp_path / "model.json")
+    assert again.plain.ledger == model.plain.ledger.at()
+    assert not again.lacks_workspace
 
 
 def test_modules_that_run_again_make_it_fit(model: OwnModel) -> None:
@@ -71,7 +98,8 @@ def test_its_lines_do_what_it_promises(model: OwnModel) -> None:
     assert found.best is not None
     for lines in (found.code, found.alone):
         build_it = partial(wrapped, lines)
-        step = record(build_it, make_batch, torch.nn.functional.cross_entropy, "adam")
+        loss = torch.nn.functional.cross_entropy
+        step = record(build_it, make_batch, loss, "adam", keep_output=True)
         assert memlab.plan(step).peak(256) == found.best.peak(256)
 
 
@@ -80,7 +108,10 @@ def test_a_module_itself_is_left_as_it_was() -> None:
     before = {name: each.clone() for name, each in given.state_dict().items()}
     again = OwnModel(given, make_batch, progress=False)
     assert all(torch.equal(each, given.state_dict()[name]) for name, each in before.items())
-    assert again.plain.peak(8) == OwnModel(build, make_batch, progress=False).plain.peak(8)
+    plain = OwnModel(build, make_batch, progress=False).plain
+    assert again.plain.ledger.timeline(8, workspace=False) == plain.ledger.timeline(
+        8, workspace=False
+    )
 
 
 def test_a_peak_in_the_optimizer_is_not_mended_by_modules() -> None:
@@ -90,7 +121,7 @@ def test_a_peak_in_the_optimizer_is_not_mended_by_modules() -> None:
     def vectors(count: int) -> Any:
         return torch.randn(count, 4096), torch.randint(10, (count,))
 
-    found = explained(OwnModel(wide, vectors, progress=False), 4, 1_000_000)
+    found = explained(OwnModel(wide, vectors, progress=False, card=None), 4, 1_000_000)
     assert "in the optimizer" in found.peak_sentence
     assert "again" not in {each.key for each in found.changes}
     assert found.best is not None
@@ -109,6 +140,7 @@ def test_what_is_no_function_gets_one_sentence(given: tuple[Any, Any]) -> None:
         OwnModel(*given, progress=False)
 
 
+@pytest.mark.filterwarnings("ignore:memlab now runs this model's step on real")
 def test_what_the_model_raises_comes_through() -> None:
     class Mine(torch.nn.Linear):  # type: ignore[misc,name-defined,unused-ignore]  # untyped where torch is missing
         def forward(self, x: Any) -> Any:
@@ -116,6 +148,33 @@ def test_what_the_model_raises_comes_through() -> None:
 
     with pytest.raises(KeyError, match="mine"):
         OwnModel(lambda: Mine(3, 3), make_batch, progress=False)
+
+
+class Branch(torch.nn.Linear):  # type: ignore[name-defined]
+    """A model that fake tensors cannot run."""
+
+    def forward(self, x: Any) -> Any:
+        return super().forward(x) if x.sum() > -1e9 else x
+
+
+def of_vectors(count: int) -> Any:
+    return torch.randn(count, 8), torch.randint(4, (count,))
+
+
+def test_a_step_on_real_tensors_is_announced_above_the_bar(capsys: Any) -> None:
+    show = warnings.showwarning
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        OwnModel(lambda: Branch(8, 4), of_vectors)
+    lines = capsys.readouterr().err.replace("\r", "\n").splitlines()
+    (line,) = (line for line in lines if "on real tensors" in line)
+    assert line.startswith("memlab now runs this model's step on real tensors, at batch 5, 2 and 3")
+    assert warnings.showwarning is show
+
+
+def test_without_a_bar_it_is_a_warning() -> None:
+    with pytest.warns(UserWarning, match="on real tensors.*takes at least 576 B"):
+        OwnModel(lambda: Branch(8, 4), of_vectors, progress=False)
 
 
 def test_the_view_of_a_model_says_how_it_is_made_again() -> None:

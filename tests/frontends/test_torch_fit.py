@@ -22,7 +22,7 @@ from memlab.frontends.torch.fitting.checkpointed_peak import model_of
 from memlab.frontends.torch.fitting.module_calls import Watched, candidates
 from memlab.frontends.torch.fitting.module_milp import ModuleProgram
 from memlab.frontends.torch.fitting.recipe import Recipe
-from memlab.frontends.torch.fitting.search import Search
+from memlab.frontends.torch.fitting.search import Measured, Search, WatchedModel
 from memlab.frontends.torch.measured_workspace import MeasuredWorkspace
 from memlab.frontends.torch.observed_model import observe
 from memlab.frontends.torch.tensor_modes import RecordingRequest
@@ -55,7 +55,7 @@ def wish(model: Any = build, optimizer: Any = "momentum") -> RecordingRequest:
 
 @pytest.fixture(scope="module")
 def found() -> Search:
-    return Search(wish(), BATCH)
+    return Search(WatchedModel(wish()), Measured(BATCH))
 
 
 @pytest.fixture(scope="module")
@@ -178,13 +178,16 @@ def test_a_peak_in_the_optimizer_is_mended_there():
     def wide() -> Any:
         return nn.Sequential(nn.Flatten(), nn.Linear(768, 256), nn.ReLU(), nn.Linear(256, 5))
 
-    peak = Search(wish(wide, "adam"), 2).before
+    peak = Search(WatchedModel(wish(wide, "adam")), Measured(2)).before
     assert peak.row.phase == "update"
     with pytest.raises(InputError, match="in the optimizer") as error:
         memlab.fit_model(
             wide, make_batch, F.cross_entropy, "adam", batch=2, memory=peak.nbytes * 9 // 10
         )
-    assert "torch.optim.SGD(" in str(error.value)
+    assert "with a fused optimizer instead it takes " in str(error.value)
+    assert str(error.value).endswith(
+        ": optimizer = torch.optim.Adam(model.parameters(), lr, fused=True)."
+    )
 
 
 class Changing(nn.Module):

@@ -26,6 +26,7 @@ from memlab.frontends.torch.fitting.offload_search import (
     Waits,
 )
 from memlab.frontends.torch.fitting.recipe import _equal, _trained
+from memlab.frontends.torch.fitting.search import Measured, WatchedModel
 from memlab.frontends.torch.measured_workspace import MeasuredWorkspace
 from memlab.frontends.torch.observed_model import Observed, observe
 from memlab.frontends.torch.recording_to_step import step_of
@@ -111,7 +112,7 @@ def test_a_whole_model_that_waits_leaves_half_of_its_peak():
 
 @pytest.fixture(scope="module")
 def found() -> OffloadSearch:
-    return OffloadSearch(wish(CASES["dropped"]), BATCH)
+    return OffloadSearch(WatchedModel(wish(CASES["dropped"])), Measured(BATCH))
 
 
 @pytest.fixture(scope="module")
@@ -305,6 +306,7 @@ def test_fit_model_takes_it_by_its_name_and_says_where_nothing_fits():
         memlab.fit_model(*given, batch=BATCH, memory="100kB", by="offload")
 
 
+@pytest.mark.filterwarnings("ignore:memlab now runs this model's step on real")
 def test_a_step_that_runs_on_real_tensors_only_has_its_copies_too():
     class Branching(nn.Module):
         def __init__(self) -> None:

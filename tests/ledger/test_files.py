@@ -49,7 +49,8 @@ def test_what_is_saved_is_loaded_or_it_is_not_saved(
     ledger = replace(plain, network=layer, label=name, entries=(entry, *others))
     with TemporaryDirectory() as folder:
         path = Path(folder) / "plan.json"
-        if visible(name) == name and visible(layer) == layer:
+        alone = name not in {other.name for other in others}
+        if alone and visible(name) == name and visible(layer) == layer:
             memlab.save(ledger, path)
             assert memlab.load(path) == ledger
         else:

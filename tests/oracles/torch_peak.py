@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper_subclass_type
 from torch.utils._pytree import tree_leaves
 
 OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
@@ -30,23 +30,41 @@ class Count(TorchDispatchMode):
         super().__init__()
         self.now = self.most = 0
         self.alive: dict[int, tuple[int, str]] = {}
+        self.storages: dict[int, Any] = {}
         self.parts: dict[int, tuple[int, str]] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if any(is_traceable_wrapper_subclass_type(kind) for kind in types):
+            return NotImplemented  # distributed tensors: the operators inside them are counted
         found = func(*args, **(kwargs or {}))
         for each in tree_leaves(found):
             if isinstance(each, torch.Tensor):
                 self.enter(each)
+        self.resize()
         if self.now > self.most:
             self.most, self.parts = self.now, dict(self.alive)
         return found
 
+    def resize(self) -> None:
+        """Count each storage as large as it is now: FSDP frees the bytes of storages that stay."""
+        for key, (nbytes, label) in self.alive.items():
+            storage = self.storages[key]()
+            if storage is not None and storage.nbytes() != nbytes:
+                self.now += storage.nbytes() - nbytes
+                self.alive[key] = storage.nbytes(), label
+
     def enter(self, tensor: Any, label: str = "") -> None:
+        if is_traceable_wrapper_subclass_type(type(tensor)):
+            parts = (getattr(tensor, name) for name in tensor.__tensor_flatten__()[0])
+            for part in parts:
+                if isinstance(part, torch.Tensor):
+                    self.enter(part, label)
+            return
         storage = tensor.untyped_storage()
         key, nbytes = storage._cdata, storage.nbytes()
         if key in self.alive:
             return
-        self.alive[key] = nbytes, label
+        self.alive[key], self.storages[key] = (nbytes, label), weakref.ref(storage)
         self.now += nbytes
         weakref.finalize(storage, self.leave, key)
 

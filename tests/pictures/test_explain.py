@@ -311,6 +311,7 @@ def convolution(card: CudaCard | None) -> OwnModel:
         lambda batch: (torch.randn(batch, 3, 16, 16), torch.randint(10, (batch,))),
         progress=False,
         card=card,
+        batch=8,
     )
 
 
@@ -333,7 +334,7 @@ def test_a_batch_within_the_range_may_not_fit() -> None:
 
 
 def test_a_processor_has_nothing_beside_its_plan() -> None:
-    model = Explained(convolution(None), 64, 10**9)
+    model = Explained(convolution(None), 8, 10**9)
     assert model.total == model.most == model.peak.nbytes
+    assert model.sums()[-1][1] == f"{model.total:,}"
     assert "nvidia" not in model.card
-    assert model.largest == memlab.plan(model.subject.step).fit(10**9).batch

@@ -57,20 +57,20 @@ class Predictor:
 # -- memlab ------------------------------------------------------------------------------------
 
 
-def _recorded(case: AccuracyCase, recorded: Any) -> int:
-    """Return the peak of the plan of a recording, which holds for any batch."""
+def _plan(case: AccuracyCase, recorded: Any) -> int:
+    """Return the peak of the plan of a recording, with the workspace of each distinct operation
+    measured alone at the batch."""
+    from memlab.frontends.torch.measured_workspace import lazy_step
+
+    return plan(lazy_step(recorded.observe(case.wish()), progress=False)).peak(case.batch)
+
+
+def _without_workspace(case: AccuracyCase, recorded: Any) -> int:
+    """Return the peak of the plan of a recording without what kernels take inside themselves."""
     from memlab.frontends.torch.recording_to_step import step_of
 
-    return plan(step_of(recorded.observe(case.wish()))).peak(case.batch)
-
-
-def _with_workspace(case: AccuracyCase, recorded: Any) -> int:
-    """Return the peak of the plan of a recording with workspace, each distinct operation measured
-    alone at the batch."""
-    from memlab.frontends.torch.measured_workspace import with_workspace, workspace
-
-    recording = recorded.observe(case.wish())
-    return plan(with_workspace(recording, workspace(recording, case.batch))).peak(case.batch)
+    step = step_of(recorded.observe(case.wish()))
+    return plan(step).peak(case.batch, workspace=False)
 
 
 # -- others ------------------------------------------------------------------------------------
@@ -123,11 +123,10 @@ def _deepspeed(case: AccuracyCase, module: Any) -> int:
     return int(nbytes)
 
 
-PLAN = Predictor("memlab", "memlab.frontends.torch.observed_model", _recorded)
-OWN = (
-    PLAN,
-    Predictor("memlab with workspace", "memlab.frontends.torch.observed_model", _with_workspace),
+PLAN = Predictor(
+    "memlab without workspace", "memlab.frontends.torch.observed_model", _without_workspace
 )
+OWN = (Predictor("memlab", "memlab.frontends.torch.observed_model", _plan), PLAN)
 PREDICTORS = (
     *OWN,
     Predictor("MemTracker", "torch.distributed._tools.mem_tracker", _mem_tracker),

@@ -16,6 +16,7 @@ from memlab.step.step import Step
 if TYPE_CHECKING:
     from memlab.frontends.torch.observed_model import Observed
     from memlab.frontends.torch.recording import Recording
+    from memlab.frontends.torch.tensor_modes import RecordingRequest
 
 OPTIMIZERS = ("sgd", "momentum", "adam", "adamw")
 """The optimizers that have a name here."""
@@ -37,13 +38,17 @@ def record(
     two small batches are run, and a note of the step says so. Plan it, look at it and rewrite it
     as any other step; ``memlab.run`` has no kernels for it.
 
+    What PyTorch's kernels take inside themselves, their workspace, is measured when its plan is
+    asked for a batch: each distinct operation runs once, alone, in another process.
+    ``workspace=False`` leaves it out and measures nothing.
+
     >>> from torch import nn, randn, randint
     >>> step = memlab.record(
     ...     lambda: nn.Linear(784, 10),
     ...     lambda batch: (randn(batch, 784), randint(10, (batch,))),
     ...     nn.functional.cross_entropy,
     ... )
-    >>> memlab.plan(step).peak(32) > 4 * 32 * 784
+    >>> memlab.plan(step).peak(32, workspace=False) > 4 * 32 * 784
     True
 
     Args:
@@ -52,16 +57,17 @@ def record(
         loss_fn: gives the loss, of the model's output and the target.
         optimizer: ``"sgd"``, ``"momentum"``, ``"adam"``, ``"adamw"``, or a function that makes one
             of parameters: ``lambda p: torch.optim.AdamW(p, fused=True)``.
-        **options: those of ``observed``.
+        **options: ``batch`` and ``real`` of ``observed``, and those of ``recording_request``:
+            ``autocast``, ``device``, ``card`` and others.
 
     Raises:
         InputError: PyTorch is not installed; something is given that no step can be recorded of; or
             the step is not the same at every batch. What the model itself raises comes through.
     """
     recording = observe(build, make_batch, loss_fn, optimizer, **options)
-    from memlab.frontends.torch.recording_to_step import step_of
+    from memlab.frontends.torch.measured_workspace import lazy_step
 
-    return step_of(recording)
+    return lazy_step(recording)
 
 
 def observe(
@@ -86,19 +92,47 @@ def observed(
     loss_fn: Callable[[Any, Any], Any],
     optimizer: str | Callable[[Any], Any] = "momentum",
     *,
+    batch: int | None = None,
+    real: bool | None = None,
+    **options: Any,
+) -> Observed:
+    """Record one training step of a PyTorch model, so that it can be recorded again with a change;
+    the attribute ``recording`` is the result of ``observe``.
+
+    Args:
+        build: gives the model, an ``nn.Module``.
+        make_batch: gives an input and a target for so many samples.
+        loss_fn: gives the loss, of the model's output and the target.
+        optimizer: a name, or a function that makes one of parameters, as in ``record``.
+        batch: record this batch alone, where a step is not the same at every one.
+        real: run on real tensors (``True``), on fake ones (``False``), or on those that can.
+        **options: those of ``recording_request``.
+
+    Raises:
+        InputError: as ``record``.
+    """
+    request = recording_request(build, make_batch, loss_fn, optimizer, **options)
+    from memlab.frontends.torch import observed_model
+
+    return observed_model.Observed(request, batch, real)
+
+
+def recording_request(
+    build: Callable[[], Any],
+    make_batch: Callable[[int], Any],
+    loss_fn: Callable[[Any, Any], Any],
+    optimizer: str | Callable[[Any], Any] = "momentum",
+    *,
     autocast: str = "",
     accumulate: int = 1,
     set_to_none: bool = True,
     keep_output: bool = False,
-    batch: int | None = None,
-    real: bool | None = None,
     device: str = "cpu",
     card: str | CudaCard | None = None,
     grad_scaler: bool = False,
     clip_grad_norm: float | None = None,
-) -> Observed:
-    """Record one training step of a PyTorch model, so that it can be recorded again with a change;
-    the attribute ``recording`` is the result of ``observe``.
+) -> RecordingRequest:
+    """Return the checked request for a recording.
 
     Args:
         build: gives the model, an ``nn.Module``.
@@ -110,8 +144,6 @@ def observed(
         set_to_none: whether ``zero_grad`` lets the gradients go, or fills them with zeros.
         keep_output: whether a name holds the model's output until the step ends, as ``y`` does in
             ``y = model(x)``.
-        batch: record this batch alone, where a step is not the same at every one.
-        real: run on real tensors (``True``), on fake ones (``False``), or on those that can.
         device: ``"cpu"``, or ``"cuda"`` for the step as a card runs it, which need not be there:
             its kernels of attention, its lists of autocast, foreach optimizers.
         card: a name (``"T4"``, ``"RTX 4090"``) or a compute capability (``"8.9"``), for
@@ -120,15 +152,14 @@ def observed(
         clip_grad_norm: the norm that ``clip_grad_norm_`` clips the gradients to before the update.
 
     Raises:
-        InputError: as ``record``.
+        InputError: PyTorch is not installed, or an option that is none.
     """
     _installed()
-    from memlab.frontends.torch import observed_model
     from memlab.frontends.torch.tensor_modes import RecordingRequest
 
     if autocast:
         known("format for autocast", autocast, AUTOCAST)
-    wish = RecordingRequest(
+    return RecordingRequest(
         build,
         make_batch,
         loss_fn,
@@ -141,7 +172,6 @@ def observed(
         true_or_false("grad_scaler", grad_scaler),
         None if clip_grad_norm is None else real_number("clip_grad_norm", clip_grad_norm, 1.0),
     )
-    return observed_model.Observed(wish, batch, real)
 
 
 def _installed() -> None:

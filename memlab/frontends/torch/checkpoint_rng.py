@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from memlab.formats import FORMATS
-from memlab.frontends.torch.recording import OperatorCall, Recording
+from memlab.frontends.torch.recording import BEFORE, OperatorCall, Recording
 from memlab.step.op import CALL, Operands, Phase
 from memlab.step.step import Step
 from memlab.step.storage import Size, Storage
@@ -60,16 +60,20 @@ def _of_node(call: OperatorCall) -> bool:
 def with_states(step: Step, recording: Recording) -> Step:
     """Return the step with the random states that checkpoints keep: one from forward on, and
     another while the operations run again. Their role is workspace, as nobody asked for them."""
-    at = {op.attributes[CALL]: index for index, op in enumerate(step.ops)}
+    numbers = [op.attributes.get(CALL, BEFORE) for op in step.ops]
+    at = {number: index for index, number in enumerate(numbers)}
+    first = {number: index for index, number in reversed([*enumerate(numbers)])}
     ops, size = list(step.ops), Size(nbytes())
     for number, rerun in enumerate(reruns(recording)):
         for name, (born, died) in {
             f"random state {number}": (rerun.begin, rerun.end),
             f"random state of now {number}": (rerun.first, rerun.last),
         }.items():
+            if born not in at or died not in at:
+                continue
             tensor = Tensor(name, Storage(name, size), (), FORMATS["uint8"], Role.WORKSPACE)
-            op, last = ops[at[born]], at[died]
-            ops[at[born]] = replace(op, writes=_also(op.writes, tensor))
+            op, last = ops[first[born]], at[died]
+            ops[first[born]] = replace(op, writes=_also(op.writes, tensor))
             ops[last] = replace(ops[last], holds=_also(ops[last].holds, tensor))
     return replace(step, ops=tuple(ops))
 

@@ -20,11 +20,19 @@ from torch.nn.modules.module import (
 
 from memlab.errors import InputError
 from memlab.frontends.torch.recording import BEFORE, ON_HOST, copies
-from memlab.frontends.torch.torch_private_api import MODE, NODE, SEQUENCE
+from memlab.frontends.torch.torch_private_api import (
+    FAKE_TENSOR,
+    MAP,
+    MODE,
+    NODE,
+    SEQUENCE,
+    WRAPPER,
+)
 from memlab.step.op import Phase
 from memlab.step.tensor import Role
 
-_sequence, _node = SEQUENCE(), NODE()
+_sequence, _node, _FAKE = SEQUENCE(), NODE(), FAKE_TENSOR()
+_wraps: Callable[[Any], bool] = cache(WRAPPER())
 
 _SAME = {"add_", "addcdiv_", "addcmul_", "div_", "lerp_", "mul_", "neg_", "sub_"}
 """Operators of an optimizer that give back what they change, whatever is in it."""
@@ -157,12 +165,18 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
     entered.
 
     A storage that a call first returns is born there; it dies after the last call before nothing
-    holds it any more. ``truth`` computes the outputs of operators of which fake ones are wrong.
+    holds it any more. ``truth`` computes the outputs of operators of which fake ones are wrong;
+    ``convert`` makes a fake tensor of a real one that the model did not register.
     """
 
-    def __init__(self, paths: Paths, truth: Callable[..., Any] | None = None) -> None:
+    def __init__(
+        self,
+        paths: Paths,
+        truth: Callable[..., Any] | None = None,
+        convert: Callable[[Any], Any] | None = None,
+    ) -> None:
         super().__init__()
-        self.paths, self.truth = paths, truth
+        self.paths, self.truth, self.convert = paths, truth, convert
         self.phase, self.part = Phase.FORWARD, 1
         self.calls: list[SeenCall] = []
         self.blocks: list[SeenBlock] = []
@@ -170,6 +184,16 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
         self._alive: dict[int, int] = {}
         self._watched: dict[int, weakref.ref[Any]] = {}
         self._forward: dict[int, int] = {}
+        self._regrown: list[int] = []
+        self._unseen: dict[int, weakref.ref[Any]] = {}
+
+    def __enter__(self) -> Any:
+        self._undo = _watch_resizes(self._resize)
+        return super().__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        self._undo()
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -180,21 +204,32 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is _DEVICE:
             return args[0].fake_device
+        if any(map(_wraps, types)):
+            return NotImplemented  # it calls operators on the tensors inside it, which are seen
         kwargs = kwargs or {}
         if func.namespace in _ASIDE:
             return func(*args, **kwargs)
+        if self.convert is not None and _any_real((args, kwargs)):
+            args, kwargs = MAP()(self._fake, (args, kwargs))
         call = self._begun(func, args, kwargs)
         out = self._computed(func, args, kwargs)
         number = len(self.calls)
         self._given(out, call, number)
+        if self._regrown:
+            self._bear(call)
         self.calls.append(call)
         return out
+
+    def _fake(self, value: Any) -> Any:
+        """Return a fake tensor in the place of a real one. A number stays one: PyTorch treats those
+        that it wraps in another way."""
+        return self.convert(value) if self.convert and _is_real(value) else value
 
     def _computed(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Output of a call; a fake update in place needs no computing."""
         if self.truth is not None:
             same = self.phase is Phase.UPDATE and func.__name__.partition(".")[0] in _SAME
-            if same and args[0].constant is None:
+            if same and type(args[0]) is _FAKE and args[0].constant is None:
                 return args[0]
             if (output := self.truth(func, args, kwargs)) is not None:
                 return output
@@ -204,7 +239,12 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
 
     def enter(self, tensor: Any, role: Role | None, name: str = "", owner: str = "") -> None:
         """Book a tensor that is there before the step, or give a role to a storage
-        that is known."""
+        that is known; of a tensor that has its values in others, book those."""
+        if _wraps(type(tensor)):
+            for part in (getattr(tensor, part) for part in tensor.__tensor_flatten__()[0]):
+                if isinstance(part, torch.Tensor):
+                    self.enter(part, role, name, owner)
+            return
         number = self._alive.get(tensor.untyped_storage()._cdata)
         if number is None:
             number = self._block(tensor, BEFORE)
@@ -223,6 +263,10 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
 
     def close(self) -> None:
         """Stop watching storages: everything that is alive now outlives the step."""
+        for number in self._regrown:
+            self.blocks[number].born = len(self.calls) - 1
+            self.calls[-1].born.append(number)
+        self._regrown.clear()
         self._watched.clear()
         self._alive.clear()
 
@@ -235,11 +279,41 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
         self.blocks.append(SeenBlock(storage.nbytes(), born, STAYS, None, spec))
         return number
 
+    def _resize(self, storage: Any) -> None:
+        """Book a storage that was resized between two calls as another one, which the next call
+        makes: FSDP frees gathered parameters so, and gathers them again."""
+        key = storage._cdata
+        number, new = self._alive.get(key), len(self.blocks)
+        if number is None:
+            self._unseen[key] = weakref.ref(storage, lambda _: self._unseen.pop(key, None))
+            return
+        old = self.blocks[number]
+        if number in self._regrown:
+            old.nbytes = storage.nbytes()
+        if storage.nbytes() == old.nbytes:
+            return
+        old.died, old.foreign = len(self.calls) - 1, False
+        self._watched.pop(number)
+        self._alive[key] = new
+        self._watched[new] = weakref.ref(storage, partial(self._died, new, key))
+        spec = old.spec._replace(storage=new)
+        self.blocks.append(SeenBlock(storage.nbytes(), len(self.calls), STAYS, None, spec))
+        self._regrown.append(new)
+
+    def _bear(self, call: SeenCall) -> None:
+        """Let a call make the storages that were resized before it."""
+        call.reads = [number for number in call.reads if number not in self._regrown]
+        call.updates = [number for number in call.updates if number not in self._regrown]
+        call.born += self._regrown
+        self._regrown.clear()
+
     def _died(self, number: int, key: int, _: object) -> None:
         if self._alive.get(key) == number:
             del self._alive[key]
         self._watched.pop(number, None)
         self.blocks[number].died = len(self.calls) - 1
+        if number in self._regrown:  # no call has used it
+            self.blocks[number].nbytes = 0
 
     # -- calls ---------------------------------------------------------------------------------
 
@@ -285,14 +359,24 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
             key = _storage(value)._cdata
             number = self._alive.get(key)
             if number is None:
-                number = self._block(value, BEFORE)
-                self.blocks[number].foreign = True
+                number = self._first(value, key)
             if number not in into:
                 into.append(number)
             return _seen(value, number)
         if isinstance(value, list | tuple):
             return type(value)([self._taken(item, into) for item in value])
         return value
+
+    def _first(self, tensor: Any, key: int) -> int:
+        """Book a storage that a call reads and that no call made; where its bytes came since the
+        step began, this call makes it."""
+        if self._unseen.pop(key, None) is not None:
+            number = self._block(tensor, len(self.calls))
+            self._regrown.append(number)
+        else:
+            number = self._block(tensor, BEFORE)
+            self.blocks[number].foreign = True
+        return number
 
     def _given(self, out: Any, call: SeenCall, at: int) -> None:
         """Book the outputs of a call: storages that are new are born."""
@@ -357,3 +441,39 @@ def _seen(tensor: Any, number: int) -> SeenTensor:
 @cache
 def _name(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")
+
+
+def _is_real(value: Any) -> bool:
+    """Return whether a value is a real tensor, and no number."""
+    kind = type(value)
+    return kind is not _FAKE and isinstance(value, torch.Tensor) and value.dim() > 0
+
+
+def _any_real(values: Any) -> bool:
+    """Return whether there is a real tensor among arguments."""
+    kind = type(values)
+    if kind is tuple or kind is list:
+        return any(map(_any_real, values))
+    if kind is dict:
+        return any(map(_any_real, values.values()))
+    return _is_real(values)
+
+
+def _watch_resizes(resized: Callable[[Any], None]) -> Callable[[], None]:
+    """Tell of every storage that is resized, which no dispatch mode sees; return what ends it."""
+    kind = torch.UntypedStorage
+    own, resize = vars(kind).get("resize_"), kind.resize_
+
+    def resize_(storage: Any, size: int) -> Any:
+        result = resize(storage, size)
+        resized(storage)
+        return result
+
+    def undo() -> None:
+        if own is None:
+            del kind.resize_
+        else:
+            kind.resize_ = own
+
+    kind.resize_ = resize_
+    return undo

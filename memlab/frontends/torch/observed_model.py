@@ -5,6 +5,7 @@ Import this module only where PyTorch is installed: memlab does not need it.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -36,6 +37,7 @@ from memlab.step.op import Phase
 from memlab.step.paused_gc import paused
 from memlab.step.storage import Size
 from memlab.step.tensor import Role
+from memlab.units import short
 
 BATCHES = (2, 3)
 """Those that sizes are found from; a batch of 1 is a case of its own to some models."""
@@ -43,11 +45,18 @@ THIRD = 5
 """The one at which the first step is taken, and the sizes are held against."""
 
 
+class RealTensorsWarning(UserWarning):
+    """Warning that a step is about to run on real tensors, with their memory and their time."""
+
+
 class Observed:
     """Model whose step was recorded, and can be recorded again with a change.
 
     ``recording`` is one step in its steady state, on fake tensors, or on ``real`` ones where the
     model cannot run on fake ones. With a ``batch``, it is of that batch alone.
+
+    Warns:
+        RealTensorsWarning: the model cannot run on fake tensors; said before it runs on real ones.
 
     Raises:
         InputError: something is given that nothing can be recorded of, or the step is not the same
@@ -86,35 +95,72 @@ class Observed:
         with _undisturbed(), quiet(), world.changed(change, parts):
             return _recorded(world, self.batch)
 
-    def _new(self, real: bool) -> tuple[World, Recording]:
-        """Return a model with its first step taken, and its recording."""
-        world = World(self.wish, real)
+    def _new(self, world: World) -> Recording:
+        """Record a model that has not taken a step yet."""
         first = world.trace(self.batch or THIRD)
-        return world, _recorded(world, self.batch, first)
+        return _recorded(world, self.batch, first)
 
     @paused()
     def _fake(self) -> Recording:
         """Record on fake tensors, or where they cannot run on real ones: an error that comes up
         there too is the user's."""
+        worlds: list[World] = []
         with _undisturbed(), quiet():
             try:
-                world, recording = self._new(real=False)
+                return self._on_fake_tensors(worlds)
             except InputError:
                 raise
             except Exception as error:
                 if self.real is False:
                     raise
                 reason = sentence(error)
-            else:
-                self._world = world
-                return recording
-        return self._real(f"recorded on real tensors, for fake ones gave: {reason}")
+        return self._in_place_of_fake_tensors(worlds, reason)
+
+    def _on_fake_tensors(self, worlds: list[World]) -> Recording:
+        """Record on fake tensors of a model that was built without memory, or where its step needs
+        numbers that have no value there, of one that was built for real; ``worlds`` gets the
+        model."""
+        worlds[:] = [World(self.wish, real=False)]
+        try:
+            recording = self._new(worlds[0])
+        except Exception as error:
+            if not worlds[0].lacks_values(error):
+                raise
+            worlds[:] = [World(self.wish, real=False, values=True)]
+            recording = self._new(worlds[0])
+        self._world = worlds[0]
+        return recording
+
+    def _warn(self, reason: str, nbytes: int) -> None:
+        """Say that the step runs on real tensors, before it does, and the bytes that are there in
+        any step."""
+        batches = self.batch or f"{THIRD}, {BATCHES[0]} and {BATCHES[1]}"
+        warnings.warn(
+            f"memlab now runs this model's step on real tensors, at batch {batches}, because fake "
+            f"ones gave {reason}; this takes at least {short(nbytes)} (parameters, their gradients "
+            "and an estimate of the optimizer's states), and feature maps, and it may take long.",
+            RealTensorsWarning,
+            stacklevel=2,
+        )
+
+    def _in_place_of_fake_tensors(self, worlds: list[World], reason: str) -> Recording:
+        """Record on real tensors, and say so before: where there is a fake model, before a real one
+        is built."""
+        if worlds:
+            self._warn(reason, worlds[0].resident)
+        with _undisturbed():
+            world = World(self.wish, real=True)
+        if not worlds:
+            self._warn(reason, world.resident)
+        return self._real(world, f"recorded on real tensors, for fake ones gave: {reason}")
 
     @paused()
-    def _real(self, note: str = "recorded on real tensors") -> Recording:
+    def _real(
+        self, world: World | None = None, note: str = "recorded on real tensors"
+    ) -> Recording:
         """Record on real tensors: a branch that the model takes is that of this data."""
         with _undisturbed():
-            _, recording = self._new(real=True)
+            recording = self._new(world or World(self.wish, real=True))
         return replace(recording, notes=(*recording.notes, note))
 
 

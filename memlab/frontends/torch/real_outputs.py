@@ -7,14 +7,22 @@ storages that it has. Import this module only where PyTorch is installed: memlab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
 import torch
 
 from memlab.frontends.torch.recording import OperatorCall, Spec, at
-from memlab.frontends.torch.torch_private_api import FAKE, FAKE_TENSOR, MAP, UNSET
+from memlab.frontends.torch.torch_private_api import (
+    FAKE,
+    FAKE_TENSOR,
+    FOREACH_TYPES,
+    MAP,
+    OPTIMIZER_TYPES,
+    UNSET,
+)
 
 _FAKE = FAKE_TENSOR()
 _PLAIN = {
@@ -66,6 +74,20 @@ class Fakes(FAKE()):  # type: ignore[misc]  # PyTorch makes this class when it i
         )
 
 
+@contextmanager
+def counted_as_tensors() -> Iterator[None]:
+    """Let optimizers and ``clip_grad_norm_`` take fake tensors for tensors inside the context: they
+    ask for their class before they take foreach operators."""
+    kinds = FOREACH_TYPES(), OPTIMIZER_TYPES()
+    for listed in kinds:
+        listed.append(_FAKE)
+    try:
+        yield
+    finally:
+        for listed in kinds:
+            listed.remove(_FAKE)
+
+
 # -- operators that run for real -----------------------------------------------------------------
 
 
@@ -77,6 +99,11 @@ def _narrow(args: Any) -> bool:
     """Return whether the input of batch norm is in 16 bits: its statistics are in 32, and fake ones
     in 16."""
     return bool(args[0].dtype in (torch.bfloat16, torch.float16))
+
+
+def _any_wide(args: Any) -> bool:
+    """Return whether a tensor is in 32 bits."""
+    return any(isinstance(each, torch.Tensor) and each.dtype == torch.float32 for each in args)
 
 
 WRONG: dict[str, Callable[[Any], bool]] = {
@@ -91,6 +118,10 @@ WRONG: dict[str, Callable[[Any], bool]] = {
 
 APART = {"mkldnn_rnn_layer_backward"}
 """Operators whose outputs have a storage each; of the fake ones, two share one."""
+
+MIXED = {"native_layer_norm", "native_group_norm"}
+"""Operators whose statistics are in 32 bits where the input is in 16 and the weight in 32, as under
+autocast; fake ones are in 16."""
 
 ROUNDED = {"mkldnn_rnn_layer": 5 * 4096}
 """Operators that round parts of an output up to whole pages, and the most bytes that it adds: what
@@ -131,6 +162,9 @@ class Truths:
         kind = func.__name__.partition(".")[0]
         if kind in APART:
             return _apart(func(*args, **kwargs))
+        if kind in MIXED and _narrow(args) and _any_wide(args[1:]):
+            output, *statistics = func(*args, **kwargs)
+            return (output, *(torch.empty_like(each, dtype=torch.float32) for each in statistics))
         wrong = WRONG.get(kind)
         if wrong is None or not wrong(args):
             return None

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import accumulate
+from threading import Timer
 from typing import Any
 
 import torch
@@ -22,6 +23,8 @@ _QUICK = 0.05
 Made = dict[int, Any]
 READY = "ready"
 """The first line that it writes."""
+IDLE = 60.0
+"""Seconds without an operation after which the process ends."""
 
 
 def main() -> None:
@@ -29,8 +32,19 @@ def main() -> None:
     results = _private_output()
     _set(json.loads(sys.stdin.readline()))
     print(READY, file=results, flush=True)
+    idle = _ending()
     for line in sys.stdin:
+        idle.cancel()
         print(json.dumps(measured(json.loads(line))), file=results, flush=True)
+        idle = _ending()
+
+
+def _ending() -> Timer:
+    """Return a timer that ends this process after a while."""
+    timer = Timer(IDLE, os._exit, [0])
+    timer.daemon = True
+    timer.start()
+    return timer
 
 
 def _private_output() -> Any:

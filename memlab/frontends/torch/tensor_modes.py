@@ -20,9 +20,11 @@ from torch.optim.optimizer import (
 
 from memlab.errors import InputError, one_option, shorten
 from memlab.frontends.torch import real_outputs
+from memlab.frontends.torch.built_model import Born, Conversion, built, on_meta
 from memlab.frontends.torch.cuda.operators import CudaOutputs, cuda_operators
+from memlab.frontends.torch.device_calls import cuda_means_here
 from memlab.frontends.torch.dispatch_mode import Paths, Recorder, SeenBlock, SeenCall, nothing
-from memlab.frontends.torch.torch_private_api import LEAVES, MAP
+from memlab.frontends.torch.torch_private_api import LEAVES, MAP, NO_VALUE
 from memlab.placement.cuda_cards import CudaCard
 from memlab.step.op import Phase
 from memlab.step.paused_gc import paused
@@ -39,6 +41,8 @@ OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
     "adam": lambda parameters: torch.optim.Adam(parameters, lr=1e-3),
     "adamw": lambda parameters: torch.optim.AdamW(parameters, lr=1e-3),
 }
+_STATES = {"sgd": 0, "momentum": 1, "adam": 2, "adamw": 2}
+"""Number of states that an optimizer keeps of each parameter."""
 FORMATS = {"bf16": torch.bfloat16, "fp16": torch.float16}
 """Those that autocast can compute in."""
 
@@ -113,26 +117,67 @@ class SteppingScaler(torch.amp.GradScaler):
 
 class World:
     """Model that was built, with its optimizer, on fake or on real tensors; once it has taken a
-    step, its optimizer has its state."""
+    step, its optimizer has its state. ``values`` keeps a fake model from being built on the meta
+    device, where numbers have no values; ``on_meta`` says whether it was."""
 
-    def __init__(self, wish: RecordingRequest, real: bool) -> None:
+    def __init__(self, wish: RecordingRequest, real: bool, values: bool = False) -> None:
         self.wish, self.real = wish, real
         self.fake = None if real else real_outputs.Fakes(allow_non_fake_inputs=True)
-        with self.inside():
-            self.model = _built(wish.build)
+        self.conversion = None if real else Conversion(self.fake)
+        with self.on_card():
+            self.model, self.on_meta = self._built(values)
+        with self.on_card(), self.inside():
             self.optimizer = optimizer_of(wish.optimizer, self.model)
             self.scaler = SteppingScaler("cpu", enabled=wish.grad_scaler)
         self.paths = Paths(self.model)
+
+    def _built(self, values: bool) -> tuple[Any, bool]:
+        """Return the model, and whether it was built on the meta device."""
+        if self.conversion is None:
+            return built(self.wish.build), False
+        born = Born()
+        model = None if values else on_meta(self.wish.build, born)
+        if model is not None:
+            return self.conversion.model(model, born), True
+        with born:
+            model = built(self.wish.build)
+        return self.conversion.model(model, born), False
+
+    @property
+    def resident(self) -> int:
+        """Bytes of the parameters, their gradients and the states of an optimizer that has a name;
+        of any other the states are taken to be those of Adam."""
+        parameters = list(self.model.parameters())
+        name = self.wish.optimizer if isinstance(self.wish.optimizer, str) else "adam"
+        times = [2 + _STATES[name] if each.requires_grad else 1 for each in parameters]
+        return sum(
+            time * int(parameter.nbytes) for time, parameter in zip(times, parameters, strict=True)
+        )
+
+    def lacks_values(self, error: Exception) -> bool:
+        """Return whether an error may come from numbers that have no value on the meta device, on
+        which this model was built."""
+        if not self.on_meta or self.conversion is None:
+            return False
+        return "meta" in str(error) or (isinstance(error, NO_VALUE()) and self.conversion.numbers)
 
     @contextlib.contextmanager
     def inside(self) -> Iterator[None]:
         """Enter the mode in which the tensors of this model are made."""
         card = self.wish.card
-        with (
-            cuda_operators(card.capability) if card else contextlib.nullcontext(),
-            self.fake or contextlib.nullcontext(),
-        ):
+        with contextlib.ExitStack() as stack:
+            if card is not None:
+                stack.enter_context(cuda_operators(card.capability))
+            if self.fake is not None and self.conversion is not None:
+                stack.enter_context(self.fake)
+                stack.enter_context(self.conversion.lent())
+                stack.enter_context(real_outputs.counted_as_tensors())
             yield
+
+    def on_card(self) -> contextlib.AbstractContextManager[None]:
+        """Return a context in which a user's calls of CUDA are answered by the processor, where the
+        step is that of a card."""
+        return cuda_means_here() if self.wish.card else contextlib.nullcontext()
 
     @contextlib.contextmanager
     def changed(self, change: Change, parts: int) -> Iterator[None]:
@@ -154,8 +199,13 @@ class World:
         Raises:
             InputError: ``make_batch`` gives no pair; and whatever the user's code raises.
         """
+        with self.on_card():
+            return self._trace(batch, update)
+
+    def _trace(self, batch: int, update: bool) -> Trace:
+        """Run and record one step, in the context of its card."""
         pair = self.wish.pair(batch)
-        recorder = Recorder(self.paths, self._truths())
+        recorder = self._recorder()
         with self.inside(), paused(), self.paths, _gradients(self.model, recorder):
             data = MAP()(self._mine, pair)
             if self.wish.set_to_none:
@@ -170,11 +220,12 @@ class World:
             recorder.close()
         return Trace(batch, recorder.calls, recorder.blocks, recorder.resized)
 
-    def _truths(self) -> Callable[..., Any] | None:
-        """Return the function that corrects the outputs of fake tensors."""
-        if self.real:
-            return None
-        return CudaOutputs() if self.wish.card else real_outputs.Truths()
+    def _recorder(self) -> Recorder:
+        """Return a recorder of one step."""
+        if self.conversion is None:
+            return Recorder(self.paths)
+        truths = CudaOutputs() if self.wish.card else real_outputs.Truths()
+        return Recorder(self.paths, truths, self.conversion.tensor)
 
     def _step(self, recorder: Recorder, x: Any, target: Any, update: bool) -> list[Any]:
         """Run one step of a user's training loop; return the values that its names
@@ -310,16 +361,6 @@ def quiet() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(before)
-
-
-def _built(build: Callable[[], Any]) -> Any:
-    model = build()
-    if not isinstance(model, torch.nn.Module):
-        raise InputError(
-            f"build() must give an nn.Module, got {shorten(model)}; try build=MyModel, "
-            "or build=lambda: MyModel(...)."
-        )
-    return model.train()
 
 
 def optimizer_of(optimizer: Optimizer, model: Any) -> Any:

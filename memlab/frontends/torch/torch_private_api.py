@@ -28,6 +28,16 @@ FAKE_TENSOR = Internal(
     TORCH, "torch._subclasses.fake_tensor", "FakeTensor", "record a model without its memory"
 )
 """The class of these."""
+NO_VALUE = Internal(
+    TORCH, "torch._subclasses.fake_tensor", "DataDependentOutputException", "record a model "
+    "without its memory"
+)  # fmt: skip
+"""The error of an operator that asks a fake tensor for its value."""
+WRAPPER = Internal(
+    TORCH, "torch.utils._python_dispatch", "is_traceable_wrapper_subclass_type", "follow the parts "
+    "of distributed tensors"
+)  # fmt: skip
+"""Whether tensors of a class have their values in others, as those of ``DTensor`` have."""
 UNSET = Internal(
     TORCH, "torch._subclasses.fake_tensor", "unset_fake_temporarily", "run an operation for real"
 )
@@ -36,6 +46,22 @@ SEQUENCE = Internal(
     TORCH, "torch._C._autograd", "_get_sequence_nr", "know which operation a backward belongs to"
 )
 """The number that autograd gives to the next node."""
+CONSTRUCTORS = Internal(
+    TORCH, "torch.utils._device", "_device_constructors", "let a model ask for CUDA without a GPU"
+)
+"""The functions that create tensors on a device."""
+DEVICES = Internal(TORCH, "torch.utils", "_device", "let a model ask for CUDA without a GPU")
+"""The module whose ``CURRENT_DEVICE`` is the one that ``torch.set_default_device`` has set."""
+MODES = Internal(
+    TORCH, "torch.overrides", "_get_current_function_mode_stack", "let a model ask for CUDA "
+    "without a GPU"
+)  # fmt: skip
+"""The modes that are asked before any function of PyTorch runs."""
+SCALED_STEP = Internal(
+    TORCH, "torch.amp.grad_scaler.GradScaler", "_maybe_opt_step", "record a step with a gradient "
+    "scaler"
+)  # fmt: skip
+"""Takes the step of an optimizer if all gradients are finite."""
 NODE = Internal(
     TORCH, "torch._C", "_current_autograd_node", "know which operation a backward belongs to"
 )

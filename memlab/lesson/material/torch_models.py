@@ -111,7 +111,8 @@ def pictures(batch: int) -> tuple[Any, Any]:
 
 
 MODELS: dict[str, dict[str, Any]] = {
-    "words": {"build": LanguageModel, "make_batch": sentences, "optimizer": "adam"},
+    "words": {"build": LanguageModel, "make_batch": sentences, "optimizer": "adam",
+              "options": {"keep_output": False}},
     "kept": {"build": LanguageModel, "make_batch": sentences, "optimizer": "adam",
              "options": {"keep_output": True}},
     "vgg11": {"build": VGG11, "make_batch": pictures, "optimizer": "sgd"},

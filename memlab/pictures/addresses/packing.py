@@ -101,7 +101,7 @@ class PackingSubject:
     @cached_property
     def ledger(self) -> Ledger | None:
         """Ledger of the step; None for the toy."""
-        return None if self.step is None else plan(self.step)
+        return None if self.step is None else plan(self.step).at()
 
     @cached_property
     def operations(self) -> int:

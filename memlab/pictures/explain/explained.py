@@ -132,8 +132,12 @@ class Explained:
     @cached_property
     def largest(self) -> int | None:
         """The largest batch that the card holds, with the bytes that CUDA and the allocator add to
-        the plan; None where it holds every batch."""
-        return self.now.fit(self.memory)
+        the plan; None where it holds every batch. This batch is measured where others have an upper
+        bound of workspace, so it may fit where that says no."""
+        largest = self.now.fit(self.memory)
+        if largest is not None and largest < self.batch and self.fitting(self.now):
+            return self.batch
+        return largest
 
     @cached_property
     def error(self) -> OutOfMemory | None:
@@ -170,7 +174,7 @@ class Explained:
         """Bytes at the peak that pass through modules, such as feature maps, by module; the most
         first."""
         micro_batch, sizes = self.now.micro_batch(self.batch), dict[str, int]()
-        for entry in self.now.ledger.alive(self.peak.index):
+        for entry in self.now.ledger.at(micro_batch).alive(self.peak.index):
             if entry.role in MAPS:
                 path = self.path(entry)
                 sizes[path] = sizes.get(path, 0) + entry.size.at(micro_batch)
@@ -458,6 +462,9 @@ class Explained:
         """Sources of the figures, as sentences."""
         rates = roofline.rates()
         key = "planned_here" if rates.here else "planned"
+        measured = [text_of("kernels", how=how) for how in self._workspace_notes]
+        if self.subject.lacks_workspace:
+            measured = [text_of("no_kernels")]
         return [
             text_of(key, machine=rates.processor, date=rates.machine["date"]),
             *([text_of("beside")] if self.now.card else []),
@@ -466,7 +473,14 @@ class Explained:
                 for row in self.now.card_estimates(self.batch)
                 if row.name == "cudnn"
             ),
+            *measured,
         ]
+
+    @property
+    def _workspace_notes(self) -> tuple[str, ...]:
+        """Notes on the batches at which workspace was measured; empty where it was planned."""
+        ledger = self.now.ledger
+        return ledger.at(self.now.micro_batch(self.batch)).notes[len(ledger.notes) :]
 
     # -- exact ------------------------------------------------------------------------------
 

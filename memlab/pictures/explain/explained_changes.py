@@ -15,12 +15,11 @@ from memlab import strings, units
 from memlab.clocks import roofline
 from memlab.errors import InputError
 from memlab.ledger.ledger import Ledger
-from memlab.ledger.plan import plan
 from memlab.pictures.explain.modules import shortened_path
 from memlab.pictures.values.cache import RecentResults
-from memlab.placement.caching_allocator import CardEstimate, estimates
+from memlab.placement.caching_allocator import CardEstimate
 from memlab.placement.cuda_cards import USUAL, CudaCard
-from memlab.placement.cudnn import has_workspace, with_largest_workspace
+from memlab.placement.step_on_card import StepOnCard
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.techniques import application_order
@@ -58,9 +57,14 @@ class PlannedStep:
     card: CudaCard | None = USUAL
 
     @cached_property
+    def on_card(self) -> StepOnCard:
+        """The step with the bytes that its card adds, at the micro-batch."""
+        return StepOnCard(self.step, self.card)
+
+    @property
     def ledger(self) -> Ledger:
         """Ledger of the step."""
-        return plan(self.step)
+        return self.on_card.ledger
 
     def micro_batch(self, batch: int) -> int:
         """Return the samples of one micro-batch, for which the plan is evaluated."""
@@ -74,25 +78,7 @@ class PlannedStep:
         """Return the bytes that CUDA and the allocator add to the plan on a card: simulated,
         computed, or recorded on another machine; none on a processor."""
         micro_batch = self.micro_batch(batch)
-        return self._cache.of(("beside", micro_batch), lambda: self._estimates(micro_batch))
-
-    def _estimates(self, micro_batch: int) -> tuple[CardEstimate, ...]:
-        if self.card is None:
-            return ()
-        rows = estimates(self.ledger, micro_batch, self.card)
-        if self._largest is None:
-            return rows
-        most = estimates(self._largest, micro_batch, self.card)
-        more = sum(row.nbytes for row in most) + self._largest.peak(micro_batch)
-        less = sum(row.nbytes for row in rows) + self.ledger.peak(micro_batch)
-        cudnn = CardEstimate("cudnn", 0, "unknown", "cuDNN sets no limit", max(more - less, 0))
-        return (*rows, cudnn)
-
-    @cached_property
-    def _largest(self) -> Ledger | None:
-        """Ledger of the step with the most workspace that cuDNN may take; None where it computes
-        nothing."""
-        return plan(with_largest_workspace(self.step)) if has_workspace(self.step) else None
+        return self._cache.of(("beside", micro_batch), lambda: self.on_card.estimates(micro_batch))
 
     def total(self, batch: int) -> int:
         """Return the bytes that the card shows at least: the plan, and the bytes that CUDA and the
@@ -110,28 +96,8 @@ class PlannedStep:
     def fit(self, nbytes: int) -> int | None:
         """Return the largest batch that surely fits ``nbytes``, for at most that is on the card;
         None where all do."""
-        largest = self._cache.of(("fit", nbytes), lambda: self._largest_batch(nbytes))
+        largest = self._cache.of(("fit", nbytes), lambda: self.on_card.fit(nbytes))
         return None if largest is None else largest * self.parts
-
-    def _largest_batch(self, nbytes: int) -> int | None:
-        """Return the largest micro-batch that surely fits: 0 where not one sample does, None where
-        all do.
-
-        Fragments do not grow evenly with the batch: a smaller one may not fit.
-        """
-        answer = self.ledger.fit(max(nbytes, 1))
-        if answer.batch is None:
-            return None
-        one = PlannedStep(self.step, 1, self.card)
-        least = answer.valid.start if answer.valid else 1
-        fits, over = least - 1, answer.batch + 1
-        while over - fits > 1:
-            batch = (fits + over) // 2
-            if one.most(batch) <= nbytes:
-                fits = batch
-            else:
-                over = batch
-        return fits if fits >= least else 0
 
     def times(self, batch: int) -> tuple[float, ...]:
         """Return the planned seconds of every operation, by the roofline clock."""
@@ -216,6 +182,9 @@ def _listed_names(names: tuple[str, ...]) -> str:
 class ExplainedStep:
     """A step that is explained, and the changes that may make it fit.
 
+    ``lacks_workspace`` is True for a step from a file that was written without the workspace of its
+    operations.
+
     ``code`` is the Python expression that makes it; ``card`` is the card that it runs on, None for
     a processor.
     """
@@ -224,6 +193,7 @@ class ExplainedStep:
         self.step, self.code, self.card = step, code, card
         self.plain = PlannedStep(step, card=card)
         self._changes = RecentResults(KEPT)
+        self.lacks_workspace = False
 
     @property
     def label(self) -> str:

@@ -132,7 +132,8 @@ class PlanColumns:
     @cached_property
     def entries(self) -> list[Entry]:
         """Blocks of the plan on the device."""
-        return [entry for entry in self.planned.ledger.entries if entry.memory == DEVICE]
+        entries = self.planned.ledger.at(self.micro_batch).entries
+        return [entry for entry in entries if entry.memory == DEVICE]
 
     @cached_property
     def backward(self) -> int:

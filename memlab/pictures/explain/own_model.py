@@ -7,44 +7,32 @@ from __future__ import annotations
 
 import copy
 import json
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
 from memlab.errors import InputError, shorten, visible
-from memlab.pictures.explain.explained_changes import StepChange, text_of
+from memlab.pictures.explain.explained_changes import PARTS, StepChange, text_of
 from memlab.pictures.explain.recorded_model import TorchModel
+from memlab.pictures.values.number_text import three_digits
 from memlab.placement.cuda_cards import CARDS, USUAL, CudaCard
-from memlab.step.op import CALL, Phase
+from memlab.step.op import Phase
 from memlab.step.step import Step
 
 if TYPE_CHECKING:
-    from memlab.frontends.torch.fitting.module_milp import ModuleProgram
-    from memlab.frontends.torch.observed_model import Observed
+    from memlab.frontends.torch.fitting.optimizer_remedies import OptimizerRemedy
     from memlab.frontends.torch.recording import Recording
 
 EXAMPLE = "explain(lambda: MyModel(), lambda B: (inputs(B), targets(B)), batch=32)"
 """Example of a call, for error sentences."""
-LEANER = {"adam": ("momentum", "sgd"), "adamw": ("momentum", "sgd"), "momentum": ("sgd",)}
-"""Optimizers that keep less state, by the name of the optimizer in use."""
-LINES = {
-    "adam": "optimizer = torch.optim.Adam(model.parameters(), lr)",
-    "adamw": "optimizer = torch.optim.AdamW(model.parameters(), lr)",
-    "fused": "optimizer = torch.optim.{cls}(model.parameters(), fused=True)",
-    "momentum": "optimizer = torch.optim.SGD(model.parameters(), lr, momentum=0.9)",
-    "sgd": "optimizer = torch.optim.SGD(model.parameters(), lr)",
-}
-MARGIN = 200
-"""One part in so many of the room is left free at first: a wrapped model takes a little more
-bytes than planned."""
 TRACES = 3
 """Number of steps that are recorded of an unchanged model."""
-TRIES = 4
-"""Number of times that modules are chosen, each with less room, until the recorded step fits."""
-CLASSES = {"adam": "Adam", "adamw": "AdamW", "momentum": "SGD", "sgd": "SGD"}
 
 
 class OwnModel(TorchModel):
@@ -60,6 +48,8 @@ class OwnModel(TorchModel):
             the step ends unless ``keep_output`` is False.
         progress: True for a progress bar.
         card: the card that the step runs on; None for a processor.
+        batch: samples of the step that is explained. On a processor workspace is measured at this
+            batch; at any other it is an upper bound from a few.
 
     Raises:
         InputError: as ``memlab.frontends.torch.record``, or ``make_batch`` is no function; and what
@@ -75,6 +65,7 @@ class OwnModel(TorchModel):
         options: dict[str, Any] | None = None,
         progress: bool = True,
         card: CudaCard | None = USUAL,
+        batch: int | None = None,
     ) -> None:
         if not callable(make_batch):
             raise InputError(
@@ -86,6 +77,7 @@ class OwnModel(TorchModel):
         runs_on = {"device": "cuda", "card": card} if card else {"device": "cpu"}
         self.options = {"keep_output": True, **runs_on, **(options or {})}
         self._steps: dict[str, Step] = {}
+        self._exact = {batch} if isinstance(batch, int) else set()
         with self._progress_bar(text_of("recording"), TRACES):
             step = self._record_plain()
         classes = self.recording.modules.items()
@@ -96,16 +88,27 @@ class OwnModel(TorchModel):
     def _record(self, key: str, record: Callable[[], Recording]) -> Step:
         """Return the step of a recording; each key is recorded once."""
         if key not in self._steps:
-            from memlab.frontends.torch.recording_to_step import step_of
+            from memlab.frontends.torch.measured_workspace import lazy_step
 
-            self._steps[key] = step_of(record())
+            with self._warnings_above_the_bar():
+                recording = record()
+            self._steps[key] = lazy_step(recording, self._exact, self.progress)
         return self._steps[key]
 
-    def _observe(self, build: Callable[[], Any], optimizer: Any) -> Observed:
-        """Return a new recording of a model with an optimizer."""
-        from memlab.frontends.torch import observed
+    @contextmanager
+    def _warnings_above_the_bar(self) -> Iterator[None]:
+        """Write warnings above the progress bar, which they would cut in two."""
+        with warnings.catch_warnings():
+            show = warnings.showwarning
 
-        return observed(build, self.make_batch, self.loss_fn, optimizer, **self.options)
+            def write(message: Warning | str, *about: Any, **more: Any) -> None:
+                if self._progress.disable:
+                    show(message, *about, **more)
+                else:
+                    self._progress.write(str(message), file=sys.stderr)
+
+            warnings.showwarning = write
+            yield
 
     @contextmanager
     def _progress_bar(self, description: str, total: int | None = None) -> Iterator[None]:
@@ -128,16 +131,23 @@ class OwnModel(TorchModel):
         Raises:
             InputError: PyTorch is not installed.
         """
-        from memlab.frontends.torch import _installed
+        from memlab.frontends.torch import recording_request
 
-        _installed()
-        from memlab.frontends.torch.fitting.module_calls import Watched
+        options = dict(self.options)
+        real = options.pop("real", None)
+        request = recording_request(
+            self.build, self.make_batch, self.loss_fn, self.optimizer, **options
+        )
+        from memlab.frontends.torch.fitting.search import WatchedModel
 
-        self._watched = Watched()
-        self._model = self._observe(self._watched.build(self.build), self.optimizer)
-        self._watched.close()
-        self.recording = self._model.recording
+        with self._warnings_above_the_bar():
+            self._model = WatchedModel(request, real=real)
         return self._record("plain", lambda: self.recording)
+
+    @property
+    def recording(self) -> Recording:
+        """Recording of the unchanged model."""
+        return self._model.recording
 
     # -- changes ----------------------------------------------------------------------------
 
@@ -158,7 +168,9 @@ class OwnModel(TorchModel):
         plain = self.plain.peak(batch)
         for number, make_change in enumerate(self._change_makers(batch, nbytes)):
             try:
-                with self._progress_bar(text_of("trying", number=number + 1)):
+                with self._progress_bar(
+                    text_of("trying", number=number + 1, peak=three_digits(plain))
+                ):
                     change = make_change()
             except InputError:
                 continue
@@ -173,55 +185,31 @@ class OwnModel(TorchModel):
         if self.plain.ledger.peak_at(batch).row.phase is not Phase.UPDATE:
             parts = [partial(self._recorded_parts_change, batch, nbytes)] if batch > 1 else []
             return [partial(self._checkpoint_change, batch, nbytes), *parts]
-        names = LEANER.get(self.optimizer, ()) if isinstance(self.optimizer, str) else ()
-        return [
-            partial(self._update_in_backward_change, batch),
-            partial(self._fused_change, batch),
-            *(partial(self._optimizer_change, batch, name, name, LINES[name]) for name in names),
-        ]
+        from memlab.frontends.torch.fitting.optimizer_remedies import optimizer_remedies
+
+        remedies = optimizer_remedies(self.optimizer)
+        return [partial(self._optimizer_change, batch, remedy) for remedy in remedies]
 
     def _checkpoint_change(self, batch: int, nbytes: int) -> StepChange | None:
         """Record the model with recomputed modules: the fastest choice that is enough, or the one
         with the least peak; None where no module helps."""
         from memlab.frontends.torch.fitting import wrapping
+        from memlab.frontends.torch.fitting.search import Clocked, Search
 
-        room = nbytes - self.plain.beside(batch)
-        room -= room // MARGIN
-        program = self._program(batch)
-        for _ in range(TRIES):
-            choice = program.cheapest(room) if room > 0 else None
-            names = (choice or program.least()).names
-            if not names:
-                return None
-            wrap = partial(wrapping.wrap, names=names)
-            step = self._record(f"again {names}", partial(self._model.again, wrap))
-            change = self.change(step, batch, "again", *_wrap_lines(names),
-                                names=tuple(map(visible, names)),
-                                alone=tuple(wrapping.code(names).splitlines()))  # fmt: skip
-            over = change.most(batch) - nbytes
-            if over <= 0 or choice is None:
-                return change
-            room -= over
-        return change
-
-    def _program(self, batch: int) -> ModuleProgram:
-        """Return the choice of modules as a mixed-integer program, without workspace: that is
-        measured on a processor, and a card has other kernels."""
-        from memlab.frontends.torch.fitting.checkpointed_peak import model_of
-        from memlab.frontends.torch.fitting.module_calls import candidates
-        from memlab.frontends.torch.fitting.module_milp import ModuleProgram
-        from memlab.frontends.torch.measured_workspace import MeasuredWorkspace
-
-        recording, watched = self.recording, self._watched
-        pairs = zip(self.step.ops, self.plain.times(batch), strict=True)
-        times = {op.attributes[CALL]: seconds for op, seconds in pairs}
-        nothing = MeasuredWorkspace((batch,), {}, {}, times)
-        spans = candidates(recording, watched)
-        return ModuleProgram(model_of(recording, nothing, spans, watched.norms, batch))
+        search = Search(self._model, Clocked(batch, self._exact, self.progress))
+        fitted = search.fit(nbytes)
+        step, names = fitted.step, fitted.least.names if fitted.least else ()
+        if fitted.recipe is not None:
+            step, names = fitted.recipe.step, fitted.recipe.modules
+        if step is None or not names:
+            return None
+        return self.change(step, batch, "again", *_wrap_lines(names),
+                           names=tuple(map(visible, names)),
+                           alone=tuple(wrapping.code(names).splitlines()))  # fmt: skip
 
     def _recorded_parts_change(self, batch: int, nbytes: int) -> StepChange:
         """Record the model with the fewest micro-batches that fit."""
-        step = self._record("parts", partial(self._model.again, parts=2))
+        step = self._record("parts", partial(self._model.observed.again, parts=2))
         parts = self._fewest_parts(step, batch, nbytes)
         code = (
             f"for x, y in zip(inputs.chunk({parts}), targets.chunk({parts})):",
@@ -231,38 +219,27 @@ class OwnModel(TorchModel):
         )
         return self.change(step, batch, "parts", *code, parts=parts, same=False)
 
-    def _update_in_backward_change(self, batch: int) -> StepChange | None:
-        """Record an update of each parameter during backward, which frees its gradient at once;
-        None for an optimizer that is a function."""
-        if not isinstance(self.optimizer, str):
-            return None
-        from memlab.frontends.torch.fitting.update_in_backward import CODE, OneByOne
-        from memlab.frontends.torch.tensor_modes import OPTIMIZERS
+    def _fewest_parts(self, step: Step, batch: int, nbytes: int) -> int:
+        """Return the smallest number of micro-batches that fits, or the largest that is tried. For
+        a batch that is measured, so are the micro-batches that fit without workspace."""
+        few = [count for count in PARTS if count <= batch] or [1]
+        for count in few:
+            planned = self._planned(step, count)
+            micro_batch = planned.micro_batch(batch)
+            if planned.ledger.peak(micro_batch, workspace=False) <= nbytes:
+                if batch in self._exact:
+                    self._exact.add(micro_batch)
+                if planned.most(batch) <= nbytes:
+                    return int(count)
+        return int(few[-1])
 
-        line = LINES[self.optimizer].partition("torch.optim.")[2]
-        code = CODE.format(line=line.replace("model.parameters()", "[p]")).splitlines()
-        make = partial(OneByOne, OPTIMIZERS[self.optimizer])
-        return self._optimizer_change(batch, "one_by_one", make, *code, same=True)
-
-    def _fused_change(self, batch: int) -> StepChange | None:
-        """Record the optimizer as one fused kernel, without temporaries; None for an optimizer that
-        is a function."""
-        if not isinstance(self.optimizer, str):
-            return None
-        import torch
-
-        cls = CLASSES[self.optimizer]
-        more = {"momentum": 0.9} if self.optimizer == "momentum" else {}
-        make = partial(getattr(torch.optim, cls), lr=1e-3, fused=True, **more)
-        code = LINES["fused"].format(cls=cls)
-        return self._optimizer_change(batch, "fused", make, code)
-
-    def _optimizer_change(
-        self, batch: int, key: str, optimizer: Any, *code: str, same: bool = False
-    ) -> StepChange:
+    def _optimizer_change(self, batch: int, remedy: OptimizerRemedy) -> StepChange:
         """Record the model with another optimizer."""
-        step = self._record(key, lambda: self._observe(self.build, optimizer).recording)
-        return self.change(step, batch, key, *code, same=same)
+        from memlab.frontends.torch.observed_model import observe
+
+        wish = replace(self._model.wish, optimizer=remedy.optimizer)
+        step = self._record(remedy.key, lambda: observe(wish, real=self.options.get("real")))
+        return self.change(step, batch, remedy.key, *remedy.code, same=remedy.same)
 
 
 def usual_loss(output: Any, target: Any) -> Any:

@@ -14,10 +14,11 @@ from memlab.ledger import files
 from memlab.ledger.file_fields import Check, What, count, each, fields, text, truth
 from memlab.pictures.explain.explained_changes import ExplainedStep, StepChange
 from memlab.pictures.explain.modules import with_class
+from memlab.placement import cuda_cards
 from memlab.placement.cuda_cards import USUAL, CudaCard
 from memlab.step.step import Step
 
-SCHEMA = "memlab.model/1"
+SCHEMA = "memlab.model/2"
 _CHANGE_FIELDS = ("key", "code", "names", "alone", "parts", "same")
 """Fields of a change in a file, without its step."""
 
@@ -45,16 +46,18 @@ class TorchModel(ExplainedStep):
 class RecordedModel(TorchModel):
     """A model from a file, with the changes that were recorded for it.
 
-    ``where`` is the date and the version of the recording. ``changes`` are those that were recorded
-    for one batch; for another batch the same ones are planned again.
+    ``where`` is the date and the version of the recording, ``card`` the card that it is for, None
+    for a processor. ``changes`` are those that were recorded for one batch; for another batch the
+    same ones are planned again.
     """
 
     def __init__(
         self, step: Step, modules: Mapping[str, str], changes: Sequence[Mapping[str, Any]],
-        where: str,
+        where: str, card: CudaCard | None = USUAL,
     ) -> None:  # fmt: skip
-        super().__init__(step, modules)
+        super().__init__(step, modules, card)
         self.where, self._recorded = where, changes
+        self.lacks_workspace = card is None and not any(op.workspace for op in step.ops)
 
     def _change_makers(self, batch: int, nbytes: int) -> list[Callable[[], StepChange | None]]:
         """Return functions that plan the recorded changes at a batch."""
@@ -70,7 +73,8 @@ class RecordedModel(TorchModel):
 
 
 def save(model: TorchModel, changes: Sequence[StepChange], path: str | Path, where: str) -> None:
-    """Write a model of ``memlab.explain`` and its changes to a file, all of it or nothing.
+    """Write a model of ``memlab.explain`` and its changes to a file, all of it or nothing. Their
+    workspace is the upper bound that holds for any batch: a reader cannot measure it.
 
     Args:
         model: the model.
@@ -84,15 +88,16 @@ def save(model: TorchModel, changes: Sequence[StepChange], path: str | Path, whe
     data = {
         "schema": SCHEMA,
         "where": where,
+        "card": "{}.{}".format(*model.card.capability) if model.card else "",
         "modules": dict(model.modules),
         "changes": [
             {
                 **{name: getattr(change, name) for name in _CHANGE_FIELDS},
-                "step": step_files.to_dict(change.step),
+                "step": step_files.to_dict(change.step.at()),
             }
             for change in changes
         ],
-        "step": step_files.to_dict(model.step),
+        "step": step_files.to_dict(model.step.at()),
     }
     files.write(path, step_files.written(data))
 
@@ -112,7 +117,8 @@ def _model(data: Any) -> RecordedModel:
     if schema != SCHEMA:
         raise InputError(f"this is no model of schema {SCHEMA} (schema: {shorten(schema)}).")
     values = fields((), data, _MODEL)
-    return RecordedModel(values["step"], values["modules"], values["changes"], values["where"])
+    names = ("step", "modules", "changes", "where", "card")
+    return RecordedModel(*(values[name] for name in names))
 
 
 def _step(what: What, given: Any) -> Step:
@@ -124,6 +130,12 @@ def _modules(what: What, given: Any) -> Mapping[str, str]:
     if not isinstance(given, dict):
         raise InputError(f"{what[0]} is {shorten(given)}.")
     return {text(("a path", *what), path): text((path, *what), of) for path, of in given.items()}
+
+
+def _card(what: What, given: Any) -> CudaCard | None:
+    """Return the card of a checked compute capability; None for an empty one, a processor."""
+    capability = text(what, given)
+    return cuda_cards.find(capability) if capability else None
 
 
 _CHANGE: dict[str, Check] = {
@@ -138,6 +150,7 @@ _CHANGE: dict[str, Check] = {
 _MODEL: dict[str, Check] = {
     "schema": text,
     "where": text,
+    "card": _card,
     "modules": _modules,
     "changes": each("a change", lambda what, given: fields(what, given, _CHANGE)),
     "step": _step,

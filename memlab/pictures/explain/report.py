@@ -51,9 +51,11 @@ def explain(
 
     The step is recorded without memory and without arithmetic (``memlab.frontends.torch.record``),
     as the card runs it, which need not be there. Its bytes are a range where CUDA's own part is not
-    known before it runs: the batch fits where the upper end does. As the last line of a notebook
-    cell the result is a live view; ``print`` shows the same in words, and ``rows`` has the exact
-    figures.
+    known before it runs: the batch fits where the upper end does. With ``device="cpu"`` the bytes
+    are those of PyTorch on a processor, with the workspace that kernels take inside themselves:
+    measured at ``batch``, each distinct operation alone in another process, and an upper bound from
+    a few batches at any other. As the last line of a notebook cell the result is a live view;
+    ``print`` shows the same in words, and ``rows`` has the exact figures.
 
     Args:
         build: the model, or a function that returns one.
@@ -80,7 +82,7 @@ def explain(
     from memlab.pictures.explain.view import ExplainedModel  # it loads anywidget
 
     subject = OwnModel(
-        build, make_batch, loss_fn, optimizer, options, progress, chosen(device, card)
+        build, make_batch, loss_fn, optimizer, options, progress, chosen(device, card), batch
     )
     return ExplainedModel(subject, batch, _memory(subject, memory))
 
@@ -102,11 +104,11 @@ def told(
 ) -> tuple[Explained, str]:  # fmt: skip
     """Return the figures of ``memlab.explain`` and its text, without loading a widget; arguments as
     there."""
+    samples = whole_number("batch", batch, most=MOST)
     subject = OwnModel(
-        build, make_batch, loss_fn, optimizer, options, progress, chosen(device, card)
+        build, make_batch, loss_fn, optimizer, options, progress, chosen(device, card), samples
     )
-    number = whole_number("batch", batch, most=MOST)
-    explained = Explained(subject, number, memory_bytes(_memory(subject, memory)))
+    explained = Explained(subject, samples, memory_bytes(_memory(subject, memory)))
     return explained, explained_page(explained, axis_bytes(explained), WIDTH, numbers=False).text()
 
 

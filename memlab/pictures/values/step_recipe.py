@@ -195,9 +195,9 @@ def memory_of(subject: Subject) -> StepMemory:
 def _make(subject: Subject) -> StepMemory:
     if isinstance(subject, StepRecipe):
         step = subject.step()
-        return StepMemory(plan(step), subject.network, subject.mixed, step, subject.words)
+        return StepMemory(plan(step).at(), subject.network, subject.mixed, step, subject.words)
     planned = subject.step() if isinstance(subject, Called) else subject
-    ledger = planned if isinstance(planned, Ledger) else plan(planned)
+    ledger = (planned if isinstance(planned, Ledger) else plan(planned)).at()
     words = subject.words if isinstance(subject, Called) else None
     return StepMemory(ledger, step=None if isinstance(planned, Ledger) else planned, chosen=words)
 

@@ -97,11 +97,14 @@ def recompute(
     given["device"] = device
     given["in_place"] = true_or_false("in_place", in_place) or None
     _check(how, way, {name for name, value in given.items() if value is not None})
+    samples = 1 if batch is None else whole_number("batch", batch)
+    if budget is not None:
+        step = step.at(samples)  # a budget is for workspace, too
     wish = RecomputeRequest(
         step,
         None if k is None else whole_number("k", k),
         () if layers is None else application_order.names(layers),
-        1 if batch is None else whole_number("batch", batch),
+        samples,
         None if budget is None else units.exact_or_parsed(budget),
         in_place,
         None if device is None else roofline.machine(device),

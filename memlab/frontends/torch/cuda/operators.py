@@ -21,12 +21,7 @@ from torch.nn import functional
 from memlab.frontends.torch.cuda import attention
 from memlab.frontends.torch.cuda.attention import AttentionCall, Capability
 from memlab.frontends.torch.cuda.autocast import KEY, CudaAutocast, Kernel, operator
-from memlab.frontends.torch.torch_private_api import (
-    FAKE_TENSOR,
-    FOREACH_DEVICES,
-    FOREACH_TYPES,
-    OPTIMIZER_TYPES,
-)
+from memlab.frontends.torch.torch_private_api import FOREACH_DEVICES
 
 _aten = torch.ops.aten
 _AUTOGRAD = "AutogradCPU"
@@ -72,19 +67,12 @@ def _clearing(autocast: CudaAutocast) -> Iterator[None]:
 def _foreach() -> Iterator[None]:
     """Let optimizers and ``clip_grad_norm_`` take foreach operators where nothing else is asked
     for, as they do for parameters on CUDA."""
-    devices, kinds = [*FOREACH_DEVICES()(), "cpu"], (FOREACH_TYPES(), OPTIMIZER_TYPES())
-    name, fake = FOREACH_DEVICES.name, FAKE_TENSOR()
-    for listed in kinds:
-        listed.append(fake)
-    try:
-        with (
-            mock.patch.object(import_module(FOREACH_DEVICES.home), name, return_value=devices),
-            mock.patch.object(import_module("torch.optim.optimizer"), name, return_value=devices),
-        ):
-            yield
-    finally:
-        for listed in kinds:
-            listed.remove(fake)
+    devices, name = [*FOREACH_DEVICES()(), "cpu"], FOREACH_DEVICES.name
+    with (
+        mock.patch.object(import_module(FOREACH_DEVICES.home), name, return_value=devices),
+        mock.patch.object(import_module("torch.optim.optimizer"), name, return_value=devices),
+    ):
+        yield
 
 
 def _composed(capability: Capability) -> dict[str, Kernel]:

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from memlab import units
-from memlab.errors import known, true_or_false, whole_number
-from memlab.frontends.torch import AUTOCAST, _installed
+from memlab.errors import known, whole_number
+from memlab.frontends.torch import recording_request
+from memlab.placement.cuda_cards import CudaCard
 
 if TYPE_CHECKING:
     from memlab.frontends.torch.fitting.recipe import RecipeFit
@@ -33,6 +34,8 @@ def fit_model(
     autocast: str = "",
     accumulate: int = 1,
     keep_output: bool = False,
+    device: str = "cpu",
+    card: str | CudaCard | None = None,
     tell: Callable[[int, int], None] | None = None,
 ) -> RecipeFit:
     """The cheapest modules to run again in backward, so that a training step fits into memory; or
@@ -65,27 +68,30 @@ def fit_model(
         autocast: ``"bf16"`` or ``"fp16"``, as in ``memlab.record``.
         accumulate: of so many batches the gradients are added before the update.
         keep_output: whether a name holds the model's output until the step ends.
+        device: ``"cpu"``, or ``"cuda"`` for the step of a card, which need not be there. Then
+            ``memory`` is that of the card, all that CUDA adds to the plan fits into it at its most,
+            and seconds are planned.
+        card: a name (``"T4"``) or a compute capability (``"8.9"``), as in ``memlab.record``.
         tell: is told how many operations are measured, and of how many.
 
     Raises:
         InputError: nothing fits; the message has the least peak and what would help. Or as
             ``memlab.record``; or SciPy is not installed.
     """
-    _installed()
-    from memlab.frontends.torch.fitting.search import failure
-    from memlab.frontends.torch.tensor_modes import RecordingRequest
+    request = recording_request(
+        build, make_batch, loss_fn, optimizer, autocast=autocast, accumulate=accumulate,
+        keep_output=keep_output, device=device, card=card,
+    )  # fmt: skip
+    from memlab.frontends.torch.fitting.search import Clocked, Measured, WatchedModel, failure
 
     known("way to make a model fit", by, BY)
-    if autocast:
-        known("format for autocast", autocast, AUTOCAST)
     nbytes, number = units.parse(memory), whole_number("batch", batch)
-    parts, keep = whole_number("accumulate", accumulate), true_or_false("keep_output", keep_output)
-    wish = RecordingRequest(build, make_batch, loss_fn, optimizer, autocast, parts, True, keep)
-    searched = _search(by)(wish, number, tell)
-    recipe = searched.fit(nbytes)
-    if recipe.recipe is None:
-        raise failure(searched, recipe, nbytes)
-    return recipe.recipe
+    account = Clocked(number, progress=False) if request.card else Measured(number, tell)
+    searched = _search(by)(WatchedModel(request, number), account)
+    fitted = searched.fit(nbytes)
+    if fitted.recipe is None:
+        raise failure(searched, fitted, nbytes)
+    return fitted.recipe
 
 
 def _search(by: str) -> type[Search]:

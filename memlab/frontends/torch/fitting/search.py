@@ -5,26 +5,35 @@ Import this module only where PyTorch is installed: memlab does not need it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from memlab import units
+from memlab import strings, units
+from memlab.clocks import roofline
 from memlab.errors import InputError
 from memlab.frontends.torch import observed_model
 from memlab.frontends.torch.fitting import wrapping
 from memlab.frontends.torch.fitting.checkpointed_peak import model_of
 from memlab.frontends.torch.fitting.module_calls import Watched, candidates
 from memlab.frontends.torch.fitting.module_milp import ModuleChoice, ModuleProgram
+from memlab.frontends.torch.fitting.optimizer_remedies import OptimizerRemedy, optimizer_remedies
 from memlab.frontends.torch.fitting.recipe import Recipe, RecipeFit
-from memlab.frontends.torch.measured_workspace import Tell, with_workspace, workspace
+from memlab.frontends.torch.measured_workspace import (
+    LazyMeasurement,
+    MeasuredWorkspace,
+    Tell,
+    lazy_step,
+    with_workspace,
+    workspace,
+)
 from memlab.frontends.torch.recording import Recording
-from memlab.frontends.torch.tensor_modes import OPTIMIZERS, Optimizer, RecordingRequest
+from memlab.frontends.torch.tensor_modes import RecordingRequest
 from memlab.ledger.entries import Peak
 from memlab.ledger.plan import plan
-from memlab.optimizers import title
-from memlab.step.op import Phase
+from memlab.placement.step_on_card import StepOnCard
+from memlab.step.op import CALL, Phase
 from memlab.step.step import Step
 
 TRIES = 5
@@ -34,28 +43,95 @@ TRIES = 5
 @dataclass(frozen=True)
 class Fitted:
     """Result of a search for a budget: the recipe, or ``None`` where nothing fits; then ``least``
-    is the set of modules with the least peak, and ``peak`` its bytes."""
+    is the set of modules with the least peak, ``step`` its step, and ``peak`` its bytes."""
 
     recipe: RecipeFit | None
     least: ModuleChoice | None = None
+    step: Step | None = None
     peak: Peak | None = None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Account of a step at one batch with workspace and seconds measured: each distinct operation
+    runs alone. ``tell`` is told how many have run, and of how many."""
+
+    batch: int
+    tell: Tell | None = None
+
+    def step(self, recording: Recording) -> Step:
+        """Return the step of a recording with its workspace."""
+        return with_workspace(recording, self.workspace(recording))
+
+    def workspace(self, recording: Recording) -> MeasuredWorkspace:
+        """Return workspace and seconds of the calls of a recording."""
+        return workspace(recording, self.batch, self.tell)
+
+
+@dataclass(frozen=True)
+class Clocked:
+    """Account of a step with seconds planned by the clock: of a card, whose kernels cannot be
+    measured on a processor, or of a processor, whose workspace is measured at the batches of
+    ``exact`` and bounded at any other."""
+
+    batch: int
+    exact: Set[int] = frozenset()
+    progress: bool = True
+
+    def step(self, recording: Recording) -> Step:
+        """Return the step of a recording; workspace is measured when a batch is asked for."""
+        return lazy_step(recording, self.exact, self.progress)
+
+    def workspace(self, recording: Recording) -> MeasuredWorkspace:
+        """Return workspace and planned seconds of the calls of a recording."""
+        step, machine = self.step(recording), roofline.rates()
+        seconds = {
+            op.attributes[CALL]: roofline.seconds(op, self.batch, machine) for op in step.ops
+        }
+        if isinstance(step.measurement, LazyMeasurement):
+            return replace(step.measurement.measured(self.batch), seconds=seconds)
+        return MeasuredWorkspace((self.batch,), {}, {}, seconds)
+
+
+Account = Measured | Clocked
+
+
+class WatchedModel:
+    """Model that was recorded while the runs of its modules were watched, so that any of them can
+    be wrapped. At a ``batch`` it is recorded for that one alone where it cannot be for any."""
+
+    def __init__(
+        self, wish: RecordingRequest, batch: int | None = None, real: bool | None = None
+    ) -> None:
+        self.wish, self.watched = wish, Watched()
+        watched = replace(wish, build=self.watched.build(wish.build))
+        try:
+            self.observed = observed_model.Observed(watched, real=real)
+        except InputError:
+            if batch is None:
+                raise
+            self.observed = observed_model.Observed(watched, batch, real)
+        self.recording = self.observed.recording
+        self.watched.close()
 
 
 class Search:
     """Search for modules to wrap, of a model at a batch: recorded once, for any budget. ``what``
-    names the modules that are chosen."""
+    names the modules that are chosen; ``account`` says where workspace and seconds come from, for a
+    card the planned ones."""
 
     what: ClassVar[str] = "that run again"
 
-    def __init__(self, wish: RecordingRequest, batch: int, tell: Tell | None = None) -> None:
-        self.wish, self.batch, self.tell = wish, batch, tell
-        self.watched = Watched()
-        self.model = _observed(replace(wish, build=self.watched.build(wish.build)), batch)
-        self.recording = self.model.recording
-        self.watched.close()
-        self.measured = workspace(self.recording, batch, tell)
-        self.step = with_workspace(self.recording, self.measured)
-        self.before = plan(self.step).peak_at(batch)
+    def __init__(self, model: WatchedModel, account: Account) -> None:
+        self.model, self.account, self.batch = model, account, account.batch
+        self.wish, self.recording, self.watched = model.wish, model.recording, model.watched
+        self.measured = account.workspace(self.recording)
+        self.step = account.step(self.recording)
+        self.before = self.on_card(self.step).peak_at(self.batch)
+
+    def on_card(self, step: Step) -> StepOnCard:
+        """Return a step with the bytes that the card adds, none on a processor."""
+        return StepOnCard(step, self.wish.card)
 
     @cached_property
     def program(self) -> ModuleProgram:
@@ -69,9 +145,9 @@ class Search:
         if self.before.nbytes <= nbytes:
             none = ModuleChoice((), self.before.nbytes, 0.0, 0.0, True)
             return Fitted(self.recipe(none, nbytes, self.step, self.before.nbytes))
-        room = nbytes
+        room = nbytes - self.on_card(self.step).beside(self.batch)
         for _ in range(TRIES):
-            choice = self.program.cheapest(room)
+            choice = self.program.cheapest(room) if room > 0 else None
             if choice is None:
                 break
             step, peak = self.wrapped(choice.names)
@@ -79,13 +155,12 @@ class Search:
                 return Fitted(self.recipe(choice, nbytes, step, peak.nbytes))
             room -= max(peak.nbytes - nbytes, room - choice.nbytes + 1)
         least = self.program.least()
-        return Fitted(None, least, self.wrapped(least.names)[1])
+        return Fitted(None, least, *self.wrapped(least.names))
 
     def wrapped(self, names: tuple[str, ...]) -> tuple[Step, Peak]:
         """The step of the model in which these modules are wrapped, recorded, and its peak."""
-        recorded_again = self._again(names)
-        step = with_workspace(recorded_again, workspace(recorded_again, self.batch, self.tell))
-        return step, plan(step).peak_at(self.batch)
+        step = self.account.step(self._again(names))
+        return step, self.on_card(step).peak_at(self.batch)
 
     def _again(self, names: tuple[str, ...]) -> Recording:
         """Record the model with these modules wrapped, for any batch, or where that fails for this
@@ -95,7 +170,7 @@ class Search:
             return self.change(model, names)
 
         try:
-            return self.model.again(change)
+            return self.model.observed.again(change)
         except InputError:
             wish = replace(self.wish, build=lambda: change(self.wish.build()))
             return observed_model.observe(wish, self.batch)
@@ -137,27 +212,7 @@ class Search:
         return max((n for n, op in pairs if op.phase is Phase.UPDATE), default=0)
 
 
-def _observed(wish: RecordingRequest, batch: int) -> observed_model.Observed:
-    """Record a model for any batch, or where that fails for this one."""
-    try:
-        return observed_model.Observed(wish)
-    except InputError:
-        return observed_model.Observed(wish, batch)
-
-
 # -- what helps where no module that is wrapped does: it follows from the phase of the peak -----
-
-
-@dataclass(frozen=True, slots=True)
-class OptimizerChange:
-    """Another optimizer, its line of code, and the peak of its step in bytes; ``fits`` says that
-    it is within the budget, with ``modules`` that are wrapped where it needs some."""
-
-    what: str
-    line: str
-    peak: int
-    fits: bool
-    modules: tuple[str, ...] = ()
 
 
 def failure(search: Search, fitted: Fitted, nbytes: int) -> InputError:
@@ -178,52 +233,40 @@ def failure(search: Search, fitted: Fitted, nbytes: int) -> InputError:
 
 def _remedy(search: Search, nbytes: int, phase: Phase, least: int) -> str:
     """Return a sentence on a change to try, with its figures; ``least`` is the peak without one."""
-    in_update = search.in_update > nbytes or phase is Phase.UPDATE
-    tried = list(changes(search, nbytes)) if in_update else []
-    fits = next((remedy for remedy in tried if remedy.fits), None)
-    if fits is not None:
-        count = len(fits.modules)
-        again = f" and {count} module{'s' * (count != 1)} {search.what}" if count else ""
-        return f"with {fits.what} instead{again} it takes {units.short(fits.peak)}: {fits.line}"
-    best = min(tried, key=lambda remedy: remedy.peak, default=None)
-    if best is not None and best.peak < least:
-        takes = units.short(best.peak)
-        return f"of the other optimizers {best.what} takes the least, {takes}: {best.line}"
+    tried: list[tuple[int, OptimizerRemedy]] = []
+    for remedy in optimizer_remedies(search.wish.optimizer) if _late(search, nbytes, phase) else ():
+        fitted = _with_optimizer(search, remedy).fit(nbytes)
+        if fitted.recipe is not None:
+            count = len(fitted.recipe.modules)
+            again = f" and {count} module{'s' * (count != 1)} {search.what}" if count else ""
+            takes = units.short(fitted.recipe.peak)
+            return f"with {_title(remedy)} instead{again} it takes {takes}{_line(remedy)}"
+        assert fitted.peak is not None
+        tried.append((fitted.peak.nbytes, remedy))
+    peak, best = min(tried, key=lambda pair: pair[0], default=(least, None))
+    if best is not None and peak < least:
+        takes = units.short(peak)
+        return f"of the other optimizers {_title(best)} takes the least, {takes}{_line(best)}"
     if search.batch == 1:
         return "1 is the smallest batch: try a smaller model, or a larger memory"
     return "try a smaller batch with accumulate=, which keeps the gradients of the whole"
 
 
-def changes(search: Search, nbytes: int) -> Iterator[OptimizerChange]:
-    """Optimizers that take less in their update, the mildest change first."""
-    for what, line, optimizer in _optimizers(search.wish.optimizer):
-        other = type(search)(replace(search.wish, optimizer=optimizer), search.batch, search.tell)
-        recipe = other.fit(nbytes)
-        if recipe.recipe is not None:
-            yield OptimizerChange(what, line, recipe.recipe.peak, True, recipe.recipe.modules)
-        else:
-            assert recipe.peak is not None
-            yield OptimizerChange(what, line, recipe.peak.nbytes, False)
+def _late(search: Search, nbytes: int, phase: Phase) -> bool:
+    """Return whether the optimizer alone takes too much, or the peak lies in it."""
+    return search.in_update > nbytes or phase is Phase.UPDATE
 
 
-def _optimizers(given: Optimizer) -> Iterator[tuple[str, str, Optimizer]]:
-    make = given if callable(given) else OPTIMIZERS[given]
-    name = title(given) if isinstance(given, str) else "the same optimizer"
-    yield f"{name} with foreach=False", "pass foreach=False to the optimizer", _one_by_one(make)
-    if given != "momentum" and given != "sgd":
-        line = "torch.optim.SGD(model.parameters(), lr, momentum=0.9)"
-        yield title("momentum"), line, "momentum"
-    if given != "sgd":
-        yield title("sgd"), "torch.optim.SGD(model.parameters(), lr)", "sgd"
+def _with_optimizer(search: Search, remedy: OptimizerRemedy) -> Search:
+    """Return the search of the model with another optimizer."""
+    model = WatchedModel(replace(search.wish, optimizer=remedy.optimizer), search.batch)
+    return type(search)(model, search.account)
 
 
-def _one_by_one(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a maker of optimizers that update one parameter after another."""
+def _title(remedy: OptimizerRemedy) -> str:
+    return strings.get(f"explain.change.{remedy.key}")
 
-    def made(parameters: Any) -> Any:
-        optimizer = make(parameters)
-        for group in optimizer.param_groups:
-            group["foreach"] = False
-        return optimizer
 
-    return made
+def _line(remedy: OptimizerRemedy) -> str:
+    """Return the line to paste, after a colon; empty where there are several."""
+    return f": {remedy.code[0]}" if len(remedy.code) == 1 else ""
