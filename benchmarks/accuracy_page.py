@@ -45,7 +45,8 @@ T4_TEXT = """
 Each step is recorded on a processor, with the operators that a T4 would take; no card is there.
 The bytes are those of `torch.cuda.max_memory_allocated`: blocks of the caching allocator, which is
 simulated, and cuBLAS's workspace. No constant is fitted to these figures. A T4 has no fused
-attention in bf16, so the rows say nothing about such kernels.
+attention in bf16, so the rows say nothing about such kernels. The plan for a processor is without
+workspace, which a card has not.
 """
 RESERVED_TEXT = """
 The segments of the caching allocator and the context, together: what the card shows. The context is

@@ -298,7 +298,7 @@ def _one_by_one(parameters: Any) -> Any:
 
 def differences(table: PublishedTable, row: PublishedRow) -> Iterator[PredictorEstimate]:
     """Yield the plan of a row of AdamW for its card, and again with each of the differences
-    between a card and a processor left out; at last the plan for a processor.
+    between a card and a processor left out; at last the plan for a processor, without workspace.
 
     Raises:
         InputError: as ``memlab.record``.
@@ -316,7 +316,7 @@ def differences(table: PublishedTable, row: PublishedRow) -> Iterator[PredictorE
     with _state_from_the_start():
         yield _without(LATE, whole.allocated)
     yield _without(CUBLAS, held.rounded)
-    processor = planned(case, None, table.options).ledger.peak(row.batch)
+    processor = planned(case, None, table.options).ledger.peak(row.batch, workspace=False)
     yield PredictorEstimate(PROCESSOR, processor)
 
 
