@@ -46,12 +46,13 @@ Each step is recorded on a processor, with the operators that a T4 would take; n
 The bytes are those of `torch.cuda.max_memory_allocated`: blocks of the caching allocator, which is
 simulated, and cuBLAS's workspace. No constant is fitted to these figures. A T4 has no fused
 attention in bf16, so the rows say nothing about such kernels. The plan for a processor is without
-workspace, which a card has not.
+the workspace of a processor's kernels.
 """
 RESERVED_TEXT = """
 The segments of the caching allocator and the context, together: what the card shows. The context is
-the published one, the segments are simulated. The last column is {estimator}; these rows are among
-those that it is calibrated with.
+the published one, the segments are simulated. The last column is
+{estimator};
+these rows are among those that it is calibrated with.
 """
 DIFFERENCES_TEXT = """
 Bytes by which the plan falls (below 0: rises) when one of the differences between a card and a

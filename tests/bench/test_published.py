@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from datetime import date
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -204,20 +203,20 @@ def test_the_range_of_what_a_card_shows_has_no_upper_end_below_the_lower():
 
 @pytest.mark.measures
 def test_a_step_on_a_gpu_is_measured_and_planned(monkeypatch):
-    """There is no GPU here: a stand-in gives the figures, and the model stays on the processor."""
+    """There is no GPU here: the figures are given, and the model stays on the processor."""
     torch = torch_or_skip()
     from memlab.bench.accuracy import training
     from memlab.placement.cuda_cards import find
 
     asked = []
-    stand_in = SimpleNamespace(
-        synchronize=lambda: asked.append("synchronize"),
-        empty_cache=lambda: asked.append("empty"),
-        reset_peak_memory_stats=lambda: asked.append("reset"),
-        max_memory_allocated=lambda: 1000,
-        max_memory_reserved=lambda: 2000,
-        mem_get_info=lambda: (7000, 10_000),
-    )
+    answers = {
+        "synchronize": lambda: asked.append("synchronize"),
+        "empty_cache": lambda: asked.append("empty"),
+        "reset_peak_memory_stats": lambda: asked.append("reset"),
+        "max_memory_allocated": lambda: 1000,
+        "max_memory_reserved": lambda: 2000,
+        "mem_get_info": lambda: (7000, 10_000),
+    }
     case = training.AccuracyCase(
         "a", lambda: torch.nn.Linear(2, 3), lambda batch: (torch.ones(batch, 2),
         torch.zeros(batch, 3)), torch.nn.functional.mse_loss, "sgd", 2,
@@ -225,7 +224,8 @@ def test_a_step_on_a_gpu_is_measured_and_planned(monkeypatch):
     monkeypatch.setattr(
         torch._C, "_cuda_clearCublasWorkspaces", lambda: asked.append("clear"), raising=False
     )
-    monkeypatch.setattr(torch, "cuda", stand_in)
+    for name, answer in answers.items():
+        monkeypatch.setattr(torch.cuda, name, answer)
     row = cards.measure(case, find("T4"))
     assert (row.allocated, row.reserved, row.shown) == (1000, 2000, 3000)
     assert row.planned > 2 * find("T4").cublas
