@@ -6,6 +6,7 @@ from ``python -m benchmarks cards`` on a machine with a GPU.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ CARD, PROCESSOR, WITHOUT = "memlab for the card", "memlab for a processor", "mem
 LEAST, MOST = "memlab, least", "memlab, most"
 OWN = (CARD, PROCESSOR, LEAST, MOST)
 RESERVED = ", reserved"
+NO_BREAK = "\N{NO-BREAK SPACE}"
 LEAST_SHOWN = 0.005
 """The smallest error in percent that two digits show."""
 
@@ -89,7 +91,8 @@ def _processor() -> Iterator[str]:
 def _cards() -> Iterator[str]:
     steps = [step for step in _published().compared if "(NVIDIA" in step.source]
     for source in dict.fromkeys(step.source for step in steps):
-        yield f"## On a card: {source}"
+        _, _, card = source.partition(" ")
+        yield f"## On a card {card}"
         yield CARD_TEXT
         yield _errors([step for step in steps if step.source == source], "measured")
 
@@ -251,14 +254,14 @@ def _source(table: PublishedTable) -> str:
     at = f", commit {table.commit[:8]}" if table.commit else ""
     versions = f", {_versions(table.versions)}" if table.versions else ""
     on = f" Measured on {table.machine}{versions}." if table.machine else ""
-    return (
+    return _plain(
         f"Source: {table.source}{file}{at}; {table.date.isoformat()} ({table.dated}).{on} "
         f"Counted by: {table.counted}."
     )
 
 
 def _assumed(table: PublishedTable) -> str:
-    return "\n".join(["Assumed:", "", *(f"- {sentence}" for sentence in table.assumed)])
+    return "\n".join(["Assumed:", "", *(f"- {_plain(sentence)}" for sentence in table.assumed)])
 
 
 def _of(result: Accuracy) -> str:
@@ -271,8 +274,16 @@ def _versions(versions: Mapping[str, str]) -> str:
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+    texts = ([_plain(cell) for cell in cells] for cells in (heads, *rows))
+    first, *others = ("| " + " | ".join(cells) + " |" for cells in texts)
+    rule = "| --- |" + " ---: |" * (len(heads) - 1)
+    return "\n".join([first, rule, *others])
+
+
+def _plain(text: str) -> str:
+    """Return a text that Markdown leaves as it is, with units beside their numbers."""
+    text = text.replace("_", "\\_")
+    return re.sub(r"(?<=\d) (?=(B|kB|MB|GB|MiB|%)\b|%)", NO_BREAK, text)
 
 
 def main() -> int:
