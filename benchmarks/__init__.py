@@ -52,6 +52,7 @@ BENCHMARKS: Mapping[str, Benchmark] = Benchmarks({
     "views": "benchmarks.views",
     "walk": "benchmarks.functions_walked",
     "gpu": "benchmarks.gpu",
+    "cards": "benchmarks.cards",
 })  # fmt: skip
 
 PLOTTED = ("im2col", "convolution", "convolution-resnet50")

@@ -332,7 +332,7 @@ def test_on_a_gpu_the_card_is_named_and_the_model_is_there(monkeypatch):
         return FOUND[0]
 
     monkeypatch.setattr(accuracy, "compare", compare)
-    found = accuracy.run(steps=[("mnist_cnn", 2, "adam")])
+    found = accuracy.run(steps=[("mnist_cnn", 2, "adam")], tables=())
     assert isinstance(found, Accuracy)
     assert found.machine.processor.startswith("NVIDIA T4, beside ")
     assert [case.device for case in seen] == ["cuda"]

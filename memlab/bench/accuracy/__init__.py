@@ -6,14 +6,16 @@ machine are recorded; ``python -m benchmarks.accuracy`` measures and records the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from memlab import units
+from memlab.bench.accuracy import published_tables
 from memlab.bench.accuracy.table import NAME, Accuracy, Compared, accuracy
 from memlab.errors import InputError, known, shorten, whole_number
 from memlab.frontends.torch import AUTOCAST, OPTIMIZERS
+from memlab.measure import recorded_figures
 from memlab.measure.recorded_figures import FOLDER, RecordedFigures
 from memlab.measure.timing import BenchmarkLine, Machine, Result, allow_torch, machine
 from memlab.networks import zoo
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 COMMAND = f"memlab bench {NAME}"
 FILE = FOLDER / f"{NAME}.json"
 """What was recorded on a processor."""
+PUBLISHED = FOLDER / f"{NAME}_published.json"
+"""What was planned for cards, beside figures that were measured there."""
 STEPS = (
     ("alexnet", 32, "adam"),
     ("vgg16", 4, "adam"),
@@ -41,15 +45,19 @@ IGNORED = ("memory", "progress")
 
 def run(
     given: Mapping[str, Any] | None = None, name: str = "model",
-    steps: Sequence[tuple[str, int, str]] = STEPS,
+    steps: Sequence[tuple[str, int, str]] = STEPS, tables: Sequence[str] = published_tables.TABLES,
 ) -> Result:  # fmt: skip
     """Compare estimates of training memory with PyTorch's allocator: memlab's and others'.
+
+    Without a model of the user's, published steps are planned for the cards that they were measured
+    on, too; no card needs to be there.
 
     Args:
         given: the model of a user, by the arguments of ``memlab.explain``; without it networks of
             the zoo.
         name: that of the user's model.
         steps: the networks, their batches and optimizers.
+        tables: names of the published tables.
 
     Raises:
         InputError: something is given that cannot be compared. What the user's model raises where
@@ -62,7 +70,33 @@ def run(
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     cases = _of_zoo(steps, device) if given is None else [_own(given, name, device)]
-    return accuracy([compare(case) for case in cases], _where(device))
+    result = accuracy([compare(case) for case in cases], where(device))
+    return result if given else replace(result, published=tuple(published(tables)))
+
+
+def published(
+    tables: Sequence[str] = published_tables.TABLES, peers: Sequence[Predictor] = ()
+) -> Iterator[Compared]:
+    """Yield plans of published steps for the cards that they were measured on, beside the figures
+    from there: the recorded ones first, then table by table, after what is assumed of it.
+
+    The table that tests check shows what each difference between a card and a processor
+    contributes, and the estimates of ``peers``.
+    """
+    from memlab.bench.accuracy import card_plans
+
+    for path in sorted(FOLDER.glob(f"{NAME}_nvidia*.json")) if tables else ():
+        cases = _of_zoo(STEPS, "cpu")
+        yield from card_plans.compare_recorded(recorded_figures.load(path), cases)
+    for table in map(published_tables.load, tables):
+        if table.assumed:
+            yield Compared(f"{table.title}, assumed", "", 0, why="; ".join(table.assumed))
+        for row in table.rows:
+            if table is published_tables.load(published_tables.CHECKED):
+                yield card_plans.compare_differences(table, row, peers)
+                yield card_plans.compare_reserved(table, row)
+            else:
+                yield card_plans.compare(table, row)
 
 
 def compare(case: AccuracyCase, predictors: Sequence[Predictor] | None = None) -> Compared:
@@ -124,7 +158,7 @@ def _own(given: Mapping[str, Any], name: str, device: str) -> AccuracyCase:
     return replace(case, batch=whole_number("batch", case.batch))
 
 
-def _where(device: str) -> Machine:
+def where(device: str = "cpu") -> Machine:
     """This machine, with the versions of the installed predictors, and the GPU
     where there is one."""
     import torch
@@ -140,4 +174,15 @@ def _where(device: str) -> Machine:
     return replace(here, versions=packages)
 
 
-__all__ = ["COMMAND", "FILE", "STEPS", "Accuracy", "compare", "recorded", "run"]
+__all__ = [
+    "COMMAND",
+    "FILE",
+    "PUBLISHED",
+    "STEPS",
+    "Accuracy",
+    "compare",
+    "published",
+    "recorded",
+    "run",
+    "where",
+]

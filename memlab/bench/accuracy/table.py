@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from memlab import units
 from memlab.measure.timing import BenchmarkLine, Machine, Result
@@ -76,17 +77,24 @@ class Compared:
         if self.why:
             return f"{self.case}: {self.why}"
         rows = [f"{self.case}: {units.exact(self.truth)}, by {self.source}"]
+        width = max([24, *(len(estimate.predictor) for estimate in self.estimates)])
         for estimate in self.estimates:
             size, took = "", ""
             if estimate.nbytes is not None:
-                size, took = units.short(estimate.nbytes), f"{estimate.seconds:8.2f} s"
-            rows.append(f"  {estimate.predictor:24}{size:>10}{took:10}  {estimate.off(self.truth)}")
+                size = units.short(estimate.nbytes)
+                took = f"{estimate.seconds:8.2f} s" if estimate.seconds else ""
+            rows.append(
+                f"  {estimate.predictor:{width}}{size:>10}{took:10}  {estimate.off(self.truth)}"
+            )
         return "\n".join(rows)
 
 
 @dataclass(frozen=True)
 class Accuracy(Result):
-    """Estimates and truths of some training steps; its lines have every figure."""
+    """Estimates and truths of some training steps; its lines have every figure. ``published`` are
+    those of steps that were measured elsewhere."""
+
+    published: tuple[Compared, ...] = ()
 
     @property
     def compared(self) -> tuple[Compared, ...]:
@@ -101,9 +109,17 @@ class Accuracy(Result):
 
     def __str__(self) -> str:
         steps = self.compared
-        if not steps:
-            return super().__str__()
-        return "\n\n".join([f"measured here: {self.machine}", *(step.text() for step in steps)])
+        texts = [super().__str__()] if not steps else [f"measured here: {self.machine}"]
+        texts += [step.text() for step in steps]
+        if self.published:
+            texts += ["planned for cards, measured elsewhere:"]
+            texts += [step.text() for step in self.published]
+        return "\n\n".join(texts)
+
+    def as_dict(self) -> dict[str, Any]:
+        facts = super().as_dict()
+        lines = [asdict(line) for step in self.published for line in step.lines]
+        return facts | ({"published": lines} if lines else {})
 
 
 def accuracy(comparisons: Iterable[Compared], machine: Machine) -> Accuracy:

@@ -29,7 +29,7 @@ class AccuracyCase:
 
     ``build()`` gives the model, ``make_batch(B)`` a pair of input and target, both on the
     processor; they go to the ``device``, ``"cpu"`` or ``"cuda"``. ``autocast`` is ``"bf16"``,
-    ``"fp16"`` or empty.
+    ``"fp16"`` or empty; ``keep_output`` holds the output of the model until the step ends.
     """
 
     name: str
@@ -40,6 +40,7 @@ class AccuracyCase:
     batch: int = 32
     autocast: str = ""
     device: str = "cpu"
+    keep_output: bool = False
 
     @property
     def title(self) -> str:
@@ -72,8 +73,9 @@ class AccuracyCase:
     def wish(self) -> RecordingRequest:
         """Request for a recording of the case, with model and batches on the device."""
         return RecordingRequest(
-            self.model, self._moved, self.loss_fn, self.optimizer, self.autocast
-        )
+            self.model, self._moved, self.loss_fn, self.optimizer, self.autocast,
+            keep_output=self.keep_output,
+        )  # fmt: skip
 
     def data(self) -> tuple[Any, Any]:
         """Real tensors of an input and a target on the device.
@@ -106,7 +108,10 @@ class StartedTraining:
         x, target = self.data
         self.optimizer.zero_grad()
         with autocast(self.case.autocast, self.case.device):
-            loss = self.case.loss_fn(self.model(x), target)
+            output = self.model(x)
+            loss = self.case.loss_fn(output, target)
+        if not self.case.keep_output:
+            del output
         loss.backward()
         self.optimizer.step()
 
