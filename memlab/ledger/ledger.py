@@ -73,6 +73,7 @@ class Ledger:
 
     def _measured(self, batch: int | None, memory: str, workspace: bool = True) -> Ledger:
         """Return the ledger that answers for a memory, with workspace or without."""
+        self._known(memory)
         asked = true_or_false("workspace", workspace) and memory == DEVICE
         return self.at(batch) if asked else self
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ def model() -> OwnModel:
 
 def explained(model: OwnModel, batch: int, spare: int) -> Explained:
     """With so many bytes less than it takes."""
-    return Explained(model, batch, model.plain.total(batch) - spare)
+    return Explained(model, batch, model.plain.most(batch) - spare)
 
 
 def test_it_is_recorded_as_record_does(model: OwnModel) -> None:
@@ -74,6 +75,18 @@ def test_a_saved_model_has_its_bound(model: OwnModel, tmp_path: Path) -> None:
     again = recorded_model.load(tmp_path / "model.json")
     assert again.plain.ledger == model.plain.ledger.at()
     assert not again.lacks_workspace
+
+
+def test_a_saved_step_says_whether_workspace_is_missing(tmp_path: Path) -> None:
+    def vectors(count: int) -> Any:
+        return torch.randn(count, 8), torch.randint(4, (count,))
+
+    model = OwnModel(lambda: torch.nn.Linear(8, 4), vectors, progress=False)  # of a card
+    recorded_model.save(model, (), tmp_path / "model.json", "here")
+    assert not recorded_model.load(tmp_path / "model.json").lacks_workspace
+    plain = replace(model.step, notes=())
+    old = recorded_model.RecordedModel(plain, {}, (), "there", None)
+    assert "the file has none." in Explained(old, 2, 10**9).notes[-1]
 
 
 def test_modules_that_run_again_make_it_fit(model: OwnModel) -> None:

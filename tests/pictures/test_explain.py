@@ -333,6 +333,7 @@ def test_a_batch_within_the_range_may_not_fit() -> None:
         assert ("holds batch 64, and" in model.fit_sentence) == model.fits == (memory >= most)
 
 
+@pytest.mark.measures
 def test_a_processor_has_nothing_beside_its_plan() -> None:
     model = Explained(convolution(None), 8, 10**9)
     assert model.total == model.most == model.peak.nbytes

@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
+from threading import get_ident
 from typing import Any, NamedTuple
 
 import torch
@@ -104,8 +105,8 @@ class SeenBlock:
 
 
 class Paths:
-    """Stack of the modules whose forward runs now, from the outermost to the innermost, while it is
-    entered.
+    """Stack of the modules whose forward runs now in this thread, from the outermost to the
+    innermost, while it is entered.
 
     A module that is used under several names has the first; one that is no part of the model, such
     as a loss, has that of its class. ``entered`` and ``left`` are told when the model itself begins
@@ -121,6 +122,7 @@ class Paths:
         self.left: Callable[[], None] = nothing
         self._names = {id(module): name for name, module in model.named_modules()}
         self._handles: list[Any] = []
+        self._thread = get_ident()
 
     @property
     def now(self) -> str:
@@ -130,6 +132,7 @@ class Paths:
 
     def __enter__(self) -> Paths:
         self.stack.clear()
+        self._thread = get_ident()
         self._handles = [
             register_module_forward_pre_hook(self._enter),
             register_module_forward_hook(self._leave, always_call=True),
@@ -141,6 +144,8 @@ class Paths:
             handle.remove()
 
     def _enter(self, module: Any, inputs: Any) -> None:
+        if not of_thread(self._thread):
+            return
         if module is self.model:
             self.entered()
         name = self._names.get(id(module))
@@ -150,10 +155,17 @@ class Paths:
         self.last = name
 
     def _leave(self, module: Any, inputs: Any, output: Any) -> None:
+        if not of_thread(self._thread):
+            return
         if self.stack:
             self.stack.pop()
         if module is self.model:
             self.left()
+
+
+def of_thread(thread: int) -> bool:
+    """Return whether this code runs in that thread, or in one that autograd runs backward in."""
+    return get_ident() == thread or _inside_backward()
 
 
 def nothing() -> None:
@@ -185,15 +197,16 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
         self._watched: dict[int, weakref.ref[Any]] = {}
         self._forward: dict[int, int] = {}
         self._regrown: list[int] = []
+        self._undo: list[Callable[[], None]] = []
         self._unseen: dict[int, weakref.ref[Any]] = {}
 
     def __enter__(self) -> Any:
-        self._undo = _watch_resizes(self._resize)
+        self._undo.append(_watch_resizes(self._resize))
         return super().__enter__()
 
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)
-        self._undo()
+        self._undo.pop()()
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:

@@ -7,8 +7,7 @@ storages that it has. Import this module only where PyTorch is installed: memlab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Any
 
@@ -32,7 +31,21 @@ _PLAIN = {
 
 class Fakes(FAKE()):  # type: ignore[misc]  # PyTorch makes this class when it is asked for
     """Mode of fake tensors with a cache of results. PyTorch keys it by all arguments, which took a
-    quarter of a recording; the usual arguments get a shorter key here."""
+    quarter of a recording; the usual arguments get a shorter key here.
+
+    Inside the mode optimizers and ``clip_grad_norm_`` take fake tensors for tensors: they ask for
+    their class before they take foreach operators.
+    """
+
+    def __enter__(self) -> Any:
+        for kinds in (FOREACH_TYPES(), OPTIMIZER_TYPES()):
+            kinds.append(_FAKE)
+        return super().__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        for kinds in (FOREACH_TYPES(), OPTIMIZER_TYPES()):
+            kinds.remove(_FAKE)
 
     def _cache_key(self, state: Any, func: Any, args: Any, kwargs: Any) -> Any:
         key = [func, torch.get_default_dtype(), torch.is_inference_mode_enabled()]
@@ -72,20 +85,6 @@ class Fakes(FAKE()):  # type: ignore[misc]  # PyTorch makes this class when it i
             and tensor.layout is torch.strided
             and not tensor.is_quantized
         )
-
-
-@contextmanager
-def counted_as_tensors() -> Iterator[None]:
-    """Let optimizers and ``clip_grad_norm_`` take fake tensors for tensors inside the context: they
-    ask for their class before they take foreach operators."""
-    kinds = FOREACH_TYPES(), OPTIMIZER_TYPES()
-    for listed in kinds:
-        listed.append(_FAKE)
-    try:
-        yield
-    finally:
-        for listed in kinds:
-            listed.remove(_FAKE)
 
 
 # -- operators that run for real -----------------------------------------------------------------

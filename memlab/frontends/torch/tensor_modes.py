@@ -10,6 +10,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from threading import get_ident
 from typing import Any
 
 import torch
@@ -22,8 +23,16 @@ from memlab.errors import InputError, one_option, shorten
 from memlab.frontends.torch import real_outputs
 from memlab.frontends.torch.built_model import Born, Conversion, built, on_meta
 from memlab.frontends.torch.cuda.operators import CudaOutputs, cuda_operators
+from memlab.frontends.torch.cuda.replaced_kernels import Shared
 from memlab.frontends.torch.device_calls import cuda_means_here
-from memlab.frontends.torch.dispatch_mode import Paths, Recorder, SeenBlock, SeenCall, nothing
+from memlab.frontends.torch.dispatch_mode import (
+    Paths,
+    Recorder,
+    SeenBlock,
+    SeenCall,
+    nothing,
+    of_thread,
+)
 from memlab.frontends.torch.torch_private_api import LEAVES, MAP, NO_VALUE
 from memlab.placement.cuda_cards import CudaCard
 from memlab.step.op import Phase
@@ -166,12 +175,10 @@ class World:
         """Enter the mode in which the tensors of this model are made."""
         card = self.wish.card
         with contextlib.ExitStack() as stack:
-            if card is not None:
-                stack.enter_context(cuda_operators(card.capability))
+            stack.enter_context(cuda_operators(card.capability if card else None))
             if self.fake is not None and self.conversion is not None:
                 stack.enter_context(self.fake)
                 stack.enter_context(self.conversion.lent())
-                stack.enter_context(real_outputs.counted_as_tensors())
             yield
 
     def on_card(self) -> contextlib.AbstractContextManager[None]:
@@ -323,12 +330,15 @@ def _gradients(model: Any, recorder: Recorder) -> Iterator[None]:
     calls of an optimizer as the update, also where it steps inside backward."""
     names = {id(parameter): name for name, parameter in model.named_parameters()}
     phases: list[Phase] = []
+    thread = get_ident()
 
     def accumulated(parameter: Any) -> None:
         if parameter.grad is not None and (name := names.get(id(parameter))):
             recorder.enter(parameter.grad, Role.PARAMETER_GRADIENT, f"{name}.grad", name)
 
     def begins(optimizer: Any, args: Any, kwargs: Any) -> None:
+        if not of_thread(thread):
+            return
         for group in optimizer.param_groups:
             for parameter in group["params"]:
                 accumulated(parameter)  # its hook may come later than that of who steps
@@ -336,7 +346,8 @@ def _gradients(model: Any, recorder: Recorder) -> Iterator[None]:
         recorder.phase = Phase.UPDATE
 
     def ended(optimizer: Any, args: Any, kwargs: Any) -> None:
-        recorder.phase = phases.pop()
+        if of_thread(thread):
+            recorder.phase = phases.pop()
 
     handles = [
         parameter.register_post_accumulate_grad_hook(accumulated)
@@ -352,7 +363,7 @@ def _gradients(model: Any, recorder: Recorder) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def quiet() -> Iterator[None]:
+def _quiet() -> Iterator[None]:
     """Keep fake tensors from writing the trace of each error of the user into a log."""
     logger = logging.getLogger("torch._subclasses.fake_tensor")
     before = logger.level
@@ -361,6 +372,10 @@ def quiet() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(before)
+
+
+quiet = Shared(_quiet).used
+"""As ``_quiet``, for any number of recordings at once."""
 
 
 def optimizer_of(optimizer: Optimizer, model: Any) -> Any:

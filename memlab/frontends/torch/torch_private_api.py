@@ -97,3 +97,12 @@ OPTIMIZER_TYPES = Internal(
     "optimizers on CUDA do"
 )  # fmt: skip
 """Devices and classes of tensors for which optimizers and clipping take foreach operators."""
+OPTIMIZER_TYPES = Internal(
+    TORCH, "torch.optim.optimizer", "_foreach_supported_types", "update all parameters at once, as "
+    "optimizers on CUDA do"
+)  # fmt: skip
+"""Classes of parameters for which optimizers take them."""
+KEYS_AFTER = Internal(
+    TORCH, "torch._C", "_dispatch_keyset_full_after", "cast as autocast on CUDA does"
+)
+"""The keys that come after one in the dispatcher."""

@@ -2,7 +2,7 @@
 
 The rules are those of ``aten/src/ATen/native/transformers/cuda/sdp_utils.cpp`` in PyTorch 2.13:
 flash attention comes first, then memory-efficient attention, then the formula written out; on
-compute capability 9.0 and 10.0 cuDNN comes before all.
+compute capability 9.0, 10.0 and 10.3 cuDNN comes before all.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import torch
 Capability = tuple[int, int]
 FLASH, EFFICIENT, CUDNN, MATH = "flash", "efficient", "cudnn", "math"
 _HALVES = (torch.float16, torch.bfloat16)
+_LATEST = (12, 1)
+"""Last capability that the fused kernels are built for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def kernel(call: AttentionCall, capability: Capability) -> str:
     """Return the kernel that a device of this compute capability takes: ``"flash"``,
     ``"efficient"``, ``"cudnn"`` or ``"math"``."""
     order = [FLASH, EFFICIENT]
-    if capability in ((9, 0), (10, 0)):
+    if capability in ((9, 0), (10, 0), (10, 3)):
         order.insert(0, CUDNN)
     if _dense(call):
         for name in order:
@@ -62,25 +64,32 @@ def kernel(call: AttentionCall, capability: Capability) -> str:
 
 def _dense(call: AttentionCall) -> bool:
     """Return whether the fused kernels take these tensors at all: four extents, none of them 0, and
-    values of a row beside each other."""
-    return all(
-        tensor.dim() == 4 and tensor.numel() and tensor.stride(-1) == 1 for tensor in call.tensors
+    values of a row beside each other, also in a mask."""
+    rows = (*call.tensors, call.mask) if call.mask is not None else call.tensors
+    return all(tensor.dim() == 4 and tensor.numel() for tensor in call.tensors) and all(
+        tensor.stride(-1) == 1 for tensor in rows
     )
 
 
 def _flash(call: AttentionCall, capability: Capability) -> bool:
     query, key, value = call.widths
-    learns_wide = call.learns and query > 192 and capability in ((8, 6), (8, 9), (12, 0), (12, 1))
     square = not call.causal or call.query.shape[2] == call.key.shape[2]
     return (
-        capability >= (8, 0)
+        (8, 0) <= capability <= _LATEST
         and call.query.dtype in _HALVES
         and call.mask is None
         and query == key == value <= 256
-        and not learns_wide
+        and not (call.learns and _too_wide(query, call.dropout, capability))
         and square
         and _same_heads(call, call.grouped)
     )
+
+
+def _too_wide(width: int, dropout: float, capability: Capability) -> bool:
+    """Return whether flash attention has no backward at this width: rows of more than 192 values,
+    on cards with less shared memory; without dropout, more than 224 are allowed again."""
+    small = (8, 6) <= capability <= (8, 9) or (12, 0) <= capability <= _LATEST
+    return small and (192 < width <= 224 or (width > 224 and dropout > 0))
 
 
 def _efficient(call: AttentionCall, capability: Capability) -> bool:
@@ -91,7 +100,7 @@ def _efficient(call: AttentionCall, capability: Capability) -> bool:
     )
     step = _alignment(dtype, capability)
     return (
-        capability >= (5, 0)
+        (5, 0) <= capability <= _LATEST
         and known
         and query == key
         and query % step == 0
@@ -102,16 +111,29 @@ def _efficient(call: AttentionCall, capability: Capability) -> bool:
 
 def _cudnn(call: AttentionCall, capability: Capability) -> bool:
     query, key, value = call.widths
-    limit = 256 if capability == (9, 0) and not call.learns else 128
+    limit = 256 if capability == (9, 0) else 192 if (query, value) == (192, 128) else 128
     return (
         call.query.dtype in _HALVES
         and query == key
         and all(width % 8 == 0 and width <= limit for width in (query, value))
-        and call.query.shape[2] > 1
+        and (call.dropout * 16).is_integer()
+        and (call.query.shape[2] > 1 or not call.dropout)
         and call.key.shape[2] > 1
-        and (call.mask is None or not call.mask.requires_grad)
+        and _masked_by_cudnn(call)
         and _same_heads(call, call.grouped)
     )
+
+
+def _masked_by_cudnn(call: AttentionCall) -> bool:
+    """Return whether there is no mask, or one that does not learn, for all heads or for each."""
+    mask = call.mask
+    if mask is None:
+        return True
+    batch, heads, queries, _ = call.query.shape
+    extents = (batch, heads, queries, call.key.shape[2])[-mask.dim() :]
+    pairs = zip(mask.shape, extents, strict=False)
+    fits = all(given in (1, extent) for given, extent in pairs)
+    return mask.dim() in (2, 4) and not mask.requires_grad and fits
 
 
 def _same_heads(call: AttentionCall, grouped: bool) -> bool:

@@ -2,29 +2,27 @@
 
 The lists are those of ``ATen/autocast_mode.h`` for CUDA; a test compares them with the installed
 header. The processor has other lists, so while a step is recorded for a card, a Python kernel
-stands in the place of every operator that the two treat differently.
+stands in the place of every operator that either of the two treats.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 
+from memlab.frontends.torch.cuda.replaced_kernels import AUTOCAST, Kernel, operator, registered
 from memlab.frontends.torch.torch_private_api import (
     DISPATCH_KEY,
     KEY_EXCLUDED,
-    REGISTRATIONS,
     SET_KEY_EXCLUDED,
 )
 
-Kernel = Callable[..., Any]
 DEVICE = "cpu"
 """Type of the device whose autocast state decides while a step is recorded."""
-KEY = "AutocastCPU"
-"""Dispatch key under which the kernels stand."""
 
 LOWER_PRECISION = (
     "_convolution.deprecated", "_convolution", "conv1d", "conv2d", "conv3d", "conv_tbc",
@@ -71,25 +69,7 @@ REFUSED = ("binary_cross_entropy",)
 _CUDNN_ALONE = ("cudnn_convolution", "cudnn_convolution_transpose")
 """Operators that only code for cuDNN calls."""
 
-LOWER_ON_CPU = frozenset(
-    {"_convolution.deprecated", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d",
-     "conv_transpose2d.input", "conv_transpose3d.input", "prelu", "addmm", "matmul", "mm",
-     "linalg_vecdot", "linear", "addbmm", "baddbmm", "bmm", "scaled_dot_product_attention"}
-)  # fmt: skip
-"""Operators that a processor computes in 16 bits too: they keep PyTorch's kernel, and its cache of
-weights."""
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32)
-
-
-def operator(name: str) -> Any:
-    """Return an operator of ATen by its name, ``"softmax.int"``."""
-    packet, _, overload = name.partition(".")
-    return getattr(getattr(torch.ops.aten, packet), overload or "default")
-
-
-def registered(key: str) -> set[str]:
-    """Return the names of the operators that have a kernel under a dispatch key."""
-    return {name.removeprefix("aten::") for name in REGISTRATIONS()(key)}
 
 
 def listed() -> set[str]:
@@ -98,21 +78,18 @@ def listed() -> set[str]:
             *_CUDNN_ALONE}  # fmt: skip
 
 
-class CudaAutocast:
+class CudaAutocast(threading.local):
     """Kernels by which the processor's autocast treats operators as CUDA's does, with the weights
-    that they have cast since the outermost autocast began."""
+    that they have cast in this thread since the outermost autocast began."""
 
     def __init__(self) -> None:
         self.weights: dict[int, tuple[Any, Any]] = {}
 
-    def kernels(self) -> Iterator[tuple[str, Kernel]]:
-        """Yield the name of every operator that needs another kernel, and the kernel."""
+    def kernels(self) -> Iterator[tuple[str, Kernel | None]]:
+        """Yield the name of every operator that needs another kernel, and the kernel; None where
+        autocast lets the operator be."""
         for name in LOWER_PRECISION:
-            if name not in LOWER_ON_CPU:
-                yield (
-                    name,
-                    self._cast(operator(name), lambda args: torch.get_autocast_dtype(DEVICE)),
-                )
+            yield name, self._cast(operator(name), lambda args: torch.get_autocast_dtype(DEVICE))
         for name in FP32:
             yield name, self._cast(operator(name), lambda args: torch.float32)
         for name in WIDEST:
@@ -123,20 +100,22 @@ class CudaAutocast:
             yield name, _by_overload(operator(name), operator(other))
         for name in REFUSED:
             yield name, _refuse(name)
-        for name in registered(KEY) - listed():
-            yield name, torch.library.fallthrough_kernel
+        for name in registered(AUTOCAST) - listed():
+            yield name, None
 
     def clear(self) -> None:
         """Let the cast weights go."""
         self.weights.clear()
 
     def _cast(self, op: Any, wanted: Callable[[Any], Any]) -> Kernel:
-        """Return the kernel that casts all inputs to a format, and calls the operator."""
+        """Return the kernel that casts all inputs to a format, the last first as compiled code
+        does, and calls the operator."""
 
-        def kernel(*args: Any, **kwargs: Any) -> Any:
+        def kernel(plain: Kernel, *args: Any, **kwargs: Any) -> Any:
             dtype = wanted((args, tuple(kwargs.values())))
             with _without_autocast():
-                return op(*self.cast(args, dtype), **self.cast(kwargs, dtype))
+                named = self.cast(kwargs, dtype)
+                return op(*[self.cast(value, dtype) for value in reversed(args)][::-1], **named)
 
         return kernel
 
@@ -156,7 +135,8 @@ class CudaAutocast:
         if not _is_cached(tensor, dtype):
             return tensor.to(dtype)
         if id(tensor) not in self.weights:
-            self.weights[id(tensor)] = tensor, tensor.to(dtype)
+            with torch.enable_grad():  # a later use may need a gradient
+                self.weights[id(tensor)] = tensor, tensor.to(dtype)
         return self.weights[id(tensor)][1]
 
 
@@ -188,7 +168,7 @@ def _with_fp32_result(op: Any) -> Kernel:
     """Return the kernel that asks an operator for fp32 where no format is asked for."""
     at = [argument.name for argument in op._schema.arguments].index("dtype")
 
-    def kernel(*args: Any, **kwargs: Any) -> Any:
+    def kernel(plain: Kernel, *args: Any, **kwargs: Any) -> Any:
         with _without_autocast():
             asked = kwargs.get("dtype") or (args[at] if at < len(args) else None)
             if asked is not None or not _eligible(args[0]):
@@ -201,7 +181,7 @@ def _with_fp32_result(op: Any) -> Kernel:
 def _by_overload(op: Any, other: Any) -> Kernel:
     """Return the kernel that calls another overload, with a result in fp32."""
 
-    def kernel(*args: Any, **kwargs: Any) -> Any:
+    def kernel(plain: Kernel, *args: Any, **kwargs: Any) -> Any:
         with _without_autocast():
             if not _eligible(args[0]):
                 return op(*args, **kwargs)
@@ -211,7 +191,7 @@ def _by_overload(op: Any, other: Any) -> Kernel:
 
 
 def _refuse(name: str) -> Kernel:
-    def kernel(*args: Any, **kwargs: Any) -> Any:
+    def kernel(plain: Kernel, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
             f"{name} and nn.BCELoss are unsafe to autocast on a CUDA device; try "
             "binary_cross_entropy_with_logits or nn.BCEWithLogitsLoss."
@@ -223,7 +203,7 @@ def _refuse(name: str) -> Kernel:
 @contextmanager
 def _without_autocast() -> Iterator[None]:
     """Let operators go past autocast inside the context."""
-    key = getattr(DISPATCH_KEY(), KEY)
+    key = getattr(DISPATCH_KEY(), AUTOCAST)
     before = KEY_EXCLUDED()(key)
     SET_KEY_EXCLUDED()(key, True)
     try:
