@@ -15,15 +15,21 @@ from statistics import mean
 from benchmarks.cards import RECORDS, Measured, measured
 from memlab import atomic_files, units
 from memlab.bench.accuracy import FILE, PUBLISHED, published_tables, recorded
-from memlab.bench.accuracy.published_tables import PublishedRow, PublishedTable
+from memlab.bench.accuracy.published_tables import (
+    CARD,
+    LEAST,
+    MOST,
+    PROCESSOR,
+    RESERVED,
+    WITHOUT,
+    PublishedRow,
+    PublishedTable,
+)
 from memlab.bench.accuracy.table import Accuracy, Compared
 from memlab.measure import recorded_figures
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "accuracy.md"
-CARD, PROCESSOR, WITHOUT = "memlab for the card", "memlab for a processor", "memlab without "
-LEAST, MOST = "memlab, least", "memlab, most"
 OWN = (CARD, PROCESSOR, LEAST, MOST)
-RESERVED = ", reserved"
 NO_BREAK = "\N{NO-BREAK SPACE}"
 LEAST_SHOWN = 0.005
 """The smallest error in percent that two digits show."""

@@ -76,7 +76,7 @@ def test_the_recorded_plans_of_a_t4_are_close_to_its_published_figures():
         abs(one.percent(row.nbytes) or 0.0)
         for row in table.rows
         for one in steps[table.name(row)].estimates
-        if one.predictor == accuracy_page.CARD
+        if one.predictor == published_tables.CARD
     ]
     assert len(off) == 8
     assert max(off) <= EACH
@@ -169,12 +169,12 @@ def test_each_difference_is_left_out_and_comes_back(monkeypatch):
     data, loss = partial(card_plans._tokens, 90, row), language_models.language_loss
     monkeypatch.setattr(card_plans, "MODELS", {"small": lambda row: (build, data, loss)})
     found = {one.predictor: one.nbytes for one in card_plans.differences(table, row)}
-    whole = found.pop(card_plans.CARD)
-    names = {name.removeprefix(card_plans.WITHOUT) for name in found}
-    assert names == {card_plans.PROCESSOR, card_plans.FOREACH, card_plans.BLOCKS, card_plans.LATE,
-                     card_plans.CUBLAS, *card_plans.OPERATORS}  # fmt: skip
+    whole = found.pop(published_tables.CARD)
+    names = {name.removeprefix(published_tables.WITHOUT) for name in found}
+    parts = {card_plans.FOREACH, card_plans.BLOCKS, card_plans.LATE, card_plans.CUBLAS}
+    assert names == {published_tables.PROCESSOR, *parts, *card_plans.OPERATORS}
     for name in ("the mask of dropout", "autocast's lists", card_plans.BLOCKS, card_plans.CUBLAS):
-        assert found[f"{card_plans.WITHOUT}{name}"] != whole, name
+        assert found[f"{published_tables.WITHOUT}{name}"] != whole, name
     again = card_plans.planned(card_plans.case_of(table, row), card_plans.card_of(table),
                                table.options)  # fmt: skip
     assert again.allocated == whole

@@ -18,7 +18,16 @@ from torch.nn import functional as F  # noqa: N812 - as PyTorch's users write it
 
 from memlab.bench.accuracy import image_models, language_models, zoo_models
 from memlab.bench.accuracy.predictors import Predictor
-from memlab.bench.accuracy.published_tables import PublishedRow, PublishedTable
+from memlab.bench.accuracy.published_tables import (
+    CARD,
+    LEAST,
+    MOST,
+    PROCESSOR,
+    RESERVED,
+    WITHOUT,
+    PublishedRow,
+    PublishedTable,
+)
 from memlab.bench.accuracy.table import Compared, PredictorEstimate
 from memlab.bench.accuracy.training import SOURCES, AccuracyCase
 from memlab.frontends.torch import record
@@ -30,13 +39,6 @@ from memlab.placement import caching_allocator
 from memlab.placement.cuda_cards import CARDS, USUAL, CudaCard, find
 from memlab.placement.cudnn import with_largest_workspace
 from memlab.step.step import Step
-
-CARD, PROCESSOR = "memlab for the card", "memlab for a processor"
-LEAST, MOST = "memlab, least", "memlab, most"
-RESERVED = ", reserved"
-"""End of the name of a comparison of what the card shows."""
-WITHOUT = "memlab without "
-"""Begin of the names of estimates that leave out one difference of a card."""
 
 # -- models --------------------------------------------------------------------------------------
 

@@ -17,6 +17,14 @@ TABLES = ("torch_preflight", "nvidia_smi", "liger", "memory_anatomy", "densenet"
 CHECKED = "torch_preflight"
 """Name of the table whose rows a test holds the plans against."""
 
+CARD, PROCESSOR = "memlab for the card", "memlab for a processor"
+LEAST, MOST = "memlab, least", "memlab, most"
+"""Names of estimates: of allocated bytes, and of those that a card shows."""
+RESERVED = ", reserved"
+"""End of the name of a comparison of what the card shows."""
+WITHOUT = "memlab without "
+"""Begin of the names of estimates that leave out one difference of a card."""
+
 
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
