@@ -96,8 +96,17 @@ def _is_state(event: Event) -> bool:
 
 def cublas(ledger: Ledger, card: CudaCard = USUAL) -> int:
     """Return the bytes that PyTorch keeps for cuBLAS: a workspace for each thread that multiplies
-    matrices, which are two in training, for autograd has its own."""
-    return (2 if ledger.training else 1) * card.cublas
+    matrices, forward one, and backward that of autograd; convolutions are cuDNN's."""
+    phases = {row.phase for row in ledger.rows if row.kind.partition(".")[0] in _PRODUCTS}
+    forward = bool(phases & {Phase.FORWARD, Phase.LOSS})
+    return (forward + (Phase.BACKWARD in phases)) * card.cublas
+
+
+_PRODUCTS = frozenset(
+    {"addbmm", "addmm", "addmv", "attention_scores", "attention_values", "baddbmm", "bmm", "linear",
+     "lstm_state", "mm", "mv", "patches"}
+)  # fmt: skip
+"""Kinds of operations that multiply matrices by cuBLAS, PyTorch's and memlab's own."""
 
 
 def allocated(ledger: Ledger, batch: int, card: CudaCard = USUAL) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import memlab
 from memlab.ledger.entries import Entry, LedgerRow
 from memlab.ledger.ledger import Ledger
-from memlab.placement.caching_allocator import MIB, _Cache, estimates, simulate
+from memlab.placement.caching_allocator import MIB, _Cache, cublas, estimates, simulate
+from memlab.placement.cuda_cards import CUBLAS
 from memlab.step.op import Phase
 from memlab.step.storage import Size
 from memlab.step.tensor import Role
@@ -62,3 +63,13 @@ def test_the_rows_of_a_network_are_marked_and_add_up():
     assert {row.origin for row in rows} == {"simulated", "computed", "recorded"}
     assert rows[0].nbytes + rows[1].nbytes == found.reserved - plan.peak(8)
     assert all(row.nbytes >= 0 and row.source for row in rows)
+
+
+def test_cublas_has_a_workspace_for_each_thread_that_multiplies_matrices():
+    def step(network):
+        return memlab.plan(memlab.training_step(network))
+
+    convolutions = memlab.network("all convolutional", (3, 8, 8)).conv(4, 8).flatten()
+    assert cublas(step(convolutions.squared_error())) == 0
+    assert cublas(step(memlab.zoo.linear1())) == 2 * CUBLAS
+    assert cublas(memlab.plan(memlab.inference_step(memlab.zoo.linear1()))) == CUBLAS
