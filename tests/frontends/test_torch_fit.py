@@ -11,6 +11,8 @@ import pytest
 
 import memlab
 from memlab import InputError
+from memlab.placement import cuda_cards
+from memlab.placement.step_on_card import StepOnCard
 from tests.oracles.requirement import torch_or_skip
 
 torch: Any = torch_or_skip()
@@ -234,3 +236,60 @@ def test_a_recipe_says_what_it_does(recipe):
     assert recipe.modules[0] in text
     assert "more time" in text
     assert memlab.units.short(recipe.peak) in text
+
+
+class Remembering(nn.Module):
+    """Adds what it is given to a list of the model, as a layer adds to a cache of keys."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(64, 64)
+
+    def forward(self, x: Any, memory: list[Any]) -> Any:
+        memory.append(x)
+        return torch.tanh(self.linear(torch.stack(memory).sum(0)))
+
+
+class WithMemory(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.remembering = nn.ModuleList(Remembering() for _ in range(3))
+        self.blocks = nn.ModuleList(
+            nn.Sequential(nn.Linear(64, 4096), nn.Tanh(), nn.Linear(4096, 64)) for _ in range(3)
+        )
+        self.head = nn.Linear(64, 5)
+
+    def forward(self, x: Any) -> Any:
+        memory: list[Any] = []
+        for remembering, block in zip(self.remembering, self.blocks, strict=True):
+            x = block(remembering(x, memory))
+        return self.head(x)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_modules_with_which_the_model_does_not_run_again_are_left_out(device: str) -> None:
+    def vectors(batch: int) -> Any:
+        return torch.randn(batch, 64), torch.randint(5, (batch,))
+
+    def fit(memory: int) -> Any:
+        return memlab.fit_model(
+            WithMemory, vectors, F.cross_entropy, "sgd", batch=512, memory=memory, device=device
+        )
+
+    before = fit(10**12).before
+    recipe = fit(before - 10**7)
+    assert recipe.modules
+    assert all(name.startswith("blocks.") for name in recipe.modules)
+    assert recipe.peak <= before - 10**7
+    with pytest.raises(InputError, match="least peak"):
+        fit(before // 100)
+
+
+def test_a_card_has_all_that_it_adds_in_the_budget() -> None:
+    recipe = memlab.fit_model(
+        build, make_batch, F.cross_entropy, "momentum", batch=BATCH, memory="2 GB", device="cuda",
+        card="T4",
+    )  # fmt: skip
+    step = StepOnCard(recipe.step, cuda_cards.find("T4"))
+    assert recipe.peak == step.peak_at(BATCH).nbytes == recipe.before
+    assert recipe.peak > step.ledger.peak(BATCH) + 2 * cuda_cards.CUBLAS

@@ -49,6 +49,11 @@ class RealTensorsWarning(UserWarning):
     """Warning that a step is about to run on real tensors, with their memory and their time."""
 
 
+class ChangedModelError(InputError):
+    """Error for a change with which a model does not run, such as a checkpoint on a module that
+    keeps what it was given for its next run."""
+
+
 class Observed:
     """Model whose step was recorded, and can be recorded again with a change.
 
@@ -77,6 +82,7 @@ class Observed:
         optimizer has its state already and whose sizes were checked.
 
         Raises:
+            ChangedModelError: the model runs, but not with the change.
             InputError: as for the first recording.
         """
         count = self.wish.parts if parts is None else parts
@@ -88,7 +94,14 @@ class Observed:
             except Exception:  # it comes up again where it is the user's
                 self._world = None
         wish = replace(self.wish, build=lambda: change(self.wish.build()), parts=count)
-        return observe(wish, self.batch, self.real)
+        try:
+            return observe(wish, self.batch, self.recording.real)
+        except InputError:
+            raise
+        except Exception as error:
+            raise ChangedModelError(
+                f"this model runs, but not with the change ({sentence(error)}); leave it out."
+            ) from error
 
     @paused()
     def _changed(self, world: World, change: Change, parts: int) -> Recording:

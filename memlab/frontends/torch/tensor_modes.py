@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from threading import get_ident
@@ -168,7 +169,8 @@ class World:
         which this model was built."""
         if not self.on_meta or self.conversion is None:
             return False
-        return "meta" in str(error) or (isinstance(error, NO_VALUE()) and self.conversion.numbers)
+        of_meta = re.search(r"\bmeta\b", str(error)) is not None
+        return of_meta or (isinstance(error, NO_VALUE()) and self.conversion.numbers)
 
     @contextlib.contextmanager
     def inside(self) -> Iterator[None]:

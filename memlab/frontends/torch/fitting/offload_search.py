@@ -7,7 +7,7 @@ forward until its backward begins. Import this module only where PyTorch is inst
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -21,7 +21,7 @@ from memlab.frontends.torch.fitting.checkpointed_peak import (
     Model,
     SavedStorage,
 )
-from memlab.frontends.torch.fitting.module_calls import inside, savers
+from memlab.frontends.torch.fitting.module_calls import CallSpan, inside, savers
 from memlab.frontends.torch.fitting.module_milp import ModuleChoice, ModuleProgram
 from memlab.frontends.torch.fitting.recipe import RecipeFit
 from memlab.frontends.torch.fitting.search import Search
@@ -74,9 +74,14 @@ class OffloadSearch(Search):
     @cached_property
     def program(self) -> ModuleProgram:
         """The choices as a mixed-integer program, whose seconds are MB moved to the host."""
-        spans = savers(self.recording, self.watched)
-        reading = Waits(self.recording, self.measured, spans, self.watched.norms, self.batch)
+        norms = self.watched.norms
+        reading = Waits(self.recording, self.measured, self.spans, norms, self.batch)
         return ModuleProgram(reading.model())
+
+    @cached_property
+    def spans(self) -> Mapping[str, Sequence[CallSpan]]:
+        """The runs of the modules whose saved tensors can wait, by their names."""
+        return savers(self.recording, self.watched)
 
     def change(self, model: Any, names: tuple[str, ...]) -> Any:
         """The model with these modules wrapped, as it is recorded."""

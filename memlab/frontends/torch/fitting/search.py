@@ -5,7 +5,7 @@ Import this module only where PyTorch is installed: memlab does not need it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -16,7 +16,7 @@ from memlab.errors import InputError
 from memlab.frontends.torch import observed_model
 from memlab.frontends.torch.fitting import wrapping
 from memlab.frontends.torch.fitting.checkpointed_peak import model_of
-from memlab.frontends.torch.fitting.module_calls import Watched, candidates
+from memlab.frontends.torch.fitting.module_calls import CallSpan, Watched, candidates
 from memlab.frontends.torch.fitting.module_milp import ModuleChoice, ModuleProgram
 from memlab.frontends.torch.fitting.optimizer_remedies import OptimizerRemedy, optimizer_remedies
 from memlab.frontends.torch.fitting.recipe import Recipe, RecipeFit
@@ -136,9 +136,13 @@ class Search:
     @cached_property
     def program(self) -> ModuleProgram:
         """The choices as a mixed-integer program."""
-        spans = candidates(self.recording, self.watched)
         norms: Mapping[str, int] = self.watched.norms
-        return ModuleProgram(model_of(self.recording, self.measured, spans, norms, self.batch))
+        return ModuleProgram(model_of(self.recording, self.measured, self.spans, norms, self.batch))
+
+    @cached_property
+    def spans(self) -> Mapping[str, Sequence[CallSpan]]:
+        """The runs of the modules that can be wrapped, by their names."""
+        return candidates(self.recording, self.watched)
 
     def fit(self, nbytes: int) -> Fitted:
         """The cheapest set of modules within so many bytes."""
@@ -150,12 +154,38 @@ class Search:
             choice = self.program.cheapest(room) if room > 0 else None
             if choice is None:
                 break
-            step, peak = self.wrapped(choice.names)
+            wrapped = self._tried(choice.names)
+            if wrapped is None:
+                continue
+            step, peak = wrapped
             if peak.nbytes <= nbytes:
                 return Fitted(self.recipe(choice, nbytes, step, peak.nbytes))
             room -= max(peak.nbytes - nbytes, room - choice.nbytes + 1)
-        least = self.program.least()
-        return Fitted(None, least, *self.wrapped(least.names))
+        while True:
+            least = self.program.least()
+            if (wrapped := self._tried(least.names)) is not None:
+                return Fitted(None, least, *wrapped)
+
+    def _tried(self, names: tuple[str, ...]) -> tuple[Step, Peak] | None:
+        """Return the step in which these modules are wrapped and its peak; None where the model
+        does not run so, and then modules of the classes that do not are left out from now on."""
+        try:
+            return self.wrapped(names)
+        except observed_model.ChangedModelError:
+            modules = self.recording.modules
+            first = {modules[name]: name for name in reversed(names)}
+            failing = {kind for kind, name in first.items() if not self._runs(name)} or {*first}
+            self.spans = {n: spans for n, spans in self.spans.items() if modules[n] not in failing}
+            del self.program
+            return None
+
+    def _runs(self, name: str) -> bool:
+        """Return whether the model runs where one module is wrapped."""
+        try:
+            self._again((name,))
+        except observed_model.ChangedModelError:
+            return False
+        return True
 
     def wrapped(self, names: tuple[str, ...]) -> tuple[Step, Peak]:
         """The step of the model in which these modules are wrapped, recorded, and its peak."""
@@ -171,9 +201,11 @@ class Search:
 
         try:
             return self.model.observed.again(change)
+        except observed_model.ChangedModelError:
+            raise
         except InputError:
             wish = replace(self.wish, build=lambda: change(self.wish.build()))
-            return observed_model.observe(wish, self.batch)
+            return observed_model.observe(wish, self.batch, self.recording.real)
 
     def change(self, model: Any, names: tuple[str, ...]) -> Any:
         """The model with these modules wrapped, as it is recorded."""
