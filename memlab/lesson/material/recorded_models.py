@@ -29,8 +29,9 @@ def model(name: str) -> RecordedModel:
         InputError: there is no model of that name, or its file is damaged.
 
     >>> from memlab import lesson
-    >>> lesson.model("words").step
-    <step: Words, fp32, Adam, training, recorded from PyTorch, 587 operations>
+    >>> step = lesson.model("words").step
+    >>> step.network, len(step.ops)
+    ('LanguageModel', 200)
     """
     return _loaded(known("recorded model", name, NAMES))
 

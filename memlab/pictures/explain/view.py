@@ -59,7 +59,7 @@ class ExplainedModel(SteadyView[Explained]):
 
     >>> view = memlab.views.explain("resnet18", batch=64, memory="4 GB")
     >>> print(view.rows.fit_sentence)
-    A card of 4 GB holds batch 64, and at most 115.
+    A card of 4 GB holds batch 64, and at most 109.
     """
 
     name, made_by = "explain", "explain"
