@@ -5,7 +5,7 @@
 #
 # You will be able to
 #
-# - say what a card shows beyond parameters and maps, for a model of PyTorch,
+# - say what a card shows beyond parameters and feature maps,
 # - find what your own loop keeps and nobody needs,
 # - look where the peak is before you choose what makes a model fit,
 # - say which part of a card's figure is a range, and why.
@@ -39,9 +39,9 @@ views.memory(lesson.model("vgg11").step, 32)
 # %% [markdown]
 # This is VGG-11, **recorded** from PyTorch: one training step was watched, storage by storage, at
 # two small batches, with the kernels that a card runs. So its plan holds at any batch. Set
-# **Batch** to 64: what grows, what stays? Point at a block: it has the name of its module.
+# **Batch** to 64: what grows, what stays? A block has the name of its module.
 #
-# The models here are in files, recorded without a card. Only the last part needs PyTorch.
+# The models are in files, recorded without a card. Only the last part needs PyTorch.
 #
 # ## What takes more than you computed?
 #
@@ -69,8 +69,8 @@ more
 more.guess("context", because="CUDA is large").revise("loss").reveal()
 
 # %% [markdown]
-# nvidia-smi counts more than tensors: the **context** of CUDA, libraries, and gaps that the
-# allocator cannot use (**fragmentation**). The table says of each row how it is known.
+# nvidia-smi counts the **context** of CUDA, libraries, and gaps that the allocator cannot use
+# (**fragmentation**) too.
 #
 # A loop as many write it:
 #
@@ -106,8 +106,6 @@ optimizer.guess("fewer", because="half the feature maps").revise("single").revea
 
 # %% [markdown]
 # ## What does nvidia-smi show?
-#
-# From here on the update is fused.
 
 # %% tags=["pytorch-recorded"]
 workspace = lesson.predict("12.workspace")
@@ -199,20 +197,20 @@ else:
     print("PyTorch is not installed here: this cell needs it, the lesson does not.")
 
 # %% [markdown]
-# Now yours: a function that makes the model, one that makes a mini-batch, the batch and the card.
+# Now yours: functions that make the model and a mini-batch, the batch, the card.
 #
 # ```python
 # memlab.explain(MyModel, lambda B: (inputs(B), targets(B)), batch=32, card="T4")
 # ```
 #
-# It plans for that card and needs none. Three sentences say where the peak is, which batch fits,
-# and what makes yours fit, with the line to paste. Is the peak where you thought it was?
+# It needs no card. It says what makes yours fit, with the line to paste. Is the peak where you
+# thought it was?
 #
 # ## What this lesson leaves out
 #
-# - Which algorithm cuDNN chooses: the upper end of the range is the largest whose workspace is known.
+# - Which algorithm cuDNN chooses: the upper end is the largest workspace that is known.
 # - Several cards, compiled code.
-# - A model that branches on its data is recorded as it ran on the data that it was given.
+# - A model that branches on its data is recorded as it ran on the given data.
 #
 # Sources: A12, F3.
 
@@ -225,4 +223,4 @@ else:
 #   does; a fused or a leaner optimizer<sup>F3</sup> does.
 # - A card shows a range: a batch surely fits where the upper end does.
 #
-# Next: [07 In place and sharing](07_sharing.ipynb), the techniques by themselves.
+# Next: [07 In place and sharing](07_sharing.ipynb).

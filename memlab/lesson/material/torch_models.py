@@ -127,7 +127,7 @@ MODELS: dict[str, dict[str, Any]] = {
 """By the names that ``memlab.lesson.model`` knows; in ``kept`` a name holds what the model gives
 until the step ends, as ``scores`` does in ``scores = model(tokens)``. Adam updates all parameters
 together on a card, in ``vgg16_single`` one after another, in ``vgg16_fused`` in one kernel."""
-ASKED = {"words": (32, "8 GB"), "vgg16": (4, "3.8 GB")}
+ASKED = {"words": (32, "8 GB"), "vgg16": (4, "3.8 GB"), "vgg16_fused": (40, "8 GB")}
 """The batch and the card for which changes are recorded."""
 
 
