@@ -17,7 +17,6 @@
 # %%
 from importlib.util import find_spec
 
-import memlab
 from memlab import lesson, views
 from memlab.measure import timing
 from memlab.placement.cudnn import with_largest_workspace

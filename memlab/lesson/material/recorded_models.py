@@ -31,8 +31,8 @@ def model(name: str) -> RecordedModel:
         InputError: there is no model of that name, or its file is damaged.
 
     >>> from memlab import lesson
-    >>> lesson.model("words").step
-    <step: Words, fp32, Adam, training, recorded from PyTorch, 587 operations>
+    >>> lesson.model("words").card.title
+    'compute capability 8.0'
     """
     return _loaded(known("recorded model", name, NAMES))
 
