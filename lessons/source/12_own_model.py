@@ -5,19 +5,21 @@
 #
 # You will be able to
 #
-# - say what a card shows beyond parameters and maps, for a model of PyTorch,
+# - say what a card shows beyond parameters and feature maps,
 # - find what your own loop keeps and nobody needs,
-# - look where the peak is before you choose what makes a model fit.
+# - look where the peak is before you choose what makes a model fit,
+# - say which part of a card's figure is a range, and why.
 #
 # Words: [peak](glossary.md), [recording](glossary.md), [recompute](glossary.md),
-# [optimizer state](glossary.md), [context](glossary.md), [fragmentation](glossary.md).
+# [optimizer state](glossary.md), [workspace](glossary.md), [context](glossary.md),
+# [fragmentation](glossary.md).
 
 # %%
 from importlib.util import find_spec
 
-import memlab
-from memlab import lesson, units, views
+from memlab import lesson, views
 from memlab.measure import timing
+from memlab.placement.cudnn import with_largest_workspace
 
 lesson.recall("12.when")
 
@@ -35,10 +37,10 @@ views.memory(lesson.model("vgg11").step, 32)
 
 # %% [markdown]
 # This is VGG-11, **recorded** from PyTorch: one training step was watched, storage by storage, at
-# two small batches. So its plan holds at any batch. Set **Batch** to 64: what grows, what stays?
-# Point at a block: its name is that of a module.
+# two small batches, with the kernels that a card runs. So its plan holds at any batch. Set
+# **Batch** to 64: what grows, what stays? A block has the name of its module.
 #
-# The models here lie in files, recorded with PyTorch. You do not need it, but for the last part.
+# The models are in files, recorded without a card. Only the last part needs PyTorch.
 #
 # ## What takes more than you computed?
 #
@@ -66,10 +68,8 @@ more
 more.guess("context", because="CUDA is large").revise("loss").reveal()
 
 # %% [markdown]
-# nvidia-smi counts more than tensors: the **context** of CUDA, libraries, and gaps that the
-# allocator cannot use (**fragmentation**). Planned, simulated and recorded are named for each row.
-#
-# ## What does PyTorch keep that nobody needs?
+# nvidia-smi counts the **context** of CUDA, libraries, and gaps that the allocator cannot use
+# (**fragmentation**) too.
 #
 # A loop as many write it:
 #
@@ -81,53 +81,61 @@ more.guess("context", because="CUDA is large").revise("loss").reveal()
 # ```
 
 # %% tags=["pytorch-recorded"]
-kept = lesson.predict("12.kept")
-
-
-@kept.then
-def as_it_is_and_freed_early():
-    for name, batch in (("words", 32), ("kept", 32), ("vgg16", 8)):
-        step = lesson.model(name).step
-        peaks = (memlab.plan(each).peak(batch) for each in (step, memlab.release(step)))
-        held, freed = map(units.short, peaks)
-        print(f"{name:6} batch {batch:2}: {held}, all freed after their last reader {freed}")
-
-
-kept
+lesson.change("12.kept")
 
 # %% tags=["solution", "pytorch-recorded"]
-kept.guess("maps").revise("name").reveal()
+lesson.change("12.kept").guess("name").reveal()
 
 # %% [markdown]
-# `memlab.release(step)` frees each block after its last reader: the difference is what waiting
-# costs.
-#
-# ## What makes it fit?
+# ## What does the update take on a card?
 
 # %% tags=["pytorch-recorded"]
-half = lesson.predict("12.half")
+optimizer = lesson.predict("12.optimizer")
 
 
-@half.then
-def of_vgg():
-    return views.explain(lesson.model("vgg16"), 8, "3 GB")
+@optimizer.then
+def together_or_fused():
+    return views.explain(lesson.model("vgg16"), 4, "3.8 GB")
 
 
-@half.then
-def of_words_again():
-    return views.explain(lesson.model("words"), 32, "8 GB")
+optimizer
 
-
-half
-
-# %% tags=["solution", "pytorch-recorded", "picture-half"]
-half.guess("half", because="half the maps").revise("hardly").reveal()
+# %% tags=["solution", "pytorch-recorded", "picture-optimizer"]
+optimizer.guess("fewer", because="half the feature maps").revise("single").reveal()
 
 # %% [markdown]
-# In the second picture choose the change: some modules keep only what goes into them, and run
-# again in backward. The line to paste does that: `torch.utils.checkpoint`. A plan that was chosen
-# is recorded once more with the change in it, so its peak is no guess.
-#
+# ## What does nvidia-smi show?
+
+# %% tags=["pytorch-recorded"]
+workspace = lesson.predict("12.workspace")
+
+
+@workspace.then
+def most_of_each_convolution():
+    step = with_largest_workspace(lesson.model("vgg16_fused").step)
+    return views.memory(step, 32, only=("batch",))
+
+
+workspace
+
+# %% tags=["solution", "pytorch-recorded", "picture-workspace"]
+workspace.guess("half").revise("more").reveal()
+
+# %% tags=["pytorch-recorded"]
+smi = lesson.predict("12.smi")
+
+
+@smi.then
+def sum_on_the_card():
+    return views.explain(lesson.model("vgg16_fused"), 40, "8 GB")
+
+
+smi
+
+# %% tags=["solution", "pytorch-recorded", "picture-smi"]
+smi.guess("runs").revise("cudnn").reveal()
+
+# %% [markdown]
 # ## Exercise: what would be freed?
 #
 # **Worked.** Three blocks, as `(nbytes, born, last, freed)`. **Shapes** are gone: **bytes** are
@@ -174,9 +182,9 @@ exercise.check(late)
 # %% [markdown]
 # ## Exercise: your own model
 #
-# With PyTorch (`pip install "memlab[torch]"`) this takes a small network as you would take your
-# own: what is planned, also with the workspace that each kernel takes inside itself, beside what
-# PyTorch's allocator gives out when it trains. This takes about half a minute.
+# With PyTorch (`pip install "memlab[torch]"`) this plans a small network for your processor, trains
+# it, and reads the peak of PyTorch's allocator. The row `memlab` contains the workspace of each
+# kernel, measured; `memlab without workspace` does not. This takes about half a minute.
 
 # %% tags=["nbval-ignore-output"]
 print(timing.machine())
@@ -188,21 +196,20 @@ else:
     print("PyTorch is not installed here: this cell needs it, the lesson does not.")
 
 # %% [markdown]
-# Now yours: a function that makes the model, one that makes a mini-batch, the batch and the card.
+# Now yours: functions that make the model and a mini-batch, the batch, the card.
 #
 # ```python
-# memlab.explain(MyModel, lambda B: (inputs(B), targets(B)), batch=32, memory="12 GB")
+# memlab.explain(MyModel, lambda B: (inputs(B), targets(B)), batch=32, card="T4")
 # ```
 #
-# It needs no card. Three sentences say where the peak is, which batch fits, and what makes yours
-# fit, with the line to paste. `memlab.fit_model(...)` chooses with workspace measured, and
-# `recipe.apply(model)` changes the model. Then say: is the peak where you thought it was?
+# It needs no card. It says what makes yours fit, with the line to paste. Is the peak where you
+# thought it was?
 #
 # ## What this lesson leaves out
 #
-# - Workspace of convolutions on a card: it is measured where there is one.
+# - Which algorithm cuDNN chooses: the upper end is the largest workspace that is known.
 # - Several cards, compiled code.
-# - A model that branches on its data is recorded as it ran on the data that it was given.
+# - A model that branches on its data is recorded as it ran on the given data.
 #
 # Sources: A12, F3.
 
@@ -212,6 +219,7 @@ else:
 # - Add up what lives at **one moment**, and look for it where the widest map is<sup>A12</sup>.
 # - A name in your loop holds what it names.
 # - First where the peak is, then what helps: in the update, neither a smaller batch nor recompute
-#   does; a leaner optimizer<sup>F3</sup> does.
+#   does; a fused or a leaner optimizer<sup>F3</sup> does.
+# - A card shows a range: a batch surely fits where the upper end does.
 #
-# Next: [07 In place and sharing](07_sharing.ipynb), the techniques by themselves.
+# Next: [07 In place and sharing](07_sharing.ipynb).

@@ -1,7 +1,7 @@
 """Lesson 12, a model of one's own.
 
-Cards: bytes beyond the computed ones, arrays kept without need, a change that fits. Exercise: the
-peak if no array was kept longer than needed.
+Cards: bytes beyond the computed ones, the card's optimizer, workspace of cuDNN, and the range that
+nvidia-smi shows. Exercise: the peak if no array was kept longer than needed.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.material.recorded_models import model
 from memlab.networks import zoo
 from memlab.placement.caching_allocator import estimates
+from memlab.placement.cudnn import with_largest_workspace
+from memlab.placement.step_on_card import StepOnCard
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor, new
@@ -104,7 +106,7 @@ def more(n: Numbers) -> Truth:
 
 
 @topic("12.kept", AnswerKind.CHOICE, {"model": "words", "other": "kept", "batch": 32}, None,
-       options=("maps", "gradients", "name"),
+       options=("maps", "gradients", "name"), part=Purpose.CHANGE,
        words=lambda n: {"batch": n["batch"]},
        gives=("the name", "names the scores"))  # fmt: skip
 def kept(n: Numbers) -> Truth:
@@ -121,28 +123,106 @@ def kept(n: Numbers) -> Truth:
     return Truth(max(nbytes, key=lambda name: nbytes[name]), seen=told)
 
 
-# -- what makes it fit ----------------------------------------------------------------------------
+# -- the card's optimizer -------------------------------------------------------------------------
 
 
-@topic("12.half", AnswerKind.CHOICE, {"model": "vgg16", "batch": 8}, None,
-       options=("half", "third", "tenth", "hardly"),
+def _temporaries(ledger: Ledger, batch: int) -> int:
+    """Bytes at the peak that the update makes and frees again."""
+    alive = ledger.alive(ledger.peak_at(batch).index)
+    of_update = (entry for entry in alive if ledger.rows[entry.birth].phase is Phase.UPDATE)
+    return sum(entry.size.at(batch) for entry in of_update if entry.birth >= 0)
+
+
+@topic("12.optimizer", AnswerKind.CHOICE, {"model": "vgg16", "batch": 4}, None,
+       options=("fewer", "single", "fused"),
        words=lambda n: {"batch": n["batch"], "fewer": n["batch"] // 2,
                         "peak": units.short(_ledger(n["model"]).peak(n["batch"]))},
-       gives=("in the optimizer", "inside the optimizer", "the update needs",
-              "they all wait"))  # fmt: skip
-def half(n: Numbers) -> Truth:
-    """Answer of 12.half: the fall of the peak with half the batch."""
-    ledger, batch = _ledger(n["model"]), n["batch"]
-    before, after = ledger.peak(batch), ledger.peak(batch // 2)
-    falls = 1 - after / before
-    bounds = {"half": 0.4, "third": 0.2, "tenth": 0.02}
-    item = next((name for name, least in bounds.items() if falls >= least), "hardly")
-    maps = ledger.roles(batch)[Role.FEATURE_MAP] + ledger.roles(batch)[Role.INPUT]
+       gives=("writes nothing between", "no temporaries"))  # fmt: skip
+def optimizer(n: Numbers) -> Truth:
+    """Answer of 12.optimizer: the change that lowers a peak in the update most."""
+    batch, ledger = n["batch"], _ledger(n["model"])
+    single, fused = (_ledger(f"{n['model']}_{name}") for name in ("single", "fused"))
+    peaks = {
+        "fewer": ledger.peak(batch // 2),
+        "single": single.peak(batch),
+        "fused": fused.peak(batch),
+    }
+    told: dict[str, object] = {f"with_{name}": units.short(peaks[name]) for name in peaks}
+    told |= {
+        "together": units.short(_temporaries(ledger, batch)),
+        "two": units.short(_temporaries(single, batch)),
+        "phase": str(fused.peak_at(batch).row.phase),
+    }
+    return Truth(min(peaks, key=lambda name: peaks[name]), seen=told)
+
+
+# -- workspace of cuDNN ---------------------------------------------------------------------------
+
+
+@cache
+def _with_workspace(name: str) -> Step:
+    return with_largest_workspace(model(name).step)
+
+
+def _largest_map(n: Numbers) -> int:
+    """Bytes of the largest feature map."""
+    maps = (entry for entry in _ledger(n["model"]).entries if entry.role is Role.FEATURE_MAP)
+    return max(entry.size.at(n["batch"]) for entry in maps)
+
+
+@topic("12.workspace", AnswerKind.CHOICE, {"model": "vgg16_fused", "batch": 32}, None,
+       options=("tenth", "half", "same", "more"),
+       words=lambda n: {"batch": n["batch"], "largest": units.short(_largest_map(n))},
+       gives=("36 values",))  # fmt: skip
+def workspace(n: Numbers) -> Truth:
+    """Answer of 12.workspace: the most workspace of one convolution, compared with the largest
+    feature map."""
+    batch, step = n["batch"], _with_workspace(n["model"])
+    sizes = {op.name: sum(t.storage.size.at(batch) for t in op.workspace.values())
+             for op in step.ops}  # fmt: skip
+    operation = max(sizes, key=lambda name: sizes[name])
+    ratio = sizes[operation] / _largest_map(n)
+    bounds = {"more": 2, "same": 0.75, "half": 0.25}
     told = {
-        "before": units.short(before), "after": units.short(after),
-        "share": f"{100 * falls:.2f}", "maps": units.short(maps),
+        "workspace": units.short(sizes[operation]), "ratio": f"{ratio:.1f}",
+        "operation": operation, "before": units.short(_ledger(n["model"]).peak(batch)),
+        "after": units.short(plan(step).peak(batch)),
     }  # fmt: skip
-    return Truth(item, seen=told)
+    return Truth(next((name for name in bounds if ratio >= bounds[name]), "tenth"), seen=told)
+
+
+# -- what nvidia-smi shows ------------------------------------------------------------------------
+
+
+@cache
+def _on_card(name: str) -> StepOnCard:
+    return StepOnCard(model(name).step, model(name).card)
+
+
+def _low(n: Numbers) -> int:
+    """The least bytes that a card shows."""
+    on_card, batch = _on_card(n["model"]), n["batch"]
+    return on_card.ledger.peak(batch) + sum(row.nbytes for row in on_card.estimates(batch))
+
+
+def _smi_words(n: Numbers) -> Numbers:
+    peak = units.short(_on_card(n["model"]).ledger.peak(n["batch"]))
+    return {**n, "peak": peak, "low": units.short(_low(n))}
+
+
+@topic("12.smi", AnswerKind.CHOICE, {"model": "vgg16_fused", "batch": 40, "memory": "8 GB"}, None,
+       options=("runs", "fails", "context", "cudnn"), words=_smi_words,
+       gives=("cuDNN chooses", "chooses its workspace"))  # fmt: skip
+def smi(n: Numbers) -> Truth:
+    """Answer of 12.smi: whether a step runs on a card, and if that is open, what decides."""
+    on_card, batch, memory = _on_card(n["model"]), n["batch"], units.parse(n["memory"])
+    more = {row.name: row.more for row in on_card.estimates(batch) if row.more}
+    high = on_card.peak_at(batch).nbytes
+    open_by = max(more, key=lambda name: more[name])
+    answer = "fails" if _low(n) > memory else "runs" if high <= memory else open_by
+    told: dict[str, object] = {name: units.short(nbytes) for name, nbytes in more.items()}
+    told |= {"low": units.short(_low(n)), "high": units.short(high), "sure": on_card.fit(memory)}
+    return Truth(answer, seen=told)
 
 
 # -- exercise -------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from memlab.pictures.explain import recorded_model
 from memlab.pictures.explain.recorded_model import RecordedModel
 
 FOLDER = DATA / "models"
-NAMES = ("words", "kept", "vgg11", "vgg16")
+NAMES = ("words", "kept", "vgg11", "vgg16", "vgg16_single", "vgg16_fused")
 """The files there."""
 
 
@@ -23,7 +23,9 @@ def model(name: str) -> RecordedModel:
 
     Args:
         name: ``"words"`` (a language model of 4 layers), ``"kept"`` (the same, where a variable
-            keeps its output alive), ``"vgg11"`` or ``"vgg16"`` (networks for images).
+            keeps its output alive), ``"vgg11"`` or ``"vgg16"`` (networks for images),
+            ``"vgg16_single"`` or ``"vgg16_fused"`` (the same, where Adam updates one parameter
+            after another, or all in one kernel).
 
     Raises:
         InputError: there is no model of that name, or its file is damaged.

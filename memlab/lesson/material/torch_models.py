@@ -6,6 +6,7 @@ Import this module only where PyTorch is installed: memlab does not need it.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -118,10 +119,15 @@ MODELS: dict[str, dict[str, Any]] = {
     "vgg11": {"build": VGG11, "make_batch": pictures, "optimizer": "sgd"},
     "small": {"build": SmallImageClassifier, "make_batch": pictures, "optimizer": "momentum"},
     "vgg16": {"build": VGG16, "make_batch": pictures, "optimizer": "adam"},
+    "vgg16_single": {"build": VGG16, "make_batch": pictures,
+                     "optimizer": partial(torch.optim.Adam, foreach=False)},
+    "vgg16_fused": {"build": VGG16, "make_batch": pictures,
+                    "optimizer": partial(torch.optim.Adam, fused=True)},
 }  # fmt: skip
 """By the names that ``memlab.lesson.model`` knows; in ``kept`` a name holds what the model gives
-until the step ends, as ``scores`` does in ``scores = model(tokens)``."""
-ASKED = {"words": (32, "8 GB"), "vgg16": (8, "3 GB")}
+until the step ends, as ``scores`` does in ``scores = model(tokens)``. Adam updates all parameters
+together on a card, in ``vgg16_single`` one after another, in ``vgg16_fused`` in one kernel."""
+ASKED = {"words": (32, "8 GB"), "vgg16": (4, "3.8 GB"), "vgg16_fused": (40, "8 GB")}
 """The batch and the card for which changes are recorded."""
 
 

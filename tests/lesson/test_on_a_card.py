@@ -1,0 +1,63 @@
+"""The cards of lesson 12 on a step as CUDA runs it: their figures, computed another way."""
+
+import pytest
+
+import memlab
+from memlab import lesson, units
+from memlab.lesson.card_question import topics
+from memlab.placement.step_on_card import StepOnCard
+from memlab.step.tensor import Role
+
+
+def truth(name, **numbers):
+    topic = topics()[name]
+    return topic.truth({**topic.first, **numbers})
+
+
+def parameters(name):
+    """Bytes of each parameter of a recorded model."""
+    entries = memlab.plan(lesson.model(name).step).entries
+    return [entry.size.fixed for entry in entries if entry.role is Role.PARAMETER]
+
+
+def test_temporaries_of_an_update_follow_from_the_parameters():
+    """Together, one for each parameter; one after another, two of the largest parameter."""
+    told = truth("12.optimizer").seen
+    sizes = parameters("vgg16")
+    assert told["together"] == units.short(sum(sizes))
+    assert told["two"] == units.short(2 * max(sizes))
+    assert truth("12.optimizer").value == "fused"
+
+
+@pytest.mark.parametrize("batch", [1, 32])
+def test_workspace_of_a_convolution_is_that_of_winograd(batch):
+    """Of 64 channels, 64 filters and 224 x 224 outputs: 36 values for each tile of 16."""
+    tiles = (224 // 4) ** 2
+    told = truth("12.workspace", batch=batch).seen
+    assert told["operation"] == "features.2.convolution"
+    nbytes = 36 * 4 * (64 * 64 + batch * tiles * (64 + 64))
+    assert float(told["ratio"]) == pytest.approx(36 * 2 / 16, rel=0.03)
+    assert told["workspace"] == units.short(nbytes)
+
+
+@pytest.mark.parametrize(
+    ("memory", "answer"), [("7 GB", "fails"), ("8 GB", "cudnn"), ("10 GB", "runs")]
+)
+def test_the_range_of_a_card_decides_whether_a_step_runs(memory, answer):
+    assert truth("12.smi", memory=memory).value == answer
+
+
+def test_the_context_alone_does_not_fill_the_card():
+    """So the workspace of cuDNN decides."""
+    numbers = topics()["12.smi"].first
+    on_card = StepOnCard(lesson.model(numbers["model"]).step)
+    rows = on_card.estimates(numbers["batch"])
+    other = sum(row.nbytes + row.more for row in rows if row.name != "cudnn")
+    assert on_card.ledger.peak(numbers["batch"]) + other <= units.parse(numbers["memory"])
+
+
+def test_the_batch_that_surely_fits_is_the_largest_one():
+    numbers = topics()["12.smi"].first
+    on_card, sure = StepOnCard(lesson.model(numbers["model"]).step), truth("12.smi").seen["sure"]
+    memory = units.parse(numbers["memory"])
+    assert on_card.peak_at(sure).nbytes <= memory < on_card.peak_at(sure + 1).nbytes
