@@ -303,7 +303,8 @@ class Snapshot(Study):
     def _there(self) -> int:
         """Return the most bytes in host memory."""
         ledger = self.memory.ledger
-        there = any(entry.memory == HOST for entry in ledger.entries)
+        counters = Role.OPTIMIZER_STATE  # of steps, which an optimizer on a card keeps there
+        there = any(e.memory == HOST and e.role is not counters for e in ledger.entries)
         return ledger.peak(self.batch, HOST) if there else 0
 
     @property
