@@ -29,6 +29,8 @@ TRIES = 4
 """Number of schedules that are tried, each with less room, until the card holds one."""
 NAMED = 4
 """Largest number of modules that are named; of more, one less is named."""
+OTHER_NUMBERS = ("parts", "eight_bits", "fused", "momentum", "sgd")
+"""Keys of the changes that compute other numbers, with a text that says so."""
 KEPT = 24
 """Number of results that are cached."""
 PARTS = tuple(2**power for power in range(1, 7))
@@ -158,7 +160,7 @@ class StepChange(PlannedStep):
     @property
     def asks(self) -> str:
         """Sentence on effects other than bytes and time; empty where there are none."""
-        if self.same:
+        if self.same or self.key not in OTHER_NUMBERS:
             return ""
         norms = self.key == "parts" and any("batch_norm" in op.kind for op in self.step.ops)
         return text_of("asks.parts_norm" if norms else f"asks.{self.key}", parts=self.parts)
