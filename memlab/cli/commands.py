@@ -150,6 +150,7 @@ def explain(options: Options) -> int:
     makes it fit."""
     from memlab.frontends.torch import OPTIMIZERS
     from memlab.pictures.explain import report
+    from memlab.placement.cuda_cards import chosen
 
     (picture,) = _targets(options.picture)
     kind = _kind(picture)
@@ -162,6 +163,7 @@ def explain(options: Options) -> int:
     }
     if options.optimizer is not None:
         known("optimizer", options.optimizer, OPTIMIZERS)
+    chosen("cuda" if options.device is None else options.device, options.card)
     given = _given(options.place) | {key: one for key, one in asked.items() if one is not None}
     given.setdefault("progress", _watched())
     if picture:

@@ -96,17 +96,17 @@ def _is_state(event: Event) -> bool:
 
 def cublas(ledger: Ledger, card: CudaCard = USUAL) -> int:
     """Return the bytes that PyTorch keeps for cuBLAS: a workspace for each thread that multiplies
-    matrices, forward one, and backward that of autograd; convolutions are cuDNN's."""
-    phases = {row.phase for row in ledger.rows if row.kind.partition(".")[0] in _PRODUCTS}
+    matrices, forward one, and backward that of autograd; convolutions are cuDNN's. A step that is
+    not of PyTorch is taken to multiply matrices in both."""
+    if any(row.kind.endswith(".backward") for row in ledger.rows):
+        return 2 * card.cublas
+    phases = {row.phase for row in ledger.rows if row.kind in _PRODUCTS}
     forward = bool(phases & {Phase.FORWARD, Phase.LOSS})
     return (forward + (Phase.BACKWARD in phases)) * card.cublas
 
 
-_PRODUCTS = frozenset(
-    {"addbmm", "addmm", "addmv", "attention_scores", "attention_values", "baddbmm", "bmm", "linear",
-     "lstm_state", "mm", "mv", "patches"}
-)  # fmt: skip
-"""Kinds of operations that multiply matrices by cuBLAS, PyTorch's and memlab's own."""
+_PRODUCTS = frozenset({"addbmm", "addmm", "addmv", "baddbmm", "bmm", "mm", "mv"})
+"""PyTorch's operators that multiply matrices by cuBLAS."""
 
 
 def allocated(ledger: Ledger, batch: int, card: CudaCard = USUAL) -> int:

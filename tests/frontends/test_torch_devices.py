@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
+from threading import Event
 from typing import Any
 
 import pytest
@@ -216,3 +219,26 @@ def test_a_file_of_a_card_is_read(tmp_path):
     with cuda_means_here():
         assert torch.load(tmp_path / "x.pt", map_location="cuda").device.type == "cpu"
         assert torch.load(tmp_path / "x.pt", torch.device("cuda:0")).device.type == "cpu"
+
+
+def test_two_threads_leave_pytorch_as_it_was():
+    before, available = state(), torch.cuda.is_available()
+    first, second = (ExitStack() for _ in range(2))
+    entered, left = Event(), Event()
+
+    def other():
+        with second:
+            second.enter_context(cuda_means_here())
+            entered.set()
+            assert left.wait(60)
+            assert torch.zeros(2, device="cuda").device.type == "cpu"
+
+    with ThreadPoolExecutor(1) as pool:
+        with first:
+            first.enter_context(cuda_means_here())
+            result = pool.submit(other)
+            assert entered.wait(60)
+        assert torch.cuda.is_available() == available
+        left.set()
+        result.result(60)
+    assert state() == before

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 import memlab
 from memlab.ledger.entries import Entry, LedgerRow
 from memlab.ledger.ledger import Ledger
@@ -65,11 +69,13 @@ def test_the_rows_of_a_network_are_marked_and_add_up():
     assert all(row.nbytes >= 0 and row.source for row in rows)
 
 
-def test_cublas_has_a_workspace_for_each_thread_that_multiplies_matrices():
-    def step(network):
-        return memlab.plan(memlab.training_step(network))
-
-    convolutions = memlab.network("all convolutional", (3, 8, 8)).conv(4, 8).flatten()
-    assert cublas(step(convolutions.squared_error())) == 0
-    assert cublas(step(memlab.zoo.linear1())) == 2 * CUBLAS
-    assert cublas(memlab.plan(memlab.inference_step(memlab.zoo.linear1()))) == CUBLAS
+@pytest.mark.parametrize(
+    ("kinds", "count"),
+    [(["convolution", "mm"], 1), (["addmm", "mm"], 2), (["convolution", "convolution_backward"], 0),
+     (["nll_loss", "bmm"], 1), (["linear", "linear.backward"], 2)],
+)  # fmt: skip
+def test_cublas_has_a_workspace_for_each_thread_that_multiplies_matrices(kinds, count):
+    phases = (Phase.FORWARD, Phase.BACKWARD)
+    rows = [replace(ledger((1, 0, 0)).rows[0], kind=kind, phase=phase)
+            for kind, phase in zip(kinds, phases, strict=True)]  # fmt: skip
+    assert cublas(replace(ledger((1, 0, 0)), rows=rows)) == count * CUBLAS

@@ -10,6 +10,7 @@ installed: memlab does not need it.
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator
 from functools import wraps
 from importlib import import_module
@@ -20,6 +21,7 @@ from torch.amp.autocast_mode import autocast
 from torch.amp.grad_scaler import GradScaler
 from torch.overrides import TorchFunctionMode
 
+from memlab.frontends.torch.cuda.replaced_kernels import Shared
 from memlab.frontends.torch.torch_private_api import CONSTRUCTORS, DEVICES, MODES, SCALED_STEP
 
 _HERE = torch.device("cpu")
@@ -32,11 +34,33 @@ def cuda_means_here() -> Iterator[None]:
     modules, ``torch.cuda``, autocast, ``GradScaler`` and ``torch.load``. Afterwards, also after an
     exception, all is as before."""
     import_module("torch._dynamo")  # keeps PyTorch's own functions in tables when it is loaded
+    with _ANSWERED.used(), _DeviceCalls():
+        _THREAD.depth += 1
+        try:
+            yield
+        finally:
+            _THREAD.depth -= 1
+
+
+class _Thread(threading.local):
+    """How many contexts this thread is in: in any other PyTorch answers itself."""
+
+    depth = 0
+
+
+_THREAD = _Thread()
+
+
+@contextlib.contextmanager
+def _answered() -> Iterator[None]:
+    """Replace PyTorch's questions and constructors inside the context."""
     with contextlib.ExitStack() as stack:
         for owner, name, answer in _answers():
             stack.enter_context(_replaced(owner, name, answer))
-        stack.enter_context(_DeviceCalls())
         yield
+
+
+_ANSWERED = Shared(_answered)
 
 
 def means_here() -> bool:
@@ -118,9 +142,14 @@ def _answers() -> Iterator[tuple[Any, str, Any]]:
 
 @contextlib.contextmanager
 def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
-    """Replace an attribute inside the context."""
+    """Replace a function inside the context, in the threads whose calls are answered."""
     before = getattr(owner, name)
-    setattr(owner, name, value)
+
+    @wraps(before)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return (value if _THREAD.depth else before)(*args, **kwargs)
+
+    setattr(owner, name, function)
     try:
         yield
     finally:

@@ -7,11 +7,13 @@ Import this module only where PyTorch is installed: memlab does not need it.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
 from threading import get_ident
 from typing import Any, NamedTuple
+from unittest import mock
 
 import torch
 from torch.nn.modules.module import (
@@ -20,6 +22,7 @@ from torch.nn.modules.module import (
 )
 
 from memlab.errors import InputError
+from memlab.frontends.torch.cuda.replaced_kernels import Shared
 from memlab.frontends.torch.recording import BEFORE, ON_HOST, copies
 from memlab.frontends.torch.torch_private_api import (
     FAKE_TENSOR,
@@ -197,16 +200,20 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
         self._watched: dict[int, weakref.ref[Any]] = {}
         self._forward: dict[int, int] = {}
         self._regrown: list[int] = []
-        self._undo: list[Callable[[], None]] = []
+        self._contexts: list[ExitStack] = []
         self._unseen: dict[int, weakref.ref[Any]] = {}
 
     def __enter__(self) -> Any:
-        self._undo.append(_watch_resizes(self._resize))
+        stack = ExitStack()
+        stack.enter_context(_WATCHED_RESIZES.used())
+        _RESIZED.append(self._resize)
+        stack.callback(_RESIZED.remove, self._resize)
+        self._contexts.append(stack)
         return super().__enter__()
 
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)
-        self._undo.pop()()
+        self._contexts.pop().close()
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -472,21 +479,23 @@ def _any_real(values: Any) -> bool:
     return _is_real(values)
 
 
-def _watch_resizes(resized: Callable[[Any], None]) -> Callable[[], None]:
-    """Tell of every storage that is resized, which no dispatch mode sees; return what ends it."""
-    kind = torch.UntypedStorage
-    own, resize = vars(kind).get("resize_"), kind.resize_
+_RESIZED: list[Callable[[Any], None]] = []
+"""Recorders that are told of every storage that is resized, which no dispatch mode sees."""
+
+
+@contextmanager
+def _watched_resizes() -> Iterator[None]:
+    """Tell the recorders of every storage that is resized inside the context."""
+    kind, resize = torch.UntypedStorage, torch.UntypedStorage.resize_
 
     def resize_(storage: Any, size: int) -> Any:
         result = resize(storage, size)
-        resized(storage)
+        for resized in list(_RESIZED):
+            resized(storage)
         return result
 
-    def undo() -> None:
-        if own is None:
-            del kind.resize_
-        else:
-            kind.resize_ = own
+    with mock.patch.object(kind, "resize_", resize_):
+        yield
 
-    kind.resize_ = resize_
-    return undo
+
+_WATCHED_RESIZES = Shared(_watched_resizes)

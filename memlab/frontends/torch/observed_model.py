@@ -77,12 +77,16 @@ class Observed:
         self._world: World | None = None
         self.recording = self._real() if real else self._fake()
 
-    def again(self, change: Change = as_it_is, parts: int | None = None) -> Recording:
+    def again(
+        self, change: Change = as_it_is, parts: int | None = None, may_run: bool = True
+    ) -> Recording:
         """Record the step of the model with a change, on fake tensors of the first recording, whose
-        optimizer has its state already and whose sizes were checked.
+        optimizer has its state already and whose sizes were checked. Where they cannot run, it
+        runs on real ones if it ``may_run``.
 
         Raises:
-            ChangedModelError: the model runs, but not with the change.
+            ChangedModelError: the model runs, but not with the change; where it may not run on real
+                tensors.
             InputError: as for the first recording.
         """
         count = self.wish.parts if parts is None else parts
@@ -94,6 +98,8 @@ class Observed:
             except Exception:  # it comes up again where it is the user's
                 self._world = None
         wish = replace(self.wish, build=lambda: change(self.wish.build()), parts=count)
+        if may_run:
+            return observe(wish, self.batch, self.real)
         try:
             return observe(wish, self.batch, self.recording.real)
         except InputError:

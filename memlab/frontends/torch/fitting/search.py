@@ -200,7 +200,7 @@ class Search:
             return self.change(model, names)
 
         try:
-            return self.model.observed.again(change)
+            return self.model.observed.again(change, may_run=False)
         except observed_model.ChangedModelError:
             raise
         except InputError:
