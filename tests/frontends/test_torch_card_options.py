@@ -86,3 +86,22 @@ def test_bad_options_are_refused_in_one_sentence(options: Any, sentence: str) ->
     with pytest.raises(InputError, match=sentence) as error:
         recorded(**options)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.filterwarnings("ignore")  # PyTorch's own, of its compiler
+def test_compiled_code_is_planned_for_a_card_as_it_was_written() -> None:
+    def build() -> Any:
+        return torch.compile(nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 10)))
+
+    def plain() -> Any:
+        return nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 10))
+
+    def make_batch(batch: int) -> Any:
+        return torch.randn(batch, 8), torch.randint(10, (batch,))
+
+    compiled, written = (
+        record(model, make_batch, nn.functional.cross_entropy, device="cuda")
+        for model in (build, plain)
+    )
+    assert "compiled code planned as it was written" in compiled.notes
+    assert memlab.plan(compiled).timeline(4) == memlab.plan(written).timeline(4)

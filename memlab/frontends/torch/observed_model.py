@@ -219,20 +219,22 @@ def _recorded(world: World, batch: int | None, check: Trace | None = None) -> Re
         BATCHES if batch is None else (batch,),
         world.real,
         world.paths.modules,
-        _notes(wish, first, off),
+        _notes(wish, first, off, world.compiled),
         wish.parts,
         None if batch is None else range(batch, batch + 1),
         wish.card is not None,
     )
 
 
-def _notes(wish: RecordingRequest, trace: Trace, off: int) -> tuple[str, ...]:
+def _notes(wish: RecordingRequest, trace: Trace, off: int, compiled: bool) -> tuple[str, ...]:
     """Notes on everything that is unlike the plain step."""
     notes = ["recorded from PyTorch"]
     if wish.autocast:
         notes.append(f"autocast to {wish.autocast}")
     if wish.card:
         notes.append(f"as CUDA runs it, {wish.card.title}")
+        if compiled:
+            notes.append("compiled code planned as it was written")
     if wish.grad_scaler:
         notes.append("loss scaled")
     if wish.clip_grad_norm is not None:

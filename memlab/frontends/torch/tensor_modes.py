@@ -53,6 +53,8 @@ OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
 }
 _STATES = {"sgd": 0, "momentum": 1, "adam": 2, "adamw": 2}
 """Number of states that an optimizer keeps of each parameter."""
+COMPILED = "OptimizedModule"
+"""Class of what ``torch.compile`` returns for a module."""
 FORMATS = {"bf16": torch.bfloat16, "fp16": torch.float16}
 """Those that autocast can compute in."""
 
@@ -183,10 +185,22 @@ class World:
                 stack.enter_context(self.conversion.lent())
             yield
 
-    def on_card(self) -> contextlib.AbstractContextManager[None]:
-        """Return a context in which a user's calls of CUDA are answered by the processor, where the
-        step is that of a card."""
-        return cuda_means_here() if self.wish.card else contextlib.nullcontext()
+    @contextlib.contextmanager
+    def on_card(self) -> Iterator[None]:
+        """Answer a user's calls of CUDA by the processor inside the context, where the step is that
+        of a card. Compiled code runs as it was written: what a compiler makes of it for a card is
+        not known here."""
+        if self.wish.card is None:
+            yield
+            return
+        with cuda_means_here(), torch.compiler.set_stance("force_eager"):
+            yield
+
+    @property
+    def compiled(self) -> bool:
+        """True if any module of the model is compiled; its class is known by its name, for loading
+        the compiler takes seconds."""
+        return any(type(module).__name__ == COMPILED for module in self.model.modules())
 
     @contextlib.contextmanager
     def changed(self, change: Change, parts: int) -> Iterator[None]:
