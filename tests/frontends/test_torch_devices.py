@@ -19,6 +19,7 @@ torch: Any = torch_or_skip()
 from memlab.frontends.torch import record
 from memlab.frontends.torch.built_model import Born, on_meta
 from memlab.frontends.torch.device_calls import cuda_means_here
+from memlab.placement import cuda_cards
 from tests.oracles.torch_peak import count
 from tests.torch_models import SMALL, images
 
@@ -242,3 +243,13 @@ def test_two_threads_leave_pytorch_as_it_was():
         left.set()
         result.result(60)
     assert state() == before
+
+
+def test_questions_about_the_device_are_answered_for_the_card():
+    cuda = torch.cuda
+    with cuda_means_here(cuda_cards.find("T4")):
+        assert cuda.get_device_capability() == (7, 5)
+        assert cuda.get_device_name(0) == cuda.get_device_properties(0).name == "T4"
+        assert cuda.get_device_properties("cuda").total_memory == 16 * 10**9
+        assert cuda.mem_get_info() == (16 * 10**9, 16 * 10**9)
+        assert cuda.memory_allocated() == cuda.max_memory_allocated() == 0

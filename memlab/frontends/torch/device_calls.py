@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from functools import wraps
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -23,29 +24,31 @@ from torch.overrides import TorchFunctionMode
 
 from memlab.frontends.torch.cuda.replaced_kernels import Shared
 from memlab.frontends.torch.torch_private_api import CONSTRUCTORS, DEVICES, MODES, SCALED_STEP
+from memlab.placement.cuda_cards import CARDS, USUAL, CudaCard
 
 _HERE = torch.device("cpu")
 _constructors = CONSTRUCTORS()
 
 
 @contextlib.contextmanager
-def cuda_means_here() -> Iterator[None]:
+def cuda_means_here(card: CudaCard = USUAL) -> Iterator[None]:
     """Let the processor answer every call of CUDA inside the context: devices of tensors and
-    modules, ``torch.cuda``, autocast, ``GradScaler`` and ``torch.load``. Afterwards, also after an
-    exception, all is as before."""
+    modules, ``torch.cuda``, autocast, ``GradScaler`` and ``torch.load``; questions about the device
+    are answered for the card. Afterwards, also after an exception, all is as before."""
     import_module("torch._dynamo")  # keeps PyTorch's own functions in tables when it is loaded
     with _ANSWERED.used(), _DeviceCalls():
-        _THREAD.depth += 1
+        before = _THREAD.card
+        _THREAD.card = card
         try:
             yield
         finally:
-            _THREAD.depth -= 1
+            _THREAD.card = before
 
 
 class _Thread(threading.local):
-    """How many contexts this thread is in: in any other PyTorch answers itself."""
+    """Card that this thread's calls are answered for; without one PyTorch answers itself."""
 
-    depth = 0
+    card: CudaCard | None = None
 
 
 _THREAD = _Thread()
@@ -128,6 +131,13 @@ def _answers() -> Iterator[tuple[Any, str, Any]]:
     yield cuda, "device_count", lambda: 1
     yield cuda, "current_device", lambda: 0
     yield cuda, "is_current_stream_capturing", lambda: False
+    yield cuda, "get_device_name", lambda device=None: _card().title
+    yield cuda, "get_device_capability", lambda device=None: _card().capability
+    yield cuda, "get_device_properties", lambda device=None: _properties(_card())
+    yield cuda, "mem_get_info", lambda device=None: (_memory(_card()), _memory(_card()))
+    for name in ("memory_allocated", "max_memory_allocated", "memory_reserved",
+                 "max_memory_reserved"):  # fmt: skip
+        yield cuda, name, lambda device=None: 0
     for name in ("synchronize", "set_device", "empty_cache", "reset_peak_memory_stats"):
         yield cuda, name, _nothing
     yield autocast, "__init__", _autocast_here(autocast.__init__)
@@ -140,6 +150,26 @@ def _answers() -> Iterator[tuple[Any, str, Any]]:
     yield torch.nn.Module, "to", _module_to(torch.nn.Module.to)
 
 
+def _card() -> CudaCard:
+    """Return the card that this thread's calls are answered for."""
+    assert _THREAD.card is not None
+    return _THREAD.card
+
+
+def _memory(card: CudaCard) -> int:
+    """Return the bytes of a card, those of the largest one where they are not known."""
+    return card.memory or max(other.memory for other in CARDS.values())
+
+
+def _properties(card: CudaCard) -> SimpleNamespace:
+    """Return the properties of a device that code asks for most."""
+    major, minor = card.capability
+    return SimpleNamespace(
+        name=card.title, major=major, minor=minor, total_memory=_memory(card),
+        multi_processor_count=1,
+    )  # fmt: skip
+
+
 @contextlib.contextmanager
 def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
     """Replace a function inside the context, in the threads whose calls are answered."""
@@ -147,7 +177,7 @@ def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
 
     @wraps(before)
     def function(*args: Any, **kwargs: Any) -> Any:
-        return (value if _THREAD.depth else before)(*args, **kwargs)
+        return (value if _THREAD.card else before)(*args, **kwargs)
 
     setattr(owner, name, function)
     try:

@@ -193,7 +193,7 @@ class World:
         if self.wish.card is None:
             yield
             return
-        with cuda_means_here(), torch.compiler.set_stance("force_eager"):
+        with cuda_means_here(self.wish.card), torch.compiler.set_stance("force_eager"):
             yield
 
     @property
