@@ -45,6 +45,13 @@ class StepOnCard:
         more = most + self._largest.peak(batch) - least - self.ledger.peak(batch)
         return (*rows, CardEstimate("cudnn", 0, "unknown", "cuDNN sets no limit", max(more, 0)))
 
+    def shown(self, batch: int, context: int | None = None) -> range:
+        """Return the bytes that the card shows: ``start`` at least, ``stop`` at most. ``context``
+        are those of CUDA's context where they are known."""
+        rows = [row for row in self.estimates(batch) if context is None or row.name != "context"]
+        least = self.ledger.peak(batch) + (context or 0) + sum(row.nbytes for row in rows)
+        return range(least, least + sum(row.more for row in rows))
+
     def beside(self, batch: int) -> int:
         """Return the most bytes that CUDA and the allocator add to the plan."""
         return sum(row.nbytes + row.more for row in self.estimates(batch))

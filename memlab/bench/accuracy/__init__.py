@@ -29,7 +29,7 @@ COMMAND = f"memlab bench {NAME}"
 FILE = FOLDER / f"{NAME}.json"
 """What was recorded on a processor."""
 PUBLISHED = FOLDER / f"{NAME}_published.json"
-"""What was planned for cards, beside figures that were measured there."""
+"""Plans for cards, beside figures that were measured there."""
 STEPS = (
     ("alexnet", 32, "adam"),
     ("vgg16", 4, "adam"),

@@ -31,13 +31,11 @@ from memlab.bench.accuracy.published_tables import (
 from memlab.bench.accuracy.table import Compared, PredictorEstimate
 from memlab.bench.accuracy.training import SOURCES, AccuracyCase
 from memlab.frontends.torch import record
-from memlab.ledger.ledger import Ledger
-from memlab.ledger.plan import plan
 from memlab.measure.recorded_figures import RecordedFigures
 from memlab.networks import zoo
 from memlab.placement import caching_allocator
 from memlab.placement.cuda_cards import CARDS, USUAL, CudaCard, find
-from memlab.placement.cudnn import with_largest_workspace
+from memlab.placement.step_on_card import StepOnCard
 from memlab.step.step import Step
 
 # -- models --------------------------------------------------------------------------------------
@@ -147,28 +145,19 @@ class PlannedCard:
     card: CudaCard
 
     @property
-    def ledger(self) -> Ledger:
-        """Plan of the step."""
-        return plan(self.step)
+    def on_card(self) -> StepOnCard:
+        """The step with the bytes that the card adds."""
+        return StepOnCard(self.step, self.card)
 
     @property
     def allocated(self) -> int:
         """Bytes of ``torch.cuda.max_memory_allocated``, without workspace of cuDNN."""
-        return caching_allocator.allocated(self.ledger, self.batch, self.card)
+        return caching_allocator.allocated(self.on_card.ledger, self.batch, self.card)
 
-    def shown(self, context: int = 0) -> range:
+    def shown(self, context: int | None = None) -> range:
         """Bytes that ``nvidia-smi`` shows: the least, and the most that it may be; with the bytes
         of the context where they are known."""
-        least, more = self._shown(self.ledger, context)
-        most = sum(self._shown(plan(with_largest_workspace(self.step)), context))
-        return range(least, max(least + more, most))
-
-    def _shown(self, ledger: Ledger, context: int) -> tuple[int, int]:
-        """Bytes that are shown at least, and those that there may be more."""
-        parts = caching_allocator.estimates(ledger, self.batch, self.card)
-        known = [part for part in parts if not (context and part.name == "context")]
-        live = caching_allocator.simulate(ledger, self.batch).live
-        return live + context + sum(p.nbytes for p in known), sum(p.more for p in known)
+        return self.on_card.shown(self.batch, context)
 
 
 def planned(
@@ -201,7 +190,7 @@ def compare(table: PublishedTable, row: PublishedRow) -> Compared:
     if table.counts == "allocated":
         said = [PredictorEstimate(CARD, step.allocated)]
     else:
-        shown = step.shown(row.context or table.context)
+        shown = step.shown(row.context or table.context or None)
         said = [PredictorEstimate(LEAST, shown.start), PredictorEstimate(MOST, shown.stop)]
     return Compared(table.name(row), source_of(table), row.nbytes, tuple(said))
 
@@ -219,7 +208,7 @@ def compare_differences(
 def compare_reserved(table: PublishedTable, row: PublishedRow) -> Compared:
     """Return what the card shows for a row by its plan beside the published sum of reserved bytes
     and context; the context is the published one."""
-    shown = planned(case_of(table, row), card_of(table), table.options).shown(row.context)
+    shown = planned(case_of(table, row), card_of(table), table.options).shown(row.context or None)
     said = PredictorEstimate(LEAST, shown.start), PredictorEstimate(MOST, shown.stop)
     return Compared(f"{table.name(row)}{RESERVED}", f"its allocator and context ({table.source})",
                     row.reserved + row.context, said)  # fmt: skip
@@ -237,7 +226,7 @@ def compare_recorded(recording: RecordedFigures, cases: Iterable[AccuracyCase]) 
     compared = []
     for number, case in enumerate(cases):
         step = planned(case, card)
-        held = caching_allocator.cublas(step.ledger, card) if number else 0
+        held = caching_allocator.cublas(step.on_card.ledger, card) if number else 0
         truth = truths[f"{case.title}: {SOURCES['cuda']}"]
         said = PredictorEstimate(CARD, step.allocated - held)
         compared.append(Compared(f"{case.title}, on {recording.device}", source, truth, (said,)))
@@ -313,12 +302,13 @@ def differences(table: PublishedTable, row: PublishedRow) -> Iterator[PredictorE
     for name, left_out in OPERATORS.items():
         with left_out():
             yield _without(name, planned(case, card, table.options).allocated)
-    held = caching_allocator.simulate(whole.ledger, row.batch)
+    held = caching_allocator.simulate(whole.on_card.ledger, row.batch)
     yield _without(BLOCKS, whole.allocated - (held.rounded - held.live))
     with _state_from_the_start():
         yield _without(LATE, whole.allocated)
     yield _without(CUBLAS, held.rounded)
-    processor = planned(case, None, table.options).ledger.peak(row.batch, workspace=False)
+    plain = planned(case, None, table.options).on_card.ledger
+    processor = plain.peak(row.batch, workspace=False)
     yield PredictorEstimate(PROCESSOR, processor)
 
 

@@ -144,7 +144,7 @@ def _answers() -> Iterator[tuple[Any, str, Any]]:
     yield torch, "is_autocast_enabled", _of_type(torch.is_autocast_enabled)
     yield torch, "get_autocast_dtype", _of_type(torch.get_autocast_dtype)
     SCALED_STEP.of(GradScaler)
-    yield GradScaler, SCALED_STEP.name, _step_always
+    yield GradScaler, SCALED_STEP.name, step_always
     yield GradScaler, "get_scale", _first_scale
     yield torch, "load", _load_here(torch.load)
     yield torch.nn.Module, "to", _module_to(torch.nn.Module.to)
@@ -221,7 +221,7 @@ def _of_type(ask: Callable[..., Any]) -> Callable[..., Any]:
     return asked
 
 
-def _step_always(self: Any, optimizer: Any, optimizer_state: Any, *args: Any, **kwargs: Any) -> Any:
+def step_always(self: Any, optimizer: Any, optimizer_state: Any, *args: Any, **kwargs: Any) -> Any:
     """Take the step of the optimizer, as in a step whose gradients are finite; a fake tensor has no
     value to be asked for."""
     return optimizer.step(*args, **kwargs)

@@ -25,7 +25,7 @@ from memlab.frontends.torch import real_outputs
 from memlab.frontends.torch.built_model import Born, Conversion, built, on_meta
 from memlab.frontends.torch.cuda.operators import CudaOutputs, cuda_operators
 from memlab.frontends.torch.cuda.replaced_kernels import Shared
-from memlab.frontends.torch.device_calls import cuda_means_here
+from memlab.frontends.torch.device_calls import cuda_means_here, step_always
 from memlab.frontends.torch.dispatch_mode import (
     Paths,
     Recorder,
@@ -123,8 +123,7 @@ class SteppingScaler(torch.amp.GradScaler):
     """Gradient scaler that always takes the step: whether a gradient is infinite is a question
     about its values, which fake tensors have not."""
 
-    def _maybe_opt_step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        return optimizer.step()
+    _maybe_opt_step = step_always
 
 
 class World:

@@ -201,8 +201,7 @@ def _on_card(name: str) -> StepOnCard:
 
 def _low(n: Numbers) -> int:
     """The least bytes that a card shows."""
-    on_card, batch = _on_card(n["model"]), n["batch"]
-    return on_card.ledger.peak(batch) + sum(row.nbytes for row in on_card.estimates(batch))
+    return _on_card(n["model"]).shown(n["batch"]).start
 
 
 def _smi_words(n: Numbers) -> Numbers:
