@@ -59,6 +59,55 @@ def test_the_peak_is_that_of_the_allocator(name, optimizer):
     assert memlab.plan(step_of(found)).peak(BATCH) < real  # workspace is part of it
 
 
+class Added(torch.autograd.Function):
+    """Identity whose backward adds a value to the gradient in Python."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient + x.cos()
+
+
+def cancelled(x):
+    return x + x.neg()
+
+
+def squared(x):
+    return x * x
+
+
+def flattened(x):
+    return x.flatten().neg().view_as(x) + x.flatten().sin().view_as(x)
+
+
+class First(torch.nn.Module):
+    """A function of the input, so that the peak is in its backward."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__()
+        self.function, self.scale = function, torch.nn.Parameter(torch.ones(4096))
+        self.last = torch.nn.Linear(4096, 512)  # its gradient puts the peak into backward
+
+    def forward(self, x):
+        return self.last(self.function(x * self.scale))
+
+
+@pytest.mark.parametrize("function", [cancelled, squared, flattened, Added.apply])
+def test_gradients_are_added_in_place_where_autograd_adds_them(function):
+    case = Case(
+        lambda: First(function),
+        lambda batch: (torch.randn(batch, 4096), torch.randint(512, (batch,))),
+        torch.nn.functional.cross_entropy,
+    )
+    found = observe(case.build, case.make_batch, case.loss_fn, "sgd")
+    assert planned(found, 64).peak(64) == truth(case, 64, "sgd")
+
+
 def test_from_other_batches_it_is_an_upper_bound_within_a_hundredth():
     case = SMALL["resnet"]
     found = seen(case)

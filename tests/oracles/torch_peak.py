@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import sys
 import weakref
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -24,33 +26,71 @@ OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
 
 
 class Count(TorchDispatchMode):
-    """Bytes alive now and at most; ``parts`` are those of every label at that moment."""
+    """Bytes alive at most; ``parts`` are those of every label at that moment."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.now = self.most = 0
+        self.most = 0
         self.alive: dict[int, tuple[int, str]] = {}
         self.storages: dict[int, Any] = {}
         self.parts: dict[int, tuple[int, str]] = {}
+        self.nodes: dict[int, int | None] = {}
+        self.summed: tuple[Any, dict[int, tuple[int, str]]] | None = None
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # no function stands between autograd's engine and this one
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if any(is_traceable_wrapper_subclass_type(kind) for kind in types):
             return NotImplemented  # distributed tensors: the operators inside them are counted
+        self.settle()
         found = func(*args, **(kwargs or {}))
         for each in tree_leaves(found):
             if isinstance(each, torch.Tensor):
                 self.enter(each)
+                key = each.untyped_storage()._cdata
+                self.nodes.setdefault(key, number(torch._C._current_autograd_node()))
         self.resize()
-        if self.now > self.most:
-            self.most, self.parts = self.now, dict(self.alive)
+        if func is torch.ops.aten.add.Tensor and self.by_engine(sys._getframe(1), *args):
+            self.summed = args[0].untyped_storage()._cdata, dict(self.alive)
+        else:
+            self.note(self.alive)
         return found
+
+    def by_engine(self, frame: Any, first: Any, second: Any, **kwargs: Any) -> bool:
+        """Whether autograd's engine adds what this node gives to what is there for the next one."""
+        node = torch._C._current_autograd_node()
+        if node is None or torch.is_grad_enabled() or not isinstance(second, torch.Tensor):
+            return False
+        if frame.f_code.co_name != "_engine_run_backward" or second.shape != first.shape:
+            return False
+        key = first.untyped_storage()._cdata
+        twice = max(Counter(filter(lambda to: to[0] is not None, node.next_functions)).values())
+        dense = torch.ops.aten.is_non_overlapping_and_dense.default(first)
+        return dense and not first._is_view() and (twice > 1 or self.nodes[key] != number(node))
+
+    def note(self, alive: dict[int, tuple[int, str]]) -> None:
+        """Compare what is alive with the most that was."""
+        now = sum(nbytes for nbytes, _ in alive.values())
+        if now > self.most:
+            self.most, self.parts = now, dict(alive)
+
+    def settle(self) -> None:
+        """Count the last sum of two gradients by autograd's engine as one in place if nothing holds
+        the first any more: so it runs on real tensors unless a dispatch mode is entered."""
+        if self.summed is None:
+            return
+        (first, alive), self.summed = self.summed, None
+        if first not in self.alive:
+            del alive[first]
+        self.note(alive)
 
     def resize(self) -> None:
         """Count each storage as large as it is now: FSDP frees the bytes of storages that stay."""
         for key, (nbytes, label) in self.alive.items():
             storage = self.storages[key]()
             if storage is not None and storage.nbytes() != nbytes:
-                self.now += storage.nbytes() - nbytes
                 self.alive[key] = storage.nbytes(), label
 
     def enter(self, tensor: Any, label: str = "") -> None:
@@ -65,15 +105,20 @@ class Count(TorchDispatchMode):
         if key in self.alive:
             return
         self.alive[key], self.storages[key] = (nbytes, label), weakref.ref(storage)
-        self.now += nbytes
         weakref.finalize(storage, self.leave, key)
 
     def leave(self, key: int) -> None:
-        self.now -= self.alive.pop(key)[0]
+        del self.alive[key]
+        self.nodes.pop(key, None)
 
     def total(self, label: str) -> int:
         """Bytes of a label at the peak."""
         return sum(nbytes for nbytes, name in self.parts.values() if name == label)
+
+
+def number(node: Any) -> int | None:
+    """Number of a node of autograd, where one runs."""
+    return None if node is None else node._sequence_nr()
 
 
 def count(
@@ -118,5 +163,6 @@ def count(
             counted.enter(tensor, label)
     with counted:
         step()
+        counted.settle()
     gc.enable()
     return counted

@@ -6,6 +6,7 @@ Import this module only where PyTorch is installed: memlab does not need it.
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -25,6 +26,7 @@ from memlab.errors import InputError
 from memlab.frontends.torch.cuda.replaced_kernels import Shared
 from memlab.frontends.torch.recording import BEFORE, ON_HOST, copies
 from memlab.frontends.torch.torch_private_api import (
+    BACKWARD,
     FAKE_TENSOR,
     MAP,
     MODE,
@@ -35,6 +37,8 @@ from memlab.frontends.torch.torch_private_api import (
 from memlab.step.op import Phase
 from memlab.step.tensor import Role
 
+_ENGINE = BACKWARD().__code__
+"""Code of PyTorch that runs backward: it is the frame around a call that no Python code makes."""
 _sequence, _node, _FAKE = SEQUENCE(), NODE(), FAKE_TENSOR()
 _wraps: Callable[[Any], bool] = cache(WRAPPER())
 
@@ -48,6 +52,8 @@ _ASIDE = {"prim", "prims", "profiler"}
 """Namespaces of what computes nothing: questions, the marks of a profiler."""
 _DEVICE = torch.ops.prim.device.default
 """What autograd asks of every fake tensor."""
+
+_ADD, _ADD_IN_PLACE = torch.ops.aten.add.Tensor, torch.ops.aten.add_.Tensor
 
 _DETACH = torch.ops.aten.detach.default
 """What hooks of saved tensors call before the operation that saves them; it has no backward."""
@@ -200,6 +206,8 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
         self._watched: dict[int, weakref.ref[Any]] = {}
         self._forward: dict[int, int] = {}
         self._regrown: list[int] = []
+        self._made_by: dict[int, int] = {}
+        self._sum_of_gradients: SeenCall | None = None
         self._contexts: list[ExitStack] = []
         self._unseen: dict[int, weakref.ref[Any]] = {}
 
@@ -231,6 +239,7 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
             return func(*args, **kwargs)
         if self.convert is not None and _any_real((args, kwargs)):
             args, kwargs = MAP()(self._fake, (args, kwargs))
+        self._add_in_place()
         call = self._begun(func, args, kwargs)
         out = self._computed(func, args, kwargs)
         number = len(self.calls)
@@ -238,6 +247,12 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
         if self._regrown:
             self._bear(call)
         self.calls.append(call)
+        if self.phase is Phase.BACKWARD and call.born and (node := _node()) is not None:
+            self._made_by.update(dict.fromkeys(call.born, node._sequence_nr()))
+            frame = sys._getframe(1)
+            by_autograd = func is _ADD and frame.f_code is _ENGINE and not args[0]._is_view()
+            if by_autograd and self._adds_gradients(call, node):
+                self._sum_of_gradients = call
         return out
 
     def _fake(self, value: Any) -> Any:
@@ -283,6 +298,7 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
 
     def close(self) -> None:
         """Stop watching storages: everything that is alive now outlives the step."""
+        self._add_in_place()
         for number in self._regrown:
             self.blocks[number].born = len(self.calls) - 1
             self.calls[-1].born.append(number)
@@ -334,6 +350,43 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
         self.blocks[number].died = len(self.calls) - 1
         if number in self._regrown:  # no call has used it
             self.blocks[number].nbytes = 0
+
+    def _adds_gradients(self, call: SeenCall, node: Any) -> bool:
+        """Return whether an addition that no Python code calls in backward is that of a gradient
+        which this node of autograd gives to one that came before, and no part of its formula."""
+        first, second = call.args
+        if call.grad or not isinstance(second, SeenTensor) or not _is_dense(first):
+            return False
+        makers = [self._made_by.get(tensor.storage) for tensor in (first, second)]
+        if None in makers or (first.shape, first.dtype) != (second.shape, second.dtype):
+            return False
+        targets = [target for target in node.next_functions if target[0] is not None]
+        return makers[0] != node._sequence_nr() or len(set(targets)) < len(targets)
+
+    def _add_in_place(self) -> None:
+        """Book the last call as an update if by it autograd added a gradient to another that
+        nothing else held, and that is no view, which holds its base.
+
+        Autograd adds such gradients in place, but not while a dispatch mode is entered
+        (``accumulate`` in PyTorch's ``input_buffer.cpp``): only the recording has a new storage.
+        """
+        call, self._sum_of_gradients = self._sum_of_gradients, None
+        if call is None:
+            return
+        (number,), (first, *_) = call.born, call.reads
+        gradient, total = self.blocks[first], self.blocks[number]
+        if gradient.died != len(self.calls) - 1 or number != len(self.blocks) - 1:
+            return
+        call.func, call.born, call.outputs = _ADD_IN_PLACE, [], [call.args[0]]
+        call.reads, call.updates = call.reads[1:], [first]
+        gradient.died = total.died
+        gradient.role = gradient.role or total.role
+        self.blocks.pop()
+        watched = self._watched.pop(number, None)
+        if (storage := watched() if watched else None) is not None:
+            key = storage._cdata
+            self._alive[key] = first
+            self._watched[first] = weakref.ref(storage, partial(self._died, first, key))
 
     # -- calls ---------------------------------------------------------------------------------
 
@@ -444,6 +497,16 @@ def _storage(tensor: Any) -> Any:
             "try dense ones, as with nn.Embedding(sparse=False)."
         )
     return tensor.untyped_storage()
+
+
+def _is_dense(tensor: SeenTensor) -> bool:
+    """Return whether the numbers of a tensor lie side by side, in any order of its dimensions."""
+    dense = 1
+    for stride, size in sorted(zip(tensor.stride, tensor.shape, strict=True)):
+        if size != 1 and stride != dense:
+            return False
+        dense *= size
+    return True
 
 
 def _seen(tensor: Any, number: int) -> SeenTensor:

@@ -66,6 +66,10 @@ NODE = Internal(
     TORCH, "torch._C", "_current_autograd_node", "know which operation a backward belongs to"
 )
 """The node whose backward runs now; it has its number."""
+BACKWARD = Internal(
+    TORCH, "torch.autograd.graph", "_engine_run_backward", "know which calls autograd makes itself"
+)
+"""Runs backward in C++."""
 MAP = Internal(TORCH, "torch.utils._pytree", "tree_map", "look into the inputs of a model")
 LEAVES = Internal(TORCH, "torch.utils._pytree", "tree_leaves", "look into the inputs of a model")
 """What lies in lists, dicts and tuples of any depth."""
