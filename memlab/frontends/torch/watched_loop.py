@@ -32,7 +32,7 @@ from memlab.frontends.torch.dispatch_mode import (
     of_thread,
 )
 from memlab.frontends.torch.loop_objects import live
-from memlab.frontends.torch.observed_model import Matched
+from memlab.frontends.torch.observed_model import Matched, checked
 from memlab.frontends.torch.recording import BEFORE, Recording
 from memlab.frontends.torch.tensor_modes import Trace, enter_states, quiet
 from memlab.frontends.torch.torch_private_api import (
@@ -397,28 +397,33 @@ class WatchedLoop:
             if block.role is None and block.born < end and kept:
                 yield tensor
 
-    def recording(self, batch: int, first: int = -2, last: int = -1) -> Recording:
-        """Return the recording of the steps between two ends, of the last step where none are
-        given.
+    def trace(self, batch: int, first: int = -2, last: int = -1) -> Trace:
+        """Return the calls and storages between two ends of steps, of the last step where none are
+        given; ``batch`` is the number of samples in a step."""
+        return self._cut(batch, self.ends[first], self.ends[last])
 
-        Args:
-            batch: number of samples in a step, for which alone the recording holds.
-            first: number of the end at which it begins.
-            last: number of the end at which it ends.
+    def recording(self, one: Trace, others: Sequence[Trace] = ()) -> Recording:
+        """Return the recording of a trace, for its batch alone; with two others of the same loop at
+        other batches, for any batch: sizes are found from the trace and the first of them, and held
+        against the second.
+
+        Raises:
+            InputError: the traces differ in more than sizes, or a size is no line in the batch.
         """
-        trace = self._cut(batch, self.ends[first], self.ends[last])
-        matched = Matched(trace, trace)
+        matched = Matched(one, others[0] if others else one)
+        if others:
+            checked(matched, others[1], lambda: others[1])
         optimizers = [type(optimizer).__name__ for optimizer in self.optimizers.values()]
         return Recording(
             matched.calls(),
             matched.blocks(),
             self.label,
             " and ".join(dict.fromkeys(optimizers)),
-            (batch,),
+            (one.batch, others[0].batch) if others else (one.batch,),
             self.real,
             self.paths.modules,
-            tuple(self._notes(trace)),
-            valid=range(batch, batch + 1),
+            tuple(self._notes(one)),
+            valid=None if others else range(one.batch, one.batch + 1),
             cuda=self.card is not None,
         )
 
