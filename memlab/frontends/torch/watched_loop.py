@@ -465,13 +465,16 @@ class WatchedLoop:
         born = BEFORE if block.born < first else block.born - first
         died = STAYS if block.died == STAYS or block.died >= last else block.died - first
         data = block.foreign and block.role is None and bool(block.spec.shape)
+        earlier = born == BEFORE and block.role is None and not block.foreign
+        name = "input" if data else "kept from an earlier step" if earlier else ""
         return replace(
             block,
             born=born,
             died=died,
             spec=block.spec._replace(storage=number),
-            role=Role.INPUT if data else block.role,
+            role=Role.INPUT if data else Role.FEATURE_MAP if earlier else block.role,
             foreign=block.foreign and not data,
+            name=block.name or name,
         )
 
 
