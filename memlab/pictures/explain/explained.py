@@ -547,6 +547,7 @@ class Explained:
             "total_bytes": self.total,
             "total_bytes_at_most": self.most,
             "may_fit": self.may_fit(self.now),
+            "growth": self.subject.growth or None,
             "changes": [
                 {"key": change.key, "title": change.title, "total_bytes": change.total(self.batch),
                  "total_bytes_at_most": change.most(self.batch), "extra_time": change.extra,
