@@ -221,8 +221,8 @@ def _makes_whole(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bo
     samples, positions, a mask."""
     dtype = kwargs.get("dtype")
     if dtype is None:
-        ranged = func.__name__.partition(".")[0] == "arange"
-        return ranged and all(isinstance(value, int) for value in args)
+        numbers = func.__name__.partition(".")[0] in ("arange", "randperm", "randint")
+        return numbers and not any(isinstance(value, float) for value in args)
     return not (dtype.is_floating_point or dtype.is_complex)
 
 
