@@ -131,6 +131,7 @@ def recording_request(
     card: str | CudaCard | None = None,
     grad_scaler: bool = False,
     clip_grad_norm: float | None = None,
+    keyword_inputs: bool = False,
 ) -> RecordingRequest:
     """Return the checked request for a recording.
 
@@ -150,6 +151,7 @@ def recording_request(
             ``device="cuda"``; left out, it is the one of this machine, or one of capability 8.0.
         grad_scaler: whether ``torch.amp.GradScaler`` scales the loss.
         clip_grad_norm: the norm that ``clip_grad_norm_`` clips the gradients to before the update.
+        keyword_inputs: whether the input is a dictionary, whose items are arguments of the model.
 
     Raises:
         InputError: PyTorch is not installed, or an option that is none.
@@ -171,6 +173,7 @@ def recording_request(
         chosen(device, card),
         true_or_false("grad_scaler", grad_scaler),
         None if clip_grad_norm is None else real_number("clip_grad_norm", clip_grad_norm, 1.0),
+        true_or_false("keyword_inputs", keyword_inputs),
     )
 
 

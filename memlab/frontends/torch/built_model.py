@@ -145,6 +145,9 @@ class Conversion:
         self._lent: list[tuple[dict[str, Any], str, Any]] = []
         self.numbers = False
 
+    def __contains__(self, tensor: Any) -> bool:
+        return tensor in self._tensors
+
     def model(self, model: Any, born: Born) -> Any:
         """Convert the parameters, the buffers and the attributes of all modules, in place; return
         the model. Those that were not ``born`` with it are converted inside ``lent`` alone."""

@@ -237,7 +237,8 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
         kwargs = kwargs or {}
         if func.namespace in _ASIDE:
             return func(*args, **kwargs)
-        if self.convert is not None and _any_real((args, kwargs)):
+        real = self.convert is not None and _any_real((args, kwargs))
+        if real and not self.stays_real((args, kwargs)):
             args, kwargs = MAP()(self._fake, (args, kwargs))
         self._add_in_place()
         call = self._begun(func, args, kwargs)
@@ -254,6 +255,10 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
             if by_autograd and self._adds_gradients(call, node):
                 self._sum_of_gradients = call
         return out
+
+    def stays_real(self, values: Any) -> bool:
+        """Return whether an operator runs on real tensors that it is given."""
+        return False
 
     def _fake(self, value: Any) -> Any:
         """Return a fake tensor in the place of a real one. A number stays one: PyTorch treats those

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from threading import get_ident
 from typing import Any
@@ -79,7 +79,7 @@ class RecordingRequest:
     ``parts``; gradients are set to ``None`` or to zeros before it; ``keep_output`` holds the output
     of the model until the step ends, as a name does in a loop. With a ``card`` the step is that of
     CUDA. ``grad_scaler`` scales the loss, and ``clip_grad_norm`` is the norm that the gradients are
-    clipped to.
+    clipped to. With ``keyword_inputs`` the input is a dictionary of arguments of the model.
     """
 
     build: Callable[[], Any]
@@ -93,6 +93,7 @@ class RecordingRequest:
     card: CudaCard | None = None
     grad_scaler: bool = False
     clip_grad_norm: float | None = None
+    keyword_inputs: bool = False
 
     def pair(self, batch: int) -> tuple[Any, Any]:
         """Return an input and a target of real tensors.
@@ -283,13 +284,16 @@ class World:
         device = next((parameter.device.type for parameter in self.model.parameters()), "cpu")
         with autocast(wish.autocast, device):
             if wish.keep_output:
-                held[:] = [self.model(x)]
+                held[:] = [self._output(x)]
                 loss = wish.loss_fn(held[0], target)
             else:
-                loss = wish.loss_fn(self.model(x), target)
+                loss = wish.loss_fn(self._output(x), target)
             loss = loss / wish.parts if wish.parts > 1 else loss
         self.paths.left = self.paths.entered = nothing
         return loss
+
+    def _output(self, x: Any) -> Any:
+        return self.model(**x) if self.wish.keyword_inputs else self.model(x)
 
     @contextlib.contextmanager
     def _named(self, batch: int) -> Iterator[None]:
@@ -325,18 +329,35 @@ class World:
     def _enter_state(self, recorder: Recorder) -> None:
         """Book the states that the optimizer keeps."""
         names = {id(parameter): name for name, parameter in self.model.named_parameters()}
-        on_card = {id(parameter) for group in getattr(self.optimizer, "param_groups", ())
-                   if group.get("fused") or group.get("capturable")
-                   for parameter in group["params"]}  # fmt: skip
-        for parameter, kept in self.optimizer.state.items():
-            owner = names.get(id(parameter), "")
-            values = kept.items() if isinstance(kept, dict) else ()
-            for name, state in values:
-                if isinstance(state, torch.Tensor):
-                    full_name = ".".join(filter(None, (owner, str(name))))
-                    recorder.enter(state, Role.OPTIMIZER_STATE, full_name, owner)
-                    if self.wish.card and not state.dim() and id(parameter) not in on_card:
-                        recorder.keep_on_host(state)
+        enter_states(recorder, self.optimizer, names, self.wish.card is not None)
+
+
+def enter_states(
+    recorder: Recorder,
+    optimizer: Any,
+    names: Mapping[int, str],
+    on_card: bool,
+    mine: Change = as_it_is,
+) -> None:
+    """Book the states that an optimizer keeps, by the names of the parameters that have these ids.
+    ``mine`` gives a tensor as operators see it. A card's optimizer counts its steps on the host
+    unless it is fused."""
+    stay = {
+        id(parameter)
+        for group in getattr(optimizer, "param_groups", ())
+        if group.get("fused") or group.get("capturable")
+        for parameter in group["params"]
+    }
+    for parameter, kept in optimizer.state.items():
+        owner = names.get(id(parameter), "")
+        values = kept.items() if isinstance(kept, dict) else ()
+        for name, state in values:
+            if isinstance(state, torch.Tensor):
+                full_name = ".".join(filter(None, (owner, str(name))))
+                state = mine(state)
+                recorder.enter(state, Role.OPTIMIZER_STATE, full_name, owner)
+                if on_card and not state.dim() and id(parameter) not in stay:
+                    recorder.keep_on_host(state)
 
 
 @contextlib.contextmanager

@@ -294,7 +294,8 @@ class Explained:
     def sentences(self) -> list[str]:
         """The three sentences: the peak, the largest batch that fits, and the change that makes
         this one fit."""
-        return [self.peak_sentence, self.fit_sentence, self.advice]
+        sentences = [self.peak_sentence, self.fit_sentence, self.advice]
+        return [*sentences, self.subject.growth] if self.subject.growth else sentences
 
     @property
     def peak_sentence(self) -> str:

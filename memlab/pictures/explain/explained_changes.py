@@ -29,7 +29,7 @@ TRIES = 4
 """Number of schedules that are tried, each with less room, until the card holds one."""
 NAMED = 4
 """Largest number of modules that are named; of more, one less is named."""
-OTHER_NUMBERS = ("parts", "eight_bits", "fused", "momentum", "sgd")
+OTHER_NUMBERS = ("parts", "eight_bits", "fused", "autocast", "momentum", "sgd")
 """Keys of the changes that compute other numbers, with a text that says so."""
 KEPT = 24
 """Number of results that are cached."""
@@ -196,6 +196,11 @@ class ExplainedStep:
         self.plain = PlannedStep(step, card=card)
         self._changes = RecentResults(KEPT)
         self.lacks_workspace = False
+
+    @property
+    def growth(self) -> str:
+        """Sentences on memory that grows from step to step; empty where it does not."""
+        return ""
 
     @property
     def label(self) -> str:

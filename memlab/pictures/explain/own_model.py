@@ -9,7 +9,7 @@ import copy
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -244,7 +244,7 @@ class OwnModel(TorchModel):
 
 def usual_loss(output: Any, target: Any) -> Any:
     """Return the cross entropy of scores and targets of whole numbers, one target for each sample
-    or for each word.
+    or for each word; without a target the loss that is part of the output.
 
     Raises:
         InputError: the target is not of whole numbers, or the output is no tensor.
@@ -252,6 +252,8 @@ def usual_loss(output: Any, target: Any) -> Any:
     import torch
     from torch.nn import functional
 
+    if target is None:
+        return _loss_in(output)
     whole_numbers = isinstance(target, torch.Tensor) and not target.dtype.is_floating_point
     if not isinstance(output, torch.Tensor) or not whole_numbers:
         what = target.dtype if isinstance(target, torch.Tensor) else shorten(target)
@@ -262,6 +264,44 @@ def usual_loss(output: Any, target: Any) -> Any:
     if output.dim() == target.dim() + 1 and output.shape[:-1] == target.shape:
         output, target = output.flatten(0, -2), target.flatten()
     return functional.cross_entropy(output, target)
+
+
+def samples_in(data: Mapping[str, Any]) -> int:
+    """Return the number of samples of a batch: the first size of its first tensor, or 1."""
+    sizes = (int(value.shape[0]) for value in data.values() if getattr(value, "shape", ()))
+    return max(next(sizes, 1), 1)
+
+
+def enlarged(data: Mapping[str, Any], batch: int) -> tuple[dict[str, Any], None]:
+    """Return a batch with so many samples, from those of a given one over and over, and no target:
+    the loss is part of the output."""
+    import torch
+
+    count = samples_in(data)
+    rows = torch.arange(batch) % count
+
+    def taken(value: Any) -> Any:
+        grows = isinstance(value, torch.Tensor) and value.dim() and len(value) == count
+        return value[rows.to(value.device)] if grows else value
+
+    return {name: taken(value) for name, value in data.items()}, None
+
+
+def _loss_in(output: Any) -> Any:
+    """Return the loss that is part of a model's output: its attribute ``loss``, or a single number.
+
+    Raises:
+        InputError: there is none.
+    """
+    parts = [getattr(output, "loss", None)]
+    parts += list(output) if isinstance(output, list | tuple) else [output]
+    for part in parts:
+        if part is not None and getattr(part, "shape", None) == () and part.requires_grad:
+            return part
+    raise InputError(
+        "the batch has no target and the output of the model no loss; give the labels in the batch "
+        "(batch['labels']), or loss_fn=lambda output, _: output.logits.mean()."
+    )
 
 
 def builder(given: Any) -> Callable[[], Any]:

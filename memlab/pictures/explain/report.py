@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,10 @@ from memlab.errors import InputError, shorten, whole_number
 from memlab.pictures.draw.page import WIDTH
 from memlab.pictures.explain.explained import MOST, Explained
 from memlab.pictures.explain.explained_changes import memory_bytes
-from memlab.pictures.explain.own_model import OwnModel
+from memlab.pictures.explain.own_loop import OwnLoop
+from memlab.pictures.explain.own_model import EXAMPLE, OwnModel, enlarged, samples_in
 from memlab.pictures.explain.page import axis_bytes, explained_page
-from memlab.placement.cuda_cards import chosen
+from memlab.placement.cuda_cards import CudaCard, chosen
 
 if TYPE_CHECKING:
     from torch import nn
@@ -25,12 +27,13 @@ TRY = "try memlab explain train:model, where model() of train.py gives (build, m
 
 
 def explain(
-    build: nn.Module | Callable[[], nn.Module],
-    make_batch: Callable[[int], Any],
+    build: nn.Module | Callable[[], nn.Module] | None = None,
+    make_batch: Callable[[int], Any] | Mapping[str, Any] | None = None,
     loss_fn: Callable[[Any, Any], Any] | None = None,
     optimizer: str | Callable[[Any], Any] = "adam",
     *,
-    batch: int = BATCH,
+    step: Callable[..., Any] | None = None,
+    batch: Any = None,
     memory: int | str | None = None,
     device: str = "cuda",
     card: str | None = None,
@@ -57,14 +60,23 @@ def explain(
     a few batches at any other. As the last line of a notebook cell the result is a live view;
     ``print`` shows the same in words, and ``rows`` has the exact figures.
 
+    A training step of your own, with any models, optimizers and closures, is given as a function:
+    ``explain(step=train_step, batch=(x, y))``. It runs four times, on fake tensors where it can,
+    and models, optimizers and variables have their state from before afterwards. The answer is for
+    this batch alone, and says what grows from step to step.
+
     Args:
         build: the model, or a function that returns one.
-        make_batch: function that returns an input and a target for a number of samples.
+        make_batch: function that returns an input and a target for a number of samples; or a batch
+            as a dictionary, which the model takes as keyword arguments and returns the loss of, as
+            models of Hugging Face do.
         loss_fn: function of output and target that returns the loss. Left out, it is cross entropy,
             and the targets are whole numbers.
         optimizer: ``"sgd"``, ``"momentum"``, ``"adam"``, ``"adamw"``, or a function that returns an
             optimizer of parameters.
-        batch: samples of a step.
+        step: function that runs a training step on a batch, in the place of ``build``,
+            ``make_batch``, ``loss_fn`` and ``optimizer``.
+        batch: samples of a step, 32 where it is left out; with ``step`` the batch that it gets.
         memory: memory of the card, in bytes or as ``"12 GB"``; fewer than 1 MB need a unit. Left
             out, it is that of the card, or 12 GB.
         device: ``"cuda"`` for a card, or ``"cpu"`` for PyTorch on a processor.
@@ -81,13 +93,49 @@ def explain(
     """
     from memlab.pictures.explain.view import ExplainedModel  # it loads anywidget
 
-    subject = OwnModel(
-        build, make_batch, loss_fn, optimizer, options, progress, chosen(device, card), batch
+    subject, samples = _subject(
+        build, make_batch, loss_fn, optimizer, step, batch, options, progress, chosen(device, card)
     )
-    return ExplainedModel(subject, batch, _memory(subject, memory))
+    return ExplainedModel(subject, samples, _memory(subject, memory))
 
 
-def _memory(subject: OwnModel, given: int | str | None) -> int | str:
+def _subject(
+    build: Any, make_batch: Any, loss_fn: Any, optimizer: Any, step: Any, batch: Any,
+    options: dict[str, Any], progress: bool, card: CudaCard | None,
+) -> tuple[OwnModel | OwnLoop, int]:  # fmt: skip
+    """Return the subject of ``explain`` and its batch.
+
+    Raises:
+        InputError: neither a model nor a step is given, or both.
+    """
+    if step is not None:
+        if build is not None or make_batch is not None or loss_fn is not None:
+            raise InputError(
+                "explain takes a step, or a model with its batches and its loss, got both; try "
+                "explain(step=train_step, batch=(x, y))."
+            )
+        if unknown := options.keys() - {"real"}:
+            raise InputError(
+                f"explain(step=...) has no option {sorted(unknown)[0]!r}, for the step itself "
+                "decides it; its options are memory, device, card, real and progress."
+            )
+        loop = OwnLoop(step, batch, card, options.get("real"), progress)
+        return loop, loop.samples
+    if build is None or make_batch is None:
+        lacking = "build" if build is None else "make_batch"
+        raise InputError(f"explain needs a model and its batches, {lacking} is left out; try "
+                         f"{EXAMPLE}, or explain(step=train_step, batch=(x, y)).")  # fmt: skip
+    if isinstance(make_batch, Mapping):
+        options = {"keyword_inputs": True, **options}
+        batch = samples_in(make_batch) if batch is None else batch
+        make_batch = partial(enlarged, make_batch)
+    samples = BATCH if batch is None else batch
+    return OwnModel(
+        build, make_batch, loss_fn, optimizer, options, progress, card, samples
+    ), samples
+
+
+def _memory(subject: OwnModel | OwnLoop, given: int | str | None) -> int | str:
     """Return the memory that was given, or that of the card, or the default."""
     if given is not None:
         return given
@@ -98,15 +146,16 @@ def _memory(subject: OwnModel, given: int | str | None) -> int | str:
 
 
 def told(
-    build: Any, make_batch: Any, loss_fn: Any = None, optimizer: Any = "adam", *,
-    batch: int = BATCH, memory: int | str | None = None, device: str = "cuda",
+    build: Any = None, make_batch: Any = None, loss_fn: Any = None, optimizer: Any = "adam", *,
+    step: Any = None, batch: Any = None, memory: int | str | None = None, device: str = "cuda",
     card: str | None = None, progress: bool = True, **options: Any,
 ) -> tuple[Explained, str]:  # fmt: skip
     """Return the figures of ``memlab.explain`` and its text, without loading a widget; arguments as
     there."""
-    samples = whole_number("batch", batch, most=MOST)
-    subject = OwnModel(
-        build, make_batch, loss_fn, optimizer, options, progress, chosen(device, card), samples
+    if step is None and batch is not None:
+        batch = whole_number("batch", batch, most=MOST)
+    subject, samples = _subject(
+        build, make_batch, loss_fn, optimizer, step, batch, options, progress, chosen(device, card)
     )
     explained = Explained(subject, samples, memory_bytes(_memory(subject, memory)))
     return explained, explained_page(explained, axis_bytes(explained), WIDTH, numbers=False).text()

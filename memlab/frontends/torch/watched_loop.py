@@ -1,0 +1,491 @@
+"""A user's own training loop, watched as it runs: any models, optimizers and closures.
+
+The loop runs on the user's own objects. While it is watched, every operator gets fake tensors in
+the place of real ones, so nothing is computed and no value changes; where an operator needs values,
+the loop has to run on real tensors. Import this module only where PyTorch is installed: memlab does
+not need it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+from unittest import mock
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+from memlab.frontends.torch import real_outputs
+from memlab.frontends.torch.built_model import Conversion
+from memlab.frontends.torch.cuda.operators import CudaOutputs, cuda_operators
+from memlab.frontends.torch.device_calls import cuda_means_here, step_always
+from memlab.frontends.torch.dispatch_mode import (
+    STAYS,
+    Paths,
+    Recorder,
+    SeenBlock,
+    SeenCall,
+    SeenTensor,
+    of_thread,
+)
+from memlab.frontends.torch.loop_objects import live
+from memlab.frontends.torch.observed_model import Matched
+from memlab.frontends.torch.recording import BEFORE, Recording
+from memlab.frontends.torch.tensor_modes import Trace, enter_states, quiet
+from memlab.frontends.torch.torch_private_api import (
+    BACKWARD,
+    FAKE_TENSOR,
+    LEAVES,
+    SCALED_STEP,
+    UNSET,
+)
+from memlab.placement.cuda_cards import CudaCard
+from memlab.step.op import Phase
+from memlab.step.paused_gc import paused
+from memlab.step.tensor import Role
+
+_FAKE = FAKE_TENSOR()
+_ITEM = torch.ops.aten._local_scalar_dense.default
+STEPS = 4
+"""Number of steps that are watched: in the first one optimizers make their states, and three more
+show whether memory grows."""
+NO_MODEL = "loop"
+"""Name of a loop in which no module runs."""
+
+
+class LoopPaths(Paths):
+    """Stack of the modules that run now, in a loop with any number of models.
+
+    ``entered`` and ``left`` are told when the outermost module with a name begins and ends. ``ran``
+    has the modules that ran, by their ids.
+    """
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        self.ran: dict[int, Any] = {}
+        self.untrained: dict[int, Any] = {}
+        self._named: list[bool] = []
+
+    def _enter(self, module: Any, inputs: Any) -> None:
+        if not of_thread(self._thread):
+            return
+        self.ran[id(module)] = module
+        known = id(module) in self._names
+        if known and not any(self._named):
+            self.entered()
+            if torch.is_grad_enabled() and not module.training:
+                self.untrained[id(module)] = module
+        self._named.append(known)
+        super()._enter(module, inputs)
+
+    def _leave(self, module: Any, inputs: Any, output: Any) -> None:
+        if not of_thread(self._thread):
+            return
+        super()._leave(module, inputs, output)
+        if self._named and self._named.pop() and not any(self._named):
+            self.left()
+
+    def rename(self, model: Any) -> None:
+        """Take the names of the modules from another container."""
+        fresh = Paths(model)
+        self.model, self.modules, self._names = model, fresh.modules, fresh._names
+
+
+class LoopRecorder(Recorder):
+    """Recorder of a loop. It answers a loop that reads a value which comes from a model
+    (``loss.item()``): 1.0 for a number with digits, 0 or False for others. ``answered`` counts
+    these. Whole numbers of the user's data keep their values."""
+
+    def __init__(self, paths: Paths, truth: Any = None, convert: Any = None) -> None:
+        super().__init__(paths, truth, convert)
+        self.answered = 0
+        self.first_seen: dict[int, int] = {}
+        self._from_values: set[int] = set()
+
+    def stays_real(self, values: Any) -> bool:
+        """Return whether an operator can run on the user's own whole numbers."""
+        tensors = [value for value in LEAVES()(values) if isinstance(value, torch.Tensor)]
+        return all(type(each) is not _FAKE and not _has_digits(each) for each in tensors)
+
+    def _fake(self, value: Any) -> Any:
+        new = super()._fake(value)
+        if new is not value:
+            number = self._alive.get(value.untyped_storage()._cdata)
+            if number is not None:  # it was read as it is before
+                self._alive.setdefault(new.untyped_storage()._cdata, number)
+        return new
+
+    def _computed(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self.convert is not None and args:
+            if func is _ITEM and (answer := self._answer(args[0])) is not None:
+                self.answered += 1
+                return answer
+            tensors = any(isinstance(value, torch.Tensor) for value in LEAVES()((args, kwargs)))
+            if tensors and self.stays_real((args, kwargs)):
+                with UNSET()():
+                    return func(*args, **kwargs)
+        return super()._computed(func, args, kwargs)
+
+    def _answer(self, tensor: Any) -> float | int | bool | None:
+        """Return the answer to a question for the value of a fake tensor; None where it is asked of
+        one that no model gave."""
+        if type(tensor) is not _FAKE or tensor.constant is not None:
+            return None
+        if _has_digits(tensor):
+            return 1.0
+        if self.number(tensor) not in self._from_values:
+            return None
+        return False if tensor.dtype is torch.bool else 0
+
+    def _given(self, out: Any, call: SeenCall, at: int) -> None:
+        super()._given(out, call, at)
+        if not isinstance(out, torch.Tensor) or _has_digits(out):
+            return
+        seen = [value for value in LEAVES()((call.args, call.kwargs)) if type(value) is SeenTensor]
+        if any(_is_float(each) or each.storage in self._from_values for each in seen):
+            number = self.number(out)
+            if number is not None:
+                self._from_values.add(number)
+
+    def _first(self, tensor: Any, key: int) -> int:
+        number = super()._first(tensor, key)
+        self.first_seen[number] = len(self.calls)
+        return number
+
+
+def _has_digits(tensor: Any) -> bool:
+    return bool(tensor.dtype.is_floating_point or tensor.dtype.is_complex)
+
+
+def _is_float(seen: SeenTensor) -> bool:
+    return "float" in seen.dtype or "complex" in seen.dtype
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Growth of memory from step to step: its bytes in each, and the tensors that are held."""
+
+    nbytes: int
+    tensors: tuple[Any, ...] = ()
+
+
+class WatchedLoop:
+    """Training loop that is watched while this context lasts; ``step_ended`` ends a step.
+
+    ``card`` is the card whose step it is, None for a processor. With ``real`` it runs on real
+    tensors. ``names`` are those of objects, by their ids, for modules and tensors that are known by
+    the name of a variable.
+    """
+
+    def __init__(
+        self, card: CudaCard | None = None, real: bool = False, names: dict[int, str] | None = None
+    ) -> None:
+        self.card, self.real, self.names = card, real, names or {}
+        self.fake = None if real else real_outputs.Fakes(allow_non_fake_inputs=True)
+        self.conversion = None if self.fake is None else Conversion(self.fake)
+        self.paths = LoopPaths(torch.nn.Module())
+        self.optimizers: dict[int, Any] = {}
+        self.ends: list[int] = []
+        self._alive: list[int] = []
+        self._contexts = contextlib.ExitStack()
+        self.recorder = self._recorder()
+
+    def _recorder(self) -> LoopRecorder:
+        if self.conversion is None:
+            return LoopRecorder(self.paths)
+        truths = CudaOutputs() if self.card else real_outputs.Truths()
+        return LoopRecorder(self.paths, truths, self.conversion.tensor)
+
+    # -- watching ------------------------------------------------------------------------------
+
+    def __enter__(self) -> WatchedLoop:
+        self.paths.rename(container(_top_modules(), self.names))
+        with contextlib.ExitStack() as stack:
+            if self.card is not None:
+                stack.enter_context(cuda_means_here(self.card))
+                stack.enter_context(torch.compiler.set_stance("force_eager"))
+            stack.enter_context(cuda_operators(self.card.capability if self.card else None))
+            stack.enter_context(quiet())
+            if self.fake is not None:
+                stack.enter_context(self.fake)
+            stack.enter_context(paused())
+            stack.enter_context(self.paths)
+            stack.enter_context(self._phases())
+            stack.enter_context(self.recorder)
+            self._contexts = stack.pop_all()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._contexts.close()
+
+    @contextlib.contextmanager
+    def _phases(self) -> Iterator[None]:
+        """Follow the phases of the loop: a module begins forward, its end the loss; backward and
+        the steps of optimizers tell themselves, and zeros for gradients belong to the update."""
+        recorder = self.recorder
+
+        def entered() -> None:
+            if recorder.phase is not Phase.BACKWARD:
+                recorder.phase = Phase.FORWARD
+
+        def left() -> None:
+            if recorder.phase is Phase.FORWARD:
+                recorder.phase = Phase.LOSS
+
+        def begins(optimizer: Any, args: Any, kwargs: Any) -> None:
+            self.optimizers[id(optimizer)] = optimizer
+            self._enter_gradients(optimizer)
+            recorder.phase = Phase.UPDATE
+
+        def run_backward(outputs: Any, *args: Any, **kwargs: Any) -> Any:
+            creates_graph = bool(args[2]) if len(args) > 2 else False
+            before = recorder.phase
+            if not creates_graph:
+                recorder.phase = Phase.BACKWARD
+            try:
+                return engine(outputs, *args, **kwargs)
+            finally:
+                if before is Phase.BACKWARD or creates_graph:
+                    recorder.phase = before
+                else:
+                    recorder.phase = Phase.UPDATE
+
+        engine, scaler = BACKWARD(), torch.amp.GradScaler
+        self.paths.entered, self.paths.left = entered, left
+        handle = register_optimizer_step_pre_hook(begins)
+        with contextlib.ExitStack() as stack:
+            stack.callback(handle.remove)
+            stack.enter_context(mock.patch.object(torch.autograd, BACKWARD.name, run_backward))
+            if not self.real:
+                SCALED_STEP.of(scaler)
+                stack.enter_context(mock.patch.object(scaler, SCALED_STEP.name, step_always))
+            yield
+
+    # -- steps ---------------------------------------------------------------------------------
+
+    def step_ended(self) -> None:
+        """End a step: what follows is the next one."""
+        models = container(self._used(), self.names)
+        self.paths.rename(models)
+        self._enter(models)
+        self.ends.append(len(self.recorder.calls))
+        there = (block for block in self.recorder.blocks if block.died == STAYS)
+        self._alive.append(sum(block.nbytes for block in there))
+        self.recorder.phase = Phase.FORWARD
+
+    def _used(self) -> list[Any]:
+        """Return the outermost modules of which one ran, or a parameter was read or changed."""
+        ran = self.paths.ran
+
+        def used(module: Any) -> bool:
+            inside = any(id(each) in ran for each in module.modules())
+            return inside or any(map(self._was_seen, module.parameters()))
+
+        return [module for module in _top_modules() if used(module)]
+
+    def _was_seen(self, tensor: Any) -> bool:
+        if self.conversion is None:
+            return self.recorder.number(tensor) is not None
+        return tensor in self.conversion
+
+    def _mine(self, tensor: Any) -> Any:
+        """Return a tensor as operators see it here."""
+        return self.conversion.tensor(tensor) if self.conversion else tensor
+
+    def _enter(self, models: Any) -> None:
+        """Book the parameters, gradients and buffers of the models, and the states of optimizers,
+        that are there now."""
+        recorder = self.recorder
+        named = dict(models.named_parameters())
+        for name, buffer in models.named_buffers():
+            recorder.enter(self._mine(buffer), Role.BUFFER, name)
+        known = {id(parameter) for parameter in named.values()}
+        for optimizer in self.optimizers.values():
+            for parameter in _parameters(optimizer):
+                if id(parameter) not in known:
+                    known.add(id(parameter))
+                    named[self.names.get(id(parameter), f"parameter {len(named)}")] = parameter
+        names = {id(parameter): name for name, parameter in named.items()}
+        for name, parameter in named.items():
+            recorder.enter(self._mine(parameter), Role.PARAMETER, name)
+            self._enter_gradient(parameter, name)
+        for optimizer in self.optimizers.values():
+            enter_states(recorder, optimizer, names, self.card is not None, self._mine)
+
+    def _enter_gradients(self, optimizer: Any) -> None:
+        """Book the gradients that an optimizer is about to use."""
+        names = {id(p): name for name, p in self.paths.model.named_parameters()}
+        for parameter in _parameters(optimizer):
+            self._enter_gradient(parameter, names.get(id(parameter), ""))
+
+    def _enter_gradient(self, parameter: Any, name: str) -> None:
+        if parameter.grad is not None:
+            gradient = f"{name}.grad" if name else ""
+            self.recorder.enter(self._mine(parameter.grad), Role.PARAMETER_GRADIENT, gradient, name)
+
+    @property
+    def untrained(self) -> list[str]:
+        """Names of the models that ran in evaluation mode while gradients were enabled."""
+        untrained = self.paths.untrained.items()
+        paths = {id(module): path for path, module in self.paths.model.named_modules()}
+        return [self.names.get(key) or paths.get(key) or type(module).__name__
+                for key, module in untrained]  # fmt: skip
+
+    # -- what was seen -------------------------------------------------------------------------
+
+    def growth(self) -> Growth | None:
+        """Return the bytes by which memory grows in each step; None where it does not."""
+        steps = [after - before for before, after in pairwise(self._alive)][-2:]
+        if len(steps) < 2 or min(steps) <= 0:
+            return None
+        return Growth(steps[-1], tuple(self._held(self.ends[0], self.ends[-1])))
+
+    def _seen_by(self, number: int, block: SeenBlock) -> int:
+        return self.recorder.first_seen.get(number, block.born)
+
+    def detach(self) -> None:
+        """Detach every tensor that is held after a step from its graph, but for views, which
+        PyTorch refuses to."""
+        for tensor in list(self._held(0, len(self.recorder.calls))):
+            if tensor.grad_fn is not None and not tensor._is_view():
+                tensor.detach_()
+
+    def _held(self, start: int, end: int) -> Iterator[Any]:
+        """Yield tensors that are held from one step to the next, and are no parameters or states:
+        they keep memory, their own or that of a graph."""
+        for tensor in live(torch.Tensor):
+            number = self.recorder.number(tensor) if tensor.layout is torch.strided else None
+            if number is None:
+                continue
+            block = self.recorder.blocks[number]
+            kept = start <= block.born < end or tensor.grad_fn is not None
+            if block.role is None and block.born < end and kept:
+                yield tensor
+
+    def recording(self, batch: int, first: int = -2, last: int = -1) -> Recording:
+        """Return the recording of the steps between two ends, of the last step where none are
+        given.
+
+        Args:
+            batch: number of samples in a step, for which alone the recording holds.
+            first: number of the end at which it begins.
+            last: number of the end at which it ends.
+        """
+        trace = self._cut(batch, self.ends[first], self.ends[last])
+        matched = Matched(trace, trace)
+        optimizers = [type(optimizer).__name__ for optimizer in self.optimizers.values()]
+        return Recording(
+            matched.calls(),
+            matched.blocks(),
+            self.label,
+            " and ".join(dict.fromkeys(optimizers)),
+            (batch,),
+            self.real,
+            self.paths.modules,
+            tuple(self._notes(trace)),
+            valid=range(batch, batch + 1),
+            cuda=self.card is not None,
+        )
+
+    @property
+    def label(self) -> str:
+        """Class of the only model, or the names of several: ``"generator and critic"``."""
+        models = self.paths.model
+        if not isinstance(models, Models):
+            return type(models).__name__
+        return " and ".join(name for name, _ in models.named_children()) or NO_MODEL
+
+    def _notes(self, trace: Trace) -> Iterator[str]:
+        yield "recorded from your own loop"
+        if self.card:
+            yield f"as CUDA runs it, {self.card.title}"
+        if self.real:
+            yield "recorded on real tensors"
+        if self.recorder.answered:
+            yield "values that the loop reads from a model are taken as 1, 0 or False"
+        if trace.resized:
+            yield f"{len(set(trace.resized))} storages change size, counted at their largest"
+
+    def _cut(self, batch: int, first: int, last: int) -> Trace:
+        """Return the calls from ``first`` up to ``last``, and the storages that are there."""
+        numbers: dict[int, int] = {}
+        blocks: list[SeenBlock] = []
+        for number, block in enumerate(self.recorder.blocks):
+            there = block.born < last and (block.died == STAYS or block.died >= first)
+            if not there or self._seen_by(number, block) >= last:
+                continue
+            numbers[number] = len(blocks)
+            blocks.append(self._shifted(block, numbers[number], first, last))
+        calls = [_renumbered(call, numbers, first) for call in self.recorder.calls[first:last]]
+        resized = [numbers[number] for number in self.recorder.resized if number in numbers]
+        return Trace(batch, calls, blocks, resized)
+
+    def _shifted(self, block: SeenBlock, number: int, first: int, last: int) -> SeenBlock:
+        """Return a storage as it is seen from ``first`` to ``last``."""
+        born = BEFORE if block.born < first else block.born - first
+        died = STAYS if block.died == STAYS or block.died >= last else block.died - first
+        data = block.foreign and block.role is None and bool(block.spec.shape)
+        return replace(
+            block,
+            born=born,
+            died=died,
+            spec=block.spec._replace(storage=number),
+            role=Role.INPUT if data else block.role,
+            foreign=block.foreign and not data,
+        )
+
+
+class Models(torch.nn.Module):
+    """Container of the models of a loop."""
+
+
+def container(modules: Sequence[Any], names: dict[int, str]) -> Any:
+    """Return one module with all modules in it by the names of their variables, or of their classes
+    where they have none; the module itself where it is the only one."""
+    models = [module for module in modules if next(module.parameters(), None) is not None]
+    if len(models) == 1:
+        return models[0]
+    together = Models()
+    for model in models:
+        name = names.get(id(model), type(model).__name__.lower()).replace(".", "_")
+        taken = sum(key.rstrip("0123456789") == name for key in together._modules)
+        together.add_module(f"{name}{taken + 1}" if taken else name, model)
+    return together
+
+
+def _renumbered(call: SeenCall, numbers: dict[int, int], first: int) -> SeenCall:
+    """Return a call with the numbers of the storages and calls of a part of a trace."""
+
+    def value_of(value: Any) -> Any:
+        if isinstance(value, SeenTensor):
+            return value._replace(storage=numbers[value.storage])
+        if isinstance(value, list | tuple):
+            return type(value)([value_of(each) for each in value])
+        return value
+
+    forward = None if call.forward is None or call.forward < first else call.forward - first
+    return replace(
+        call,
+        args=value_of(call.args),
+        kwargs={name: value_of(value) for name, value in call.kwargs.items()},
+        outputs=value_of(call.outputs),
+        forward=forward,
+        reads=[numbers[number] for number in call.reads],
+        updates=[numbers[number] for number in call.updates],
+        born=[numbers[number] for number in call.born],
+    )
+
+
+def _top_modules() -> list[Any]:
+    """Return the modules that are there now and are no part of another one."""
+    modules = [each for each in live(torch.nn.Module) if not isinstance(each, Models)]
+    children = {id(child) for module in modules for child in module._modules.values()}
+    return [module for module in modules if id(module) not in children]
+
+
+def _parameters(optimizer: Any) -> list[Any]:
+    """Return the parameters that an optimizer updates."""
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]

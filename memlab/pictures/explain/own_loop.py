@@ -1,0 +1,108 @@
+"""A training step of the user's own that is explained: ``step(batch)``, with any models, optimizers
+and closures.
+
+PyTorch is loaded when a step is recorded, not before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from memlab.errors import InputError, visible
+from memlab.pictures.explain.explained_changes import StepChange, text_of
+from memlab.pictures.explain.recorded_model import TorchModel
+from memlab.pictures.values.number_text import three_digits
+from memlab.placement.cuda_cards import USUAL, CudaCard
+
+if TYPE_CHECKING:
+    from memlab.frontends.torch.any_step import WatchedStep
+    from memlab.step.step import Step
+
+Change = Callable[[], contextlib.AbstractContextManager[Any]]
+"""A context in which the step runs with a change."""
+
+
+class OwnLoop(TorchModel):
+    """A user's own training step, recorded for one batch.
+
+    Args:
+        step: the function that runs forward, backward and the update; it gets the batch.
+        data: the batch.
+        card: the card that the step runs on; None for a processor.
+        real: run on real tensors (True), on fake ones (False), or on those that can.
+        progress: True for a progress bar where workspace is measured.
+
+    Raises:
+        InputError: PyTorch is not installed, or ``step`` is no function; and what the step raises.
+    """
+
+    def __init__(
+        self,
+        step: Callable[..., Any],
+        data: Any,
+        card: CudaCard | None = USUAL,
+        real: bool | None = None,
+        progress: bool = True,
+    ) -> None:
+        from memlab.frontends.torch.any_step import samples_of
+
+        self.run, self.data, self.card, self.real = step, data, card, real
+        self.progress, self.samples = progress, samples_of(data)
+        self.watched = self._watch()
+        classes = self.watched.recording.modules.items()
+        modules = {visible(path): visible(name) for path, name in classes}
+        super().__init__(self._step(self.watched), modules, card)
+
+    @property
+    def growth(self) -> str:
+        """Sentences on memory that grows from step to step; empty where it does not."""
+        if not self.watched.growth:
+            return ""
+        nbytes, held = three_digits(self.watched.growth), self.watched.holders or {}
+        graphs = [name for name, graph in held.items() if graph]
+        others = [name for name in held if name not in graphs]
+        by = [text_of("growth.graph", name=name) for name in graphs]
+        by += [text_of("growth.values", name=name) for name in others]
+        return " ".join([text_of("growth.by", nbytes=nbytes), *(by or [text_of("growth.unknown")])])
+
+    def call(self, batch: int, memory: str) -> str:
+        """Return the line of Python that explains the step again."""
+        device = "" if self.card else ", device='cpu'"
+        name = getattr(self.run, "__name__", "step").strip("<>")
+        return f"memlab.explain(step={name}, batch=batch, memory={memory!r}{device})"
+
+    def _watch(self, change: Change = contextlib.nullcontext, detach: bool = False) -> WatchedStep:
+        """Return the recorded step, with a change."""
+        from memlab.frontends.torch.any_step import watched
+
+        several = hasattr(self, "watched") and bool(self.watched.growth)
+        return watched(self.run, self.data, self.card, self.real, change, detach, several)
+
+    def _step(self, watched: WatchedStep) -> Step:
+        from memlab.frontends.torch.measured_workspace import lazy_step
+
+        return lazy_step(watched.recording, {self.samples}, self.progress)
+
+    # -- changes ----------------------------------------------------------------------------
+
+    def _change_makers(self, batch: int, nbytes: int) -> list[Callable[[], StepChange | None]]:
+        """Return the functions that record the step with a change, the cheapest first."""
+        from memlab.frontends.torch.fitting import loop_remedies
+
+        remedies = loop_remedies.loop_remedies(self.watched)
+        return [partial(self._recorded_change, batch, remedy) for remedy in remedies]
+
+    def _recorded_change(self, batch: int, remedy: Any) -> StepChange | None:
+        try:
+            watched = self._watch(remedy.change, remedy.detach)
+        except InputError:
+            raise
+        except Exception:  # the step runs, but not with the change
+            return None
+        return self.change(
+            self._step(watched), batch, remedy.key, *remedy.code, names=remedy.names,
+            same=remedy.same,
+        )  # fmt: skip
