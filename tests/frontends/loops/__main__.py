@@ -5,21 +5,25 @@
 It needs timm, torchvision, diffusers, transformers, accelerate, peft, torch_geometric,
 segmentation_models_pytorch, lightning and torchmetrics, which memlab does not bring; a case whose
 library is not there says so. Nothing is downloaded: weights are random. Each figure is taken in a
-process of its own, so that a crash ends one case. A line has T, the bytes of all live storages, and
-A, those of PyTorch's allocator on a processor, both in the third step; memlab's peak without
+process of its own (a fork, so not on Windows), so that a crash ends one case. A line has T, the bytes of all live storages, and
+A, those of PyTorch's allocator on a processor, both in the fourth step; memlab's peak without
 workspace is to be T, and with workspace A. ``--save`` writes ``loops.json`` beside this file.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import json
 import os
-import subprocess
+import signal
 import sys
 import textwrap
 import time
+import traceback
+import warnings
+from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -35,8 +39,19 @@ PACKAGES = ("torch", "timm", "torchvision", "diffusers", "transformers", "accele
 SAVED = Path(__file__).with_name("loops.json")
 LIMIT = 400
 """Seconds that a figure may take."""
-MARK = "@figures "
-"""Beginning of the line in which a child process gives its figures."""
+
+
+def import_libraries(libraries: set[str]) -> None:
+    """Import libraries once, before the processes of the cases: one that is not there makes its
+    cases say so."""
+    if libraries == {"torch"}:
+        return
+    replace_compiled_operators()
+    modules = {"smp": "segmentation_models_pytorch", "torch_geometric": "torch_geometric.nn",
+               "transformers": "transformers.trainer"}  # fmt: skip
+    for library in sorted(libraries):
+        with contextlib.suppress(ImportError):
+            import_module(modules.get(library, library))
 
 
 def load_cases() -> None:
@@ -50,48 +65,34 @@ def load_cases() -> None:
 
 def figures(name: str, part: str) -> dict[str, Any]:
     """Return the figures of a part of a case: ``T``, ``A`` or ``memlab``."""
-    load_cases()
-    if CASES[name].library != "torch":
-        replace_compiled_operators()
-    torch.set_num_threads(1)
     torch.manual_seed(0)
     make = CASES[name].make
     if part == "memlab":
         return explained(make)
     from tests.frontends.loops import truths
 
-    begin = time.perf_counter()
-    nbytes = (truths.live_bytes if part == "T" else truths.allocated_bytes)(make)
-    return {part: nbytes, f"seconds_{part}": round(time.perf_counter() - begin, 1)}
+    return {part: (truths.live_bytes if part == "T" else truths.allocated_bytes)(make)}
 
 
-def explained(make: Any) -> dict[str, Any]:
-    """Return the figures of ``memlab.explain``, and its text."""
+def explained(make: Callable[[], Loop]) -> dict[str, Any]:
+    """Return the figures of ``memlab.explain``, its notes and its sentences."""
     import memlab
 
-    loop: Loop = make()
-    step, batch = loop
+    step, batch = make()
     begin = time.perf_counter()
-    view: Any = memlab.explain(step=step, batch=batch, device="cpu", progress=False)
-    peak = view.rows.peak.nbytes
-    seconds = time.perf_counter() - begin
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        rows: Any = memlab.explain(step=step, batch=batch, device="cpu", progress=False).rows
+        peak = rows.peak.nbytes
+    seconds = round(time.perf_counter() - begin, 1)
+    real = [str(each.message) for each in caught if each.category.__name__ == "RealTensorsWarning"]
     return {
         "memlab": peak,
-        "without": live_part(view),
-        "seconds": round(seconds, 1),
-        "notes": notes_of(view),
-        "text": str(view),
+        "without": rows.now.ledger.peak(rows.batch, workspace=False),
+        "seconds": seconds,
+        "notes": [*rows.now.ledger.notes, *real],
+        "sentences": rows.sentences,
     }
-
-
-def live_part(view: Any) -> int:
-    """Return the bytes at the peak without workspace."""
-    return int(view.rows.peak.without_workspace)
-
-
-def notes_of(view: Any) -> list[str]:
-    """Return the notes of the recording."""
-    return [*view.rows.notes]
 
 
 def replace_compiled_operators() -> None:
@@ -116,7 +117,6 @@ def replace_compiled_operators() -> None:
         torch.library.define("torchvision::nms", schema)
         torch.library.impl("torchvision::nms", "CPU", suppressed)
         boxes._assert_has_ops = lambda: None
-        torch.compiler.set_stance("force_eager")  # its Python kernels are compiled otherwise
 
 
 def suppressed(boxes: Any, scores: Any, limit: float) -> Any:
@@ -145,19 +145,24 @@ def measured(name: str) -> dict[str, Any]:
 
 
 def in_child(name: str, part: str) -> dict[str, Any]:
-    """Return the figures of a part of a case, or the last line that its process wrote."""
-    command = [sys.executable, "-m", "tests.frontends.loops", "--child", name, part]
-    environment = os.environ | {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
-    try:
-        child = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT,
-                               env=environment, check=False)  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return {f"{part} said": f"no answer in {LIMIT} s"}
-    for line in child.stdout.splitlines():
-        if line.startswith(MARK):
-            return json.loads(line.removeprefix(MARK))
-    lines = child.stderr.strip().splitlines() or [f"exit code {child.returncode}"]
-    return {f"{part} said": lines[-1]}
+    """Return the figures of a part of a case from a copy of this process, or what it raised."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(LIMIT)
+        try:
+            result = figures(name, part)
+        except BaseException as error:
+            result = {f"{part} said": f"{type(error).__name__}: {error}"}
+            traceback.print_exc()
+        with os.fdopen(write, "w") as pipe:
+            json.dump(result, pipe)
+        os._exit(0)  # a second rank, or a thread of a library, is not waited for
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        text = pipe.read()
+    _, status = os.waitpid(child, 0)
+    return json.loads(text) if text else {f"{part} said": f"ended by signal {status & 127}"}
 
 
 def percent(planned: int | None, truth: int | None) -> str:
@@ -192,7 +197,7 @@ def versions() -> dict[str, str]:
 def save(rows: list[dict[str, Any]]) -> None:
     """Write the rows among those that are saved already."""
     old = json.loads(SAVED.read_text("utf-8"))["rows"] if SAVED.exists() else []
-    new = {row["name"]: {k: v for k, v in row.items() if k != "text"} for row in [*old, *rows]}
+    new = {row["name"]: {k: v for k, v in row.items() if k != "sentences"} for row in [*old, *rows]}
     about = {"command": "python -m tests.frontends.loops --save",
              "date": datetime.date.today().isoformat(), "versions": versions()}  # fmt: skip
     ordered = [new[name] for name in CASES if name in new]
@@ -206,14 +211,14 @@ def main() -> None:
     )
     parser.add_argument("--only", help="names of cases, with commas")
     parser.add_argument("--save", action="store_true", help="write loops.json")
-    parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.child:
-        print(MARK + json.dumps(figures(*given.child)), flush=True)
-        os._exit(0)  # a second rank, or a thread of a library, is not waited for
+    os.environ |= {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+    torch.set_num_threads(1)
     load_cases()
+    names = given.only.split(",") if given.only else [*CASES]
+    import_libraries({CASES[name].library for name in names})
     rows = []
-    for name in given.only.split(",") if given.only else CASES:
+    for name in names:
         rows.append(measured(name))
         print(line(rows[-1]), flush=True)
         if given.save:

@@ -1,4 +1,4 @@
-"""Bytes that PyTorch takes at most in the third step of a loop, counted from before its models exist.
+"""Bytes that PyTorch takes at most in the fourth step of a loop, counted from before its models exist.
 
 Nothing here shares code with ``memlab.frontends.torch``. Each function runs the loop once.
 """
@@ -16,12 +16,12 @@ from torch.profiler import ProfilerActivity, profile
 from tests.oracles.torch_peak import Count
 
 STEADY = "steady step"
-BEFORE = 2
+BEFORE = 3
 """Number of steps before the one that counts."""
 
 
 def run(make: Callable[[], Any], begin: Callable[[], None], end: Callable[[], None]) -> None:
-    """Run three steps, without collections of garbage in the last."""
+    """Run four steps, without collections of garbage in the last."""
     step, batch = make()
     for _ in range(BEFORE):
         step(batch)

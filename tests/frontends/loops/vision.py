@@ -172,6 +172,7 @@ def detection_faster_rcnn() -> Loop:
     """Faster R-CNN, mobile: its losses are a dict."""
     from torchvision.models.detection import fasterrcnn_mobilenet_v3_large_320_fpn
 
+    torch.compiler.set_stance("force_eager")  # RoI align in Python is compiled otherwise
     model = fasterrcnn_mobilenet_v3_large_320_fpn(
         weights=None, weights_backbone=None, num_classes=4, min_size=128, max_size=160,
         box_batch_size_per_image=32,
