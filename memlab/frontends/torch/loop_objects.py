@@ -147,7 +147,8 @@ def _undo_object(each: Any, values: bool) -> Iterator[Callable[[], None]]:
     elif isinstance(each, torch.nn.Module):
         for own in (each._parameters, each._buffers, each._modules):
             yield _undo_container(own)
-        yield from map(_undo_gradient, filter(None.__ne__, each._parameters.values()))
+        own_parameters = [own for own in each._parameters.values() if own is not None]
+        yield from map(_undo_gradient, own_parameters)
         tensors = [*each._parameters.values(), *each._buffers.values()]
     yield _undo_container(vars(each))
     if values:

@@ -107,7 +107,7 @@ class _Conversion:
         before = [
             block for block in self.recording.blocks if block.born == BEFORE and _counted(block)
         ]
-        stays = [storage for storage in before if storage.role is not Role.INPUT]
+        stays = [block for block in before if self._resident(block)]
         stays += [block for block in self.recording.blocks if self._outlives(block)]
         return Step(
             ops,
@@ -151,7 +151,8 @@ class _Conversion:
 
     def _resident(self, block: RecordedStorage) -> bool:
         """Return whether a storage outlives the step anyway."""
-        return self._outlives(block) or (block.born == BEFORE and block.role is not Role.INPUT)
+        before = block.born == BEFORE and block.role is not Role.INPUT
+        return self._outlives(block) or (before and block.died >= len(self.recording.calls))
 
     def ends(self) -> list[int]:
         """Return for every call the number of the last operation that has begun by then."""

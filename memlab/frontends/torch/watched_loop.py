@@ -49,11 +49,19 @@ from memlab.step.tensor import Role
 
 _FAKE = FAKE_TENSOR()
 _ITEM = torch.ops.aten._local_scalar_dense.default
+_DECISIONS = {"eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isposinf", "isneginf", "any",
+              "all", "logical_not", "logical_and", "logical_or", "bitwise_not", "bitwise_and",
+              "bitwise_or", "mul"}  # fmt: skip
+"""Operators whose outcome is one truth, also where they run on one number."""
 STEPS = 4
 """Number of steps that are watched: in the first one optimizers make their states, and three more
 show whether memory grows."""
 NO_MODEL = "loop"
 """Name of a loop in which no module runs."""
+
+
+class ValueNeededError(RuntimeError):
+    """Error for a loop whose way depends on values that fake tensors have not."""
 
 
 class LoopPaths(Paths):
@@ -95,15 +103,15 @@ class LoopPaths(Paths):
 
 
 class LoopRecorder(Recorder):
-    """Recorder of a loop. It answers a loop that reads a value which comes from a model
-    (``loss.item()``): 1.0 for a number with digits, 0 or False for others. ``answered`` counts
-    these. Whole numbers of the user's data keep their values."""
+    """Recorder of a loop. It answers a loop that reads a value which comes from a model as if all
+    numbers with digits were 1.0: ``loss.item()`` is 1.0, ``torch.isnan(loss)`` is False; a count is
+    0. ``answered`` counts these. Whole numbers of the user's data keep their values."""
 
     def __init__(self, paths: Paths, truth: Any = None, convert: Any = None) -> None:
         super().__init__(paths, truth, convert)
         self.answered = 0
         self.first_seen: dict[int, int] = {}
-        self._from_values: set[int] = set()
+        self._from_values: dict[int, bool | None] = {}
 
     def stays_real(self, values: Any) -> bool:
         """Return whether an operator can run on the user's own whole numbers."""
@@ -136,19 +144,38 @@ class LoopRecorder(Recorder):
             return None
         if _has_digits(tensor):
             return 1.0
-        if self.number(tensor) not in self._from_values:
+        number = self.number(tensor)
+        if number not in self._from_values:
             return None
-        return False if tensor.dtype is torch.bool else 0
+        return self._from_values[number] if tensor.dtype is torch.bool else 0
 
     def _given(self, out: Any, call: SeenCall, at: int) -> None:
         super()._given(out, call, at)
         if not isinstance(out, torch.Tensor) or _has_digits(out):
             return
-        seen = [value for value in LEAVES()((call.args, call.kwargs)) if type(value) is SeenTensor]
-        if any(_is_float(each) or each.storage in self._from_values for each in seen):
+        used = (*call.reads, *call.updates)
+        if any(_is_float(self.blocks[n].spec) or n in self._from_values for n in used):
             number = self.number(out)
-            if number is not None:
-                self._from_values.add(number)
+            if number is not None and number not in self._from_values:
+                self._from_values[number] = self._decided(call) if out.dtype is torch.bool else None
+
+    def _decided(self, call: SeenCall) -> bool | None:
+        """Return the outcome of a comparison if all numbers with digits are 1.0; None where it is
+        decided by others."""
+        if call.func.__name__.partition(".")[0] not in _DECISIONS:
+            return None
+        values = [self._usual(value) if type(value) is SeenTensor else value for value in call.args]
+        if any(value is None for value in values):
+            return None
+        with UNSET()():
+            return bool(call.func(*values))
+
+    def _usual(self, seen: SeenTensor) -> Any:
+        """Return a number in the place of a tensor; None where no number can be taken."""
+        if _is_float(seen):
+            return torch.tensor(1.0)
+        outcome = self._from_values.get(seen.storage) if seen.dtype == "bool" else None
+        return None if outcome is None else torch.tensor(outcome)
 
     def _first(self, tensor: Any, key: int) -> int:
         number = super()._first(tensor, key)
@@ -236,6 +263,8 @@ class WatchedLoop:
                 recorder.phase = Phase.LOSS
 
         def begins(optimizer: Any, args: Any, kwargs: Any) -> None:
+            if isinstance(optimizer, torch.optim.LBFGS) and not self.real:
+                raise ValueNeededError("LBFGS, which decides by values how often it runs the model")
             self.optimizers[id(optimizer)] = optimizer
             self._enter_gradients(optimizer)
             recorder.phase = Phase.UPDATE
@@ -292,8 +321,11 @@ class WatchedLoop:
         return tensor in self.conversion
 
     def _mine(self, tensor: Any) -> Any:
-        """Return a tensor as operators see it here."""
-        return self.conversion.tensor(tensor) if self.conversion else tensor
+        """Return a tensor as operators see it here: numbers, and whole numbers that were read, stay
+        as they are."""
+        if self.conversion is None or not tensor.dim() or self.recorder.number(tensor) is not None:
+            return tensor
+        return self.conversion.tensor(tensor)
 
     def _enter(self, models: Any) -> None:
         """Book the parameters, gradients and buffers of the models, and the states of optimizers,
