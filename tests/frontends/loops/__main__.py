@@ -75,14 +75,14 @@ def figures(name: str, part: str) -> dict[str, Any]:
 
 
 def explained(make: Callable[[], Loop]) -> dict[str, Any]:
-    """Return the figures of ``memlab.explain``, its notes and its sentences."""
-    import memlab
+    """Return the figures of ``memlab explain``, its notes and its sentences."""
+    from memlab.pictures.explain.report import told
 
     step, batch = make()
     begin = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        rows: Any = memlab.explain(step=step, batch=batch, device="cpu", progress=False).rows
+        rows, _ = told(step=step, batch=batch, device="cpu", progress=False)
         peak = rows.peak.nbytes
     seconds = round(time.perf_counter() - begin, 1)
     real = [str(each.message) for each in caught if each.category.__name__ == "RealTensorsWarning"]

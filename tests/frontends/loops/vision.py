@@ -15,7 +15,7 @@ from tests.frontends.loops.plain import pictures
 @loop("timm")
 def timm_convnext() -> Loop:
     """ConvNeXt with AdamW and label smoothing."""
-    import timm
+    import timm.optim
     from timm.loss import LabelSmoothingCrossEntropy
 
     model, criterion = timm.create_model("convnext_atto"), LabelSmoothingCrossEntropy()
@@ -34,7 +34,7 @@ def timm_convnext() -> Loop:
 @loop("timm")
 def timm_regnety_ema() -> Loop:
     """RegNetY with ModelEmaV3 and adaptive gradient clipping."""
-    import timm
+    import timm.optim
     from timm.utils import ModelEmaV3, dispatch_clip_grad
 
     model = timm.create_model("regnety_002")
@@ -56,7 +56,7 @@ def timm_regnety_ema() -> Loop:
 @loop("timm")
 def timm_mixer() -> Loop:
     """MLP-Mixer with Lamb of timm."""
-    import timm
+    import timm.optim
 
     model = timm.create_model("mixer_s32_224", num_classes=10)
     optimizer = timm.optim.create_optimizer_v2(model, opt="lamb", lr=1e-3)
@@ -94,7 +94,7 @@ def timm_swin() -> Loop:
 @loop("timm")
 def timm_vit_scaler() -> Loop:
     """ViT under autocast, with the scaler of timm."""
-    import timm
+    import timm.optim
     from timm.utils import NativeScaler
 
     model = timm.create_model("vit_tiny_patch16_224", num_classes=10, depth=4)
@@ -114,7 +114,7 @@ def timm_vit_scaler() -> Loop:
 @loop("timm")
 def timm_features_frozen() -> Loop:
     """Frozen backbone of timm in eval mode, and a new head."""
-    import timm
+    import timm.optim
 
     backbone = timm.create_model("resnet18", num_classes=0).eval().requires_grad_(False)
     head = nn.Linear(512, 10)
