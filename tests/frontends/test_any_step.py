@@ -20,7 +20,7 @@ torch: Any = torch_or_skip()
 nn = torch.nn
 functional = torch.nn.functional
 
-from memlab.frontends.torch.any_step import samples_of, watched
+from memlab.frontends.torch.any_step import StepRequest, samples_of, watched
 from memlab.frontends.torch.observed_model import RealTensorsWarning
 from memlab.pictures.explain.own_loop import OwnLoop
 from tests.oracles.torch_allocator import most
@@ -167,7 +167,7 @@ def test_a_step_that_needs_values_runs_on_real_tensors_and_gives_everything_back
 
     random = torch.get_rng_state()
     with pytest.warns(RealTensorsWarning, match=r"runs this step 4 times on real tensors"):
-        found = watched(step, None)
+        found = watched(StepRequest(step))
     assert found.recording.real
     assert all(map(torch.equal, before, model.parameters()))
     assert not optimizer.state
@@ -210,7 +210,7 @@ def test_an_error_of_the_step_is_raised_and_everything_given_back():
         raise KeyError("labels")
 
     with pytest.raises(KeyError, match="labels"), pytest.warns(RealTensorsWarning):
-        watched(step, X)
+        watched(StepRequest(step, X))
     assert not optimizer.state
     assert model[0].weight.grad is None
     assert type(torch.ones(2)) is torch.Tensor  # no mode is left
@@ -235,6 +235,23 @@ def test_a_card_runs_a_step_with_a_gradient_scaler():
     assert {"_foreach_addcdiv_", "_amp_foreach_non_finite_check_and_unscale_"} <= kinds
     assert "fp16" in {entry.format for entry in loop.plain.ledger.entries if entry.format}
     assert scaler.state_dict()["scale"] == 65536.0
+
+
+@pytest.mark.parametrize(("square", "valid"), [(False, None), (True, range(5, 6))])
+def test_with_a_maker_of_batches_it_holds_for_any_batch_where_sizes_grow_in_a_line(square, valid):
+    model = network()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def step(x):
+        optimizer.zero_grad()
+        y = model(x)
+        (y @ y.t() if square else y).sum().backward()
+        optimizer.step()
+
+    loop = OwnLoop(step, 5, None, progress=False, make_batch=lambda count: X[:count])
+    alone = planned(step, X[:5]).plain.ledger.peak(5, workspace=False)
+    assert loop.plain.ledger.batches == valid
+    assert loop.plain.ledger.peak(5, workspace=False) == alone
 
 
 def test_inference_alone_is_a_step():

@@ -9,16 +9,16 @@ import contextlib
 import inspect
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import torch
 
 from memlab.errors import InputError, shorten
 from memlab.frontends.torch.loop_objects import holders, live, object_names, restored, variables
-from memlab.frontends.torch.observed_model import RealTensorsWarning, sentence
+from memlab.frontends.torch.observed_model import BATCHES, THIRD, RealTensorsWarning, sentence
 from memlab.frontends.torch.recording import Recording
+from memlab.frontends.torch.tensor_modes import Trace
 from memlab.frontends.torch.torch_private_api import LEAVES
 from memlab.frontends.torch.watched_loop import STEPS, WatchedLoop
 from memlab.placement.cuda_cards import CudaCard
@@ -27,6 +27,44 @@ from memlab.units import short
 TRY = "explain(step=train_step, batch=(x, y))"
 """Example of a call, for error sentences."""
 Context = Callable[[], contextlib.AbstractContextManager[Any]]
+
+
+@dataclass(frozen=True)
+class StepRequest:
+    """Request for the recording of a user's step.
+
+    ``step`` gets the batch ``batch``, or nothing where it takes no argument. With ``make_batch``
+    the batch is a number of samples, and the step gets what ``make_batch`` gives for it. ``card``
+    is the card whose step it is, None for a processor. It runs on ``real`` tensors, on fake ones
+    (False), or on those that can (None).
+
+    ``change`` is a context in which the step runs. With ``detach`` tensors that hold a graph after
+    a step are detached from it. With ``several`` some steps are recorded also where memory does not
+    grow.
+    """
+
+    step: Callable[..., Any]
+    batch: Any = None
+    make_batch: Callable[[int], Any] | None = None
+    card: CudaCard | None = None
+    real: bool | None = None
+    change: Context = contextlib.nullcontext
+    detach: bool = False
+    several: bool = False
+
+    @property
+    def data(self) -> Any:
+        """The batch that the step gets."""
+        return self.batch if self.make_batch is None else self.make_batch(self.batch)
+
+    @property
+    def samples(self) -> int:
+        """Number of samples of a step."""
+        return samples_of(self.batch) if self.make_batch is None else int(self.batch)
+
+    def at(self, samples: int) -> StepRequest:
+        """Return the request for another number of samples."""
+        return replace(self, batch=samples)
 
 
 @dataclass(frozen=True)
@@ -40,30 +78,13 @@ class WatchedStep:
 
     recording: Recording
     growth: int = 0
-    holders: Mapping[str, bool] | None = None
+    holders: Mapping[str, bool] = field(default_factory=dict)
     untrained: tuple[str, ...] = ()
 
 
-def watched(
-    step: Callable[..., Any],
-    batch: Any,
-    card: CudaCard | None = None,
-    real: bool | None = None,
-    change: Context = contextlib.nullcontext,
-    detach: bool = False,
-    several: bool = False,
-) -> WatchedStep:
+def watched(request: StepRequest) -> WatchedStep:
     """Run a step some times and record it: on fake tensors, or where an operator needs values, on
     real ones. Afterwards models, optimizers and variables have their state from before.
-
-    Args:
-        step: the function, which gets the batch, or nothing where it takes no argument.
-        batch: the batch that it gets.
-        card: the card whose step it is, None for a processor.
-        real: run on real tensors (``True``), on fake ones (``False``), or on those that can.
-        change: a context in which the step runs.
-        detach: detach tensors that hold a graph after a step from it.
-        several: record several steps also where memory does not grow.
 
     Warns:
         RealTensorsWarning: the step cannot run on fake tensors; said before it runs on real ones.
@@ -72,18 +93,68 @@ def watched(
         InputError: ``step`` is no function, or runs no operator. Its own errors are raised
             unchanged.
     """
-    run = partial(_watched, step, _call(step, batch), batch, card, change, detach, several)
-    if real:
-        return run(True)
+    if request.real:
+        return _watched(request)
     try:
-        return run(False)
+        return _watched(replace(request, real=False))
     except InputError:
         raise
     except Exception as error:
-        if real is False:
+        if request.real is False:
             raise
-        _warn(sentence(error), variables(step))
-    return run(True)
+        _warn(sentence(error), variables(request.step))
+    return _watched(replace(request, real=True))
+
+
+def _watched(request: StepRequest) -> WatchedStep:
+    """Run the step and record it, on real tensors or on fake ones: for any batch where there is
+    ``make_batch`` and sizes grow in a line with the batch, else for one batch alone."""
+    if request.make_batch is not None:
+        with contextlib.suppress(InputError):
+            one, *others = (_run(request.at(samples)) for samples in (*BATCHES, THIRD))
+            if not one.growth:
+                recording = one.loop.recording(one.trace, [other.trace for other in others])
+                return WatchedStep(recording, untrained=tuple(one.loop.untrained))
+    run = _run(request)
+    recording = run.loop.recording(run.trace)
+    return WatchedStep(recording, run.growth, run.holders, tuple(run.loop.untrained))
+
+
+class _Run(NamedTuple):
+    """Steps that have run, and the growth of memory in each, with the variables that hold it."""
+
+    loop: WatchedLoop
+    trace: Trace
+    growth: int
+    holders: Mapping[str, bool]
+
+
+def _run(request: StepRequest) -> _Run:
+    """Run the step some times.
+
+    Raises:
+        InputError: it runs no operator.
+    """
+    step, call = request.step, _call(request.step, request.data)
+    with torch.random.fork_rng(devices=[]), restored(step, bool(request.real)), request.change():
+        loop = WatchedLoop(request.card, bool(request.real), object_names(variables(step)))
+        with loop:
+            for _ in range(STEPS):
+                call()
+                if request.detach:
+                    loop.detach()
+                loop.step_ended()
+        if not loop.recorder.calls:
+            raise InputError(
+                f"step runs no operator of PyTorch, got {shorten(step)}; give the function that "
+                f"runs forward, backward and the update: {TRY}."
+            )
+        growth = loop.growth()
+        first = -STEPS if growth or request.several else -2
+        held = holders(growth.tensors, variables(step)) if growth else {}
+        graphs = {name: tensor.grad_fn is not None for name, tensor in held.items()}
+        trace = loop.trace(request.samples, first)
+        return _Run(loop, trace, growth.nbytes if growth else 0, graphs)
 
 
 def _call(step: Callable[..., Any], batch: Any) -> Callable[[], Any]:
@@ -112,39 +183,6 @@ def samples_of(batch: Any) -> int:
 def _plain(batch: Any) -> Any:
     """Return a mapping of any class as a dictionary."""
     return dict(batch) if isinstance(batch, Mapping) else batch
-
-
-def _watched(
-    step: Callable[..., Any],
-    run: Callable[[], Any],
-    batch: Any,
-    card: CudaCard | None,
-    change: Context,
-    detach: bool,
-    several: bool,
-    real: bool,
-) -> WatchedStep:
-    """Run the step and record it, on real tensors or on fake ones."""
-    with torch.random.fork_rng(devices=[]), restored(step, real), change():
-        loop = WatchedLoop(card, real, object_names(variables(step)))
-        with loop:
-            for _ in range(STEPS):
-                run()
-                if detach:
-                    loop.detach()
-                loop.step_ended()
-        if not loop.recorder.calls:
-            raise InputError(
-                f"step runs no operator of PyTorch, got {shorten(step)}; give the function that "
-                f"runs forward, backward and the update: {TRY}."
-            )
-        growth = loop.growth()
-        recording = loop.recording(samples_of(batch), -STEPS if growth or several else -2)
-        if growth is None:
-            return WatchedStep(recording, untrained=tuple(loop.untrained))
-        held = holders(growth.tensors, variables(step))
-        graphs = {name: tensor.grad_fn is not None for name, tensor in held.items()}
-        return WatchedStep(recording, growth.nbytes, graphs, tuple(loop.untrained))
 
 
 def _warn(reason: str, objects: Mapping[str, Any]) -> None:

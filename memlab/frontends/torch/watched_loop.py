@@ -32,7 +32,7 @@ from memlab.frontends.torch.dispatch_mode import (
     of_thread,
 )
 from memlab.frontends.torch.loop_objects import live
-from memlab.frontends.torch.observed_model import Matched
+from memlab.frontends.torch.observed_model import Matched, checked
 from memlab.frontends.torch.recording import BEFORE, Recording
 from memlab.frontends.torch.tensor_modes import Trace, enter_states, quiet
 from memlab.frontends.torch.torch_private_api import (
@@ -231,10 +231,12 @@ class WatchedLoop:
     def __enter__(self) -> WatchedLoop:
         self.paths.rename(container(_top_modules(), self.names))
         with contextlib.ExitStack() as stack:
-            if self.card is not None:
+            here = self.card is not None and not _on_gpu()
+            if self.card is not None and here:
                 stack.enter_context(cuda_means_here(self.card))
                 stack.enter_context(torch.compiler.set_stance("force_eager"))
-            stack.enter_context(cuda_operators(self.card.capability if self.card else None))
+            capability = self.card.capability if self.card and here else None
+            stack.enter_context(cuda_operators(capability))
             stack.enter_context(quiet())
             if self.fake is not None:
                 stack.enter_context(self.fake)
@@ -397,28 +399,33 @@ class WatchedLoop:
             if block.role is None and block.born < end and kept:
                 yield tensor
 
-    def recording(self, batch: int, first: int = -2, last: int = -1) -> Recording:
-        """Return the recording of the steps between two ends, of the last step where none are
-        given.
+    def trace(self, batch: int, first: int = -2, last: int = -1) -> Trace:
+        """Return the calls and storages between two ends of steps, of the last step where none are
+        given; ``batch`` is the number of samples in a step."""
+        return self._cut(batch, self.ends[first], self.ends[last])
 
-        Args:
-            batch: number of samples in a step, for which alone the recording holds.
-            first: number of the end at which it begins.
-            last: number of the end at which it ends.
+    def recording(self, one: Trace, others: Sequence[Trace] = ()) -> Recording:
+        """Return the recording of a trace, for its batch alone; with two others of the same loop at
+        other batches, for any batch: sizes are found from the trace and the first of them, and held
+        against the second.
+
+        Raises:
+            InputError: the traces differ in more than sizes, or a size is no line in the batch.
         """
-        trace = self._cut(batch, self.ends[first], self.ends[last])
-        matched = Matched(trace, trace)
+        matched = Matched(one, others[0] if others else one)
+        if others:
+            checked(matched, others[1], lambda: others[1])
         optimizers = [type(optimizer).__name__ for optimizer in self.optimizers.values()]
         return Recording(
             matched.calls(),
             matched.blocks(),
             self.label,
             " and ".join(dict.fromkeys(optimizers)),
-            (batch,),
+            (one.batch, others[0].batch) if others else (one.batch,),
             self.real,
             self.paths.modules,
-            tuple(self._notes(trace)),
-            valid=range(batch, batch + 1),
+            tuple(self._notes(one)),
+            valid=None if others else range(one.batch, one.batch + 1),
             cuda=self.card is not None,
         )
 
@@ -460,13 +467,16 @@ class WatchedLoop:
         born = BEFORE if block.born < first else block.born - first
         died = STAYS if block.died == STAYS or block.died >= last else block.died - first
         data = block.foreign and block.role is None and bool(block.spec.shape)
+        earlier = born == BEFORE and block.role is None and not block.foreign
+        name = "input" if data else "kept from an earlier step" if earlier else ""
         return replace(
             block,
             born=born,
             died=died,
             spec=block.spec._replace(storage=number),
-            role=Role.INPUT if data else block.role,
+            role=Role.INPUT if data else Role.FEATURE_MAP if earlier else block.role,
             foreign=block.foreign and not data,
+            name=block.name or name,
         )
 
 
@@ -509,6 +519,12 @@ def _renumbered(call: SeenCall, numbers: dict[int, int], first: int) -> SeenCall
         updates=[numbers[number] for number in call.updates],
         born=[numbers[number] for number in call.born],
     )
+
+
+def _on_gpu() -> bool:
+    """Return whether a model lies on a GPU: its operators choose their kernels themselves then."""
+    models = live(torch.nn.Module)
+    return any(p.is_cuda for model in models for p in model._parameters.values() if p is not None)
 
 
 def _top_modules() -> list[Any]:

@@ -6,8 +6,8 @@ PyTorch is loaded when a step is recorded, not before.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,19 +21,17 @@ if TYPE_CHECKING:
     from memlab.frontends.torch.any_step import WatchedStep
     from memlab.step.step import Step
 
-Change = Callable[[], contextlib.AbstractContextManager[Any]]
-"""A context in which the step runs with a change."""
-
 
 class OwnLoop(TorchModel):
-    """A user's own training step, recorded for one batch.
+    """A user's own training step, recorded for one batch, or for any with ``make_batch``.
 
     Args:
         step: the function that runs forward, backward and the update; it gets the batch.
-        data: the batch.
+        batch: the batch, or a number of samples where ``make_batch`` gives the batch for them.
         card: the card that the step runs on; None for a processor.
         real: run on real tensors (True), on fake ones (False), or on those that can.
         progress: True for a progress bar where workspace is measured.
+        make_batch: function that returns the batch for a number of samples.
 
     Raises:
         InputError: PyTorch is not installed, or ``step`` is no function; and what the step raises.
@@ -42,16 +40,17 @@ class OwnLoop(TorchModel):
     def __init__(
         self,
         step: Callable[..., Any],
-        data: Any,
+        batch: Any,
         card: CudaCard | None = USUAL,
         real: bool | None = None,
         progress: bool = True,
+        make_batch: Callable[[int], Any] | None = None,
     ) -> None:
-        from memlab.frontends.torch.any_step import samples_of
+        from memlab.frontends.torch.any_step import StepRequest, watched
 
-        self.run, self.data, self.card, self.real = step, data, card, real
-        self.progress, self.samples = progress, samples_of(data)
-        self.watched = self._watch()
+        self.request = StepRequest(step, batch, make_batch, card, real)
+        self.progress, self.samples = progress, self.request.samples
+        self.watched = watched(self.request)
         classes = self.watched.recording.modules.items()
         modules = {visible(path): visible(name) for path, name in classes}
         super().__init__(self._step(self.watched), modules, card)
@@ -61,7 +60,7 @@ class OwnLoop(TorchModel):
         """Sentences on memory that grows from step to step; empty where it does not."""
         if not self.watched.growth:
             return ""
-        nbytes, held = three_digits(self.watched.growth), self.watched.holders or {}
+        nbytes, held = three_digits(self.watched.growth), self.watched.holders
         graphs = [name for name, graph in held.items() if graph]
         others = [name for name in held if name not in graphs]
         by = [text_of("growth.graph", name=name) for name in graphs]
@@ -71,15 +70,8 @@ class OwnLoop(TorchModel):
     def call(self, batch: int, memory: str) -> str:
         """Return the line of Python that explains the step again."""
         device = "" if self.card else ", device='cpu'"
-        name = getattr(self.run, "__name__", "step").strip("<>")
+        name = getattr(self.request.step, "__name__", "step").strip("<>")
         return f"memlab.explain(step={name}, batch=batch, memory={memory!r}{device})"
-
-    def _watch(self, change: Change = contextlib.nullcontext, detach: bool = False) -> WatchedStep:
-        """Return the recorded step, with a change."""
-        from memlab.frontends.torch.any_step import watched
-
-        several = hasattr(self, "watched") and bool(self.watched.growth)
-        return watched(self.run, self.data, self.card, self.real, change, detach, several)
 
     def _step(self, watched: WatchedStep) -> Step:
         from memlab.frontends.torch.measured_workspace import lazy_step
@@ -96,13 +88,19 @@ class OwnLoop(TorchModel):
         return [partial(self._recorded_change, batch, remedy) for remedy in remedies]
 
     def _recorded_change(self, batch: int, remedy: Any) -> StepChange | None:
+        from memlab.frontends.torch.any_step import watched
+
+        request = replace(
+            self.request, change=remedy.change, detach=remedy.detach,
+            several=bool(self.watched.growth), real=self.watched.recording.real,
+        )  # fmt: skip
         try:
-            watched = self._watch(remedy.change, remedy.detach)
+            changed = watched(request)
         except InputError:
             raise
         except Exception:  # the step runs, but not with the change
             return None
         return self.change(
-            self._step(watched), batch, remedy.key, *remedy.code, names=remedy.names,
+            self._step(changed), batch, remedy.key, *remedy.code, names=remedy.names,
             same=remedy.same,
         )  # fmt: skip

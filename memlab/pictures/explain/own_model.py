@@ -49,7 +49,8 @@ class OwnModel(TorchModel):
         progress: True for a progress bar.
         card: the card that the step runs on; None for a processor.
         batch: samples of the step that is explained. On a processor workspace is measured at this
-            batch; at any other it is an upper bound from a few.
+            batch; at any other it is an upper bound from a few. A model whose bytes do not grow in
+            a line with the batch is recorded at this one alone.
 
     Raises:
         InputError: as ``memlab.frontends.torch.record``, or ``make_batch`` is no function; and what
@@ -77,7 +78,8 @@ class OwnModel(TorchModel):
         runs_on = {"device": "cuda", "card": card} if card else {"device": "cpu"}
         self.options = {"keep_output": True, **runs_on, **(options or {})}
         self._steps: dict[str, Step] = {}
-        self._exact = {batch} if isinstance(batch, int) else set()
+        self._batch = batch if isinstance(batch, int) else None
+        self._exact = set() if self._batch is None else {self._batch}
         with self._progress_bar(text_of("recording"), TRACES):
             step = self._record_plain()
         classes = self.recording.modules.items()
@@ -141,7 +143,7 @@ class OwnModel(TorchModel):
         from memlab.frontends.torch.fitting.search import WatchedModel
 
         with self._warnings_above_the_bar():
-            self._model = WatchedModel(request, real=real)
+            self._model = WatchedModel(request, self._batch, real)
         return self._record("plain", lambda: self.recording)
 
     @property

@@ -63,7 +63,7 @@ def explain(
     A training step of your own, with any models, optimizers and closures, is given as a function:
     ``explain(step=train_step, batch=(x, y))``. It runs four times, on fake tensors where it can,
     and models, optimizers and variables have their state from before afterwards. The answer is for
-    this batch alone, and says what grows from step to step.
+    this batch alone, or for any with ``make_batch``, and says what grows from step to step.
 
     Args:
         build: the model, or a function that returns one.
@@ -74,8 +74,8 @@ def explain(
             and the targets are whole numbers.
         optimizer: ``"sgd"``, ``"momentum"``, ``"adam"``, ``"adamw"``, or a function that returns an
             optimizer of parameters.
-        step: function that runs a training step on a batch, in the place of ``build``,
-            ``make_batch``, ``loss_fn`` and ``optimizer``.
+        step: function that runs a training step on a batch, in the place of ``build``, ``loss_fn``
+            and ``optimizer``.
         batch: samples of a step, 32 where it is left out; with ``step`` the batch that it gets.
         memory: memory of the card, in bytes or as ``"12 GB"``; fewer than 1 MB need a unit. Left
             out, it is that of the card, or 12 GB.
@@ -109,17 +109,19 @@ def _subject(
         InputError: neither a model nor a step is given, or both.
     """
     if step is not None:
-        if build is not None or make_batch is not None or loss_fn is not None:
+        if build is not None or loss_fn is not None:
             raise InputError(
                 "explain takes a step, or a model with its batches and its loss, got both; try "
                 "explain(step=train_step, batch=(x, y))."
             )
+        if callable(make_batch):
+            batch = whole_number("batch", BATCH if batch is None else batch, most=MOST)
         if unknown := options.keys() - {"real"}:
             raise InputError(
                 f"explain(step=...) has no option {sorted(unknown)[0]!r}, for the step itself "
                 "decides it; its options are memory, device, card, real and progress."
             )
-        loop = OwnLoop(step, batch, card, options.get("real"), progress)
+        loop = OwnLoop(step, batch, card, options.get("real"), progress, make_batch)
         return loop, loop.samples
     if build is None or make_batch is None:
         lacking = "build" if build is None else "make_batch"

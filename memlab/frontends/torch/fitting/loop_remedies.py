@@ -45,8 +45,7 @@ def loop_remedies(watched: WatchedStep) -> Iterator[LoopRemedy]:
             "no_grad", _without_gradients, ("with torch.no_grad():", "    output = model(x)"),
             watched.untrained,
         )  # fmt: skip
-    if watched.growth and any((watched.holders or {}).values()):
-        names = tuple(name for name, graph in (watched.holders or {}).items() if graph)
+    if names := tuple(name for name, graph in watched.holders.items() if graph):
         code = tuple(f"{name} += loss.item()  # or loss.detach()" for name in names)
         yield LoopRemedy("detach", contextlib.nullcontext, code, names, detach=True)
     lines = ("for group in optimizer.param_groups:", "    group['foreach'] = False")
