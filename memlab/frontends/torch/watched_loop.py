@@ -9,8 +9,10 @@ not need it.
 from __future__ import annotations
 
 import contextlib
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 from unittest import mock
@@ -112,6 +114,7 @@ class LoopRecorder(Recorder):
         self.answered = 0
         self.first_seen: dict[int, int] = {}
         self._from_values: dict[int, bool | None] = {}
+        self._stand_ins: dict[int, dict[int, weakref.ref[Any]]] = {}
 
     def stays_real(self, values: Any) -> bool:
         """Return whether an operator can run on the user's own whole numbers."""
@@ -123,8 +126,29 @@ class LoopRecorder(Recorder):
         if new is not value:
             number = self._alive.get(value.untyped_storage()._cdata)
             if number is not None:  # it was read as it is before
-                self._alive.setdefault(new.untyped_storage()._cdata, number)
+                self._stands_for(new.untyped_storage(), number)
         return new
+
+    def _stands_for(self, storage: Any, number: int) -> None:
+        """Let the storage of a fake tensor stand for that of a real one, until it dies itself."""
+        key = storage._cdata
+        if key not in self._alive:
+            self._alive[key] = number
+            gone = partial(self._stood, number, key)
+            self._stand_ins.setdefault(number, {})[key] = weakref.ref(storage, gone)
+
+    def _stood(self, number: int, key: int, _: object) -> None:
+        stand_ins = self._stand_ins[number]
+        del stand_ins[key]
+        if self._alive.get(key) == number:
+            del self._alive[key]
+        if not stand_ins and number not in self._watched:
+            self.blocks[number].died = len(self.calls) - 1
+
+    def _died(self, number: int, key: int, dead: object) -> None:
+        super()._died(number, key, dead)
+        if self._stand_ins.get(number):
+            self.blocks[number].died = STAYS
 
     def _computed(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.convert is not None and args:
