@@ -202,8 +202,14 @@ class LoopRecorder(Recorder):
         return None if outcome is None else torch.tensor(outcome)
 
     def _first(self, tensor: Any, key: int) -> int:
-        number = super()._first(tensor, key)
-        self.first_seen[number] = len(self.calls)
+        number = None
+        if self.convert is not None and type(tensor) is not _FAKE:
+            number = self._alive.get(self.convert(tensor).untyped_storage()._cdata)
+        if number is None:
+            number = super()._first(tensor, key)
+            self.first_seen[number] = len(self.calls)
+        else:  # its stand-in was read before
+            self._stands_for(tensor.untyped_storage(), number)
         return number
 
 

@@ -234,6 +234,7 @@ def hf_trainer() -> Loop:
     )
     trainer = Trainer(llama(), arguments, train_dataset=[{}] * 100)
     trainer.create_optimizer_and_scheduler(100)
+    trainer.current_gradient_accumulation_steps = 1
     model, optimizer = trainer.accelerator.prepare(trainer.model, trainer.optimizer)
     model.train()
 

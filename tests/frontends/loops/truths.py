@@ -13,6 +13,7 @@ from typing import Any
 from torch.autograd.profiler import record_function
 from torch.profiler import ProfilerActivity, profile
 
+from memlab.step.paused_gc import paused
 from tests.oracles.torch_peak import Count
 
 STEADY = "steady step"
@@ -25,11 +26,11 @@ def run(make: Callable[[], Any], begin: Callable[[], None], end: Callable[[], No
     step, batch = make()
     for _ in range(BEFORE):
         step(batch)
-    gc.collect()
-    gc.disable()
-    begin()
-    step(batch)
-    end()
+    with paused():
+        gc.collect()
+        begin()
+        step(batch)
+        end()
 
 
 def live_bytes(make: Callable[[], Any]) -> int:
