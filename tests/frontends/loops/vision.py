@@ -174,7 +174,11 @@ def detection_faster_rcnn() -> Loop:
 
     torch.compiler.set_stance("force_eager")  # RoI align in Python is compiled otherwise
     model = fasterrcnn_mobilenet_v3_large_320_fpn(
-        weights=None, weights_backbone=None, num_classes=4, min_size=128, max_size=160,
+        weights=None,
+        weights_backbone=None,
+        num_classes=4,
+        min_size=128,
+        max_size=160,
         box_batch_size_per_image=32,
     )
     optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=0.005,
