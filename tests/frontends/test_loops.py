@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from memlab import InputError
 from memlab.pictures.explain.own_loop import OwnLoop
 from tests.oracles.requirement import torch_or_skip
 
@@ -12,8 +13,10 @@ torch = torch_or_skip()
 from tests.frontends.loops import plain, truths  # noqa: F401 - it registers the loops
 from tests.frontends.loops.cases import CASES
 
-LOOPS = ("wgan_gp", "grad_scaler", "retain_graph", "truncated_backward", "vae",
-         "teacher_student", "momentum_contrast", "sharpness_aware", "in_gradient_hooks")  # fmt: skip
+LOOPS = (
+    "wgan_gp", "grad_scaler", "retain_graph", "truncated_backward", "vae", "teacher_student",
+    "momentum_contrast", "sharpness_aware", "in_gradient_hooks",
+)  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore::memlab.frontends.torch.observed_model.RealTensorsWarning")
@@ -48,3 +51,12 @@ def test_outputs_whose_size_depends_on_values_keep_it_where_workspace_is_measure
     ledger = subject.plain.ledger
     assert len(ledger.timeline(512)) == len(subject.plain.step.ops)
     assert ledger.peak(512) >= ledger.peak(512, workspace=False)
+
+
+def test_one_of_several_processes_is_refused_before_the_others_wait(monkeypatch):
+    ran = []
+    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 2)
+    with pytest.raises(InputError, match=r"2 in all, .* world_size=1\.$"):
+        OwnLoop(ran.append, torch.ones(3), None, progress=False)
+    assert not ran

@@ -5,9 +5,10 @@
 It needs timm, torchvision, diffusers, transformers, accelerate, peft, torch_geometric,
 segmentation_models_pytorch, lightning and torchmetrics, which memlab does not bring; a case whose
 library is not there says so. Nothing is downloaded: weights are random. Each figure is taken in a
-process of its own (a fork, so not on Windows), so that a crash ends one case. A line has T, the bytes of all live storages, and
-A, those of PyTorch's allocator on a processor, both in the fourth step; memlab's peak without
-workspace is to be T, and with workspace A. ``--save`` writes ``loops.json`` beside this file.
+process of its own (a fork, so not on Windows), so that a crash ends one case. A line has T, the
+bytes of all live storages, and A, those of PyTorch's allocator on a processor, both in the fourth
+step; memlab's peak without workspace is to be T, and with workspace A. ``--save`` writes
+``loops.json`` beside this file.
 """
 
 from __future__ import annotations
@@ -34,8 +35,10 @@ import torch
 from tests.frontends.loops.cases import CASES, Loop
 
 MODULES = ("plain", "vision", "language", "frameworks")
-PACKAGES = ("torch", "timm", "torchvision", "diffusers", "transformers", "accelerate", "peft",
-            "torch_geometric", "segmentation_models_pytorch", "lightning", "torchmetrics")  # fmt: skip
+PACKAGES = (
+    "torch", "timm", "torchvision", "diffusers", "transformers", "accelerate", "peft",
+    "torch_geometric", "segmentation_models_pytorch", "lightning", "torchmetrics",
+)  # fmt: skip
 SAVED = Path(__file__).with_name("loops.json")
 LIMIT = 400
 """Seconds that a figure may take."""

@@ -1,5 +1,6 @@
 """Registry of training loops: each case is a function that builds its models and optimizers and
-returns ``(step, batch)``, where ``step(batch)`` is the loop's body as its library's pages write it."""
+returns ``(step, batch)``. ``step(batch)`` is the body of the loop as the pages of its library write
+it."""
 
 from __future__ import annotations
 

@@ -177,11 +177,10 @@ def hf_distilled() -> Loop:
     """DistilBERT that learns from a BERT in eval mode."""
     from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM
 
-    size = {"vocab_size": 3000}
-    teacher = BertForMaskedLM(BertConfig(hidden_size=192, num_hidden_layers=4,
-                              num_attention_heads=4, intermediate_size=512, **size)).eval()  # fmt: skip
-    student = DistilBertForMaskedLM(DistilBertConfig(dim=96, n_layers=2, n_heads=4,
-                                                     hidden_dim=256, **size)).train()  # fmt: skip
+    large = BertConfig(vocab_size=3000, hidden_size=192, num_hidden_layers=4,
+                       num_attention_heads=4, intermediate_size=512)  # fmt: skip
+    small = DistilBertConfig(vocab_size=3000, dim=96, n_layers=2, n_heads=4, hidden_dim=256)
+    teacher, student = BertForMaskedLM(large).eval(), DistilBertForMaskedLM(small).train()
     optimizer = torch.optim.AdamW(student.parameters())
 
     def step(batch: Any) -> None:

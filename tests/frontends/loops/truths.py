@@ -1,4 +1,5 @@
-"""Bytes that PyTorch takes at most in the fourth step of a loop, counted from before its models exist.
+"""Bytes that PyTorch takes at most in the fourth step of a loop; what is there before is counted
+from before its models exist.
 
 Nothing here shares code with ``memlab.frontends.torch``. Each function runs the loop once.
 """
