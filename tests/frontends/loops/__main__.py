@@ -25,6 +25,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -143,18 +144,18 @@ def measured(name: str) -> dict[str, Any]:
     """Return all figures of a case, each part from a process of its own."""
     row: dict[str, Any] = {"name": name, "library": CASES[name].library, "title": CASES[name].title}
     for part in ("T", "A", "memlab"):
-        row |= in_child(name, part)
+        row |= in_copy(partial(figures, name, part), part)
     return row
 
 
-def in_child(name: str, part: str) -> dict[str, Any]:
-    """Return the figures of a part of a case from a copy of this process, or what it raised."""
+def in_copy(take: Callable[[], dict[str, Any]], part: str) -> dict[str, Any]:
+    """Return the figures that a function takes in a copy of this process, or what it raised."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         signal.alarm(LIMIT)
         try:
-            result = figures(name, part)
+            result = take()
         except BaseException as error:
             result = {f"{part} said": f"{type(error).__name__}: {error}"}
             traceback.print_exc()
