@@ -16,6 +16,7 @@ import textwrap
 import warnings
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -176,7 +177,7 @@ def pytorch_78731(remedy: bool) -> Loop:
 def pytorch_2672(remedy: bool) -> Loop:
     """Frozen VGG whose classifier has most parameters: a head on pooled features."""
     widths, layers = (3, 32, 64, 64), list[nn.Module]()
-    for inside, outside in zip(widths, widths[1:], strict=False):
+    for inside, outside in pairwise(widths):
         layers += [nn.Conv2d(inside, outside, 3, padding=1), nn.ReLU(inplace=True), nn.MaxPool2d(2)]
     features = nn.Sequential(*layers).requires_grad_(False)
     pooled = nn.AdaptiveAvgPool2d(1 if remedy else 7)
