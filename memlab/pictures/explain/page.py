@@ -408,14 +408,14 @@ def _card(explained: Explained, room: int) -> Chart:
     """Return the chart of the plan and the bytes that CUDA and the allocator add, up to the line of
     the card's memory; below it the added bytes, enlarged."""
     memory, total, peak = explained.memory, explained.most, explained.peak.nbytes
-    most = max(memory, room, total) * 1.02
+    most = max(memory, room) * 1.02
     marks: list[Mark] = [ChartText(0, 100, explained.card, 13, dy=-8, bold=True)]
     parts = [(PAINTS[r], n) for r, n in explained.floor.items()]
     parts.append((PAINTS[Role.FEATURE_MAP], peak - sum(explained.floor.values())))
     start = 0
     for paint, nbytes in parts:
         if nbytes:
-            marks.append(Rect(start, start + nbytes, 72, 100, paint))
+            marks.append(Rect(min(start, most), min(start + nbytes, most), 72, 100, paint))
             start += nbytes
     marks.append(
         ChartText(
@@ -424,7 +424,9 @@ def _card(explained: Explained, room: int) -> Chart:
     )
     marks += _enlarged_estimates(explained, start, total, most)
     if total > most:
+        beyond = strings.get("draw.after", amount=explained.total_text(explained.now))
         marks.append(OpenEdge(72, 100, side="right"))
+        marks.append(ChartText(most, 86, beyond, 12, "end", -10, 4, chip=True))
     marks.append(Rule(x=memory, span=(66, 106), look="limit"))
     spots = [(memory, 106, side, dx, -9.0) for side, dx in (("middle", 0.0), ("end", 2.0))]
     spots += [(memory, 66, side, dx, 12.0) for side, dx in (("end", -4.0), ("start", 4.0))]
@@ -456,14 +458,14 @@ def _enlarged_estimates(
     for name, nbytes, look, origin in _estimates(explained):
         wide = nbytes / beside * end
         fact = Fact(name, nbytes=nbytes, more=origin)
-        yield Rect(here, here + nbytes, 72, 100, look, fact=fact)
+        yield Rect(min(here, most), min(here + nbytes, most), 72, 100, look, fact=fact)
         yield Rect(at, at + wide, 12, 40, look, fact=fact)
         if wide * 100 < most:
             continue
         yield Label(name, [(at + wide / 2, 12, "middle", 0.0, -9.0), (at, 12, "start", 0.0, 16.0)],
                     12, chip=True, apart=1)  # fmt: skip
         at, here = at + wide, here + nbytes
-    for a, b in ((start, 0.0), (here, at)):
+    for a, b in ((min(start, most), 0.0), (min(here, most), at)):
         yield Line([(a, 72), (b, 40)], "rule faint")
 
 
