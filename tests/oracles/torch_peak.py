@@ -94,8 +94,9 @@ class Count(TorchDispatchMode):
             self.most, self.parts = now, dict(alive)
 
     def settle(self) -> None:
-        """Count the last sum of two gradients by autograd's engine, or the last filling of zeros, as
-        one in place if nothing holds the first any more: so it runs on real tensors unless a dispatch mode is entered."""
+        """Count the last sum of two gradients by autograd, or the last filling of zeros, as
+        one in place if nothing holds the first any more: so it runs on real tensors, unless a
+        dispatch mode is entered."""
         if self.summed is None:
             return
         (first, alive), self.summed = self.summed, None

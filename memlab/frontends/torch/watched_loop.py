@@ -133,7 +133,7 @@ class LoopRecorder(Recorder):
         return new
 
     def _share(self, number: int, key: int, storage: Any) -> None:
-        """Let a fake storage and a real one stand for each other: one block, until both are gone."""
+        """Let a fake storage and a real one stand for each other: one block until both are gone."""
         other = storage._cdata
         if other not in self._alive:
             self._alive[other] = number
