@@ -372,7 +372,7 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
         else holds what it changes."""
         if call.func is _ADD:
             return self._adds_gradients(call, node)
-        return self._made_by.get(call.args[0].storage) == node._sequence_nr()
+        return bool(self._made_by.get(call.args[0].storage) == node._sequence_nr())
 
     def _adds_gradients(self, call: SeenCall, node: Any) -> bool:
         """Return whether an addition that no Python code calls in backward is that of a gradient
