@@ -185,6 +185,7 @@ def test_values_that_a_model_gave_are_answered_and_those_of_data_are_true():
         optimizer.zero_grad()
         loss = table(ids[:, : sizes.max().item()]).mean()
         assert torch.isfinite(loss)
+        assert not torch.isnan(table.weight).any(dim=1).any()
         loss.backward()
         optimizer.step()
         order = torch.randperm(int(ids[ids > 4].numel())).tolist()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from memlab import InputError
@@ -54,7 +56,7 @@ def test_outputs_whose_size_depends_on_values_keep_it_where_workspace_is_measure
 
 
 def test_one_of_several_processes_is_refused_before_the_others_wait(monkeypatch):
-    ran: list[object] = []
+    ran: list[Any] = []
     monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
     monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 2)
     with pytest.raises(InputError, match=r"2 in all, .* world_size=1\.$"):

@@ -71,7 +71,7 @@ class Count(TorchDispatchMode):
         if func in FILLS:
             node = torch._C._current_autograd_node()
             key = args[0].untyped_storage()._cdata
-            own = node is not None and self.nodes[key] == number(node)
+            own = node is not None and self.nodes.get(key) == number(node)
             return own and frame.f_code.co_name == "_engine_run_backward"
         return func is torch.ops.aten.add.Tensor and self.by_engine(frame, *args)
 
@@ -94,8 +94,9 @@ class Count(TorchDispatchMode):
             self.most, self.parts = now, dict(alive)
 
     def settle(self) -> None:
-        """Count the last sum of two gradients by autograd's engine, or the last filling of zeros, as
-        one in place if nothing holds the first any more: so it runs on real tensors unless a dispatch mode is entered."""
+        """Count the last sum of two gradients by autograd, or the last filling of zeros, as
+        one in place if nothing holds the first any more: so it runs on real tensors, unless a
+        dispatch mode is entered."""
         if self.summed is None:
             return
         (first, alive), self.summed = self.summed, None

@@ -133,7 +133,7 @@ class LoopRecorder(Recorder):
         return new
 
     def _share(self, number: int, key: int, storage: Any) -> None:
-        """Let a fake storage and a real one stand for each other: one block, until both are gone."""
+        """Let a fake storage and a real one stand for each other: one block until both are gone."""
         other = storage._cdata
         if other not in self._alive:
             self._alive[other] = number
@@ -195,13 +195,14 @@ class LoopRecorder(Recorder):
     def _decided(self, call: SeenCall) -> bool | None:
         """Return the outcome of a comparison if all numbers with digits are 1.0; None where it is
         decided by others."""
-        if call.func.__name__.partition(".")[0] not in _DECISIONS:
+        kind = call.func.__name__.partition(".")[0]
+        if kind not in _DECISIONS:
             return None
         values = [self._usual(value) if type(value) is SeenTensor else value for value in call.args]
         if any(value is None for value in values):
             return None
         with UNSET()():
-            return bool(call.func(*values))
+            return bool(values[0] if kind in ("any", "all") else call.func(*values))
 
     def _usual(self, seen: SeenTensor) -> Any:
         """Return a number in the place of a tensor; None where no number can be taken."""

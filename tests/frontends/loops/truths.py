@@ -58,5 +58,4 @@ def allocated_bytes(make: Callable[[], Any]) -> int:
     pairs = sorted((e.start_ns(), e.nbytes()) for e in events if e.name() == "[memory]")
     levels = [*zip((at for at, _ in pairs), accumulate(n for _, n in pairs), strict=True)]
     before = [level for at, level in levels if at < begin][-1:]
-    inside = (level for at, level in levels if begin <= at <= end)
-    return int(max([*before, *inside]))
+    return int(max([*before, *(level for at, level in levels if begin <= at <= end)]))
