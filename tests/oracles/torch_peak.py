@@ -71,7 +71,7 @@ class Count(TorchDispatchMode):
         if func in FILLS:
             node = torch._C._current_autograd_node()
             key = args[0].untyped_storage()._cdata
-            own = node is not None and self.nodes[key] == number(node)
+            own = node is not None and self.nodes.get(key) == number(node)
             return own and frame.f_code.co_name == "_engine_run_backward"
         return func is torch.ops.aten.add.Tensor and self.by_engine(frame, *args)
 
