@@ -96,6 +96,10 @@ class LoopPaths(Paths):
         if self._named and self._named.pop() and not any(self._named):
             self.left()
 
+    def begun(self, module: Any, inputs: Any) -> None:
+        """Enter a module whose forward has begun already."""
+        self._enter(module, inputs)
+
     def rename(self, model: Any) -> None:
         """Take the names of the modules from another container."""
         fresh = Paths(model)

@@ -1,0 +1,278 @@
+"""The watch on a script's training steps, in the process that runs the script.
+
+It begins inside the first forward of a model that trains, and ends after the third step of the
+optimizer that stepped first: then the process ends, with all processes that it started. Import this
+module only where PyTorch is installed: memlab does not need it.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from functools import wraps
+from pathlib import Path
+from typing import Any, NoReturn
+
+import torch
+from torch.nn.modules.module import register_module_forward_pre_hook
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
+from torch.utils.data import DataLoader
+
+import memlab
+from memlab.frontends import step_files
+from memlab.frontends.torch.dispatch_mode import SeenTensor
+from memlab.frontends.torch.loop_objects import holders, live, object_names
+from memlab.frontends.torch.measured_workspace import lazy_step
+from memlab.frontends.torch.observed_model import sentence
+from memlab.frontends.torch.script import outcome
+from memlab.frontends.torch.script.skipped_saves import SkippedSaves
+from memlab.frontends.torch.tensor_modes import Trace
+from memlab.frontends.torch.torch_private_api import NO_MODES
+from memlab.frontends.torch.watched_loop import LoopRecorder, WatchedLoop
+from memlab.placement.cuda_cards import CudaCard
+from memlab.step.tensor import Role
+
+BOUNDARIES = 3
+"""Ends of steps that are watched: between the first two lies a step in which optimizers have their
+states, and a third shows whether memory grows."""
+LEAST = 2
+"""Fewest ends of steps between which one is recorded."""
+_STATES = {"SGD": 0, "Adagrad": 1, "RMSprop": 1}
+"""Number of states that some optimizers keep of each parameter; others keep two."""
+_PACKAGES = tuple(
+    {*filter(None, map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))),
+     str(Path(torch.__file__).parent), str(Path(memlab.__file__).parent)}
+)  # fmt: skip
+"""Folders of code that is not the user's."""
+
+
+class ScriptWatch:
+    """Watch on the steps of one script.
+
+    Args:
+        script: its file.
+        folder: where the outcome is written.
+        card: the card whose step it is; None for a processor.
+        real: whether the script runs on real tensors.
+        saves: the saves that are skipped.
+    """
+
+    def __init__(
+        self, script: str, folder: Path, card: CudaCard | None, real: bool, saves: SkippedSaves
+    ) -> None:
+        self.script, self.folder = script, folder
+        self.card, self.real, self.saves = card, real, saves
+        self.loop: ScriptLoop | None = None
+        self.first: Any = None
+        self.process = os.getpid()
+
+    def start(self) -> None:
+        """Wait for the first forward of a model that trains."""
+        register_module_forward_pre_hook(self._forward_begins)
+        register_optimizer_step_pre_hook(self._update_begins)
+        register_optimizer_step_post_hook(self._update_ended)
+        setattr(DataLoader, "__iter__", _unwatched_data(DataLoader.__iter__))
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.leave)
+
+    @property
+    def steps(self) -> int:
+        """Number of steps that have ended under the watch."""
+        return len(self.loop.ends) if self.loop else 0
+
+    def _forward_begins(self, module: Any, inputs: Any) -> None:
+        if self.loop is not None or not module.training or not torch.is_grad_enabled():
+            return
+        if any(parameter.requires_grad for parameter in module.parameters()):
+            names = object_names(_variables())
+            self.loop = ScriptLoop(self.card, self.real, names, self.needs_values)
+            self.loop.__enter__()
+            self.loop.paths.begun(module, inputs)
+
+    def _update_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        if isinstance(optimizer, torch.optim.LBFGS) and self.loop and not self.real:
+            self.needs_values("LBFGS, which decides by values how often it runs the model")
+
+    def _update_ended(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        if self.loop is None or os.getpid() != self.process:
+            return
+        self.first = self.first or optimizer
+        if optimizer is self.first:
+            self.loop.step_ended()
+            if self.steps == BOUNDARIES:
+                self.recorded()
+
+    def leave(self) -> None:
+        """Leave all modes: in a process that the script forks, and when the watch is over."""
+        if self.loop is not None:
+            with suppress(Exception):
+                self.loop.__exit__()
+
+    # -- ends ------------------------------------------------------------------------------
+
+    def end(self, kind: outcome.Kind, **facts: Any) -> NoReturn:
+        """Write an outcome and end this process at once, and all that it started."""
+        outcome.write(self.folder, kind, saves=self.saves.skipped, steps=self.steps, **facts)
+        end_processes()
+
+    def needs_values(self, reason: str) -> None:
+        """End because an operator needs values; with what was recorded where it is enough. On real
+        tensors, and in a process that the script forked, do nothing."""
+        if self.real or os.getpid() != self.process:
+            return
+        if self.steps >= LEAST:
+            self.recorded()
+        self.end("values", reason=reason, nbytes=_resident())
+
+    def recorded(self) -> NoReturn:
+        """Write the recorded step and end this process."""
+        loop = self.loop
+        assert loop is not None
+        variables = _variables()
+        growth = loop.growth()
+        held = holders(growth.tensors, variables) if growth else {}
+        trace = loop.trace(1, -len(loop.ends) if growth else -2)
+        trace = replace(trace, batch=_samples(trace))
+        recording = loop.recording(trace)
+        untrained = loop.untrained
+        self.leave()
+        (self.folder / outcome.MARK).touch()
+        step = lazy_step(recording, {trace.batch}, progress=False).at(trace.batch)
+        self.end(
+            "recorded", step=step_files.to_dict(step), modules=dict(recording.modules),
+            batch=trace.batch, untrained=untrained, growth=growth.nbytes if growth else 0,
+            holders={name: tensor.grad_fn is not None for name, tensor in held.items()},
+        )  # fmt: skip
+
+
+class ScriptLoop(WatchedLoop):
+    """Loop of a script, which tells of an operator that fails on fake tensors before the script
+    can."""
+
+    def __init__(
+        self, card: CudaCard | None, real: bool, names: dict[int, str],
+        failed: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        self.failed = failed
+        super().__init__(card, real, names)
+
+    def _recorder(self) -> LoopRecorder:
+        recorder = super()._recorder()
+        return ScriptRecorder(self.paths, recorder.truth, recorder.convert, self.failed)
+
+
+class ScriptRecorder(LoopRecorder):
+    """Recorder that tells of an operator that fails, with the reason."""
+
+    def __init__(self, paths: Any, truth: Any, convert: Any, failed: Callable[[str], None]) -> None:
+        super().__init__(paths, truth, convert)
+        self.failed = failed
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        try:
+            return super().__torch_dispatch__(func, types, args, kwargs)
+        except Exception as error:
+            self.failed(sentence(error))
+            raise
+
+
+def end_processes() -> NoReturn:
+    """End this process and all that it started at once: nothing of the script runs any more."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()
+    if os.name == "posix":
+        os.killpg(0, signal.SIGKILL)
+    for process in multiprocessing.active_children():
+        process.kill()
+    os._exit(0)
+
+
+def _unwatched_data(iterate: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return ``DataLoader.__iter__`` that loads data outside of all modes: the watch is on the
+    step, and data are real. Memory is not pinned: only a copy to a GPU needs it."""
+
+    @wraps(iterate)
+    def begin(self: Any) -> Any:
+        self.pin_memory = False
+        with NO_MODES()():
+            return _Batches(iterate(self))
+
+    return begin
+
+
+class _Batches:
+    """Iterator over batches that are loaded outside of all modes."""
+
+    def __init__(self, batches: Any) -> None:
+        self._batches = batches
+
+    def __iter__(self) -> _Batches:
+        return self
+
+    def __next__(self) -> Any:
+        with NO_MODES()():
+            return next(self._batches)
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._batches, name)
+
+
+# -- the script's objects ------------------------------------------------------------------------
+
+
+def _variables() -> dict[str, Any]:
+    """Return the variables of the user's functions that run now, by their names; of two with one
+    name that of the inner function."""
+    variables: dict[str, Any] = {}
+    for frame in _frames():
+        for name, value in frame.f_locals.items():
+            if not name.startswith("__"):
+                variables.setdefault(name, value)
+    main = vars(sys.modules["__main__"])
+    return {name: value for name, value in main.items() if name[:2] != "__"} | variables
+
+
+def _frames() -> Iterator[Any]:
+    """Yield the frames of the user's code, the innermost first."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith((*_PACKAGES, "<frozen")):
+            yield frame
+        frame = frame.f_back  # type: ignore[assignment]  # None after the outermost
+
+
+def _samples(trace: Trace) -> int:
+    """Return the number of samples of a step: the first size of its first input, or 1."""
+    seen: list[SeenTensor] = [block.spec for block in trace.blocks if block.role is Role.INPUT]
+    return max(next((int(spec.shape[0]) for spec in seen if spec.shape), 1), 1)
+
+
+def _resident() -> dict[str, int]:
+    """Return the bytes of all parameters, their gradients and the states of the optimizers."""
+    parameters = {id(p): p for module in live(torch.nn.Module) for p in module.parameters()}
+    trained = [parameter for parameter in parameters.values() if parameter.requires_grad]
+    gradients = sum(int(parameter.nbytes) for parameter in trained)
+    return {
+        "parameters": sum(int(parameter.nbytes) for parameter in parameters.values()),
+        "gradients": gradients,
+        "states": gradients * max(map(_states, live(torch.optim.Optimizer)), default=2),
+    }
+
+
+def _states(optimizer: Any) -> int:
+    """Return the number of states that an optimizer keeps of each parameter, by its class."""
+    momentum = any(group.get("momentum") for group in optimizer.param_groups)
+    return max(_STATES.get(type(optimizer).__name__, 2), int(momentum))
