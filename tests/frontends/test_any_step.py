@@ -309,3 +309,24 @@ def test_a_batch_with_names_is_enough_where_the_output_has_the_loss():
 def test_bad_arguments_get_one_sentence(given, sentence):
     with pytest.raises((InputError, TypeError), match=sentence):
         memlab.explain(**given, device="cpu", progress=False)
+
+
+def test_blocks_of_a_model_are_recomputed_and_keep_their_classes():
+    block = nn.Sequential(nn.Linear(32, 256), nn.Tanh(), nn.Linear(256, 32))
+    model = nn.ModuleList(nn.Sequential(nn.Linear(32, 256), nn.Tanh(), nn.Linear(256, 32))
+                          for _ in range(4))  # fmt: skip
+    optimizer = torch.optim.SGD([*model.parameters(), *block.parameters()], lr=0.1)
+    batch = torch.randn(512, 32)
+
+    def step(x):
+        optimizer.zero_grad()
+        for each in model:
+            x = each(x)
+        x.sum().backward()
+        optimizer.step()
+
+    loop = planned(step, batch)
+    changes = {change.key: change for change in loop.changes(512, 1)}
+    assert changes["again"].names == ("model.0", "model.1", "model.2", "model.3")
+    assert loop.plain.peak(512) - changes["again"].peak(512) > 2 * 512 * 256 * 4
+    assert type(model[0]) is nn.Sequential

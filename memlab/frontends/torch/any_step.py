@@ -73,10 +73,12 @@ class WatchedStep:
 
     Where memory grows by ``growth`` bytes in each step, the recording is of several steps.
     ``holders`` are the variables that hold what grows, by their names, and whether each holds the
-    graph of a loss. ``untrained`` are the models that ran in evaluation mode with gradients.
+    graph of a loss. ``models`` contains the models of the step, or is the only one; ``untrained``
+    are the names of those that ran in evaluation mode with gradients.
     """
 
     recording: Recording
+    models: Any
     growth: int = 0
     holders: Mapping[str, bool] = field(default_factory=dict)
     untrained: tuple[str, ...] = ()
@@ -114,10 +116,12 @@ def _watched(request: StepRequest) -> WatchedStep:
             one, *others = (_run(request.at(samples)) for samples in (*BATCHES, THIRD))
             if not one.growth:
                 recording = one.loop.recording(one.trace, [other.trace for other in others])
-                return WatchedStep(recording, untrained=tuple(one.loop.untrained))
+                models = one.loop.paths.model
+                return WatchedStep(recording, models, untrained=tuple(one.loop.untrained))
     run = _run(request)
     recording = run.loop.recording(run.trace)
-    return WatchedStep(recording, run.growth, run.holders, tuple(run.loop.untrained))
+    models, untrained = run.loop.paths.model, tuple(run.loop.untrained)
+    return WatchedStep(recording, models, run.growth, run.holders, untrained)
 
 
 class _Run(NamedTuple):

@@ -235,10 +235,12 @@ class WatchedLoop:
     def __enter__(self) -> WatchedLoop:
         self.paths.rename(container(_top_modules(), self.names))
         with contextlib.ExitStack() as stack:
-            if self.card is not None:
+            here = self.card is not None and not _on_gpu()
+            if self.card is not None and here:
                 stack.enter_context(cuda_means_here(self.card))
                 stack.enter_context(torch.compiler.set_stance("force_eager"))
-            stack.enter_context(cuda_operators(self.card.capability if self.card else None))
+            capability = self.card.capability if self.card and here else None
+            stack.enter_context(cuda_operators(capability))
             stack.enter_context(quiet())
             if self.fake is not None:
                 stack.enter_context(self.fake)
@@ -469,13 +471,16 @@ class WatchedLoop:
         born = BEFORE if block.born < first else block.born - first
         died = STAYS if block.died == STAYS or block.died >= last else block.died - first
         data = block.foreign and block.role is None and bool(block.spec.shape)
+        earlier = born == BEFORE and block.role is None and not block.foreign
+        name = "input" if data else "kept from an earlier step" if earlier else ""
         return replace(
             block,
             born=born,
             died=died,
             spec=block.spec._replace(storage=number),
-            role=Role.INPUT if data else block.role,
+            role=Role.INPUT if data else Role.FEATURE_MAP if earlier else block.role,
             foreign=block.foreign and not data,
+            name=block.name or name,
         )
 
 
@@ -518,6 +523,12 @@ def _renumbered(call: SeenCall, numbers: dict[int, int], first: int) -> SeenCall
         updates=[numbers[number] for number in call.updates],
         born=[numbers[number] for number in call.born],
     )
+
+
+def _on_gpu() -> bool:
+    """Return whether a model lies on a GPU: its operators choose their kernels themselves then."""
+    models = live(torch.nn.Module)
+    return any(p.is_cuda for model in models for p in model._parameters.values() if p is not None)
 
 
 def _top_modules() -> list[Any]:

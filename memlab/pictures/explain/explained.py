@@ -332,9 +332,11 @@ class Explained:
         if largest is None:
             return text_of("fits.always", memory=memory, where=where)
         values = {"memory": memory, "where": where, "batch": batch, "largest": batches(largest)}
+        valid = self.now.ledger.batches
         if self.may_fit(self.now):
             values |= {"total": self.total_text(self.now), "why": text_of(f"why.{self._unsure}")}
-            return text_of("fits.may" if largest else "fits.may_none", **values)
+            one = valid is not None and len(valid) == 1
+            return text_of(f"fits.may{'_one' if one else '' if largest else '_none'}", **values)
         return text_of(f"fits.{self._fit_key(largest)}", **values)
 
     @property
@@ -359,10 +361,12 @@ class Explained:
 
         Fragments do not grow evenly with the batch, so a batch below the largest may not fit.
         """
+        valid = self.now.ledger.batches
         if not self.fitting(self.now):
+            if valid is not None and len(valid) == 1:
+                return "not_one"
             least = self.now.total(self.now.parts) <= self.memory
             return "less" if largest else "none_sure" if least else "none"
-        valid = self.now.ledger.batches
         if valid is not None and largest + 1 >= valid.stop:
             return "alone"
         return "more" if largest > self.batch else "just"
@@ -543,6 +547,7 @@ class Explained:
             "total_bytes": self.total,
             "total_bytes_at_most": self.most,
             "may_fit": self.may_fit(self.now),
+            "growth": self.subject.growth or None,
             "changes": [
                 {"key": change.key, "title": change.title, "total_bytes": change.total(self.batch),
                  "total_bytes_at_most": change.most(self.batch), "extra_time": change.extra,

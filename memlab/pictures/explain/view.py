@@ -104,7 +104,9 @@ class ExplainedModel(SteadyView[Explained]):
         return axis_bytes(rows)
 
     def most(self, now: State) -> Needs:
-        return (now.what.plain.peak(max(now.batch, STOPS[-1])),)
+        valid = now.what.plain.ledger.batches
+        largest = max(now.batch, STOPS[-1]) if valid is None else valid[-1]
+        return (now.what.plain.peak(largest),)
 
     def card(self, now: State) -> tuple[int]:
         return (now.memory,)

@@ -6,6 +6,7 @@ Import this module only where PyTorch is installed: memlab does not need it.
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +19,9 @@ from torch.nn.modules.module import (
 )
 
 from memlab.frontends.torch.any_step import WatchedStep
+from memlab.frontends.torch.fitting import wrapping
 from memlab.frontends.torch.loop_objects import live
+from memlab.frontends.torch.watched_loop import Models
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,48 @@ def loop_remedies(watched: WatchedStep) -> Iterator[LoopRemedy]:
     yield LoopRemedy("fused", partial(_groups, foreach=False, fused=True), (fused,), same=False)
     lines = ("with torch.autocast('cuda', torch.bfloat16):", "    loss = loss_fn(model(x), y)")
     yield LoopRemedy("autocast", _autocast, lines, same=False)
+    for names in blocks(watched.models):
+        change = partial(_checkpointed, watched.models, names)
+        yield LoopRemedy("again", change, _wrap_lines(watched, names), names)
+
+
+def blocks(model: Any) -> list[tuple[str, ...]]:
+    """Return the paths of the blocks that a model has several of in a row, for each outermost list
+    or sequence of modules of one class."""
+    rows: list[tuple[str, ...]] = []
+    for path, module in model.named_modules():
+        inside = any(path.startswith(f"{name}.") for row in rows for name in row)
+        kinds = [type(child) for child in module.children()]
+        repeated = isinstance(module, torch.nn.ModuleList | torch.nn.Sequential) and len(kinds) > 1
+        if repeated and len(set(kinds)) == 1 and not inside:
+            rows.append(tuple(f"{path}.{name}".lstrip(".") for name in module._modules))
+    return rows
+
+
+def _wrap_lines(watched: WatchedStep, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the lines that let modules of one model be recomputed."""
+    model, paths = "model", names
+    if isinstance(watched.models, Models):
+        model = names[0].partition(".")[0]
+        paths = tuple(name.partition(".")[2] for name in names)
+    listed = ", ".join(map(json.dumps, paths))
+    return (
+        "from memlab.frontends.torch.fitting.wrapping import wrap",
+        f"wrap({model}, [{listed}])",
+    )
+
+
+@contextlib.contextmanager
+def _checkpointed(models: Any, names: tuple[str, ...]) -> Iterator[None]:
+    """Let modules run again in backward."""
+    modules = wrapping.checked(models, names)
+    kinds = [type(module) for module in modules]
+    wrapping.wrap(models, names)
+    try:
+        yield
+    finally:
+        for module, kind in zip(modules, kinds, strict=True):
+            module.__class__ = kind
 
 
 @contextlib.contextmanager
