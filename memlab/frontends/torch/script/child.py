@@ -27,7 +27,7 @@ from memlab.frontends.torch.script import outcome
 from memlab.frontends.torch.script.refused_calls import kernel_error, refuse_calls
 from memlab.frontends.torch.script.script_watch import LEAST, ScriptWatch
 from memlab.frontends.torch.script.skipped_saves import SkippedSaves
-from memlab.placement import cuda_cards
+from memlab.placement.cuda_cards import CudaCard
 
 _HERE = str(Path(memlab.__file__).parent)
 _OWN = (NameError, ImportError, OSError, SyntaxError)
@@ -43,7 +43,7 @@ def main() -> None:
     script, folder = request["script"], Path(request["folder"])
     sys.argv[:] = [script, *request["arguments"]]
     sys.path.insert(0, os.path.dirname(os.path.realpath(script)))
-    card = cuda_cards.find(request["card"]) if request["card"] else None
+    card = _card(request["card"])
     saves = SkippedSaves()
     saves.install()
     watch = ScriptWatch(script, folder, card, request["real"], saves)
@@ -51,6 +51,14 @@ def main() -> None:
     refuse_calls(lambda reason: watch.end("refused", reason=reason), Path(script).stem)
     with _on_card(card):
         sys.exit(_run(script, watch))
+
+
+def _card(given: dict[str, Any] | None) -> CudaCard | None:
+    """Return the card of its fields."""
+    if given is None:
+        return None
+    major, minor = given["capability"]
+    return CudaCard(**given | {"capability": (major, minor)})
 
 
 def _end_with(parent: int) -> None:
@@ -62,7 +70,7 @@ def _end_with(parent: int) -> None:
 
 
 @contextlib.contextmanager
-def _on_card(card: Any) -> Iterator[None]:
+def _on_card(card: CudaCard | None) -> Iterator[None]:
     """Answer the script's calls of CUDA for the card."""
     if card is None:
         yield

@@ -46,21 +46,23 @@ def kernel_error(error: BaseException, module: str) -> str:
 
 def _refuse_ranks(refuse: Refuse) -> None:
     spawn = sys.modules["torch.multiprocessing.spawn"]
-    start = getattr(spawn, "start_processes")
+    start = spawn.start_processes
 
     @wraps(start)
-    def start_processes(fn: Any, args: Any = (), nprocs: int = 1, *more: Any, **options: Any) -> Any:
+    def start_processes(
+        fn: Any, args: Any = (), nprocs: int = 1, *more: Any, **options: Any
+    ) -> Any:
         if nprocs > 1:
             refuse(RANKS.format(nprocs))
         return fn(0, *args)
 
     for owner in (spawn, torch.multiprocessing):
-        setattr(owner, "start_processes", start_processes)
+        owner.start_processes = start_processes
     if torch.distributed.is_available():
         distributed = import_module("torch.distributed.distributed_c10d")
         begin = _counted(distributed.init_process_group, refuse)
         for owner in (distributed, torch.distributed):
-            setattr(owner, "init_process_group", begin)
+            owner.init_process_group = begin
 
 
 def _counted(begin: Callable[..., Any], refuse: Refuse) -> Callable[..., Any]:
@@ -84,9 +86,7 @@ def _refuse_kernels(refuse: Refuse, module: str) -> None:
         setattr(extension, name, _on_processor(getattr(extension, name), refuse, module))
 
 
-def _on_processor(
-    compile: Callable[..., Any], refuse: Refuse, module: str
-) -> Callable[..., Any]:
+def _on_processor(compile: Callable[..., Any], refuse: Refuse, module: str) -> Callable[..., Any]:
     """Return a function that compiles an extension, and refuses one for CUDA."""
     signature = inspect.signature(compile)
 

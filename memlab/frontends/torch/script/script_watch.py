@@ -80,7 +80,7 @@ class ScriptWatch:
         register_module_forward_pre_hook(self._forward_begins)
         register_optimizer_step_pre_hook(self._update_begins)
         register_optimizer_step_post_hook(self._update_ended)
-        setattr(DataLoader, "__iter__", _unwatched_data(DataLoader.__iter__))
+        DataLoader.__iter__ = _unwatched_data(DataLoader.__iter__)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.leave)
 

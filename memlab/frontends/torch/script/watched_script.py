@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -166,7 +166,7 @@ def _started(request: ScriptRequest, folder: Path) -> Iterator[subprocess.Popen[
     all that it started. The script prints to the standard error."""
     asked = {
         "script": request.script, "arguments": list(request.arguments), "folder": str(folder),
-        "card": "{}.{}".format(*request.card.capability) if request.card else "",
+        "card": asdict(request.card) if request.card else None,
         "real": request.real, "parent": os.getpid(),
     }  # fmt: skip
     command = [sys.executable, "-P", "-c", _CODE.format(_CHILD), _ROOT, json.dumps(asked)]
