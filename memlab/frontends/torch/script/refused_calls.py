@@ -45,7 +45,7 @@ def kernel_error(error: BaseException, module: str) -> str:
 
 
 def _refuse_ranks(refuse: Refuse) -> None:
-    spawn = sys.modules["torch.multiprocessing.spawn"]
+    spawn: Any = sys.modules["torch.multiprocessing.spawn"]
     start = spawn.start_processes
 
     @wraps(start)
@@ -59,7 +59,7 @@ def _refuse_ranks(refuse: Refuse) -> None:
     for owner in (spawn, torch.multiprocessing):
         owner.start_processes = start_processes
     if torch.distributed.is_available():
-        distributed = import_module("torch.distributed.distributed_c10d")
+        distributed: Any = import_module("torch.distributed.distributed_c10d")
         begin = _counted(distributed.init_process_group, refuse)
         for owner in (distributed, torch.distributed):
             owner.init_process_group = begin

@@ -14,7 +14,6 @@ import sys
 import sysconfig
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, NoReturn
@@ -29,17 +28,14 @@ from torch.utils.data import DataLoader
 
 import memlab
 from memlab.frontends import step_files
-from memlab.frontends.torch.dispatch_mode import SeenTensor
 from memlab.frontends.torch.loop_objects import holders, live, object_names
 from memlab.frontends.torch.measured_workspace import lazy_step
 from memlab.frontends.torch.observed_model import sentence
 from memlab.frontends.torch.script import outcome
 from memlab.frontends.torch.script.skipped_saves import SkippedSaves
-from memlab.frontends.torch.tensor_modes import Trace
-from memlab.frontends.torch.torch_private_api import NO_MODES
+from memlab.frontends.torch.torch_private_api import LEAVES, NO_MODES
 from memlab.frontends.torch.watched_loop import LoopRecorder, WatchedLoop
 from memlab.placement.cuda_cards import CudaCard
-from memlab.step.tensor import Role
 
 BOUNDARIES = 3
 """Ends of steps that are watched: between the first two lies a step in which optimizers have their
@@ -73,6 +69,7 @@ class ScriptWatch:
         self.card, self.real, self.saves = card, real, saves
         self.loop: ScriptLoop | None = None
         self.first: Any = None
+        self.samples = 0
         self.process = os.getpid()
 
     def start(self) -> None:
@@ -93,10 +90,23 @@ class ScriptWatch:
         if self.loop is not None or not module.training or not torch.is_grad_enabled():
             return
         if any(parameter.requires_grad for parameter in module.parameters()):
+            self.samples = _samples(inputs)
+            if not self.samples:
+                self._ask_samples(module)
             names = object_names(_variables())
             self.loop = ScriptLoop(self.card, self.real, names, self.needs_values)
             self.loop.__enter__()
             self.loop.paths.begun(module, inputs)
+
+    def _ask_samples(self, module: Any) -> None:
+        """Take the number of samples from the next call of a module, which gets its input by the
+        names of arguments; this call does not tell them."""
+
+        def begins(module: Any, inputs: Any, named: Any) -> None:
+            handle.remove()
+            self.samples = _samples(named)
+
+        handle = module.register_forward_pre_hook(begins, with_kwargs=True)
 
     def _update_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if isinstance(optimizer, torch.optim.LBFGS) and self.loop and not self.real:
@@ -140,8 +150,7 @@ class ScriptWatch:
         variables = _variables()
         growth = loop.growth()
         held = holders(growth.tensors, variables) if growth else {}
-        trace = loop.trace(1, -len(loop.ends) if growth else -2)
-        trace = replace(trace, batch=_samples(trace))
+        trace = loop.trace(max(self.samples, 1), -len(loop.ends) if growth else -2)
         recording = loop.recording(trace)
         untrained = loop.untrained
         self.leave()
@@ -254,10 +263,11 @@ def _frames() -> Iterator[Any]:
         frame = frame.f_back  # type: ignore[assignment]  # None after the outermost
 
 
-def _samples(trace: Trace) -> int:
-    """Return the number of samples of a step: the first size of its first input, or 1."""
-    seen: list[SeenTensor] = [block.spec for block in trace.blocks if block.role is Role.INPUT]
-    return max(next((int(spec.shape[0]) for spec in seen if spec.shape), 1), 1)
+def _samples(inputs: Any) -> int:
+    """Return the number of samples in the inputs of a model: the first size of its first tensor; 0
+    without one."""
+    tensors = (value for value in LEAVES()(inputs) if isinstance(value, torch.Tensor))
+    return next((int(tensor.shape[0]) for tensor in tensors if tensor.dim()), 0)
 
 
 def _resident() -> dict[str, int]:
@@ -274,5 +284,7 @@ def _resident() -> dict[str, int]:
 
 def _states(optimizer: Any) -> int:
     """Return the number of states that an optimizer keeps of each parameter, by its class."""
-    momentum = any(group.get("momentum") for group in optimizer.param_groups)
-    return max(_STATES.get(type(optimizer).__name__, 2), int(momentum))
+    group = optimizer.param_groups[0]
+    states = _STATES.get(type(optimizer).__name__, 2)
+    momentum, history = bool(group.get("momentum")), int(group.get("history_size", 0))
+    return max(states, int(momentum), 2 * history)

@@ -228,7 +228,7 @@ def _watched(request: ScriptRequest, facts: dict[str, Any]) -> WatchedScript:
     if facts["kind"] == "failed":
         raise ScriptEndedError(
             f"{request.name} ended with an error of its own ({facts['error']}), which is shown "
-            f"above, before its second training step; python {request.name} ends so, too.",
+            "above, before its second training step.",
             facts["status"],
         )
     raise ScriptEndedError(
@@ -258,7 +258,8 @@ def _real_sentence(request: ScriptRequest, facts: dict[str, Any]) -> str:
     nbytes = facts["nbytes"]
     parts = ", ".join(f"{short(count)} of {name}" for name, count in nbytes.items())
     return (
-        f"{request.name} runs again, now on real tensors, because fake ones gave "
-        f"{facts['reason']}; on this processor its steps take {short(sum(nbytes.values()))} of "
-        f"memory beside feature maps ({parts}), and at most {request.limit:g} seconds."
+        f"{request.name} runs again, now on real tensors, because fake ones do "
+        f"not suffice ({facts['reason']}); on this processor its steps take "
+        f"{short(sum(nbytes.values()))} of memory beside feature maps ({parts}), and at most "
+        f"{request.limit:g} seconds."
     )
