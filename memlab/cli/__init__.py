@@ -192,6 +192,8 @@ def _options(words: Sequence[str]) -> Options:
     words, rest = _divided(words)
     options, extra = parser.parse_known_args(words)
     options.rest = list(words[1:]) if options.run is lab else rest
+    if rest and not commands.is_script(options.place):
+        extra += rest
     if extra and options.run is not lab:
         raise _unread(extra[0], options.parser)
     return options

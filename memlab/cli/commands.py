@@ -154,9 +154,6 @@ def explain(options: Options) -> int:
 
     if is_script(options.place):
         return _explain_script(options)
-    if options.rest:
-        raise InputError(f"{shorten(options.rest[0])} stands after --, where the arguments of a "
-                         "script stand; try memlab explain train.py -- --epochs 1.")  # fmt: skip
     if options.limit is not None:
         raise InputError("--limit is of a script; leave it out, or try memlab explain train.py.")
     (picture,) = _targets(options.picture)

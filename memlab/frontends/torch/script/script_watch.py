@@ -7,9 +7,7 @@ module only where PyTorch is installed: memlab does not need it.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
@@ -32,8 +30,9 @@ from memlab.frontends.torch.loop_objects import holders, live, object_names
 from memlab.frontends.torch.measured_workspace import lazy_step
 from memlab.frontends.torch.observed_model import sentence
 from memlab.frontends.torch.script import outcome
+from memlab.frontends.torch.script.processes import end_tree
 from memlab.frontends.torch.script.skipped_saves import SkippedSaves
-from memlab.frontends.torch.torch_private_api import LEAVES, NO_MODES
+from memlab.frontends.torch.torch_private_api import LEAVES, NO_MODES, SEQUENCE
 from memlab.frontends.torch.watched_loop import LoopRecorder, WatchedLoop
 from memlab.placement.cuda_cards import CudaCard
 
@@ -70,6 +69,7 @@ class ScriptWatch:
         self.loop: ScriptLoop | None = None
         self.first: Any = None
         self.samples = 0
+        self.sequences: list[int] = []
         self.process = os.getpid()
 
     def start(self) -> None:
@@ -118,6 +118,7 @@ class ScriptWatch:
         self.first = self.first or optimizer
         if optimizer is self.first:
             self.loop.step_ended()
+            self.sequences.append(SEQUENCE()())
             if self.steps == BOUNDARIES:
                 self.recorded()
 
@@ -150,6 +151,7 @@ class ScriptWatch:
         variables = _variables()
         growth = loop.growth()
         held = holders(growth.tensors, variables) if growth else {}
+        held = _of_all_steps(held, variables, self.sequences[-2])
         trace = loop.trace(max(self.samples, 1), -len(loop.ends) if growth else -2)
         recording = loop.recording(trace)
         untrained = loop.untrained
@@ -199,10 +201,7 @@ def end_processes() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()
-    if os.name == "posix":
-        os.killpg(0, signal.SIGKILL)
-    for process in multiprocessing.active_children():
-        process.kill()
+    end_tree(os.getpid())
     os._exit(0)
 
 
@@ -252,6 +251,31 @@ def _variables() -> dict[str, Any]:
                 variables.setdefault(name, value)
     main = vars(sys.modules["__main__"])
     return {name: value for name, value in main.items() if name[:2] != "__"} | variables
+
+
+def _of_all_steps(held: dict[str, Any], variables: dict[str, Any], sequence: int) -> dict[str, Any]:
+    """Return the variables that hold tensors of all steps. A variable that is one tensor has that
+    of the last step, unless its graph has nodes from before the one with number ``sequence``."""
+    older = {
+        name: tensor
+        for name, tensor in held.items()
+        if variables.get(name) is not tensor or _reaches(tensor, sequence)
+    }
+    return older or held
+
+
+def _reaches(tensor: Any, sequence: int) -> bool:
+    """Return whether the graph of a tensor has a node from before the one with this number."""
+    nodes, visited = [tensor.grad_fn], set[Any]()
+    while nodes:
+        node = nodes.pop()
+        if node is None or node in visited:
+            continue
+        visited.add(node)
+        if node._sequence_nr() < sequence:
+            return True
+        nodes += [before for before, _ in node.next_functions]
+    return False
 
 
 def _frames() -> Iterator[Any]:

@@ -22,6 +22,7 @@ import memlab
 from memlab.errors import InputError, shorten
 from memlab.frontends import step_files
 from memlab.frontends.torch.script import outcome
+from memlab.frontends.torch.script.processes import end_tree
 from memlab.placement.cuda_cards import CudaCard
 from memlab.step.step import Step
 from memlab.units import short
@@ -30,7 +31,11 @@ LIMIT = 300
 """Default number of seconds in which a script takes its second step."""
 WAIT = 600
 """Most seconds that a process takes to measure workspace once all steps have run."""
-_CODE = "import sys; sys.path.append(sys.argv.pop(1)); from {} import main; main()"
+_CODE = (
+    "import sys; root = sys.argv.pop(1); sys.path.insert(0, root); from {} import main; "
+    "sys.path.append(sys.path.pop(0)); main()"
+)
+"""Program of the child process, which has this memlab, and modules beside it last."""
 _CHILD = "memlab.frontends.torch.script.child"
 _ROOT = str(Path(memlab.__file__).parents[1])
 
@@ -177,7 +182,8 @@ def _started(request: ScriptRequest, folder: Path) -> Iterator[subprocess.Popen[
     try:
         yield child
     finally:
-        _end(child)
+        end_tree(child.pid)
+        child.wait()
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -196,16 +202,6 @@ def _standard_error() -> int:
     except OSError:
         return subprocess.DEVNULL
     return 2
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """End a child process and all processes of its group."""
-    if os.name == "posix":
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(child.pid, signal.SIGKILL)
-    elif child.poll() is None:
-        child.kill()
-    child.wait()
 
 
 # -- outcomes ------------------------------------------------------------------------------------
