@@ -415,7 +415,9 @@ def refusals(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         reasons.append(reason)
         raise RefusedError
 
-    refused_calls.refuse_calls(refuse, "train")
+    change = refused_calls.refused_calls(refuse, "train")
+    for module in (spawn, distributed, extension):
+        change(module)
     return reasons
 
 

@@ -24,7 +24,8 @@ import memlab
 from memlab.frontends.torch.device_calls import cuda_means_here
 from memlab.frontends.torch.observed_model import sentence
 from memlab.frontends.torch.script import outcome
-from memlab.frontends.torch.script.refused_calls import kernel_error, refuse_calls
+from memlab.frontends.torch.script.changed_modules import ChangedModules
+from memlab.frontends.torch.script.refused_calls import kernel_error, refused_calls
 from memlab.frontends.torch.script.script_watch import LEAST, ScriptWatch
 from memlab.frontends.torch.script.skipped_saves import SkippedSaves
 from memlab.placement.cuda_cards import CudaCard
@@ -45,10 +46,11 @@ def main() -> None:
     sys.path.insert(0, os.path.dirname(os.path.realpath(script)))
     card = _card(request["card"])
     saves = SkippedSaves()
-    saves.install()
     watch = ScriptWatch(script, folder, card, request["real"], saves)
     watch.start()
-    refuse_calls(lambda reason: watch.end("refused", reason=reason), Path(script).stem)
+    ChangedModules(saves.change).install()
+    refused = refused_calls(lambda reason: watch.end("refused", reason=reason), Path(script).stem)
+    ChangedModules(refused).install()
     with _on_card(card):
         sys.exit(_run(script, watch))
 

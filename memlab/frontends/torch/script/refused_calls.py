@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import inspect
 import os
-import sys
 from collections.abc import Callable
 from functools import wraps
-from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -28,24 +27,31 @@ RANKS = (
 )
 
 
-def refuse_calls(refuse: Refuse, module: str) -> None:
-    """Let the calls that cannot be watched end the script with a sentence. ``module`` is the name
-    of the script as a module."""
-    _refuse_ranks(refuse)
-    _refuse_kernels(refuse, module)
+def refused_calls(refuse: Refuse, script: str) -> Callable[[ModuleType], None]:
+    """Return a function that changes a module, so that calls which cannot be watched end the script
+    with a sentence. ``script`` is its name as a module."""
+
+    def change(module: ModuleType) -> None:
+        if module.__name__ == "torch.multiprocessing.spawn":
+            _refuse_ranks(module, refuse)
+        if module.__name__ == "torch.distributed.distributed_c10d":
+            _refuse_world(module, refuse)
+        if module.__name__ == "torch.utils.cpp_extension":
+            _refuse_kernels(module, refuse, script)
+
+    return change
 
 
-def kernel_error(error: BaseException, module: str) -> str:
+def kernel_error(error: BaseException, script: str) -> str:
     """Return the sentence for an error that comes from kernels for CUDA; empty for any other."""
     name = error.name or "" if isinstance(error, ImportError) else ""
     triton = name.partition(".")[0] == "triton" or type(error).__module__.startswith("triton")
     if triton:
-        return KERNELS.format("Triton", module)
+        return KERNELS.format("Triton", script)
     return ""
 
 
-def _refuse_ranks(refuse: Refuse) -> None:
-    spawn: Any = sys.modules["torch.multiprocessing.spawn"]
+def _refuse_ranks(spawn: Any, refuse: Refuse) -> None:
     start = spawn.start_processes
 
     @wraps(start)
@@ -56,13 +62,18 @@ def _refuse_ranks(refuse: Refuse) -> None:
             refuse(RANKS.format(nprocs))
         return fn(0, *args)
 
-    for owner in (spawn, torch.multiprocessing):
-        owner.start_processes = start_processes
-    if torch.distributed.is_available():
-        distributed: Any = import_module("torch.distributed.distributed_c10d")
-        begin = _counted(distributed.init_process_group, refuse)
-        for owner in (distributed, torch.distributed):
-            owner.init_process_group = begin
+    _replace("start_processes", start_processes, spawn, torch.multiprocessing)
+
+
+def _refuse_world(distributed: Any, refuse: Refuse) -> None:
+    begin = _counted(distributed.init_process_group, refuse)
+    _replace("init_process_group", begin, distributed, torch.distributed)
+
+
+def _replace(name: str, function: Callable[..., Any], *owners: Any) -> None:
+    """Replace a function in all modules that have it."""
+    for owner in owners:
+        setattr(owner, name, function)
 
 
 def _counted(begin: Callable[..., Any], refuse: Refuse) -> Callable[..., Any]:
@@ -80,13 +91,12 @@ def _counted(begin: Callable[..., Any], refuse: Refuse) -> Callable[..., Any]:
     return begin_alone
 
 
-def _refuse_kernels(refuse: Refuse, module: str) -> None:
-    extension = import_module("torch.utils.cpp_extension")
+def _refuse_kernels(extension: Any, refuse: Refuse, script: str) -> None:
     for name in ("load", "load_inline"):
-        setattr(extension, name, _on_processor(getattr(extension, name), refuse, module))
+        _replace(name, _on_processor(getattr(extension, name), refuse, script), extension)
 
 
-def _on_processor(compile: Callable[..., Any], refuse: Refuse, module: str) -> Callable[..., Any]:
+def _on_processor(compile: Callable[..., Any], refuse: Refuse, script: str) -> Callable[..., Any]:
     """Return a function that compiles an extension, and refuses one for CUDA."""
     signature = inspect.signature(compile)
 
@@ -97,7 +107,7 @@ def _on_processor(compile: Callable[..., Any], refuse: Refuse, module: str) -> C
         sources = [sources] if isinstance(sources, str) else sources
         for_cuda = any(os.fspath(source).endswith((".cu", ".cuh")) for source in sources)
         if for_cuda or given.get("cuda_sources") or given.get("with_cuda"):
-            refuse(KERNELS.format(given["name"], module))
+            refuse(KERNELS.format(given["name"], script))
         return compile(*args, **kwargs)
 
     return compile_here

@@ -6,12 +6,9 @@ PyTorch is installed: memlab does not need it.
 
 from __future__ import annotations
 
-import importlib.abc
-import importlib.machinery
 import inspect
 import os
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
 from types import ModuleType
@@ -34,53 +31,25 @@ _PLACES = ("filename", "save_directory", "checkpoint_id", "path")
 """Names of the arguments that say where a file is written."""
 
 
-class SkippedSaves(importlib.abc.MetaPathFinder):
-    """Saves that were skipped, each as a function and a path, in the order of the calls.
-
-    Once it is installed it changes the functions of all modules that are there or are loaded later.
-    """
+class SkippedSaves:
+    """Saves that were skipped, each as a function and a path, in the order of the calls."""
 
     def __init__(self) -> None:
         self.skipped: list[tuple[str, str]] = []
 
-    def install(self) -> None:
-        """Change what is loaded, and watch what is loaded later."""
-        save = self._torch_save(torch.save)
-        torch.save = torch.serialization.save = save
-        for module in [module for name, module in sys.modules.items() if name in FUNCTIONS]:
-            self._change(module)
-        sys.meta_path.insert(0, self)
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        """Return the spec that the other finders have for a module, with a loader that changes the
-        module when it is loaded."""
-        for finder in sys.meta_path:
-            if finder is self or not hasattr(finder, "find_spec"):
-                continue
-            spec = finder.find_spec(fullname, path, target)
-            if spec is not None:
-                if isinstance(spec.loader, importlib.machinery.SourceFileLoader):
-                    self._watch(spec.loader)
-                return spec
-        return None
-
-    def _watch(self, loader: importlib.machinery.SourceFileLoader) -> None:
-        execute = loader.exec_module
-
-        def exec_module(module: ModuleType) -> None:
-            execute(module)
-            self._change(module)
-
-        loader.exec_module = exec_module  # type: ignore[method-assign]  # of this loader alone
-
-    def _change(self, module: ModuleType) -> None:
-        """Change the functions of a module, and the methods of the classes that it defines."""
+    def change(self, module: ModuleType) -> None:
+        """Let the functions of a module, and the methods of the classes that it defines, write
+        nothing."""
+        if module.__name__ == "torch":
+            torch.save = torch.serialization.save = self._torch_save(torch.save)
         for name in FUNCTIONS.get(module.__name__, ()):
             function = getattr(module, name, None)
             if function is not None and not hasattr(function, "skips"):
                 setattr(module, name, self._skip(function, f"{module.__name__}.{name}"))
+        if module.__name__.partition(".")[0] != "torch":
+            self._change_classes(module)
+
+    def _change_classes(self, module: ModuleType) -> None:
         for kind in list(vars(module).values()):
             if isinstance(kind, type) and kind.__module__ == module.__name__:
                 method = vars(kind).get(METHOD)
