@@ -62,6 +62,22 @@ def broken():
 
 def lacking():
     return {"build": build}
+
+
+def stepped():
+    model = build()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def step(batch):
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(batch[0]), batch[1]).backward()
+        optimizer.step()
+
+    return {"step": step, "batch": make_batch(8)}
+
+
+def any_step():
+    return stepped() | {"make_batch": make_batch}
 """
 
 
@@ -88,6 +104,16 @@ def test_the_text_and_the_json_are_of_one_model(
     assert all(each in text for each in facts["sentences"])
     assert f"{facts['peak']['bytes']:,}" in text
     assert Path("out.svg").read_text().startswith("<svg")
+
+
+def test_a_function_may_give_a_step(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    torch_or_skip()
+    assert cli.main(["explain", f"{folder.stem}:stepped", "--device", "cpu", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["batch"], facts["largest_batch"], facts["growth"]) == (8, 8, None)
+    words = ["explain", f"{folder.stem}:any_step", "--batch", "9", "--device", "cpu", "--json"]
+    assert cli.main(words) == 0
+    assert json.loads(capsys.readouterr().out)["largest_batch"] > 9
 
 
 @pytest.mark.parametrize("function", ["pair", "module"])

@@ -9,8 +9,11 @@ not need it.
 from __future__ import annotations
 
 import contextlib
+import warnings
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 from unittest import mock
@@ -34,7 +37,7 @@ from memlab.frontends.torch.dispatch_mode import (
 from memlab.frontends.torch.loop_objects import live
 from memlab.frontends.torch.observed_model import Matched, checked
 from memlab.frontends.torch.recording import BEFORE, Recording
-from memlab.frontends.torch.tensor_modes import Trace, enter_states, quiet
+from memlab.frontends.torch.tensor_modes import COMPILED, Trace, enter_states, quiet
 from memlab.frontends.torch.torch_private_api import (
     BACKWARD,
     FAKE_TENSOR,
@@ -115,6 +118,8 @@ class LoopRecorder(Recorder):
         super().__init__(paths, truth, convert)
         self.answered = 0
         self.first_seen: dict[int, int] = {}
+        self._shared: dict[int, set[int]] = {}
+        self._standing: dict[int, weakref.ref[Any]] = {}
         self._from_values: dict[int, bool | None] = {}
 
     def stays_real(self, values: Any) -> bool:
@@ -125,10 +130,28 @@ class LoopRecorder(Recorder):
     def _fake(self, value: Any) -> Any:
         new = super()._fake(value)
         if new is not value:
-            number = self._alive.get(value.untyped_storage()._cdata)
+            key = value.untyped_storage()._cdata
+            number = self._alive.get(key)
             if number is not None:  # it was read as it is before
-                self._alive.setdefault(new.untyped_storage()._cdata, number)
+                self._share(number, key, new.untyped_storage())
         return new
+
+    def _share(self, number: int, key: int, storage: Any) -> None:
+        """Let a fake storage stand for a real one that was seen: one block, until both are gone."""
+        other = storage._cdata
+        if other not in self._alive:
+            self._alive[other] = number
+            self._shared.setdefault(number, {key}).add(other)
+            died = partial(self._died, number, other)
+            self._standing[other] = weakref.ref(storage, died)
+
+    def _died(self, number: int, key: int, reference: object) -> None:
+        super()._died(number, key, reference)
+        self._standing.pop(key, None)
+        if number in self._shared:
+            self._shared[number].discard(key)
+            if self._shared[number]:
+                self.blocks[number].died = STAYS
 
     def _computed(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.convert is not None and args:
@@ -136,10 +159,20 @@ class LoopRecorder(Recorder):
                 self.answered += 1
                 return answer
             tensors = any(isinstance(value, torch.Tensor) for value in LEAVES()((args, kwargs)))
-            if tensors and self.stays_real((args, kwargs)):
+            whole = self.stays_real((args, kwargs)) if tensors else _makes_whole(func, args, kwargs)
+            if whole:
                 with UNSET()():
                     return func(*args, **kwargs)
         return super()._computed(func, args, kwargs)
+
+    def array(self, tensor: Any) -> Any:
+        """Return a fake tensor as an array of NumPy, whose items are the answers to its values."""
+        answer = self._answer(tensor)
+        if answer is None:
+            raise ValueNeededError("an array of NumPy, which needs values")
+        self.answered += 1
+        with UNSET()():
+            return torch.full(tuple(tensor.shape), answer, dtype=tensor.dtype).numpy()
 
     def _answer(self, tensor: Any) -> float | int | bool | None:
         """Return the answer to a question for the value of a fake tensor; None where it is asked of
@@ -166,13 +199,14 @@ class LoopRecorder(Recorder):
     def _decided(self, call: SeenCall) -> bool | None:
         """Return the outcome of a comparison if all numbers with digits are 1.0; None where it is
         decided by others."""
-        if call.func.__name__.partition(".")[0] not in _DECISIONS:
+        kind = call.func.__name__.partition(".")[0]
+        if kind not in _DECISIONS:
             return None
         values = [self._usual(value) if type(value) is SeenTensor else value for value in call.args]
         if any(value is None for value in values):
             return None
         with UNSET()():
-            return bool(call.func(*values))
+            return bool(values[0] if kind in ("any", "all") else call.func(*values))
 
     def _usual(self, seen: SeenTensor) -> Any:
         """Return a number in the place of a tensor; None where no number can be taken."""
@@ -185,6 +219,16 @@ class LoopRecorder(Recorder):
         number = super()._first(tensor, key)
         self.first_seen[number] = len(self.calls)
         return number
+
+
+def _makes_whole(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Return whether an operator that gets no tensor makes one of whole numbers: a random order of
+    samples, positions, a mask."""
+    dtype = kwargs.get("dtype")
+    if dtype is None:
+        numbers = func.__name__.partition(".")[0] in ("arange", "randperm", "randint")
+        return numbers and not any(isinstance(value, float) for value in args)
+    return not (dtype.is_floating_point or dtype.is_complex)
 
 
 def _has_digits(tensor: Any) -> bool:
@@ -238,7 +282,9 @@ class WatchedLoop:
             here = self.card is not None and not _on_gpu()
             if self.card is not None and here:
                 stack.enter_context(cuda_means_here(self.card))
-                stack.enter_context(torch.compiler.set_stance("force_eager"))
+            stack.enter_context(torch.compiler.set_stance("force_eager"))
+            stack.enter_context(warnings.catch_warnings())
+            warnings.filterwarnings("ignore", message=".*global hooks on modules")
             capability = self.card.capability if self.card and here else None
             stack.enter_context(cuda_operators(capability))
             stack.enter_context(quiet())
@@ -247,12 +293,28 @@ class WatchedLoop:
             stack.enter_context(paused())
             stack.enter_context(self.paths)
             stack.enter_context(self._phases())
+            stack.enter_context(self._answers())
             stack.enter_context(self.recorder)
             self._contexts = stack.pop_all()
         return self
 
     def __exit__(self, *error: Any) -> None:
         self._contexts.close()
+
+    @contextlib.contextmanager
+    def _answers(self) -> Iterator[None]:
+        """Answer a loop that writes the value of a fake tensor, or makes an array of it."""
+        array = self.recorder.array
+
+        def written(tensor: Any, form: str) -> str:
+            return format(tensor.item(), form) if form and not tensor.dim() else repr(tensor)
+
+        answers = {"__format__": written, "numpy": lambda tensor, **_: array(tensor),
+                   "tolist": lambda tensor: array(tensor).tolist()}  # fmt: skip
+        with contextlib.ExitStack() as stack:
+            for name, answer in {} if self.real else answers.items():
+                stack.enter_context(mock.patch.object(_FAKE, name, answer))
+            yield
 
     @contextlib.contextmanager
     def _phases(self) -> Iterator[None]:
@@ -447,6 +509,8 @@ class WatchedLoop:
             yield f"as CUDA runs it, {self.card.title}"
         if self.real:
             yield "recorded on real tensors"
+        if any(type(module).__name__ == COMPILED for module in self.paths.ran.values()):
+            yield "compiled code planned as it was written"
         if self.recorder.answered:
             yield "values that the loop reads from a model are taken as 1, 0 or False"
         if trace.resized:
@@ -533,7 +597,11 @@ def _on_gpu() -> bool:
 
 def _top_modules() -> list[Any]:
     """Return the modules that are there now and are no part of another one."""
-    modules = [each for each in live(torch.nn.Module) if not isinstance(each, Models)]
+    modules = [
+        each
+        for each in live(torch.nn.Module)
+        if not isinstance(each, Models) and type(each).__name__ != COMPILED
+    ]
     children = {id(child) for module in modules for child in module._modules.values()}
     return [module for module in modules if id(module) not in children]
 

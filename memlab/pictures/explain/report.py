@@ -180,8 +180,8 @@ def given_by(place: str) -> dict[str, Any]:
     """Call a function and return the arguments of ``memlab.explain`` that it gives.
 
     It is called without arguments and returns ``(build, make_batch)`` or ``(build, make_batch,
-    loss_fn)``, a dict of the arguments of ``memlab.explain``, or a model that has a method
-    ``make_batch``. Its own errors are raised unchanged.
+    loss_fn)``, a dict of the arguments of ``memlab.explain``, also with ``step`` in the place of a
+    model, or a model that has a method ``make_batch``. Its own errors are raised unchanged.
 
     Args:
         place: the function, as ``package.module:function``.
@@ -222,7 +222,8 @@ def _module(name: str) -> Any:
 def _arguments(returned: Any, place: str) -> dict[str, Any]:
     """Return the arguments of ``memlab.explain`` from the value that a function returned."""
     if isinstance(returned, Mapping):
-        if lacking := [name for name in ("build", "make_batch") if name not in returned]:
+        needed = () if "step" in returned else ("build", "make_batch")
+        if lacking := [name for name in needed if name not in returned]:
             raise InputError(f"the dict of {place} has no {lacking[0]!r}; it is an argument of "
                              "memlab.explain.")  # fmt: skip
         return dict(returned)
