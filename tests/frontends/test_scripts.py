@@ -212,6 +212,27 @@ def test_memory_that_grows_is_named_with_its_holder() -> None:
     )
 
 
+EVALUATES = """
+valid = torch.nn.Sequential(*[torch.nn.Linear(512, 512) for _ in range(9)]).eval()
+for _ in range(9):
+    step()
+    score = valid(torch.randn(20_000, 512))
+"""
+
+
+def test_a_change_that_helps_is_one_that_the_script_ran_with() -> None:
+    said: list[str] = []
+    script = ScriptModel(request(STEPS + EVALUATES, say=said.append))
+    assert script.watched.untrained == ("valid",)
+    maps = 10 * 20_000 * 512 * 4
+    assert script.plain.peak(8) > maps
+    (best,) = script.changes(8, 900_000_000)
+    assert best.key == "no_grad"
+    assert best.peak(8) < maps / 2
+    assert said == ["train.py does not fit and runs again with each change that may help."]
+    assert "In evaluation mode with gradients enabled: valid." in script.text
+
+
 VALUES = """
 for number in range(9):
     try:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from memlab.errors import visible
@@ -40,9 +42,34 @@ class ScriptModel(TorchModel):
         """Return the command that explains the script again."""
         return f"memlab explain {self.request.script} --memory '{memory}'"
 
+    # -- changes ----------------------------------------------------------------------------
+
+    def _planned_changes(self, batch: int, nbytes: int) -> Iterator[StepChange]:
+        """Yield the changes that save bytes at the peak, until one is enough: with each of them the
+        script runs again."""
+        self.request.say(text_of("script.trying", name=self.request.name))
+        for change in super()._planned_changes(batch, nbytes):
+            yield change
+            if change.most(batch) <= nbytes:
+                return
+
     def _change_makers(self, batch: int, nbytes: int) -> list[Callable[[], StepChange | None]]:
-        """Return no changes: what a script would do with one is known when it is changed."""
-        return []
+        """Return the functions that run the script with a change, the mildest first."""
+        changes = self.watched.changes
+        return [partial(self._recorded_change, batch, change) for change in changes]
+
+    def _recorded_change(self, batch: int, change: Mapping[str, Any]) -> StepChange | None:
+        """Run the script with a change.
+
+        Raises:
+            InputError: it does not run with it.
+        """
+        request = replace(self.request, change=change, real=self.watched.real)
+        changed = watched_script(request)
+        names = tuple(map(visible, change["names"]))
+        return self.change(
+            changed.step, batch, change["key"], *change["code"], names=names, same=change["same"]
+        )
 
     # -- beside the figures -----------------------------------------------------------------
 

@@ -46,7 +46,7 @@ def main() -> None:
     sys.path.insert(0, os.path.dirname(os.path.realpath(script)))
     card = _card(request["card"])
     saves = SkippedSaves()
-    watch = ScriptWatch(script, folder, card, request["real"], saves)
+    watch = ScriptWatch(script, folder, card, request["real"], saves, request["change"])
     watch.start()
     ChangedModules(saves.change).install()
     refused = refused_calls(lambda reason: watch.end("refused", reason=reason), Path(script).stem)

@@ -7,10 +7,11 @@ module only where PyTorch is installed: memlab does not need it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
@@ -26,6 +27,8 @@ from torch.utils.data import DataLoader
 
 import memlab
 from memlab.frontends import step_files
+from memlab.frontends.torch.any_step import WatchedStep
+from memlab.frontends.torch.fitting.loop_remedies import LoopRemedy, loop_remedies
 from memlab.frontends.torch.loop_objects import holders, live, object_names
 from memlab.frontends.torch.measured_workspace import lazy_step
 from memlab.frontends.torch.observed_model import sentence
@@ -33,7 +36,7 @@ from memlab.frontends.torch.script import outcome
 from memlab.frontends.torch.script.processes import end_tree
 from memlab.frontends.torch.script.skipped_saves import SkippedSaves
 from memlab.frontends.torch.torch_private_api import LEAVES, NO_MODES, SEQUENCE
-from memlab.frontends.torch.watched_loop import LoopRecorder, WatchedLoop
+from memlab.frontends.torch.watched_loop import LoopRecorder, WatchedLoop, container, top_modules
 from memlab.placement.cuda_cards import CudaCard
 
 BOUNDARIES = 3
@@ -59,17 +62,20 @@ class ScriptWatch:
         card: the card whose step it is; None for a processor.
         real: whether the script runs on real tensors.
         saves: the saves that are skipped.
+        change: the change with which the steps run, as an outcome lists it; None for none.
     """
 
     def __init__(
-        self, script: str, folder: Path, card: CudaCard | None, real: bool, saves: SkippedSaves
-    ) -> None:
+        self, script: str, folder: Path, card: CudaCard | None, real: bool, saves: SkippedSaves,
+        change: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
         self.script, self.folder = script, folder
         self.card, self.real, self.saves = card, real, saves
         self.loop: ScriptLoop | None = None
         self.first: Any = None
         self.samples = 0
         self.sequences: list[int] = []
+        self.change, self.entered = change, contextlib.ExitStack()
         self.process = os.getpid()
 
     def start(self) -> None:
@@ -95,8 +101,22 @@ class ScriptWatch:
                 self._ask_samples(module)
             names = object_names(_variables())
             self.loop = ScriptLoop(self.card, self.real, names, self.needs_values)
+            if self.change is not None:
+                self._enter_change(self.change)
             self.loop.__enter__()
             self.loop.paths.begun(module, inputs)
+
+    def _enter_change(self, change: Mapping[str, Any]) -> None:
+        """Let the steps run with a change, until the process ends."""
+        names, held, untrained = (change[name] for name in ("names", "holders", "untrained"))
+        models = container(top_modules(), self.loop.names if self.loop else {})
+        recording: Any = None  # which changes do not ask for
+        watched = WatchedStep(recording, models, 0, held, tuple(untrained))
+        for remedy in loop_remedies(watched):
+            if (remedy.key, list(remedy.names)) == (change["key"], names):
+                self.entered.enter_context(remedy.change())
+                return
+        self.end("refused", reason=f"it has no place for the change {change['key']}")
 
     def _ask_samples(self, module: Any) -> None:
         """Take the number of samples from the next call of a module, which gets its input by the
@@ -117,6 +137,8 @@ class ScriptWatch:
             return
         self.first = self.first or optimizer
         if optimizer is self.first:
+            if self.change is not None and self.change["detach"]:
+                self.loop.detach()
             self.loop.step_ended()
             self.sequences.append(SEQUENCE()())
             if self.steps == BOUNDARIES:
@@ -152,16 +174,19 @@ class ScriptWatch:
         growth = loop.growth()
         held = holders(growth.tensors, variables) if growth else {}
         held = _of_all_steps(held, variables, self.sequences[-2])
-        trace = loop.trace(max(self.samples, 1), -len(loop.ends) if growth else -2)
+        graphs = {name: tensor.grad_fn is not None for name, tensor in held.items()}
+        several = growth is not None or (self.change is not None and self.change["several"])
+        trace = loop.trace(max(self.samples, 1), -len(loop.ends) if several else -2)
         recording = loop.recording(trace)
-        untrained = loop.untrained
+        nbytes, untrained = growth.nbytes if growth else 0, loop.untrained
+        watched = WatchedStep(recording, loop.paths.model, nbytes, graphs, tuple(untrained))
+        changes = [_as_dict(remedy, watched) for remedy in loop_remedies(watched)]
         self.leave()
         (self.folder / outcome.MARK).touch()
         step = lazy_step(recording, {trace.batch}, progress=False).at(trace.batch)
         self.end(
             "recorded", step=step_files.to_dict(step), modules=dict(recording.modules),
-            batch=trace.batch, untrained=untrained, growth=growth.nbytes if growth else 0,
-            holders={name: tensor.grad_fn is not None for name, tensor in held.items()},
+            batch=trace.batch, untrained=untrained, growth=nbytes, holders=graphs, changes=changes,
         )  # fmt: skip
 
 
@@ -194,6 +219,15 @@ class ScriptRecorder(LoopRecorder):
         except Exception as error:
             self.failed(sentence(error))
             raise
+
+
+def _as_dict(remedy: LoopRemedy, watched: WatchedStep) -> dict[str, Any]:
+    """Return a change as another run of the script finds it again."""
+    return {
+        "key": remedy.key, "names": list(remedy.names), "code": list(remedy.code),
+        "same": remedy.same, "detach": remedy.detach, "several": bool(watched.growth),
+        "holders": dict(watched.holders), "untrained": list(watched.untrained),
+    }  # fmt: skip
 
 
 def end_processes() -> NoReturn:

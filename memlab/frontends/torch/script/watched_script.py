@@ -57,7 +57,8 @@ class ScriptRequest:
 
     ``arguments`` are those of the script, ``card`` is the card whose step it is, None for a
     processor. A run has ``limit`` seconds until the second step; ``say`` gets the sentence that a
-    run on real tensors follows.
+    run on real tensors follows. ``change`` is one of the changes of an earlier run, with which the
+    steps run; what the script prints is not shown then.
     """
 
     script: str
@@ -66,6 +67,7 @@ class ScriptRequest:
     limit: float = LIMIT
     say: Say = print
     real: bool = False
+    change: Mapping[str, Any] | None = None
 
     @property
     def name(self) -> str:
@@ -81,7 +83,9 @@ class WatchedScript:
     their paths, and ``real`` says that it ran on real tensors. ``saves`` are those that were
     skipped, each as a function and a path. Memory grows by ``growth`` bytes in each step, held by
     ``holders``: names of variables, and whether each holds a graph. ``untrained`` are the models
-    that ran in evaluation mode with gradients.
+    that ran in evaluation mode with gradients. ``changes`` are those to try on it, each with its
+    ``key``, the lines of ``code``, the ``names`` that it is about, and whether it computes the
+    ``same`` numbers.
     """
 
     step: Step
@@ -92,6 +96,7 @@ class WatchedScript:
     growth: int = 0
     holders: Mapping[str, bool] = field(default_factory=dict)
     untrained: tuple[str, ...] = ()
+    changes: tuple[Mapping[str, Any], ...] = ()
 
 
 def watched_script(request: ScriptRequest) -> WatchedScript:
@@ -106,6 +111,8 @@ def watched_script(request: ScriptRequest) -> WatchedScript:
     """
     _check(request)
     facts = _run(request)
+    if facts["kind"] == "values" and request.change is not None:
+        raise InputError(f"{request.name} does not run with this change ({facts['reason']}).")
     if facts["kind"] == "values":
         request.say(_real_sentence(request, facts))
         request = replace(request, real=True)
@@ -172,11 +179,12 @@ def _started(request: ScriptRequest, folder: Path) -> Iterator[subprocess.Popen[
     asked = {
         "script": request.script, "arguments": list(request.arguments), "folder": str(folder),
         "card": asdict(request.card) if request.card else None,
-        "real": request.real, "parent": os.getpid(),
+        "real": request.real, "parent": os.getpid(), "change": request.change,
     }  # fmt: skip
     command = [sys.executable, "-P", "-c", _CODE.format(_CHILD), _ROOT, json.dumps(asked)]
+    output = subprocess.DEVNULL if request.change else _standard_error()
     child = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=_standard_error(), stderr=_standard_error(),
+        command, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
         env=_environment(folder), start_new_session=True,
     )  # fmt: skip
     try:
@@ -217,7 +225,7 @@ def _watched(request: ScriptRequest, facts: dict[str, Any]) -> WatchedScript:
         return WatchedScript(
             step_files.from_dict(facts["step"]), facts["batch"], facts["modules"], request.real,
             tuple((function, path) for function, path in facts["saves"]), facts["growth"],
-            facts["holders"], tuple(facts["untrained"]),
+            facts["holders"], tuple(facts["untrained"]), tuple(facts["changes"]),
         )  # fmt: skip
     if facts["kind"] == "refused":
         raise InputError(f"{request.name} cannot be watched: {facts['reason']}.")
