@@ -11,6 +11,7 @@ import contextlib
 import os
 import sys
 import sysconfig
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import wraps
@@ -35,6 +36,7 @@ from memlab.frontends.torch.observed_model import sentence
 from memlab.frontends.torch.script import outcome
 from memlab.frontends.torch.script.processes import end_tree
 from memlab.frontends.torch.script.skipped_saves import SkippedSaves
+from memlab.frontends.torch.tensor_modes import COMPILED
 from memlab.frontends.torch.torch_private_api import LEAVES, NO_MODES, SEQUENCE
 from memlab.frontends.torch.watched_loop import LoopRecorder, WatchedLoop, container, top_modules
 from memlab.placement.cuda_cards import CudaCard
@@ -51,6 +53,19 @@ _PACKAGES = tuple(
      str(Path(torch.__file__).parent), str(Path(memlab.__file__).parent)}
 )  # fmt: skip
 """Folders of code that is not the user's."""
+
+
+def _guarded(method: Callable[..., None]) -> Callable[..., None]:
+    """Return a method whose own errors end the process: the script could take them for its own."""
+
+    @wraps(method)
+    def guarded(self: ScriptWatch, *args: Any) -> None:
+        try:
+            method(self, *args)
+        except Exception as error:
+            self.end("refused", reason=str(error).rstrip(".") or sentence(error))
+
+    return guarded
 
 
 class ScriptWatch:
@@ -80,6 +95,7 @@ class ScriptWatch:
 
     def start(self) -> None:
         """Wait for the first forward of a model that trains."""
+        warnings.filterwarnings("ignore", message=".*global hooks on modules")
         register_module_forward_pre_hook(self._forward_begins)
         register_optimizer_step_pre_hook(self._update_begins)
         register_optimizer_step_post_hook(self._update_ended)
@@ -92,6 +108,7 @@ class ScriptWatch:
         """Number of steps that have ended under the watch."""
         return len(self.loop.ends) if self.loop else 0
 
+    @_guarded
     def _forward_begins(self, module: Any, inputs: Any) -> None:
         if self.loop is not None or not module.training or not torch.is_grad_enabled():
             return
@@ -99,7 +116,7 @@ class ScriptWatch:
             self.samples = _samples(inputs)
             if not self.samples:
                 self._ask_samples(module)
-            names = object_names(_variables())
+            names = _names(_variables())
             self.loop = ScriptLoop(self.card, self.real, names, self.needs_values)
             if self.change is not None:
                 self._enter_change(self.change)
@@ -132,6 +149,7 @@ class ScriptWatch:
         if isinstance(optimizer, torch.optim.LBFGS) and self.loop and not self.real:
             self.needs_values("LBFGS, which decides by values how often it runs the model")
 
+    @_guarded
     def _update_ended(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if self.loop is None or os.getpid() != self.process:
             return
@@ -157,6 +175,7 @@ class ScriptWatch:
         outcome.write(self.folder, kind, saves=self.saves.skipped, steps=self.steps, **facts)
         end_processes()
 
+    @_guarded
     def needs_values(self, reason: str) -> None:
         """End because an operator needs values; with what was recorded where it is enough. On real
         tensors, and in a process that the script forked, do nothing."""
@@ -310,6 +329,17 @@ def _reaches(tensor: Any, sequence: int) -> bool:
             return True
         nodes += [before for before, _ in node.next_functions]
     return False
+
+
+def _names(variables: dict[str, Any]) -> dict[int, str]:
+    """Return the names of modules and tensors by their ids; a compiled module is named like the one
+    that it was made of."""
+    compiled = {
+        name: value._orig_mod
+        for name, value in variables.items()
+        if type(value).__name__ == COMPILED
+    }
+    return object_names(compiled) | object_names(variables)
 
 
 def _frames() -> Iterator[Any]:
