@@ -85,6 +85,14 @@ def flattened(x):
     return x.flatten().neg().view_as(x) + x.flatten().sin().view_as(x)
 
 
+def chosen(x):
+    return x[torch.arange(255, -1, -1)] + x.index_select(0, torch.arange(256))
+
+
+def gathered(x):
+    return x.gather(0, torch.zeros(256, 4096, dtype=torch.int64)) + x.sort(0).values
+
+
 class First(torch.nn.Module):
     """A function of the input, so that the peak is in its backward."""
 
@@ -95,6 +103,17 @@ class First(torch.nn.Module):
 
     def forward(self, x):
         return self.last(self.function(x * self.scale))
+
+
+@pytest.mark.parametrize("function", [chosen, gathered])
+def test_zeros_are_filled_in_place_where_autograd_fills_them(function):
+    case = Case(
+        lambda: First(function),
+        lambda batch: (torch.randn(batch, 4096), torch.randint(8, (batch,))),
+        torch.nn.functional.cross_entropy,
+    )
+    found = observe(case.build, case.make_batch, case.loss_fn, "sgd", batch=256)
+    assert planned(found, 256).peak(256) == truth(case, 256, "sgd")
 
 
 @pytest.mark.parametrize("function", [cancelled, squared, flattened, Added.apply])

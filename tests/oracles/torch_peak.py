@@ -25,6 +25,14 @@ OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+FILLS = {
+    torch.ops.aten.index_add.default, torch.ops.aten.index_put.default,
+    torch.ops.aten.scatter.src, torch.ops.aten.scatter_add.default,
+    torch.ops.aten.masked_scatter.default,
+}  # fmt: skip
+"""Operators that autograd calls in place on zeros unless a dispatch mode is entered."""
+
+
 class Count(TorchDispatchMode):
     """Bytes alive at most; ``parts`` are those of every label at that moment."""
 
@@ -52,11 +60,20 @@ class Count(TorchDispatchMode):
                 key = each.untyped_storage()._cdata
                 self.nodes.setdefault(key, number(torch._C._current_autograd_node()))
         self.resize()
-        if func is torch.ops.aten.add.Tensor and self.by_engine(sys._getframe(1), *args):
+        if self.in_place(func, sys._getframe(1), args):
             self.summed = args[0].untyped_storage()._cdata, dict(self.alive)
         else:
             self.note(self.alive)
         return found
+
+    def in_place(self, func: Any, frame: Any, args: Any) -> bool:
+        """Whether autograd calls this operator in place where no dispatch mode is entered."""
+        if func in FILLS:
+            node = torch._C._current_autograd_node()
+            key = args[0].untyped_storage()._cdata
+            own = node is not None and self.nodes[key] == number(node)
+            return own and frame.f_code.co_name == "_engine_run_backward"
+        return func is torch.ops.aten.add.Tensor and self.by_engine(frame, *args)
 
     def by_engine(self, frame: Any, first: Any, second: Any, **kwargs: Any) -> bool:
         """Whether autograd's engine adds what this node gives to what is there for the next one."""
@@ -77,8 +94,9 @@ class Count(TorchDispatchMode):
             self.most, self.parts = now, dict(alive)
 
     def settle(self) -> None:
-        """Count the last sum of two gradients by autograd's engine as one in place if nothing holds
-        the first any more: so it runs on real tensors unless a dispatch mode is entered."""
+        """Count the last sum of two gradients by autograd, or the last filling of zeros, as
+        one in place if nothing holds the first any more: so it runs on real tensors, unless a
+        dispatch mode is entered."""
         if self.summed is None:
             return
         (first, alive), self.summed = self.summed, None

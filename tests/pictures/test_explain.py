@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -10,15 +11,24 @@ import pytest
 import memlab
 from memlab import units, views
 from memlab.errors import InputError
+from memlab.pictures.draw.chart import Chart
+from memlab.pictures.draw.marks import OpenEdge
+from memlab.pictures.draw.page import Page
 from memlab.pictures.explain import modules
 from memlab.pictures.explain.explained import Explained, memory_text
 from memlab.pictures.explain.explained_changes import ExplainedStep, memory_bytes
 from memlab.pictures.explain.own_model import OwnModel
+from memlab.pictures.explain.page import CodeLines
+from memlab.pictures.explain.view import ExplainedModel
 from memlab.placement import cuda_cards
 from memlab.placement.caching_allocator import CONTEXT, estimates, simulate
 from memlab.placement.cuda_cards import CUBLAS, CudaCard
 from memlab.step.step import Step
+from tests.pictures.pages import CASES
 from tests.strange import said
+
+SCREEN = 590
+"""Pixels that JupyterLab has for the output of a cell on a screen 768 pixels high."""
 
 
 @cache
@@ -29,6 +39,10 @@ def step(name: str = "gpt2") -> Step:
 @cache
 def subject(name: str = "gpt2") -> ExplainedStep:
     return ExplainedStep(step(name))
+
+
+def charts(view: Any) -> list[Chart]:
+    return [chart for chart, _ in view.page(820).svg().charts]
 
 
 def explained(batch: int, memory: str, name: str = "gpt2", key: str = "") -> Explained:
@@ -287,6 +301,49 @@ def test_the_axes_stay_while_a_slider_is_dragged() -> None:
     before = axis()
     view.on_event("batch", 0, True)
     assert axis() == before
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_the_first_view_shows_the_step_and_the_card_whole(numbers: bool) -> None:
+    view = views.explain(changed_by="recompute")
+    view.numbers = numbers
+    over_time, _, card = (block for block in charts(view))
+    assert 1 / 2 < 19.33e9 / over_time.y.last < 1  # the step without the change
+    assert view.rows.memory < over_time.y.last
+    assert not [m for chart in charts(view) for m in chart.marks if isinstance(m, OpenEdge)]
+    assert view.rows.most < card.x.last
+
+
+@pytest.mark.parametrize("width", [700, 820, 980])
+@pytest.mark.parametrize("name", [name for name in CASES["explain"] if name != "every number"])
+def test_a_page_fits_a_laptop(name: str, width: int) -> None:
+    assert CASES["explain"][name]().page(width).svg().height < SCREEN
+
+
+def test_long_code_is_drawn_in_a_few_lines() -> None:
+    lines = tuple(f"line {number}" for number in range(9))
+    svg = Page("", [CodeLines(lines)]).svg()
+    assert [label.content for label in svg.words if label.content.startswith("line")] == [
+        "line 0", "line 1", "line 2 …",
+    ]  # fmt: skip
+    assert lines[-1] in " ".join(CodeLines(lines).text())
+
+
+def test_a_plan_for_one_batch_offers_no_other() -> None:
+    view = ExplainedModel(ExplainedStep(replace(step("mnist_cnn"), batches=range(8, 9))))
+    assert not {"batch", "batch_number"} & {control.name for control in view.controls()}
+    shown = view.svg()
+    view.on_event("batch", 3, False)
+    view.on_event("batch_number", "9", False)
+    assert view.svg() == shown
+    assert "the answer is for this batch alone" in view.text()
+
+
+def test_a_slider_stops_at_the_batches_of_the_plan_only() -> None:
+    view = ExplainedModel(ExplainedStep(replace(step("mnist_cnn"), batches=range(3, 101))))
+    for place, batch in enumerate([3, 4, 8, 16, 32, 64, 100]):
+        view.on_event("batch", place, False)
+        assert view.batch == batch
 
 
 @pytest.mark.parametrize("given", ["no network", memlab.inference_step(memlab.zoo.mnist_cnn())])

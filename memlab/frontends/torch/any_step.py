@@ -92,9 +92,10 @@ def watched(request: StepRequest) -> WatchedStep:
         RealTensorsWarning: the step cannot run on fake tensors; said before it runs on real ones.
 
     Raises:
-        InputError: ``step`` is no function, or runs no operator. Its own errors are raised
-            unchanged.
+        InputError: ``step`` is no function, runs no operator, or runs in several processes. Its own
+            errors are raised unchanged.
     """
+    _check_processes()
     if request.real:
         return _watched(request)
     try:
@@ -106,6 +107,21 @@ def watched(request: StepRequest) -> WatchedStep:
             raise
         _warn(sentence(error), variables(request.step))
     return _watched(replace(request, real=True))
+
+
+def _check_processes() -> None:
+    """Refuse a step that waits for other processes.
+
+    Raises:
+        InputError: this process is one of several in a group of ``torch.distributed``.
+    """
+    group = torch.distributed
+    if group.is_available() and group.is_initialized() and (count := group.get_world_size()) > 1:
+        raise InputError(
+            f"this process trains together with others, {count} in all, which would wait for the "
+            "steps that memlab runs; explain the step of one process, in a group of "
+            "world_size=1."
+        )
 
 
 def _watched(request: StepRequest) -> WatchedStep:

@@ -53,7 +53,18 @@ _ASIDE = {"prim", "prims", "profiler"}
 _DEVICE = torch.ops.prim.device.default
 """What autograd asks of every fake tensor."""
 
-_ADD, _ADD_IN_PLACE = torch.ops.aten.add.Tensor, torch.ops.aten.add_.Tensor
+_aten = torch.ops.aten
+_ADD = _aten.add.Tensor
+_FILLS = {
+    _aten.index_add.default: _aten.index_add_.default,
+    _aten.index_put.default: _aten.index_put_.default,
+    _aten.scatter.src: _aten.scatter_.src,
+    _aten.scatter_add.default: _aten.scatter_add_.default,
+    _aten.masked_scatter.default: _aten.masked_scatter_.default,
+}
+"""Operators by which autograd fills zeros that it made, and those that it takes unless a dispatch
+mode is entered (``isTensorSubclassLike`` in PyTorch's ``FunctionsManual.cpp``)."""
+_IN_PLACE = {_ADD: _aten.add_.Tensor, **_FILLS}
 
 _DETACH = torch.ops.aten.detach.default
 """What hooks of saved tensors call before the operation that saves them; it has no backward."""
@@ -207,7 +218,7 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
         self._forward: dict[int, int] = {}
         self._regrown: list[int] = []
         self._made_by: dict[int, int] = {}
-        self._sum_of_gradients: SeenCall | None = None
+        self._in_place: SeenCall | None = None
         self._contexts: list[ExitStack] = []
         self._unseen: dict[int, weakref.ref[Any]] = {}
 
@@ -251,9 +262,9 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
         if self.phase is Phase.BACKWARD and call.born and (node := _node()) is not None:
             self._made_by.update(dict.fromkeys(call.born, node._sequence_nr()))
             frame = sys._getframe(1)
-            by_autograd = func is _ADD and frame.f_code is _ENGINE and not args[0]._is_view()
-            if by_autograd and self._adds_gradients(call, node):
-                self._sum_of_gradients = call
+            by_autograd = func in _IN_PLACE and frame.f_code is _ENGINE and not args[0]._is_view()
+            if by_autograd and self._is_in_place(call, node):
+                self._in_place = call
         return out
 
     def stays_real(self, values: Any) -> bool:
@@ -356,6 +367,13 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
         if number in self._regrown:  # no call has used it
             self.blocks[number].nbytes = 0
 
+    def _is_in_place(self, call: SeenCall, node: Any) -> bool:
+        """Return whether autograd calls this in place where no dispatch mode is entered, if nothing
+        else holds what it changes."""
+        if call.func is _ADD:
+            return self._adds_gradients(call, node)
+        return bool(self._made_by.get(call.args[0].storage) == node._sequence_nr())
+
     def _adds_gradients(self, call: SeenCall, node: Any) -> bool:
         """Return whether an addition that no Python code calls in backward is that of a gradient
         which this node of autograd gives to one that came before, and no part of its formula."""
@@ -369,20 +387,20 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when i
         return makers[0] != node._sequence_nr() or len(set(targets)) < len(targets)
 
     def _add_in_place(self) -> None:
-        """Book the last call as an update if by it autograd added a gradient to another that
-        nothing else held, and that is no view, which holds its base.
+        """Book the last call as an update if by it autograd added a gradient to another, or filled
+        zeros, that nothing else held, and that are no view, which holds its base.
 
-        Autograd adds such gradients in place, but not while a dispatch mode is entered
-        (``accumulate`` in PyTorch's ``input_buffer.cpp``): only the recording has a new storage.
+        Autograd does so in place, but not while a dispatch mode is entered (``accumulate`` in
+        PyTorch's ``input_buffer.cpp``): only the recording has a new storage.
         """
-        call, self._sum_of_gradients = self._sum_of_gradients, None
+        call, self._in_place = self._in_place, None
         if call is None:
             return
         (number,), (first, *_) = call.born, call.reads
         gradient, total = self.blocks[first], self.blocks[number]
         if gradient.died != len(self.calls) - 1 or number != len(self.blocks) - 1:
             return
-        call.func, call.born, call.outputs = _ADD_IN_PLACE, [], [call.args[0]]
+        call.func, call.born, call.outputs = _IN_PLACE[call.func], [], [call.args[0]]
         call.reads, call.updates = call.reads[1:], [first]
         gradient.died = total.died
         gradient.role = gradient.role or total.role

@@ -422,7 +422,8 @@ def _corrected(
     """Yield the storages to which an operator really gives other bytes, with these bytes; two
     outputs in one storage count once."""
     call, seen = recording.calls[number], set()
-    if len(given) != len(call.outputs):
+    known = recording.real and batch in recording.batches
+    if known or len(given) != len(call.outputs) or _decided_by_values(call):
         return
     for spec, real in zip(call.outputs, given, strict=True):
         if spec is None or real is None or spec.storage not in call.born or real[0] < 0:
@@ -431,6 +432,12 @@ def _corrected(
         if real[0] not in seen and real[1] != size and _own(call.outputs, spec):
             yield spec.storage, real[1]
         seen.add(real[0])
+
+
+def _decided_by_values(call: OperatorCall) -> bool:
+    """Return whether the values that a call gets decide about the bytes of its outputs: it runs
+    alone with others."""
+    return torch.Tag.dynamic_output_shape in getattr(call.func, "tags", ())
 
 
 def _own(outputs: Sequence[Spec | None], spec: Spec) -> bool:

@@ -110,6 +110,8 @@ WRONG: dict[str, Callable[[Any], bool]] = {
     "mse_loss": _always,  # a full map lies behind its scalar
     "smooth_l1_loss": _always,
     "huber_loss": _always,
+    "binary_cross_entropy": _always,
+    "soft_margin_loss": _always,
     "native_batch_norm": _narrow,
 }
 """By operator, with which arguments."""

@@ -137,7 +137,7 @@ class LoopRecorder(Recorder):
         return new
 
     def _share(self, number: int, key: int, storage: Any) -> None:
-        """Let a fake storage stand for a real one that was seen: one block, until both are gone."""
+        """Let a fake storage and a real one stand for each other: one block until both are gone."""
         other = storage._cdata
         if other not in self._alive:
             self._alive[other] = number
@@ -216,8 +216,15 @@ class LoopRecorder(Recorder):
         return None if outcome is None else torch.tensor(outcome)
 
     def _first(self, tensor: Any, key: int) -> int:
-        number = super()._first(tensor, key)
-        self.first_seen[number] = len(self.calls)
+        number = fake_key = None
+        if self.convert is not None and type(tensor) is not _FAKE:
+            fake_key = self.convert(tensor).untyped_storage()._cdata
+            number = self._alive.get(fake_key)
+        if number is None or fake_key is None:
+            number = super()._first(tensor, key)
+            self.first_seen[number] = len(self.calls)
+        else:  # the fake one that stands for it was read before
+            self._share(number, fake_key, tensor.untyped_storage())
         return number
 
 

@@ -203,6 +203,11 @@ class ExplainedStep:
         return ""
 
     @property
+    def one_batch(self) -> bool:
+        """True if the plan is for one batch alone."""
+        return self.plain.ledger.batches is not None and len(self.plain.ledger.batches) == 1
+
+    @property
     def label(self) -> str:
         """Display name of the model."""
         return self.step.label or self.step.network

@@ -34,7 +34,15 @@ from memlab.pictures.draw.marks import (
     Rule,
 )
 from memlab.pictures.draw.page import Page
-from memlab.pictures.draw.scale import LinearScale, Operations, Scale, Steady, bytes_over, steady
+from memlab.pictures.draw.scale import (
+    TIGHT,
+    LinearScale,
+    Operations,
+    Scale,
+    Steady,
+    bytes_over,
+    steady,
+)  # fmt: skip
 from memlab.pictures.draw.svg import Box, Svg
 from memlab.pictures.draw.table import PageBlock, Paragraphs, SideBySide, Table, Unnamed
 from memlab.pictures.draw.theme import FREE, PAINTS, Paint
@@ -50,7 +58,7 @@ from memlab.step.tensor import Role
 
 COLUMNS = 640
 """Number of columns of the time axis."""
-TALL, LEFT, ABOVE, BELOW = 280, 62, 30, 44
+TALL, LEFT, ABOVE, BELOW = 180, 62, 30, 40
 """Pixels: height of the frame, and room left of it, above it and below it."""
 CROSS = "M-6.5-6.5L6.5 6.5M-6.5 6.5L6.5-6.5"
 THIN = replace(PAINTS[Role.FEATURE_MAP], tint=0.30)
@@ -86,7 +94,7 @@ class OverTime:
     @cached_property
     def y(self) -> LinearScale:
         """The scale of bytes."""
-        return steady(bytes_over(self.room))
+        return steady(bytes_over(self.room, TIGHT))
 
     @cached_property
     def mountain(self) -> Mountain:
@@ -277,16 +285,16 @@ class Brackets(Mark):
 
 # -- the page --------------------------------------------------------------------------------------
 
-WIDE, SIDE, APART = 800, 230, 22
-"""Pixels: least width of a page that has the modules beside the mountain, width of the modules,
-gap between the two."""
-PITCH, BAR = 44, 18
+WIDE, SIDE, APART = 680, 0.29, 22
+"""Least width of a page that has the modules beside the mountain, in pixels; their share of it, and
+the gap between the two in pixels."""
+PITCH, BAR = 34, 15
 """Pixels from one bar of a module to the next, and height of a bar."""
 GREY = Paint("#777777", 0.55)
 UNSURE = Paint("#777777", 0.2)
 BESIDE = {"cublas": PAINTS[Role.WORKSPACE], "rounding": FREE, "fragments": FREE, "context": GREY}
 """Fills of the bytes that CUDA and the allocator add to a plan, by the name of the estimate."""
-LINES = 6
+LINES = 3
 """Largest number of lines of code that are drawn; all are in the text."""
 
 
@@ -297,21 +305,19 @@ def explained_page(
 
     Args:
         explained: the model at a batch and a memory.
-        room: bytes that the axes hold: over time, and by module.
+        room: bytes that the axes hold: over time, by module, and on the card.
         width: pixels.
         numbers: True for ticks and tables.
     """
     over_time = OverTime(explained, room[0])
     chart, bars = over_time.chart(numbers), _by_module(explained, room[1], numbers)
     beside = [(paint, name) for name, _, paint, _ in _estimates(explained)]
-    key = Unnamed([*over_time.mountain.key(), *beside], gap=6)
+    key = Unnamed([*over_time.mountain.key(TALL), *beside], gap=6)
     if width >= WIDE:
-        evidence: list[PageBlock] = [
-            SideBySide([(chart, width - SIDE - APART), (bars, SIDE)], APART, 8)
-        ]
+        evidence: list[PageBlock] = [SideBySide([(chart, 1 - SIDE), (bars, SIDE)], APART, 8)]
     else:
         evidence = [chart, bars]
-    card = [_card(explained, room[0])] if explained.now.card else []
+    card = [_card(explained, room[2])] if explained.now.card else []
     blocks = [*_sentence_blocks(explained), *evidence, *card, key, *_tables(explained, numbers)]
     says = " ".join([f"{explained.title}.", *explained.sentences])
     return Page(explained.title, blocks, width, says, titled=False)  # fmt: skip
@@ -327,7 +333,7 @@ def _sentence_blocks(explained: Explained) -> Iterator[PageBlock]:
 
 
 class CodeLines(PageBlock):
-    """Lines of code to paste, beside a bar; a picture has at most 6 of them."""
+    """Lines of code to paste, beside a bar; a picture has at most 3 of them."""
 
     gap = 6
 
@@ -352,10 +358,15 @@ class CodeLines(PageBlock):
 # -- by module -------------------------------------------------------------------------------------
 
 
-def axis_bytes(explained: Explained) -> tuple[int, int]:
-    """Return the bytes that the axes have to hold: over time, and by module."""
-    plain = explained.subject.plain.total(explained.batch)
-    return max(explained.total, plain), max(sum(parts.values()) for _, parts in _rows(explained))
+def axis_bytes(explained: Explained) -> tuple[int, int, int]:
+    """Return the bytes that the axes have to hold: over time, by module, and on the card, for which
+    it is 0 without one."""
+    plain, batch = explained.subject.plain, explained.batch
+    return (
+        max(explained.peak.nbytes, plain.peak(batch)),
+        max(sum(parts.values()) for _, parts in _rows(explained)),
+        max(explained.most, plain.most(batch)) if explained.now.card else 0,
+    )
 
 
 def _by_module(explained: Explained, most: int, numbers: bool) -> Chart:
@@ -365,9 +376,8 @@ def _by_module(explained: Explained, most: int, numbers: bool) -> Chart:
     for index, (name, parts) in enumerate(rows):
         at, peak = len(rows) - 1 - index, explained.peak.nbytes
         marks += _module_bar(at, name, parts, most, peak, numbers)
-    lines = (
-        [f"{name}: {three_digits(sum(parts.values()))}" for name, parts in rows] if numbers else ()
-    )
+    sums = [(name, sum(parts.values())) for name, parts in rows]
+    lines = [f"{name}: {three_digits(nbytes)}" for name, nbytes in sums if numbers or nbytes > most]
     return Chart(Scale(0, most), Scale(0, len(rows)), marks, PITCH * len(rows), left=2, right=6,
                  above=18, told=lines, name=text_of("by_module"), gap=8)  # fmt: skip
 
@@ -408,14 +418,14 @@ def _card(explained: Explained, room: int) -> Chart:
     """Return the chart of the plan and the bytes that CUDA and the allocator add, up to the line of
     the card's memory; below it the added bytes, enlarged."""
     memory, total, peak = explained.memory, explained.most, explained.peak.nbytes
-    most = max(memory, room, total) * 1.02
+    most = max(memory, room) * 1.02
     marks: list[Mark] = [ChartText(0, 100, explained.card, 13, dy=-8, bold=True)]
     parts = [(PAINTS[r], n) for r, n in explained.floor.items()]
     parts.append((PAINTS[Role.FEATURE_MAP], peak - sum(explained.floor.values())))
     start = 0
     for paint, nbytes in parts:
         if nbytes:
-            marks.append(Rect(start, start + nbytes, 72, 100, paint))
+            marks.append(Rect(min(start, most), min(start + nbytes, most), 70, 100, paint))
             start += nbytes
     marks.append(
         ChartText(
@@ -424,15 +434,17 @@ def _card(explained: Explained, room: int) -> Chart:
     )
     marks += _enlarged_estimates(explained, start, total, most)
     if total > most:
-        marks.append(OpenEdge(72, 100, side="right"))
+        beyond = strings.get("draw.after", amount=explained.total_text(explained.now))
+        marks.append(OpenEdge(70, 100, side="right"))
+        marks.append(ChartText(most, 85, beyond, 12, "end", -10, 4, chip=True))
     marks.append(Rule(x=memory, span=(66, 106), look="limit"))
     spots = [(memory, 106, side, dx, -9.0) for side, dx in (("middle", 0.0), ("end", 2.0))]
     spots += [(memory, 66, side, dx, 12.0) for side, dx in (("end", -4.0), ("start", 4.0))]
     spots += [(memory, 86, side, dx, 4.0) for side, dx in (("start", 8.0), ("end", -8.0))]
     marks.append(Label(text_of("card_word"), spots, 12, bold=True, chip=True))
     lines = [explained.card]
-    return Chart(Steady(0, most, most), Scale(0, 100), marks, 108, left=2, right=12, above=26,
-                 below=22, told=lines, name=text_of("sums_title"), gap=14)  # fmt: skip
+    return Chart(Steady(0, most, most), Scale(0, 100), marks, 68, left=2, right=12, above=24,
+                 below=18, told=lines, name=text_of("sums_title"), gap=10)  # fmt: skip
 
 
 def _estimates(explained: Explained) -> list[tuple[str, int, Paint, str]]:
@@ -456,15 +468,15 @@ def _enlarged_estimates(
     for name, nbytes, look, origin in _estimates(explained):
         wide = nbytes / beside * end
         fact = Fact(name, nbytes=nbytes, more=origin)
-        yield Rect(here, here + nbytes, 72, 100, look, fact=fact)
-        yield Rect(at, at + wide, 12, 40, look, fact=fact)
+        yield Rect(min(here, most), min(here + nbytes, most), 70, 100, look, fact=fact)
+        yield Rect(at, at + wide, 2, 32, look, fact=fact)
         if wide * 100 < most:
             continue
-        yield Label(name, [(at + wide / 2, 12, "middle", 0.0, -9.0), (at, 12, "start", 0.0, 16.0)],
+        yield Label(name, [(at + wide / 2, 2, "middle", 0.0, -7.0), (at, 2, "start", 0.0, 16.0)],
                     12, chip=True, apart=1)  # fmt: skip
         at, here = at + wide, here + nbytes
-    for a, b in ((start, 0.0), (here, at)):
-        yield Line([(a, 72), (b, 40)], "rule faint")
+    for a, b in ((min(start, most), 0.0), (min(here, most), at)):
+        yield Line([(a, 70), (b, 32)], "rule faint")
 
 
 # -- exact -----------------------------------------------------------------------------------------
@@ -473,13 +485,14 @@ def _enlarged_estimates(
 def _tables(explained: Explained, numbers: bool) -> Iterator[PageBlock]:
     """Yield the tables of modules, sums and changes; without ``numbers``, in the text only."""
     keys = ("module", "bytes", "share", "mib", "origin", "change", "card", "time")
+    gap = 12 if numbers else 0
     head = {key: text_of(f"head.{key}") for key in keys}
     yield Table([head["module"], head["bytes"], head["share"]], explained.table(), "<>>",
-                text_of("modules_title"), drawn=numbers, gap=12)  # fmt: skip
+                text_of("modules_title"), drawn=numbers, gap=gap)  # fmt: skip
     yield Table(["", head["bytes"], head["mib"], head["origin"]], explained.sums(), "<>><",
-                text_of("sums_title"), drawn=numbers, gap=12)  # fmt: skip
+                text_of("sums_title"), drawn=numbers, gap=gap)  # fmt: skip
     if rows := explained.change_rows():
         yield Table([head["change"], head["card"], head["time"], ""], rows, "<>><",
-                    text_of("changes_title"), drawn=numbers, gap=12)  # fmt: skip
+                    text_of("changes_title"), drawn=numbers, gap=gap)  # fmt: skip
     yield Paragraphs(text_of("code_alone") if explained.alone else "", drawn=False, gap=1)
-    yield Paragraphs(explained.notes, 11, dim=True, drawn=numbers, gap=8)
+    yield Paragraphs(explained.notes, 11, dim=True, drawn=numbers, gap=8 if numbers else 1)

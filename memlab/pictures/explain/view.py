@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -23,6 +23,15 @@ from memlab.step.step import Step
 from memlab.strings import gettext as _
 
 STOPS = tuple(2**power for power in range(11))
+
+
+def stops(what: ExplainedStep) -> tuple[int, ...]:
+    """Return the batches at which the slider stops: powers of 2 among those of the plan, and its
+    least and its largest batch where it has these."""
+    valid = what.plain.ledger.batches
+    if valid is None:
+        return STOPS
+    return tuple(sorted({valid[0], valid[-1], *(stop for stop in STOPS if stop in valid)}))
 
 
 def subject_of(given: object) -> ExplainedStep:
@@ -70,8 +79,10 @@ class ExplainedModel(SteadyView[Explained]):
         doc="a step, a network, or a name of ``memlab.zoo``", default="gpt2", check=subject_of,
         code="plain", fixed=True, write=lambda subject: subject.code,
     )  # fmt: skip
-    batch = Range(1, MOST, doc="the mini-batch size", default=8, stops=STOPS, box=True,
-                  code="always")  # fmt: skip
+    batch = Range(
+        1, MOST, doc="the mini-batch size", default=8, stops=lambda now: stops(now.what),
+        box=True, code="always", when=lambda now: not now.what.one_batch,
+    )  # fmt: skip
     memory = TextBox(
         doc='of the card, in bytes or as ``"12 GB"``', default="12 GB", check=memory_bytes,
         show=memory_text, code="always",
@@ -104,12 +115,13 @@ class ExplainedModel(SteadyView[Explained]):
         return axis_bytes(rows)
 
     def most(self, now: State) -> Needs:
-        valid = now.what.plain.ledger.batches
-        largest = max(now.batch, STOPS[-1]) if valid is None else valid[-1]
-        return (now.what.plain.peak(largest),)
+        """Return the room for this batch and the card: whether the one fits the other is the
+        question."""
+        step, module, card = (need * 5 // 4 for need in axis_bytes(self.rows_of(now)))
+        return max(step, now.memory), module, max(card, now.memory)
 
-    def card(self, now: State) -> tuple[int]:
-        return (now.memory,)
+    def card(self, now: State) -> Sequence[int | None]:
+        return now.memory, None, now.memory
 
     def question(self, now: State) -> object:
         return now.memory
